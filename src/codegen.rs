@@ -1,0 +1,9 @@
+//! Typed program to BPF object: a pure function of the program and the target's facts. No system
+//! calls, the same bytes every time.
+//!
+//! `lower` turns the typed program into [`ir`] functions; `regs` gives virtual registers a place;
+//! `emit` writes instructions; `elf` and `btf` write the object. [`artifact`] is the result.
+
+pub mod artifact;
+pub mod ir;
+pub mod target;

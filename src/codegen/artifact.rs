@@ -1,0 +1,177 @@
+//! The compiler's product: a standard BPF ELF object and what the engine must know to run it.
+
+use std::sync::Arc;
+
+use crate::lang::source::Span;
+use crate::lang::typed::{ActionId, MapId};
+use crate::model::stats::LossCause;
+
+/// A compiled script.
+#[derive(Clone, Debug, Default)]
+pub struct Artifact {
+    /// ELF object: libbpf section names, `license`, BTF-defined `.maps`, global data, BTF and line info.
+    pub object: Arc<[u8]>,
+    /// One for each of the typed program's probes, in order.
+    pub programs: Vec<ProgramSpec>,
+    /// One for each of the script's maps, in order.
+    pub maps: Vec<MapSpec>,
+    /// Where the loss counters are.
+    pub sites: Vec<SiteSpec>,
+    /// The ring buffer's map; absent when no probe reports anything.
+    pub ring: Option<Arc<str>>,
+    /// Map of captured stacks: key `u64` id, value `stack_depth` addresses of 8 bytes, zero-filled.
+    pub stacks: Option<StackMapSpec>,
+    /// Global data that the engine writes before the load or reads while running.
+    pub globals: Vec<GlobalSpec>,
+}
+
+/// One BPF program of the object.
+#[derive(Clone, Debug)]
+pub struct ProgramSpec {
+    /// Symbol in the object.
+    pub name: Arc<str>,
+    /// ELF section, by libbpf's conventions.
+    pub section: Arc<str>,
+    /// Which of the typed program's probes it runs.
+    pub probe: u32,
+    /// The program type that it was compiled for.
+    pub kind: ProgramKind,
+    /// Instructions.
+    pub instructions: u32,
+    /// Span of each instruction's source, by instruction index, ascending; an entry holds up to the next.
+    pub lines: Vec<(u32, Span)>,
+    /// True when targets must be attached with their name's index as cookie.
+    pub needs_cookie: bool,
+}
+
+/// Types of programs, which decide context, section and how they are attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProgramKind {
+    /// `BPF_PROG_TYPE_RAW_TRACEPOINT`, run by `BPF_PROG_TEST_RUN` (begin, end, signals, tests).
+    TestRun,
+    /// `BPF_PROG_TYPE_TRACEPOINT`.
+    Tracepoint,
+    /// `BPF_PROG_TYPE_TRACING` with `BPF_TRACE_RAW_TP`.
+    RawTracepoint,
+    /// `BPF_PROG_TYPE_KPROBE` on a kernel function.
+    Kprobe,
+    /// `BPF_PROG_TYPE_KPROBE` with `BPF_TRACE_KPROBE_MULTI`.
+    KprobeMulti,
+    /// `BPF_PROG_TYPE_KPROBE` on a user address.
+    Uprobe,
+    /// `BPF_PROG_TYPE_KPROBE` with `BPF_TRACE_UPROBE_MULTI`.
+    UprobeMulti,
+    /// `BPF_PROG_TYPE_TRACING` with `BPF_TRACE_FENTRY`.
+    Fentry,
+    /// `BPF_PROG_TYPE_TRACING` with `BPF_TRACE_FEXIT`.
+    Fexit,
+    /// `BPF_PROG_TYPE_PERF_EVENT`.
+    PerfEvent,
+    /// `BPF_PROG_TYPE_TRACING` with `BPF_TRACE_ITER`.
+    Iter,
+    /// One raw tracepoint program that stands for many system call tracepoints
+    /// (`raw_syscalls:sys_enter` or `sys_exit`), dispatching by number.
+    SyscallDispatch,
+}
+
+/// Where a script's map lives.
+#[derive(Clone, Debug)]
+pub struct MapSpec {
+    /// Which.
+    pub id: MapId,
+    /// How it is stored.
+    pub storage: Storage,
+}
+
+/// Storage of a script's map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// A scalar in global data shared by all CPUs: value at `offset` in `area`, and a presence byte
+    /// (not 0 when set) at `present`.
+    Global {
+        /// Name of the global-data map (`.bss.shared`).
+        area: Arc<str>,
+        /// Byte offset of the value.
+        offset: u32,
+        /// Byte offset of the presence byte.
+        present: u32,
+    },
+    /// A scalar aggregation in per-CPU global data: CPU `n`'s value is at `offset + n * stride`.
+    /// Present when any CPU's presence byte (at `present + n * stride`) is not 0.
+    GlobalPerCpu {
+        /// Name of the global-data map (`.bss.percpu`).
+        area: Arc<str>,
+        /// Byte offset of CPU 0's value.
+        offset: u32,
+        /// Byte offset of CPU 0's presence byte.
+        present: u32,
+        /// Bytes between CPUs.
+        stride: u32,
+    },
+    /// A hash map of its own; per CPU when said.
+    Hash {
+        /// Name of the BPF map in the object.
+        map: Arc<str>,
+        /// Whether each CPU has its own values.
+        per_cpu: bool,
+        /// Key size in bytes.
+        key_size: u32,
+        /// Value size in bytes.
+        value_size: u32,
+    },
+}
+
+/// The stack map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackMapSpec {
+    /// Name of the BPF map in the object.
+    pub map: Arc<str>,
+    /// Addresses in one value.
+    pub depth: u32,
+}
+
+/// A place in the script that can lose something, with its counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteSpec {
+    /// What is lost there.
+    pub cause: LossCause,
+    /// The report that is lost, for [`LossCause::RingFull`].
+    pub action: Option<ActionId>,
+    /// Which probe (index in the typed program).
+    pub probe: u32,
+    /// Where in the script.
+    pub span: Span,
+    /// The `u64` counter: CPU `n`'s is at `offset + n * stride` in `area`.
+    pub area: Arc<str>,
+    /// Byte offset of CPU 0's counter.
+    pub offset: u32,
+    /// Bytes between CPUs.
+    pub stride: u32,
+}
+
+/// A global variable that the engine fills or reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlobalSpec {
+    /// What it is.
+    pub kind: GlobalKind,
+    /// Name of its global-data map.
+    pub area: Arc<str>,
+    /// Byte offset; the size is 8.
+    pub offset: u32,
+}
+
+/// Global variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GlobalKind {
+    /// Start of the trace on the boot clock, ns (`elapsed`): written before begin probes run.
+    StartBootNs,
+    /// Not 0 once the trace must report nothing more (`exit()` was called): written by programs.
+    Exiting,
+    /// Not 0 while user space asks for wake-ups from every report: written by the engine.
+    WakeUps,
+}
+
+/// Layout of a ring buffer record: `u32` action id, `u32` index of the firing target's name in
+/// `Program::probe_names` (or `u32::MAX`), then the action's values as a C struct by
+/// [`crate::lang::typed::tuple_layout`] starting at offset 8.
+pub const RECORD_HEADER: usize = 8;

@@ -1,0 +1,257 @@
+//! The intermediate representation: functions of basic blocks over virtual registers of 64 bits.
+//!
+//! Not SSA: a virtual register may be assigned more than once (loop variables, both arms of an
+//! `if`). Memory is explicit: stack slots, global data, the context, maps and helper calls. The
+//! optimiser and the register allocator work on this; nothing here knows the source language.
+
+use crate::lang::source::Span;
+
+use super::artifact::ProgramKind;
+
+/// A virtual register: 64 bits, unlimited in number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Vreg(pub u32);
+
+/// A basic block's index in its function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u32);
+
+/// A stack slot's index in its function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// Index of a function in the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FuncId(pub u32);
+
+/// Index of a BPF map in the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BpfMapId(pub u32);
+
+/// Index of a global-data section in the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SectionId(pub u32);
+
+/// Everything that goes into one object.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// Programs and subprograms.
+    pub functions: Vec<Function>,
+    /// Maps of the object.
+    pub maps: Vec<BpfMap>,
+    /// Global-data sections.
+    pub sections: Vec<Section>,
+    /// `license` section.
+    pub license: String,
+}
+
+/// A program or subprogram.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Symbol.
+    pub name: String,
+    /// A program of this kind in this ELF section, or a subprogram (in `.text`).
+    pub linkage: Linkage,
+    /// How many parameters arrive in r1 to r5; they are virtual registers 0 to n-1. A program has
+    /// one, its context.
+    pub parameters: u32,
+    /// Number of virtual registers.
+    pub vregs: u32,
+    /// Stack slots: size in bytes (the allocator rounds up to 8 and aligns to 8).
+    pub slots: Vec<u32>,
+    /// The first one is the entry.
+    pub blocks: Vec<Block>,
+}
+
+/// What a function is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Linkage {
+    /// A BPF program.
+    Program {
+        /// Program type.
+        kind: ProgramKind,
+        /// ELF section name.
+        section: String,
+    },
+    /// A static subprogram or callback.
+    Subprogram,
+}
+
+/// A basic block.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Straight-line code, each with its place in the script (an empty span for made-up code).
+    pub instructions: Vec<(Inst, Span)>,
+    /// How it ends.
+    pub terminator: Terminator,
+    /// Place of the terminator.
+    pub span: Span,
+}
+
+/// A register or a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// A virtual register.
+    Reg(Vreg),
+    /// A constant; any 64-bit value (the emitter uses `ld_imm64` where 32 bits do not hold it).
+    Imm(i64),
+}
+
+/// Operation width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// 32 bits; the result's upper half is zero.
+    W32,
+    /// 64 bits.
+    W64,
+}
+
+/// Size of a memory access in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// 1
+    B1,
+    /// 2
+    B2,
+    /// 4
+    B4,
+    /// 8
+    B8,
+}
+
+/// Arithmetic. Division and remainder are unsigned in the instruction set (signed forms exist only
+/// from cpu v4, kernel 6.6): the lowering builds signed ones. The instruction set gives 0 for a
+/// division by zero and the dividend for a remainder by zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "each is named after its operation")]
+pub enum Alu {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Sar,
+}
+
+/// Conditions of branches; `S` forms are signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "each is named after its comparison")]
+pub enum Cond {
+    Eq,
+    Ne,
+    Gt,
+    Ge,
+    Lt,
+    Le,
+    SGt,
+    SGe,
+    SLt,
+    SLe,
+    /// `a & b != 0`
+    Set,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "operands are named dst, src, a, b, base, offset as in the instruction set")]
+pub enum Inst {
+    /// `dst = src`
+    Copy { dst: Vreg, src: Operand },
+    /// `dst = a op b`
+    Alu { op: Alu, width: Width, dst: Vreg, a: Operand, b: Operand },
+    /// `dst = -src` in 64 bits.
+    Neg { dst: Vreg, src: Vreg },
+    /// Keeps the low `bits` (8, 16, 32) and extends.
+    Extend { dst: Vreg, src: Vreg, bits: u8, signed: bool },
+    /// Byte order reversal of the low `bits` (16, 32, 64).
+    Bswap { dst: Vreg, src: Vreg, bits: u8 },
+    /// `dst = *(base + offset)`, extended to 64 bits by sign when `signed`.
+    Load { dst: Vreg, base: Vreg, offset: i16, size: Size, signed: bool },
+    /// `*(base + offset) = src`
+    Store { base: Vreg, offset: i16, size: Size, src: Operand },
+    /// `lock *(base + offset) += src`, 4 or 8 bytes.
+    AtomicAdd { base: Vreg, offset: i16, size: Size, src: Vreg },
+    /// `dst = xchg(*(base + offset), src)`; needs kernel 5.12.
+    AtomicXchg { dst: Vreg, base: Vreg, offset: i16, size: Size, src: Vreg },
+    /// `dst = fetch_add(*(base + offset), src)`; needs kernel 5.12.
+    AtomicFetchAdd { dst: Vreg, base: Vreg, offset: i16, size: Size, src: Vreg },
+    /// `dst = address of a stack slot + offset`
+    SlotAddr { dst: Vreg, slot: Slot, offset: i32 },
+    /// Direct load from a stack slot.
+    SlotLoad { dst: Vreg, slot: Slot, offset: i32, size: Size, signed: bool },
+    /// Direct store to a stack slot.
+    SlotStore { slot: Slot, offset: i32, size: Size, src: Operand },
+    /// `dst = address of global data`
+    GlobalAddr { dst: Vreg, section: SectionId, offset: u32 },
+    /// `dst = map`
+    MapAddr { dst: Vreg, map: BpfMapId },
+    /// `dst = address of a subprogram` (callbacks of `bpf_loop` and `bpf_for_each_map_elem`).
+    FuncAddr { dst: Vreg, func: FuncId },
+    /// Calls a helper by its number in `enum bpf_func_id`; at most five arguments.
+    Call { dst: Option<Vreg>, helper: u32, args: Vec<Operand> },
+    /// Calls a kernel function by name, resolved by libbpf through BTF.
+    CallKfunc { dst: Option<Vreg>, name: &'static str, args: Vec<Operand> },
+    /// Calls a subprogram.
+    CallLocal { dst: Option<Vreg>, func: FuncId, args: Vec<Operand> },
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Terminator {
+    /// Goes on at a block.
+    Jump(BlockId),
+    /// Two ways.
+    Branch {
+        /// Comparison.
+        cond: Cond,
+        /// Of how many bits.
+        width: Width,
+        /// Left.
+        a: Vreg,
+        /// Right.
+        b: Operand,
+        /// When it holds.
+        then: BlockId,
+        /// When it does not.
+        otherwise: BlockId,
+    },
+    /// Leaves the function.
+    Return(Operand),
+    /// Not yet set by the builder; never reaches the emitter.
+    Unset,
+}
+
+/// A BPF map of the object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BpfMap {
+    /// Symbol in `.maps`; C identifier of at most 15 bytes.
+    pub name: String,
+    /// `enum bpf_map_type`.
+    pub kind: u32,
+    /// Key bytes; 0 for ring buffers.
+    pub key_size: u32,
+    /// Value bytes; 0 for ring buffers.
+    pub value_size: u32,
+    /// Capacity; bytes for ring buffers.
+    pub max_entries: u32,
+    /// `BPF_F_*` of map creation.
+    pub flags: u32,
+}
+
+/// A section of global data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// `.bss.percpu`, `.rodata.str`, ...
+    pub name: String,
+    /// Size in bytes.
+    pub size: u32,
+    /// First bytes; empty for zeroed (`.bss`) sections.
+    pub data: Vec<u8>,
+    /// Frozen after load.
+    pub read_only: bool,
+}

@@ -1,0 +1,100 @@
+//! What the compiler must know of the kernel that will run the object.
+
+/// Facts about the target kernel. Filled by the `kernel` room; a struct of plain data, so that the
+/// compiler stays a pure function and tests can compile for kernels that are not running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "independent kernel features, each a yes or no")]
+pub struct TargetFacts {
+    /// Kernel version as `major << 16 | minor << 8` (`LINUX_VERSION_CODE` without the patch level).
+    pub version: u32,
+    /// Possible CPUs (`/sys/devices/system/cpu/possible`), at least 1.
+    pub possible_cpus: u32,
+    /// Kernel has BTF (`/sys/kernel/btf/vmlinux`).
+    pub btf: bool,
+    /// `bpf_ktime_get_boot_ns` (5.8).
+    pub ktime_boot: bool,
+    /// `bpf_ktime_get_tai_ns` (6.1).
+    pub ktime_tai: bool,
+    /// `bpf_get_attach_cookie` (5.15).
+    pub attach_cookie: bool,
+    /// `bpf_get_current_task_btf` (5.11).
+    pub current_task_btf: bool,
+    /// `bpf_for_each_map_elem` (5.13).
+    pub for_each_map_elem: bool,
+    /// `bpf_loop` (5.17).
+    pub bpf_loop: bool,
+    /// Open-coded iterators `bpf_iter_num_*` (6.4).
+    pub iter_num: bool,
+    /// Atomic fetch, exchange and compare-exchange instructions (5.12).
+    pub atomics: bool,
+    /// `bpf_get_func_arg` and `bpf_get_func_ret` (5.17).
+    pub func_arg: bool,
+    /// `bpf_probe_read_kernel` and `_user` (5.5).
+    pub probe_read_split: bool,
+    /// `bpf_d_path` (5.10).
+    pub d_path: bool,
+    /// `bpf_map_lookup_percpu_elem` (5.19).
+    pub map_lookup_percpu: bool,
+    /// Programs of the uprobe type may be preempted while they run (6.0).
+    pub uprobe_preemptible: bool,
+    /// `bpf_get_ns_current_pid_tgid`'s device and inode of the reader's pid namespace, when the
+    /// reader is not in the first one.
+    pub pid_namespace: Option<(u64, u64)>,
+    /// Byte offsets in `struct task_struct`, from BTF: used for `pid`, `tid`, `comm` without calls.
+    pub task_offsets: Option<TaskOffsets>,
+    /// Process id of the child started by `-c`, 0 for none.
+    pub child_pid: u32,
+    /// Process that all probes are limited to (`-p`), where the attach point can't do it.
+    pub filter_pid: Option<u32>,
+    /// Offset from the boot clock to TAI, ns, for [`crate::lang::typed::Clock::SoftwareTai`].
+    pub tai_offset_ns: i64,
+    /// Online CPUs.
+    pub online_cpus: u32,
+}
+
+/// Offsets in `struct task_struct`, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskOffsets {
+    /// `pid` (the thread id).
+    pub pid: u32,
+    /// `tgid`.
+    pub tgid: u32,
+    /// `comm`.
+    pub comm: u32,
+    /// `real_parent`.
+    pub real_parent: u32,
+    /// BTF id of `struct task_struct` in vmlinux.
+    pub btf_id: u32,
+}
+
+impl TargetFacts {
+    /// A kernel of this version with everything that the version brought; for tests and `compile`.
+    #[must_use]
+    pub const fn of_version(major: u32, minor: u32, possible_cpus: u32) -> Self {
+        let version = major << 16 | minor << 8;
+        Self {
+            version,
+            possible_cpus,
+            btf: true,
+            ktime_boot: version >= 5 << 16 | 8 << 8,
+            ktime_tai: version >= 6 << 16 | 1 << 8,
+            attach_cookie: version >= 5 << 16 | 15 << 8,
+            current_task_btf: version >= 5 << 16 | 11 << 8,
+            for_each_map_elem: version >= 5 << 16 | 13 << 8,
+            bpf_loop: version >= 5 << 16 | 17 << 8,
+            iter_num: version >= 6 << 16 | 4 << 8,
+            atomics: version >= 5 << 16 | 12 << 8,
+            func_arg: version >= 5 << 16 | 17 << 8,
+            probe_read_split: version >= 5 << 16 | 5 << 8,
+            d_path: version >= 5 << 16 | 10 << 8,
+            map_lookup_percpu: version >= 5 << 16 | 19 << 8,
+            uprobe_preemptible: version >= 6 << 16,
+            pid_namespace: None,
+            task_offsets: None,
+            child_pid: 0,
+            filter_pid: None,
+            tai_offset_ns: 0,
+            online_cpus: possible_cpus,
+        }
+    }
+}

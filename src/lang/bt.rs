@@ -1,0 +1,3 @@
+//! The bpftrace language: lexer, parser, abstract syntax tree and its checker.
+
+pub mod ast;

@@ -1,0 +1,91 @@
+//! Source text, byte spans and line/column positions.
+
+use std::sync::Arc;
+
+/// A half-open range of byte offsets into one source text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// A span from `start` up to, not including, `end`.
+    #[must_use]
+    pub const fn new(start: u32, end: u32) -> Self {
+        Self { start, end }
+    }
+
+    /// The smallest span that covers both.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// True when no byte is covered.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+}
+
+/// A position as people count it: both start at 1; the column counts characters, not bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+/// One script's text with its line index.
+#[derive(Clone, Debug)]
+pub struct SourceText {
+    /// File name or `-e`, for messages.
+    pub name: Arc<str>,
+    /// The whole text.
+    pub text: Arc<str>,
+    line_starts: Arc<[u32]>,
+}
+
+impl SourceText {
+    /// Indexes `text`. Texts over 4 GiB are cut at that size.
+    #[must_use]
+    pub fn new(name: &str, text: &str) -> Self {
+        let starts = std::iter::once(0).chain(
+            text.bytes().enumerate().filter(|(_, b)| *b == b'\n').filter_map(|(i, _)| u32::try_from(i + 1).ok()),
+        );
+        Self { name: name.into(), text: text.into(), line_starts: starts.collect() }
+    }
+
+    /// Line and column of a byte offset; offsets past the end give the last position.
+    #[must_use]
+    pub fn position(&self, offset: u32) -> Position {
+        let line = self.line_starts.partition_point(|s| *s <= offset).saturating_sub(1);
+        let start = self.line_starts.get(line).copied().unwrap_or(0) as usize;
+        let end = (offset as usize).min(self.text.len());
+        let before = self.text.get(start..end).unwrap_or("");
+        Position { line: count(line) + 1, column: count(before.chars().count()) + 1 }
+    }
+
+    /// The text of a 1-based line without its line end; empty when there is no such line.
+    #[must_use]
+    pub fn line(&self, line: u32) -> &str {
+        let index = line.saturating_sub(1) as usize;
+        let Some(start) = self.line_starts.get(index) else { return "" };
+        let end = self.line_starts.get(index + 1).map_or(self.text.len(), |e| *e as usize);
+        self.text.get(*start as usize..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+    }
+
+    /// The text under a span; empty when the span is out of range or splits a character.
+    #[must_use]
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

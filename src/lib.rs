@@ -1,0 +1,10 @@
+//! probescope: an interactive tracing workbench for the Linux terminal.
+//!
+//! The library knows no terminal, no environment and no home folder: the binary reads those and
+//! passes values in. Rooms import only from rooms below them; see ARCHITECTURE.md.
+#![deny(unsafe_code)]
+
+pub mod codegen;
+pub mod lang;
+pub mod model;
+pub mod session;

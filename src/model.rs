@@ -1,0 +1,8 @@
+//! What every view and printer renders: plain data, no behaviour beyond arithmetic on itself.
+
+pub mod event;
+pub mod format;
+pub mod histogram;
+pub mod snapshot;
+pub mod stats;
+pub mod value;

@@ -1,0 +1,91 @@
+//! What a running trace costs and loses.
+
+use std::sync::Arc;
+
+/// Counters of a running trace; all since it began.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct TraceStats {
+    /// When taken, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// Events that reached user space.
+    pub delivered: u64,
+    /// What did not, by cause; empty when nothing was lost.
+    pub losses: Vec<Loss>,
+    /// Cost by program.
+    pub probes: Vec<ProbeStats>,
+}
+
+/// One probe's program.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct ProbeStats {
+    /// Attach points as the script names them.
+    pub name: Arc<str>,
+    /// How many places it is attached to.
+    pub attached: u32,
+    /// Runs of the program, from the kernel's run-time statistics; `None` when they can't be had.
+    pub runs: Option<u64>,
+    /// Time spent in the program, ns, from the same.
+    pub run_time_ns: Option<u64>,
+    /// Firings that the kernel skipped because a program already ran on that CPU.
+    pub misses: u64,
+}
+
+/// Events or values that were lost, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Why.
+    pub cause: LossCause,
+    /// Which probe or map, as the script names it.
+    pub site: Arc<str>,
+    /// Byte span of the site in the script.
+    pub span: (u32, u32),
+    /// How many.
+    pub count: u64,
+}
+
+/// Causes of loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LossCause {
+    /// The ring buffer was full.
+    RingFull,
+    /// A map had no room for a new key.
+    MapFull,
+    /// Memory could not be read; zero was used.
+    ReadFailed,
+    /// A string was longer than its buffer.
+    Truncated,
+    /// A probe fired inside a probe's program.
+    Nested,
+    /// A stack could not be read or stored.
+    Stack,
+    /// Division by zero.
+    DivideByZero,
+    /// An array index out of range.
+    OutOfBounds,
+    /// The kernel had no free kretprobe instance.
+    KretprobeMissed,
+    /// Delivered, but dropped from the views' bounded history.
+    HistoryTrimmed,
+    /// A helper failed (signal, override, delete, ...).
+    HelperFailed,
+}
+
+impl LossCause {
+    /// In words, for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::RingFull => "ring buffer full",
+            Self::MapFull => "map full",
+            Self::ReadFailed => "memory read failed",
+            Self::Truncated => "string truncated",
+            Self::Nested => "nested firing skipped",
+            Self::Stack => "stack not captured",
+            Self::DivideByZero => "division by zero",
+            Self::OutOfBounds => "index out of range",
+            Self::KretprobeMissed => "kretprobe instance missing",
+            Self::HistoryTrimmed => "dropped from history",
+            Self::HelperFailed => "helper failed",
+        }
+    }
+}
