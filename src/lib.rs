@@ -4,6 +4,7 @@
 //! passes values in. Rooms import only from rooms below them; see ARCHITECTURE.md.
 #![deny(unsafe_code)]
 
+pub mod cli;
 pub mod codegen;
 pub mod lang;
 pub mod model;

@@ -1,0 +1,140 @@
+//! The command line: one file per subcommand.
+//!
+//! Data goes to standard output, everything else to standard error. Exit codes: 0 success, 1 the
+//! script or the request failed, 2 the command line was wrong (clap's own).
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub mod completions;
+
+/// An interactive tracing workbench for the Linux terminal.
+///
+/// Without a subcommand the workbench opens: type to find a probe, write a script, save, and watch
+/// it trace the running kernel. Scripts are bpftrace's language, compiled straight to BPF.
+///
+/// Tracing needs root, or the capabilities CAP_BPF and CAP_PERFMON, and CAP_DAC_READ_SEARCH to read
+/// tracefs.
+#[derive(Debug, Parser)]
+#[command(name = "probescope", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do; the workbench opens when nothing is named.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print a shell's completion script.
+    Completions(completions::Args),
+}
+
+/// What the process is given from outside: read here, once, and passed in as values.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Environment variables that are valid UTF-8.
+    pub environment: Vec<(String, String)>,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// Standard output is a terminal.
+    pub stdout_is_terminal: bool,
+    /// Standard error is a terminal.
+    pub stderr_is_terminal: bool,
+}
+
+impl World {
+    /// The running process's world.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self {
+            environment: std::env::vars_os()
+                .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+                .collect(),
+            home: std::env::var_os("HOME").map(PathBuf::from),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// An environment variable, when set.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find(|(k, _)| k == name).map(|(_, v)| v.as_str())
+    }
+
+    /// Whether messages may be coloured: a terminal, and `NO_COLOR` is not set.
+    #[must_use]
+    pub fn colour(&self) -> bool {
+        self.stderr_is_terminal && self.variable("NO_COLOR").is_none_or(str::is_empty)
+    }
+}
+
+/// Why a subcommand failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// Which.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file or standard output could not be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// Which.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The request makes no sense or cannot be served; in plain words.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl CliError {
+    /// Writing to standard output failed.
+    #[must_use]
+    pub fn stdout(source: std::io::Error) -> Self {
+        Self::Write { path: "standard output".to_owned(), source }
+    }
+}
+
+/// Parses the arguments, runs the subcommand, reports its error.
+#[must_use]
+pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match dispatch(cli, world) {
+        Ok(code) => code,
+        Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "probescope: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(cli: Cli, _world: &World) -> Result<ExitCode, CliError> {
+    match cli.command {
+        None => help(),
+        Some(Command::Completions(args)) => completions::run(&args),
+    }
+}
+
+fn help() -> Result<ExitCode, CliError> {
+    use clap::CommandFactory as _;
+    Cli::command().print_help().map_err(CliError::stdout)?;
+    Ok(ExitCode::SUCCESS)
+}
