@@ -1,0 +1,50 @@
+# probescope: `make run` and `make test` are all that a newcomer needs.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+CACHE := $(or $(PROBESCOPE_CACHE),$(XDG_CACHE_HOME:%=%/probescope),$(HOME)/.cache/probescope)
+TOOLS := $(CACHE)/tools
+export PATH := $(TOOLS)/bin:$(HOME)/.cargo/bin:$(PATH)
+export PROBESCOPE_CACHE := $(CACHE)
+
+BUILD_PACKAGES := build-essential pkg-config libelf-dev zlib1g-dev
+TEST_PACKAGES := tmux qemu-system-x86 busybox-static kmod zstd xz-utils cpio
+
+TYPOS_VERSION := 1.52.0
+DENY_VERSION := 0.20.2
+
+.PHONY: run build test lint bench deps-build deps-test deps-lint screenshots help
+
+run: build ## install what the build needs, build, open the workbench (FILE=script.bt to open one)
+	exec target/release/probescope $(FILE)
+
+build: deps-build
+	cargo build --release --locked
+
+test: deps-test ## every test: unit, script cases here and in guest kernels, terminal, screenshots, build of the benches
+	@tests/run-all
+
+lint: deps-lint ## rustfmt, clippy, typos, cargo-deny
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	typos
+	cargo deny --log-level error check licenses bans sources
+
+bench: deps-build ## benchmarks, each figure beside the peer's
+	cargo bench --locked
+
+screenshots: build ## write every view as SVG into screenshots/
+	target/release/probescope screenshots screenshots
+
+deps-build:
+	@.ci/packages "the build" 'command -v cc && command -v make && pkg-config --exists libelf zlib' $(BUILD_PACKAGES)
+
+deps-test: deps-build
+	@.ci/packages "the tests" 'command -v tmux && command -v qemu-system-x86_64 && command -v busybox && command -v modprobe && command -v zstd && command -v xz && command -v cpio' $(TEST_PACKAGES)
+
+deps-lint: deps-build
+	@.ci/lint-tools $(TOOLS) $(TYPOS_VERSION) $(DENY_VERSION)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
