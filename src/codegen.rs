@@ -5,5 +5,7 @@
 //! `emit` writes instructions; `elf` and `btf` write the object. [`artifact`] is the result.
 
 pub mod artifact;
+pub mod builder;
+pub mod error;
 pub mod ir;
 pub mod target;

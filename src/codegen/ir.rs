@@ -8,6 +8,8 @@ use crate::lang::source::Span;
 
 use super::artifact::ProgramKind;
 
+mod print;
+
 /// A virtual register: 64 bits, unlimited in number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Vreg(pub u32);
@@ -59,6 +61,8 @@ pub struct Function {
     pub vregs: u32,
     /// Stack slots: size in bytes (the allocator rounds up to 8 and aligns to 8).
     pub slots: Vec<u32>,
+    /// Where in the script each slot's value is made, for errors about the stack; may be shorter than `slots`.
+    pub slot_spans: Vec<Span>,
     /// The first one is the entry.
     pub blocks: Vec<Block>,
 }
