@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub mod codegen;
+pub mod engine;
 pub mod lang;
 pub mod model;
 pub mod session;

@@ -1,0 +1,186 @@
+//! Hanging loaded programs on their targets, all or nothing.
+//!
+//! Order, so that script order is firing order (facts of bpftrace's attach points): kretprobes,
+//! tracepoints, raw tracepoints and perf events forward; then kprobes, uprobes, USDT, trampolines
+//! and iterators in reverse, because the kernel runs the last one attached first.
+
+use std::path::PathBuf;
+
+use libbpf_rs::{Link, Object, ProgramMut};
+
+use super::error::EngineError;
+use super::load::listen;
+use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
+use crate::lang::typed::{Probe, Program, Target};
+
+mod kernel;
+mod perf;
+mod user;
+
+/// What attaching needs to know of the machine and the command line.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Mount point of sysfs.
+    pub sys: PathBuf,
+    /// Online CPUs, never empty.
+    pub online_cpus: Vec<u32>,
+    /// Only this process, where the attach point can tell.
+    pub pid: Option<u32>,
+}
+
+/// A link and the program that it runs.
+#[derive(Debug)]
+pub struct Attached {
+    /// Index in `Artifact::programs`.
+    pub program: usize,
+    /// How many attach points it stands for.
+    pub targets: u32,
+    /// The kernel's link; dropping it detaches.
+    pub link: Link,
+}
+
+/// Why one target could not be attached; becomes [`EngineError::Attach`] with the probe's name.
+#[derive(Debug)]
+struct Refusal {
+    target: usize,
+    reason: String,
+}
+
+impl Refusal {
+    fn new(target: usize, error: &libbpf_rs::Error) -> Self {
+        Self { target, reason: reason(error) }
+    }
+
+    fn io(target: usize, error: &std::io::Error) -> Self {
+        Self { target, reason: super::error::words(error) }
+    }
+}
+
+/// libbpf's error in plain words: the kernel's error number where there is one.
+fn reason(error: &libbpf_rs::Error) -> String {
+    use libbpf_rs::ErrorKind as Kind;
+    match error.kind() {
+        Kind::NotFound => "this kernel has no such attach point".to_owned(),
+        Kind::PermissionDenied => {
+            format!("permission denied; needs root or {}", super::error::CAPABILITIES)
+        }
+        Kind::Unsupported => "this kernel does not support it".to_owned(),
+        _ => {
+            let talk = super::load::talk();
+            let said = talk.lines().last().unwrap_or_default().trim_start_matches("libbpf: ");
+            if said.is_empty() { format!("{error:#}") } else { format!("{error:#} ({said})") }
+        }
+    }
+}
+
+/// Attaches every program that has targets. On failure everything attached so far is detached
+/// (by dropping the links) and the error names the probe.
+pub fn attach(
+    program: &Program,
+    artifact: &Artifact,
+    object: &Object,
+    place: &Place,
+) -> Result<Vec<Attached>, EngineError> {
+    let mut links = Vec::new();
+    for second in [false, true] {
+        let specs = artifact.programs.iter().enumerate();
+        let chosen = specs.filter(|(_, spec)| in_second_pass(program, spec) == second);
+        let ordered: Vec<_> = if second { chosen.rev().collect() } else { chosen.collect() };
+        for (index, spec) in ordered {
+            attach_program(program, object, place, index, spec, &mut links)?;
+        }
+    }
+    Ok(links)
+}
+
+fn in_second_pass(program: &Program, spec: &ProgramSpec) -> bool {
+    match spec.kind {
+        ProgramKind::Kprobe | ProgramKind::KprobeMulti => {
+            let probe = program.probes.get(spec.probe as usize);
+            !matches!(probe.and_then(|p| p.targets.first()), Some(Target::Kprobe { ret: true, .. }))
+        }
+        ProgramKind::Uprobe
+        | ProgramKind::UprobeMulti
+        | ProgramKind::Fentry
+        | ProgramKind::Fexit
+        | ProgramKind::Iter => true,
+        _ => false,
+    }
+}
+
+fn attach_program(
+    program: &Program,
+    object: &Object,
+    place: &Place,
+    index: usize,
+    spec: &ProgramSpec,
+    links: &mut Vec<Attached>,
+) -> Result<(), EngineError> {
+    let probe = program
+        .probes
+        .get(spec.probe as usize)
+        .ok_or_else(|| EngineError::Missing { what: format!("probe of program {}", spec.name) })?;
+    if spec.kind == ProgramKind::TestRun {
+        return Ok(());
+    }
+    let loaded = find(object, &spec.name)?;
+    listen();
+    let job = Job { loaded: &loaded, spec, probe, place, index };
+    let result = match spec.kind {
+        ProgramKind::TestRun => Ok(()),
+        ProgramKind::Tracepoint => kernel::tracepoints(&job, links),
+        ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::Iter => {
+            kernel::by_section(&job, links)
+        }
+        ProgramKind::SyscallDispatch => kernel::dispatch(&job, links),
+        ProgramKind::Kprobe => kernel::kprobes(&job, links),
+        ProgramKind::KprobeMulti => kernel::kprobe_multi(&job, links),
+        ProgramKind::Uprobe => user::uprobes(&job, links),
+        ProgramKind::UprobeMulti => user::uprobe_multi(&job, links),
+        ProgramKind::PerfEvent => perf::events(&job, links),
+    };
+    result.map_err(|refusal| EngineError::Attach {
+        probe: target_name(program, probe, refusal.target),
+        reason: refusal.reason,
+        span: probe.head,
+    })
+}
+
+/// One program's attaching.
+struct Job<'a> {
+    loaded: &'a ProgramMut<'a>,
+    spec: &'a ProgramSpec,
+    probe: &'a Probe,
+    place: &'a Place,
+    index: usize,
+}
+
+impl Job<'_> {
+    fn cookie(&self, target: usize) -> u64 {
+        if !self.spec.needs_cookie {
+            return 0;
+        }
+        self.probe.names.get(target).map_or(0, |n| u64::from(*n))
+    }
+
+    fn done(&self, links: &mut Vec<Attached>, link: Link, targets: usize) {
+        links.push(Attached { program: self.index, targets: targets as u32, link });
+    }
+}
+
+/// A program of the loaded object by name.
+pub(super) fn find<'a>(object: &'a Object, name: &str) -> Result<ProgramMut<'a>, EngineError> {
+    object
+        .progs_mut()
+        .find(|p| p.name().to_str() == Some(name))
+        .ok_or_else(|| EngineError::Missing { what: format!("program {name}") })
+}
+
+/// The target's name as the script's user knows it.
+pub(super) fn target_name(program: &Program, probe: &Probe, target: usize) -> String {
+    probe
+        .names
+        .get(target)
+        .and_then(|n| program.probe_names.get(*n as usize))
+        .map_or_else(|| "a probe".to_owned(), ToString::to_string)
+}

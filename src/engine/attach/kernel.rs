@@ -1,0 +1,122 @@
+//! Tracepoints, kernel functions and everything whose section names the target.
+
+use std::os::fd::AsRawFd as _;
+
+use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, TracepointCategory, TracepointOpts};
+
+use super::{Attached, Job, Refusal};
+use crate::engine::sys::perf;
+use crate::lang::typed::Target;
+
+pub(super) fn tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    for (i, target) in job.probe.targets.iter().enumerate() {
+        let Target::Tracepoint { category, event } = target else { continue };
+        let category = TracepointCategory::Custom(category.to_string());
+        let link = match job.cookie(i) {
+            0 => job.loaded.attach_tracepoint(category, &**event),
+            cookie => job.loaded.attach_tracepoint_with_opts(
+                category,
+                &**event,
+                TracepointOpts { cookie, ..TracepointOpts::default() },
+            ),
+        };
+        job.done(links, link.map_err(|e| Refusal::new(i, &e))?, 1);
+    }
+    Ok(())
+}
+
+/// libbpf finds the target by the section's name or by what was set before the load.
+pub(super) fn by_section(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let link = job.loaded.attach().map_err(|e| Refusal::new(0, &e))?;
+    job.done(links, link, job.probe.targets.len());
+    Ok(())
+}
+
+/// One raw tracepoint program for many system call tracepoints.
+pub(super) fn dispatch(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let link = if job.spec.section.contains('/') {
+        job.loaded.attach()
+    } else {
+        job.loaded.attach_raw_tracepoint(dispatch_event(job))
+    };
+    job.done(links, link.map_err(|e| Refusal::new(0, &e))?, job.probe.targets.len());
+    Ok(())
+}
+
+fn dispatch_event(job: &Job<'_>) -> &'static str {
+    match job.probe.targets.first() {
+        Some(Target::Tracepoint { event, .. }) if event.starts_with("sys_exit") => "sys_exit",
+        _ => "sys_enter",
+    }
+}
+
+pub(super) fn kprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let pmu = pmu_type(job, "kprobe").map_err(|e| Refusal::io(0, &e))?;
+    for i in 0..job.probe.targets.len() {
+        kprobe(job, pmu, i, links)?;
+    }
+    Ok(())
+}
+
+fn kprobe(job: &Job<'_>, pmu: u32, i: usize, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let Target::Kprobe { module, function, offset, ret } = &job.probe.targets[i] else { return Ok(()) };
+    // The kernel takes MODULE:FUNCTION (kallsyms_lookup_name and its module form).
+    let name = match &**module {
+        "" | "vmlinux" => function.to_string(),
+        module => format!("{module}:{function}"),
+    };
+    let event = perf::open_kprobe(pmu, &name, *offset, *ret).map_err(|e| Refusal::io(i, &e))?;
+    let link = hang(job, i, event)?;
+    job.done(links, link, 1);
+    Ok(())
+}
+
+/// Hangs the program on a perf event; libbpf closes the event with the link.
+pub(super) fn hang(job: &Job<'_>, i: usize, event: std::os::fd::OwnedFd) -> Result<libbpf_rs::Link, Refusal> {
+    let options = PerfEventOpts { cookie: job.cookie(i), ..PerfEventOpts::default() };
+    let link = job
+        .loaded
+        .attach_perf_event_with_opts(event.as_raw_fd(), options)
+        .map_err(|e| Refusal::new(i, &e))?;
+    // From here on the link owns the descriptor (bpf_link_perf_detach closes it).
+    std::mem::forget(event);
+    Ok(link)
+}
+
+/// One link for all functions; one each where the kernel has no multi links (before 5.18) or
+/// refuses them.
+pub(super) fn kprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let ret = matches!(job.probe.targets.first(), Some(Target::Kprobe { ret: true, .. }));
+    let symbols: Vec<String> = job
+        .probe
+        .targets
+        .iter()
+        .filter_map(|t| match t {
+            Target::Kprobe { function, offset: 0, .. } => Some(function.to_string()),
+            _ => None,
+        })
+        .collect();
+    if symbols.len() != job.probe.targets.len() {
+        return kprobes(job, links);
+    }
+    let cookies = if job.spec.needs_cookie { (0..symbols.len()).map(|i| job.cookie(i)).collect() } else { Vec::new() };
+    let count = symbols.len();
+    let options = KprobeMultiOpts { symbols, cookies, retprobe: ret, ..KprobeMultiOpts::default() };
+    match job.loaded.attach_kprobe_multi_with_opts(options) {
+        Ok(link) => {
+            job.done(links, link, count);
+            Ok(())
+        }
+        Err(multi) => kprobes(job, links).map_err(|single| Refusal {
+            target: single.target,
+            reason: format!("{}; as one link: {}", single.reason, super::reason(&multi)),
+        }),
+    }
+}
+
+/// The number of a dynamic PMU, from `/sys/bus/event_source/devices/NAME/type`.
+pub(super) fn pmu_type(job: &Job<'_>, name: &str) -> std::io::Result<u32> {
+    let path = job.place.sys.join("bus/event_source/devices").join(name).join("type");
+    let text = std::fs::read_to_string(path)?;
+    text.trim().parse().map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))
+}

@@ -1,0 +1,84 @@
+//! Perf events: timers, software and hardware counters, breakpoints.
+
+use super::kernel::hang;
+use super::{Attached, Job, Refusal};
+use crate::engine::sys::perf::{self, Event, Rate};
+use crate::lang::typed::{self, Target};
+
+/// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_CPU_CLOCK` (include/uapi/linux/perf_event.h).
+const SOFTWARE: u32 = 1;
+const CPU_CLOCK: u64 = 0;
+
+pub(super) fn events(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    for (i, target) in job.probe.targets.iter().enumerate() {
+        match target {
+            Target::Interval { period_ns } => {
+                let first = job.place.online_cpus.first().copied().unwrap_or(0);
+                timer(job, i, Rate::Period(*period_ns), &[first], None, links)?;
+            }
+            Target::Profile { rate } => {
+                let rate = match rate {
+                    typed::Rate::Hertz(n) => Rate::Frequency(*n),
+                    typed::Rate::PeriodNs(n) => Rate::Period(*n),
+                };
+                timer(job, i, rate, &job.place.online_cpus, job.place.pid, links)?;
+            }
+            Target::PerfEvent { kind, config, period } => {
+                let event = (*kind, *config, Rate::Period(*period));
+                on_cpus(job, i, event, &job.place.online_cpus, job.place.pid, links)?;
+            }
+            Target::Watchpoint { address, length, mode, pid } => {
+                watchpoint(job, i, (*address, *length, *mode), pid.or(job.place.pid), links)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn timer(
+    job: &Job<'_>,
+    i: usize,
+    rate: Rate,
+    cpus: &[u32],
+    pid: Option<u32>,
+    links: &mut Vec<Attached>,
+) -> Result<(), Refusal> {
+    on_cpus(job, i, (SOFTWARE, CPU_CLOCK, rate), cpus, pid, links)
+}
+
+fn on_cpus(
+    job: &Job<'_>,
+    i: usize,
+    (kind, config, rate): (u32, u64, Rate),
+    cpus: &[u32],
+    pid: Option<u32>,
+    links: &mut Vec<Attached>,
+) -> Result<(), Refusal> {
+    for (n, cpu) in cpus.iter().enumerate() {
+        let event = Event { kind, config, rate, pid: pid.map_or(-1, |p| p as i32), cpu: *cpu as i32 };
+        let fd = perf::open(&event).map_err(|e| Refusal::io(i, &e))?;
+        let link = hang(job, i, fd)?;
+        job.done(links, link, usize::from(n == 0));
+    }
+    Ok(())
+}
+
+fn watchpoint(
+    job: &Job<'_>,
+    i: usize,
+    (address, length, mode): (u64, u8, u8),
+    pid: Option<u32>,
+    links: &mut Vec<Attached>,
+) -> Result<(), Refusal> {
+    let places: Vec<(i32, i32)> = match pid {
+        Some(pid) => vec![(pid as i32, -1)],
+        None => job.place.online_cpus.iter().map(|cpu| (-1, *cpu as i32)).collect(),
+    };
+    for (n, (pid, cpu)) in places.into_iter().enumerate() {
+        let fd = perf::open_breakpoint(address, length, mode, pid, cpu).map_err(|e| Refusal::io(i, &e))?;
+        let link = hang(job, i, fd)?;
+        job.done(links, link, usize::from(n == 0));
+    }
+    Ok(())
+}

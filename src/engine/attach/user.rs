@@ -1,0 +1,101 @@
+//! User-space functions and statically defined probes.
+
+use std::sync::Arc;
+
+use libbpf_rs::{UprobeMultiOpts, UprobeOpts};
+
+use super::{Attached, Job, Refusal};
+use crate::lang::typed::Target;
+
+/// One place in one binary, whichever kind of probe named it.
+struct Site<'a> {
+    path: &'a Arc<str>,
+    offset: u64,
+    semaphore: u64,
+    ret: bool,
+    pid: Option<u32>,
+}
+
+impl<'a> Site<'a> {
+    fn of(target: &'a Target, everywhere: Option<u32>) -> Option<Self> {
+        match target {
+            Target::Uprobe { path, file_offset, ret, pid, .. } => {
+                Some(Self { path, offset: *file_offset, semaphore: 0, ret: *ret, pid: pid.or(everywhere) })
+            }
+            Target::Usdt { path, file_offset, semaphore, pid, .. } => Some(Self {
+                path,
+                offset: *file_offset,
+                semaphore: *semaphore,
+                ret: false,
+                pid: pid.or(everywhere),
+            }),
+            _ => None,
+        }
+    }
+
+    fn pid(&self) -> i32 {
+        self.pid.map_or(-1, |p| p as i32)
+    }
+}
+
+pub(super) fn uprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    for i in (0..job.probe.targets.len()).rev() {
+        uprobe(job, i, links)?;
+    }
+    Ok(())
+}
+
+fn uprobe(job: &Job<'_>, i: usize, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let Some(site) = Site::of(&job.probe.targets[i], job.place.pid) else { return Ok(()) };
+    let options = UprobeOpts {
+        ref_ctr_offset: site.semaphore as usize,
+        cookie: job.cookie(i),
+        retprobe: site.ret,
+        func_name: None,
+        ..UprobeOpts::default()
+    };
+    let link = job
+        .loaded
+        .attach_uprobe_with_opts(site.pid(), &**site.path, site.offset as usize, options)
+        .map_err(|e| Refusal::new(i, &e))?;
+    job.done(links, link, 1);
+    Ok(())
+}
+
+/// One link for all sites of each binary; one each where the kernel has no multi links (before 6.6).
+pub(super) fn uprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let mut groups: Vec<(Site<'_>, Vec<usize>)> = Vec::new();
+    for (i, target) in job.probe.targets.iter().enumerate() {
+        let Some(site) = Site::of(target, job.place.pid) else { continue };
+        let same = |s: &Site<'_>| s.path == site.path && s.ret == site.ret && s.pid == site.pid;
+        match groups.iter_mut().find(|(s, _)| same(s)) {
+            Some((_, members)) => members.push(i),
+            None => groups.push((site, vec![i])),
+        }
+    }
+    for (first, members) in groups {
+        match multi(job, &first, &members) {
+            Ok(link) => job.done(links, link, members.len()),
+            Err(_) => {
+                for i in members {
+                    uprobe(job, i, links)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn multi(job: &Job<'_>, first: &Site<'_>, members: &[usize]) -> libbpf_rs::Result<libbpf_rs::Link> {
+    let sites: Vec<Site<'_>> =
+        members.iter().filter_map(|i| Site::of(&job.probe.targets[*i], job.place.pid)).collect();
+    let counted = sites.iter().any(|s| s.semaphore != 0);
+    let options = UprobeMultiOpts {
+        offsets: sites.iter().map(|s| s.offset as usize).collect(),
+        ref_ctr_offsets: if counted { sites.iter().map(|s| s.semaphore as usize).collect() } else { Vec::new() },
+        cookies: if job.spec.needs_cookie { members.iter().map(|i| job.cookie(*i)).collect() } else { Vec::new() },
+        retprobe: first.ret,
+        ..UprobeMultiOpts::default()
+    };
+    job.loaded.attach_uprobe_multi_with_opts(first.pid(), &**first.path, "", options)
+}

@@ -1,0 +1,144 @@
+//! From bytes to loaded programs and maps.
+
+use std::cell::RefCell;
+use std::sync::Once;
+
+use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel};
+
+use super::error::{CAPABILITIES, EngineError};
+use super::sys::bpf;
+use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
+use crate::lang::typed::{ActionKind, Program, Target};
+
+/// Size of the ring buffer when the script names none: a burst of a million small records from one
+/// CPU passes through it whole while the drain thread keeps up (see benches/burst).
+pub const DEFAULT_RING_BYTES: u32 = 16 << 20;
+/// Enough for scripts that report nothing but `exit()` and whole maps.
+const SMALL_RING_BYTES: u32 = 64 << 10;
+/// Room for the verifier's log of one program.
+const LOG_BYTES: usize = 1 << 20;
+/// Most that is kept of what libbpf says.
+const TALK_BYTES: usize = 64 << 10;
+
+thread_local! {
+    static TALK: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Routes libbpf's messages into this thread's buffer; they never reach standard error.
+fn hush() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        libbpf_rs::set_print(Some((PrintLevel::Info, |_, message| {
+            TALK.with_borrow_mut(|talk| {
+                if talk.len() < TALK_BYTES {
+                    talk.push_str(&message);
+                }
+            });
+        })));
+    });
+    TALK.with_borrow_mut(String::clear);
+}
+
+/// What libbpf said on this thread since the last operation began.
+pub(super) fn talk() -> String {
+    TALK.with_borrow(Clone::clone)
+}
+
+/// Starts listening to libbpf anew.
+pub(super) fn listen() {
+    hush();
+}
+
+/// Loads the object's maps and programs; nothing is attached.
+pub fn load(program: &Program, artifact: &Artifact) -> Result<Object, EngineError> {
+    listen();
+    let mut object = open(artifact)?;
+    size_ring(program, artifact, &mut object)?;
+    name_targets(program, artifact, &mut object)?;
+    bpf::load_with_logs(object, LOG_BYTES).map_err(|(error, logs)| explain(artifact, &error, logs))
+}
+
+fn open(artifact: &Artifact) -> Result<OpenObject, EngineError> {
+    ObjectBuilder::default()
+        .name("probescope")
+        .and_then(|builder| builder.open_memory(&artifact.object))
+        .map_err(|e| EngineError::Open { reason: format!("{e:#}{}", said()) })
+}
+
+fn said() -> String {
+    let talk = talk();
+    if talk.is_empty() { String::new() } else { format!(" ({})", talk.trim()) }
+}
+
+fn size_ring(program: &Program, artifact: &Artifact, object: &mut OpenObject) -> Result<(), EngineError> {
+    let Some(ring) = &artifact.ring else { return Ok(()) };
+    let bytes = match program.config.ring_bytes {
+        0 if reports_little(program) => SMALL_RING_BYTES,
+        0 => DEFAULT_RING_BYTES,
+        n => n,
+    };
+    let Some(mut map) = object.maps_mut().find(|m| m.name().to_str() == Some(ring)) else {
+        return Err(EngineError::Missing { what: format!("map {ring}") });
+    };
+    map.set_max_entries(bytes).map_err(|e| EngineError::Open { reason: format!("ring buffer of {bytes} bytes: {e:#}") })
+}
+
+/// True when no report can come in a burst.
+fn reports_little(program: &Program) -> bool {
+    program.actions.iter().all(|action| {
+        matches!(
+            action.kind,
+            ActionKind::Exit | ActionKind::Clear(_) | ActionKind::Zero(_) | ActionKind::PrintMap { .. }
+        )
+    })
+}
+
+/// Programs whose section names no target get it from the typed program.
+fn name_targets(program: &Program, artifact: &Artifact, object: &mut OpenObject) -> Result<(), EngineError> {
+    for mut loaded in object.progs_mut() {
+        let Some(spec) = loaded.name().to_str().and_then(|name| spec(artifact, name)) else { continue };
+        match spec.kind {
+            ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::Iter
+                if !spec.section.contains('/') =>
+            {
+                let Some(name) = btf_target(program, spec) else { continue };
+                loaded
+                    .set_attach_target(0, Some(name.clone()))
+                    .map_err(|e| EngineError::Open { reason: format!("target {name}: {e:#}{}", said()) })?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn spec<'a>(artifact: &'a Artifact, name: &str) -> Option<&'a ProgramSpec> {
+    artifact.programs.iter().find(|s| &*s.name == name)
+}
+
+fn btf_target(program: &Program, spec: &ProgramSpec) -> Option<String> {
+    let probe = program.probes.get(spec.probe as usize)?;
+    Some(match probe.targets.first()? {
+        Target::RawTracepoint { event, .. } => event.to_string(),
+        Target::Fentry { function, .. } => function.to_string(),
+        Target::Iter { kind, .. } => kind.to_string(),
+        _ => return None,
+    })
+}
+
+fn explain(artifact: &Artifact, error: &libbpf_rs::Error, logs: Vec<(String, String)>) -> EngineError {
+    if let Some((name, log)) = logs.into_iter().find(|(_, log)| !log.trim().is_empty()) {
+        let index = artifact.programs.iter().position(|s| *s.name == *name).unwrap_or(usize::MAX);
+        return EngineError::Rejected { program: name.into(), index, reason: format!("{error}"), log: log.into() };
+    }
+    let talk = talk();
+    if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+        return EngineError::Permission { operation: "load BPF programs".to_owned(), capabilities: CAPABILITIES };
+    }
+    let first = talk.lines().find(|l| l.contains("libbpf:")).unwrap_or_default();
+    let reason = match first.trim_start_matches("libbpf: ") {
+        "" => format!("{error}"),
+        words => format!("{error}: {words}"),
+    };
+    EngineError::Load { reason, log: talk.into() }
+}

@@ -1,0 +1,5 @@
+//! The engine's `unsafe` code, one small module per reason.
+
+pub mod bpf;
+pub mod memory;
+pub mod perf;

@@ -1,0 +1,192 @@
+//! Memory shared with BPF programs: global-data maps and the ring buffer, mapped.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// A mapping that is unmapped when dropped.
+#[derive(Debug)]
+struct Mapping {
+    start: *mut u8,
+    len: usize,
+}
+
+// SAFETY: the mapping is plain shared memory, only touched through atomics; it has no thread affinity.
+unsafe impl Send for Mapping {}
+// SAFETY: as above: every access is atomic or, in the ring, ordered by its positions.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new(fd: BorrowedFd<'_>, len: usize, write: bool, offset: u64) -> io::Result<Self> {
+        let protection = if write { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let start = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, fd, offset) }?;
+        Ok(Self { start: start.cast(), len })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this length and not handed out.
+        let _ = unsafe { munmap(self.start.cast(), self.len) };
+    }
+}
+
+/// A global-data map (`.bss.*`) mapped into this process: reading it costs no system call.
+#[derive(Debug)]
+pub struct Area {
+    mapping: Mapping,
+    size: usize,
+}
+
+impl Area {
+    /// Maps an array map's only value of `size` bytes.
+    pub fn map(fd: BorrowedFd<'_>, size: usize) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        let mapping = Mapping::new(fd, size.max(1).next_multiple_of(page), true, 0)?;
+        Ok(Self { mapping, size })
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Copies bytes out, 8 at a time where aligned, so that an aligned `u64` is never torn. What
+    /// lies outside reads as zero.
+    pub fn read(&self, offset: usize, into: &mut [u8]) {
+        let mut at = 0;
+        while at < into.len() {
+            let from = offset + at;
+            if from.is_multiple_of(8) && into.len() - at >= 8 && from + 8 <= self.size {
+                into[at..at + 8].copy_from_slice(&self.read_u64(from).to_ne_bytes());
+                at += 8;
+            } else {
+                into[at] = self.read_u8(from);
+                at += 1;
+            }
+        }
+    }
+
+    /// One byte; 0 outside.
+    #[must_use]
+    pub fn read_u8(&self, offset: usize) -> u8 {
+        if offset >= self.size {
+            return 0;
+        }
+        // SAFETY: inside the mapping; atomic because programs write it at the same time.
+        unsafe { AtomicU8::from_ptr(self.mapping.start.add(offset)) }.load(Ordering::Relaxed)
+    }
+
+    /// An aligned `u64`; 0 outside or when not aligned.
+    #[must_use]
+    pub fn read_u64(&self, offset: usize) -> u64 {
+        if offset + 8 > self.size || !offset.is_multiple_of(8) {
+            return 0;
+        }
+        // SAFETY: inside the mapping and aligned (mappings start at a page).
+        unsafe { AtomicU64::from_ptr(self.mapping.start.add(offset).cast()) }.load(Ordering::Relaxed)
+    }
+
+    /// Writes an aligned `u64`; nothing outside.
+    pub fn write_u64(&self, offset: usize, value: u64) {
+        if offset + 8 <= self.size && offset.is_multiple_of(8) {
+            // SAFETY: inside the mapping and aligned.
+            unsafe { AtomicU64::from_ptr(self.mapping.start.add(offset).cast()) }.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Zeroes a range; what lies outside is ignored.
+    pub fn clear(&self, offset: usize, len: usize) {
+        for at in offset..(offset.saturating_add(len)).min(self.size) {
+            // SAFETY: inside the mapping.
+            unsafe { AtomicU8::from_ptr(self.mapping.start.add(at)) }.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A BPF ring buffer's consumer side.
+///
+/// Layout (kernel/bpf/ringbuf.c): page 0 holds the consumer's position and is writable; page 1 holds
+/// the producer's position; then the data, mapped twice in a row so that records never wrap. A record
+/// has an 8-byte header: `u32` length with a busy bit (31) and a discard bit (30), then padding to 8.
+#[derive(Debug)]
+pub struct Ring {
+    consumer: Mapping,
+    data: Mapping,
+    page: usize,
+    mask: usize,
+}
+
+const BUSY: u32 = 1 << 31;
+const DISCARDED: u32 = 1 << 30;
+const HEADER: usize = 8;
+/// The consumer's position is published after this many bytes, so that producers do not fetch a
+/// changed cache line for every record.
+const PUBLISH: usize = 64 << 10;
+
+impl Ring {
+    /// Maps a ring buffer map of `bytes` (a power of two).
+    pub fn map(fd: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        if !bytes.is_power_of_two() || bytes < page {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        Ok(Self {
+            consumer: Mapping::new(fd, page, true, 0)?,
+            data: Mapping::new(fd, page + 2 * bytes, false, page as u64)?,
+            page,
+            mask: bytes - 1,
+        })
+    }
+
+    /// Hands every finished record to `take`, which says whether to go on. Gives how many bytes of
+    /// the ring were consumed.
+    pub fn consume(&mut self, mut take: impl FnMut(&[u8]) -> bool) -> usize {
+        // SAFETY: page 0 of the map starts with the consumer's position, an aligned unsigned long.
+        let position = unsafe { AtomicU64::from_ptr(self.consumer.start.cast()) };
+        // SAFETY: page 1 starts with the producer's position.
+        let produced = unsafe { AtomicU64::from_ptr(self.data.start.cast()) };
+        let start = position.load(Ordering::Acquire);
+        let mut at = start;
+        let mut published = start;
+        'rounds: loop {
+            let end = produced.load(Ordering::Acquire);
+            if at >= end {
+                break;
+            }
+            while at < end {
+                let offset = (at as usize) & self.mask;
+                // SAFETY: `offset` is inside the ring; headers are 8-byte aligned.
+                let header = unsafe { self.data.start.add(self.page + offset) };
+                // SAFETY: as above; the length is written last by the producer (release).
+                let len = unsafe { AtomicU32::from_ptr(header.cast()) }.load(Ordering::Acquire);
+                if len & BUSY != 0 {
+                    break 'rounds;
+                }
+                let size = (len & !DISCARDED) as usize;
+                let mut more = true;
+                if len & DISCARDED == 0 {
+                    let size = size.min(self.mask + 1 - HEADER);
+                    // SAFETY: the data pages are mapped twice in a row, so a record of at most the
+                    // ring's size is contiguous; it is finished, so the kernel no longer writes it.
+                    more = take(unsafe { std::slice::from_raw_parts(header.add(HEADER), size) });
+                }
+                at += (size + HEADER).next_multiple_of(8) as u64;
+                if (at - published) as usize >= PUBLISH {
+                    position.store(at, Ordering::Release);
+                    published = at;
+                }
+                if !more {
+                    break 'rounds;
+                }
+            }
+        }
+        position.store(at, Ordering::Release);
+        (at - start) as usize
+    }
+}
