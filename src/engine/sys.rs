@@ -3,3 +3,4 @@
 pub mod bpf;
 pub mod memory;
 pub mod perf;
+pub mod time;

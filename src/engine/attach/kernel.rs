@@ -74,10 +74,7 @@ fn kprobe(job: &Job<'_>, pmu: u32, i: usize, links: &mut Vec<Attached>) -> Resul
 /// Hangs the program on a perf event; libbpf closes the event with the link.
 pub(super) fn hang(job: &Job<'_>, i: usize, event: std::os::fd::OwnedFd) -> Result<libbpf_rs::Link, Refusal> {
     let options = PerfEventOpts { cookie: job.cookie(i), ..PerfEventOpts::default() };
-    let link = job
-        .loaded
-        .attach_perf_event_with_opts(event.as_raw_fd(), options)
-        .map_err(|e| Refusal::new(i, &e))?;
+    let link = job.loaded.attach_perf_event_with_opts(event.as_raw_fd(), options).map_err(|e| Refusal::new(i, &e))?;
     // From here on the link owns the descriptor (bpf_link_perf_detach closes it).
     std::mem::forget(event);
     Ok(link)

@@ -22,13 +22,9 @@ impl<'a> Site<'a> {
             Target::Uprobe { path, file_offset, ret, pid, .. } => {
                 Some(Self { path, offset: *file_offset, semaphore: 0, ret: *ret, pid: pid.or(everywhere) })
             }
-            Target::Usdt { path, file_offset, semaphore, pid, .. } => Some(Self {
-                path,
-                offset: *file_offset,
-                semaphore: *semaphore,
-                ret: false,
-                pid: pid.or(everywhere),
-            }),
+            Target::Usdt { path, file_offset, semaphore, pid, .. } => {
+                Some(Self { path, offset: *file_offset, semaphore: *semaphore, ret: false, pid: pid.or(everywhere) })
+            }
             _ => None,
         }
     }
@@ -87,8 +83,7 @@ pub(super) fn uprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(
 }
 
 fn multi(job: &Job<'_>, first: &Site<'_>, members: &[usize]) -> libbpf_rs::Result<libbpf_rs::Link> {
-    let sites: Vec<Site<'_>> =
-        members.iter().filter_map(|i| Site::of(&job.probe.targets[*i], job.place.pid)).collect();
+    let sites: Vec<Site<'_>> = members.iter().filter_map(|i| Site::of(&job.probe.targets[*i], job.place.pid)).collect();
     let counted = sites.iter().any(|s| s.semaphore != 0);
     let options = UprobeMultiOpts {
         offsets: sites.iter().map(|s| s.offset as usize).collect(),

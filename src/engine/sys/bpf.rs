@@ -211,18 +211,14 @@ pub fn lookup_batch(
 /// Reads one entry into `value`; false when there is none.
 pub fn lookup(fd: BorrowedFd<'_>, key: &[u8], value: &mut [u8]) -> io::Result<bool> {
     // SAFETY: key and value have the map's sizes (the callers take them from the same map).
-    let rc = unsafe {
-        libbpf_sys::bpf_map_lookup_elem(fd.as_raw_fd(), key.as_ptr().cast(), value.as_mut_ptr().cast())
-    };
+    let rc = unsafe { libbpf_sys::bpf_map_lookup_elem(fd.as_raw_fd(), key.as_ptr().cast(), value.as_mut_ptr().cast()) };
     absent_is_false(rc)
 }
 
 /// Writes one entry.
 pub fn update(fd: BorrowedFd<'_>, key: &[u8], value: &[u8]) -> io::Result<()> {
     // SAFETY: as in `lookup`.
-    let rc = unsafe {
-        libbpf_sys::bpf_map_update_elem(fd.as_raw_fd(), key.as_ptr().cast(), value.as_ptr().cast(), 0)
-    };
+    let rc = unsafe { libbpf_sys::bpf_map_update_elem(fd.as_raw_fd(), key.as_ptr().cast(), value.as_ptr().cast(), 0) };
     check(rc)
 }
 

@@ -50,12 +50,6 @@ impl Area {
         Ok(Self { mapping, size })
     }
 
-    /// Bytes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
     /// Copies bytes out, 8 at a time where aligned, so that an aligned `u64` is never torn. What
     /// lies outside reads as zero.
     pub fn read(&self, offset: usize, into: &mut [u8]) {

@@ -1,0 +1,443 @@
+//! Reading, clearing and zeroing the script's maps.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use super::decode::{Decoder, StackSource, integer, u64_at};
+use super::error::EngineError;
+use super::sys::bpf;
+use super::sys::memory::Area;
+use super::trace::Trace;
+use crate::codegen::artifact::Storage;
+use crate::lang::typed::{Map, MapId, size_align};
+use crate::lang::types::{Aggregation, Reduce, Type};
+use crate::model::histogram::{Linear, Log2};
+use crate::model::snapshot::{MapKind, MapRow, MapSnapshot};
+use crate::model::value::{Series, Summary, Value};
+
+/// Entries read by one system call, at first.
+const BATCH: usize = 4096;
+/// Most entries read of one map: what the largest map that a script may declare holds.
+const MOST_ENTRIES: usize = 1 << 24;
+
+/// One entry as it lies in the map: the key, and one value for each CPU (one value where shared).
+struct RawEntry {
+    key: Vec<u8>,
+    values: Vec<Vec<u8>>,
+}
+
+impl StackSource for Trace {
+    fn stack(&self, id: u64, frames: u32) -> Option<Vec<u64>> {
+        let spec = self.artifact().stacks.as_ref()?;
+        let mut bytes = vec![0_u8; spec.depth as usize * 8];
+        let found = self.with_map(&spec.map, |fd, _| bpf::lookup(fd, &id.to_ne_bytes(), &mut bytes))?;
+        if !matches!(found, Ok(true)) {
+            return None;
+        }
+        let most = if frames == 0 { spec.depth } else { frames.min(spec.depth) } as usize;
+        let addresses = bytes.chunks_exact(8).take(most).map(|c| u64_at(c, 0));
+        Some(addresses.take_while(|a| *a != 0).collect())
+    }
+}
+
+impl Trace {
+    /// Reads all of the script's maps.
+    pub fn read_maps(&self, decoder: &mut Decoder) -> Result<Vec<MapSnapshot>, EngineError> {
+        (0..self.artifact().maps.len()).map(|i| self.read_map(self.artifact().maps[i].id, decoder)).collect()
+    }
+
+    /// Reads one map, its rows in the printers' order.
+    pub fn read_map(&self, id: MapId, decoder: &mut Decoder) -> Result<MapSnapshot, EngineError> {
+        let (map, storage) = self.find_map(id)?;
+        let entries = self.entries(&map, &storage)?;
+        let mut rows: Vec<MapRow> = entries
+            .into_iter()
+            .map(|e| MapRow { key: self.key(&map, &e.key, decoder), value: self.reduced(&map, &e.values, decoder) })
+            .collect();
+        rows.sort_by(order);
+        Ok(MapSnapshot {
+            name: Arc::clone(&map.name),
+            kind: kind(&map.value),
+            keyed: map.key != Type::Void,
+            rows,
+            capacity: map.max_entries,
+            at_ns: super::monotonic_ns(),
+        })
+    }
+
+    /// Reads one entry by the bytes of its key (as a report carries them): a snapshot with at most
+    /// one row.
+    pub fn read_entry(&self, id: MapId, key: &[u8], decoder: &mut Decoder) -> Result<MapSnapshot, EngineError> {
+        let (map, storage) = self.find_map(id)?;
+        let mut snapshot = MapSnapshot {
+            name: Arc::clone(&map.name),
+            kind: kind(&map.value),
+            keyed: map.key != Type::Void,
+            rows: Vec::new(),
+            capacity: map.max_entries,
+            at_ns: super::monotonic_ns(),
+        };
+        let Storage::Hash { map: name, per_cpu, key_size, value_size } = &storage else {
+            snapshot.rows = self.read_map(id, decoder)?.rows;
+            return Ok(snapshot);
+        };
+        let mut wanted = key[..key.len().min(*key_size as usize)].to_vec();
+        wanted.resize(*key_size as usize, 0);
+        let mut value = vec![0_u8; self.visible_size(*per_cpu, *value_size)];
+        let found = self.on_hash("read", name, |fd| bpf::lookup(fd, &wanted, &mut value))?;
+        if found {
+            let values = split(&value, *per_cpu, *value_size);
+            let row = MapRow { key: self.key(&map, &wanted, decoder), value: self.reduced(&map, &values, decoder) };
+            snapshot.rows.push(row);
+        }
+        Ok(snapshot)
+    }
+
+    /// Removes every key.
+    pub fn clear_map(&self, id: MapId) -> Result<(), EngineError> {
+        let (map, storage) = self.find_map(id)?;
+        match &storage {
+            Storage::Hash { map: name, .. } => {
+                for entry in self.entries(&map, &storage)? {
+                    self.on_hash("clear", name, |fd| bpf::delete(fd, &entry.key))?;
+                }
+            }
+            scalar => {
+                self.each_scalar(scalar, |area, value, present| {
+                    area.clear(present, 1);
+                    area.clear(value, self.value_bytes(&map));
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets every value to zero and keeps the keys.
+    pub fn zero_map(&self, id: MapId) -> Result<(), EngineError> {
+        let (map, storage) = self.find_map(id)?;
+        match &storage {
+            Storage::Hash { map: name, per_cpu, value_size, .. } => {
+                let zero = vec![0_u8; self.visible_size(*per_cpu, *value_size)];
+                for entry in self.entries(&map, &storage)? {
+                    self.on_hash("zero", name, |fd| bpf::update(fd, &entry.key, &zero))?;
+                }
+            }
+            scalar => self.each_scalar(scalar, |area, value, _| area.clear(value, self.value_bytes(&map))),
+        }
+        Ok(())
+    }
+
+    fn find_map(&self, id: MapId) -> Result<(Map, Storage), EngineError> {
+        let missing = || EngineError::Missing { what: format!("map number {}", id.0) };
+        let map = self.program().maps.get(id.0 as usize).ok_or_else(missing)?.clone();
+        let spec = self.artifact().maps.iter().find(|m| m.id == id).ok_or_else(missing)?;
+        Ok((map, spec.storage.clone()))
+    }
+
+    fn on_hash<T>(
+        &self,
+        operation: &'static str,
+        name: &str,
+        f: impl FnOnce(BorrowedFd<'_>) -> std::io::Result<T>,
+    ) -> Result<T, EngineError> {
+        self.with_map(name, |fd, _| f(fd))
+            .ok_or_else(|| EngineError::Missing { what: format!("map {name}") })?
+            .map_err(|source| EngineError::Map { operation, map: name.to_owned(), source })
+    }
+
+    fn value_bytes(&self, map: &Map) -> usize {
+        size_align(&map.value, &self.program().structs).0 as usize
+    }
+
+    fn visible_size(&self, per_cpu: bool, value_size: u32) -> usize {
+        let size = value_size as usize;
+        if per_cpu { size.next_multiple_of(8) * self.cpus() } else { size }
+    }
+
+    /// Calls `f` with the area and offsets of every CPU's value (one when shared).
+    fn each_scalar(&self, storage: &Storage, mut f: impl FnMut(&Area, usize, usize)) {
+        let (area, offset, present, stride, cpus) = match storage {
+            Storage::Global { area, offset, present } => (area, *offset, *present, 0, 1),
+            Storage::GlobalPerCpu { area, offset, present, stride } => {
+                (area, *offset, *present, *stride as usize, self.cpus())
+            }
+            Storage::Hash { .. } => return,
+        };
+        let Some(area) = self.area(area) else { return };
+        for cpu in 0..cpus {
+            f(area, offset as usize + cpu * stride, present as usize + cpu * stride);
+        }
+    }
+
+    fn entries(&self, map: &Map, storage: &Storage) -> Result<Vec<RawEntry>, EngineError> {
+        match storage {
+            Storage::Hash { map: name, per_cpu, key_size, value_size } => {
+                let (key, value) = (*key_size as usize, self.visible_size(*per_cpu, *value_size));
+                let mut entries = Vec::new();
+                self.on_hash("read", name, |fd| {
+                    read_all(fd, key, value, map.max_entries as usize, &mut |k, v| {
+                        entries.push(RawEntry { key: k.to_vec(), values: split(v, *per_cpu, *value_size) });
+                    })
+                })?;
+                Ok(entries)
+            }
+            scalar => {
+                let size = self.value_bytes(map);
+                let mut values = Vec::new();
+                let mut there = false;
+                self.each_scalar(scalar, |area, value, present| {
+                    let mut bytes = vec![0_u8; size];
+                    if area.read_u8(present) != 0 {
+                        there = true;
+                        area.read(value, &mut bytes);
+                    }
+                    values.push(bytes);
+                });
+                Ok(if there { vec![RawEntry { key: Vec::new(), values }] } else { Vec::new() })
+            }
+        }
+    }
+
+    fn key(&self, map: &Map, bytes: &[u8], decoder: &mut Decoder) -> Vec<Value> {
+        match &map.key {
+            Type::Void => Vec::new(),
+            ty => match (ty, decoder.value(ty, bytes, self)) {
+                (Type::Tuple(_), Value::Tuple(parts)) => parts.to_vec(),
+                (_, value) => vec![value],
+            },
+        }
+    }
+
+    fn reduced(&self, map: &Map, values: &[Vec<u8>], decoder: &mut Decoder) -> Value {
+        match &map.value {
+            Type::Agg(agg) => reduce(*agg, values),
+            ty => values.first().map_or(Value::None, |v| decoder.value(ty, v, self)),
+        }
+    }
+}
+
+fn split(bytes: &[u8], per_cpu: bool, value_size: u32) -> Vec<Vec<u8>> {
+    if per_cpu {
+        bytes.chunks((value_size as usize).next_multiple_of(8).max(1)).map(<[u8]>::to_vec).collect()
+    } else {
+        vec![bytes.to_vec()]
+    }
+}
+
+/// Reads all entries of a hash map: by batches, or key by key where the kernel has no batches.
+fn read_all(
+    fd: BorrowedFd<'_>,
+    key_size: usize,
+    value_size: usize,
+    capacity: usize,
+    take: &mut dyn FnMut(&[u8], &[u8]),
+) -> std::io::Result<()> {
+    let mut cursor = bpf::BatchCursor::new(key_size);
+    let mut batch = bpf::Batch::default();
+    let mut room = capacity.clamp(16, BATCH);
+    let mut seen = 0_usize;
+    loop {
+        match bpf::lookup_batch(fd, &mut cursor, &mut batch, room, key_size, value_size) {
+            Ok(end) => {
+                for i in 0..batch.count {
+                    take(&batch.keys[i * key_size..][..key_size], &batch.values[i * value_size..][..value_size]);
+                }
+                seen += batch.count;
+                if end || seen > MOST_ENTRIES {
+                    return Ok(());
+                }
+            }
+            // One bucket holds more than there is room for.
+            Err(e) if e.raw_os_error() == Some(libc::ENOSPC) && room < MOST_ENTRIES => room *= 2,
+            Err(_) if seen == 0 => return read_singly(fd, key_size, value_size, take),
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+fn read_singly(
+    fd: BorrowedFd<'_>,
+    key_size: usize,
+    value_size: usize,
+    take: &mut dyn FnMut(&[u8], &[u8]),
+) -> std::io::Result<()> {
+    let mut value = vec![0_u8; value_size];
+    let mut key = bpf::next_key(fd, None, key_size)?;
+    let mut seen = 0;
+    while let Some(k) = key {
+        if bpf::lookup(fd, &k, &mut value)? {
+            take(&k, &value);
+        }
+        seen += 1;
+        if seen > MOST_ENTRIES {
+            break;
+        }
+        key = bpf::next_key(fd, Some(&k), key_size)?;
+    }
+    Ok(())
+}
+
+fn kind(ty: &Type) -> MapKind {
+    let Type::Agg(agg) = ty else { return MapKind::Value };
+    match agg {
+        Aggregation::Count => MapKind::Count,
+        Aggregation::Sum { .. } => MapKind::Sum,
+        Aggregation::Min { .. } => MapKind::Min,
+        Aggregation::Max { .. } => MapKind::Max,
+        Aggregation::Avg { .. } => MapKind::Avg,
+        Aggregation::Stats { .. } => MapKind::Stats,
+        Aggregation::Hist { .. } => MapKind::Hist,
+        Aggregation::LHist { .. } => MapKind::LHist,
+        Aggregation::TSeries { .. } => MapKind::TSeries,
+    }
+}
+
+/// Combines the CPUs' values of an aggregation.
+fn reduce(agg: Aggregation, cpus: &[Vec<u8>]) -> Value {
+    let sum = |at: usize| cpus.iter().fold(0_u64, |a, v| a.wrapping_add(u64_at(v, at)));
+    let number = |v: u64, signed: bool| integer(&v.to_le_bytes(), 8, signed);
+    match agg {
+        Aggregation::Count => number(sum(0), true),
+        Aggregation::Sum { signed } => number(sum(0), signed),
+        Aggregation::Min { signed } => number(extreme(cpus, signed, Ordering::Less), signed),
+        Aggregation::Max { signed } => number(extreme(cpus, signed, Ordering::Greater), signed),
+        Aggregation::Avg { signed } => Value::Avg(Summary { total: sum(0) as i64, count: sum(8), signed }),
+        Aggregation::Stats { signed } => Value::Stats(Summary { total: sum(0) as i64, count: sum(8), signed }),
+        Aggregation::Hist { bits } => {
+            let counts = (0..crate::model::histogram::log2_buckets(bits) as usize).map(|i| sum(i * 8)).collect();
+            Value::Hist(Arc::new(Log2 { bits, counts }))
+        }
+        Aggregation::LHist { min, max, step } => {
+            let buckets = crate::model::histogram::linear_buckets(min, max, step) as usize;
+            let counts = (0..buckets).map(|i| sum(i * 8)).collect();
+            Value::LHist(Arc::new(Linear { min, max, step, counts }))
+        }
+        Aggregation::TSeries { interval_ns, buckets, reduce, signed } => {
+            Value::TSeries(Arc::new(series(cpus, interval_ns, buckets, reduce, signed)))
+        }
+    }
+}
+
+fn extreme(cpus: &[Vec<u8>], signed: bool, wanted: Ordering) -> u64 {
+    let set = cpus.iter().filter(|v| u64_at(v, 8) != 0).map(|v| u64_at(v, 0));
+    set.reduce(|a, b| if compare(b, a, signed) == wanted { b } else { a }).unwrap_or(0)
+}
+
+fn compare(a: u64, b: u64, signed: bool) -> Ordering {
+    if signed { (a as i64).cmp(&(b as i64)) } else { a.cmp(&b) }
+}
+
+/// Joins the CPUs' rings of intervals: for each, epoch (number of the interval since boot), value, count.
+fn series(cpus: &[Vec<u8>], interval_ns: u64, buckets: u32, how: Reduce, signed: bool) -> Series {
+    let mut epochs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for cpu in cpus {
+        for slot in cpu.chunks_exact(24) {
+            let (epoch, value, count) = (u64_at(slot, 0), u64_at(slot, 8), u64_at(slot, 16));
+            if count == 0 {
+                continue;
+            }
+            epochs
+                .entry(epoch)
+                .and_modify(|(v, n)| {
+                    *v = combine(*v, value, how, signed);
+                    *n = n.wrapping_add(count);
+                })
+                .or_insert((value, count));
+        }
+    }
+    let Some(last) = epochs.keys().next_back().copied() else {
+        return Series { interval_ns, points: Vec::new(), signed };
+    };
+    let first = last.saturating_sub(u64::from(buckets).saturating_sub(1));
+    let points = (first..=last).map(|epoch| {
+        let value = epochs.get(&epoch).map(|(v, n)| match how {
+            Reduce::Avg if signed => (*v as i64).wrapping_div((*n).max(1) as i64),
+            Reduce::Avg => (*v / (*n).max(1)) as i64,
+            _ => *v as i64,
+        });
+        (epoch.wrapping_mul(interval_ns), value)
+    });
+    Series { interval_ns, points: points.collect(), signed }
+}
+
+fn combine(a: u64, b: u64, how: Reduce, signed: bool) -> u64 {
+    match how {
+        Reduce::Last => b,
+        Reduce::Avg | Reduce::Sum => a.wrapping_add(b),
+        Reduce::Max => std::cmp::max_by(a, b, |x, y| compare(*x, *y, signed)),
+        Reduce::Min => std::cmp::min_by(a, b, |x, y| compare(*x, *y, signed)),
+    }
+}
+
+/// Ascending by value where values are numbers, then by key.
+fn order(a: &MapRow, b: &MapRow) -> Ordering {
+    let by_value = match (a.value.as_number(), b.value.as_number()) {
+        (Some(x), Some(y)) => x.cmp(&y),
+        _ => Ordering::Equal,
+    };
+    by_value.then_with(|| order_all(&a.key, &b.key))
+}
+
+fn order_all(a: &[Value], b: &[Value]) -> Ordering {
+    a.iter().zip(b).map(|(x, y)| order_value(x, y)).find(|o| o.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
+}
+
+fn order_value(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Str(x) | Value::Bytes(x), Value::Str(y) | Value::Bytes(y)) => x.cmp(y),
+        (Value::Text(x, n), Value::Text(y, m)) => n.cmp(m).then_with(|| x.cmp(y)),
+        (Value::Array(x) | Value::Tuple(x), Value::Array(y) | Value::Tuple(y)) => order_all(x, y),
+        (Value::Stack(x), Value::Stack(y)) => {
+            x.frames.iter().map(|f| f.address).cmp(y.frames.iter().map(|f| f.address))
+        }
+        _ => match (a.as_number(), b.as_number()) {
+            (Some(x), Some(y)) => x.cmp(&y),
+            _ => Ordering::Equal,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpu(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|w| w.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn cpus_are_joined() {
+        let two = [cpu(&[5, 1]), cpu(&[(-3_i64) as u64, 1])];
+        assert_eq!(reduce(Aggregation::Min { signed: true }, &two), Value::Int(-3, 8));
+        assert_eq!(reduce(Aggregation::Min { signed: false }, &two), Value::Uint(5, 8));
+        assert_eq!(reduce(Aggregation::Max { signed: true }, &two), Value::Int(5, 8));
+        assert_eq!(reduce(Aggregation::Count, &two), Value::Int(2, 8));
+        let avg = reduce(Aggregation::Avg { signed: true }, &two);
+        assert_eq!(avg, Value::Avg(Summary { total: 2, count: 2, signed: true }));
+        assert_eq!(
+            reduce(Aggregation::Min { signed: true }, &[cpu(&[7, 0]), cpu(&[9, 1])]),
+            Value::Int(9, 8),
+            "a CPU without a value does not count"
+        );
+    }
+
+    #[test]
+    fn a_series_has_gaps_where_nothing_fell() {
+        let value = reduce(
+            Aggregation::TSeries { interval_ns: 10, buckets: 3, reduce: Reduce::Sum, signed: true },
+            &[cpu(&[7, 1, 1, 0, 0, 0, 9, 2, 1]), cpu(&[9, 5, 2, 0, 0, 0, 0, 0, 0])],
+        );
+        let Value::TSeries(series) = value else { panic!("not a series") };
+        assert_eq!(series.points, [(70, Some(1)), (80, None), (90, Some(7))]);
+    }
+
+    #[test]
+    fn rows_ascend_by_value_then_key() {
+        let row = |k: i64, v: i64| MapRow { key: vec![Value::Int(k, 8)], value: Value::Int(v, 8) };
+        let mut rows = vec![row(2, 5), row(1, 5), row(9, -1)];
+        rows.sort_by(order);
+        assert_eq!(rows, [row(9, -1), row(1, 5), row(2, 5)]);
+    }
+}

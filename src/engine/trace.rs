@@ -1,0 +1,295 @@
+//! A running trace: loaded programs, their links, the drain, the maps.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use libbpf_rs::{MapCore as _, Object};
+
+use super::attach::{self, Attached, Place};
+use super::cost;
+use super::drain::{Drain, Sink};
+use super::error::EngineError;
+use super::load;
+use super::sys::bpf;
+use super::sys::memory::{Area, Ring};
+use crate::codegen::artifact::{Artifact, GlobalKind, ProgramKind, Storage};
+use crate::lang::typed::{Program, Target};
+use crate::model::stats::TraceStats;
+
+/// How to start a trace.
+#[derive(Clone, Debug)]
+pub struct TraceOptions {
+    /// Where and to what programs are attached.
+    pub place: Place,
+    /// Measure the programs' own cost by the kernel's run-time statistics.
+    pub measure: bool,
+}
+
+/// A trace that runs until it is dropped.
+#[derive(Debug)]
+pub struct Trace {
+    program: Arc<Program>,
+    artifact: Arc<Artifact>,
+    // Fields are dropped in this order: detach first, then stop draining, then unload.
+    links: Vec<Attached>,
+    drain: Option<Drain>,
+    areas: HashMap<Arc<str>, Area>,
+    cpus: usize,
+    statistics: Option<OwnedFd>,
+    object: Object,
+}
+
+impl Trace {
+    /// Loads, drains, runs the begin probes and attaches everything. Reports arrive at `sink`, those
+    /// of begin probes included. On failure nothing stays attached or loaded.
+    pub fn start(
+        program: Arc<Program>,
+        artifact: Arc<Artifact>,
+        options: &TraceOptions,
+        sink: Sink,
+    ) -> Result<Self, EngineError> {
+        let mut trace = Self::load(program, artifact, sink)?;
+        if options.measure {
+            trace.statistics = bpf::enable_run_statistics().ok();
+        }
+        trace.begin()?;
+        if !trace.exiting() {
+            trace.attach(&options.place)?;
+        }
+        Ok(trace)
+    }
+
+    /// Loads and drains; nothing runs yet.
+    pub fn load(program: Arc<Program>, artifact: Arc<Artifact>, sink: Sink) -> Result<Self, EngineError> {
+        let object = load::load(&program, &artifact)?;
+        let areas = map_areas(&artifact, &object)?;
+        let drain = match &artifact.ring {
+            Some(name) => Some(Drain::start(map_ring(&object, name)?, sink).map_err(EngineError::Thread)?),
+            None => None,
+        };
+        let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
+        let trace = Self { program, artifact, links: Vec::new(), drain, areas, cpus, statistics: None, object };
+        trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
+        Ok(trace)
+    }
+
+    /// Runs the begin probes in script order.
+    pub fn begin(&self) -> Result<(), EngineError> {
+        self.run_matching(|t| matches!(t, Target::Begin)).map(|_| ())
+    }
+
+    /// Attaches every program; all or nothing.
+    pub fn attach(&mut self, place: &Place) -> Result<(), EngineError> {
+        self.links = attach::attach(&self.program, &self.artifact, &self.object, place)?;
+        Ok(())
+    }
+
+    /// Stops new events, runs the end probes, lets the drain hand over the rest and drop its sink,
+    /// and gives what still has to be detached (the kernel takes about 80 ms for each perf
+    /// tracepoint: drop it where nobody waits).
+    pub fn finish(&mut self) -> Result<Detaching, EngineError> {
+        let detaching = self.quiet();
+        let ended = self.run_matching(|t| matches!(t, Target::End));
+        if let Some(drain) = &self.drain {
+            drain.stop();
+        }
+        ended.map(|_| detaching)
+    }
+
+    /// Makes programs return at once, where they look at the exit flag; otherwise detaches now.
+    fn quiet(&mut self) -> Detaching {
+        let links = std::mem::take(&mut self.links);
+        if self.set_global(GlobalKind::Exiting, 1) { Detaching { links } } else { Detaching::default() }
+    }
+
+    /// Runs the probe of a signal; how many there were.
+    pub fn signal(&self, signal: i32) -> Result<usize, EngineError> {
+        self.run_matching(|t| *t == Target::SelfSignal(signal))
+    }
+
+    /// Runs every `test:` probe and gives its name and result.
+    pub fn run_tests(&self) -> Result<Vec<(Arc<str>, u32)>, EngineError> {
+        let mut results = Vec::new();
+        for (name, index) in self.runnable() {
+            if let Target::Test(test) = name {
+                results.push((Arc::clone(test), self.run(index)?));
+            }
+        }
+        Ok(results)
+    }
+
+    fn run_matching(&self, wanted: impl Fn(&Target) -> bool) -> Result<usize, EngineError> {
+        let mut count = 0;
+        for (target, index) in self.runnable() {
+            if wanted(target) {
+                self.run(index)?;
+                count += 1;
+            }
+        }
+        if count > 0 {
+            self.nudge();
+        }
+        Ok(count)
+    }
+
+    fn runnable(&self) -> impl Iterator<Item = (&Target, usize)> {
+        self.artifact.programs.iter().enumerate().filter(|(_, s)| s.kind == ProgramKind::TestRun).flat_map(
+            |(index, spec)| {
+                let probe = self.program.probes.get(spec.probe as usize);
+                probe.into_iter().flat_map(|p| &p.targets).map(move |t| (t, index))
+            },
+        )
+    }
+
+    fn run(&self, index: usize) -> Result<u32, EngineError> {
+        let spec = &self.artifact.programs[index];
+        let loaded = attach::find(&self.object, &spec.name)?;
+        bpf::test_run(loaded.as_fd()).map_err(|source| EngineError::Run {
+            probe: self
+                .program
+                .probes
+                .get(spec.probe as usize)
+                .map_or_else(|| spec.name.to_string(), |p| attach::target_name(&self.program, p, 0)),
+            source,
+        })
+    }
+
+    /// Makes the drain look at the ring now.
+    pub fn nudge(&self) {
+        if let Some(drain) = &self.drain {
+            drain.nudge();
+        }
+    }
+
+    /// How many attach points are attached; begin, end and signal probes count as one each.
+    #[must_use]
+    pub fn attached(&self) -> u32 {
+        let linked: u32 = self.links.iter().map(|l| l.targets).sum();
+        linked + self.runnable().count() as u32
+    }
+
+    /// True once the script called `exit()`.
+    #[must_use]
+    pub fn exiting(&self) -> bool {
+        self.global(GlobalKind::Exiting).is_some_and(|v| v != 0)
+    }
+
+    /// The typed program that runs.
+    #[must_use]
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The compiled object that runs.
+    #[must_use]
+    pub fn artifact(&self) -> &Arc<Artifact> {
+        &self.artifact
+    }
+
+    /// Counters of now: delivered, lost, cost by probe.
+    #[must_use]
+    pub fn stats(&self) -> TraceStats {
+        cost::stats(self)
+    }
+
+    pub(super) fn links(&self) -> &[Attached] {
+        &self.links
+    }
+
+    pub(super) fn delivered(&self) -> u64 {
+        self.drain.as_ref().map_or(0, Drain::delivered)
+    }
+
+    /// Possible CPUs: how many values a per-CPU map has for each key.
+    pub(super) fn cpus(&self) -> usize {
+        self.cpus
+    }
+
+    pub(super) fn measured(&self) -> bool {
+        self.statistics.is_some()
+    }
+
+    pub(super) fn area(&self, name: &str) -> Option<&Area> {
+        self.areas.get(name)
+    }
+
+    pub(super) fn with_map<T>(
+        &self,
+        name: &str,
+        f: impl FnOnce(BorrowedFd<'_>, &libbpf_rs::Map<'_>) -> T,
+    ) -> Option<T> {
+        let map = self.object.maps().find(|m| m.name().to_str() == Some(name))?;
+        Some(f(map.as_fd(), &map))
+    }
+
+    pub(super) fn program_info(&self, index: usize) -> Option<bpf::ProgramInfo> {
+        let loaded = attach::find(&self.object, &self.artifact.programs.get(index)?.name).ok()?;
+        bpf::program_info(loaded.as_fd()).ok()
+    }
+
+    fn global(&self, kind: GlobalKind) -> Option<u64> {
+        let spec = self.artifact.globals.iter().find(|g| g.kind == kind)?;
+        Some(self.areas.get(&spec.area)?.read_u64(spec.offset as usize))
+    }
+
+    fn set_global(&self, kind: GlobalKind, value: u64) -> bool {
+        let Some(spec) = self.artifact.globals.iter().find(|g| g.kind == kind) else { return false };
+        let Some(area) = self.areas.get(&spec.area) else { return false };
+        area.write_u64(spec.offset as usize, value);
+        true
+    }
+}
+
+/// Links that are on their way out. Dropping it detaches, one after the other, and blocks meanwhile.
+#[derive(Debug, Default)]
+pub struct Detaching {
+    links: Vec<Attached>,
+}
+
+impl Detaching {
+    /// How many links there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// True without links.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+}
+
+/// Maps all global-data maps that the artifact speaks of.
+fn map_areas(artifact: &Artifact, object: &Object) -> Result<HashMap<Arc<str>, Area>, EngineError> {
+    let mut areas = HashMap::new();
+    for name in area_names(artifact) {
+        if areas.contains_key(name) {
+            continue;
+        }
+        let Some(map) = object.maps().find(|m| m.name().to_str() == Some(name)) else {
+            return Err(EngineError::Missing { what: format!("map {name}") });
+        };
+        let area = Area::map(map.as_fd(), map.value_size() as usize)
+            .map_err(|source| EngineError::Memory { map: name.to_string(), source })?;
+        areas.insert(Arc::clone(name), area);
+    }
+    Ok(areas)
+}
+
+fn area_names(artifact: &Artifact) -> impl Iterator<Item = &Arc<str>> {
+    let maps = artifact.maps.iter().filter_map(|m| match &m.storage {
+        Storage::Global { area, .. } | Storage::GlobalPerCpu { area, .. } => Some(area),
+        Storage::Hash { .. } => None,
+    });
+    maps.chain(artifact.sites.iter().map(|s| &s.area)).chain(artifact.globals.iter().map(|g| &g.area))
+}
+
+fn map_ring(object: &Object, name: &str) -> Result<Ring, EngineError> {
+    let Some(map) = object.maps().find(|m| m.name().to_str() == Some(name)) else {
+        return Err(EngineError::Missing { what: format!("map {name}") });
+    };
+    Ring::map(map.as_fd(), map.max_entries() as usize)
+        .map_err(|source| EngineError::Memory { map: name.to_owned(), source })
+}
