@@ -1,0 +1,46 @@
+//! Side-by-side runs against other tools, each figure beside the peer's from the same run.
+//!
+//! `cargo bench --bench side_by_side [-- PART...]`; parts: startup, kernel, burst, wildcard, compile.
+//! The peer is `bpftrace` in PATH, or the command in `PROBESCOPE_PEER` (for one in a chroot:
+//! `PROBESCOPE_PEER="chroot /opt/sid bpftrace"`). Hand-written C is compiled by clang where there is one.
+//! Needs root and a kernel with BPF; machines are noisy, so only ratios within one run mean anything.
+#![allow(missing_docs, reason = "a program, not a library")]
+
+#[path = "side_by_side/kernel.rs"]
+mod kernel;
+#[path = "side_by_side/rows.rs"]
+mod rows;
+#[path = "side_by_side/tool.rs"]
+mod tool;
+#[path = "side_by_side/whole.rs"]
+mod whole;
+
+use tool::Tool;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    if words.first().is_some_and(|w| w == "workload") {
+        kernel::workload(&words[1..]);
+        return;
+    }
+    let wanted = |part: &str| words.is_empty() || words.iter().any(|w| w == part);
+    let ours = Tool::probescope();
+    let peer = Tool::peer();
+    println!("probescope: {}", ours.describe());
+    println!("peer:       {}", peer.as_ref().map_or_else(|| "none found".into(), Tool::describe));
+    if wanted("compile") {
+        whole::compile(&ours);
+    }
+    if wanted("startup") {
+        whole::startup(&ours, peer.as_ref());
+    }
+    if wanted("kernel") {
+        kernel::table(&ours, peer.as_ref());
+    }
+    if wanted("burst") {
+        whole::burst(&ours, peer.as_ref());
+    }
+    if wanted("wildcard") {
+        whole::wildcard(&ours, peer.as_ref());
+    }
+}
