@@ -3,6 +3,7 @@
 //! diagnostics, so that the editor works on half-typed scripts.
 
 pub mod bt;
+pub mod codes;
 pub mod diagnostic;
 pub mod source;
 pub mod typed;

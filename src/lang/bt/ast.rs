@@ -133,7 +133,7 @@ pub enum TypeBase {
 pub enum TypeSuffix {
     /// `*`
     Pointer,
-    /// `[N]`; `None` for `[]`.
+    /// `[N]`; `None` for `[]`. Of `T[2][3]`, which is 2 arrays of 3, the 3 comes first.
     Array(Option<u64>),
 }
 
@@ -343,6 +343,8 @@ pub enum ExprKind {
     Comptime(Box<Expr>),
     /// `typeinfo(e)`.
     TypeInfo(Box<TypeOrExpr>),
+    /// A type where a value usually stands: an argument of `container_of` or of a macro.
+    Type(TypeName),
 }
 
 /// Operand of `sizeof` and kin.

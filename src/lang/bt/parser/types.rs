@@ -1,0 +1,307 @@
+//! Types as written in casts, declarations and definitions.
+
+use std::sync::Arc;
+
+use super::Parser;
+use crate::lang::bt::ast::{TypeBase, TypeName, TypeSuffix};
+use crate::lang::bt::lexer::TokenKind as T;
+use crate::lang::codes::parse as codes;
+
+/// Words that are part of C's many-worded integer names.
+const C_INT_WORDS: &[&str] = &["unsigned", "signed", "long", "short", "int", "char", "double", "float"];
+
+/// Words that say nothing that matters here.
+const QUALIFIERS: &[&str] = &["const", "volatile", "restrict", "__user", "__kernel", "__rcu", "__percpu", "__restrict"];
+
+/// Names that are types wherever they stand.
+const TYPE_WORDS: &[&str] = &[
+    "void",
+    "bool",
+    "_Bool",
+    "size_t",
+    "ssize_t",
+    "uintptr_t",
+    "intptr_t",
+    "string",
+    "buffer",
+    "inet",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "s8",
+    "s16",
+    "s32",
+    "s64",
+    "__u8",
+    "__u16",
+    "__u32",
+    "__u64",
+    "__s8",
+    "__s16",
+    "__s32",
+    "__s64",
+    "count_t",
+    "sum_t",
+    "usum_t",
+    "min_t",
+    "umin_t",
+    "max_t",
+    "umax_t",
+    "avg_t",
+    "uavg_t",
+    "stats_t",
+    "ustats_t",
+    "hist_t",
+    "lhist_t",
+    "tseries_t",
+    "kstack_t",
+    "ustack_t",
+    "ksym_t",
+    "usym_t",
+    "macaddr_t",
+    "username_t",
+    "cgroup_path_t",
+    "timestamp",
+    "pid_t",
+    "uid_t",
+    "gid_t",
+    "dev_t",
+    "ino_t",
+    "loff_t",
+    "sector_t",
+    "gfp_t",
+];
+
+impl Parser<'_> {
+    /// True where a type begins for certain.
+    pub(super) fn at_type(&self) -> bool {
+        self.type_ahead(0)
+    }
+
+    fn type_ahead(&self, ahead: usize) -> bool {
+        let Some(word) = self.word_ahead(ahead) else { return false };
+        let next = self.peek(ahead + 1).kind;
+        if matches!(word, "struct" | "union" | "enum" | "const" | "volatile") {
+            return next == T::Word;
+        }
+        if word == "typeof" {
+            return next == T::LParen;
+        }
+        if C_INT_WORDS.contains(&word) || TYPE_WORDS.contains(&word) {
+            // A call such as `buffer(...)` or a field of that name is no type.
+            return matches!(
+                next,
+                T::Star | T::LBracket | T::RParen | T::Comma | T::Word | T::Assign | T::Semicolon | T::LBrace
+            );
+        }
+        next == T::Star && self.only_stars_then_close(ahead + 1)
+    }
+
+    /// `* * )` or `* ,`: an unknown word before it must be a type.
+    fn only_stars_then_close(&self, mut ahead: usize) -> bool {
+        while self.peek(ahead).kind == T::Star {
+            ahead += 1;
+        }
+        matches!(self.peek(ahead).kind, T::RParen)
+    }
+
+    /// At `(`: is it a cast?
+    pub(super) fn at_cast(&self) -> bool {
+        if self.type_ahead(1) {
+            return !matches!(self.word_ahead(1), Some("typeof")) || self.typeof_cast();
+        }
+        let Some(word) = self.word_ahead(1) else { return false };
+        if word.starts_with(|c: char| c.is_ascii_digit()) || self.peek(2).kind != T::RParen {
+            return false;
+        }
+        // `(word)` before a value: two values side by side make no sense, so it is a type.
+        let value = match self.peek(3).kind {
+            T::Variable | T::Map | T::Int | T::Str | T::Positional => true,
+            T::LParen => word.ends_with("_t"),
+            T::Word => !matches!(self.word_ahead(3), Some("else")),
+            _ => false,
+        };
+        value && !crate::lang::bt::builtins::is_variable(word)
+    }
+
+    /// `(typeof(x))y` rather than `(typeof(x) ...)`.
+    fn typeof_cast(&self) -> bool {
+        let mut depth = 0_u32;
+        for ahead in 2.. {
+            match self.peek(ahead).kind {
+                T::LParen => depth += 1,
+                T::RParen if depth <= 1 => {
+                    let next = self.peek(ahead + 1).kind;
+                    return matches!(next, T::RParen | T::Star | T::LBracket);
+                }
+                T::RParen => depth -= 1,
+                T::Eof | T::Semicolon | T::Unclosed => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// A type with its stars and sizes.
+    pub(super) fn type_name(&mut self) -> Option<TypeName> {
+        self.nested(|p| {
+            let start = p.token().span;
+            let base = p.type_base()?;
+            let mut suffixes = Vec::new();
+            p.stars(&mut suffixes);
+            p.sizes(&mut suffixes);
+            Some(TypeName { base, suffixes, span: p.since(start) })
+        })
+        .flatten()
+    }
+
+    pub(super) fn qualifiers(&mut self) {
+        while self.word_ahead(0).is_some_and(|w| QUALIFIERS.contains(&w)) {
+            self.bump();
+        }
+    }
+
+    pub(super) fn stars(&mut self, suffixes: &mut Vec<TypeSuffix>) {
+        loop {
+            self.qualifiers();
+            if self.accept(T::Star).is_none() {
+                return;
+            }
+            suffixes.push(TypeSuffix::Pointer);
+        }
+    }
+
+    /// `[2][3]`: an array of 2 arrays of 3, so the last size applies first.
+    pub(super) fn sizes(&mut self, suffixes: &mut Vec<TypeSuffix>) {
+        let mut sizes = Vec::new();
+        while let Some(open) = self.accept(T::LBracket) {
+            let size = if self.at_kind(T::RBracket) { None } else { Some(self.constant()) };
+            self.close(T::RBracket, "]", open);
+            sizes.push(TypeSuffix::Array(size));
+        }
+        sizes.reverse();
+        suffixes.append(&mut sizes);
+    }
+
+    /// The base of a type: everything before its stars.
+    pub(super) fn type_base(&mut self) -> Option<TypeBase> {
+        self.qualifiers();
+        if self.at_kind(T::LParen) {
+            return self.tuple_type();
+        }
+        let Some(word) = self.word_ahead(0) else {
+            let message = format!("expected a type, found {}", self.found());
+            self.error_here(
+                codes::BAD_TYPE,
+                message,
+                "types are `uint64`, `string`, `struct x`, `struct x *`, `int32[4]`, `(int64, string)`",
+            );
+            return None;
+        };
+        let base = match word {
+            "struct" | "union" | "enum" => {
+                self.bump();
+                let tag = self.tag()?;
+                match word {
+                    "struct" => TypeBase::Struct(tag),
+                    "union" => TypeBase::Union(tag),
+                    _ => TypeBase::Enum(tag),
+                }
+            }
+            "typeof" => {
+                self.bump();
+                let open = self.expect(T::LParen, "`(`", "write `typeof(expression)`")?;
+                let inner = self.expression();
+                self.close(T::RParen, ")", open);
+                TypeBase::TypeOf(Box::new(inner))
+            }
+            "string" | "buffer" | "inet" if self.peek(1).kind == T::LBracket => self.sized(word),
+            _ if C_INT_WORDS.contains(&word) => TypeBase::Named(self.c_words()),
+            _ => {
+                self.bump();
+                TypeBase::Named(word.into())
+            }
+        };
+        self.qualifiers();
+        Some(base)
+    }
+
+    fn tag(&mut self) -> Option<Arc<str>> {
+        let token = self.expect(T::Word, "the type's name", "write `struct name`")?;
+        Some(self.text_of(token).into())
+    }
+
+    /// `string[64]`
+    fn sized(&mut self, word: &str) -> TypeBase {
+        self.bump();
+        let open = self.bump();
+        let size = self.constant();
+        self.close(T::RBracket, "]", open);
+        TypeBase::Sized(word.into(), size)
+    }
+
+    /// `unsigned long long`, joined by one space.
+    fn c_words(&mut self) -> Arc<str> {
+        let mut words = Vec::new();
+        while let Some(word) = self.word_ahead(0) {
+            if QUALIFIERS.contains(&word) {
+                self.bump();
+                continue;
+            }
+            if !C_INT_WORDS.contains(&word) {
+                break;
+            }
+            words.push(word);
+            self.bump();
+        }
+        words.join(" ").into()
+    }
+
+    /// `(int64, string)`
+    fn tuple_type(&mut self) -> Option<TypeBase> {
+        let open = self.bump();
+        let mut parts = Vec::new();
+        while !self.at_end() && !self.at_kind(T::RParen) {
+            parts.push(self.type_name()?);
+            if self.accept(T::Comma).is_none() {
+                break;
+            }
+        }
+        self.close(T::RParen, ")", open);
+        Some(TypeBase::Tuple(parts))
+    }
+
+    /// A constant integer: a literal, or arithmetic with literals and `sizeof`-free names.
+    pub(super) fn constant(&mut self) -> u64 {
+        let expr = self.expression();
+        let value = crate::lang::bt::constant::fold(&expr);
+        if value.is_none() && !matches!(expr.kind, crate::lang::bt::ast::ExprKind::Error) {
+            self.report_always(
+                crate::lang::diagnostic::Diagnostic::error(
+                    codes::NOT_CONSTANT,
+                    expr.span,
+                    "this size must be an integer literal",
+                )
+                .help("sizes are part of a type, so they must be known when the script is compiled"),
+            );
+        }
+        value.unwrap_or(0)
+    }
+}

@@ -1,0 +1,65 @@
+//! Every diagnostic code with its explanation, for `probescope explain P0123`.
+//!
+//! Numbers are stable: once given out they are never used for another mistake.
+
+pub mod parse;
+
+use super::diagnostic::Code;
+
+/// What a code means.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The code.
+    pub code: Code,
+    /// A few words.
+    pub title: &'static str,
+    /// Some sentences: what it means, why it matters, what to do, with an example where it helps.
+    pub text: &'static str,
+}
+
+/// All tables: one per range of numbers.
+pub const TABLES: &[&[Entry]] = &[parse::TABLE];
+
+/// Everything known about a code.
+#[must_use]
+pub fn explain(code: Code) -> Option<&'static Entry> {
+    TABLES.iter().flat_map(|t| t.iter()).find(|e| e.code == code)
+}
+
+/// A code from its text: `P0012`, `p12` or `12`.
+#[must_use]
+pub fn parse_code(text: &str) -> Option<Code> {
+    text.trim_start_matches(['P', 'p']).parse().ok().map(Code)
+}
+
+/// Defines constants and their table together, so that no code lacks its explanation.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $title:literal, $text:literal;)*) => {
+        $(#[doc = $title] pub const $name: Code = Code($number);)*
+        /// All codes of this range.
+        pub const TABLE: &[Entry] = &[$(Entry { code: $name, title: $title, text: $text }),*];
+    };
+}
+pub(crate) use codes;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_given_out_once_and_explained() {
+        let mut seen = std::collections::BTreeSet::new();
+        for entry in TABLES.iter().flat_map(|t| t.iter()) {
+            assert!(seen.insert(entry.code), "{} twice", entry.code);
+            assert!(entry.text.len() > entry.title.len(), "{} has no real explanation", entry.code);
+        }
+    }
+
+    #[test]
+    fn codes_are_found_as_people_write_them() {
+        for text in ["P0001", "p1", "1"] {
+            assert_eq!(parse_code(text).and_then(explain).map(|e| e.code), Some(Code(1)), "{text}");
+        }
+        assert!(parse_code("E12").is_none());
+    }
+}
