@@ -3,6 +3,7 @@
 pub mod event;
 pub mod format;
 pub mod histogram;
+pub mod render;
 pub mod snapshot;
 pub mod stats;
 pub mod value;

@@ -1,0 +1,53 @@
+//! Text from traced programs made safe for a terminal.
+
+use std::borrow::Cow;
+
+/// `text` with every control character but newline and tab written out (`\x1b`, `\u{9b}`), so that
+/// no traced string can move the cursor, change colours or type for the user. Text without any is
+/// returned as it is.
+///
+/// Covers the C0 and C1 controls, DEL, and the invisible characters that reorder what is around
+/// them (Unicode's bidirectional overrides and isolates).
+#[must_use]
+pub fn neutralise(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.char_indices().find(|(_, c)| is_harmful(*c)).map(|(i, _)| i) else {
+        return Cow::Borrowed(text);
+    };
+    let mut safe = String::with_capacity(text.len() + 16);
+    let (clean, rest) = text.split_at(first);
+    safe.push_str(clean);
+    for c in rest.chars() {
+        if !is_harmful(c) {
+            safe.push(c);
+        } else if (c as u32) < 0x80 {
+            safe.push_str(&format!("\\x{:02x}", c as u32));
+        } else {
+            safe.push_str(&format!("\\u{{{:x}}}", c as u32));
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// The same for bytes; what is not UTF-8 is written out as `\xNN`.
+#[must_use]
+pub fn neutralise_bytes(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return neutralise(text);
+    }
+    let mut safe = String::with_capacity(bytes.len() + 16);
+    for chunk in bytes.utf8_chunks() {
+        safe.push_str(&neutralise(chunk.valid()));
+        for b in chunk.invalid() {
+            safe.push_str(&format!("\\x{b:02x}"));
+        }
+    }
+    Cow::Owned(safe)
+}
+
+fn is_harmful(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => c.is_control(),
+    }
+}
