@@ -9,4 +9,5 @@ pub mod codegen;
 pub mod engine;
 pub mod lang;
 pub mod model;
+pub mod output;
 pub mod session;

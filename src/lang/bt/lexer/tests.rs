@@ -144,7 +144,8 @@ fn mistakes_are_told_where_they_are() {
         ("#error no\nBEGIN {}", 27, "#error no"),
     ] {
         let source = SourceText::new("t", text);
-        let found: Vec<_> = lex(&source).diagnostics.iter().map(|d| (d.code.0, source.slice(d.span).to_owned())).collect();
+        let found: Vec<_> =
+            lex(&source).diagnostics.iter().map(|d| (d.code.0, source.slice(d.span).to_owned())).collect();
         assert_eq!(found, [(code, at.to_owned())], "{text}");
     }
 }
