@@ -7,6 +7,7 @@
 pub mod cli;
 pub mod codegen;
 pub mod engine;
+pub mod kernel;
 pub mod lang;
 pub mod model;
 pub mod output;
