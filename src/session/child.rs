@@ -1,0 +1,217 @@
+//! The command of `-c`: started, held back until everything is attached, then let go.
+//!
+//! The child is forked at once, so that its process id is known to the compiler, and waits on a
+//! pipe between fork and exec; no signals and no tracing are involved.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus};
+use std::thread::JoinHandle;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+
+/// Why a command could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ChildError {
+    /// Nothing to run.
+    #[error("the command is empty")]
+    Empty,
+    /// A quote is not closed.
+    #[error("the command has an unclosed quote: {0}")]
+    Quote(String),
+    /// fork, exec or a pipe failed.
+    #[error("cannot run {command}: {source}")]
+    Run {
+        /// The program.
+        command: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A command that waits to be let go.
+#[derive(Debug)]
+pub struct Held {
+    name: String,
+    pid: u32,
+    go: File,
+    spawned: JoinHandle<io::Result<Child>>,
+}
+
+impl Held {
+    /// Forks; the child waits before its exec. The command line is split at blanks; quotes keep
+    /// blanks and backslashes take the next character as it is.
+    pub fn start(command: &str) -> Result<Self, ChildError> {
+        let words = split(command)?;
+        let (name, arguments) = words.split_first().ok_or(ChildError::Empty)?;
+        let failed = |source| ChildError::Run { command: name.clone(), source };
+        let (pid_in, pid_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
+        let (go_in, go_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
+        let mut child = Command::new(name);
+        child.args(arguments);
+        hold(&mut child, pid_out, go_in, go_out.as_raw_fd());
+        // `spawn` returns only after the exec, so it waits in a thread of its own.
+        let spawned =
+            std::thread::Builder::new().name("child".to_owned()).spawn(move || child.spawn()).map_err(failed)?;
+        let mut pid = [0; 4];
+        match File::from(pid_in).read_exact(&mut pid) {
+            Ok(()) => Ok(Self { name: name.clone(), pid: u32::from_ne_bytes(pid), go: go_out.into(), spawned }),
+            Err(error) => {
+                let source = match spawned.join() {
+                    Ok(Err(reason)) => reason,
+                    _ => error,
+                };
+                Err(failed(source))
+            }
+        }
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub const fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Lets it go on to its exec.
+    pub fn release(mut self) -> Result<Running, ChildError> {
+        let failed = |source| ChildError::Run { command: self.name.clone(), source };
+        self.go.write_all(&[1]).map_err(failed)?;
+        let child = match self.spawned.join() {
+            Ok(result) => result.map_err(failed)?,
+            Err(_) => return Err(failed(io::Error::other("the starting thread failed"))),
+        };
+        Ok(Running { child })
+    }
+}
+
+/// Makes the forked child tell its process id and wait for one byte. Without it (the other end was
+/// closed) it does not exec.
+fn hold(child: &mut Command, pid_out: OwnedFd, go_in: OwnedFd, go_out: i32) {
+    let wait = move || {
+        let pid = std::process::id().to_ne_bytes();
+        rustix::io::write(&pid_out, &pid)?;
+        // The fork copied the writing end, too: without closing it, the reading end never ends.
+        // SAFETY: the copy in the child belongs to nobody there; close is async-signal-safe.
+        unsafe { libc::close(go_out) };
+        let mut byte = [0_u8; 1];
+        loop {
+            match rustix::io::read(&go_in, &mut byte) {
+                Ok(1) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    };
+    // SAFETY: between fork and exec the closure only calls getpid, write, close and read, which are
+    // async-signal-safe, and allocates nothing.
+    unsafe { child.pre_exec(wait) };
+}
+
+/// The command after its exec.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// Waits for its end.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+
+    /// Its status when it has ended.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
+    /// Asks it to end (`SIGTERM`) and collects it.
+    pub fn terminate(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            }
+        }
+    }
+}
+
+/// The exit code that a shell would give for a status.
+#[must_use]
+pub fn shell_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// Splits a command line into words.
+fn split(command: &str) -> Result<Vec<String>, ChildError> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = command.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(q), c) if c == q => quote = None,
+            (Some('\''), c) => word.get_or_insert_default().push(c),
+            (_, '\\') => {
+                if let Some(next) = chars.next() {
+                    word.get_or_insert_default().push(next);
+                }
+            }
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(ChildError::Quote(command.to_owned()));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_command() {
+        let words = |text| split(text).expect("closed quotes");
+        assert_eq!(words("a  b\tc"), ["a", "b", "c"]);
+        assert_eq!(words(r#"sh -c "echo 'x y'" a\ b ''"#), ["sh", "-c", "echo 'x y'", "a b", ""]);
+        assert!(split("'open").is_err());
+    }
+
+    #[test]
+    fn nothing_runs_before_the_release() {
+        let folder = std::env::temp_dir().join(format!("probescope-child-{}", std::process::id()));
+        let held = Held::start(&format!("touch {}", folder.display())).expect("forks");
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", held.pid())).expect("it is a process");
+        assert!(!status.contains("(touch)"), "it waits before its exec: {status}");
+        assert!(!folder.exists());
+        let mut running = held.release().expect("runs");
+        assert!(running.wait().expect("ends").success());
+        assert!(folder.exists());
+        std::fs::remove_file(folder).expect("was made");
+    }
+
+    #[test]
+    fn a_command_that_is_not_there_is_told_at_the_release() {
+        let held = Held::start("/nonexistent/program").expect("forks");
+        assert!(held.release().is_err());
+    }
+
+    #[test]
+    fn a_dropped_command_never_runs() {
+        let file = std::env::temp_dir().join(format!("probescope-dropped-{}", std::process::id()));
+        let held = Held::start(&format!("touch {}", file.display())).expect("forks");
+        let Held { go, spawned, .. } = held;
+        drop(go);
+        assert!(spawned.join().expect("no panic").is_err());
+        assert!(!file.exists());
+    }
+}

@@ -1,0 +1,239 @@
+//! A trace without a screen: from attach to the last map, on the caller's thread.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::time::Duration;
+
+use super::child::{ChildError, Held, Running};
+use super::losses::LossTeller;
+use super::report::{Face, Report};
+use super::reporter::{ReportError, Reporter};
+use crate::codegen::artifact::Artifact;
+use crate::engine::decode::{Decoder, Names};
+use crate::engine::drain::{Batch, Sink};
+use crate::engine::{EngineError, Trace, TraceOptions};
+use crate::lang::typed::Program;
+
+/// Batches that may wait for the face before the ring buffer has to: 256 MB in the worst case, taken
+/// only while the face is that far behind.
+const WAITING_BATCHES: usize = 1024;
+/// How often losses and the traced process are looked at while nothing happens.
+const TICK: Duration = Duration::from_millis(250);
+
+/// What reaches a running trace.
+#[derive(Debug)]
+pub enum Message {
+    /// Records.
+    Batch(Batch),
+    /// There will be no more records.
+    Drained,
+    /// End the trace as `exit()` does.
+    Stop,
+    /// A signal for `self:signal` probes.
+    Signal(i32),
+    /// The command of `-c` has ended.
+    ChildEnded,
+}
+
+/// The two ends of a trace's mailbox.
+#[must_use]
+pub fn mailbox() -> (SyncSender<Message>, Receiver<Message>) {
+    sync_channel(WAITING_BATCHES)
+}
+
+/// How a run failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Loading, attaching or reading maps.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The command of `-c`.
+    #[error(transparent)]
+    Child(#[from] ChildError),
+    /// Output could not be written.
+    #[error("cannot write output: {0}")]
+    Write(#[from] io::Error),
+}
+
+impl From<ReportError> for RunError {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Write(e) => Self::Write(e),
+            ReportError::Engine(e) => Self::Engine(e),
+        }
+    }
+}
+
+/// What to run.
+#[derive(Debug)]
+pub struct Job {
+    /// The checked script.
+    pub program: Arc<Program>,
+    /// The compiled script.
+    pub artifact: Arc<Artifact>,
+    /// How to attach.
+    pub options: TraceOptions,
+    /// Where names come from.
+    pub names: Names,
+    /// The command of `-c`, held back.
+    pub child: Option<Held>,
+    /// Folder of processes, to see when the process of `-p` ends.
+    pub proc: PathBuf,
+    /// End as soon as everything is attached (`--dry-run`).
+    pub attach_only: bool,
+}
+
+/// Runs a trace to its end and gives the script's exit code.
+pub fn run(
+    job: Job,
+    face: &mut dyn Face,
+    (sender, messages): (SyncSender<Message>, &Receiver<Message>),
+) -> Result<i32, RunError> {
+    let Job { program, artifact, options, names, child, proc, attach_only } = job;
+    let sink = sink(sender.clone());
+    let mut trace = Trace::start(Arc::clone(&program), Arc::clone(&artifact), &options, sink)?;
+    let mut reporter = Reporter::new(Decoder::new(Arc::clone(&program), names));
+    face.report(&Report::Attached(trace.attached()))?;
+    face.flush()?;
+    let mut losses = LossTeller::default();
+    let mut running = match child {
+        Some(held) if !attach_only => Some(watch(held, sender.clone())?),
+        _ => None,
+    };
+    drop(sender);
+    if !attach_only {
+        let traced = options.place.pid.map(|pid| proc.join(pid.to_string()));
+        let mut live = Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced };
+        live.until_end(messages)?;
+    }
+    let detaching = trace.finish()?;
+    if artifact.ring.is_some() {
+        rest(&trace, &mut reporter, face, messages)?;
+    }
+    losses.tell(&trace, face)?;
+    if program.config.print_maps_on_exit && !attach_only {
+        reporter.print_all(&trace, face)?;
+    }
+    face.flush()?;
+    if let Some(child) = &mut running {
+        child.terminate();
+    }
+    drop(detaching);
+    Ok(reporter.exit_code().unwrap_or(0))
+}
+
+/// A sink that sends batches to a mailbox and says when there will be no more.
+pub fn sink(sender: SyncSender<Message>) -> Sink {
+    struct End(SyncSender<Message>);
+    impl Drop for End {
+        fn drop(&mut self) {
+            let _ = self.0.send(Message::Drained);
+        }
+    }
+    let end = End(sender);
+    Box::new(move |batch| end.0.send(Message::Batch(batch)).is_ok())
+}
+
+/// A child whose end is told to the mailbox.
+struct Watched {
+    pid: u32,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Watched {
+    fn terminate(&mut self) {
+        let finished = self.thread.as_ref().is_none_or(std::thread::JoinHandle::is_finished);
+        if finished {
+            return;
+        }
+        if let Some(pid) = rustix::process::Pid::from_raw(self.pid as i32) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+    }
+}
+
+fn watch(held: Held, sender: SyncSender<Message>) -> Result<Watched, RunError> {
+    let pid = held.pid();
+    let mut running: Running = held.release()?;
+    let thread = std::thread::Builder::new()
+        .name("child".to_owned())
+        .spawn(move || {
+            let _ = running.wait();
+            let _ = sender.send(Message::ChildEnded);
+        })
+        .map_err(|e| RunError::Engine(EngineError::Thread(e)))?;
+    Ok(Watched { pid, thread: Some(thread) })
+}
+
+struct Live<'a> {
+    trace: &'a Trace,
+    reporter: &'a mut Reporter,
+    face: &'a mut dyn Face,
+    losses: &'a mut LossTeller,
+    traced: Option<PathBuf>,
+}
+
+impl Live<'_> {
+    fn until_end(&mut self, messages: &Receiver<Message>) -> Result<(), RunError> {
+        if self.trace.exiting() {
+            return Ok(());
+        }
+        loop {
+            let message = match messages.try_recv() {
+                Ok(message) => message,
+                Err(TryRecvError::Disconnected) => return Ok(()),
+                Err(TryRecvError::Empty) => {
+                    self.face.flush()?;
+                    match messages.recv_timeout(TICK) {
+                        Ok(message) => message,
+                        Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                        Err(RecvTimeoutError::Timeout) => {
+                            if self.tick()? {
+                                return Ok(());
+                            }
+                            continue;
+                        }
+                    }
+                }
+            };
+            match message {
+                Message::Batch(batch) => {
+                    self.reporter.batch(&batch, self.trace, self.face)?;
+                    if self.reporter.exit_code().is_some() {
+                        return Ok(());
+                    }
+                }
+                Message::Signal(number) => {
+                    self.trace.signal(number)?;
+                }
+                Message::Stop | Message::ChildEnded | Message::Drained => return Ok(()),
+            }
+        }
+    }
+
+    /// True when the trace has to end: `exit()` was called and its report lost, or the process of
+    /// `-p` is gone.
+    fn tick(&mut self) -> Result<bool, RunError> {
+        self.losses.tell(self.trace, self.face)?;
+        Ok(self.trace.exiting() || self.traced.as_ref().is_some_and(|folder| !folder.exists()))
+    }
+}
+
+/// Reports what was still on its way when the trace ended.
+fn rest(
+    trace: &Trace,
+    reporter: &mut Reporter,
+    face: &mut dyn Face,
+    messages: &Receiver<Message>,
+) -> Result<(), RunError> {
+    for message in messages {
+        match message {
+            Message::Batch(batch) => reporter.batch(&batch, trace, face)?,
+            Message::Drained => break,
+            _ => {}
+        }
+    }
+    Ok(())
+}

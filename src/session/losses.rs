@@ -1,0 +1,54 @@
+//! Telling losses once, as they grow.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::report::{Face, Report};
+use crate::engine::Trace;
+use crate::lang::source::Span;
+use crate::model::stats::{Loss, LossCause};
+
+/// Remembers what was told.
+#[derive(Debug, Default)]
+pub struct LossTeller {
+    told: BTreeMap<(LossCause, (u32, u32)), u64>,
+}
+
+impl LossTeller {
+    /// Reports every loss that grew since the last time.
+    pub fn tell(&mut self, trace: &Trace, face: &mut dyn Face) -> io::Result<()> {
+        for (loss, more) in self.grown(trace.stats().losses) {
+            let span = Span::new(loss.span.0, loss.span.1);
+            face.report(&Report::Lost { cause: loss.cause, count: more, span })?;
+        }
+        Ok(())
+    }
+
+    fn grown(&mut self, losses: Vec<Loss>) -> Vec<(Loss, u64)> {
+        let mut grown = Vec::new();
+        for loss in losses {
+            let told = self.told.entry((loss.cause, loss.span)).or_default();
+            let more = loss.count.saturating_sub(*told);
+            if more > 0 {
+                *told = loss.count;
+                grown.push((loss, more));
+            }
+        }
+        grown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_growth_is_told() {
+        let loss = |count| vec![Loss { cause: LossCause::RingFull, site: "tick".into(), span: (1, 2), count }];
+        let mut teller = LossTeller::default();
+        let counts = |grown: Vec<(Loss, u64)>| grown.into_iter().map(|(_, n)| n).collect::<Vec<_>>();
+        assert_eq!(counts(teller.grown(loss(5))), [5]);
+        assert!(counts(teller.grown(loss(5))).is_empty());
+        assert_eq!(counts(teller.grown(loss(7))), [2]);
+    }
+}

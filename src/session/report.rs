@@ -1,0 +1,97 @@
+//! What a running script says, and to whom.
+
+use std::io;
+
+use crate::lang::source::Span;
+use crate::lang::typed::PrintfSink;
+use crate::model::format::Format;
+use crate::model::snapshot::MapSnapshot;
+use crate::model::stats::LossCause;
+use crate::model::value::Value;
+
+/// One thing that a script says. Text is as the traced programs gave it: a face that writes to a
+/// terminal neutralises control characters.
+#[derive(Clone, Copy, Debug)]
+pub enum Report<'a> {
+    /// Everything is attached: so many attach points.
+    Attached(u32),
+    /// `printf` and its kin.
+    Printf {
+        /// Index of the action.
+        action: u32,
+        /// Its format.
+        format: &'a Format,
+        /// What is printed.
+        values: &'a [Value],
+        /// Where it goes.
+        sink: PrintfSink,
+        /// The call in the script.
+        span: Span,
+    },
+    /// `print(value)`.
+    Value {
+        /// Index of the action.
+        action: u32,
+        /// The value.
+        value: &'a Value,
+    },
+    /// `print(@map)` and the maps at the end.
+    Map {
+        /// The map as read just now.
+        snapshot: &'a MapSnapshot,
+        /// Largest entries to show; 0 for all.
+        top: u64,
+        /// Divisor of values; 0 or 1 for none.
+        div: u64,
+    },
+    /// `print(@map[key])`: at most one row.
+    Entry {
+        /// The map, with that one row.
+        snapshot: &'a MapSnapshot,
+    },
+    /// Finished text.
+    Text {
+        /// What made it.
+        kind: TextKind,
+        /// The text, with the line breaks that it has.
+        text: &'a [u8],
+    },
+    /// A fault that the script is told of (a failed `assert`, a division by zero).
+    RuntimeError {
+        /// Plain words.
+        message: &'a str,
+        /// Where in the script.
+        span: Span,
+    },
+    /// Reports or values were lost since the last time this was said.
+    Lost {
+        /// Why.
+        cause: LossCause,
+        /// How many more.
+        count: u64,
+        /// Where in the script.
+        span: Span,
+    },
+}
+
+/// What made a finished text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// `time()`.
+    Time,
+    /// `join()`.
+    Join,
+    /// `cat()`.
+    Cat,
+    /// `system()`.
+    System,
+}
+
+/// Whoever shows reports.
+pub trait Face {
+    /// Takes one report.
+    fn report(&mut self, report: &Report<'_>) -> io::Result<()>;
+
+    /// Everything that is there was reported: nothing may stay in a buffer.
+    fn flush(&mut self) -> io::Result<()>;
+}

@@ -1,0 +1,197 @@
+//! Records of the ring buffer to reports: the script's asynchronous actions happen here.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use super::report::{Face, Report, TextKind};
+use crate::engine::decode::{Decoder, Header};
+use crate::engine::drain::Batch;
+use crate::engine::names::time;
+use crate::engine::{EngineError, Trace};
+use crate::lang::typed::{ActionKind, MapId, Program};
+use crate::model::format::Format;
+use crate::model::render;
+use crate::model::value::Value;
+
+/// Failures while a script's reports are handled.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The face could not write.
+    #[error("cannot write output: {0}")]
+    Write(#[from] io::Error),
+    /// A map could not be read or changed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// Turns one trace's records into reports.
+#[derive(Debug)]
+pub struct Reporter {
+    decoder: Decoder,
+    program: Arc<Program>,
+    values: Vec<Value>,
+    exit: Option<i32>,
+}
+
+impl Reporter {
+    /// For one trace.
+    #[must_use]
+    pub fn new(decoder: Decoder) -> Self {
+        let program = Arc::clone(decoder.program());
+        Self { decoder, program, values: Vec::new(), exit: None }
+    }
+
+    /// The code of `exit(code)`, once the script called it.
+    #[must_use]
+    pub const fn exit_code(&self) -> Option<i32> {
+        self.exit
+    }
+
+    /// Handles every record of a batch in order.
+    pub fn batch(&mut self, batch: &Batch, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
+        for record in batch.records() {
+            self.record(record, trace, face)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: &[u8], trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
+        let Some(header) = self.decoder.header(record) else { return Ok(()) };
+        let program = Arc::clone(&self.program);
+        let action = &program.actions[header.action as usize];
+        match &action.kind {
+            ActionKind::Printf { format, sink } => {
+                self.decode(header, record, trace);
+                let (action, span) = (header.action, action.span);
+                let report = Report::Printf { action, format, values: &self.values, sink: *sink, span };
+                face.report(&report)?;
+            }
+            ActionKind::PrintValue => {
+                self.decode(header, record, trace);
+                let value = self.values.first().unwrap_or(&Value::None);
+                face.report(&Report::Value { action: header.action, value })?;
+            }
+            ActionKind::PrintMap { map, top, div } => self.print_map(*map, *top, *div, trace, face)?,
+            ActionKind::PrintMapEntry { map } => {
+                let offset = self.decoder.offsets(header.action).next().unwrap_or(record.len());
+                let key = record.get(offset..).unwrap_or(&[]);
+                let snapshot = trace.read_entry(*map, key, &mut self.decoder)?;
+                face.report(&Report::Entry { snapshot: &snapshot })?;
+            }
+            ActionKind::Clear(map) => trace.clear_map(*map)?,
+            ActionKind::Zero(map) => trace.zero_map(*map)?,
+            ActionKind::Exit => {
+                self.decode(header, record, trace);
+                let code = self.values.first().and_then(Value::as_number).unwrap_or(0);
+                self.exit.get_or_insert(code as i32);
+            }
+            ActionKind::RuntimeError(message) => {
+                face.report(&Report::RuntimeError { message, span: action.span })?;
+            }
+            kind => {
+                self.decode(header, record, trace);
+                self.text(kind, face)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn decode(&mut self, header: Header, record: &[u8], trace: &Trace) {
+        let mut values = std::mem::take(&mut self.values);
+        self.decoder.values(header, record, trace, &mut values);
+        self.values = values;
+    }
+
+    /// Actions that end in a text.
+    fn text(&mut self, kind: &ActionKind, face: &mut dyn Face) -> io::Result<()> {
+        let (kind, text) = match kind {
+            ActionKind::Time(format) => {
+                let clocks = self.decoder.names().clocks();
+                let now = clocks.wall(crate::engine::boot_ns(), 0);
+                (TextKind::Time, time::format(format, now).into_bytes())
+            }
+            ActionKind::Join(separator) => (TextKind::Join, join(self.values.first(), separator)),
+            ActionKind::Cat(format) => (TextKind::Cat, self.cat(format)),
+            ActionKind::System(format) => (TextKind::System, system(&self.formatted(format))),
+            _ => return Ok(()),
+        };
+        face.report(&Report::Text { kind, text: &text })
+    }
+
+    fn formatted(&self, format: &Format) -> String {
+        let mut text = String::new();
+        render::printf(format, &self.values, &mut text);
+        text
+    }
+
+    fn cat(&self, format: &Format) -> Vec<u8> {
+        use std::io::Read as _;
+        let path = self.formatted(format);
+        let mut bytes = Vec::new();
+        let most = u64::from(self.program.config.max_cat_bytes);
+        match std::fs::File::open(&path).and_then(|f| f.take(most).read_to_end(&mut bytes)) {
+            Ok(_) => bytes,
+            Err(error) => format!("cat: cannot read {path}: {error}\n").into_bytes(),
+        }
+    }
+
+    /// Reads a map and reports it.
+    pub fn print_map(
+        &mut self,
+        map: MapId,
+        top: u64,
+        div: u64,
+        trace: &Trace,
+        face: &mut dyn Face,
+    ) -> Result<(), ReportError> {
+        let snapshot = trace.read_map(map, &mut self.decoder)?;
+        face.report(&Report::Map { snapshot: &snapshot, top, div })?;
+        Ok(())
+    }
+
+    /// Reports all maps that hold something, as at a trace's end.
+    pub fn print_all(&mut self, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
+        for snapshot in trace.read_maps(&mut self.decoder)? {
+            if !snapshot.rows.is_empty() {
+                face.report(&Report::Map { snapshot: &snapshot, top: 0, div: 0 })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The decoder, for reading maps.
+    pub fn decoder(&mut self) -> &mut Decoder {
+        &mut self.decoder
+    }
+}
+
+/// The strings of a buffer, joined, with a line break after the last.
+fn join(value: Option<&Value>, separator: &str) -> Vec<u8> {
+    let Some(Value::Bytes(bytes)) = value else { return b"\n".to_vec() };
+    let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+    let mut text = bytes.split(|b| *b == 0).collect::<Vec<_>>().join(separator.as_bytes());
+    text.push(b'\n');
+    text
+}
+
+/// Runs a shell command that the script asked for and gives its output.
+fn system(command: &str) -> Vec<u8> {
+    let output = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    match output {
+        Ok(output) => output.stdout,
+        Err(error) => format!("system: cannot run /bin/sh: {error}\n").into_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_strings() {
+        assert_eq!(join(Some(&Value::Bytes(b"ls\0-l\0".as_slice().into())), " "), b"ls -l\n");
+        assert_eq!(join(Some(&Value::Bytes(b"one".as_slice().into())), ","), b"one\n");
+        assert_eq!(join(None, " "), b"\n");
+    }
+}
