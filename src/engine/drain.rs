@@ -14,7 +14,7 @@ use super::sys::memory::Ring;
 /// A batch is handed over when it has this many bytes.
 const BATCH_BYTES: usize = 256 << 10;
 /// Shortest and longest pause between two looks at the ring. The longest must be well below the
-/// time that one CPU needs to fill the ring (16 MB at 500 MB/s: 32 ms).
+/// time that one CPU needs to fill the ring (8 MB at 400 MB/s: 20 ms).
 const SHORTEST: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_millis(4);
 

@@ -12,7 +12,7 @@ use crate::lang::typed::{ActionKind, Program, Target};
 
 /// Size of the ring buffer when the script names none: a burst of a million small records from one
 /// CPU passes through it whole while the drain thread keeps up (see benches/burst).
-pub const DEFAULT_RING_BYTES: u32 = 16 << 20;
+pub const DEFAULT_RING_BYTES: u32 = 8 << 20;
 /// Enough for scripts that report nothing but `exit()` and whole maps.
 const SMALL_RING_BYTES: u32 = 64 << 10;
 /// Room for the verifier's log of one program.
