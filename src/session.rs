@@ -1,8 +1,11 @@
 //! One workbench session: a script, its running trace, its history. The only room the faces talk to.
 
 pub mod child;
+pub mod compilation;
 pub mod headless;
+pub mod lines;
 pub mod losses;
+pub mod names;
 pub mod report;
 pub mod reporter;
 pub mod update;

@@ -4,19 +4,25 @@
 //! it has exited; binaries are opened by path, through the process's root while it lives.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 
+use crate::kernel::Kernel;
 use crate::model::value::Frame;
 
 /// The kernel's symbol table, as the engine needs it.
 pub trait KernelSymbols: Send + Sync {
     /// Name, bytes from its start, and module of the symbol that holds an address.
     fn symbolize(&self, address: u64) -> Option<(Arc<str>, u64, Option<Arc<str>>)>;
+}
+
+impl KernelSymbols for Kernel {
+    fn symbolize(&self, address: u64) -> Option<(Arc<str>, u64, Option<Arc<str>>)> {
+        Self::symbolize(self, address)
+    }
 }
 
 /// No symbols: addresses stay numbers.
@@ -164,12 +170,6 @@ fn parse_maps(text: &str) -> Vec<Mapping> {
             })
         })
         .collect()
-}
-
-/// The last part of an object's path, as frames show it.
-#[must_use]
-pub fn short_object(path: &str) -> &str {
-    Path::new(path).file_name().and_then(OsStr::to_str).unwrap_or(path)
 }
 
 #[cfg(test)]

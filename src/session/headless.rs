@@ -113,8 +113,8 @@ pub fn run(
         rest(&trace, &mut reporter, face, messages)?;
     }
     losses.tell(&trace, face)?;
-    if program.config.print_maps_on_exit && !attach_only {
-        reporter.print_all(&trace, face)?;
+    if !attach_only {
+        reporter.end(&trace, face)?;
     }
     face.flush()?;
     if let Some(child) = &mut running {

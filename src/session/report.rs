@@ -5,6 +5,7 @@ use std::io;
 use crate::lang::source::Span;
 use crate::lang::typed::PrintfSink;
 use crate::model::format::Format;
+use crate::model::render::MapOptions;
 use crate::model::snapshot::MapSnapshot;
 use crate::model::stats::LossCause;
 use crate::model::value::Value;
@@ -35,25 +36,25 @@ pub enum Report<'a> {
         /// The value.
         value: &'a Value,
     },
-    /// `print(@map)` and the maps at the end.
+    /// `print(@map)`, or `print(@map[key])` with at most one row.
     Map {
         /// The map as read just now.
         snapshot: &'a MapSnapshot,
-        /// Largest entries to show; 0 for all.
-        top: u64,
-        /// Divisor of values; 0 or 1 for none.
-        div: u64,
+        /// How it is printed.
+        options: MapOptions,
     },
-    /// `print(@map[key])`: at most one row.
-    Entry {
-        /// The map, with that one row.
-        snapshot: &'a MapSnapshot,
+    /// The trace has ended; the maps as they were then, in the script's order.
+    End {
+        /// All maps; none when the script does not want them printed.
+        maps: &'a [MapSnapshot],
+        /// How they are printed.
+        options: MapOptions,
     },
     /// Finished text.
     Text {
         /// What made it.
         kind: TextKind,
-        /// The text, with the line breaks that it has.
+        /// The text, with the line breaks that it has; `join` has none at its end.
         text: &'a [u8],
     },
     /// A fault that the script is told of (a failed `assert`, a division by zero).

@@ -11,7 +11,7 @@ use crate::engine::names::time;
 use crate::engine::{EngineError, Trace};
 use crate::lang::typed::{ActionKind, MapId, Program};
 use crate::model::format::Format;
-use crate::model::render;
+use crate::model::render::{self, MapOptions};
 use crate::model::value::Value;
 
 /// Failures while a script's reports are handled.
@@ -77,7 +77,8 @@ impl Reporter {
                 let offset = self.decoder.offsets(header.action).next().unwrap_or(record.len());
                 let key = record.get(offset..).unwrap_or(&[]);
                 let snapshot = trace.read_entry(*map, key, &mut self.decoder)?;
-                face.report(&Report::Entry { snapshot: &snapshot })?;
+                let options = self.options(0, 0);
+                face.report(&Report::Map { snapshot: &snapshot, options })?;
             }
             ActionKind::Clear(map) => trace.clear_map(*map)?,
             ActionKind::Zero(map) => trace.zero_map(*map)?,
@@ -146,18 +147,22 @@ impl Reporter {
         face: &mut dyn Face,
     ) -> Result<(), ReportError> {
         let snapshot = trace.read_map(map, &mut self.decoder)?;
-        face.report(&Report::Map { snapshot: &snapshot, top, div })?;
+        let options = self.options(top, div);
+        face.report(&Report::Map { snapshot: &snapshot, options })?;
         Ok(())
     }
 
-    /// Reports all maps that hold something, as at a trace's end.
-    pub fn print_all(&mut self, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
-        for snapshot in trace.read_maps(&mut self.decoder)? {
-            if !snapshot.rows.is_empty() {
-                face.report(&Report::Map { snapshot: &snapshot, top: 0, div: 0 })?;
-            }
-        }
+    /// Reports the trace's end, with all maps unless the script wants none.
+    pub fn end(&mut self, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
+        let wanted = self.program.config.print_maps_on_exit;
+        let maps = if wanted { trace.read_maps(&mut self.decoder)? } else { Vec::new() };
+        let options = self.options(0, 0);
+        face.report(&Report::End { maps: &maps, options })?;
         Ok(())
+    }
+
+    fn options(&mut self, top: u64, div: u64) -> MapOptions {
+        MapOptions { top, div, clock: self.decoder.names().clocks().chart() }
     }
 
     /// The decoder, for reading maps.
@@ -166,13 +171,11 @@ impl Reporter {
     }
 }
 
-/// The strings of a buffer, joined, with a line break after the last.
+/// The strings of a buffer, joined.
 fn join(value: Option<&Value>, separator: &str) -> Vec<u8> {
-    let Some(Value::Bytes(bytes)) = value else { return b"\n".to_vec() };
+    let Some(Value::Bytes(bytes)) = value else { return Vec::new() };
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
-    let mut text = bytes.split(|b| *b == 0).collect::<Vec<_>>().join(separator.as_bytes());
-    text.push(b'\n');
-    text
+    bytes.split(|b| *b == 0).collect::<Vec<_>>().join(separator.as_bytes())
 }
 
 /// Runs a shell command that the script asked for and gives its output.
@@ -190,8 +193,8 @@ mod tests {
 
     #[test]
     fn joined_strings() {
-        assert_eq!(join(Some(&Value::Bytes(b"ls\0-l\0".as_slice().into())), " "), b"ls -l\n");
-        assert_eq!(join(Some(&Value::Bytes(b"one".as_slice().into())), ","), b"one\n");
-        assert_eq!(join(None, " "), b"\n");
+        assert_eq!(join(Some(&Value::Bytes(b"ls\0-l\0".as_slice().into())), " "), b"ls -l");
+        assert_eq!(join(Some(&Value::Bytes(b"one".as_slice().into())), ","), b"one");
+        assert_eq!(join(None, " "), b"");
     }
 }

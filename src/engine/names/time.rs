@@ -1,6 +1,7 @@
 //! Times of the traced machine as text.
 
-use crate::engine::sys::time::format_local;
+use crate::engine::sys::time::{format_local, utc_offset};
+use crate::model::render::Clock;
 
 /// Differences between the clocks, taken once at the start of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +30,13 @@ impl Clocks {
             boot_minus_monotonic: boot - monotonic,
             tai_minus_wall: whole(tai - wall + 500_000_000),
         }
+    }
+
+    /// For charts over time.
+    #[must_use]
+    pub fn chart(&self) -> Clock {
+        let now = self.wall(crate::engine::boot_ns(), 0).div_euclid(1_000_000_000);
+        Clock { wall_minus_boot_ns: self.wall_minus_boot, utc_offset_s: utc_offset(now) }
     }
 
     /// Wall-clock ns of a reading of one of the clocks of `Type::Timestamp`.

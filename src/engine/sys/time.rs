@@ -21,3 +21,16 @@ pub fn format_local(format: &str, seconds: i64) -> String {
     text.truncate(len);
     String::from_utf8_lossy(&text).into_owned()
 }
+
+/// Local time minus UTC in seconds, at a wall-clock second.
+#[must_use]
+pub fn utc_offset(seconds: i64) -> i32 {
+    let time: libc::time_t = seconds;
+    let mut calendar = std::mem::MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: as above; a zeroed `tm` is valid, so it may be read whatever localtime_r did.
+    let calendar = unsafe {
+        libc::localtime_r(&raw const time, calendar.as_mut_ptr());
+        calendar.assume_init()
+    };
+    calendar.tm_gmtoff as i32
+}

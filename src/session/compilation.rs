@@ -1,0 +1,31 @@
+//! What compiling a script gives, and the form in which a session is given a compiler.
+
+use std::sync::Arc;
+
+use super::update::CompileFigures;
+use crate::codegen::artifact::Artifact;
+use crate::lang::diagnostic::Diagnostic;
+use crate::lang::typed::Program;
+
+/// A compiled script, or why there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Compilation {
+    /// Everything there is to say about the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The result; absent when there were errors.
+    pub output: Option<Compiled>,
+}
+
+/// What a compiled script runs from.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The checked script.
+    pub program: Arc<Program>,
+    /// The object and its description.
+    pub artifact: Arc<Artifact>,
+    /// Time and size.
+    pub figures: CompileFigures,
+}
+
+/// Compiles a text; the second argument is the process of `-c`, when there is one.
+pub type Compiler = Arc<dyn Fn(&str, Option<u32>) -> Compilation + Send + Sync>;
