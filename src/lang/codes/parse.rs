@@ -102,8 +102,8 @@ codes! {
         "The imported script could not be read; the message says why. Paths are relative to the importing script.";
     IMPORT_KIND = 90, "an import of a kind that is not supported",
         "Scripts (`.bt`) can be imported. C sources would need a C compiler at run time, which this program does without.";
-    IMPORT_CONTENT = 91, "an imported script with probes or settings",
-        "Imports bring macros, functions, types and map declarations. Probes and settings belong to the script that is run.";
+    IMPORT_CONTENT = 91, "an imported script with settings",
+        "Imports bring macros, functions, types, map declarations and probes. Settings belong to the script that is run.";
     NOT_CONSTANT = 92, "not known before the script runs",
         "`comptime` asks for a value that is known when the script is compiled: literals, sizes, options and arithmetic with them.";
     IMPORT_CYCLE = 93, "imports that need each other",

@@ -71,16 +71,9 @@ impl<'t> Cursor<'t> {
 
     /// Past `what`, or to the end; tells whether it was there.
     pub fn skip_past(&mut self, what: &str) -> bool {
-        match self.rest().find(what) {
-            Some(at) => {
-                self.pos += at + what.len();
-                true
-            }
-            None => {
-                self.pos = self.text.len();
-                false
-            }
-        }
+        let found = self.rest().find(what);
+        self.pos = found.map_or(self.text.len(), |at| self.pos + at + what.len());
+        found.is_some()
     }
 
     /// Past a `"` string that begins here; false when its line or the text ends first.

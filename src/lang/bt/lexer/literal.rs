@@ -106,16 +106,14 @@ pub fn decode_str(text: &str, mut map: Option<&mut Vec<usize>>) -> (String, Vec<
             b'"' => break,
             b'\\' => {
                 let (value, used) = escape(raw.get(at + 1..).unwrap_or(&[]));
-                match value {
-                    Some(value) => put(&mut bytes, &[value], at),
-                    None => {
-                        let width = inner.get(at + 1..).and_then(|s| s.chars().next()).map_or(0, char::len_utf8);
-                        errors.push(StrError::UnknownEscape(first + at..first + at + 1 + width));
-                        put(&mut bytes, raw.get(at + 1..=at + width).unwrap_or(&[]), at);
-                        at += 1 + width;
-                        continue;
-                    }
-                }
+                let Some(value) = value else {
+                    let width = inner.get(at + 1..).and_then(|s| s.chars().next()).map_or(0, char::len_utf8);
+                    errors.push(StrError::UnknownEscape(first + at..first + at + 1 + width));
+                    put(&mut bytes, raw.get(at + 1..=at + width).unwrap_or(&[]), at);
+                    at += 1 + width;
+                    continue;
+                };
+                put(&mut bytes, &[value], at);
                 at += 1 + used;
             }
             other => {

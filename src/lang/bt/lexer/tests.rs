@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 
 fn kinds(text: &str) -> Vec<TokenKind> {
@@ -119,7 +121,7 @@ fn definitions_keep_the_place_of_their_use() {
 fn definitions_that_explode_are_stopped() {
     let mut text = String::from("#define A0 1 1\n");
     for i in 1..40 {
-        text.push_str(&format!("#define A{i} A{} A{}\n", i - 1, i - 1));
+        writeln!(text, "#define A{i} A{} A{}", i - 1, i - 1).unwrap();
     }
     text.push_str("#if A39\n#endif\nBEGIN { A31 }");
     let lexed = lex(&SourceText::new("t", &text));

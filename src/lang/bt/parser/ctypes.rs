@@ -33,10 +33,8 @@ impl Parser<'_> {
         let base = if defines {
             let Some(mut def) = self.definition() else { return self.skip_item() };
             // Without a tag the typedef's name stands for it.
-            if def_name(&def).text.is_empty() {
-                if let (T::Word, name) = (self.kind(), self.name(self.token())) {
-                    set_name(&mut def, name);
-                }
+            if def_name(&def).text.is_empty() && self.at_kind(T::Word) {
+                set_name(&mut def, self.name(self.token()));
             }
             let base = base_of(&def);
             items.push(Item::TypeDef(def));
@@ -154,10 +152,7 @@ impl Parser<'_> {
                 } else {
                     self.declarator(&base, start)?
                 };
-                let bits = match self.accept(T::Colon) {
-                    Some(_) => Some(u32::try_from(self.constant()).unwrap_or(u32::MAX)),
-                    None => None,
-                };
+                let bits = self.accept(T::Colon).map(|_| u32::try_from(self.constant()).unwrap_or(u32::MAX));
                 self.attributes();
                 members.push(Member { name, ty, bits, body: body.take().map(Box::new) });
                 if self.accept(T::Comma).is_none() {

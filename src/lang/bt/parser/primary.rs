@@ -299,12 +299,8 @@ impl Parser<'_> {
     }
 
     fn type_or_expr_inner(&mut self) -> TypeOrExpr {
-        if self.at_type() {
-            if let Some(ty) = self.type_name() {
-                return TypeOrExpr::Type(ty);
-            }
-        }
-        TypeOrExpr::Expr(self.expression())
+        let ty = if self.at_type() { self.type_name() } else { None };
+        ty.map_or_else(|| TypeOrExpr::Expr(self.expression()), TypeOrExpr::Type)
     }
 
     /// `offsetof(type, a.b)`
@@ -315,10 +311,7 @@ impl Parser<'_> {
         let height = self.height;
         let mut path = Vec::new();
         if self.expect(T::Comma, "`,` and a member", "write `offsetof(struct x, member)`").is_some() {
-            loop {
-                let Some(token) = self.expect(T::Word, "a member's name", "write `offsetof(struct x, a.b)`") else {
-                    break;
-                };
+            while let Some(token) = self.expect(T::Word, "a member's name", "write `offsetof(struct x, a.b)`") {
                 path.push(self.name(token));
                 if self.accept(T::Dot).is_none() {
                     break;

@@ -13,14 +13,14 @@ impl Parser<'_> {
         let start = self.token().span;
         let kind = match self.kind() {
             T::Word => match self.text_of(self.token()) {
-                "if" => self.if_statement(),
-                "while" => self.while_statement(),
+                "if" => Some(self.if_statement()),
+                "while" => Some(self.while_statement()),
                 "for" => self.for_statement(),
                 "unroll" => self.unroll_statement(),
                 "let" => self.let_statement(),
-                "break" => self.jump(StatementKind::Break),
-                "continue" => self.jump(StatementKind::Continue),
-                "return" => self.return_statement(),
+                "break" => Some(self.jump(StatementKind::Break)),
+                "continue" => Some(self.jump(StatementKind::Continue)),
+                "return" => Some(self.return_statement()),
                 "else" => {
                     self.error_here(
                         codes::EXPECTED,
@@ -124,17 +124,17 @@ impl Parser<'_> {
         }
     }
 
-    fn jump(&mut self, kind: StatementKind) -> Option<StatementKind> {
+    fn jump(&mut self, kind: StatementKind) -> StatementKind {
         self.bump();
         self.statement_end();
-        Some(kind)
+        kind
     }
 
-    fn return_statement(&mut self) -> Option<StatementKind> {
+    fn return_statement(&mut self) -> StatementKind {
         self.bump();
         let value = (!self.at_end() && !matches!(self.kind(), T::Semicolon | T::RBrace)).then(|| self.expression());
         self.statement_end();
-        Some(StatementKind::Return(value))
+        StatementKind::Return(value)
     }
 
     /// `let $x: type = value;`
@@ -168,13 +168,13 @@ impl Parser<'_> {
         Some(StatementKind::Let { name, ty, value })
     }
 
-    fn if_statement(&mut self) -> Option<StatementKind> {
+    fn if_statement(&mut self) -> StatementKind {
         self.bump();
         let (condition, yes) = self.condition_and_body("if");
         let height = self.height;
         let no = self.accept_word("else").map(|_| self.else_body());
         self.height = self.height.max(height);
-        Some(StatementKind::If(condition, yes, no))
+        StatementKind::If(condition, yes, no)
     }
 
     /// A condition, parentheses optional, and its body.
@@ -243,11 +243,11 @@ impl Parser<'_> {
         block
     }
 
-    fn while_statement(&mut self) -> Option<StatementKind> {
+    fn while_statement(&mut self) -> StatementKind {
         self.bump();
         let (condition, mut body) = self.condition_and_body("while");
         super::blocks::make_effect(&mut body);
-        Some(StatementKind::While(condition, body))
+        StatementKind::While(condition, body)
     }
 
     /// `unroll(n) { }` and `unroll n { }`

@@ -1,0 +1,241 @@
+//! What is done to a script before it is checked: imports, macros, parameters, options, `comptime`.
+//!
+//! Macros are hygienic: their own variables get a name no script can write (`$x'3`), and they see
+//! no map that was not handed to them. A macro's body keeps its own places in the text, arguments
+//! keep theirs; what comes from another file is placed at its `import`.
+
+mod comptime;
+mod imports;
+mod macros;
+mod parameters;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::ast::{Block, Expr, ExprKind, Item, Macro, Script, Statement, StatementKind, TypeBase, TypeName};
+use super::visit::{self, NodeMut};
+use crate::lang::codes::parse as codes;
+use crate::lang::diagnostic::Diagnostic;
+use crate::lang::source::Span;
+
+/// How high the expanded tree may grow.
+const MAX_HEIGHT: u32 = 600;
+/// How many nodes all expansions together may visit.
+const MAX_NODES: u32 = 2_000_000;
+
+/// What a script is given from outside.
+pub struct ExpandInputs<'a> {
+    /// Positional parameters: the first is `$1`.
+    pub params: &'a [String],
+    /// Options given after `--`: name and value, `None` for a flag.
+    pub named: &'a [(String, Option<String>)],
+    /// Reads an imported script by its path; the error is plain words.
+    pub load: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// Expands a script. The result has no imports, macros, positional parameters or options left.
+#[must_use]
+pub fn expand(mut script: Script, inputs: &ExpandInputs<'_>) -> (Script, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    imports::resolve(&mut script, inputs, &mut diagnostics);
+    let mut expander = Expander {
+        inputs,
+        macros: HashMap::new(),
+        diagnostics,
+        active: Vec::new(),
+        options: Vec::new(),
+        fresh: 0,
+        depth: 0,
+        nodes: 0,
+        stopped: false,
+    };
+    expander.collect_macros(&mut script);
+    for item in &mut script.items {
+        expander.item(item);
+    }
+    expander.unknown_options();
+    (script, expander.diagnostics)
+}
+
+struct Expander<'a> {
+    inputs: &'a ExpandInputs<'a>,
+    macros: HashMap<Arc<str>, Vec<Arc<Macro>>>,
+    diagnostics: Vec<Diagnostic>,
+    /// Macros being expanded, outermost first.
+    active: Vec<Arc<Macro>>,
+    /// Names the script asked for with `getopt`.
+    options: Vec<Arc<str>>,
+    fresh: u32,
+    depth: u32,
+    nodes: u32,
+    /// A limit was reached: nothing more is expanded.
+    stopped: bool,
+}
+
+/// What names mean inside one macro's body; outside of macros everything means itself.
+#[derive(Default)]
+struct Scope {
+    /// Inside a macro.
+    hygienic: bool,
+    variables: HashMap<Arc<str>, Arc<str>>,
+    maps: HashMap<Arc<str>, Arc<str>>,
+    /// Parameters by expression: what they stand for and how high that is.
+    expressions: HashMap<Arc<str>, (Expr, u32)>,
+}
+
+impl Expander<'_> {
+    fn item(&mut self, item: &mut Item) {
+        let mut scope = Scope::default();
+        if let Item::Probe(probe) = item {
+            for point in &mut probe.points {
+                parameters::in_point(point, self.inputs.params);
+            }
+        }
+        visit::item_mut(item, &mut |node| self.node(node, &mut scope));
+    }
+
+    fn node(&mut self, node: NodeMut<'_>, scope: &mut Scope) {
+        match node {
+            NodeMut::Expr(e) => self.expr(e, scope),
+            NodeMut::Block(block) => self.block(block, scope),
+            NodeMut::Type(ty) => self.type_name(ty, scope),
+            NodeMut::Name(name) => {
+                if name.text.starts_with('@') {
+                    self.map_name(&mut name.text, name.span, scope);
+                } else {
+                    self.variable_name(&mut name.text, scope);
+                }
+            }
+        }
+    }
+
+    /// Counts a node; false when a limit is reached.
+    fn enter(&mut self, span: Span, extra: u32) -> bool {
+        self.nodes += 1;
+        if !self.stopped && (self.depth + extra > MAX_HEIGHT || self.nodes > MAX_NODES) {
+            self.stopped = true;
+            self.diagnostics.push(
+                Diagnostic::error(codes::EXPANSION_TOO_LARGE, span, "the script's macros expand to too much text here")
+                    .help("macros that use others several times over grow without bounds; use fewer levels"),
+            );
+        }
+        !self.stopped
+    }
+
+    fn block(&mut self, block: &mut Block, scope: &mut Scope) {
+        if !self.enter(block.span, 1) {
+            return;
+        }
+        self.depth += 1;
+        for statement in &mut block.statements {
+            self.statement(statement, scope);
+        }
+        if let Some(value) = &mut block.value {
+            self.expr(value, scope);
+        }
+        self.depth -= 1;
+    }
+
+    fn statement(&mut self, statement: &mut Statement, scope: &mut Scope) {
+        visit::statement_mut(statement, &mut |node| self.node(node, scope));
+        comptime::statement(statement);
+        let block = match &mut statement.kind {
+            // A macro in a statement's place is a block of statements.
+            StatementKind::Expr(Expr { kind: ExprKind::Block(block), .. }) => std::mem::take(&mut **block),
+            _ => return,
+        };
+        statement.kind = StatementKind::Block(without_value(block));
+    }
+
+    fn expr(&mut self, e: &mut Expr, scope: &mut Scope) {
+        if !self.enter(e.span, 1) {
+            return;
+        }
+        self.depth += 1;
+        self.expr_inside(e, scope);
+        self.depth -= 1;
+    }
+
+    fn expr_inside(&mut self, e: &mut Expr, scope: &mut Scope) {
+        match &mut e.kind {
+            ExprKind::Ident(name) => {
+                let name = name.clone();
+                self.ident(e, &name, scope);
+            }
+            ExprKind::Variable(name) => self.variable_name(name, scope),
+            ExprKind::Positional(_) | ExprKind::PositionalCount => self.positional(e),
+            ExprKind::Map(name, keys) => {
+                self.map_name(name, e.span, scope);
+                for key in keys.iter_mut().flatten() {
+                    self.expr(key, scope);
+                }
+            }
+            ExprKind::Call(..) => self.call(e, scope),
+            _ => {
+                visit::expr_mut(e, &mut |node| self.node(node, scope));
+                comptime::expr(e);
+            }
+        }
+    }
+
+    fn call(&mut self, e: &mut Expr, scope: &mut Scope) {
+        let ExprKind::Call(name, arguments) = &mut e.kind else { return };
+        if &*name.text == "str" && self.positional_text(arguments) {
+            if let [Expr { kind: ExprKind::Str(_), .. }] = arguments.as_slice() {
+                e.kind = std::mem::take(arguments).remove(0).kind;
+            }
+            return;
+        }
+        for argument in arguments.iter_mut() {
+            self.expr(argument, scope);
+        }
+        if &*name.text == "getopt" {
+            return self.getopt(e);
+        }
+        if self.macros.contains_key(&name.text) {
+            self.macro_call(e);
+        }
+    }
+
+    fn ident(&mut self, e: &mut Expr, name: &Arc<str>, scope: &Scope) {
+        if let Some((value, height)) = scope.expressions.get(name) {
+            if self.enter(e.span, *height) {
+                self.nodes += *height;
+                *e = value.clone();
+            }
+        } else if self.macros.contains_key(name) {
+            let span = e.span;
+            e.kind = ExprKind::Call(super::ast::Name { text: name.clone(), span }, Vec::new());
+            self.macro_call(e);
+        }
+    }
+
+    fn type_name(&mut self, ty: &mut TypeName, scope: &mut Scope) {
+        visit::ty_mut(ty, &mut |node| self.node(node, scope));
+        let replacement = match &ty.base {
+            TypeBase::Named(name) => scope.expressions.get(name).map(|(e, _)| e),
+            TypeBase::TypeOf(e) => Some(&**e),
+            _ => None,
+        };
+        let Some(ExprKind::Type(given)) = replacement.map(|e| &e.kind) else { return };
+        let mut given = given.clone();
+        given.suffixes.append(&mut ty.suffixes);
+        *ty = TypeName { span: ty.span, ..given };
+    }
+}
+
+/// The block with its value as a last statement.
+fn without_value(mut block: Block) -> Block {
+    if let Some(value) = block.value.take() {
+        let span = value.span;
+        let kind = match value.kind {
+            ExprKind::Block(inner) => StatementKind::Block(without_value(*inner)),
+            kind => StatementKind::Expr(Expr { kind, span }),
+        };
+        block.statements.push(Statement { kind, span });
+    }
+    block
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Positional parameters and options.
+
+use std::sync::Arc;
+
+use super::Expander;
+use crate::lang::bt::ast::{Expr, ExprKind, Name, UnaryOp};
+use crate::lang::bt::lexer::decode_int;
+use crate::lang::codes::parse as codes;
+use crate::lang::diagnostic::Diagnostic;
+use crate::lang::source::Span;
+
+/// Replaces `$1` and `$#` in an attach point's text; parameters that are missing are empty.
+pub(super) fn in_point(point: &mut Name, params: &[String]) {
+    if !point.text.contains('$') {
+        return;
+    }
+    let mut out = String::with_capacity(point.text.len());
+    let mut rest: &str = &point.text;
+    while let Some(at) = rest.find('$') {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        let after = after.get(1..).unwrap_or("");
+        if let Some(tail) = after.strip_prefix('#') {
+            out.push_str(&params.len().to_string());
+            rest = tail;
+            continue;
+        }
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, tail) = after.split_at(digits);
+        match number.parse::<usize>() {
+            Ok(n) if n > 0 => out.push_str(params.get(n - 1).map_or("", String::as_str)),
+            _ => {
+                out.push('$');
+                out.push_str(number);
+            }
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    point.text = out.into();
+}
+
+impl Expander<'_> {
+    fn param(&self, number: u32) -> Option<&str> {
+        self.inputs.params.get((number as usize).checked_sub(1)?).map(String::as_str)
+    }
+
+    /// `str($1)`: the first argument becomes the parameter's text.
+    pub(super) fn positional_text(&self, arguments: &mut [Expr]) -> bool {
+        let Some(first) = arguments.first_mut() else { return false };
+        let text = match first.kind {
+            ExprKind::Positional(number) => self.param(number).unwrap_or("").to_owned(),
+            ExprKind::PositionalCount => self.inputs.params.len().to_string(),
+            _ => return false,
+        };
+        first.kind = ExprKind::Str(text.into());
+        true
+    }
+
+    /// `$1` as a number; a missing one is 0.
+    pub(super) fn positional(&mut self, e: &mut Expr) {
+        let ExprKind::Positional(number) = e.kind else {
+            e.kind = ExprKind::Int(self.inputs.params.len() as u64);
+            return;
+        };
+        let text = self.param(number).unwrap_or("0").to_owned();
+        if let Some(value) = integer(&text, e.span) {
+            e.kind = value;
+            return;
+        }
+        self.diagnostics.push(
+            Diagnostic::error(
+                codes::NOT_A_NUMBER,
+                e.span,
+                format!("`${number}` is used as a number, but `{text}` was given"),
+            )
+            .help(format!("give a number, or use the text with `str(${number})`")),
+        );
+        e.kind = ExprKind::Error;
+    }
+
+    /// `getopt("name", default[, "help"])` becomes the option's value.
+    pub(super) fn getopt(&mut self, e: &mut Expr) {
+        let ExprKind::Call(_, arguments) = &e.kind else { return };
+        let (name, default) = match arguments.as_slice() {
+            [Expr { kind: ExprKind::Str(name), .. }] => (name.clone(), ExprKind::Bool(false)),
+            [Expr { kind: ExprKind::Str(name), .. }, default] => (name.clone(), default.kind.clone()),
+            [Expr { kind: ExprKind::Str(name), .. }, default, Expr { kind: ExprKind::Str(_), .. }] => {
+                (name.clone(), default.kind.clone())
+            }
+            _ => return self.bad_getopt(e),
+        };
+        if !is_literal(&default) {
+            return self.bad_getopt(e);
+        }
+        let given = self.inputs.named.iter().rev().find(|(n, _)| **n == *name).map(|(_, v)| v.clone());
+        e.kind = match given {
+            None => default,
+            Some(value) => self.option_value(&name, &default, value.as_deref(), e.span),
+        };
+        if !self.options.contains(&name) {
+            self.options.push(name);
+        }
+    }
+
+    fn option_value(&mut self, name: &str, default: &ExprKind, value: Option<&str>, span: Span) -> ExprKind {
+        let (parsed, wanted) = match default {
+            ExprKind::Bool(_) => {
+                let flag = match value {
+                    None | Some("true" | "1") => Some(true),
+                    Some("false" | "0") => Some(false),
+                    Some(_) => None,
+                };
+                (flag.map(ExprKind::Bool), "true or false")
+            }
+            ExprKind::Str(_) => (value.map(|v| ExprKind::Str(v.into())), "a text"),
+            _ => (value.and_then(|v| integer(v, span)), "an integer"),
+        };
+        parsed.unwrap_or_else(|| {
+            let given = value.map_or("nothing".to_owned(), |v| format!("`{v}`"));
+            self.diagnostics.push(
+                Diagnostic::error(
+                    codes::BAD_OPTION,
+                    span,
+                    format!("the option --{name} takes {wanted}, but {given} was given"),
+                )
+                .help(format!("write `--{name}=VALUE` after `--`")),
+            );
+            default.clone()
+        })
+    }
+
+    fn bad_getopt(&mut self, e: &mut Expr) {
+        self.diagnostics.push(
+            Diagnostic::error(codes::BAD_GETOPT, e.span, "getopt needs a literal name and a literal default").help(
+                "write `getopt(\"name\", 10, \"what it does\")`; the default is an integer, a text, true or false",
+            ),
+        );
+        e.kind = ExprKind::Error;
+    }
+
+    /// Options that were given and that the script never asks for.
+    pub(super) fn unknown_options(&mut self) {
+        for (name, _) in self.inputs.named {
+            if self.options.iter().any(|o| **o == **name) {
+                continue;
+            }
+            let known: Vec<_> = self.options.iter().map(|o: &Arc<str>| format!("--{o}")).collect();
+            let help = if known.is_empty() {
+                "the script has no options".to_owned()
+            } else {
+                format!("the script has {}", known.join(", "))
+            };
+            self.diagnostics.push(
+                Diagnostic::error(codes::UNKNOWN_OPTION, Span::default(), format!("the script has no option --{name}"))
+                    .help(help),
+            );
+        }
+    }
+}
+
+fn is_literal(kind: &ExprKind) -> bool {
+    match kind {
+        ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Bool(_) => true,
+        ExprKind::Unary(UnaryOp::Neg, inner) => matches!(inner.kind, ExprKind::Int(_)),
+        _ => false,
+    }
+}
+
+/// An integer as scripts write them, perhaps negative.
+fn integer(text: &str, span: Span) -> Option<ExprKind> {
+    match text.strip_prefix('-') {
+        Some(digits) => {
+            let value = Expr { kind: ExprKind::Int(decode_int(digits).ok()?), span };
+            Some(ExprKind::Unary(UnaryOp::Neg, Box::new(value)))
+        }
+        None => Some(ExprKind::Int(decode_int(text).ok()?)),
+    }
+}
