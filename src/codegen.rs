@@ -8,4 +8,5 @@ pub mod artifact;
 pub mod builder;
 pub mod error;
 pub mod ir;
+pub mod lower;
 pub mod target;

@@ -11,7 +11,7 @@ use crate::model::stats::LossCause;
 pub struct Artifact {
     /// ELF object: libbpf section names, `license`, BTF-defined `.maps`, global data, BTF and line info.
     pub object: Arc<[u8]>,
-    /// One for each of the typed program's probes, in order.
+    /// At least one for each of the typed program's probes, in order of probes.
     pub programs: Vec<ProgramSpec>,
     /// One for each of the script's maps, in order.
     pub maps: Vec<MapSpec>,
@@ -34,6 +34,8 @@ pub struct ProgramSpec {
     pub section: Arc<str>,
     /// Which of the typed program's probes it runs.
     pub probe: u32,
+    /// Which of that probe's targets it is for: indices into `Probe::targets`.
+    pub targets: Vec<u32>,
     /// The program type that it was compiled for.
     pub kind: ProgramKind,
     /// Instructions.

@@ -1,0 +1,103 @@
+//! Typed program to IR: one BPF program for each probe (or for each of its targets, where the kernel
+//! binds a program to one), the layout of maps, records and working memory, and loss counters.
+//!
+//! Values over 32 bytes never live on the BPF stack: they are in per-CPU working memory in global
+//! data, addressed directly. See `func` for the shape of a program and `layout` for where maps live.
+
+mod addr;
+mod aggregate;
+mod arith;
+mod builtin;
+mod expr;
+mod func;
+mod helpers;
+mod intrinsic;
+mod layout;
+mod loops;
+mod maps;
+mod place;
+mod program;
+mod reduce;
+mod report;
+mod stack;
+mod stmt;
+mod strings;
+mod unit;
+mod value;
+mod walk;
+
+use std::sync::Arc;
+
+use crate::lang::typed::{MapId, Program};
+
+use super::artifact::{GlobalKind, GlobalSpec, MapSpec, ProgramSpec, SiteSpec, StackMapSpec};
+use super::error::CodegenError;
+use super::ir::Module;
+use super::target::TargetFacts;
+
+use unit::Unit;
+
+/// The IR of a script and what the engine must know of it.
+#[derive(Clone, Debug, Default)]
+pub struct Lowered {
+    /// Functions, maps and sections of the object.
+    pub module: Module,
+    /// Programs; instruction counts and lines are filled in when they are known.
+    pub programs: Vec<ProgramSpec>,
+    /// Where the script's maps live.
+    pub maps: Vec<MapSpec>,
+    /// Loss counters.
+    pub sites: Vec<SiteSpec>,
+    /// The ring buffer's map.
+    pub ring: Option<Arc<str>>,
+    /// The stack map.
+    pub stacks: Option<StackMapSpec>,
+    /// Variables shared with the engine.
+    pub globals: Vec<GlobalSpec>,
+}
+
+/// Lowers a typed program for a kernel.
+pub fn lower(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenError> {
+    let mut unit = Unit::new(program, facts)?;
+    program::find_contention(&mut unit);
+    for (index, probe) in program.probes.iter().enumerate() {
+        program::lower_probe(&mut unit, index, probe)?;
+    }
+    func::finish(&mut unit);
+    unit.settle();
+    Ok(collect(unit, program))
+}
+
+fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
+    let name = |id: super::ir::BpfMapId| Arc::from(unit.maps[id.0 as usize].name.as_str());
+    let maps = unit
+        .layout
+        .homes
+        .iter()
+        .enumerate()
+        .map(|(i, home)| MapSpec { id: MapId(i as u32), storage: layout::storage(home, &unit.layout) });
+    let shared = unit.sections.iter().any(|s| s.name == layout::SHARED);
+    let globals = [
+        (GlobalKind::StartBootNs, unit::START_BOOT_NS),
+        (GlobalKind::Exiting, unit::EXITING),
+        (GlobalKind::WakeUps, unit::WAKE_UPS),
+    ];
+    Lowered {
+        maps: maps.collect(),
+        ring: unit.ring.map(name),
+        stacks: unit.stacks.map(|id| StackMapSpec { map: name(id), depth: unit.stack_depth }),
+        globals: globals
+            .into_iter()
+            .filter(|_| shared)
+            .map(|(kind, offset)| GlobalSpec { kind, area: layout::SHARED.into(), offset })
+            .collect(),
+        module: Module {
+            functions: unit.functions.into_iter().flatten().collect(),
+            maps: unit.maps,
+            sections: unit.sections,
+            license: program.config.license.to_string(),
+        },
+        programs: unit.programs,
+        sites: unit.sites,
+    }
+}

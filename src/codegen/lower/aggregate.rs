@@ -1,0 +1,317 @@
+//! `@m = count()` and its kin: updates of one CPU's value in place.
+//!
+//! Programs that exclude each other on a CPU update with plain loads and stores. Where programs that
+//! can interrupt each other update one map (`Unit::contended`), additions are atomic.
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, MapId};
+use crate::lang::types::{Aggregation, Reduce};
+use crate::model::histogram::{linear_buckets, log2_buckets};
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::helpers as h;
+use super::layout::{CONSTANTS, aggregation};
+
+/// A de Bruijn sequence: multiplied by `2^n - 1` forms, its top 6 bits are different for each `n`.
+const DE_BRUIJN: u64 = 0x03f7_9d71_b4cb_0a89;
+
+impl<'a> Lowerer<'_, 'a> {
+    /// `@m[key] = agg(value)`.
+    pub fn aggregate(
+        &mut self,
+        map: MapId,
+        key: Option<&'a Expr>,
+        value: Option<&'a Expr>,
+        weight: Option<&'a Expr>,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let Some(agg) = aggregation(&self.u.program.maps[map.0 as usize]) else {
+            return self.internal(span, "an aggregation on a map of plain values");
+        };
+        let atomic = self.u.contended[map.0 as usize];
+        let mut computed = Operand::Imm(0);
+        if let Some(e) = value {
+            computed = self.scalar(e)?;
+            if let Some(key) = key {
+                computed = self.keep(computed, key);
+            }
+        }
+        let weight = match weight {
+            Some(e) => self.scalar(e)?,
+            None => Operand::Imm(1),
+        };
+        if let Some(scalar) = self.scalar_map(map) {
+            self.apply(agg, scalar.value, computed, weight, atomic)?;
+            self.store(scalar.present, 1, 1);
+            return Ok(());
+        }
+        let key = self.key(map, key, span)?;
+        let done = self.f.b.new_block();
+        let element = self.lookup_or_insert(map, key, done, span)?;
+        self.apply(agg, Addr::new(Base::Reg(element), 0), computed, weight, atomic)?;
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    fn apply(
+        &mut self,
+        agg: Aggregation,
+        at: Addr,
+        value: Operand,
+        weight: Operand,
+        atomic: bool,
+    ) -> Result<(), CodegenError> {
+        match agg {
+            Aggregation::Count => {
+                self.add_at(at, 8, weight, atomic);
+                Ok(())
+            }
+            Aggregation::Sum { .. } => {
+                self.add_at(at, 8, value, atomic);
+                Ok(())
+            }
+            Aggregation::Avg { .. } | Aggregation::Stats { .. } => {
+                self.add_at(at, 8, value, atomic);
+                self.add_at(at.at(8), 8, Operand::Imm(1), atomic);
+                Ok(())
+            }
+            Aggregation::Min { signed } => {
+                self.extreme(at, value, if signed { Cond::SLt } else { Cond::Lt });
+                Ok(())
+            }
+            Aggregation::Max { signed } => {
+                self.extreme(at, value, if signed { Cond::SGt } else { Cond::Gt });
+                Ok(())
+            }
+            Aggregation::Hist { bits } => {
+                let bucket = self.log2_bucket(value, bits)?;
+                self.count_bucket(at, bucket, weight, atomic);
+                Ok(())
+            }
+            Aggregation::LHist { min, max, step } => {
+                let bucket = self.linear_bucket(value, min, max, step)?;
+                self.count_bucket(at, bucket, weight, atomic);
+                Ok(())
+            }
+            Aggregation::TSeries { interval_ns, buckets, reduce, signed } => {
+                self.time_series(at, value, interval_ns, buckets, reduce, signed)
+            }
+        }
+    }
+
+    fn extreme(&mut self, at: Addr, value: Operand, better: Cond) {
+        let value = self.f.b.in_register(value);
+        let (compare, replace, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let set = self.load(at.at(8), 8, false);
+        self.f.b.branch(Cond::Eq, set, 0, replace, compare);
+        self.f.b.switch_to(compare);
+        let old = self.load(at, 8, false);
+        self.f.b.branch(better, value, old, replace, done);
+        self.f.b.switch_to(replace);
+        self.store(at, 8, value);
+        self.store(at.at(8), 8, 1);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+    }
+
+    fn count_bucket(&mut self, at: Addr, bucket: Vreg, weight: Operand, atomic: bool) {
+        let offset = self.f.b.shl(bucket, 3);
+        let start = self.pointer(at);
+        let cell = self.f.b.add(start, offset);
+        self.add_at(Addr::new(Base::Reg(cell), 0), 8, weight, atomic);
+    }
+
+    /// `model::histogram::log2_bucket` without a loop: the bits below the highest are filled, the
+    /// result indexes a table through a de Bruijn product. There is no data-dependent branch but
+    /// the one for small values, which keeps the verifier and the branch predictor from 64 cases.
+    fn log2_bucket(&mut self, value: Operand, bits: u8) -> Result<Vreg, CodegenError> {
+        let value = self.f.b.in_register(value);
+        let sub = 1_i64 << bits;
+        let result = self.f.b.new_vreg();
+        let (small, large, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.branch(Cond::SLt, value, sub, small, large);
+        self.f.b.switch_to(small);
+        self.small_bucket(result, value, bits);
+        self.f.b.jump(done);
+        self.f.b.switch_to(large);
+        let power = self.highest_bit(value);
+        let shift = self.f.b.sub(power, i64::from(bits));
+        // Never negative here; the mask tells the verifier.
+        let shift = self.f.b.and(shift, 63);
+        let scaled = self.f.b.shl(shift, i64::from(bits));
+        let bucket = self.f.b.add(scaled, 1 + sub);
+        if bits > 0 {
+            let low = self.f.b.shr(value, shift);
+            let low = self.f.b.and(low, sub - 1);
+            let bucket = self.f.b.add(bucket, low);
+            self.f.b.copy_into(result, bucket);
+            self.clamp(result, log2_buckets(bits))?;
+        } else {
+            self.f.b.copy_into(result, bucket);
+        }
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(result)
+    }
+
+    /// Negative: 0; otherwise one more than the value, which is below `2^bits`.
+    fn small_bucket(&mut self, result: Vreg, value: Vreg, bits: u8) {
+        if bits == 0 {
+            // 0 or negative: 1 plus the sign.
+            let sign = self.f.b.shr(value, 63);
+            let bucket = self.f.b.alu(Alu::Xor, sign, 1);
+            self.f.b.copy_into(result, bucket);
+            return;
+        }
+        let (negative, positive, joined) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.branch(Cond::SLt, value, 0, negative, positive);
+        self.f.b.switch_to(negative);
+        self.f.b.copy_into(result, 0);
+        self.f.b.jump(joined);
+        self.f.b.switch_to(positive);
+        let masked = self.f.b.and(value, (1 << bits) - 1);
+        let bucket = self.f.b.add(masked, 1);
+        self.f.b.copy_into(result, bucket);
+        self.f.b.jump(joined);
+        self.f.b.switch_to(joined);
+    }
+
+    /// Number of the highest set bit of a value that is not 0.
+    fn highest_bit(&mut self, value: Vreg) -> Vreg {
+        let filled = self.f.b.copy(value);
+        for step in [1, 2, 4, 8, 16, 32] {
+            let shifted = self.f.b.shr(filled, step);
+            self.f.b.alu_into(filled, Alu::Or, Width::W64, filled, shifted);
+        }
+        let at = self.u.constant(&de_bruijn_table());
+        let section = self.u.section(CONSTANTS);
+        let product = self.f.b.mul(filled, DE_BRUIJN as i64);
+        let index = self.f.b.shr(product, 58);
+        let table = self.f.b.global_addr(section, at);
+        let entry = self.f.b.add(table, index);
+        let power = self.load(Addr::new(Base::Reg(entry), 0), 1, false);
+        self.f.b.and(power, 63)
+    }
+
+    fn linear_bucket(&mut self, value: Operand, min: i64, max: i64, step: i64) -> Result<Vreg, CodegenError> {
+        let step = step.max(1);
+        let buckets = linear_buckets(min, max, step);
+        let value = self.f.b.in_register(value);
+        let result = self.f.b.new_vreg();
+        let (at_least, inside, above, done) =
+            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.copy_into(result, 0);
+        self.f.b.branch(Cond::SLt, value, min, done, at_least);
+        self.f.b.switch_to(at_least);
+        self.f.b.branch(Cond::SGe, value, max, above, inside);
+        self.f.b.switch_to(above);
+        self.f.b.copy_into(result, i64::from(buckets - 1));
+        self.f.b.jump(done);
+        self.f.b.switch_to(inside);
+        let distance = self.f.b.sub(value, min);
+        let range = (i128::from(max) - i128::from(min)).max(0);
+        let index = if (step as u64).is_power_of_two() {
+            self.f.b.shr(distance, i64::from(step.trailing_zeros()))
+        } else if range <= i128::from(u32::MAX) {
+            self.f.b.alu32(Alu::Div, distance, step)
+        } else {
+            self.f.b.alu(Alu::Div, distance, step)
+        };
+        let bucket = self.f.b.add(index, 1);
+        self.f.b.copy_into(result, bucket);
+        self.clamp(result, buckets)?;
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(result)
+    }
+
+    /// Keeps an index below `count`: never false, but the verifier does not know.
+    fn clamp(&mut self, index: Vreg, count: u32) -> Result<(), CodegenError> {
+        let last = i64::from(count.max(1) - 1);
+        self.when(Cond::Gt, index.into(), last.into(), |l| {
+            l.f.b.copy_into(index, last);
+            Ok(())
+        })
+    }
+
+    /// One cell for each interval, reused in turn: a cell of another interval is begun anew.
+    fn time_series(
+        &mut self,
+        at: Addr,
+        value: Operand,
+        interval_ns: u64,
+        buckets: u32,
+        reduce: Reduce,
+        signed: bool,
+    ) -> Result<(), CodegenError> {
+        let value = self.f.b.in_register(value);
+        let clock = if self.u.facts.ktime_boot { h::KTIME_GET_BOOT_NS } else { h::KTIME_GET_NS };
+        let now = self.f.b.call(clock, &[]);
+        let epoch = self.f.b.alu(Alu::Div, now, interval_ns.max(1) as i64);
+        let index = self.f.b.alu(Alu::Mod, epoch, i64::from(buckets.max(1)));
+        self.clamp(index, buckets)?;
+        let offset = self.f.b.mul(index, 24);
+        let start = self.pointer(at);
+        let cell = self.f.b.add(start, offset);
+        let (epoch_at, value_at, count_at) =
+            (Addr::new(Base::Reg(cell), 0), Addr::new(Base::Reg(cell), 8), Addr::new(Base::Reg(cell), 16));
+        let old = self.load(epoch_at, 8, false);
+        self.when(Cond::Ne, old.into(), epoch.into(), |l| {
+            l.store(epoch_at, 8, epoch);
+            l.store(value_at, 8, 0);
+            l.store(count_at, 8, 0);
+            Ok(())
+        })?;
+        match reduce {
+            Reduce::Last => self.store(value_at, 8, value),
+            Reduce::Avg | Reduce::Sum => self.add_at(value_at, 8, value.into(), false),
+            Reduce::Max | Reduce::Min => {
+                let better = match (reduce, signed) {
+                    (Reduce::Max, true) => Cond::SGt,
+                    (Reduce::Max, false) => Cond::Gt,
+                    (_, true) => Cond::SLt,
+                    (_, false) => Cond::Lt,
+                };
+                let (compare, replace, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+                let count = self.load(count_at, 8, false);
+                self.f.b.branch(Cond::Eq, count, 0, replace, compare);
+                self.f.b.switch_to(compare);
+                let old = self.load(value_at, 8, false);
+                self.f.b.branch(better, value, old, replace, done);
+                self.f.b.switch_to(replace);
+                self.store(value_at, 8, value);
+                self.f.b.jump(done);
+                self.f.b.switch_to(done);
+            }
+        }
+        self.add_at(count_at, 8, Operand::Imm(1), false);
+        Ok(())
+    }
+}
+
+/// Highest bit by the top 6 bits of the product.
+fn de_bruijn_table() -> [u8; 64] {
+    let mut table = [0_u8; 64];
+    for bit in 0..64_u32 {
+        let filled = u64::MAX >> (63 - bit);
+        table[(filled.wrapping_mul(DE_BRUIJN) >> 58) as usize] = bit as u8;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_names_every_bit_once() {
+        let table = de_bruijn_table();
+        let mut seen = table.to_vec();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..64).collect::<Vec<u8>>());
+    }
+}

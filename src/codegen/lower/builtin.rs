@@ -1,0 +1,255 @@
+//! Values that need no argument.
+
+use crate::codegen::artifact::ProgramKind;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Alu, Operand, Vreg};
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Clock, Expr, Target, UsdtArgument, UsdtPlace};
+use crate::lang::types::Type;
+use crate::model::stats::LossCause;
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::helpers as h;
+use super::layout::SHARED;
+use super::place::Place;
+use super::unit::START_BOOT_NS;
+
+/// Byte offsets in `struct pt_regs` (`arch/*/include/asm/ptrace.h`): arguments in order, result,
+/// stack pointer, instruction pointer.
+pub struct Registers {
+    pub arguments: &'static [u16],
+    pub result: u16,
+    pub stack: u16,
+    /// What tells user mode: x86's `cs`, arm64's `pstate`.
+    pub mode: u16,
+}
+
+/// This architecture's.
+#[cfg(not(target_arch = "aarch64"))]
+pub const REGISTERS: Registers =
+    Registers { arguments: &[112, 104, 96, 88, 72, 64], result: 80, stack: 152, mode: 136 };
+/// This architecture's.
+#[cfg(target_arch = "aarch64")]
+pub const REGISTERS: Registers =
+    Registers { arguments: &[0, 8, 16, 24, 32, 40, 48, 56], result: 0, stack: 248, mode: 264 };
+
+impl<'a> Lowerer<'_, 'a> {
+    /// A builtin that fits a register.
+    pub fn builtin(&mut self, builtin: Builtin, e: &'a Expr) -> Result<Operand, CodegenError> {
+        Ok(match builtin {
+            Builtin::Pid => self.pid(true, e.span)?.into(),
+            Builtin::Tid => self.pid(false, e.span)?.into(),
+            Builtin::Uid => {
+                let both = self.f.b.call(h::GET_CURRENT_UID_GID, &[]);
+                self.f.b.extend(both, 32, false).into()
+            }
+            Builtin::Gid => {
+                let both = self.f.b.call(h::GET_CURRENT_UID_GID, &[]);
+                self.f.b.shr(both, 32).into()
+            }
+            Builtin::Nsecs(clock) => self.clock(clock, e.span)?.into(),
+            Builtin::Elapsed => self.elapsed().into(),
+            Builtin::Cpu => self.f.cpu().into(),
+            Builtin::NumaNode => self.f.b.call(h::GET_NUMA_NODE_ID, &[]).into(),
+            Builtin::Cgroup => self.f.b.call(h::GET_CURRENT_CGROUP_ID, &[]).into(),
+            Builtin::CurTask => self.f.b.call(h::GET_CURRENT_TASK, &[]).into(),
+            Builtin::Rand => {
+                let value = self.f.b.call(h::GET_PRANDOM_U32, &[]);
+                self.f.b.extend(value, 32, false).into()
+            }
+            Builtin::Jiffies => self.f.b.call(h::JIFFIES64, &[]).into(),
+            Builtin::Ctx => {
+                let context = self.f.context();
+                self.plain(context).into()
+            }
+            Builtin::Arg(n) => self.argument(n, e)?,
+            Builtin::StackArg(n) => self.stack_argument(n, e.span)?,
+            Builtin::Retval => self.result(e)?,
+            Builtin::CtxField(_) | Builtin::DataLoc(_) => {
+                let place = self.place(e)?;
+                self.load_place(place, &e.ty, None, e.span)?
+            }
+            Builtin::ProbeId => self.probe_id(),
+            Builtin::UserMode => self.user_mode(e.span)?.into(),
+            Builtin::ChildPid => i64::from(self.u.facts.child_pid).into(),
+            Builtin::Register(offset) => self.context_word(offset).into(),
+            Builtin::Ncpus => i64::from(self.u.facts.online_cpus).into(),
+            Builtin::Comm => {
+                let at = self.memory(e)?;
+                self.pointer(at).into()
+            }
+        })
+    }
+
+    /// Process (`true`) or thread id, in the reader's pid namespace.
+    pub fn pid(&mut self, process: bool, span: Span) -> Result<Vreg, CodegenError> {
+        let Some((device, inode)) = self.u.facts.pid_namespace else {
+            let both = self.f.pid_tgid();
+            return Ok(if process { self.f.b.shr(both, 32) } else { self.f.b.extend(both, 32, false) });
+        };
+        // `struct bpf_pidns_info { u32 pid; u32 tgid; }`; zero when the task is not in the namespace.
+        let mark = self.mark();
+        let info = Addr::new(Base::Slot(self.f.temp_slot(8)), 0);
+        self.store(info, 8, 0);
+        let at = self.pointer(info);
+        let (device, inode) = (self.f.b.imm(device as i64), self.f.b.imm(inode as i64));
+        self.f.b.call_void(h::GET_NS_CURRENT_PID_TGID, &[device.into(), inode.into(), at.into(), 8.into()]);
+        let value = self.load(if process { info.at(4) } else { info }, 4, false);
+        self.release(mark);
+        let _ = span;
+        Ok(value)
+    }
+
+    fn clock(&mut self, clock: Clock, span: Span) -> Result<Vreg, CodegenError> {
+        match clock {
+            Clock::Monotonic => Ok(self.f.b.call(h::KTIME_GET_NS, &[])),
+            Clock::Boot => Ok(self.boot_clock()),
+            Clock::Tai if self.u.facts.ktime_tai => Ok(self.f.b.call(h::KTIME_GET_TAI_NS, &[])),
+            Clock::Tai => self.unsupported(span, "nsecs(tai)", "bpf_ktime_get_tai_ns (Linux 6.1)"),
+            Clock::SoftwareTai => {
+                let boot = self.boot_clock();
+                Ok(self.f.b.add(boot, self.u.facts.tai_offset_ns))
+            }
+        }
+    }
+
+    /// The boot clock, or the monotonic one before 5.8 (they differ by suspended time only).
+    pub fn boot_clock(&mut self) -> Vreg {
+        let helper = if self.u.facts.ktime_boot { h::KTIME_GET_BOOT_NS } else { h::KTIME_GET_NS };
+        self.f.b.call(helper, &[])
+    }
+
+    fn elapsed(&mut self) -> Vreg {
+        let now = self.boot_clock();
+        let section = self.u.section(SHARED);
+        let base = self.f.b.global_addr(section, START_BOOT_NS);
+        let start = self.load(Addr::new(Base::Reg(base), 0), 8, false);
+        self.f.b.sub(now, start)
+    }
+
+    /// A word of the context: `struct pt_regs`, which also begins `struct bpf_perf_event_data`.
+    pub fn context_word(&mut self, offset: u16) -> Vreg {
+        let context = self.f.context();
+        self.load(Addr::new(Base::Reg(context), i32::from(offset)), 8, false)
+    }
+
+    const fn has_registers(&self) -> bool {
+        matches!(
+            self.kind,
+            ProgramKind::Kprobe
+                | ProgramKind::KprobeMulti
+                | ProgramKind::Uprobe
+                | ProgramKind::UprobeMulti
+                | ProgramKind::PerfEvent
+        )
+    }
+
+    fn argument(&mut self, n: u8, e: &'a Expr) -> Result<Operand, CodegenError> {
+        if let Some(Target::Usdt { arguments, .. }) = self.probe.targets.get(self.target) {
+            let Some(argument) = arguments.get(n as usize) else {
+                return Err(CodegenError::TooLarge {
+                    span: e.span,
+                    what: format!("the number of the argument `arg{n}`"),
+                    size: u64::from(n),
+                    limit: (arguments.len() as u64).saturating_sub(1),
+                    hint: Some(format!("this probe has {} arguments", arguments.len())),
+                });
+            };
+            return self.usdt_argument(argument, e.span);
+        }
+        if !self.has_registers() {
+            // Raw tracepoints and trampolines: an array of words.
+            let context = self.f.context();
+            let word = self.load(Addr::new(Base::Reg(context), i32::from(n) * 8), 8, false);
+            return Ok(self.plain(word).into());
+        }
+        let Some(register) = REGISTERS.arguments.get(n as usize) else {
+            return self.stack_argument(n - REGISTERS.arguments.len() as u8, e.span);
+        };
+        Ok(self.context_word(*register).into())
+    }
+
+    /// The `n`-th argument on the stack; on x86 above the return address.
+    fn stack_argument(&mut self, n: u8, span: Span) -> Result<Operand, CodegenError> {
+        let stack = self.context_word(REGISTERS.stack);
+        let above = if cfg!(target_arch = "aarch64") { 0 } else { 8 };
+        let user = matches!(self.kind, ProgramKind::Uprobe | ProgramKind::UprobeMulti);
+        let place = Place::Remote { base: stack.into(), offset: above + i64::from(n) * 8, user };
+        self.load_place(place, &Type::U64, None, span)
+    }
+
+    fn result(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
+        if self.has_registers() {
+            return Ok(self.context_word(REGISTERS.result).into());
+        }
+        // After the arguments in a trampoline's context; where depends on their number, which
+        // `bpf_get_func_ret` knows (5.17).
+        if !self.u.facts.func_arg {
+            return self.unsupported(e.span, "retval", "bpf_get_func_ret (Linux 5.17)");
+        }
+        let mark = self.mark();
+        let slot = Addr::new(Base::Slot(self.f.temp_slot(8)), 0);
+        self.store(slot, 8, 0);
+        let context = self.f.context();
+        let at = self.pointer(slot);
+        self.f.b.call_void(h::GET_FUNC_RET, &[context.into(), at.into()]);
+        let value = self.load(slot, 8, false);
+        self.release(mark);
+        Ok(self.wrap(value, &e.ty).into())
+    }
+
+    fn usdt_argument(&mut self, argument: &UsdtArgument, span: Span) -> Result<Operand, CodegenError> {
+        let ty = Type::Int { size: argument.size.clamp(1, 8), signed: argument.signed };
+        match &argument.place {
+            UsdtPlace::Constant(value) => Ok(Operand::Imm(*value)),
+            UsdtPlace::Register(offset) => {
+                let word = self.context_word(*offset);
+                Ok(self.wrap(word, &ty).into())
+            }
+            UsdtPlace::Memory { base, index, displacement } => {
+                let mut address = self.context_word(*base);
+                if let Some((index, scale)) = index {
+                    let word = self.context_word(*index);
+                    let scaled = self.f.b.mul(word, i64::from(*scale));
+                    address = self.f.b.add(address, scaled);
+                }
+                let place = Place::Remote { base: address.into(), offset: *displacement, user: true };
+                self.load_place(place, &ty, None, span)
+            }
+        }
+    }
+
+    /// The firing target's index in the names of probes.
+    pub fn probe_id(&mut self) -> Operand {
+        if self.single {
+            let id = self.probe.names.get(self.target).copied().unwrap_or(u32::MAX);
+            return i64::from(id).into();
+        }
+        let context = self.f.context();
+        self.f.b.call(h::GET_ATTACH_COOKIE, &[context.into()]).into()
+    }
+
+    fn user_mode(&mut self, span: Span) -> Result<Vreg, CodegenError> {
+        if !self.has_registers() {
+            return self.unsupported(span, "usermode here", "a profile, software or hardware probe");
+        }
+        let word = self.context_word(REGISTERS.mode);
+        if cfg!(target_arch = "aarch64") {
+            // PSR_MODE_EL0t is 0 in the low four bits.
+            let level = self.f.b.and(word, 0xf);
+            return Ok(self.f.b.compare(crate::codegen::ir::Cond::Eq, level, 0));
+        }
+        // The low two bits of `cs` are the privilege level, 3 in user mode.
+        let level = self.f.b.and(word, 3);
+        Ok(self.f.b.alu(Alu::Shr, level, 1))
+    }
+
+    /// Counts a helper that failed.
+    pub fn helper_failed(&mut self, result: Vreg, span: Span) -> Result<(), CodegenError> {
+        self.when(crate::codegen::ir::Cond::SLt, result.into(), 0.into(), |l| {
+            l.count_loss(LossCause::HelperFailed, None, span);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,491 @@
+//! One function under construction: cached values of its entry, working memory, its ends.
+//!
+//! A program's blocks are: the entry (context, values that the predicate needs), the predicate, the
+//! prologue (bases of per-CPU memory), the body, the end. The entry and the prologue are written
+//! last, in [`finish`], when it is known what the body used and how large the regions are.
+
+use std::collections::HashMap;
+
+use crate::codegen::artifact::ProgramKind;
+use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Alu, BlockId, Cond, FuncId, Linkage, Operand, Size, Slot, Vreg};
+use crate::lang::source::Span;
+use crate::lang::typed::{Local, Probe};
+use crate::model::stats::LossCause;
+
+use super::addr::{Addr, Base};
+use super::helpers as h;
+use super::layout::{self, LOSSES, PER_CPU, SCRATCH};
+use super::unit::{CLAIM_SLOTS, GUARD_BYTES, Guard, Unit};
+
+/// Values over this many bytes never live on the BPF stack.
+pub const ON_STACK_LIMIT: u32 = 32;
+
+/// Offsets in the frame that callbacks of loops receive.
+pub const FRAME_CONTEXT: i32 = 0;
+/// The base of the working memory.
+pub const FRAME_SCRATCH: i32 = 8;
+/// Not 0 when the callback asked the whole probe to end.
+pub const FRAME_RETURNED: i32 = 16;
+/// First byte for captured variables.
+pub const FRAME_LOCALS: u32 = 24;
+
+/// A value computed once at the start of a function, if anything asks for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cached {
+    /// Its register, once asked for.
+    pub vreg: Option<Vreg>,
+    /// Asked for before the prologue.
+    pub early: bool,
+}
+
+/// Where a local variable lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalHome {
+    /// In a register.
+    Reg(Vreg),
+    /// In a stack slot.
+    Slot(Slot),
+    /// In working memory, at this offset.
+    Scratch(u32),
+    /// In the frame shared with loop callbacks, at this offset.
+    Frame(u32),
+}
+
+/// What kind of function it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A BPF program.
+    Program,
+    /// A loop's callback, whose frame pointer is this parameter.
+    Callback(Vreg),
+}
+
+/// Targets of `break` and `continue`.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopTargets {
+    pub on_break: BlockId,
+    pub on_continue: BlockId,
+}
+
+/// Where `return` of an inlined function goes.
+#[derive(Clone, Debug)]
+pub struct InlineReturn {
+    pub done: BlockId,
+    pub result: Option<Vreg>,
+    pub memory: Option<(Addr, crate::lang::types::Type)>,
+    /// Iterators open outside of the function.
+    pub iterators: usize,
+}
+
+/// State of one BPF function.
+pub struct FnState {
+    pub b: FunctionBuilder,
+    pub id: FuncId,
+    pub role: Role,
+    /// Where the prologue goes.
+    pub prologue: BlockId,
+    /// The common end, which releases the working memory.
+    pub exit: BlockId,
+    /// Where a false predicate goes.
+    pub refused: Option<BlockId>,
+    /// True once the prologue's place is passed.
+    pub after_prologue: bool,
+    /// The first block after the prologue.
+    body: Option<BlockId>,
+    pub cpu: Cached,
+    pub pid_tgid: Cached,
+    pub percpu: Cached,
+    pub scratch: Cached,
+    /// The context pointer, in callbacks.
+    pub context: Cached,
+    pub region: usize,
+    pub frame: Option<Slot>,
+    pub loops: Vec<LoopTargets>,
+    temps: Vec<(Slot, u32)>,
+    free_slots: HashMap<u32, Vec<Slot>>,
+}
+
+/// A function whose entry is still to be written.
+pub struct Draft {
+    state: FnState,
+    /// For the counter of nested firings.
+    probe: u32,
+    span: Span,
+}
+
+/// Marks what temporary memory is in use.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    temps: usize,
+    scratch: u32,
+}
+
+/// Lowers one program (and the callbacks of its loops).
+pub struct Lowerer<'u, 'a> {
+    pub u: &'u mut Unit<'a>,
+    pub f: FnState,
+    /// Index in the typed program.
+    pub probe_index: u32,
+    pub probe: &'a Probe,
+    /// The first target that this program runs for; its own when there is one only.
+    pub target: usize,
+    /// True when the program runs for one target only.
+    pub single: bool,
+    pub kind: ProgramKind,
+    /// Locals of the probe or of the function being inlined.
+    pub locals: &'a [Local],
+    pub homes: Vec<LocalHome>,
+    pub inline: Vec<InlineReturn>,
+    /// Next free byte of working memory.
+    pub scratch_next: u32,
+    /// Bytes of frame used.
+    pub frame_next: u32,
+    /// Numeric iterators of the loops that code is in.
+    pub iterators: Vec<Slot>,
+    /// Functions being inlined, against recursion.
+    pub inlining: Vec<u32>,
+}
+
+impl FnState {
+    /// A function with an entry, a prologue and an end.
+    pub fn new(id: FuncId, name: &str, linkage: Linkage, parameters: u32, role: Role, region: usize) -> Self {
+        let mut b = FunctionBuilder::new(name, linkage, parameters);
+        let prologue = b.new_block();
+        let exit = b.new_block();
+        let first = b.new_block();
+        b.switch_to(first);
+        Self {
+            b,
+            id,
+            role,
+            prologue,
+            exit,
+            refused: None,
+            after_prologue: false,
+            body: None,
+            cpu: Cached::default(),
+            pid_tgid: Cached::default(),
+            percpu: Cached::default(),
+            scratch: Cached::default(),
+            context: Cached::default(),
+            region,
+            frame: None,
+            loops: Vec::new(),
+            temps: Vec::new(),
+            free_slots: HashMap::new(),
+        }
+    }
+
+    fn cached(b: &mut FunctionBuilder, value: &mut Cached, after: bool) -> Vreg {
+        value.early |= !after;
+        *value.vreg.get_or_insert_with(|| b.new_vreg())
+    }
+
+    /// The CPU's number.
+    pub fn cpu(&mut self) -> Vreg {
+        Self::cached(&mut self.b, &mut self.cpu, self.after_prologue)
+    }
+
+    /// `bpf_get_current_pid_tgid()`.
+    pub fn pid_tgid(&mut self) -> Vreg {
+        Self::cached(&mut self.b, &mut self.pid_tgid, self.after_prologue)
+    }
+
+    /// Address of this CPU's scalar aggregations.
+    pub fn percpu(&mut self) -> Vreg {
+        self.cpu();
+        Self::cached(&mut self.b, &mut self.percpu, self.after_prologue)
+    }
+
+    /// Address of this firing's working memory.
+    pub fn scratch(&mut self) -> Vreg {
+        if self.role == Role::Program {
+            self.cpu();
+        }
+        Self::cached(&mut self.b, &mut self.scratch, self.after_prologue)
+    }
+
+    /// The program's context.
+    pub fn context(&mut self) -> Vreg {
+        match self.role {
+            Role::Program => Vreg(0),
+            Role::Callback(_) => Self::cached(&mut self.b, &mut self.context, self.after_prologue),
+        }
+    }
+
+    /// A stack slot that is given back at the end of the statement.
+    pub fn temp_slot(&mut self, size: u32) -> Slot {
+        let size = size.next_multiple_of(8).max(8);
+        let slot = match self.free_slots.get_mut(&size).and_then(Vec::pop) {
+            Some(slot) => slot,
+            None => self.b.new_slot(size),
+        };
+        self.temps.push((slot, size));
+        slot
+    }
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// What is in use now.
+    pub fn mark(&self) -> Mark {
+        Mark { temps: self.f.temps.len(), scratch: self.scratch_next }
+    }
+
+    /// Gives back temporary memory taken since the mark.
+    pub fn release(&mut self, mark: Mark) {
+        while self.f.temps.len() > mark.temps {
+            if let Some((slot, size)) = self.f.temps.pop() {
+                self.f.free_slots.entry(size).or_default().push(slot);
+            }
+        }
+        self.scratch_next = mark.scratch;
+    }
+
+    /// Working memory of `size` bytes, aligned to 8; given back by [`Self::release`].
+    pub fn scratch_bytes(&mut self, size: u32) -> u32 {
+        let region = &mut self.u.regions[self.f.region];
+        let first = if region.guard == Guard::None { 0 } else { GUARD_BYTES };
+        let at = self.scratch_next.max(first).next_multiple_of(8);
+        self.scratch_next = at.saturating_add(size);
+        region.bytes = region.bytes.max(self.scratch_next);
+        at
+    }
+
+    /// Temporary memory for a value of `size` bytes: on the stack when small.
+    pub fn temp(&mut self, size: u32) -> Addr {
+        if size <= ON_STACK_LIMIT {
+            return Addr::new(Base::Slot(self.f.temp_slot(size)), 0);
+        }
+        self.temp_scratch(size)
+    }
+
+    /// Temporary working memory, never on the stack.
+    pub fn temp_scratch(&mut self, size: u32) -> Addr {
+        let at = self.scratch_bytes(size);
+        Addr::new(Base::Reg(self.f.scratch()), at as i32)
+    }
+
+    /// Counts a loss.
+    pub fn count_loss(&mut self, cause: LossCause, action: Option<crate::lang::typed::ActionId>, span: Span) {
+        let site = self.u.site(cause, action, self.probe_index, span);
+        let section = self.u.section(LOSSES);
+        let address = self.f.b.global_addr(section, site * 8);
+        self.f.b.atomic_add(address, 0, Size::B8, 1);
+    }
+
+    /// Runs `body` (which counts, repairs, ...) only when the comparison holds, then goes on.
+    pub fn when(
+        &mut self,
+        cond: Cond,
+        a: Operand,
+        b: Operand,
+        body: impl FnOnce(&mut Self) -> Result<(), CodegenError>,
+    ) -> Result<(), CodegenError> {
+        let (then, done) = (self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.branch(cond, a, b, then, done);
+        self.f.b.switch_to(then);
+        body(self)?;
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    /// An error: this construct is not to be had.
+    pub fn unsupported<T>(&self, span: Span, what: &str, needs: &str) -> Result<T, CodegenError> {
+        Err(CodegenError::unsupported(span, what, needs))
+    }
+
+    /// An error: the front end broke the rules of the typed program.
+    pub fn internal<T>(&self, span: Span, detail: &str) -> Result<T, CodegenError> {
+        Err(CodegenError::internal(span, &self.probe_name(), detail))
+    }
+
+    fn probe_name(&self) -> String {
+        let index = self.probe.names.first().copied().unwrap_or(0) as usize;
+        self.u.program.probe_names.get(index).map_or_else(|| "probe".to_owned(), |n| n.to_string())
+    }
+
+    /// Hands the finished function over; its entry is written at the end.
+    pub fn hand_over(u: &mut Unit<'a>, state: FnState, probe: u32, span: Span) {
+        u.drafts.push(Draft { state, probe, span });
+    }
+}
+
+/// Writes entries and prologues of all functions.
+pub fn finish(unit: &mut Unit<'_>) {
+    for draft in std::mem::take(&mut unit.drafts) {
+        let Draft { mut state, probe, span } = draft;
+        let previous = state.b.set_span(Span::default());
+        write_entry(unit, &mut state, probe, span);
+        state.b.set_span(previous);
+        unit.functions[state.id.0 as usize] = Some(state.b.finish());
+    }
+}
+
+fn write_entry(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
+    let all_early = f.scratch.early || f.percpu.early || f.cpu.early;
+    let guarded = f.role == Role::Program && f.scratch.vreg.is_some() && unit.regions[f.region].guard != Guard::None;
+    // The first block of code follows the three made by `FnState::new`.
+    let first = BlockId(3);
+    f.b.switch_to(BlockId(0));
+    if f.context.vreg.is_some() && f.context.early {
+        load_context(f);
+    }
+    if f.pid_tgid.early {
+        load_pid_tgid(f);
+    }
+    if all_early {
+        bases(unit, f, probe, span);
+    }
+    f.b.jump(first);
+    f.b.switch_to(f.prologue);
+    if f.context.vreg.is_some() && !f.context.early {
+        load_context(f);
+    }
+    if !f.pid_tgid.early {
+        load_pid_tgid(f);
+    }
+    if !all_early {
+        bases(unit, f, probe, span);
+    }
+    // The body follows; `begin_body` left a jump target behind.
+    if let Some(body) = f.body {
+        f.b.jump(body);
+    }
+    if let Some(refused) = f.refused {
+        f.b.switch_to(refused);
+        if all_early && guarded {
+            let exit = f.exit;
+            f.b.jump(exit);
+        } else {
+            f.b.ret(0);
+        }
+    }
+    f.b.switch_to(f.exit);
+    if guarded {
+        if let Some(base) = f.scratch.vreg {
+            f.b.store(base, 0, Size::B8, 0);
+        }
+    }
+    f.b.ret(0);
+}
+
+impl FnState {
+    /// Ends the part before the prologue and goes on after it.
+    pub fn begin_body(&mut self) {
+        let prologue = self.prologue;
+        self.b.jump(prologue);
+        let body = self.b.new_block();
+        self.b.switch_to(body);
+        self.after_prologue = true;
+        self.body = Some(body);
+    }
+}
+
+fn load_context(f: &mut FnState) {
+    if let (Some(dst), Role::Callback(frame)) = (f.context.vreg, f.role) {
+        let value = f.b.load(frame, FRAME_CONTEXT as i16, Size::B8);
+        f.b.copy_into(dst, value);
+    }
+}
+
+fn load_pid_tgid(f: &mut FnState) {
+    if let Some(dst) = f.pid_tgid.vreg {
+        let value = f.b.call(h::GET_CURRENT_PID_TGID, &[]);
+        f.b.copy_into(dst, value);
+    }
+}
+
+/// Computes the CPU's number and the addresses of its memory.
+fn bases(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
+    let slots = layout::cpu_slots(unit.facts);
+    if let Some(cpu) = f.cpu.vreg {
+        let value = f.b.call(h::GET_SMP_PROCESSOR_ID, &[]);
+        f.b.copy_into(cpu, value);
+    }
+    if let (Some(dst), Some(cpu)) = (f.percpu.vreg, f.cpu.vreg) {
+        let section = unit.section(PER_CPU);
+        let stride = unit.layout.percpu_stride;
+        let base = per_cpu_address(f, cpu, slots, |f| f.b.global_addr(section, 0), stride);
+        f.b.copy_into(dst, base);
+    }
+    match (f.scratch.vreg, f.role) {
+        (Some(dst), Role::Program) => scratch_base(unit, f, dst, probe, span),
+        (Some(dst), Role::Callback(frame)) => {
+            let value = f.b.load(frame, FRAME_SCRATCH as i16, Size::B8);
+            f.b.copy_into(dst, value);
+        }
+        (None, _) => {}
+    }
+    if let Some(frame) = f.frame {
+        f.b.slot_store(frame, FRAME_CONTEXT, Size::B8, Vreg(0));
+        let scratch = f.scratch.vreg.map_or(Operand::Imm(0), Operand::Reg);
+        f.b.slot_store(frame, FRAME_SCRATCH, Size::B8, scratch);
+        f.b.slot_store(frame, FRAME_RETURNED, Size::B8, 0);
+    }
+}
+
+fn per_cpu_address(
+    f: &mut FnState,
+    cpu: Vreg,
+    slots: u32,
+    base: impl FnOnce(&mut FnState) -> Vreg,
+    stride: u32,
+) -> Vreg {
+    if slots == 1 {
+        return base(f);
+    }
+    // The mask is no change (the number is below the count of possible CPUs); the verifier needs it.
+    let index = f.b.and(cpu, i64::from(slots - 1));
+    let offset = f.b.mul(index, i64::from(stride));
+    let base = base(f);
+    f.b.add(base, offset)
+}
+
+fn scratch_base(unit: &mut Unit<'_>, f: &mut FnState, dst: Vreg, probe: u32, span: Span) {
+    let section = unit.section(SCRATCH);
+    let slots = layout::cpu_slots(unit.facts);
+    let region = unit.regions[f.region];
+    let at = unit.region_offset(f.region);
+    let Some(cpu) = f.cpu.vreg else { return };
+    let base = per_cpu_address(f, cpu, slots, |f| f.b.global_addr(section, at), region.cpu_stride());
+    f.b.copy_into(dst, base);
+    match region.guard {
+        Guard::None => {}
+        Guard::Word => {
+            let lost = f.b.new_block();
+            let taken = f.b.load(dst, 0, Size::B8);
+            f.b.require(Cond::Eq, taken, 0, lost);
+            f.b.store(dst, 0, Size::B8, 1);
+            nested(unit, f, lost, probe, span);
+        }
+        Guard::Claim => {
+            let (lost, mine) = (f.b.new_block(), f.b.new_block());
+            for slot in 0..CLAIM_SLOTS {
+                if slot > 0 {
+                    f.b.alu_into(dst, Alu::Add, crate::codegen::ir::Width::W64, dst, i64::from(region.slot_stride()));
+                }
+                let taken = f.b.atomic_xchg(dst, 0, Size::B8, 1);
+                let next = if slot + 1 == CLAIM_SLOTS { lost } else { f.b.new_block() };
+                f.b.branch(Cond::Eq, taken, 0, mine, next);
+                f.b.switch_to(next);
+            }
+            nested(unit, f, lost, probe, span);
+            f.b.switch_to(mine);
+        }
+    }
+}
+
+/// Fills the block of a firing that found no working memory.
+fn nested(unit: &mut Unit<'_>, f: &mut FnState, lost: BlockId, probe: u32, span: Span) {
+    let here = f.b.current();
+    f.b.switch_to(lost);
+    let site = unit.site(LossCause::Nested, None, probe, span);
+    let section = unit.section(LOSSES);
+    let address = f.b.global_addr(section, site * 8);
+    f.b.atomic_add(address, 0, Size::B8, 1);
+    f.b.ret(0);
+    f.b.switch_to(here);
+}

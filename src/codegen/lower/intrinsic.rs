@@ -1,0 +1,623 @@
+//! Functions computed inside the program.
+
+use crate::codegen::artifact::ProgramKind;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
+use crate::lang::source::Span;
+use crate::lang::typed::{Block, Builtin, Expr, ExprKind, FunctionId, Intrinsic, LocalId, StatementKind};
+use crate::lang::types::{AddressSpace, Type};
+
+use super::addr::{Addr, Base};
+use super::func::{InlineReturn, Lowerer};
+use super::helpers as h;
+use super::place::Place;
+use super::value::Tail;
+
+/// Address families of `Inet` values (`include/linux/socket.h`).
+const AF_INET: i64 = 2;
+const AF_INET6: i64 = 10;
+
+/// Strings that `join` collects.
+const JOIN_STRINGS: u32 = 16;
+
+impl<'a> Lowerer<'_, 'a> {
+    /// Functions whose result fits a register.
+    pub fn intrinsic_scalar(
+        &mut self,
+        intrinsic: &Intrinsic,
+        args: &'a [Expr],
+        e: &'a Expr,
+    ) -> Result<Operand, CodegenError> {
+        match (intrinsic, args) {
+            (Intrinsic::StrLen, [s]) => {
+                let length = self.string_length(s)?;
+                Ok(length.into())
+            }
+            (Intrinsic::StrContains, [a, b]) => {
+                let mark = self.mark();
+                let index = self.search(a, b, e.span)?;
+                self.release(mark);
+                Ok(self.f.b.compare(Cond::SGe, index, 0).into())
+            }
+            (Intrinsic::StrStr, [a, b]) => {
+                let mark = self.mark();
+                let index = self.search(a, b, e.span)?;
+                self.release(mark);
+                Ok(index.into())
+            }
+            (Intrinsic::StrNCmp, [a, b, n]) => {
+                let Some(n) = n.as_int() else { return self.internal(e.span, "a length that is not constant") };
+                self.compare_prefix(a, b, n.min(u64::from(u32::MAX)) as u32)
+            }
+            (Intrinsic::MemCmp, [a, b, n]) => {
+                let Some(n) = n.as_int() else {
+                    return self.unsupported(e.span, "memcmp() with a length that is not constant", "a constant");
+                };
+                self.compare_memory(a, b, n.min(4096) as u32, e.span)
+            }
+            (Intrinsic::StackLen, [stack]) => {
+                let at = self.memory(stack)?;
+                Ok(self.load(at.at(12), 4, false).into())
+            }
+            (Intrinsic::KSym, [a]) => self.scalar(a),
+            (Intrinsic::FuncAddress, _) => self.function_address(e.span).map(Into::into),
+            (Intrinsic::Bswap, [a]) => self.byte_swap(a, e),
+            (Intrinsic::TaskPpid, _) => self.parent(args, e.span),
+            (Intrinsic::PerCpuAddress, _) => self.per_cpu_kernel_address(args, e.span),
+            (Intrinsic::Signal | Intrinsic::SignalThread, [n]) => {
+                let number = self.scalar(n)?;
+                let helper = if *intrinsic == Intrinsic::Signal { h::SEND_SIGNAL } else { h::SEND_SIGNAL_THREAD };
+                let result = self.f.b.call(helper, &[number]);
+                self.helper_failed(result, e.span)?;
+                Ok(result.into())
+            }
+            (Intrinsic::Override, [value]) => {
+                let value = self.scalar(value)?;
+                let context = self.f.context();
+                let result = self.f.b.call(h::OVERRIDE_RETURN, &[context.into(), value]);
+                self.helper_failed(result, e.span)?;
+                Ok(result.into())
+            }
+            (Intrinsic::WriteUser, [dst, src, n]) => self.write_user(dst, src, n, e.span),
+            (Intrinsic::SocketCookie, [socket]) => {
+                let socket = self.kernel_object(socket)?;
+                Ok(self.f.b.call(h::GET_SOCKET_COOKIE, &[socket]).into())
+            }
+            (Intrinsic::UserAddress, [a]) => self.scalar(a),
+            _ if !e.ty.fits_register() => {
+                let at = self.memory(e)?;
+                Ok(self.pointer(at).into())
+            }
+            _ => self.unsupported(e.span, "this function", "a part of the compiler that is not built yet"),
+        }
+    }
+
+    /// Functions whose result needs memory.
+    pub fn intrinsic_store(
+        &mut self,
+        intrinsic: &Intrinsic,
+        args: &'a [Expr],
+        e: &'a Expr,
+        dst: Addr,
+        ty: &Type,
+        tail: Tail,
+    ) -> Result<(), CodegenError> {
+        match (intrinsic, args) {
+            (Intrinsic::Str, _) => {
+                self.read_str_call(args, e, dst, ty, tail)?;
+                Ok(())
+            }
+            (Intrinsic::Buf, _) => self.store_buffer(args, e, dst, ty),
+            (Intrinsic::Path, [path]) => self.store_path(path, e, dst, ty, tail),
+            (Intrinsic::StrConcat, [a, b]) => self.concatenate(a, b, dst, ty, e.span),
+            (Intrinsic::KStack | Intrinsic::UStack, _) => self.capture_stack(&e.ty, dst, e.span),
+            (Intrinsic::USym, [a]) => {
+                let address = self.scalar(a)?;
+                self.store_user_symbol(address, dst, e.span)
+            }
+            (Intrinsic::FuncAddress, _) => {
+                let address = self.function_address(e.span)?;
+                self.store_user_symbol(address.into(), dst, e.span)
+            }
+            (Intrinsic::Ntop, _) => self.store_address(args, dst, e.span),
+            (Intrinsic::MacAddr, [a]) => {
+                let place = if matches!(a.ty, Type::Ptr { .. }) { self.pointee(a)? } else { self.place(a)? };
+                self.read_place(place, dst, 6, e.span)
+            }
+            (Intrinsic::CgroupPath, [id, ..]) => {
+                let id = self.scalar(id)?;
+                self.store(dst, 8, id);
+                let filter = args.get(1).and_then(Expr::as_int).unwrap_or(u64::from(u32::MAX));
+                self.store(dst.at(8), 4, i64::from(filter as u32));
+                self.store(dst.at(12), 4, 0);
+                Ok(())
+            }
+            (Intrinsic::Strftime, [format, time, ..]) => {
+                let ns = self.scalar(time)?;
+                self.store(dst, 8, ns);
+                let index = format.as_int().unwrap_or(0);
+                let clock = args.get(2).and_then(Expr::as_int).unwrap_or(0);
+                self.store(dst.at(8), 4, index as i64);
+                self.store(dst.at(12), 4, clock as i64);
+                Ok(())
+            }
+            (Intrinsic::JoinArgs, [argv, ..]) => self.store_join(argv, dst, ty, e.span),
+            (Intrinsic::TaskComm, [task]) => self.store_task_comm(task, dst, ty, tail, e.span),
+            (Intrinsic::SkbBytes, _) => self.unsupported(
+                e.span,
+                "skboutput()",
+                "packet output through a perf buffer, which this compiler does not build",
+            ),
+            _ => self.unsupported(e.span, "this function", "a part of the compiler that is not built yet"),
+        }
+    }
+
+    /// `str(pointer[, length])`. What the helper returns: bytes with the terminator, or an error.
+    pub fn read_str_call(
+        &mut self,
+        args: &'a [Expr],
+        e: &'a Expr,
+        dst: Addr,
+        ty: &Type,
+        tail: Tail,
+    ) -> Result<Vreg, CodegenError> {
+        let Some(source) = args.first() else { return self.internal(e.span, "str() without an argument") };
+        let place = match &source.ty {
+            Type::Ptr { .. } => self.pointee(source)?,
+            t if t.fits_register() => {
+                let base = self.scalar(source)?;
+                Place::Remote { base, offset: 0, user: self.reads_user() }
+            }
+            _ => self.place(source)?,
+        };
+        let room = self.size(ty).min(self.size(&e.ty)).max(1);
+        let bound = match &source.ty {
+            Type::Array { .. } | Type::Str { .. } => room.min(self.size(&source.ty).max(1)),
+            _ => room,
+        };
+        let limit = match args.get(1) {
+            None => Operand::Imm(i64::from(bound)),
+            Some(length) => self.string_limit(length, bound)?,
+        };
+        self.read_string(place, dst, self.size(ty), limit, tail, true, e.span)
+    }
+
+    /// Length of a `str()` with the terminator, at most `bound`.
+    fn string_limit(&mut self, length: &'a Expr, bound: u32) -> Result<Operand, CodegenError> {
+        if let Some(n) = length.as_int() {
+            return Ok(Operand::Imm((n.saturating_add(1)).min(u64::from(bound)) as i64));
+        }
+        let value = self.scalar(length)?;
+        let limit = self.f.b.add(value, 1);
+        self.when(Cond::Gt, limit.into(), i64::from(bound).into(), |l| {
+            l.f.b.copy_into(limit, i64::from(bound));
+            Ok(())
+        })?;
+        Ok(limit.into())
+    }
+
+    /// Where untyped addresses of this probe point.
+    const fn reads_user(&self) -> bool {
+        matches!(self.kind, ProgramKind::Uprobe | ProgramKind::UprobeMulti)
+    }
+
+    fn store_buffer(&mut self, args: &'a [Expr], e: &'a Expr, dst: Addr, ty: &Type) -> Result<(), CodegenError> {
+        let Some(source) = args.first() else { return self.internal(e.span, "buf() without an argument") };
+        let Type::Buf { size: capacity } = ty else { return self.internal(e.span, "a buffer of another type") };
+        let place = match &source.ty {
+            Type::Ptr { .. } => self.pointee(source)?,
+            t if t.fits_register() => {
+                let base = self.scalar(source)?;
+                Place::Remote { base, offset: 0, user: self.reads_user() }
+            }
+            _ => self.place(source)?,
+        };
+        let known = if matches!(source.ty, Type::Ptr { .. }) || source.ty.fits_register() {
+            *capacity
+        } else {
+            self.size(&source.ty).min(*capacity)
+        };
+        let whole = self.size(ty);
+        self.zero(dst, whole);
+        let wanted = match args.get(1) {
+            None => Operand::Imm(i64::from(known)),
+            Some(length) => match length.as_int() {
+                Some(n) => Operand::Imm(n.min(u64::from(known)) as i64),
+                None => {
+                    let value = self.scalar(length)?;
+                    let length = self.f.b.copy(value);
+                    self.when(Cond::Gt, length.into(), i64::from(known).into(), |l| {
+                        l.f.b.copy_into(length, i64::from(known));
+                        Ok(())
+                    })?;
+                    length.into()
+                }
+            },
+        };
+        self.store(dst, 4, wanted);
+        let data = dst.at(4);
+        match (place, wanted) {
+            (Place::Memory(_) | Place::Context(_), Operand::Imm(n)) => self.read_place(place, data, n as u32, e.span),
+            (Place::Memory(addr), Operand::Reg(_)) => {
+                let base = self.pointer(addr).into();
+                self.read_sized(Place::Remote { base, offset: 0, user: false }, data, wanted, e.span)
+            }
+            (Place::Context(offset), Operand::Reg(_)) => {
+                let context = self.f.context();
+                let place = Place::Remote { base: context.into(), offset: i64::from(offset), user: false };
+                self.read_sized(place, data, wanted, e.span)
+            }
+            _ => self.read_sized(place, data, wanted, e.span),
+        }
+    }
+
+    fn read_sized(&mut self, place: Place, dst: Addr, size: Operand, span: Span) -> Result<(), CodegenError> {
+        let Place::Remote { base, offset, user } = place else { return Ok(()) };
+        let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
+        let to = self.pointer(dst);
+        let helper = if user { h::PROBE_READ_USER } else { h::PROBE_READ_KERNEL };
+        let result = self.f.b.call(helper, &[to.into(), size, from]);
+        self.when(Cond::Ne, result.into(), 0.into(), |l| {
+            l.count_loss(crate::model::stats::LossCause::ReadFailed, None, span);
+            Ok(())
+        })
+    }
+
+    fn store_path(
+        &mut self,
+        path: &'a Expr,
+        e: &'a Expr,
+        dst: Addr,
+        ty: &Type,
+        tail: Tail,
+    ) -> Result<(), CodegenError> {
+        if !self.u.facts.d_path {
+            return self.unsupported(e.span, "path()", "bpf_d_path (Linux 5.10)");
+        }
+        let size = self.size(ty);
+        if tail == Tail::Zeroed {
+            self.zero(dst, size);
+        }
+        let object = self.kernel_object(path)?;
+        let to = self.pointer(dst);
+        let result = self.f.b.call(h::D_PATH, &[object, to.into(), i64::from(size).into()]);
+        self.when(Cond::SLt, result.into(), 0.into(), |l| {
+            l.store(dst, 1, 0);
+            l.count_loss(crate::model::stats::LossCause::HelperFailed, None, e.span);
+            Ok(())
+        })
+    }
+
+    /// A kernel pointer as the verifier knows it, for helpers that want one with its type: pointers
+    /// are followed by direct loads, which only trampoline programs may do.
+    fn kernel_object(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
+        match &e.kind {
+            ExprKind::Builtin(Builtin::CtxField(offset)) => {
+                let context = self.f.context();
+                Ok(self.load(Addr::new(Base::Reg(context), *offset as i32), 8, false).into())
+            }
+            ExprKind::AddressOf(a) | ExprKind::Deref(a) => self.kernel_object(a),
+            ExprKind::Field { base, offset, bits: None } => {
+                let base = self.kernel_object(base)?;
+                if matches!(e.ty, Type::Ptr { .. }) {
+                    let register = self.f.b.in_register(base);
+                    return Ok(self.load(Addr::new(Base::Reg(register), *offset as i32), 8, false).into());
+                }
+                Ok(if *offset == 0 { base } else { self.f.b.add(base, i64::from(*offset)).into() })
+            }
+            ExprKind::Cast(a) => self.kernel_object(a),
+            _ => self.scalar(e),
+        }
+    }
+
+    fn concatenate(&mut self, a: &'a Expr, b: &'a Expr, dst: Addr, ty: &Type, span: Span) -> Result<(), CodegenError> {
+        let (size, first, second) = (self.size(ty), self.size(&a.ty), self.size(&b.ty));
+        let left = self.memory(a)?;
+        let right = self.memory(b)?;
+        // Variable offsets: built in working memory with room for both, then copied.
+        let whole = self.temp_scratch(first + second);
+        self.zero(whole, first + second);
+        let limit = i64::from(first);
+        let length = self.read_string(Place::Memory(left), whole, first, limit.into(), Tail::Loose, false, span)?;
+        let at = self.f.b.new_vreg();
+        self.f.b.copy_into(at, 0);
+        self.when(Cond::SGt, length.into(), 0.into(), |l| {
+            let without = l.f.b.sub(length, 1);
+            l.f.b.copy_into(at, without);
+            Ok(())
+        })?;
+        self.when(Cond::Gt, at.into(), (limit - 1).into(), |l| {
+            l.f.b.copy_into(at, limit - 1);
+            Ok(())
+        })?;
+        let start = self.pointer(whole);
+        let to = self.f.b.add(start, at);
+        self.read_string(
+            Place::Memory(right),
+            Addr::new(Base::Reg(to), 0),
+            second,
+            i64::from(second).into(),
+            Tail::Loose,
+            false,
+            span,
+        )?;
+        self.copy(dst, whole, size.min(first + second));
+        if size > first + second {
+            self.zero(dst.at(first + second), size - first - second);
+        } else if size > 0 {
+            self.store(dst.at(size - 1), 1, 0);
+        }
+        Ok(())
+    }
+
+    fn store_user_symbol(&mut self, address: Operand, dst: Addr, span: Span) -> Result<(), CodegenError> {
+        self.store(dst, 8, address);
+        let pid = self.pid(true, span)?;
+        self.store(dst.at(8), 4, pid);
+        self.store(dst.at(12), 4, 0);
+        Ok(())
+    }
+
+    /// Address of the probed function: `bpf_get_func_ip` (5.15), or the instruction pointer.
+    fn function_address(&mut self, span: Span) -> Result<Vreg, CodegenError> {
+        let has_helper = self.u.facts.attach_cookie;
+        match self.kind {
+            ProgramKind::Uprobe | ProgramKind::UprobeMulti => {
+                let ip = if cfg!(target_arch = "aarch64") { 256 } else { 128 };
+                Ok(self.context_word(ip))
+            }
+            ProgramKind::Kprobe | ProgramKind::KprobeMulti | ProgramKind::Fentry | ProgramKind::Fexit if has_helper => {
+                let context = self.f.context();
+                Ok(self.f.b.call(h::GET_FUNC_IP, &[context.into()]))
+            }
+            ProgramKind::Kprobe | ProgramKind::KprobeMulti => {
+                // x86 reports the address after the breakpoint (`kprobe_int3_handler`).
+                let ip = self.context_word(if cfg!(target_arch = "aarch64") { 256 } else { 128 });
+                Ok(if cfg!(target_arch = "aarch64") { ip } else { self.f.b.sub(ip, 1) })
+            }
+            _ => self.unsupported(span, "func here", "a probe on a function"),
+        }
+    }
+
+    fn byte_swap(&mut self, a: &'a Expr, e: &'a Expr) -> Result<Operand, CodegenError> {
+        let value = self.scalar_register(a)?;
+        let (size, _) = super::place::scalar_shape(&e.ty);
+        if size == 1 {
+            return Ok(value.into());
+        }
+        let swapped = self.f.b.bswap(value, (size * 8) as u8);
+        Ok(self.wrap(swapped, &e.ty).into())
+    }
+
+    /// `ppid` of the current or a given task.
+    fn parent(&mut self, args: &'a [Expr], span: Span) -> Result<Operand, CodegenError> {
+        let Some(offsets) = self.u.facts.task_offsets else {
+            return self.unsupported(span, "ppid", "the kernel's BTF");
+        };
+        let task = match args.first() {
+            Some(task) => self.scalar(task)?,
+            None => self.f.b.call(h::GET_CURRENT_TASK, &[]).into(),
+        };
+        let at = |base, offset: u32| Place::Remote { base, offset: i64::from(offset), user: false };
+        let parent = self.load_place(at(task, offsets.real_parent), &Type::U64, None, span)?;
+        self.load_place(at(parent, offsets.tgid), &Type::U32, None, span)
+    }
+
+    fn store_task_comm(
+        &mut self,
+        task: &'a Expr,
+        dst: Addr,
+        ty: &Type,
+        tail: Tail,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let Some(offsets) = self.u.facts.task_offsets else {
+            return self.unsupported(span, "comm() of a task", "the kernel's BTF");
+        };
+        let base = self.scalar(task)?;
+        let place = Place::Remote { base, offset: i64::from(offsets.comm), user: false };
+        let size = self.size(ty);
+        self.read_string(place, dst, size, i64::from(size.min(16)).into(), tail, false, span)?;
+        Ok(())
+    }
+
+    /// `percpu_kaddr(address, cpu)`: arguments are the symbol's address, the CPU and the address of
+    /// the kernel's `__per_cpu_offset` table.
+    fn per_cpu_kernel_address(&mut self, args: &'a [Expr], span: Span) -> Result<Operand, CodegenError> {
+        let [address, cpu, table] = args else {
+            return self.unsupported(span, "percpu_kaddr()", "the kernel's symbol `__per_cpu_offset`");
+        };
+        let address = self.scalar(address)?;
+        let cpu = self.scalar_register(cpu)?;
+        let table = self.scalar(table)?;
+        let scaled = self.f.b.shl(cpu, 3);
+        let entry = self.f.b.add(table, scaled);
+        let place = Place::Remote { base: entry.into(), offset: 0, user: false };
+        let offset = self.load_place(place, &Type::U64, None, span)?;
+        Ok(self.f.b.add(offset, address).into())
+    }
+
+    fn write_user(&mut self, dst: &'a Expr, src: &'a Expr, n: &'a Expr, span: Span) -> Result<Operand, CodegenError> {
+        let Some(n) = n.as_int() else {
+            return self.unsupported(span, "write_user() with a length that is not constant", "a constant");
+        };
+        let to = self.scalar(dst)?;
+        let from = if src.ty.fits_register() && !matches!(src.ty, Type::Ptr { .. }) {
+            let temp = self.temp(8);
+            self.store_value(src, temp, &src.ty, Tail::Zeroed)?;
+            temp
+        } else {
+            let temp = self.temp(n.min(4096) as u32);
+            let place = if matches!(src.ty, Type::Ptr { .. }) { self.pointee(src)? } else { self.place(src)? };
+            self.read_place(place, temp, n.min(4096) as u32, span)?;
+            temp
+        };
+        let from = self.pointer(from);
+        let result = self.f.b.call(h::PROBE_WRITE_USER, &[to, from.into(), (n as i64).into()]);
+        self.helper_failed(result, span)?;
+        Ok(result.into())
+    }
+
+    /// `ntop([family,] address)`.
+    fn store_address(&mut self, args: &'a [Expr], dst: Addr, span: Span) -> Result<(), CodegenError> {
+        let (family, address) = match args {
+            [address] => (None, address),
+            [family, address] => (Some(family), address),
+            _ => return self.internal(span, "ntop() with other arguments"),
+        };
+        let bytes = if address.ty.fits_register() { 4 } else { self.size(&address.ty).min(16) };
+        self.zero(dst, 20);
+        let data = dst.at(4);
+        if address.ty.fits_register() && !matches!(address.ty, Type::Ptr { .. }) {
+            let value = self.scalar(address)?;
+            self.store(data, 4, value);
+        } else if let Type::Ptr { .. } = address.ty {
+            let place = self.pointee(address)?;
+            self.read_place(place, data, 16, span)?;
+        } else {
+            let place = self.place(address)?;
+            self.read_place(place, data, bytes, span)?;
+        }
+        let family = match family {
+            Some(e) => self.scalar(e)?,
+            None => Operand::Imm(if bytes == 16 { AF_INET6 } else { AF_INET }),
+        };
+        self.store(dst, 4, family);
+        Ok(())
+    }
+
+    /// `join`: the strings of a `char **`, each with its terminator, one after the other.
+    fn store_join(&mut self, argv: &'a Expr, dst: Addr, ty: &Type, span: Span) -> Result<(), CodegenError> {
+        let Type::Buf { size: capacity } = ty else { return self.internal(span, "join() into another type") };
+        let user = matches!(argv.ty, Type::Ptr { space: AddressSpace::User, .. }) || self.reads_user();
+        let base = self.scalar(argv)?;
+        let most = (*capacity).min(1024);
+        // Each string may be as long as `most` wherever it starts: the room behind is for the verifier.
+        let copy = self.temp_scratch(*capacity + most);
+        let start = self.pointer(copy);
+        let used = self.f.b.imm(0);
+        let done = self.f.b.new_block();
+        for i in 0..JOIN_STRINGS {
+            let place = Place::Remote { base, offset: i64::from(i) * 8, user };
+            let pointer = self.load_place(place, &Type::U64, None, span)?;
+            self.f.b.require(Cond::Ne, pointer, 0, done);
+            self.f.b.require(Cond::Lt, used, i64::from(*capacity), done);
+            let to = self.f.b.add(start, used);
+            let source = Place::Remote { base: pointer, offset: 0, user };
+            let length = self.read_string(
+                source,
+                Addr::new(Base::Reg(to), 0),
+                most,
+                i64::from(most).into(),
+                Tail::Loose,
+                false,
+                span,
+            )?;
+            self.f.b.require(Cond::SGt, length, 0, done);
+            self.f.b.alu_into(used, Alu::Add, crate::codegen::ir::Width::W64, used, length);
+        }
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        self.when(Cond::Gt, used.into(), i64::from(*capacity).into(), |l| {
+            l.f.b.copy_into(used, i64::from(*capacity));
+            Ok(())
+        })?;
+        self.store(dst, 4, used);
+        self.copy(dst.at(4), copy, *capacity);
+        Ok(())
+    }
+
+    /// A user-defined function whose result fits a register (or that has none).
+    pub fn call_user(&mut self, id: FunctionId, args: &'a [Expr], e: &'a Expr) -> Result<Operand, CodegenError> {
+        if !e.ty.fits_register() && e.ty != Type::Void {
+            let at = self.memory(e)?;
+            return Ok(self.pointer(at).into());
+        }
+        let result = self.f.b.new_vreg();
+        self.f.b.copy_into(result, 0);
+        self.inline_call(id, args, e, Some(result), None)?;
+        Ok(result.into())
+    }
+
+    /// A user-defined function whose result goes to memory.
+    pub fn call_user_into(
+        &mut self,
+        id: FunctionId,
+        args: &'a [Expr],
+        e: &'a Expr,
+        dst: Addr,
+        ty: &Type,
+    ) -> Result<(), CodegenError> {
+        self.inline_call(id, args, e, None, Some((dst, ty.clone())))
+    }
+
+    /// Functions are lowered in place, with variables of their own.
+    fn inline_call(
+        &mut self,
+        id: FunctionId,
+        args: &'a [Expr],
+        e: &'a Expr,
+        result: Option<Vreg>,
+        memory: Option<(Addr, Type)>,
+    ) -> Result<(), CodegenError> {
+        if self.inlining.contains(&id.0) {
+            return self.unsupported(e.span, "a function that calls itself", "a loop instead");
+        }
+        let Some(function) = self.u.program.functions.get(id.0 as usize) else {
+            return self.internal(e.span, "a function that is not there");
+        };
+        if has_callback_loop(&function.body) {
+            return self.unsupported(e.span, "a loop over a map in a function", "the loop in the probe itself");
+        }
+        // Arguments are computed with the caller's variables, then become the callee's.
+        let mut scalars = Vec::new();
+        for arg in args {
+            let ready = if arg.ty.fits_register() {
+                let value = self.scalar(arg)?;
+                Err(self.f.b.copy(value))
+            } else {
+                let size = self.size(&arg.ty);
+                let temp = self.temp(size);
+                self.store_value(arg, temp, &arg.ty, Tail::Zeroed)?;
+                Ok(temp)
+            };
+            scalars.push(ready);
+        }
+        let outer_locals = std::mem::replace(&mut self.locals, &function.locals);
+        let outer_homes = std::mem::take(&mut self.homes);
+        self.place_locals(&function.body, None);
+        for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
+            let local = LocalId(index as u32);
+            match ready {
+                Err(value) => self.write_local(local, value.into()),
+                Ok(src) => {
+                    if let Some(dst) = self.local_memory(local) {
+                        let ty = &function.locals[index].ty;
+                        self.copy_value(src, dst, &arg.ty, ty);
+                    }
+                }
+            }
+        }
+        self.initialise_locals(&function.body, function.parameters);
+        let done = self.f.b.new_block();
+        let loops = std::mem::take(&mut self.f.loops);
+        let iterators = self.iterators.len();
+        self.inline.push(InlineReturn { done, result, memory, iterators });
+        self.inlining.push(id.0);
+        let lowered = self.block(&function.body);
+        self.inlining.pop();
+        self.inline.pop();
+        self.f.loops = loops;
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        self.locals = outer_locals;
+        self.homes = outer_homes;
+        lowered
+    }
+}
+
+fn has_callback_loop(body: &Block) -> bool {
+    let mut found = false;
+    super::walk::each(body, &mut |s| found |= matches!(s.kind, StatementKind::ForMap { .. }), &mut |_| ());
+    found
+}

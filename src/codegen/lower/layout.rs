@@ -1,0 +1,182 @@
+//! Where the script's maps, loss counters and global variables live, decided before any code is made.
+
+use std::sync::Arc;
+
+use crate::codegen::artifact::Storage;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::BpfMap;
+use crate::codegen::target::TargetFacts;
+use crate::lang::typed::{Map, MapStorage, Program, size_align};
+use crate::lang::types::{Aggregation, Type};
+
+use super::helpers::{BPF_F_NO_PREALLOC, map_type};
+
+/// Name of the section with scalars that all CPUs share.
+pub const SHARED: &str = ".bss.shared";
+/// Name of the section with scalar aggregations, one copy a CPU.
+pub const PER_CPU: &str = ".bss.percpu";
+/// Name of the section with the loss counters.
+pub const LOSSES: &str = ".bss.losses";
+/// Name of the section with programs' working memory, one copy a CPU.
+pub const SCRATCH: &str = ".bss.scratch";
+/// Name of the section with constants.
+pub const CONSTANTS: &str = ".rodata.const";
+
+/// Per-CPU copies start on lines of their own.
+pub const CACHE_LINE: u32 = 64;
+
+/// Largest value of a per-CPU map: `PCPU_MIN_UNIT_SIZE` (`include/linux/percpu.h`), checked in
+/// `htab_map_alloc_check` (`kernel/bpf/hashtab.c`).
+const LARGEST_PER_CPU_VALUE: u32 = 32 << 10;
+
+/// Most bytes of one section that holds the scalars: a bound of ours, far above real scripts.
+const LARGEST_SECTION: u64 = 64 << 20;
+
+/// Elements of per-CPU maps are allocated in advance up to this many bytes over all CPUs.
+const LARGEST_PREALLOCATION: u64 = 16 << 20;
+
+/// A map's home.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// Value at an offset in [`SHARED`], presence byte at another.
+    Shared { offset: u32, present: u32 },
+    /// Value at an offset in [`PER_CPU`]'s copy of one CPU, presence byte at another.
+    PerCpu { offset: u32, present: u32 },
+    /// A BPF map: index into the module's.
+    Hash { map: u32, per_cpu: bool, lru: bool },
+}
+
+/// The plan of all maps.
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// By `MapId`.
+    pub homes: Vec<Home>,
+    /// BPF maps of the script's maps.
+    pub maps: Vec<BpfMap>,
+    /// Bytes of the shared section used by maps.
+    pub shared_bytes: u32,
+    /// Bytes between CPUs in the per-CPU section.
+    pub percpu_stride: u32,
+}
+
+/// How many copies per-CPU sections have: the CPU number is masked to stay below it.
+pub const fn cpu_slots(facts: &TargetFacts) -> u32 {
+    let cpus = if facts.possible_cpus == 0 { 1 } else { facts.possible_cpus };
+    cpus.next_power_of_two()
+}
+
+/// Plans all maps.
+pub fn plan(program: &Program, facts: &TargetFacts, first_free: u32) -> Result<Layout, CodegenError> {
+    let mut layout = Layout { shared_bytes: first_free, ..Layout::default() };
+    let mut percpu = 0_u32;
+    for (index, map) in program.maps.iter().enumerate() {
+        let (size, align) = size_align(&map.value, &program.structs);
+        let (size, align) = (size.max(1), align.max(1));
+        let home = if map.key != Type::Void {
+            keyed(&mut layout, program, facts, index, map, size)?
+        } else if matches!(map.value, Type::Agg(_)) {
+            let offset = percpu.next_multiple_of(align);
+            percpu = offset.saturating_add(size).saturating_add(1);
+            Home::PerCpu { offset, present: percpu.saturating_sub(1) }
+        } else {
+            // A value of its own cache line: counters of different maps don't disturb each other.
+            let offset = layout.shared_bytes.next_multiple_of(CACHE_LINE);
+            layout.shared_bytes = offset.saturating_add(size).saturating_add(1);
+            Home::Shared { offset, present: layout.shared_bytes.saturating_sub(1) }
+        };
+        let total = (u64::from(percpu) * u64::from(cpu_slots(facts))).max(u64::from(layout.shared_bytes));
+        if total > LARGEST_SECTION {
+            return Err(too_large(map, total, LARGEST_SECTION));
+        }
+        layout.homes.push(home);
+    }
+    layout.percpu_stride = percpu.next_multiple_of(CACHE_LINE);
+    Ok(layout)
+}
+
+fn too_large(map: &Map, size: u64, limit: u64) -> CodegenError {
+    CodegenError::TooLarge {
+        span: map.span,
+        what: format!("the memory of map `{}`, in bytes,", map.name),
+        size,
+        limit,
+        hint: Some("use fewer buckets, shorter strings or fewer keys".into()),
+    }
+}
+
+fn keyed(
+    layout: &mut Layout,
+    program: &Program,
+    facts: &TargetFacts,
+    index: usize,
+    map: &Map,
+    value_size: u32,
+) -> Result<Home, CodegenError> {
+    let aggregated = matches!(map.value, Type::Agg(_));
+    let per_cpu = aggregated || matches!(map.storage, MapStorage::PerCpuHash | MapStorage::PerCpuLruHash);
+    let lru = matches!(map.storage, MapStorage::LruHash | MapStorage::PerCpuLruHash);
+    if per_cpu && value_size > LARGEST_PER_CPU_VALUE {
+        return Err(too_large(map, value_size.into(), LARGEST_PER_CPU_VALUE.into()));
+    }
+    let (key_size, _) = size_align(&map.key, &program.structs);
+    let kind = match (per_cpu, lru) {
+        (false, false) => map_type::HASH,
+        (true, false) => map_type::PERCPU_HASH,
+        (false, true) => map_type::LRU_HASH,
+        (true, true) => map_type::LRU_PERCPU_HASH,
+    };
+    let max_entries = map.max_entries.max(1);
+    let copies = if per_cpu { facts.possible_cpus.max(1) } else { 1 };
+    let bytes = u64::from(value_size + key_size) * u64::from(max_entries) * u64::from(copies);
+    // Allocation at insertion is safe inside tracing programs since the BPF allocator of 6.1
+    // (`bpf_mem_alloc`, commit fba1a1c6c912); before, such maps must be allocated in advance
+    // (`check_map_prog_compatibility` in `kernel/bpf/verifier.c`).
+    let on_demand = !lru && bytes > LARGEST_PREALLOCATION && facts.version >= 6 << 16 | 1 << 8;
+    layout.maps.push(BpfMap {
+        name: map_name(index, &map.name),
+        kind,
+        key_size: key_size.max(1),
+        value_size,
+        max_entries,
+        flags: if on_demand { BPF_F_NO_PREALLOC } else { 0 },
+    });
+    Ok(Home::Hash { map: layout.maps.len() as u32 - 1, per_cpu, lru })
+}
+
+/// `m3_start` for `@start`: unique by its number, at most `BPF_OBJ_NAME_LEN - 1` characters.
+fn map_name(index: usize, name: &str) -> String {
+    let word: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+    let mut out = if word.is_empty() { format!("m{index}") } else { format!("m{index}_{word}") };
+    out.truncate(15);
+    out
+}
+
+/// What the engine is told of a map's home.
+pub fn storage(home: &Home, layout: &Layout) -> Storage {
+    match home {
+        Home::Shared { offset, present } => Storage::Global { area: SHARED.into(), offset: *offset, present: *present },
+        Home::PerCpu { offset, present } => Storage::GlobalPerCpu {
+            area: PER_CPU.into(),
+            offset: *offset,
+            present: *present,
+            stride: layout.percpu_stride,
+        },
+        Home::Hash { map, per_cpu, .. } => {
+            let spec = &layout.maps[*map as usize];
+            Storage::Hash {
+                map: Arc::from(spec.name.as_str()),
+                per_cpu: *per_cpu,
+                key_size: spec.key_size,
+                value_size: spec.value_size,
+            }
+        }
+    }
+}
+
+/// The aggregation that a map holds.
+pub const fn aggregation(map: &Map) -> Option<Aggregation> {
+    match map.value {
+        Type::Agg(agg) => Some(agg),
+        _ => None,
+    }
+}

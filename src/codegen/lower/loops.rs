@@ -1,0 +1,282 @@
+//! Loops over ranges and maps.
+//!
+//! A range whose bounds are constants runs as a plain loop, which the verifier follows round by
+//! round. Others use the kernel's numeric iterator (6.4), whose body the verifier checks once, or
+//! `bpf_loop` (5.17) with the body as a callback. Loops over maps are callbacks of
+//! `bpf_for_each_map_elem` (5.13). Callbacks share their program's variables through a frame on its
+//! stack.
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
+use crate::codegen::target::TargetFacts;
+use crate::lang::source::Span;
+use crate::lang::typed::{Block, Expr, LocalId, MapId, tuple_layout};
+use crate::lang::types::Type;
+
+use super::addr::{Addr, Base};
+use super::func::{FRAME_RETURNED, FnState, LoopTargets, Lowerer, Role};
+use super::helpers as h;
+use super::layout::aggregation;
+use super::place::scalar_shape;
+use super::value::element_types;
+
+/// Rounds that the verifier follows one by one.
+const PLAIN_ROUNDS: i64 = 256;
+/// Rounds that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
+const MOST_ROUNDS: i64 = 8 << 20;
+
+fn constant_rounds(start: &Expr, end: &Expr) -> Option<i64> {
+    let (start, end) = (start.as_int()? as i64, end.as_int()? as i64);
+    Some(end.saturating_sub(start))
+}
+
+/// Whether a range loop's body becomes a callback.
+pub fn needs_callback(facts: &TargetFacts, start: &Expr, end: &Expr) -> bool {
+    let plain = constant_rounds(start, end).is_some_and(|n| n <= PLAIN_ROUNDS);
+    !plain && !facts.iter_num && facts.bpf_loop
+}
+
+/// Helper that starts a loop, with the map in r1 for maps.
+enum Over {
+    Range { start: Operand, rounds: Vreg },
+    Map(MapId),
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// `for $i : start..end`.
+    pub fn for_range(
+        &mut self,
+        local: LocalId,
+        start: &'a Expr,
+        end: &'a Expr,
+        body: &'a Block,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let plain = constant_rounds(start, end).is_some_and(|n| n <= PLAIN_ROUNDS);
+        let callback = needs_callback(self.u.facts, start, end);
+        let first = self.scalar(start)?;
+        let first = self.keep(first, end);
+        let last = self.scalar(end)?;
+        if plain {
+            return self.plain_loop(local, first, last, body);
+        }
+        if !self.u.facts.iter_num && !self.u.facts.bpf_loop {
+            return Err(CodegenError::unsupported(
+                span,
+                "a loop with bounds that are not constant",
+                "bpf_loop (Linux 5.17)",
+            )
+            .with_hint(format!("use constant bounds with at most {PLAIN_ROUNDS} rounds")));
+        }
+        let rounds = self.rounds(first, last)?;
+        if callback {
+            return self.callback_loop(local, Over::Range { start: first, rounds }, body, span);
+        }
+        self.iterator_loop(local, first, rounds, body)
+    }
+
+    /// `end - start`, 0 when negative, at most what the kernel allows.
+    fn rounds(&mut self, first: Operand, last: Operand) -> Result<Vreg, CodegenError> {
+        let rounds = self.f.b.new_vreg();
+        self.f.b.copy_into(rounds, 0);
+        let first_ = self.f.b.in_register(first);
+        self.when(Cond::SLt, first_.into(), last, |l| {
+            let difference = l.f.b.sub(last, first_);
+            l.f.b.copy_into(rounds, difference);
+            l.when(Cond::Gt, rounds.into(), MOST_ROUNDS.into(), |l| {
+                l.f.b.copy_into(rounds, MOST_ROUNDS);
+                Ok(())
+            })
+        })?;
+        Ok(rounds)
+    }
+
+    fn plain_loop(
+        &mut self,
+        local: LocalId,
+        first: Operand,
+        last: Operand,
+        body: &'a Block,
+    ) -> Result<(), CodegenError> {
+        let counter = self.f.b.copy(first);
+        let (head, inside, next, done) =
+            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        self.f.b.branch(Cond::SLt, counter, last, inside, done);
+        self.f.b.switch_to(inside);
+        self.write_local(local, counter.into());
+        self.f.loops.push(LoopTargets { on_break: done, on_continue: next });
+        self.block(body)?;
+        self.f.loops.pop();
+        self.f.b.jump(next);
+        self.f.b.switch_to(next);
+        self.f.b.alu_into(counter, crate::codegen::ir::Alu::Add, crate::codegen::ir::Width::W64, counter, 1);
+        self.f.b.jump(head);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    /// `bpf_iter_num_new`, `_next`, `_destroy` (kernel/bpf/bpf_iter.c): `struct bpf_iter_num` is 8 bytes.
+    fn iterator_loop(
+        &mut self,
+        local: LocalId,
+        first: Operand,
+        rounds: Vreg,
+        body: &'a Block,
+    ) -> Result<(), CodegenError> {
+        // Not a temporary slot: the verifier tracks the iterator in it until it is destroyed.
+        let slot = self.f.b.new_slot(8);
+        let first = self.f.b.copy(first);
+        let iterator = self.f.b.slot_addr(slot, 0);
+        self.f.b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), 0.into(), rounds.into()]);
+        let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        let iterator = self.f.b.slot_addr(slot, 0);
+        let number = self.f.b.call_kfunc("bpf_iter_num_next", &[iterator.into()]);
+        self.f.b.branch(Cond::Ne, number, 0, inside, done);
+        self.f.b.switch_to(inside);
+        let index = self.load(Addr::new(Base::Reg(number), 0), 4, true);
+        let value = self.f.b.add(first, index);
+        self.write_local(local, value.into());
+        self.f.loops.push(LoopTargets { on_break: done, on_continue: head });
+        self.iterators.push(slot);
+        self.block(body)?;
+        self.iterators.pop();
+        self.f.loops.pop();
+        self.f.b.jump(head);
+        self.f.b.switch_to(done);
+        let iterator = self.f.b.slot_addr(slot, 0);
+        self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+        Ok(())
+    }
+
+    /// Destroys the iterators of the loops that a `return` leaves: `from` of them stay.
+    pub fn destroy_iterators(&mut self, from: usize) {
+        for slot in self.iterators[from..].to_vec() {
+            let iterator = self.f.b.slot_addr(slot, 0);
+            self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+        }
+    }
+
+    /// `for $kv : @map`.
+    pub fn for_map(&mut self, local: LocalId, map: MapId, body: &'a Block, span: Span) -> Result<(), CodegenError> {
+        if !self.u.facts.for_each_map_elem {
+            return self.unsupported(span, "a loop over a map", "bpf_for_each_map_elem (Linux 5.13)");
+        }
+        self.callback_loop(local, Over::Map(map), body, span)
+    }
+
+    fn callback_loop(&mut self, local: LocalId, over: Over, body: &'a Block, span: Span) -> Result<(), CodegenError> {
+        let frame = self.frame(0);
+        // The callback takes the base of the working memory from the frame.
+        if self.f.role == Role::Program {
+            self.f.scratch();
+        }
+        let id = self.u.reserve_function();
+        let frame_pointer = self.pointer(frame);
+        let function = self.f.b.func_addr(id);
+        match &over {
+            Over::Range { start, rounds } => {
+                // The first number travels in the loop variable itself.
+                self.write_local(local, *start);
+                self.f.b.call_void(h::LOOP, &[(*rounds).into(), function.into(), frame_pointer.into(), 0.into()]);
+            }
+            Over::Map(map) => {
+                let Some(bpf) = self.keyed_map(*map) else {
+                    return self.internal(span, "a loop over a scalar map");
+                };
+                let handle = self.f.b.map_addr(bpf);
+                self.f
+                    .b
+                    .call_void(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), frame_pointer.into(), 0.into()]);
+            }
+        }
+        self.callback(id, local, &over, body, span)?;
+        // A `return` in the callback ends the probe, or the callback that this loop is in.
+        let flag = self.frame(FRAME_RETURNED as u32);
+        let returned = self.load(flag, 8, false);
+        self.when(Cond::Ne, returned.into(), 0.into(), |l| {
+            l.leave();
+            Ok(())
+        })
+    }
+
+    fn callback(
+        &mut self,
+        id: crate::codegen::ir::FuncId,
+        local: LocalId,
+        over: &Over,
+        body: &'a Block,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        // bpf_loop: (index, frame); bpf_for_each_map_elem: (map, key, value, frame).
+        let (parameters, frame) = match over {
+            Over::Range { .. } => (2, Vreg(1)),
+            Over::Map(_) => (4, Vreg(3)),
+        };
+        let region = self.f.region;
+        let name = format!("loop_{}", id.0);
+        let state = FnState::new(id, &name, Linkage::Subprogram, parameters, Role::Callback(frame), region);
+        let outer = std::mem::replace(&mut self.f, state);
+        let outer_iterators = std::mem::take(&mut self.iterators);
+        let outer_scratch = self.scratch_next;
+        self.f.begin_body();
+        self.f.b.set_span(span);
+        let (next, stop) = (self.f.b.new_block(), self.f.b.new_block());
+        self.f.loops.push(LoopTargets { on_break: stop, on_continue: next });
+        if let Over::Map(map) = over {
+            self.element_variable(local, *map, span)?;
+        }
+        self.block(body)?;
+        self.f.b.jump(next);
+        self.f.b.switch_to(next);
+        if let Over::Range { .. } = over {
+            let number = self.read_local(local);
+            let number = self.f.b.add(number, 1);
+            self.write_local(local, number.into());
+        }
+        self.f.b.ret(0);
+        self.f.b.switch_to(stop);
+        self.f.b.ret(1);
+        self.scratch_next = outer_scratch;
+        self.iterators = outer_iterators;
+        let made = std::mem::replace(&mut self.f, outer);
+        Lowerer::hand_over(self.u, made, self.probe_index, span);
+        Ok(())
+    }
+
+    /// Fills the loop variable of a loop over a map: a tuple of key and value.
+    fn element_variable(&mut self, local: LocalId, map: MapId, span: Span) -> Result<(), CodegenError> {
+        let (key, value) = (Vreg(1), Vreg(2));
+        let spec = &self.u.program.maps[map.0 as usize];
+        let ty = &self.locals[local.0 as usize].ty;
+        let types: Vec<Type> = element_types(ty).into_iter().cloned().collect();
+        let [key_type, value_type] = types.as_slice() else {
+            return self.internal(span, "a loop variable that is not a pair");
+        };
+        let ((size, _), offsets) = tuple_layout([key_type, value_type].into_iter(), &self.u.program.structs);
+        let Some(dst) = self.local_memory(local) else {
+            return self.internal(span, "a loop variable without memory");
+        };
+        let key_size = self.size(key_type);
+        self.copy(dst, Addr::new(Base::Reg(key), 0), key_size);
+        if offsets[1] > key_size {
+            self.zero(dst.at(key_size), offsets[1] - key_size);
+        }
+        let value_size = self.size(value_type);
+        let to = dst.at(offsets[1]);
+        if let Some(agg) = aggregation(spec) {
+            let number = self.reduce_by_key(map, agg, Addr::new(Base::Reg(key), 0), span)?;
+            self.store(to, scalar_shape(value_type).0, number);
+        } else {
+            self.copy(to, Addr::new(Base::Reg(value), 0), value_size);
+        }
+        let end = offsets[1] + value_size;
+        if size > end {
+            self.zero(dst.at(end), size - end);
+        }
+        Ok(())
+    }
+}

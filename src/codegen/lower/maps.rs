@@ -1,0 +1,363 @@
+//! Reading and writing maps.
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{BpfMapId, Cond, FuncId, Linkage, Operand, Size, Vreg};
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind, LocalId, MapId};
+use crate::lang::types::Type;
+use crate::model::stats::LossCause;
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::helpers as h;
+use super::layout::{Home, SHARED, aggregation};
+use super::place::scalar_shape;
+use super::value::Tail;
+
+/// Where a scalar map's value and presence byte are.
+#[derive(Clone, Copy, Debug)]
+pub struct Scalar {
+    pub value: Addr,
+    pub present: Addr,
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// The map's place, when it is a scalar in global data.
+    pub fn scalar_map(&mut self, map: MapId) -> Option<Scalar> {
+        match self.u.layout.homes[map.0 as usize] {
+            Home::Shared { offset, present } => {
+                let section = self.u.section(SHARED);
+                let base = Base::Reg(self.f.b.global_addr(section, offset));
+                Some(Scalar { value: Addr::new(base, 0), present: Addr::new(base, (present - offset) as i32) })
+            }
+            Home::PerCpu { offset, present } => {
+                self.u.section(super::layout::PER_CPU);
+                let base = Base::Reg(self.f.percpu());
+                Some(Scalar { value: Addr::new(base, offset as i32), present: Addr::new(base, present as i32) })
+            }
+            Home::Hash { .. } => None,
+        }
+    }
+
+    /// The BPF map of a keyed map.
+    pub fn keyed_map(&self, map: MapId) -> Option<BpfMapId> {
+        match self.u.layout.homes[map.0 as usize] {
+            Home::Hash { map, .. } => Some(BpfMapId(map)),
+            _ => None,
+        }
+    }
+
+    /// Writes a key into memory; keys that are in memory already stay there.
+    pub fn key(&mut self, map: MapId, key: Option<&'a Expr>, span: Span) -> Result<Addr, CodegenError> {
+        let Some(key) = key else { return self.internal(span, "a keyed map without a key") };
+        let want = &self.u.program.maps[map.0 as usize].key;
+        if !key.ty.fits_register() && key.ty == *want {
+            return self.memory(key);
+        }
+        let size = self.size(want);
+        let temp = self.temp(size);
+        self.store_value(key, temp, want, Tail::Zeroed)?;
+        Ok(temp)
+    }
+
+    /// `bpf_map_lookup_elem`: an address, or 0.
+    pub fn lookup(&mut self, map: BpfMapId, key: Addr) -> Vreg {
+        let map = self.f.b.map_addr(map);
+        let key = self.pointer(key);
+        self.f.b.call(h::MAP_LOOKUP_ELEM, &[map.into(), key.into()])
+    }
+
+    /// The element of a key, inserted with zeros when absent; control goes to `full` when there is no
+    /// room, which is counted.
+    pub fn lookup_or_insert(
+        &mut self,
+        map: MapId,
+        key: Addr,
+        full: crate::codegen::ir::BlockId,
+        span: Span,
+    ) -> Result<Vreg, CodegenError> {
+        let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a scalar map with a key") };
+        let element = self.f.b.new_vreg();
+        let found = self.lookup(bpf, key);
+        self.f.b.copy_into(element, found);
+        let (insert, ready, again) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.branch(Cond::Ne, element, 0, ready, insert);
+        self.f.b.switch_to(insert);
+        let size = self.size(&self.u.program.maps[map.0 as usize].value).max(1);
+        let zeros = self.zeros(size);
+        let value = self.pointer(zeros);
+        let handle = self.f.b.map_addr(bpf);
+        let at = self.pointer(key);
+        self.f.b.call_void(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), value.into(), h::BPF_NOEXIST.into()]);
+        let found = self.lookup(bpf, key);
+        self.f.b.copy_into(element, found);
+        self.f.b.branch(Cond::Ne, element, 0, ready, again);
+        self.f.b.switch_to(again);
+        self.count_loss(LossCause::MapFull, None, span);
+        self.f.b.jump(full);
+        self.f.b.switch_to(ready);
+        Ok(element)
+    }
+
+    /// Zeros to read from.
+    pub fn zeros(&mut self, size: u32) -> Addr {
+        let at = self.u.constant(&vec![0; size.next_multiple_of(8) as usize]);
+        let section = self.u.section(super::layout::CONSTANTS);
+        Addr::new(Base::Reg(self.f.b.global_addr(section, at)), 0)
+    }
+
+    /// A map's value that does not fit a register; zeros when absent.
+    pub fn map_memory(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Addr, CodegenError> {
+        if let Some(scalar) = self.scalar_map(map) {
+            return Ok(scalar.value);
+        }
+        let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
+        let size = self.size(&e.ty).max(self.size(&self.u.program.maps[map.0 as usize].value));
+        let key = self.key(map, key, e.span)?;
+        let element = self.f.b.new_vreg();
+        let found = self.lookup(bpf, key);
+        self.f.b.copy_into(element, found);
+        self.when(Cond::Eq, element.into(), 0.into(), |l| {
+            let zeros = l.zeros(size);
+            let from = l.pointer(zeros);
+            l.f.b.copy_into(element, from);
+            Ok(())
+        })?;
+        Ok(Addr::new(Base::Reg(element), 0))
+    }
+
+    /// Map expressions whose value fits a register.
+    pub fn map_scalar(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
+        match &e.kind {
+            ExprKind::MapGet { map, key } => self.map_get(*map, key.as_deref(), e),
+            ExprKind::MapHas { map, key } => self.map_has(*map, key.as_deref(), e),
+            ExprKind::MapDelete { map, key } => self.map_delete(*map, key.as_deref(), e),
+            ExprKind::MapFind { map, key, local } => self.map_find(*map, key, *local, e),
+            ExprKind::MapLen(map) => self.map_len(*map, e),
+            ExprKind::MapStep { map, key, delta, postfix } => {
+                self.map_step(*map, key.as_deref(), delta, Some(*postfix), e)
+            }
+            _ => self.internal(e.span, "not a map expression"),
+        }
+    }
+
+    fn map_get(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
+        let spec = &self.u.program.maps[map.0 as usize];
+        if let Some(agg) = aggregation(spec) {
+            return self.reduce(map, agg, key, e);
+        }
+        let (size, signed) = scalar_shape(&spec.value);
+        if let Some(scalar) = self.scalar_map(map) {
+            return Ok(self.load(scalar.value, size, signed).into());
+        }
+        let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
+        let mark = self.mark();
+        let key = self.key(map, key, e.span)?;
+        let result = self.f.b.new_vreg();
+        let element = self.lookup(bpf, key);
+        self.f.b.copy_into(result, 0);
+        self.when(Cond::Ne, element.into(), 0.into(), |l| {
+            let value = l.load(Addr::new(Base::Reg(element), 0), size, signed);
+            l.f.b.copy_into(result, value);
+            Ok(())
+        })?;
+        self.release(mark);
+        Ok(result.into())
+    }
+
+    fn map_has(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
+        if let Some(scalar) = self.scalar_map(map) {
+            let present = self.load(scalar.present, 1, false);
+            return Ok(self.f.b.compare(Cond::Ne, present, 0).into());
+        }
+        let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
+        let mark = self.mark();
+        let key = self.key(map, key, e.span)?;
+        let element = self.lookup(bpf, key);
+        self.release(mark);
+        Ok(self.f.b.compare(Cond::Ne, element, 0).into())
+    }
+
+    fn map_delete(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
+        match self.u.layout.homes[map.0 as usize] {
+            Home::PerCpu { .. } => return self.delete_per_cpu(map, e),
+            Home::Shared { .. } => {
+                let Some(scalar) = self.scalar_map(map) else { return Ok(0.into()) };
+                let present = self.load(scalar.present, 1, false);
+                self.store(scalar.present, 1, 0);
+                let size = self.size(&self.u.program.maps[map.0 as usize].value);
+                self.zero(scalar.value, size);
+                return Ok(present.into());
+            }
+            Home::Hash { .. } => {}
+        }
+        let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
+        let mark = self.mark();
+        let key = self.key(map, key, e.span)?;
+        let handle = self.f.b.map_addr(bpf);
+        let at = self.pointer(key);
+        let result = self.f.b.call(h::MAP_DELETE_ELEM, &[handle.into(), at.into()]);
+        self.release(mark);
+        Ok(self.f.b.compare(Cond::Eq, result, 0).into())
+    }
+
+    fn map_find(&mut self, map: MapId, key: &'a Expr, local: LocalId, e: &'a Expr) -> Result<Operand, CodegenError> {
+        let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "find() on a scalar map") };
+        let value_type = &self.u.program.maps[map.0 as usize].value;
+        let local_type = &self.locals[local.0 as usize].ty;
+        if matches!(value_type, Type::Agg(_)) {
+            return self.unsupported(e.span, "find() on an aggregation", "a map of plain values");
+        }
+        let mark = self.mark();
+        let key = self.key(map, Some(key), e.span)?;
+        let element = self.lookup(bpf, key);
+        let result = self.f.b.new_vreg();
+        self.f.b.copy_into(result, 0);
+        self.when(Cond::Ne, element.into(), 0.into(), |l| {
+            let src = Addr::new(Base::Reg(element), 0);
+            if value_type.fits_register() {
+                let (size, signed) = scalar_shape(value_type);
+                let value = l.load(src, size, signed);
+                l.write_local(local, value.into());
+            } else if let Some(dst) = l.local_memory(local) {
+                l.copy_value(src, dst, value_type, local_type);
+            }
+            l.f.b.copy_into(result, 1);
+            Ok(())
+        })?;
+        self.release(mark);
+        Ok(result.into())
+    }
+
+    /// How many keys: `bpf_for_each_map_elem` returns the number of elements it visited.
+    fn map_len(&mut self, map: MapId, e: &'a Expr) -> Result<Operand, CodegenError> {
+        let Some(bpf) = self.keyed_map(map) else {
+            let Some(scalar) = self.scalar_map(map) else { return Ok(0.into()) };
+            let present = self.load(scalar.present, 1, false);
+            return Ok(self.f.b.compare(Cond::Ne, present, 0).into());
+        };
+        if !self.u.facts.for_each_map_elem {
+            return self.unsupported(e.span, "len() of a map", "bpf_for_each_map_elem (Linux 5.13)");
+        }
+        let callback = self.nothing_callback();
+        let handle = self.f.b.map_addr(bpf);
+        let function = self.f.b.func_addr(callback);
+        let count = self.f.b.call(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), 0.into(), 0.into()]);
+        Ok(count.into())
+    }
+
+    /// A callback that goes on.
+    fn nothing_callback(&mut self) -> FuncId {
+        let id = self.u.reserve_function();
+        let name = format!("count_{}", id.0);
+        let mut b = crate::codegen::builder::FunctionBuilder::new(name, Linkage::Subprogram, 4);
+        b.ret(0);
+        self.u.functions[id.0 as usize] = Some(b.finish());
+        id
+    }
+
+    /// `@m[key] = value`.
+    pub fn map_set(
+        &mut self,
+        map: MapId,
+        key: Option<&'a Expr>,
+        value: &'a Expr,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let ty = &self.u.program.maps[map.0 as usize].value;
+        if let Home::Shared { .. } = self.u.layout.homes[map.0 as usize] {
+            return self.scalar_set(map, value, ty);
+        }
+        let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a value assigned to an aggregation") };
+        let size = self.size(ty).max(1);
+        // bpftrace computes the value before the key; it matters when both have effects.
+        let src = if !value.ty.fits_register() && value.ty == *ty {
+            self.memory(value)?
+        } else {
+            let temp = self.temp(size);
+            self.store_value(value, temp, ty, Tail::Zeroed)?;
+            temp
+        };
+        let key = self.key(map, key, span)?;
+        let handle = self.f.b.map_addr(bpf);
+        let at = self.pointer(key);
+        let from = self.pointer(src);
+        let result = self.f.b.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
+        self.when(Cond::Ne, result.into(), 0.into(), |l| {
+            l.count_loss(LossCause::MapFull, None, span);
+            Ok(())
+        })
+    }
+
+    fn scalar_set(&mut self, map: MapId, value: &'a Expr, ty: &Type) -> Result<(), CodegenError> {
+        if ty.fits_register() {
+            let computed = self.scalar(value)?;
+            let Some(scalar) = self.scalar_map(map) else { return Ok(()) };
+            self.store(scalar.value, scalar_shape(ty).0, computed);
+            self.store(scalar.present, 1, 1);
+            return Ok(());
+        }
+        let src = self.memory(value)?;
+        let Some(scalar) = self.scalar_map(map) else { return Ok(()) };
+        self.copy_value(src, scalar.value, &value.ty, ty);
+        self.store(scalar.present, 1, 1);
+        Ok(())
+    }
+
+    /// `@m[key] += delta`; the value before or after it when `postfix` is given, else none is needed.
+    pub fn map_step(
+        &mut self,
+        map: MapId,
+        key: Option<&'a Expr>,
+        delta: &'a Expr,
+        postfix: Option<bool>,
+        e: &'a Expr,
+    ) -> Result<Operand, CodegenError> {
+        let ty = &self.u.program.maps[map.0 as usize].value;
+        let delta = self.scalar(delta)?;
+        if let Some(scalar) = self.scalar_map(map) {
+            let value = self.step_at(scalar.value, delta, ty, postfix, true);
+            self.store(scalar.present, 1, 1);
+            return Ok(value);
+        }
+        let mark = self.mark();
+        let key = self.key(map, key, e.span)?;
+        let result = self.f.b.new_vreg();
+        self.f.b.copy_into(result, 0);
+        let done = self.f.b.new_block();
+        let element = self.lookup_or_insert(map, key, done, e.span)?;
+        let per_cpu = matches!(self.u.layout.homes[map.0 as usize], Home::Hash { per_cpu: true, .. });
+        let atomic = !per_cpu || self.u.contended[map.0 as usize];
+        let value = self.step_at(Addr::new(Base::Reg(element), 0), delta, ty, postfix, atomic);
+        self.f.b.copy_into(result, value);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        self.release(mark);
+        Ok(result.into())
+    }
+
+    fn step_at(&mut self, at: Addr, delta: Operand, ty: &Type, postfix: Option<bool>, atomic: bool) -> Operand {
+        let (size, signed) = scalar_shape(ty);
+        if atomic && size >= 4 {
+            let Some(postfix) = postfix else {
+                self.add_at(at, size, delta, true);
+                return 0.into();
+            };
+            if self.u.facts.atomics {
+                let pointer = self.pointer(at);
+                let width = if size == 4 { Size::B4 } else { Size::B8 };
+                let old = self.f.b.atomic_fetch_add(pointer, 0, width, delta);
+                let old = self.wrap(old, ty);
+                if postfix {
+                    return old.into();
+                }
+                let new = self.f.b.add(old, delta);
+                return self.wrap(new, ty).into();
+            }
+        }
+        let old = self.load(at, size, signed);
+        let new = self.f.b.add(old, delta);
+        self.store(at, size, new);
+        if postfix == Some(true) { old.into() } else { self.wrap(new, ty).into() }
+    }
+}

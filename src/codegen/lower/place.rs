@@ -1,0 +1,274 @@
+//! Places: memory named by an expression but not yet read. Structs and arrays are only read where a
+//! leaf is used, so that `a.b.c` costs one read for each pointer followed.
+
+use crate::codegen::artifact::ProgramKind;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Expr, ExprKind, size_align};
+use crate::lang::types::{AddressSpace, Type};
+use crate::model::stats::LossCause;
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::helpers as h;
+
+/// Memory that an expression names.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// Directly accessible.
+    Memory(Addr),
+    /// In the program's context, at an offset.
+    Context(u32),
+    /// Behind a kernel or user pointer: read by helpers.
+    Remote { base: Operand, offset: i64, user: bool },
+}
+
+impl Place {
+    /// The place `bytes` further on.
+    pub const fn at(self, bytes: u32) -> Self {
+        match self {
+            Self::Memory(addr) => Self::Memory(addr.at(bytes)),
+            Self::Context(offset) => Self::Context(offset + bytes),
+            Self::Remote { base, offset, user } => Self::Remote { base, offset: offset + bytes as i64, user },
+        }
+    }
+}
+
+/// What a scalar's type says: bytes and whether it extends by sign.
+pub const fn scalar_shape(ty: &Type) -> (u32, bool) {
+    match ty {
+        Type::Bool => (1, false),
+        Type::Int { size, signed } | Type::Enum { size, signed, .. } => (*size as u32, *signed),
+        _ => (8, false),
+    }
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// The place that an expression names; values that are no place are written to temporary memory.
+    pub fn place(&mut self, e: &'a Expr) -> Result<Place, CodegenError> {
+        match &e.kind {
+            ExprKind::Deref(pointer) => self.pointee(pointer),
+            ExprKind::Field { base, offset, .. } => Ok(self.field_base(base)?.at(*offset)),
+            ExprKind::Index { base, index } => self.element(base, index, e),
+            ExprKind::Builtin(Builtin::CtxField(offset)) => Ok(self.context_place(*offset, &e.ty)),
+            ExprKind::Builtin(Builtin::DataLoc(offset)) => Ok(self.data_loc(*offset)),
+            ExprKind::TupleField(base, index) => {
+                let at = self.tuple_offset(base, *index)?;
+                Ok(self.place(base)?.at(at))
+            }
+            _ => Ok(Place::Memory(self.memory(e)?)),
+        }
+    }
+
+    /// A struct-typed place, or a pointer that is followed.
+    fn field_base(&mut self, base: &'a Expr) -> Result<Place, CodegenError> {
+        if matches!(base.ty, Type::Ptr { .. }) { self.pointee(base) } else { self.place(base) }
+    }
+
+    /// What a pointer points to.
+    pub fn pointee(&mut self, pointer: &'a Expr) -> Result<Place, CodegenError> {
+        let space = match &pointer.ty {
+            Type::Ptr { space, .. } => *space,
+            _ => AddressSpace::Kernel,
+        };
+        if space == AddressSpace::Context {
+            if matches!(pointer.kind, ExprKind::Builtin(Builtin::Ctx)) {
+                return Ok(Place::Context(0));
+            }
+            let base = self.scalar_register(pointer)?;
+            return Ok(Place::Memory(Addr::new(Base::Reg(base), 0)));
+        }
+        let base = self.scalar(pointer)?;
+        Ok(Place::Remote { base, offset: 0, user: space == AddressSpace::User })
+    }
+
+    fn context_place(&mut self, offset: u32, ty: &Type) -> Place {
+        // A trampoline's slot holds a by-value struct or a pointer to it; the front end says which
+        // by the type. Tracepoint records hold arrays and strings in place.
+        let _ = ty;
+        Place::Context(offset)
+    }
+
+    /// A dynamic array of a tracepoint: the low 16 bits are its offset in the record.
+    /// `include/trace/stages/stage5_get_offsets.h`.
+    fn data_loc(&mut self, offset: u32) -> Place {
+        let context = self.f.context();
+        let location = self.load(Addr::new(Base::Reg(context), offset as i32), 4, false);
+        let at = self.f.b.and(location, 0xffff);
+        // The context takes no variable offsets: the record is read as kernel memory.
+        let base = self.f.b.add(context, at);
+        Place::Remote { base: base.into(), offset: 0, user: false }
+    }
+
+    fn element(&mut self, base: &'a Expr, index: &'a Expr, e: &'a Expr) -> Result<Place, CodegenError> {
+        let (size, _) = size_align(&e.ty, &self.u.program.structs);
+        let size = size.max(1);
+        let (place, len) = match &base.ty {
+            Type::Ptr { .. } => (self.pointee(base)?, None),
+            Type::Array { len, .. } => (self.place(base)?, Some(*len)),
+            Type::Str { size } | Type::Buf { size } => (self.place(base)?, Some(*size)),
+            _ => (self.place(base)?, None),
+        };
+        if let Some(i) = index.as_int() {
+            if len.is_none_or(|len| i < u64::from(len)) {
+                if let Place::Remote { base, offset, user } = place {
+                    let offset = offset.wrapping_add((i as i64).wrapping_mul(i64::from(size)));
+                    return Ok(Place::Remote { base, offset, user });
+                }
+                return Ok(place.at((i as u32).wrapping_mul(size)));
+            }
+        }
+        let index_value = self.scalar_register(index)?;
+        self.dynamic_element(place, index_value, len, size, base, e.span)
+    }
+
+    fn dynamic_element(
+        &mut self,
+        place: Place,
+        index: Vreg,
+        len: Option<u32>,
+        size: u32,
+        base: &Expr,
+        span: Span,
+    ) -> Result<Place, CodegenError> {
+        let index = match len {
+            Some(len) => self.checked_index(index, len, span)?,
+            None => index,
+        };
+        let scaled = self.f.b.mul(index, i64::from(size));
+        match place {
+            Place::Remote { base, offset, user } => {
+                let base = self.f.b.add(base, scaled);
+                Ok(Place::Remote { base: base.into(), offset, user })
+            }
+            Place::Memory(_) | Place::Context(_) => {
+                // Variable offsets are only taken in map values: the array is moved there.
+                let (bytes, _) = size_align(&base.ty, &self.u.program.structs);
+                let copy = self.temp_scratch(bytes + size);
+                self.read_place(place, copy, bytes, span)?;
+                // What an index out of range reads.
+                self.zero(copy.at(bytes), size);
+                let start = self.pointer(copy);
+                let at = self.f.b.add(start, scaled);
+                Ok(Place::Memory(Addr::new(Base::Reg(at), 0)))
+            }
+        }
+    }
+
+    /// The index, or `len` (one past the end) when out of range, which is counted.
+    fn checked_index(&mut self, index: Vreg, len: u32, span: Span) -> Result<Vreg, CodegenError> {
+        let checked = self.f.b.copy(index);
+        self.when(Cond::Ge, checked.into(), i64::from(len).into(), |l| {
+            l.count_loss(LossCause::OutOfBounds, None, span);
+            l.f.b.copy_into(checked, i64::from(len));
+            Ok(())
+        })?;
+        Ok(checked)
+    }
+
+    /// The address that a place stands for.
+    pub fn address_of(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
+        Ok(match self.place(e)? {
+            Place::Remote { base, offset: 0, .. } => base,
+            Place::Remote { base, offset, .. } => self.f.b.add(base, offset).into(),
+            Place::Memory(addr) => self.pointer(addr).into(),
+            Place::Context(offset) => {
+                let context = self.f.context();
+                self.f.b.add(context, i64::from(offset)).into()
+            }
+        })
+    }
+
+    /// Loads a scalar from a place, extended to 64 bits by its type.
+    pub fn load_place(
+        &mut self,
+        place: Place,
+        ty: &Type,
+        bits: Option<(u8, u8)>,
+        span: Span,
+    ) -> Result<Operand, CodegenError> {
+        let (size, signed) = scalar_shape(ty);
+        let signed_load = signed && bits.is_none();
+        let raw = match place {
+            Place::Memory(addr) => self.load(addr, size, signed_load),
+            Place::Context(offset) => self.load_context(offset, size, signed_load, ty),
+            Place::Remote { .. } => {
+                let mark = self.mark();
+                let slot = self.f.temp_slot(8);
+                let addr = Addr::new(Base::Slot(slot), 0);
+                self.read_remote(place, addr, size, span)?;
+                let value = self.load(addr, size, signed_load);
+                self.release(mark);
+                value
+            }
+        };
+        let Some((first, width)) = bits else { return Ok(raw.into()) };
+        // Bitfields: to the top, then down with the wanted extension.
+        let (first, width) = (i64::from(first), i64::from(width.clamp(1, 64)));
+        let high = self.f.b.shl(raw, (64 - first - width).max(0));
+        let op = if signed { Alu::Sar } else { Alu::Shr };
+        Ok(self.f.b.alu(op, high, 64 - width).into())
+    }
+
+    fn load_context(&mut self, offset: u32, size: u32, signed: bool, ty: &Type) -> Vreg {
+        let context = self.f.context();
+        let addr = Addr::new(Base::Reg(context), offset as i32);
+        if !matches!(
+            self.kind,
+            ProgramKind::RawTracepoint
+                | ProgramKind::Fentry
+                | ProgramKind::Fexit
+                | ProgramKind::Iter
+                | ProgramKind::SyscallDispatch
+        ) {
+            return self.load(addr, size, signed);
+        }
+        // Trampoline slots are 8 bytes each and loaded whole (`btf_ctx_access`, kernel/bpf/btf.c).
+        let value = self.load(addr, 8, false);
+        if matches!(ty, Type::Ptr { .. }) || size == 8 {
+            return self.plain(value);
+        }
+        self.f.b.extend(value, (size * 8) as u8, signed)
+    }
+
+    /// The same number without the verifier's knowledge that it is a pointer, so that the script
+    /// may calculate with it: negation makes any register a plain number
+    /// (`check_alu_op`, kernel/bpf/verifier.c).
+    pub fn plain(&mut self, value: Vreg) -> Vreg {
+        let negative = self.f.b.neg(value);
+        self.f.b.neg(negative)
+    }
+
+    /// Copies `size` bytes from a place to memory.
+    pub fn read_place(&mut self, place: Place, dst: Addr, size: u32, span: Span) -> Result<(), CodegenError> {
+        match place {
+            Place::Memory(src) => {
+                if src != dst {
+                    self.copy(dst, src, size);
+                }
+                Ok(())
+            }
+            Place::Context(offset) => {
+                let context = self.f.context();
+                // Contexts only take loads of natural alignment; perf contexts only whole words.
+                self.copy(dst, Addr::new(Base::Reg(context), offset as i32), size);
+                Ok(())
+            }
+            Place::Remote { .. } => self.read_remote(place, dst, size, span),
+        }
+    }
+
+    /// Reads through a helper; what can't be read is zero and counted.
+    pub fn read_remote(&mut self, place: Place, dst: Addr, size: u32, span: Span) -> Result<(), CodegenError> {
+        let Place::Remote { base, offset, user } = place else { return Ok(()) };
+        let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
+        let to = self.pointer(dst);
+        let helper = if user { h::PROBE_READ_USER } else { h::PROBE_READ_KERNEL };
+        let result = self.f.b.call(helper, &[to.into(), i64::from(size).into(), from]);
+        self.when(Cond::Ne, result.into(), 0.into(), |l| {
+            l.count_loss(LossCause::ReadFailed, None, span);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,389 @@
+//! Probes to BPF programs: which kinds, sections and names; predicate, body and process filter.
+
+use std::sync::Arc;
+
+use crate::codegen::artifact::{ProgramKind, ProgramSpec};
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Cond, Linkage};
+use crate::codegen::target::TargetFacts;
+use crate::lang::typed::{Block, LocalId, Probe, StatementKind, Target};
+
+use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, ON_STACK_LIMIT, Role};
+use super::unit::{Guard, Region, Unit};
+use super::walk;
+
+/// One program to make: some of a probe's targets.
+#[derive(Clone, Debug)]
+struct Plan {
+    kind: ProgramKind,
+    section: String,
+    targets: Vec<u32>,
+}
+
+/// The kind of program that a target runs.
+pub const fn kind_of(target: &Target) -> ProgramKind {
+    match target {
+        Target::Begin | Target::End | Target::SelfSignal(_) | Target::Test(_) | Target::Bench(_) => {
+            ProgramKind::TestRun
+        }
+        Target::Interval { .. } | Target::Profile { .. } | Target::PerfEvent { .. } | Target::Watchpoint { .. } => {
+            ProgramKind::PerfEvent
+        }
+        Target::Tracepoint { .. } => ProgramKind::Tracepoint,
+        Target::RawTracepoint { .. } => ProgramKind::RawTracepoint,
+        Target::Kprobe { .. } => ProgramKind::Kprobe,
+        Target::Fentry { exit: false, .. } => ProgramKind::Fentry,
+        Target::Fentry { exit: true, .. } => ProgramKind::Fexit,
+        Target::Uprobe { .. } | Target::Usdt { .. } => ProgramKind::Uprobe,
+        Target::Iter { .. } => ProgramKind::Iter,
+    }
+}
+
+/// ELF section by libbpf's conventions (`section_defs` in libbpf.c).
+fn section_of(target: &Target) -> String {
+    match target {
+        Target::Tracepoint { category, event } => format!("tracepoint/{category}/{event}"),
+        Target::RawTracepoint { event, .. } => format!("tp_btf/{event}"),
+        Target::Kprobe { function, ret, offset, .. } => {
+            let kind = if *ret { "kretprobe" } else { "kprobe" };
+            match (function.is_empty(), offset) {
+                (true, _) => kind.to_owned(),
+                (false, 0) => format!("{kind}/{function}"),
+                (false, offset) => format!("{kind}/{function}+{offset}"),
+            }
+        }
+        Target::Fentry { function, exit, .. } => format!("{}/{function}", if *exit { "fexit" } else { "fentry" }),
+        Target::Uprobe { ret: true, .. } => "uretprobe".to_owned(),
+        Target::Uprobe { .. } | Target::Usdt { .. } => "uprobe".to_owned(),
+        Target::Iter { kind, .. } => format!("iter/{kind}"),
+        Target::Begin | Target::End | Target::SelfSignal(_) | Target::Test(_) | Target::Bench(_) => "raw_tp".to_owned(),
+        Target::Interval { .. } | Target::Profile { .. } | Target::PerfEvent { .. } | Target::Watchpoint { .. } => {
+            "perf_event".to_owned()
+        }
+    }
+}
+
+/// Section of a program with several targets: the engine says where it goes.
+fn shared_section(kind: ProgramKind, target: &Target) -> String {
+    match (kind, target) {
+        (ProgramKind::Tracepoint, _) => "tracepoint".to_owned(),
+        (_, Target::Kprobe { ret, .. }) => if *ret { "kretprobe" } else { "kprobe" }.to_owned(),
+        _ => section_of(target),
+    }
+}
+
+/// Splits a probe's targets into programs: one for all targets of a kind, where the kernel lets one
+/// program be attached many times and the body does not differ.
+fn plan(probe: &Probe, facts: &TargetFacts) -> Vec<Plan> {
+    let mut plans: Vec<(Plan, bool)> = Vec::new();
+    for (index, target) in probe.targets.iter().enumerate() {
+        let kind = kind_of(target);
+        // A trampoline program is bound to its function when it is loaded; the operands of a USDT
+        // site are part of the code; without cookies a program knows its one target only.
+        let alone = matches!(kind, ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit)
+            || matches!(target, Target::Usdt { .. } | Target::Iter { .. })
+            || (probe.needs_probe_id && (!facts.attach_cookie || kind == ProgramKind::TestRun));
+        let ret = matches!(target, Target::Kprobe { ret: true, .. } | Target::Uprobe { ret: true, .. });
+        let same = plans.iter_mut().find(|(p, r)| !alone && p.kind == kind && *r == ret && !p.targets.is_empty());
+        if let Some((plan, _)) = same {
+            plan.targets.push(index as u32);
+            plan.section = shared_section(kind, target);
+        } else {
+            plans.push((Plan { kind, section: section_of(target), targets: vec![index as u32] }, ret));
+        }
+    }
+    plans.into_iter().map(|(plan, _)| plan).collect()
+}
+
+/// `p0_sys_enter_open`: unique by its number, a C identifier of at most `BPF_OBJ_NAME_LEN - 1` bytes.
+fn program_name(number: usize, target: &Target) -> String {
+    let word: &str = match target {
+        Target::Begin => "begin",
+        Target::End => "end",
+        Target::SelfSignal(_) => "signal",
+        Target::Test(name) | Target::Bench(name) => name,
+        Target::Interval { .. } => "interval",
+        Target::Profile { .. } => "profile",
+        Target::Tracepoint { event, .. } | Target::RawTracepoint { event, .. } => event,
+        Target::Kprobe { function, .. } | Target::Fentry { function, .. } => function,
+        Target::Uprobe { symbol, .. } => symbol,
+        Target::Usdt { name, .. } => name,
+        Target::PerfEvent { .. } => "perf",
+        Target::Watchpoint { .. } => "watch",
+        Target::Iter { kind, .. } => kind,
+    };
+    let clean: String = word.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let mut name = format!("p{number}_{clean}");
+    name.truncate(15);
+    name
+}
+
+/// Which programs exclude each other on a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exclusion {
+    /// Run by us alone, before or after all others.
+    Alone,
+    /// Tracepoint, kprobe and perf programs: the kernel runs at most one of them on a CPU at a time
+    /// (`bpf_prog_active` in `trace_call_bpf`, kernel/trace/bpf_trace.c, and in
+    /// `bpf_overflow_handler`, kernel/events/core.c) and counts the others as `recursion_misses`.
+    Shared,
+    /// Excluded from itself only: `prog->active` in `__bpf_prog_enter_recur` (trampolines, 5.12) and
+    /// in `__bpf_trace_run` (raw tracepoints, 6.1).
+    Own,
+    /// Not excluded: raw tracepoints and trampolines of older kernels, nested by interrupts only.
+    Nests,
+    /// May be preempted: `bpf_prog_run_array_uprobe` (include/linux/bpf.h, 6.0) only forbids migration.
+    Preempted,
+}
+
+fn exclusion(kind: ProgramKind, facts: &TargetFacts) -> Exclusion {
+    let since = |major: u32, minor: u32| facts.version >= major << 16 | minor << 8;
+    match kind {
+        ProgramKind::TestRun | ProgramKind::Iter => Exclusion::Alone,
+        ProgramKind::Tracepoint | ProgramKind::Kprobe | ProgramKind::PerfEvent => Exclusion::Shared,
+        // kprobe.multi takes the same counter (`kprobe_multi_link_prog_run`).
+        ProgramKind::KprobeMulti => Exclusion::Shared,
+        ProgramKind::RawTracepoint | ProgramKind::SyscallDispatch if since(6, 1) => Exclusion::Own,
+        ProgramKind::Fentry | ProgramKind::Fexit if since(5, 12) => Exclusion::Own,
+        ProgramKind::RawTracepoint | ProgramKind::SyscallDispatch | ProgramKind::Fentry | ProgramKind::Fexit => {
+            Exclusion::Nests
+        }
+        ProgramKind::Uprobe | ProgramKind::UprobeMulti if facts.uprobe_preemptible => Exclusion::Preempted,
+        ProgramKind::Uprobe | ProgramKind::UprobeMulti => Exclusion::Shared,
+    }
+}
+
+/// Marks the maps whose per-CPU values programs update that can interrupt each other.
+pub fn find_contention(unit: &mut Unit<'_>) {
+    let program = unit.program;
+    let mut users: Vec<Vec<(Exclusion, usize)>> = vec![Vec::new(); program.maps.len()];
+    let mut number = 0;
+    for probe in &program.probes {
+        let mut maps = Vec::new();
+        note_updates(&probe.body, program, &mut maps, 0);
+        for plan in plan(probe, unit.facts) {
+            let class = exclusion(plan.kind, unit.facts);
+            number += 1;
+            // Members of the shared class count as one user.
+            let user = (class, if class == Exclusion::Shared { 0 } else { number });
+            for map in &maps {
+                let users = &mut users[*map as usize];
+                if class != Exclusion::Alone && !users.contains(&user) {
+                    users.push(user);
+                }
+            }
+        }
+    }
+    for (contended, users) in unit.contended.iter_mut().zip(users) {
+        let alone = |u: &(Exclusion, usize)| matches!(u.0, Exclusion::Preempted | Exclusion::Nests);
+        *contended = users.len() > 1 || users.iter().any(alone);
+    }
+}
+
+fn note_updates(block: &Block, program: &crate::lang::typed::Program, maps: &mut Vec<u32>, depth: u32) {
+    let mut calls = Vec::new();
+    let mut found = Vec::new();
+    walk::each(
+        block,
+        &mut |s| {
+            if let StatementKind::Aggregate { map, .. } = &s.kind {
+                found.push(map.0);
+            }
+        },
+        &mut |e| match &e.kind {
+            crate::lang::typed::ExprKind::MapStep { map, .. } => calls.push(Err(map.0)),
+            crate::lang::typed::ExprKind::CallUser(id, _) => calls.push(Ok(id.0)),
+            _ => {}
+        },
+    );
+    maps.extend(found);
+    for call in calls {
+        match call {
+            Err(map) => maps.push(map),
+            Ok(function) if depth < 32 => {
+                if let Some(f) = program.functions.get(function as usize) {
+                    note_updates(&f.body, program, maps, depth + 1);
+                }
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Lowers all programs of a probe.
+pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> Result<(), CodegenError> {
+    for plan in plan(probe, unit.facts) {
+        let target = plan.targets[0] as usize;
+        let name = program_name(unit.programs.len(), &probe.targets[target]);
+        let single = plan.targets.len() == 1;
+        unit.programs.push(ProgramSpec {
+            name: Arc::from(name.as_str()),
+            section: Arc::from(plan.section.as_str()),
+            probe: index as u32,
+            targets: plan.targets.clone(),
+            kind: plan.kind,
+            instructions: 0,
+            lines: Vec::new(),
+            needs_cookie: probe.needs_probe_id && !single,
+        });
+        let region = region_for(unit, plan.kind);
+        let id = unit.reserve_function();
+        let linkage = Linkage::Program { kind: plan.kind, section: plan.section };
+        let state = FnState::new(id, &name, linkage, 1, Role::Program, region);
+        let mut lowerer = Lowerer {
+            u: unit,
+            f: state,
+            probe_index: index as u32,
+            probe,
+            target,
+            single,
+            kind: plan.kind,
+            locals: &probe.locals,
+            homes: Vec::new(),
+            inline: Vec::new(),
+            scratch_next: 0,
+            frame_next: FRAME_LOCALS,
+            iterators: Vec::new(),
+            inlining: Vec::new(),
+        };
+        lowerer.program()?;
+        let Lowerer { f, .. } = lowerer;
+        Lowerer::hand_over(unit, f, index as u32, probe.span);
+    }
+    Ok(())
+}
+
+/// Working memory for a program of this kind.
+fn region_for(unit: &mut Unit<'_>, kind: ProgramKind) -> usize {
+    let guard = match exclusion(kind, unit.facts) {
+        Exclusion::Alone | Exclusion::Shared => return 0,
+        Exclusion::Own => Guard::None,
+        Exclusion::Nests => Guard::Word,
+        Exclusion::Preempted if unit.facts.atomics => Guard::Claim,
+        Exclusion::Preempted => Guard::Word,
+    };
+    // Preemptible programs share one region: its slots are claimed, whoever comes.
+    if guard == Guard::Claim {
+        if let Some(i) = unit.regions.iter().position(|r| r.guard == Guard::Claim) {
+            return i;
+        }
+    }
+    unit.regions.push(Region { guard, bytes: 0 });
+    unit.regions.len() - 1
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    fn program(&mut self) -> Result<(), CodegenError> {
+        let probe = self.probe;
+        self.f.b.set_span(probe.head);
+        self.place_locals(&probe.body, probe.predicate.as_ref());
+        if let Some(pid) = self.u.facts.filter_pid.filter(|_| self.filters_processes()) {
+            let process = self.pid(true, probe.head)?;
+            self.refuse_unless_equal(process, i64::from(pid));
+        }
+        if let Some(predicate) = &probe.predicate {
+            let (body, refused) = (self.f.b.new_block(), self.refused());
+            let mark = self.mark();
+            self.initialise_for_predicate();
+            self.condition(predicate, body, refused)?;
+            self.release(mark);
+            self.f.b.switch_to(body);
+        }
+        self.f.begin_body();
+        self.initialise_locals(&probe.body, 0);
+        self.block(&probe.body)?;
+        self.leave();
+        Ok(())
+    }
+
+    /// Whether `-p` limits this kind of probe here; user probes are limited where they attach.
+    fn filters_processes(&self) -> bool {
+        !matches!(
+            self.probe.targets[self.target],
+            Target::Begin
+                | Target::End
+                | Target::SelfSignal(_)
+                | Target::Test(_)
+                | Target::Bench(_)
+                | Target::Interval { .. }
+                | Target::Uprobe { .. }
+                | Target::Usdt { .. }
+                | Target::Iter { .. }
+        )
+    }
+
+    fn refused(&mut self) -> crate::codegen::ir::BlockId {
+        let b = &mut self.f.b;
+        *self.f.refused.get_or_insert_with(|| b.new_block())
+    }
+
+    fn refuse_unless_equal(&mut self, value: crate::codegen::ir::Vreg, wanted: i64) {
+        let refused = self.refused();
+        self.f.b.require(Cond::Eq, value, wanted, refused);
+    }
+
+    /// Predicates may hold block expressions with variables of their own.
+    fn initialise_for_predicate(&mut self) {
+        if let Some(predicate) = &self.probe.predicate {
+            let mut mentioned = Vec::new();
+            walk::each_in(predicate, &mut |_| (), &mut |e| {
+                if let crate::lang::typed::ExprKind::Local(id) = &e.kind {
+                    mentioned.push(*id);
+                }
+            });
+            for id in mentioned {
+                if self.locals[id.0 as usize].ty.fits_register() {
+                    self.write_local(id, 0.into());
+                }
+            }
+        }
+    }
+
+    /// Gives every local its home.
+    pub fn place_locals(&mut self, body: &'a Block, predicate: Option<&'a crate::lang::typed::Expr>) {
+        let captured = self.captured(body, predicate);
+        self.homes = Vec::with_capacity(self.locals.len());
+        for (index, local) in self.locals.iter().enumerate() {
+            let size = self.size(&local.ty);
+            let id = LocalId(index as u32);
+            let home = if captured.contains(&id) && size <= ON_STACK_LIMIT {
+                let at = self.frame_next.next_multiple_of(8);
+                self.frame_next = at + size.next_multiple_of(8).max(8);
+                LocalHome::Frame(at)
+            } else if local.ty.fits_register() {
+                LocalHome::Reg(self.f.b.new_vreg())
+            } else if size <= ON_STACK_LIMIT {
+                LocalHome::Slot(self.f.b.new_slot(size.next_multiple_of(8).max(8)))
+            } else {
+                LocalHome::Scratch(self.scratch_bytes(size))
+            };
+            self.homes.push(home);
+        }
+    }
+
+    /// Locals that loop callbacks of this body use.
+    fn captured(&self, body: &'a Block, predicate: Option<&'a crate::lang::typed::Expr>) -> Vec<LocalId> {
+        let mut bodies: Vec<&'a Block> = Vec::new();
+        let mut captured = Vec::new();
+        let facts = self.u.facts;
+        let mut visit = |s: &'a crate::lang::typed::Statement| match &s.kind {
+            StatementKind::ForMap { local, body, .. } => {
+                captured.push(*local);
+                bodies.push(body);
+            }
+            StatementKind::ForRange { local, start, end, body } if super::loops::needs_callback(facts, start, end) => {
+                captured.push(*local);
+                bodies.push(body);
+            }
+            _ => {}
+        };
+        walk::each(body, &mut visit, &mut |_| ());
+        if let Some(predicate) = predicate {
+            walk::each_in(predicate, &mut visit, &mut |_| ());
+        }
+        for body in bodies {
+            captured.extend(walk::locals_of(body));
+        }
+        captured
+    }
+}

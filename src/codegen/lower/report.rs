@@ -1,0 +1,310 @@
+//! Reports to user space through the ring buffer.
+//!
+//! A record is reserved at its exact size and filled in place. Records of more than
+//! [`LARGE_RECORD`] bytes that end with a string or buffer are built in working memory and sent with
+//! the bytes in use only, so that a short path does not cost its largest length. What finds no room
+//! is counted at its site: delivered and lost add up to produced.
+
+use crate::codegen::artifact::RECORD_HEADER;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
+use crate::lang::source::Span;
+use crate::lang::typed::{Action, ActionId, ActionKind, Expr, ExprKind, Intrinsic, PrintfSink, tuple_layout};
+use crate::lang::types::Type;
+use crate::model::format::{ConversionKind, Format, Piece};
+use crate::model::stats::LossCause;
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::helpers as h;
+use super::layout::{CONSTANTS, SHARED};
+use super::unit::{EXITING, WAKE_UPS};
+use super::value::Tail;
+use super::walk;
+
+/// Records over this many bytes are cut after their last string.
+const LARGE_RECORD: u32 = 256;
+
+/// A value of a report: computed before the record is reserved, or in place.
+enum Ready<'a> {
+    Scalar(Operand),
+    Memory(Addr, &'a Expr),
+    InPlace(&'a Expr),
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// Sends a report.
+    pub fn report(&mut self, id: ActionId, values: &'a [Expr], span: Span) -> Result<(), CodegenError> {
+        let action = &self.u.program.actions[id.0 as usize];
+        if let ActionKind::Printf { format, sink: PrintfSink::TracePipe } = &action.kind {
+            return self.trace_pipe(format, values, span);
+        }
+        if values.len() != action.values.len() {
+            return self.internal(span, "a report with other values than its action");
+        }
+        let ((size, _), offsets) = tuple_layout(action.values.iter(), &self.u.program.structs);
+        let total = RECORD_HEADER as u32 + size;
+        let ready = self.make_ready(values)?;
+        let cut = total > LARGE_RECORD
+            && matches!(action.values.last(), Some(Type::Str { .. } | Type::Buf { .. }))
+            && matches!(ready.last(), Some(Ready::InPlace(_) | Ready::Memory(..)));
+        if cut {
+            self.send_cut(id, action, &ready, &offsets, total, span)?;
+        } else {
+            self.send_whole(id, action, &ready, &offsets, total, span)?;
+        }
+        if matches!(action.kind, ActionKind::Exit) {
+            let section = self.u.section(SHARED);
+            let at = self.f.b.global_addr(section, EXITING);
+            self.store(Addr::new(Base::Reg(at), 0), 8, 1);
+            self.leave();
+        }
+        Ok(())
+    }
+
+    /// Computes what has effects now: they must happen even when the ring is full.
+    fn make_ready(&mut self, values: &'a [Expr]) -> Result<Vec<Ready<'a>>, CodegenError> {
+        let mut ready = Vec::new();
+        let impure = values.iter().rposition(|e| !walk::is_pure(e));
+        for (i, e) in values.iter().enumerate() {
+            // Earlier values too, for they may read what a later one changes.
+            let now = impure.is_some_and(|last| i <= last) && !matches!(e.kind, ExprKind::Int(_) | ExprKind::Str(_));
+            ready.push(if !now {
+                Ready::InPlace(e)
+            } else if e.ty.fits_register() {
+                let value = self.scalar(e)?;
+                Ready::Scalar(self.f.b.copy(value).into())
+            } else {
+                let size = self.size(&e.ty);
+                let temp = self.temp(size);
+                self.store_value(e, temp, &e.ty, Tail::Zeroed)?;
+                Ready::Memory(temp, e)
+            });
+        }
+        Ok(ready)
+    }
+
+    fn send_whole(
+        &mut self,
+        id: ActionId,
+        action: &'a Action,
+        ready: &[Ready<'a>],
+        offsets: &[u32],
+        total: u32,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let ring = self.u.ring();
+        let handle = self.f.b.map_addr(ring);
+        let record = self.f.b.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(total).into(), 0.into()]);
+        let (fill, lost, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.branch(Cond::Ne, record, 0, fill, lost);
+        self.f.b.switch_to(lost);
+        self.count_loss(LossCause::RingFull, Some(id), span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(fill);
+        let at = Addr::new(Base::Reg(record), 0);
+        self.fill(id, action, ready, offsets, at)?;
+        let flags = self.wake_flags(action);
+        self.f.b.call_void(h::RINGBUF_SUBMIT, &[record.into(), flags]);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    fn fill(
+        &mut self,
+        id: ActionId,
+        action: &'a Action,
+        ready: &[Ready<'a>],
+        offsets: &[u32],
+        record: Addr,
+    ) -> Result<(), CodegenError> {
+        self.header(id, record);
+        let values = record.at(RECORD_HEADER as u32);
+        for ((value, ty), offset) in ready.iter().zip(&action.values).zip(offsets) {
+            let mark = self.mark();
+            self.put(value, ty, values.at(*offset))?;
+            self.release(mark);
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, id: ActionId, record: Addr) {
+        let name = if self.single { self.probe.names.get(self.target).copied() } else { None };
+        match name {
+            Some(name) => {
+                let word = u64::from(id.0) | u64::from(name) << 32;
+                self.store_word(record, word as i64);
+            }
+            None if self.probe.needs_probe_id => {
+                let cookie = self.probe_id();
+                self.store(record, 4, i64::from(id.0));
+                self.store(record.at(4), 4, cookie);
+            }
+            None => {
+                self.store_word(record, (u64::from(id.0) | u64::from(u32::MAX) << 32) as i64);
+            }
+        }
+    }
+
+    fn store_word(&mut self, at: Addr, value: i64) {
+        if i32::try_from(value).is_ok() {
+            self.store(at, 8, value);
+        } else {
+            let register = self.f.b.imm(value);
+            self.store(at, 8, register);
+        }
+    }
+
+    fn put(&mut self, value: &Ready<'a>, ty: &Type, at: Addr) -> Result<(), CodegenError> {
+        match value {
+            Ready::Scalar(operand) => {
+                self.store(at, super::place::scalar_shape(ty).0, *operand);
+                Ok(())
+            }
+            Ready::Memory(src, e) => {
+                self.copy_value(*src, at, &e.ty, ty);
+                Ok(())
+            }
+            Ready::InPlace(e) => self.store_value(e, at, ty, Tail::Loose),
+        }
+    }
+
+    /// Control reports wake the reader at once; others when it asked for that.
+    fn wake_flags(&mut self, action: &Action) -> Operand {
+        let control = !matches!(
+            action.kind,
+            ActionKind::Printf { .. } | ActionKind::PrintValue | ActionKind::Join(_) | ActionKind::SkbOutput(_)
+        );
+        if control {
+            return h::BPF_RB_FORCE_WAKEUP.into();
+        }
+        let section = self.u.section(SHARED);
+        let base = self.f.b.global_addr(section, WAKE_UPS);
+        let wanted = self.load(Addr::new(Base::Reg(base), 0), 8, false);
+        // 1 in the global gives 0 (the kernel's own rule), 0 gives BPF_RB_NO_WAKEUP.
+        let flags = self.f.b.alu(Alu::Xor, wanted, h::BPF_RB_NO_WAKEUP);
+        self.f.b.and(flags, h::BPF_RB_NO_WAKEUP).into()
+    }
+
+    fn send_cut(
+        &mut self,
+        id: ActionId,
+        action: &'a Action,
+        ready: &[Ready<'a>],
+        offsets: &[u32],
+        total: u32,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let record = self.temp_scratch(total);
+        let before = ready.len() - 1;
+        self.fill(id, action, &ready[..before], &offsets[..before], record)?;
+        let at = RECORD_HEADER as u32 + offsets[before];
+        let last = record.at(at);
+        let used = self.put_last(&ready[before], &action.values[before], last)?;
+        let bytes = self.f.b.add(used, i64::from(at));
+        let ring = self.u.ring();
+        let flags = self.wake_flags(action);
+        let handle = self.f.b.map_addr(ring);
+        let from = self.pointer(record);
+        let result = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes.into(), flags]);
+        self.when(Cond::Ne, result.into(), 0.into(), |l| {
+            l.count_loss(LossCause::RingFull, Some(id), span);
+            Ok(())
+        })
+    }
+
+    /// Writes the last value and says how many of its bytes are in use.
+    fn put_last(&mut self, value: &Ready<'a>, ty: &Type, at: Addr) -> Result<Vreg, CodegenError> {
+        let size = self.size(ty);
+        let used = match (value, ty) {
+            (Ready::InPlace(e), Type::Str { .. }) => match &e.kind {
+                ExprKind::Call(Intrinsic::Str, args) => self.read_str_call(args, e, at, ty, Tail::Loose)?,
+                _ => {
+                    let src = self.memory(e)?;
+                    self.copy_string(src, at, size.min(self.size(&e.ty)), e.span)?
+                }
+            },
+            (Ready::Memory(src, e), Type::Str { .. }) => {
+                self.copy_string(*src, at, size.min(self.size(&e.ty)), e.span)?
+            }
+            _ => {
+                self.put(value, ty, at)?;
+                let length = self.load(at, 4, false);
+                self.f.b.add(length, 4)
+            }
+        };
+        let used = self.f.b.copy(used);
+        self.when(Cond::SLt, used.into(), 0.into(), |l| {
+            // Nothing could be read: an empty string.
+            l.store(at, 1, 0);
+            l.f.b.copy_into(used, 1);
+            Ok(())
+        })?;
+        self.when(Cond::Gt, used.into(), i64::from(size).into(), |l| {
+            l.f.b.copy_into(used, i64::from(size));
+            Ok(())
+        })?;
+        Ok(used)
+    }
+
+    /// Copies a string up to its terminator; its length with it.
+    fn copy_string(&mut self, src: Addr, dst: Addr, size: u32, span: Span) -> Result<Vreg, CodegenError> {
+        let from = super::place::Place::Memory(src);
+        self.read_string(from, dst, size, i64::from(size).into(), Tail::Loose, false, span)
+    }
+
+    /// `debugf`: `bpf_trace_printk` with at most three values.
+    fn trace_pipe(&mut self, format: &Format, values: &'a [Expr], span: Span) -> Result<(), CodegenError> {
+        if values.len() > 3 {
+            return Err(CodegenError::TooLarge {
+                span,
+                what: "the number of values of this debugf()".into(),
+                size: values.len() as u64,
+                limit: 3,
+                hint: Some("bpf_trace_printk takes three; use printf(), which takes more".into()),
+            });
+        }
+        let mut args = Vec::new();
+        for e in values {
+            let value = if e.ty.fits_register() {
+                self.scalar(e)?
+            } else {
+                let at = self.memory(e)?;
+                self.pointer(at).into()
+            };
+            args.push(value);
+        }
+        let mut text = kernel_format(format).into_bytes();
+        text.push(0);
+        let at = self.u.constant(&text);
+        let section = self.u.section(CONSTANTS);
+        let address = self.f.b.global_addr(section, at);
+        let mut all: Vec<Operand> = vec![address.into(), (text.len() as i64).into()];
+        all.extend(args);
+        self.f.b.call_void(h::TRACE_PRINTK, &all);
+        Ok(())
+    }
+}
+
+/// A format that `bpf_trace_printk` takes: 64-bit conversions without flags.
+fn kernel_format(format: &Format) -> String {
+    let mut out = String::new();
+    for piece in &format.pieces {
+        match piece {
+            Piece::Literal(text) => out.push_str(&text.replace('%', "%%")),
+            Piece::Conversion(c) => out.push_str(match c.kind {
+                ConversionKind::Signed => "%lld",
+                ConversionKind::Unsigned | ConversionKind::Octal | ConversionKind::Gfp => "%llu",
+                ConversionKind::HexLower | ConversionKind::HexUpper => "%llx",
+                ConversionKind::Pointer => "0x%llx",
+                ConversionKind::Char => "%c",
+                ConversionKind::Str
+                | ConversionKind::Bytes
+                | ConversionKind::BytesHexEscaped
+                | ConversionKind::BytesHex => "%s",
+            }),
+        }
+    }
+    out
+}

@@ -1,0 +1,231 @@
+//! Statements.
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::Operand;
+use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
+use crate::lang::types::Type;
+
+use super::func::{LoopTargets, Lowerer};
+use super::value::Tail;
+use super::walk;
+
+impl<'a> Lowerer<'_, 'a> {
+    /// Lowers a block.
+    pub fn block(&mut self, block: &'a Block) -> Result<(), CodegenError> {
+        for statement in &block.statements {
+            if self.f.b.is_terminated() {
+                // Whatever follows `return` or `break` never runs.
+                break;
+            }
+            let previous = self.f.b.set_span(statement.span);
+            let mark = self.mark();
+            let result = self.statement(statement);
+            self.release(mark);
+            self.f.b.set_span(previous);
+            result?;
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, s: &'a Statement) -> Result<(), CodegenError> {
+        match &s.kind {
+            StatementKind::Expr(e) => self.effect(e),
+            StatementKind::SetLocal(id, e) => self.set_local(*id, e),
+            StatementKind::SetMap { map, key, value } => self.map_set(*map, key.as_ref(), value, s.span),
+            StatementKind::Aggregate { map, key, value, weight } => {
+                self.aggregate(*map, key.as_ref(), value.as_ref(), weight.as_ref(), s.span)
+            }
+            StatementKind::Report { action, values } => self.report(*action, values, s.span),
+            StatementKind::If(c, a, b) => self.if_statement(c, a, b),
+            StatementKind::While(c, body) => self.while_loop(c, body),
+            StatementKind::ForRange { local, start, end, body } => self.for_range(*local, start, end, body, s.span),
+            StatementKind::ForMap { local, map, body } => self.for_map(*local, *map, body, s.span),
+            StatementKind::Unroll(n, body) => self.unroll(*n, body),
+            StatementKind::Break => self.leave_loop(s, true),
+            StatementKind::Continue => self.leave_loop(s, false),
+            StatementKind::Return(value) => self.return_statement(value.as_ref()),
+            StatementKind::Block(block) => self.block(block),
+        }
+    }
+
+    /// An expression for its effect.
+    fn effect(&mut self, e: &'a Expr) -> Result<(), CodegenError> {
+        match &e.kind {
+            ExprKind::MapStep { map, key, delta, .. } => {
+                self.map_step(*map, key.as_deref(), delta, None, e)?;
+            }
+            ExprKind::Block(block, value) => {
+                self.block(block)?;
+                self.effect(value)?;
+            }
+            _ if walk::is_pure(e) => {}
+            ExprKind::CallUser(id, args) => {
+                self.call_user(*id, args, e)?;
+            }
+            _ if e.ty.fits_register() || e.ty == Type::Void => {
+                self.scalar(e)?;
+            }
+            _ => {
+                self.memory(e)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `$x = e`.
+    pub fn set_local(&mut self, id: LocalId, e: &'a Expr) -> Result<(), CodegenError> {
+        let ty = &self.locals[id.0 as usize].ty;
+        if ty.fits_register() {
+            let value = self.scalar(e)?;
+            self.write_local(id, value);
+            return Ok(());
+        }
+        let Some(dst) = self.local_memory(id) else {
+            return self.internal(e.span, "a variable without memory");
+        };
+        if walk::expr_mentions(e, id) {
+            let size = self.size(ty);
+            let temp = self.temp(size);
+            self.store_value(e, temp, ty, Tail::Zeroed)?;
+            self.copy(dst, temp, size);
+            return Ok(());
+        }
+        self.store_value(e, dst, ty, Tail::Zeroed)
+    }
+
+    fn if_statement(&mut self, c: &'a Expr, a: &'a Block, b: &'a Block) -> Result<(), CodegenError> {
+        let (then, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let otherwise = if b.statements.is_empty() { done } else { self.f.b.new_block() };
+        self.condition(c, then, otherwise)?;
+        self.f.b.switch_to(then);
+        self.block(a)?;
+        self.f.b.jump(done);
+        if otherwise != done {
+            self.f.b.switch_to(otherwise);
+            self.block(b)?;
+            self.f.b.jump(done);
+        }
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
+        let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        let mark = self.mark();
+        self.condition(c, inside, done)?;
+        self.release(mark);
+        self.f.b.switch_to(inside);
+        self.f.loops.push(LoopTargets { on_break: done, on_continue: head });
+        self.block(body)?;
+        self.f.loops.pop();
+        self.f.b.jump(head);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    fn unroll(&mut self, n: u32, body: &'a Block) -> Result<(), CodegenError> {
+        let done = self.f.b.new_block();
+        for _ in 0..n {
+            let next = self.f.b.new_block();
+            self.f.loops.push(LoopTargets { on_break: done, on_continue: next });
+            self.block(body)?;
+            self.f.loops.pop();
+            self.f.b.jump(next);
+            self.f.b.switch_to(next);
+        }
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    fn leave_loop(&mut self, s: &Statement, out: bool) -> Result<(), CodegenError> {
+        let Some(targets) = self.f.loops.last().copied() else {
+            return self.internal(s.span, "break or continue outside of a loop");
+        };
+        self.f.b.jump(if out { targets.on_break } else { targets.on_continue });
+        Ok(())
+    }
+
+    fn return_statement(&mut self, value: Option<&'a Expr>) -> Result<(), CodegenError> {
+        let Some(inline) = self.inline.last().cloned() else {
+            // The number that a probe returns is of no use to the kernel.
+            if let Some(e) = value.filter(|e| !walk::is_pure(e)) {
+                self.effect(e)?;
+            }
+            self.leave();
+            return Ok(());
+        };
+        if let Some(e) = value {
+            if let Some(result) = inline.result {
+                let value = self.scalar(e)?;
+                self.f.b.copy_into(result, value);
+            } else if let Some((dst, ty)) = inline.memory {
+                self.store_value(e, dst, &ty, Tail::Zeroed)?;
+            }
+        }
+        self.destroy_iterators(inline.iterators);
+        self.f.b.jump(inline.done);
+        Ok(())
+    }
+
+    /// Ends the probe.
+    pub fn leave(&mut self) {
+        self.destroy_iterators(0);
+        match self.f.role {
+            super::func::Role::Program => {
+                let exit = self.f.exit;
+                self.f.b.jump(exit);
+            }
+            super::func::Role::Callback(_) => {
+                let flag = self.frame(super::func::FRAME_RETURNED as u32);
+                self.store(flag, 8, 1);
+                self.f.b.ret(1);
+            }
+        }
+    }
+
+    /// Gives locals their homes' first value: zero where they may be read before they are set.
+    pub fn initialise_locals(&mut self, body: &'a Block, skip: u32) {
+        for index in (skip as usize)..self.locals.len() {
+            let id = LocalId(index as u32);
+            if assigned_first(body, id) {
+                continue;
+            }
+            let ty = &self.locals[index].ty;
+            if ty.fits_register() {
+                self.write_local(id, Operand::Imm(0));
+            } else if let Some(addr) = self.local_memory(id) {
+                let size = self.size(ty);
+                self.zero(addr, size);
+            }
+        }
+    }
+}
+
+/// True when every read of the local comes after an assignment to it, as far as the shape of the
+/// block shows.
+fn assigned_first(block: &Block, id: LocalId) -> bool {
+    let mut mentions = block.statements.iter().filter(|s| walk::statement_mentions(s, id));
+    let Some(first) = mentions.next() else { return true };
+    let alone = mentions.next().is_none();
+    match &first.kind {
+        StatementKind::SetLocal(local, e) if *local == id => !walk::expr_mentions(e, id),
+        StatementKind::ForRange { local, start, end, .. } if *local == id => {
+            !walk::expr_mentions(start, id) && !walk::expr_mentions(end, id)
+        }
+        StatementKind::ForMap { local, .. } if *local == id => true,
+        StatementKind::If(c, a, b) => {
+            alone && !walk::expr_mentions(c, id) && assigned_first(a, id) && assigned_first(b, id)
+        }
+        StatementKind::While(c, body) => alone && !walk::expr_mentions(c, id) && assigned_first(body, id),
+        StatementKind::Block(body) | StatementKind::Unroll(_, body) | StatementKind::ForMap { body, .. } => {
+            alone && assigned_first(body, id)
+        }
+        StatementKind::ForRange { start, end, body, .. } => {
+            alone && !walk::expr_mentions(start, id) && !walk::expr_mentions(end, id) && assigned_first(body, id)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,358 @@
+//! Comparing and searching strings and other values in memory.
+
+use std::sync::Arc;
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg, Width};
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind};
+use crate::lang::types::Type;
+
+use super::addr::{Addr, Base, chunks};
+use super::func::Lowerer;
+use super::place::Place;
+use super::value::Tail;
+
+/// Comparisons up to this many words are straight code.
+const UNROLLED_WORDS: u32 = 16;
+
+/// Most bytes of a searched string: the verifier follows the search byte by byte.
+const SEARCHED: u32 = 2048;
+
+/// The constant string behind an expression, casts to longer strings looked through.
+fn constant_text(e: &Expr) -> Option<&Arc<str>> {
+    match &e.kind {
+        ExprKind::Str(text) => Some(text),
+        ExprKind::Cast(a) if matches!(e.ty, Type::Str { .. }) => constant_text(a),
+        _ => None,
+    }
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// Branches on whether two values in memory are equal.
+    pub fn memory_equal(
+        &mut self,
+        a: &'a Expr,
+        b: &'a Expr,
+        same: BlockId,
+        other: BlockId,
+    ) -> Result<(), CodegenError> {
+        if matches!(a.ty, Type::Str { .. }) {
+            if let Some(text) = constant_text(b) {
+                return self.equals_constant(a, text, None, same, other);
+            }
+            if let Some(text) = constant_text(a) {
+                return self.equals_constant(b, text, None, same, other);
+            }
+        }
+        let left = self.stable_memory(a, b)?;
+        let right = self.memory(b)?;
+        let (have, want) = (self.size(&a.ty), self.size(&b.ty));
+        let common = have.min(want);
+        self.bytes_equal(left, right, common, other)?;
+        // The longer one may go on where the shorter one ends.
+        if have != want {
+            let longer = if have > want { left } else { right };
+            let byte = self.load(longer.at(common), 1, false);
+            self.f.b.branch(Cond::Eq, byte, 0, same, other);
+        } else {
+            self.f.b.jump(same);
+        }
+        Ok(())
+    }
+
+    /// A value's memory; helpers called for `next` don't change it.
+    fn stable_memory(&mut self, e: &'a Expr, next: &Expr) -> Result<Addr, CodegenError> {
+        let _ = next;
+        self.memory(e)
+    }
+
+    /// Compares a string with a constant: by words, up to and with the terminator (or `limit` bytes).
+    fn equals_constant(
+        &mut self,
+        e: &'a Expr,
+        text: &str,
+        limit: Option<u32>,
+        same: BlockId,
+        other: BlockId,
+    ) -> Result<(), CodegenError> {
+        let size = self.size(&e.ty);
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.push(0);
+        if let Some(limit) = limit {
+            bytes.truncate(limit as usize);
+        }
+        let zero_at = bytes.iter().position(|b| *b == 0);
+        if let Some(end) = zero_at {
+            bytes.truncate(end + 1);
+        }
+        let fits = bytes.len() as u32 <= size;
+        if !fits {
+            // A longer text than the string can hold.
+            self.f.b.jump(other);
+            return Ok(());
+        }
+        let addr = self.memory(e)?;
+        for (at, size) in chunks(bytes.len() as u32, [addr.offset, 0]) {
+            let mut word = [0_u8; 8];
+            word[..size as usize].copy_from_slice(&bytes[at as usize..(at + size) as usize]);
+            let value = u64::from_le_bytes(word) as i64;
+            let loaded = self.load(addr.at(at), size, false);
+            let constant: Operand =
+                if i32::try_from(value).is_ok() { value.into() } else { self.f.b.imm(value).into() };
+            self.f.b.require(Cond::Eq, loaded, constant, other);
+        }
+        self.f.b.jump(same);
+        Ok(())
+    }
+
+    /// Goes on when `bytes` bytes are equal, else jumps to `other`.
+    fn bytes_equal(&mut self, a: Addr, b: Addr, bytes: u32, other: BlockId) -> Result<(), CodegenError> {
+        let pieces = chunks(bytes, [a.offset, b.offset]);
+        if pieces.len() as u32 <= UNROLLED_WORDS {
+            for (at, size) in pieces {
+                let (x, y) = (self.load(a.at(at), size, false), self.load(b.at(at), size, false));
+                self.f.b.require(Cond::Eq, x, y, other);
+            }
+            return Ok(());
+        }
+        let words = bytes / 8;
+        let (left, right) = (self.pointer(a), self.pointer(b));
+        let offset = self.f.b.imm(0);
+        let (head, body, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        self.f.b.branch(Cond::Lt, offset, i64::from(words * 8), body, done);
+        self.f.b.switch_to(body);
+        let (at_left, at_right) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
+        let x = self.load(Addr::new(Base::Reg(at_left), 0), 8, false);
+        let y = self.load(Addr::new(Base::Reg(at_right), 0), 8, false);
+        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 8);
+        self.f.b.branch(Cond::Eq, x, y, head, other);
+        self.f.b.switch_to(done);
+        let tail = words * 8;
+        for (at, size) in chunks(bytes - tail, [a.offset + tail as i32, b.offset + tail as i32]) {
+            let (x, y) = (self.load(a.at(tail + at), size, false), self.load(b.at(tail + at), size, false));
+            self.f.b.require(Cond::Eq, x, y, other);
+        }
+        Ok(())
+    }
+
+    /// 0 when the first `n` bytes (up to a terminator) are equal, else 1.
+    pub fn compare_prefix(&mut self, a: &'a Expr, b: &'a Expr, n: u32) -> Result<Operand, CodegenError> {
+        let (same, other, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let mark = self.mark();
+        let constant = constant_text(b).map(|t| (a, t)).or_else(|| constant_text(a).map(|t| (b, t)));
+        if n == 0 {
+            self.f.b.jump(same);
+        } else if let Some((e, text)) = constant {
+            self.equals_constant(e, text, Some(n), same, other)?;
+        } else {
+            let (left, right) = (self.memory(a)?, self.memory(b)?);
+            let common = n.min(self.size(&a.ty)).min(self.size(&b.ty));
+            self.bytes_equal(left, right, common, other)?;
+            self.f.b.jump(same);
+        }
+        self.release(mark);
+        let result = self.f.b.new_vreg();
+        self.f.b.switch_to(same);
+        self.f.b.copy_into(result, 0);
+        self.f.b.jump(done);
+        self.f.b.switch_to(other);
+        self.f.b.copy_into(result, 1);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(result.into())
+    }
+
+    /// Length of a string without its terminator: the helper that copies strings counts.
+    pub fn string_length(&mut self, e: &'a Expr) -> Result<Vreg, CodegenError> {
+        if let Some(text) = constant_text(e) {
+            let length = text.bytes().position(|b| b == 0).unwrap_or(text.len());
+            return Ok(self.f.b.imm(length as i64));
+        }
+        let mark = self.mark();
+        let size = self.size(&e.ty).max(1);
+        let src = self.memory(e)?;
+        let temp = self.temp_scratch(size);
+        let with_end =
+            self.read_string(Place::Memory(src), temp, size, i64::from(size).into(), Tail::Loose, false, e.span)?;
+        self.release(mark);
+        let length = self.f.b.new_vreg();
+        self.f.b.copy_into(length, 0);
+        self.when(Cond::SGt, with_end.into(), 0.into(), |l| {
+            let without = l.f.b.sub(with_end, 1);
+            l.f.b.copy_into(length, without);
+            Ok(())
+        })?;
+        Ok(length)
+    }
+
+    /// Index of `needle` in `haystack`, or -1.
+    pub fn search(&mut self, haystack: &'a Expr, needle: &'a Expr, span: Span) -> Result<Vreg, CodegenError> {
+        let size = self.size(&haystack.ty);
+        if size > SEARCHED {
+            return Err(CodegenError::TooLarge {
+                span,
+                what: "the string to search, in bytes,".into(),
+                size: size.into(),
+                limit: SEARCHED.into(),
+                hint: Some("give str() a shorter length".into()),
+            });
+        }
+        let Some(text) = constant_text(needle).cloned() else {
+            return self.search_variable(haystack, needle, span);
+        };
+        let bytes: Vec<u8> = text.bytes().take_while(|b| *b != 0).collect();
+        let result = self.f.b.imm(if bytes.is_empty() { 0 } else { -1 });
+        if bytes.is_empty() || bytes.len() as u32 >= size {
+            return Ok(result);
+        }
+        let base = self.searched_copy(haystack, size, bytes.len() as u32)?;
+        let offset = self.f.b.imm(0);
+        let (head, body, next, found, done) = (
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+        );
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        self.f.b.branch(Cond::Lt, offset, i64::from(size - bytes.len() as u32), body, done);
+        self.f.b.switch_to(body);
+        let at = self.f.b.add(base, offset);
+        let difference = self.difference(at, &bytes);
+        self.f.b.branch(Cond::Eq, difference, 0, found, next);
+        self.f.b.switch_to(next);
+        let first = self.load(Addr::new(Base::Reg(at), 0), 1, false);
+        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
+        self.f.b.branch(Cond::Ne, first, 0, head, done);
+        self.f.b.switch_to(found);
+        self.f.b.copy_into(result, offset);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(result)
+    }
+
+    /// The haystack in working memory (which takes variable and unaligned offsets), followed by zeros.
+    fn searched_copy(&mut self, haystack: &'a Expr, size: u32, extra: u32) -> Result<Vreg, CodegenError> {
+        let src = self.memory(haystack)?;
+        let copy = self.temp_scratch(size + extra);
+        self.copy(copy, src, size);
+        self.zero(copy.at(size), extra);
+        Ok(self.pointer(copy))
+    }
+
+    /// All differing bits of the bytes at `at` and a constant: no branch inside, so that the verifier
+    /// sees one decision for each position.
+    fn difference(&mut self, at: Vreg, bytes: &[u8]) -> Vreg {
+        let mut all: Option<Vreg> = None;
+        let mut start = 0;
+        while start < bytes.len() {
+            let left = bytes.len() - start;
+            let size = [8, 4, 2, 1].into_iter().find(|s| *s <= left).unwrap_or(1);
+            let mut word = [0_u8; 8];
+            word[..size].copy_from_slice(&bytes[start..start + size]);
+            let value = u64::from_le_bytes(word) as i64;
+            let loaded = self.load(Addr::new(Base::Reg(at), start as i32), size as u32, false);
+            let constant: Operand =
+                if i32::try_from(value).is_ok() { value.into() } else { self.f.b.imm(value).into() };
+            let bits = self.f.b.alu(Alu::Xor, loaded, constant);
+            all = Some(match all {
+                Some(before) => self.f.b.alu(Alu::Or, before, bits),
+                None => bits,
+            });
+            start += size;
+        }
+        all.unwrap_or_else(|| self.f.b.imm(0))
+    }
+
+    /// Both strings variable: two loops as one, restarting the needle at each mismatch. Bounded by
+    /// the verifier's patience, so only for short strings.
+    fn search_variable(&mut self, haystack: &'a Expr, needle: &'a Expr, span: Span) -> Result<Vreg, CodegenError> {
+        const PAIRS: u32 = 64 * 64;
+        let (size, needle_size) = (self.size(&haystack.ty), self.size(&needle.ty));
+        if size.saturating_mul(needle_size) > PAIRS {
+            return Err(CodegenError::TooLarge {
+                span,
+                what: "the search for a string that is not constant, in byte pairs,".into(),
+                size: u64::from(size) * u64::from(needle_size),
+                limit: PAIRS.into(),
+                hint: Some("search for a constant, or give str() a length of at most 64".into()),
+            });
+        }
+        let base = self.searched_copy(haystack, size, needle_size)?;
+        let wanted = self.memory(needle)?;
+        let copy = self.temp_scratch(needle_size);
+        self.copy(copy, wanted, needle_size);
+        let needle_at = self.pointer(copy);
+        let (result, offset) = (self.f.b.imm(-1), self.f.b.imm(0));
+        let (outer, inner_start, done, found) =
+            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (inner, compare, same, mismatch) =
+            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.jump(outer);
+        self.f.b.switch_to(outer);
+        self.f.b.branch(Cond::Lt, offset, i64::from(size), inner_start, done);
+        self.f.b.switch_to(inner_start);
+        let index = self.f.b.imm(0);
+        let start = self.f.b.add(base, offset);
+        self.f.b.jump(inner);
+        self.f.b.switch_to(inner);
+        self.f.b.branch(Cond::Lt, index, i64::from(needle_size), compare, found);
+        self.f.b.switch_to(compare);
+        let (at, to) = (self.f.b.add(start, index), self.f.b.add(needle_at, index));
+        let wanted = self.load(Addr::new(Base::Reg(to), 0), 1, false);
+        let more = self.f.b.new_block();
+        self.f.b.branch(Cond::Eq, wanted, 0, found, more);
+        self.f.b.switch_to(more);
+        let byte = self.load(Addr::new(Base::Reg(at), 0), 1, false);
+        self.f.b.branch(Cond::Eq, byte, wanted, same, mismatch);
+        self.f.b.switch_to(same);
+        self.f.b.alu_into(index, Alu::Add, Width::W64, index, 1);
+        self.f.b.jump(inner);
+        self.f.b.switch_to(mismatch);
+        let first = self.load(Addr::new(Base::Reg(start), 0), 1, false);
+        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
+        self.f.b.branch(Cond::Ne, first, 0, outer, done);
+        self.f.b.switch_to(found);
+        self.f.b.copy_into(result, offset);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(result)
+    }
+
+    /// 0 when `n` bytes are equal, else 1.
+    pub fn compare_memory(&mut self, a: &'a Expr, b: &'a Expr, n: u32, span: Span) -> Result<Operand, CodegenError> {
+        let (same, other, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let mark = self.mark();
+        let (left, right) = (self.bytes_of(a, n, span)?, self.bytes_of(b, n, span)?);
+        self.bytes_equal(left, right, n, other)?;
+        self.f.b.jump(same);
+        self.release(mark);
+        let result = self.f.b.new_vreg();
+        for (block, value) in [(same, 0), (other, 1)] {
+            self.f.b.switch_to(block);
+            self.f.b.copy_into(result, value);
+            self.f.b.jump(done);
+        }
+        self.f.b.switch_to(done);
+        Ok(result.into())
+    }
+
+    /// `n` bytes behind a pointer or of a value, in temporary memory.
+    fn bytes_of(&mut self, e: &'a Expr, n: u32, span: Span) -> Result<Addr, CodegenError> {
+        let place = if matches!(e.ty, Type::Ptr { .. }) { self.pointee(e)? } else { self.place(e)? };
+        let have = if matches!(e.ty, Type::Ptr { .. }) { n } else { n.min(self.size(&e.ty)) };
+        if let (Place::Memory(addr), true) = (place, have == n) {
+            return Ok(addr);
+        }
+        let temp = self.temp(n);
+        self.read_place(place, temp, have, span)?;
+        if n > have {
+            self.zero(temp.at(have), n - have);
+        }
+        Ok(temp)
+    }
+}

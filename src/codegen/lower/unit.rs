@@ -1,0 +1,263 @@
+//! What all programs of one object share: sections, maps, loss counters, constants.
+
+use std::collections::HashMap;
+
+use crate::codegen::artifact::{ProgramSpec, SiteSpec};
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
+use crate::codegen::target::TargetFacts;
+use crate::lang::source::Span;
+use crate::lang::typed::{ActionId, Program};
+use crate::lang::types::Type;
+use crate::model::stats::LossCause;
+
+use super::func::Draft;
+use super::helpers::map_type;
+use super::layout::{self, CACHE_LINE, CONSTANTS, LOSSES, Layout, PER_CPU, SCRATCH, SHARED};
+
+/// Offset in the shared section of the start of the trace.
+pub const START_BOOT_NS: u32 = 0;
+/// Offset in the shared section of the "exit was called" word.
+pub const EXITING: u32 = 8;
+/// Offset in the shared section of the "wake the reader on every report" word.
+pub const WAKE_UPS: u32 = 16;
+/// First byte of the shared section for maps.
+pub const FIRST_FREE: u32 = 64;
+
+/// Ring buffer when the script names no size: room for about 200,000 short reports.
+const DEFAULT_RING_BYTES: u32 = 16 << 20;
+/// Stacks kept: a bound on memory (`STACK_ENTRIES` times depth times 8 bytes).
+const STACK_ENTRIES: u32 = 16 << 10;
+
+/// How a program's working memory is kept from being used twice at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// The kernel never runs two programs of the region on one CPU at once.
+    None,
+    /// Firings nest strictly (interrupts); the inner one is skipped and counted.
+    Word,
+    /// Programs may be preempted: each firing claims one of [`CLAIM_SLOTS`] slots.
+    Claim,
+}
+
+/// Slots of a region with [`Guard::Claim`].
+pub const CLAIM_SLOTS: u32 = 4;
+/// Bytes before the working memory of a guarded slot, for its claim word.
+pub const GUARD_BYTES: u32 = 8;
+
+/// A piece of the scratch section: for each CPU, one or more slots of working memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    /// How it is protected.
+    pub guard: Guard,
+    /// Bytes of one slot, guard included; the largest of its programs.
+    pub bytes: u32,
+}
+
+impl Region {
+    /// Bytes of one slot as laid out.
+    pub const fn slot_stride(&self) -> u32 {
+        self.bytes.next_multiple_of(CACHE_LINE)
+    }
+
+    /// Bytes between two CPUs.
+    pub const fn cpu_stride(&self) -> u32 {
+        match self.guard {
+            Guard::Claim => self.slot_stride() * CLAIM_SLOTS,
+            _ => self.slot_stride(),
+        }
+    }
+}
+
+/// State of one compilation.
+pub struct Unit<'a> {
+    /// The script.
+    pub program: &'a Program,
+    /// The kernel.
+    pub facts: &'a TargetFacts,
+    /// Where maps live.
+    pub layout: Layout,
+    /// Maps of the object: the script's first.
+    pub maps: Vec<BpfMap>,
+    /// By map: true when programs that can interrupt each other update it.
+    pub contended: Vec<bool>,
+    /// Sections in use.
+    pub sections: Vec<Section>,
+    /// Functions by id; absent until finished.
+    pub functions: Vec<Option<Function>>,
+    /// Functions whose entry waits for the sizes of regions.
+    pub drafts: Vec<Draft>,
+    /// Working memory.
+    pub regions: Vec<Region>,
+    /// Loss counters so far; stride and offsets are set at the end.
+    pub sites: Vec<SiteSpec>,
+    site_index: HashMap<(LossCause, Option<ActionId>, u32, Span), usize>,
+    constants: Vec<u8>,
+    constant_index: HashMap<Vec<u8>, u32>,
+    /// Programs so far.
+    pub programs: Vec<ProgramSpec>,
+    /// The ring buffer's map.
+    pub ring: Option<BpfMapId>,
+    /// The stack map.
+    pub stacks: Option<BpfMapId>,
+    /// Largest stack asked for, in frames.
+    pub stack_depth: u32,
+    /// Largest stack type in the script: the stack map's value, known before any code is made.
+    pub deepest_stack: u32,
+}
+
+impl<'a> Unit<'a> {
+    /// Plans the maps.
+    pub fn new(program: &'a Program, facts: &'a TargetFacts) -> Result<Self, CodegenError> {
+        let layout = layout::plan(program, facts, FIRST_FREE)?;
+        Ok(Self {
+            program,
+            facts,
+            maps: layout.maps.clone(),
+            contended: vec![false; program.maps.len()],
+            layout,
+            sections: Vec::new(),
+            functions: Vec::new(),
+            drafts: Vec::new(),
+            regions: vec![Region { guard: Guard::None, bytes: 0 }],
+            sites: Vec::new(),
+            site_index: HashMap::new(),
+            constants: Vec::new(),
+            constant_index: HashMap::new(),
+            programs: Vec::new(),
+            ring: None,
+            stacks: None,
+            stack_depth: 0,
+            deepest_stack: deepest_stack(program),
+        })
+    }
+
+    /// The section of this name, made at its first use.
+    pub fn section(&mut self, name: &str) -> SectionId {
+        if let Some(i) = self.sections.iter().position(|s| s.name == name) {
+            return SectionId(i as u32);
+        }
+        let read_only = name == CONSTANTS;
+        self.sections.push(Section { name: name.to_owned(), size: 8, data: Vec::new(), read_only });
+        SectionId(self.sections.len() as u32 - 1)
+    }
+
+    /// A place for a function that is made later.
+    pub fn reserve_function(&mut self) -> FuncId {
+        self.functions.push(None);
+        FuncId(self.functions.len() as u32 - 1)
+    }
+
+    /// The counter of what is lost here.
+    pub fn site(&mut self, cause: LossCause, action: Option<ActionId>, probe: u32, span: Span) -> u32 {
+        let sites = &mut self.sites;
+        let index = *self.site_index.entry((cause, action, probe, span)).or_insert_with(|| {
+            sites.push(SiteSpec { cause, action, probe, span, area: LOSSES.into(), offset: 0, stride: 0 });
+            sites.len() - 1
+        });
+        index as u32
+    }
+
+    /// Offset of constant bytes in the section of constants, aligned to 8.
+    pub fn constant(&mut self, bytes: &[u8]) -> u32 {
+        if let Some(at) = self.constant_index.get(bytes) {
+            return *at;
+        }
+        let at = self.constants.len().next_multiple_of(8);
+        self.constants.resize(at, 0);
+        self.constants.extend_from_slice(bytes);
+        self.constant_index.insert(bytes.to_vec(), at as u32);
+        at as u32
+    }
+
+    /// The ring buffer.
+    pub fn ring(&mut self) -> BpfMapId {
+        let bytes = match self.program.config.ring_bytes {
+            0 => DEFAULT_RING_BYTES,
+            n => n.next_power_of_two().max(4096),
+        };
+        let maps = &mut self.maps;
+        *self.ring.get_or_insert_with(|| {
+            maps.push(BpfMap {
+                name: "events".into(),
+                kind: map_type::RINGBUF,
+                key_size: 0,
+                value_size: 0,
+                max_entries: bytes,
+                flags: 0,
+            });
+            BpfMapId(maps.len() as u32 - 1)
+        })
+    }
+
+    /// The map of stacks, with values of at least `depth` frames.
+    pub fn stacks(&mut self, depth: u32) -> BpfMapId {
+        self.stack_depth = self.stack_depth.max(depth).max(self.deepest_stack);
+        let maps = &mut self.maps;
+        *self.stacks.get_or_insert_with(|| {
+            maps.push(BpfMap {
+                name: "stacks".into(),
+                kind: map_type::HASH,
+                key_size: 8,
+                value_size: 8,
+                max_entries: STACK_ENTRIES,
+                flags: 0,
+            });
+            BpfMapId(maps.len() as u32 - 1)
+        })
+    }
+
+    /// Fixes sizes that depend on everything made.
+    pub fn settle(&mut self) {
+        if let Some(stacks) = self.stacks {
+            self.maps[stacks.0 as usize].value_size = self.stack_depth * 8;
+        }
+        let cpus = layout::cpu_slots(self.facts);
+        // One counter a site, shared by all CPUs and added to atomically: a loss needs no CPU number.
+        // The other CPUs' copies stay zero, so that readers may add them all.
+        let stride = (self.sites.len() as u32 * 8).next_multiple_of(CACHE_LINE);
+        for (i, site) in self.sites.iter_mut().enumerate() {
+            site.offset = i as u32 * 8;
+            site.stride = stride;
+        }
+        let scratch: u32 = self.regions.iter().map(|r| r.cpu_stride() * cpus).sum();
+        for section in &mut self.sections {
+            let size = match section.name.as_str() {
+                SHARED => self.layout.shared_bytes,
+                PER_CPU => self.layout.percpu_stride * cpus,
+                LOSSES => stride * cpus,
+                SCRATCH => scratch,
+                _ => self.constants.len() as u32,
+            };
+            section.size = size.max(8);
+            if section.read_only {
+                section.data.clone_from(&self.constants);
+                section.data.resize(section.size as usize, 0);
+            }
+        }
+    }
+
+    /// Byte offset of a region in the scratch section.
+    pub fn region_offset(&self, region: usize) -> u32 {
+        let cpus = layout::cpu_slots(self.facts);
+        self.regions[..region].iter().map(|r| r.cpu_stride() * cpus).sum()
+    }
+}
+
+/// Frames of the deepest stack that any expression of the script captures.
+fn deepest_stack(program: &Program) -> u32 {
+    let mut deepest = 0;
+    let mut visit = |e: &crate::lang::typed::Expr| {
+        if let Type::KStack { depth, .. } | Type::UStack { depth, .. } = e.ty {
+            deepest = deepest.max(u32::from(depth).clamp(1, super::stack::MOST_FRAMES));
+        }
+    };
+    let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
+    for body in bodies {
+        super::walk::each_expr(body, &mut visit);
+    }
+    for predicate in program.probes.iter().filter_map(|p| p.predicate.as_ref()) {
+        super::walk::each_in(predicate, &mut |_| (), &mut visit);
+    }
+    deepest
+}

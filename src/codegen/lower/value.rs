@@ -1,0 +1,344 @@
+//! Values that need memory: strings, tuples, structs, stacks. They are written where they are
+//! wanted, in the canonical layout of their type.
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Cond, Operand, Vreg};
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Expr, ExprKind, size_align, tuple_layout};
+use crate::lang::types::Type;
+use crate::model::stats::LossCause;
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::helpers as h;
+use super::layout::CONSTANTS;
+use super::place::{Place, scalar_shape};
+
+/// What may stand after a string's terminator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Zeros up to the type's size: keys, compared values.
+    Zeroed,
+    /// Anything: records, which are decoded up to the terminator.
+    Loose,
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// Size in bytes of a value of this type.
+    pub fn size(&self, ty: &Type) -> u32 {
+        size_align(ty, &self.u.program.structs).0
+    }
+
+    /// Memory that holds the value: where it is already, or temporary memory.
+    pub fn memory(&mut self, e: &'a Expr) -> Result<Addr, CodegenError> {
+        match &e.kind {
+            ExprKind::Local(id) => {
+                if let Some(addr) = self.local_memory(*id) {
+                    if !e.ty.fits_register() {
+                        return Ok(addr);
+                    }
+                }
+            }
+            ExprKind::Str(text) => return Ok(self.constant_string(text, self.size(&e.ty))),
+            ExprKind::MapGet { map, key } if !e.ty.fits_register() => {
+                return self.map_memory(*map, key.as_deref(), e);
+            }
+            ExprKind::Block(block, value) => {
+                self.block(block)?;
+                return self.memory(value);
+            }
+            ExprKind::Deref(_) | ExprKind::Field { .. } | ExprKind::Index { .. } | ExprKind::TupleField(..)
+                if !e.ty.fits_register() =>
+            {
+                let place = self.place(e)?;
+                if let Place::Memory(addr) = place {
+                    return Ok(addr);
+                }
+                let size = self.size(&e.ty);
+                let temp = self.temp(size);
+                self.store_from_place(place, temp, &e.ty, &e.ty, Tail::Zeroed, e.span)?;
+                return Ok(temp);
+            }
+            _ => {}
+        }
+        let size = self.size(&e.ty);
+        let temp = self.temp(size);
+        self.store_value(e, temp, &e.ty, Tail::Zeroed)?;
+        Ok(temp)
+    }
+
+    /// Address of a constant string, padded to `size`.
+    pub fn constant_string(&mut self, text: &str, size: u32) -> Addr {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.truncate(size.saturating_sub(1) as usize);
+        bytes.resize(size.max(1) as usize, 0);
+        let at = self.u.constant(&bytes);
+        let section = self.u.section(CONSTANTS);
+        Addr::new(Base::Reg(self.f.b.global_addr(section, at)), 0)
+    }
+
+    /// Writes an expression's value at `dst` in the layout of `ty` (its own type, or a longer string).
+    pub fn store_value(&mut self, e: &'a Expr, dst: Addr, ty: &Type, tail: Tail) -> Result<(), CodegenError> {
+        let previous = self.f.b.set_span(e.span);
+        let result = self.store_kind(e, dst, ty, tail);
+        self.f.b.set_span(previous);
+        result
+    }
+
+    fn store_kind(&mut self, e: &'a Expr, dst: Addr, ty: &Type, tail: Tail) -> Result<(), CodegenError> {
+        if ty.fits_register() && e.ty.fits_register() {
+            let value = self.scalar(e)?;
+            self.store(dst, scalar_shape(ty).0, value);
+            return Ok(());
+        }
+        match &e.kind {
+            ExprKind::Str(text) => {
+                self.write_string(dst, text, self.size(ty), tail);
+                Ok(())
+            }
+            ExprKind::Tuple(items) => self.store_tuple(items, dst, ty, tail),
+            ExprKind::Builtin(Builtin::Comm) => {
+                self.store_comm(dst, ty, tail);
+                Ok(())
+            }
+            ExprKind::Call(intrinsic, args) => self.intrinsic_store(intrinsic, args, e, dst, ty, tail),
+            ExprKind::Conditional(c, a, b) => self.store_conditional(c, [a, b], dst, ty, tail),
+            ExprKind::Cast(a) => self.store_cast(a, e, dst, ty, tail),
+            ExprKind::Block(block, value) => {
+                self.block(block)?;
+                self.store_value(value, dst, ty, tail)
+            }
+            ExprKind::CallUser(id, args) => self.call_user_into(*id, args, e, dst, ty),
+            ExprKind::MapGet { map, key } => {
+                let src = self.map_memory(*map, key.as_deref(), e)?;
+                self.copy_value(src, dst, &e.ty, ty);
+                Ok(())
+            }
+            ExprKind::Local(id) => {
+                let Some(src) = self.local_memory(*id) else {
+                    return self.internal(e.span, "a variable without memory");
+                };
+                self.copy_value(src, dst, &e.ty, ty);
+                Ok(())
+            }
+            _ => {
+                let place = self.place(e)?;
+                self.store_from_place(place, dst, &e.ty, ty, tail, e.span)
+            }
+        }
+    }
+
+    /// Copies a value that is in canonical layout already.
+    pub fn copy_value(&mut self, src: Addr, dst: Addr, from: &Type, to: &Type) {
+        let (have, want) = (self.size(from), self.size(to));
+        if src != dst {
+            self.copy(dst, src, have.min(want));
+        }
+        if want > have {
+            self.zero(dst.at(have), want - have);
+        }
+    }
+
+    /// Writes a constant string.
+    fn write_string(&mut self, dst: Addr, text: &str, size: u32, tail: Tail) {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.truncate(size.saturating_sub(1) as usize);
+        bytes.push(0);
+        let total = if tail == Tail::Zeroed { size } else { (bytes.len() as u32).min(size) };
+        self.write_bytes(dst, &bytes, total);
+    }
+
+    fn store_comm(&mut self, dst: Addr, ty: &Type, tail: Tail) {
+        let size = self.size(ty);
+        if size >= 16 {
+            let to = self.pointer(dst);
+            self.f.b.call_void(h::GET_CURRENT_COMM, &[to.into(), 16.into()]);
+            if size > 16 && tail == Tail::Zeroed {
+                self.zero(dst.at(16), size - 16);
+            }
+            return;
+        }
+        // The helper terminates what it cuts (`strscpy_pad` since 5.19, an explicit zero before).
+        let to = self.pointer(dst);
+        self.f.b.call_void(h::GET_CURRENT_COMM, &[to.into(), i64::from(size).into()]);
+    }
+
+    fn store_tuple(&mut self, items: &'a [Expr], dst: Addr, ty: &Type, tail: Tail) -> Result<(), CodegenError> {
+        let types = element_types(ty);
+        if types.len() != items.len() {
+            let span = items.first().map_or_else(Span::default, |i| i.span);
+            return self.internal(span, "a tuple of another length than its type");
+        }
+        let structs = &self.u.program.structs;
+        let ((size, _), offsets) = tuple_layout(types.iter().copied(), structs);
+        let mut end = 0;
+        for ((item, ty), offset) in items.iter().zip(&types).zip(&offsets) {
+            if *offset > end {
+                self.zero(dst.at(end), offset - end);
+            }
+            let mark = self.mark();
+            self.store_value(item, dst.at(*offset), ty, tail)?;
+            self.release(mark);
+            end = offset + self.size(ty);
+        }
+        if size > end {
+            self.zero(dst.at(end), size - end);
+        }
+        Ok(())
+    }
+
+    /// Byte offset of a tuple's or record's element.
+    pub fn tuple_offset(&self, base: &Expr, index: u32) -> Result<u32, CodegenError> {
+        let types = element_types(&base.ty);
+        let (_, offsets) = tuple_layout(types.into_iter(), &self.u.program.structs);
+        match offsets.get(index as usize) {
+            Some(offset) => Ok(*offset),
+            None => self.internal(base.span, "an element that the tuple does not have"),
+        }
+    }
+
+    fn store_conditional(
+        &mut self,
+        c: &'a Expr,
+        arms: [&'a Expr; 2],
+        dst: Addr,
+        ty: &Type,
+        tail: Tail,
+    ) -> Result<(), CodegenError> {
+        let (then, otherwise, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.condition(c, then, otherwise)?;
+        for (block, arm) in [(then, arms[0]), (otherwise, arms[1])] {
+            self.f.b.switch_to(block);
+            self.store_value(arm, dst, ty, tail)?;
+            self.f.b.jump(done);
+        }
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    fn store_cast(&mut self, a: &'a Expr, e: &'a Expr, dst: Addr, ty: &Type, tail: Tail) -> Result<(), CodegenError> {
+        if !a.ty.fits_register() {
+            // A string as a longer string, bytes as a string, a struct seen as another.
+            let is_text = |t: &Type| matches!(t, Type::Str { .. });
+            if is_text(&a.ty) && is_text(ty) {
+                return self.store_value(a, dst, ty, tail);
+            }
+            let place = self.place(a)?;
+            let (have, want) = (self.size(&a.ty), self.size(ty));
+            self.read_place(place, dst, have.min(want), e.span)?;
+            if want > have {
+                self.zero(dst.at(have), want - have);
+            }
+            return Ok(());
+        }
+        // A number as bytes, or as the number of a compound formatted value.
+        let value = self.scalar(a)?;
+        let want = self.size(ty);
+        let size = if matches!(ty, Type::Array { .. }) { want.min(8) } else { 8.min(want) };
+        self.store(dst, if size.is_power_of_two() { size } else { 1 }, value);
+        if want > size {
+            self.zero(dst.at(size), want - size);
+        }
+        Ok(())
+    }
+
+    /// Reads a place of type `from` into `dst` as a value of type `to`.
+    pub fn store_from_place(
+        &mut self,
+        place: Place,
+        dst: Addr,
+        from: &Type,
+        to: &Type,
+        tail: Tail,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let (have, want) = (self.size(from), self.size(to));
+        let text = matches!(to, Type::Str { .. });
+        match place {
+            Place::Remote { .. } | Place::Context(_) if text && (tail == Tail::Zeroed || !self.is_context(place)) => {
+                let limit = have.min(want).max(1);
+                let remote = self.as_remote(place);
+                self.read_string(remote, dst, want, Operand::Imm(i64::from(limit)), tail, false, span)?;
+            }
+            _ => {
+                self.read_place(place, dst, have.min(want), span)?;
+                if want > have && tail == Tail::Zeroed {
+                    self.zero(dst.at(have), want - have);
+                } else if want > have {
+                    self.store(dst.at(have), 1, 0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    const fn is_context(&self, place: Place) -> bool {
+        let _ = self;
+        matches!(place, Place::Context(_))
+    }
+
+    /// A place as something that helpers read: the context is kernel memory too.
+    fn as_remote(&mut self, place: Place) -> Place {
+        match place {
+            Place::Context(offset) => {
+                let context = self.f.context();
+                let base = self.f.b.add(context, i64::from(offset));
+                Place::Remote { base: base.into(), offset: 0, user: false }
+            }
+            Place::Memory(addr) => Place::Remote { base: self.pointer(addr).into(), offset: 0, user: false },
+            remote @ Place::Remote { .. } => remote,
+        }
+    }
+
+    /// Reads a NUL-terminated string of at most `limit` bytes, terminator included, into `size`
+    /// bytes. The result is what the helper returns: length with the terminator, or an error.
+    #[allow(clippy::too_many_arguments, reason = "a string read has this many sides")]
+    pub fn read_string(
+        &mut self,
+        place: Place,
+        dst: Addr,
+        size: u32,
+        limit: Operand,
+        tail: Tail,
+        count_truncated: bool,
+        span: Span,
+    ) -> Result<Vreg, CodegenError> {
+        let place = self.as_remote(place);
+        let Place::Remote { base, offset, user } = place else {
+            return self.internal(span, "a string without an address");
+        };
+        if tail == Tail::Zeroed {
+            self.zero(dst, size);
+        }
+        let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
+        let to = self.pointer(dst);
+        let helper = if user { h::PROBE_READ_USER_STR } else { h::PROBE_READ_KERNEL_STR };
+        let length = self.f.b.call(helper, &[to.into(), limit, from]);
+        // One comparison finds both: errors are large when taken as unsigned.
+        let bound = if count_truncated { limit } else { Operand::Imm(i64::from(i32::MAX)) };
+        self.when(Cond::Ge, length.into(), bound, |l| {
+            let (failed, long, done) = (l.f.b.new_block(), l.f.b.new_block(), l.f.b.new_block());
+            l.f.b.branch(Cond::SLt, length, 0, failed, long);
+            l.f.b.switch_to(failed);
+            l.count_loss(LossCause::ReadFailed, None, span);
+            l.f.b.jump(done);
+            l.f.b.switch_to(long);
+            if count_truncated {
+                l.count_loss(LossCause::Truncated, None, span);
+            }
+            l.f.b.jump(done);
+            l.f.b.switch_to(done);
+            Ok(())
+        })?;
+        Ok(length)
+    }
+}
+
+/// Types of a tuple's or record's elements.
+pub fn element_types(ty: &Type) -> Vec<&Type> {
+    match ty {
+        Type::Tuple(items) => items.iter().collect(),
+        Type::Record(items) => items.iter().map(|(_, t)| t).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,147 @@
+//! Questions about typed trees: effects, captured variables, which maps are written.
+
+use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind};
+
+/// Calls `visit` on every expression of a block, statements inside expressions included.
+pub fn each_expr<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a Expr)) {
+    each(block, &mut |_| (), visit);
+}
+
+/// Calls `on_statement` and `on_expr` on everything in a block.
+pub fn each<'a>(block: &'a Block, on_statement: &mut dyn FnMut(&'a Statement), on_expr: &mut dyn FnMut(&'a Expr)) {
+    for statement in &block.statements {
+        on_statement(statement);
+        let (exprs, blocks) = statement_parts(statement);
+        for e in exprs {
+            each_in(e, on_statement, on_expr);
+        }
+        for b in blocks {
+            each(b, on_statement, on_expr);
+        }
+    }
+}
+
+/// Calls them on an expression and all below it.
+pub fn each_in<'a>(e: &'a Expr, on_statement: &mut dyn FnMut(&'a Statement), on_expr: &mut dyn FnMut(&'a Expr)) {
+    on_expr(e);
+    for child in children(e) {
+        each_in(child, on_statement, on_expr);
+    }
+    if let ExprKind::Block(block, _) = &e.kind {
+        each(block, on_statement, on_expr);
+    }
+}
+
+fn statement_parts(statement: &Statement) -> (Vec<&Expr>, Vec<&Block>) {
+    match &statement.kind {
+        StatementKind::Expr(e) | StatementKind::SetLocal(_, e) => (vec![e], vec![]),
+        StatementKind::SetMap { key, value, .. } => (key.iter().chain([value]).collect(), vec![]),
+        StatementKind::Aggregate { key, value, weight, .. } => {
+            (key.iter().chain(value).chain(weight).collect(), vec![])
+        }
+        StatementKind::Report { values, .. } => (values.iter().collect(), vec![]),
+        StatementKind::If(c, a, b) => (vec![c], vec![a, b]),
+        StatementKind::While(c, a) => (vec![c], vec![a]),
+        StatementKind::ForRange { start, end, body, .. } => (vec![start, end], vec![body]),
+        StatementKind::ForMap { body, .. } | StatementKind::Unroll(_, body) | StatementKind::Block(body) => {
+            (vec![], vec![body])
+        }
+        StatementKind::Return(e) => (e.iter().collect(), vec![]),
+        StatementKind::Break | StatementKind::Continue => (vec![], vec![]),
+    }
+}
+
+fn children(e: &Expr) -> Vec<&Expr> {
+    match &e.kind {
+        ExprKind::Int(_)
+        | ExprKind::Str(_)
+        | ExprKind::Local(_)
+        | ExprKind::MapLen(_)
+        | ExprKind::Builtin(_)
+        | ExprKind::LocalStep { .. } => vec![],
+        ExprKind::MapGet { key, .. } | ExprKind::MapHas { key, .. } | ExprKind::MapDelete { key, .. } => {
+            key.iter().map(AsRef::as_ref).collect()
+        }
+        ExprKind::MapFind { key, .. } => vec![key],
+        ExprKind::MapStep { key, delta, .. } => key.iter().chain([delta]).map(AsRef::as_ref).collect(),
+        ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => vec![a, b],
+        ExprKind::Index { base, index } => vec![base, index],
+        ExprKind::Conditional(a, b, c) => vec![a, b, c],
+        ExprKind::Unary(_, a)
+        | ExprKind::Cast(a)
+        | ExprKind::Deref(a)
+        | ExprKind::Field { base: a, .. }
+        | ExprKind::AddressOf(a)
+        | ExprKind::TupleField(a, _)
+        | ExprKind::Block(_, a) => vec![a],
+        ExprKind::Tuple(items) | ExprKind::Call(_, items) | ExprKind::CallUser(_, items) => items.iter().collect(),
+    }
+}
+
+/// True when computing it changes nothing: no variable, no map, no process.
+pub fn is_pure(e: &Expr) -> bool {
+    let own = match &e.kind {
+        ExprKind::MapDelete { .. }
+        | ExprKind::MapFind { .. }
+        | ExprKind::LocalStep { .. }
+        | ExprKind::MapStep { .. }
+        | ExprKind::CallUser(..)
+        | ExprKind::Block(..) => false,
+        ExprKind::Call(intrinsic, _) => !matches!(
+            intrinsic,
+            Intrinsic::Signal | Intrinsic::SignalThread | Intrinsic::Override | Intrinsic::WriteUser
+        ),
+        _ => true,
+    };
+    own && children(e).into_iter().all(is_pure)
+}
+
+/// Whether a statement mentions a local.
+pub fn statement_mentions(s: &Statement, id: LocalId) -> bool {
+    let assigned = |s: &Statement| match &s.kind {
+        StatementKind::SetLocal(local, _)
+        | StatementKind::ForRange { local, .. }
+        | StatementKind::ForMap { local, .. } => *local == id,
+        _ => false,
+    };
+    let mut found = assigned(s);
+    let (exprs, blocks) = statement_parts(s);
+    found |= exprs.into_iter().any(|e| expr_mentions(e, id));
+    found || blocks.into_iter().any(|b| b.statements.iter().any(|s| statement_mentions(s, id)))
+}
+
+/// Whether an expression mentions a local.
+pub fn expr_mentions(e: &Expr, id: LocalId) -> bool {
+    let own = match &e.kind {
+        ExprKind::Local(local) | ExprKind::LocalStep { local, .. } | ExprKind::MapFind { local, .. } => *local == id,
+        ExprKind::Block(block, _) => block.statements.iter().any(|s| statement_mentions(s, id)),
+        _ => false,
+    };
+    own || children(e).into_iter().any(|c| expr_mentions(c, id))
+}
+
+/// The locals that a block mentions.
+pub fn locals_of(block: &Block) -> Vec<LocalId> {
+    let mut found = Vec::new();
+    let mut note = |id: LocalId| {
+        if !found.contains(&id) {
+            found.push(id);
+        }
+    };
+    let mut statements = Vec::new();
+    each(block, &mut |s| statements.push(s), &mut |e| match &e.kind {
+        ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } | ExprKind::MapFind { local: id, .. } => {
+            note(*id);
+        }
+        _ => {}
+    });
+    for s in statements {
+        match &s.kind {
+            StatementKind::SetLocal(id, _)
+            | StatementKind::ForRange { local: id, .. }
+            | StatementKind::ForMap { local: id, .. } => note(*id),
+            _ => {}
+        }
+    }
+    found
+}
