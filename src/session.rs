@@ -2,10 +2,14 @@
 
 pub mod child;
 pub mod compilation;
+pub mod failure;
 pub mod headless;
 pub mod lines;
+pub mod live;
 pub mod losses;
 pub mod names;
 pub mod report;
 pub mod reporter;
 pub mod update;
+
+pub use live::{Session, SessionHandle, SessionOptions};
