@@ -97,7 +97,8 @@ fn in_second_pass(program: &Program, spec: &ProgramSpec) -> bool {
     match spec.kind {
         ProgramKind::Kprobe | ProgramKind::KprobeMulti => {
             let probe = program.probes.get(spec.probe as usize);
-            !matches!(probe.and_then(|p| p.targets.first()), Some(Target::Kprobe { ret: true, .. }))
+            let first = spec.targets.first().and_then(|i| probe?.targets.get(*i as usize));
+            !matches!(first, Some(Target::Kprobe { ret: true, .. }))
         }
         ProgramKind::Uprobe
         | ProgramKind::UprobeMulti
@@ -161,6 +162,16 @@ impl Job<'_> {
             return 0;
         }
         self.probe.names.get(target).map_or(0, |n| u64::from(*n))
+    }
+
+    /// The targets that this program stands for, by their index in the probe.
+    fn targets(&self) -> impl DoubleEndedIterator<Item = (usize, &Target)> {
+        let indices = self.spec.targets.iter().map(|i| *i as usize);
+        indices.filter_map(|i| Some((i, self.probe.targets.get(i)?)))
+    }
+
+    fn first(&self) -> Option<&Target> {
+        self.targets().next().map(|(_, target)| target)
     }
 
     fn done(&self, links: &mut Vec<Attached>, link: Link, targets: usize) {

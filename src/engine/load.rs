@@ -118,7 +118,8 @@ fn spec<'a>(artifact: &'a Artifact, name: &str) -> Option<&'a ProgramSpec> {
 
 fn btf_target(program: &Program, spec: &ProgramSpec) -> Option<String> {
     let probe = program.probes.get(spec.probe as usize)?;
-    Some(match probe.targets.first()? {
+    let first = *spec.targets.first()? as usize;
+    Some(match probe.targets.get(first)? {
         Target::RawTracepoint { event, .. } => event.to_string(),
         Target::Fentry { function, .. } => function.to_string(),
         Target::Iter { kind, .. } => kind.to_string(),

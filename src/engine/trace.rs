@@ -137,7 +137,8 @@ impl Trace {
         self.artifact.programs.iter().enumerate().filter(|(_, s)| s.kind == ProgramKind::TestRun).flat_map(
             |(index, spec)| {
                 let probe = self.program.probes.get(spec.probe as usize);
-                probe.into_iter().flat_map(|p| &p.targets).map(move |t| (t, index))
+                let targets = spec.targets.iter().filter_map(move |i| probe?.targets.get(*i as usize));
+                targets.map(move |t| (t, index))
             },
         )
     }

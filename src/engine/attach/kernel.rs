@@ -9,7 +9,7 @@ use crate::engine::sys::perf;
 use crate::lang::typed::Target;
 
 pub(super) fn tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    for (i, target) in job.probe.targets.iter().enumerate() {
+    for (i, target) in job.targets() {
         let Target::Tracepoint { category, event } = target else { continue };
         let category = TracepointCategory::Custom(category.to_string());
         let link = match job.cookie(i) {
@@ -27,8 +27,9 @@ pub(super) fn tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<()
 
 /// libbpf finds the target by the section's name or by what was set before the load.
 pub(super) fn by_section(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    let link = job.loaded.attach().map_err(|e| Refusal::new(0, &e))?;
-    job.done(links, link, job.probe.targets.len());
+    let first = job.targets().next().map_or(0, |(i, _)| i);
+    let link = job.loaded.attach().map_err(|e| Refusal::new(first, &e))?;
+    job.done(links, link, job.spec.targets.len());
     Ok(())
 }
 
@@ -39,12 +40,12 @@ pub(super) fn dispatch(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), R
     } else {
         job.loaded.attach_raw_tracepoint(dispatch_event(job))
     };
-    job.done(links, link.map_err(|e| Refusal::new(0, &e))?, job.probe.targets.len());
+    job.done(links, link.map_err(|e| Refusal::new(0, &e))?, job.spec.targets.len());
     Ok(())
 }
 
 fn dispatch_event(job: &Job<'_>) -> &'static str {
-    match job.probe.targets.first() {
+    match job.first() {
         Some(Target::Tracepoint { event, .. }) if event.starts_with("sys_exit") => "sys_exit",
         _ => "sys_enter",
     }
@@ -52,14 +53,19 @@ fn dispatch_event(job: &Job<'_>) -> &'static str {
 
 pub(super) fn kprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let pmu = pmu_type(job, "kprobe").map_err(|e| Refusal::io(0, &e))?;
-    for i in 0..job.probe.targets.len() {
-        kprobe(job, pmu, i, links)?;
+    for (i, target) in job.targets() {
+        kprobe(job, pmu, (i, target), links)?;
     }
     Ok(())
 }
 
-fn kprobe(job: &Job<'_>, pmu: u32, i: usize, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    let Target::Kprobe { module, function, offset, ret } = &job.probe.targets[i] else { return Ok(()) };
+fn kprobe(
+    job: &Job<'_>,
+    pmu: u32,
+    (i, target): (usize, &Target),
+    links: &mut Vec<Attached>,
+) -> Result<(), Refusal> {
+    let Target::Kprobe { module, function, offset, ret } = target else { return Ok(()) };
     // The kernel takes MODULE:FUNCTION (kallsyms_lookup_name and its module form).
     let name = match &**module {
         "" | "vmlinux" => function.to_string(),
@@ -83,20 +89,18 @@ pub(super) fn hang(job: &Job<'_>, i: usize, event: std::os::fd::OwnedFd) -> Resu
 /// One link for all functions; one each where the kernel has no multi links (before 5.18) or
 /// refuses them.
 pub(super) fn kprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    let ret = matches!(job.probe.targets.first(), Some(Target::Kprobe { ret: true, .. }));
+    let ret = matches!(job.first(), Some(Target::Kprobe { ret: true, .. }));
     let symbols: Vec<String> = job
-        .probe
-        .targets
-        .iter()
-        .filter_map(|t| match t {
+        .targets()
+        .filter_map(|(_, t)| match t {
             Target::Kprobe { function, offset: 0, .. } => Some(function.to_string()),
             _ => None,
         })
         .collect();
-    if symbols.len() != job.probe.targets.len() {
+    if symbols.len() != job.spec.targets.len() {
         return kprobes(job, links);
     }
-    let cookies = if job.spec.needs_cookie { (0..symbols.len()).map(|i| job.cookie(i)).collect() } else { Vec::new() };
+    let cookies = if job.spec.needs_cookie { job.targets().map(|(i, _)| job.cookie(i)).collect() } else { Vec::new() };
     let count = symbols.len();
     let options = KprobeMultiOpts { symbols, cookies, retprobe: ret, ..KprobeMultiOpts::default() };
     match job.loaded.attach_kprobe_multi_with_opts(options) {

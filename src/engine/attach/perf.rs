@@ -10,7 +10,7 @@ const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
 
 pub(super) fn events(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    for (i, target) in job.probe.targets.iter().enumerate() {
+    for (i, target) in job.targets() {
         match target {
             Target::Interval { period_ns } => {
                 let first = job.place.online_cpus.first().copied().unwrap_or(0);

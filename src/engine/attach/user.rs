@@ -35,14 +35,14 @@ impl<'a> Site<'a> {
 }
 
 pub(super) fn uprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    for i in (0..job.probe.targets.len()).rev() {
-        uprobe(job, i, links)?;
+    for (i, target) in job.targets().rev() {
+        uprobe(job, i, target, links)?;
     }
     Ok(())
 }
 
-fn uprobe(job: &Job<'_>, i: usize, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    let Some(site) = Site::of(&job.probe.targets[i], job.place.pid) else { return Ok(()) };
+fn uprobe(job: &Job<'_>, i: usize, target: &Target, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let Some(site) = Site::of(target, job.place.pid) else { return Ok(()) };
     let options = UprobeOpts {
         ref_ctr_offset: site.semaphore as usize,
         cookie: job.cookie(i),
@@ -61,7 +61,7 @@ fn uprobe(job: &Job<'_>, i: usize, links: &mut Vec<Attached>) -> Result<(), Refu
 /// One link for all sites of each binary; one each where the kernel has no multi links (before 6.6).
 pub(super) fn uprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let mut groups: Vec<(Site<'_>, Vec<usize>)> = Vec::new();
-    for (i, target) in job.probe.targets.iter().enumerate() {
+    for (i, target) in job.targets() {
         let Some(site) = Site::of(target, job.place.pid) else { continue };
         let same = |s: &Site<'_>| s.path == site.path && s.ret == site.ret && s.pid == site.pid;
         match groups.iter_mut().find(|(s, _)| same(s)) {
@@ -74,7 +74,7 @@ pub(super) fn uprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(
             Ok(link) => job.done(links, link, members.len()),
             Err(_) => {
                 for i in members {
-                    uprobe(job, i, links)?;
+                    uprobe(job, i, &job.probe.targets[i], links)?;
                 }
             }
         }
