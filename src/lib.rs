@@ -12,3 +12,4 @@ pub mod lang;
 pub mod model;
 pub mod output;
 pub mod session;
+pub mod tui;

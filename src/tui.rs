@@ -1,0 +1,28 @@
+//! The face with a screen.
+//!
+//! [`state::State`] holds everything that is shown; [`keys`] turns key presses into
+//! [`action::Action`]s; [`update`] applies actions and messages to the state and returns
+//! [`effect::Effect`]s; [`draw`] paints the state and changes nothing.
+
+pub mod action;
+pub mod browser;
+pub mod columns;
+pub mod draw;
+pub mod editor;
+pub mod effect;
+pub mod events;
+pub mod input;
+pub mod keys;
+pub mod layout;
+pub mod maps;
+pub mod paint;
+pub mod palette;
+pub mod panes;
+pub mod state;
+pub mod svg;
+pub mod syntax;
+pub mod text;
+pub mod theme;
+mod tmtheme;
+pub mod trace;
+pub mod update;

@@ -1,0 +1,154 @@
+//! What the user can ask for. Keys, the palette and tests all speak this type.
+
+use super::state::Pane;
+
+/// One intent of the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Move a cursor, a selection or a scroll position.
+    Go(Go),
+    /// The same, extending the selection (editor).
+    Extend(Go),
+    /// Change text: in the editor, or in the input line of an overlay.
+    Edit(Edit),
+    /// Enter: take what is selected.
+    Accept,
+    /// Escape: leave what is open.
+    Cancel,
+    /// Something for the whole program.
+    App(App),
+    /// Something for the view of events.
+    Events(Events),
+    /// Something for tables of maps and probes.
+    Table(Table),
+}
+
+/// Directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it all")]
+pub enum Go {
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    Top,
+    Bottom,
+    WordLeft,
+    WordRight,
+}
+
+/// Changes of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// A typed character.
+    Insert(char),
+    /// Pasted text.
+    Paste(String),
+    /// A new line, indented as the one before.
+    Newline,
+    /// Indent, or the next stop.
+    Tab,
+    /// Delete backwards.
+    Backspace,
+    /// Delete forwards.
+    Delete,
+    /// Delete the word before the cursor.
+    DeleteWord,
+    /// Delete up to the end of the line.
+    DeleteLineEnd,
+    /// Take back the last change.
+    Undo,
+    /// Make it again.
+    Redo,
+    /// Mark everything.
+    SelectAll,
+    /// Copy what is marked.
+    Copy,
+    /// Copy and delete what is marked.
+    Cut,
+    /// Insert what was copied.
+    PasteCopied,
+    /// Comment lines out or in.
+    ToggleComment,
+}
+
+/// Intents for the whole program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum App {
+    /// Save, compile, attach.
+    Run,
+    /// Save under a new name.
+    SaveAs,
+    /// Detach; views stay.
+    Stop,
+    /// Freeze or unfreeze the views.
+    Pause,
+    /// Leave the program.
+    Quit,
+    /// Leave it with unsaved text.
+    QuitAnyway,
+    /// Save, then leave.
+    SaveAndQuit,
+    /// Show all keys.
+    Help,
+    /// Open the list of commands.
+    Palette,
+    /// Open the probe browser.
+    Browse,
+    /// Use the next theme.
+    NextTheme,
+    /// Go to the next pane.
+    FocusNext,
+    /// Go to the previous pane.
+    FocusPrevious,
+    /// Go to a pane.
+    Focus(Pane),
+    /// Give the pane the whole screen, or take it back.
+    Zoom,
+    /// Paint everything anew.
+    Redraw,
+    /// Put the cursor on the next problem.
+    NextProblem,
+    /// Show what the kernel's verifier said.
+    VerifierLog,
+    /// Show the help of the problem under the cursor, in full.
+    ExplainProblem,
+    /// Apply the fix that the problem under the cursor offers.
+    FixProblem,
+    /// Ctrl-C: copies what is marked, otherwise stops the trace.
+    Interrupt,
+}
+
+/// Intents for the view of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Events {
+    /// Edit the filter.
+    Filter,
+    /// Keep the newest line in sight, or stay.
+    Follow,
+    /// Forget the lines so far.
+    Clear,
+    /// Copy the selected line.
+    Copy,
+}
+
+/// Intents for tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// Sort by the next column.
+    Sort,
+    /// Sort the other way round.
+    Reverse,
+    /// Empty the map in the kernel.
+    Clear,
+    /// Copy the map as text.
+    Copy,
+    /// Select the next map.
+    NextMap,
+    /// Select the previous map.
+    PreviousMap,
+}

@@ -1,0 +1,61 @@
+//! Painting the state. Nothing is changed here.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::layout::{self, LEAST};
+use super::paint;
+use super::panes;
+use super::state::{Layer, Pane, State};
+use super::theme::Slot;
+
+/// Paints the whole screen.
+pub fn draw(state: &State, buf: &mut Buffer) {
+    let area = buf.area;
+    paint::clear(buf, area, state.theme[Slot::Text]);
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        return too_small(state, buf);
+    }
+    let layout = layout::of(state);
+    if let Some(bar) = layout.bar {
+        panes::bars::top(state, buf, bar);
+    }
+    for pane in Pane::ALL {
+        if let Some(area) = layout.pane(pane) {
+            match pane {
+                Pane::Editor => panes::editor::draw(state, buf, area),
+                Pane::Events => panes::events::draw(state, buf, area, layout.tabs),
+                Pane::Maps => panes::maps::draw(state, buf, area, layout.tabs),
+                Pane::Probes => panes::probes::draw(state, buf, area, layout.tabs),
+            }
+        }
+    }
+    if let Some(status) = layout.status {
+        panes::bars::status(state, buf, status);
+    }
+    for layer in &state.layers {
+        draw_layer(state, layer, buf, layout.body);
+    }
+    if let Some(footer) = layout.footer {
+        panes::bars::footer(state, buf, footer);
+    }
+}
+
+fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
+    match layer {
+        Layer::Browser(browser) => panes::browser::draw(state, browser, buf, body),
+        Layer::Help(top) => panes::help::draw(state, *top, buf, body),
+        Layer::Palette(palette) => panes::palette::draw(state, palette, buf, body),
+        Layer::Reader(reader) => panes::reader::draw(state, reader, buf, body),
+        Layer::ConfirmQuit => panes::reader::confirm(state, buf, body),
+        Layer::SaveAs(input) => panes::reader::save_as(state, input, buf, body),
+        Layer::Filter(_) => {}
+    }
+}
+
+fn too_small(state: &State, buf: &mut Buffer) {
+    let area = buf.area;
+    for (y, line) in super::text::wrap("too small", usize::from(area.width)).iter().enumerate() {
+        paint::put(buf, area, 0, y, line, state.theme[Slot::Warning]);
+    }
+}

@@ -1,0 +1,580 @@
+//! The script being edited: the text engine is tui-textarea's, painting is ours.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tui_textarea::{CursorMove, DataCursor, TextArea};
+
+use super::action::{Edit, Go};
+use super::syntax::{self, LineState};
+use super::text::char_width;
+use crate::lang::diagnostic::{Diagnostic, Severity};
+use crate::lang::source::Span;
+
+/// Columns of a tab stop, and blanks of one step of indentation.
+pub const TAB: usize = 4;
+
+/// The text and what is known about it.
+#[derive(Clone, Debug)]
+pub struct Editor {
+    area: TextArea<'static>,
+    /// State at the start of each line.
+    states: Vec<LineState>,
+    /// What the compiler said, spans moved along with later edits.
+    diagnostics: Vec<Diagnostic>,
+    marks: Vec<Mark>,
+    /// First line shown.
+    pub top: usize,
+    /// First column shown.
+    pub left: usize,
+}
+
+/// A place in a line that a diagnostic is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Line, from 0.
+    pub line: usize,
+    /// First byte in the line.
+    pub start: usize,
+    /// One past the last byte; at least one more than `start`, so maybe past the line's end.
+    pub end: usize,
+    /// Index of the diagnostic.
+    pub diagnostic: usize,
+}
+
+impl Editor {
+    /// Starts with `text`, cursor at its start.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
+        area.set_tab_length(TAB as u8);
+        area.set_max_histories(1000);
+        let mut editor = Self { area, states: Vec::new(), diagnostics: Vec::new(), marks: Vec::new(), top: 0, left: 0 };
+        editor.rescan();
+        editor
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// Its lines.
+    #[must_use]
+    pub fn lines(&self) -> &[String] {
+        self.area.lines()
+    }
+
+    /// True when nothing but blanks is there.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.lines().iter().all(|l| l.trim().is_empty())
+    }
+
+    /// Whether the text is another one than `saved`.
+    #[must_use]
+    pub fn differs_from(&self, saved: &str) -> bool {
+        let mut saved = saved.split('\n');
+        !(self.lines().iter().all(|l| saved.next() == Some(l)) && saved.next().is_none())
+    }
+
+    /// Line and character of the cursor, from 0.
+    #[must_use]
+    pub fn cursor(&self) -> (usize, usize) {
+        let DataCursor(line, column) = self.area.cursor();
+        (line, column)
+    }
+
+    /// The line with the cursor.
+    #[must_use]
+    pub fn line(&self) -> &str {
+        self.lines().get(self.cursor().0).map_or("", String::as_str)
+    }
+
+    /// Marked characters as two (line, character) pairs.
+    #[must_use]
+    pub fn marked(&self) -> Option<((usize, usize), (usize, usize))> {
+        self.area.selection_range()
+    }
+
+    /// State at the start of a line.
+    #[must_use]
+    pub fn state_at(&self, line: usize) -> LineState {
+        self.states.get(line).copied().unwrap_or_default()
+    }
+
+    /// True when a new clause could begin at the cursor, where a `/` would mean nothing but the
+    /// start of a comment.
+    #[must_use]
+    pub fn at_clause_start(&self) -> bool {
+        let (line, column) = self.cursor();
+        let end = byte_of(self.line(), column);
+        let (_, state) = syntax::scan(&self.line()[..end], self.state_at(line));
+        state.at_clause_start() && self.line()[..end].chars().all(|c| c.is_whitespace() || c == '}')
+    }
+
+    /// What the compiler said about the text.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Places of what it said, by line.
+    #[must_use]
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// Takes new diagnostics, worst first by place; `of` is the text that they are about.
+    pub fn diagnose(&mut self, mut diagnostics: Vec<Diagnostic>, of: &str) {
+        diagnostics.sort_by_key(|d| (std::cmp::Reverse(d.severity), d.span.start));
+        self.diagnostics = diagnostics;
+        let now = self.text();
+        self.follow_edit(of, &now);
+    }
+
+    /// The diagnostic on the cursor's line: the one under the cursor, else the line's first.
+    #[must_use]
+    pub fn problem_here(&self) -> Option<&Diagnostic> {
+        let (line, column) = self.cursor();
+        let at = byte_of(self.line(), column);
+        let here = || self.marks.iter().filter(|m| m.line == line);
+        let mark = here().find(|m| (m.start..=m.end).contains(&at)).or_else(|| here().next())?;
+        self.diagnostics.get(mark.diagnostic)
+    }
+
+    /// Worst severity on a line.
+    #[must_use]
+    pub fn severity_at(&self, line: usize) -> Option<Severity> {
+        let on = self.marks.iter().filter(|m| m.line == line);
+        on.filter_map(|m| self.diagnostics.get(m.diagnostic)).map(|d| d.severity).max()
+    }
+
+    /// Puts the cursor on the next problem after it, the first one after the last.
+    pub fn next_problem(&mut self) -> bool {
+        let (line, column) = self.cursor();
+        let at = byte_of(self.line(), column);
+        let mut places: Vec<(usize, usize)> = self.marks.iter().map(|m| (m.line, m.start)).collect();
+        places.sort_unstable();
+        let next = places.iter().find(|p| **p > (line, at)).or_else(|| places.first());
+        let Some((line, start)) = next.copied() else { return false };
+        let column = self.lines()[line].get(..start).map_or(0, |s| s.chars().count());
+        self.jump(line, column);
+        true
+    }
+
+    /// Replaces a byte range of the text, keeping it one step of undo.
+    pub fn replace(&mut self, span: Span, replacement: &str) {
+        let old = self.text();
+        let (start, end) = (span.start as usize, (span.end as usize).min(old.len()));
+        if old.get(start..end).is_none() {
+            return;
+        }
+        let (line, column) = self.place(&old, start);
+        self.jump(line, column);
+        self.area.cancel_selection();
+        let count = old[start..end].chars().count();
+        if count > 0 {
+            self.area.delete_str(count);
+        }
+        self.area.insert_str(replacement);
+        self.edited(&old);
+    }
+
+    fn place(&self, text: &str, offset: usize) -> (usize, usize) {
+        let before = text.get(..offset).unwrap_or(text);
+        let line = before.matches('\n').count();
+        let start = before.rfind('\n').map_or(0, |n| n + 1);
+        (line, before[start..].chars().count())
+    }
+
+    /// Applies a change; true when the text is another one now.
+    pub fn edit(&mut self, edit: &Edit) -> bool {
+        let old = self.text();
+        let selecting = self.area.is_selecting();
+        match edit {
+            Edit::Insert('}') if !selecting && self.line().trim().is_empty() => self.insert_closing_brace(),
+            Edit::Insert(c) => {
+                self.area.insert_char(*c);
+            }
+            Edit::Paste(text) => {
+                self.area.insert_str(text.replace("\r\n", "\n").replace('\r', "\n"));
+            }
+            Edit::Newline => self.newline(),
+            Edit::Tab => {
+                self.area.insert_tab();
+            }
+            Edit::Backspace => self.backspace(),
+            Edit::Delete => {
+                self.area.delete_next_char();
+            }
+            Edit::DeleteWord => {
+                self.area.delete_word();
+            }
+            Edit::DeleteLineEnd => {
+                self.area.delete_line_by_end();
+            }
+            Edit::Undo => {
+                self.area.undo();
+            }
+            Edit::Redo => {
+                self.area.redo();
+            }
+            Edit::SelectAll => self.area.select_all(),
+            Edit::Copy => self.area.copy(),
+            Edit::Cut => {
+                self.area.cut();
+            }
+            Edit::PasteCopied => {
+                self.area.paste();
+            }
+            Edit::ToggleComment => self.toggle_comment(),
+        }
+        self.edited(&old)
+    }
+
+    /// What was copied last.
+    #[must_use]
+    pub fn copied(&self) -> String {
+        self.area.yank_text()
+    }
+
+    fn newline(&mut self) {
+        let (_, column) = self.cursor();
+        let before: String = self.line().chars().take(column).collect();
+        let indent: String = before.chars().take_while(|c| *c == ' ' || *c == '\t').collect();
+        let deeper = before.trim_end().ends_with('{');
+        self.area.insert_newline();
+        let mut lead = indent;
+        if deeper {
+            lead.push_str(if lead.starts_with('\t') { "\t" } else { "    " });
+        }
+        if !lead.is_empty() {
+            self.area.insert_str(&lead);
+        }
+    }
+
+    fn insert_closing_brace(&mut self) {
+        let (line, column) = self.cursor();
+        let depth = usize::from(self.state_at(line).depth.saturating_sub(1));
+        let blanks = self.line().chars().count();
+        if depth * TAB < column && self.line().chars().all(|c| c == ' ') {
+            self.jump(line, 0);
+            self.area.delete_str(blanks);
+            self.area.insert_str(" ".repeat(depth * TAB));
+        }
+        self.area.insert_char('}');
+    }
+
+    /// Deletes a whole step of indentation where only blanks are before the cursor.
+    fn backspace(&mut self) {
+        let (line, column) = self.cursor();
+        let blanks = self.line().chars().take(column).all(|c| c == ' ');
+        if !self.area.is_selecting() && blanks && column >= TAB && column.is_multiple_of(TAB) {
+            self.jump(line, column - TAB);
+            self.area.delete_str(TAB);
+        } else {
+            self.area.delete_char();
+        }
+    }
+
+    fn toggle_comment(&mut self) {
+        let (line, column) = self.cursor();
+        let (from, to) = self.marked().map_or((line, line), |((a, _), (b, _))| (a, b));
+        self.area.cancel_selection();
+        let lines = &self.lines()[from..=to.min(self.lines().len() - 1)];
+        let all = lines.iter().all(|l| l.trim().is_empty() || l.trim_start().starts_with("//"));
+        let plan: Vec<(usize, usize, usize)> = lines
+            .iter()
+            .enumerate()
+            .filter(|(_, l)| !l.trim().is_empty())
+            .map(|(i, l)| {
+                let indent = l.chars().take_while(|c| c.is_whitespace()).count();
+                (from + i, indent, if l.trim_start().starts_with("// ") { 3 } else { 2 })
+            })
+            .collect();
+        for (line, indent, length) in plan {
+            self.jump(line, indent);
+            if all {
+                self.area.delete_str(length);
+            } else {
+                self.area.insert_str("// ");
+            }
+        }
+        self.jump(line, column);
+    }
+
+    /// Moves the cursor; `select` extends what is marked; `page` is the height of the view.
+    pub fn go(&mut self, go: Go, select: bool, page: usize) {
+        if select {
+            if !self.area.is_selecting() {
+                self.area.start_selection();
+            }
+        } else {
+            self.area.cancel_selection();
+        }
+        let (line, column) = self.cursor();
+        let last = self.lines().len().saturating_sub(1);
+        match go {
+            Go::Left => self.area.move_cursor(CursorMove::Back),
+            Go::Right => self.area.move_cursor(CursorMove::Forward),
+            Go::Up if line > 0 => self.jump(line - 1, column),
+            Go::Down if line < last => self.jump(line + 1, column),
+            Go::Up => self.area.move_cursor(CursorMove::Head),
+            Go::Down | Go::End => self.area.move_cursor(CursorMove::End),
+            Go::PageUp => self.jump(line.saturating_sub(page.max(1)), column),
+            Go::PageDown => self.jump((line + page.max(1)).min(last), column),
+            Go::Home => {
+                let indent = self.line().chars().take_while(|c| c.is_whitespace()).count();
+                self.jump(line, if column == indent { 0 } else { indent });
+            }
+            Go::Top => self.area.move_cursor(CursorMove::Top),
+            Go::Bottom => {
+                self.area.move_cursor(CursorMove::Bottom);
+                self.area.move_cursor(CursorMove::End);
+            }
+            Go::WordLeft => self.area.move_cursor(CursorMove::WordBack),
+            Go::WordRight => self.area.move_cursor(CursorMove::WordForward),
+        }
+    }
+
+    /// Puts the cursor on a line and character, or the nearest there is.
+    pub fn jump(&mut self, line: usize, column: usize) {
+        let limit = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        self.area.move_cursor(CursorMove::Jump(limit(line), limit(column)));
+    }
+
+    /// Inserts a clause: at the cursor where a clause can begin on a blank line, otherwise at the
+    /// end of the script. The cursor goes to the first line of its body.
+    pub fn insert_clause(&mut self, clause: &str) {
+        let old = self.text();
+        self.area.cancel_selection();
+        if self.at_clause_start() && self.line().trim().is_empty() {
+            self.area.move_cursor(CursorMove::Head);
+            self.area.delete_line_by_end();
+        } else {
+            self.area.move_cursor(CursorMove::Bottom);
+            self.area.move_cursor(CursorMove::End);
+            let last_blank = self.line().is_empty();
+            let before_blank = self.lines().len() < 2 || self.lines()[self.lines().len() - 2].trim().is_empty();
+            self.area.insert_str(match (last_blank, before_blank) {
+                (true, true) => "",
+                (true, false) => "\n",
+                (false, _) => "\n\n",
+            });
+        }
+        let (first, _) = self.cursor();
+        let clause = clause.trim_end_matches('\n');
+        self.area.insert_str(clause);
+        if self.cursor().0 + 1 == self.lines().len() {
+            self.area.insert_newline();
+        }
+        let body = clause.lines().position(|l| l.trim_end().ends_with('{')).map_or(0, |l| l + 1);
+        let line = first + body.min(clause.lines().count().saturating_sub(1));
+        let length = self.lines().get(line).map_or(0, |l| l.chars().count());
+        self.jump(line, length);
+        self.edited(&old);
+    }
+
+    /// Scrolls so that the cursor is inside a view of this size.
+    pub fn reveal(&mut self, height: usize, width: usize) {
+        let (line, column) = self.cursor();
+        let height = height.max(1);
+        self.top = self.top.clamp((line + 1).saturating_sub(height), line);
+        let at = columns(self.line(), column);
+        let width = width.max(2);
+        self.left = self.left.clamp((at + 2).saturating_sub(width), at);
+    }
+
+    fn edited(&mut self, old: &str) -> bool {
+        let new = self.text();
+        if new == old {
+            return false;
+        }
+        self.rescan();
+        self.follow_edit(old, &new);
+        true
+    }
+
+    fn rescan(&mut self) {
+        let mut state = LineState::default();
+        self.states.clear();
+        for line in self.area.lines() {
+            self.states.push(state);
+            state = syntax::scan_state(line, state);
+        }
+    }
+
+    /// Moves diagnostics of `old` to where their text is in `new`; those whose text changed go.
+    fn follow_edit(&mut self, old: &str, new: &str) {
+        let prefix = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+        let most = old.len().min(new.len()) - prefix;
+        let suffix = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+        let (tail, shift) = (old.len() - suffix, new.len() as i64 - old.len() as i64);
+        if old != new {
+            self.diagnostics.retain_mut(|d| {
+                let (start, end) = (d.span.start as usize, d.span.end as usize);
+                if start >= tail && (end > tail || start > prefix) {
+                    let moved = |n: u32| u32::try_from(i64::from(n) + shift).unwrap_or(0);
+                    d.span = Span::new(moved(d.span.start), moved(d.span.end));
+                    d.fix = d.fix.take().map(|mut f| {
+                        f.span = Span::new(moved(f.span.start), moved(f.span.end));
+                        f
+                    });
+                    return true;
+                }
+                end <= prefix
+            });
+        }
+        self.mark(new);
+    }
+
+    fn mark(&mut self, text: &str) {
+        let starts: Vec<usize> =
+            std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
+        self.marks.clear();
+        for (index, diagnostic) in self.diagnostics.iter().enumerate() {
+            let start = (diagnostic.span.start as usize).min(text.len());
+            let line = starts.partition_point(|s| *s <= start).saturating_sub(1);
+            let end = starts.get(line + 1).map_or(text.len(), |n| n - 1);
+            let stop = (diagnostic.span.end as usize).min(end).max(start + 1);
+            self.marks.push(Mark { line, start: start - starts[line], end: stop - starts[line], diagnostic: index });
+        }
+    }
+
+    /// Counts of errors and warnings.
+    #[must_use]
+    pub fn problems(&self) -> (usize, usize) {
+        let count = |s: Severity| self.diagnostics.iter().filter(|d| d.severity == s).count();
+        (count(Severity::Error), count(Severity::Warning))
+    }
+
+    /// Line of a diagnostic, from 0.
+    #[must_use]
+    pub fn line_of(&self, diagnostic: usize) -> usize {
+        self.marks.iter().find(|m| m.diagnostic == diagnostic).map_or(0, |m| m.line)
+    }
+
+    /// The script as an [`Arc`], for the session.
+    #[must_use]
+    pub fn shared(&self) -> Arc<str> {
+        self.text().into()
+    }
+}
+
+/// Byte offset of a character in a line.
+#[must_use]
+pub fn byte_of(line: &str, column: usize) -> usize {
+    line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
+}
+
+/// Columns before a character, tabs expanded.
+#[must_use]
+pub fn columns(line: &str, column: usize) -> usize {
+    line.chars().take(column).fold(0, |at, c| at + advance(c, at))
+}
+
+/// Columns that a character takes at a column.
+#[must_use]
+pub fn advance(c: char, at: usize) -> usize {
+    match c {
+        '\t' => TAB - at % TAB,
+        c if c.is_control() => 1,
+        c => char_width(c),
+    }
+}
+
+/// A part of a line that lies in marked text, as characters.
+#[must_use]
+pub fn marked_in_line(marked: ((usize, usize), (usize, usize)), line: usize) -> Option<Range<usize>> {
+    let ((l0, c0), (l1, c1)) = marked;
+    if !(l0..=l1).contains(&line) {
+        return None;
+    }
+    Some(if line == l0 { c0 } else { 0 }..if line == l1 { c1 } else { usize::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lang::diagnostic::Code;
+
+    fn typed(editor: &mut Editor, text: &str) {
+        for c in text.chars() {
+            editor.edit(&if c == '\n' { Edit::Newline } else { Edit::Insert(c) });
+        }
+    }
+
+    #[test]
+    fn typing_a_clause_indents_it() {
+        let mut editor = Editor::new("");
+        typed(&mut editor, "BEGIN {\nif (1) {\nexit();\n}\n}");
+        assert_eq!(editor.text(), "BEGIN {\n    if (1) {\n        exit();\n    }\n}");
+        assert!(editor.at_clause_start());
+    }
+
+    #[test]
+    fn text_comes_back_as_it_was() {
+        for text in ["", "\n", "a\r\nb", "a\n\n", "é\t漢"] {
+            let editor = Editor::new(text);
+            assert_eq!(editor.text(), text);
+            assert!(!editor.differs_from(text));
+            assert!(editor.differs_from(&format!("{text}x")));
+        }
+    }
+
+    #[test]
+    fn problems_move_with_their_text_and_go_when_it_changes() {
+        let text = "BEGIN { foo }\nEND { bar }";
+        let mut editor = Editor::new(text);
+        let at = |word: &str| {
+            let start = text.find(word).unwrap() as u32;
+            Diagnostic::error(Code(1), Span::new(start, start + 3), word)
+        };
+        editor.diagnose(vec![at("foo"), at("bar")], text);
+        assert_eq!(editor.marks()[1], Mark { line: 1, start: 6, end: 9, diagnostic: 1 });
+        typed(&mut editor, "// x\n");
+        assert_eq!((editor.marks()[0].line, editor.marks()[1].line), (1, 2));
+        assert!(editor.next_problem());
+        assert_eq!(editor.cursor(), (1, 8));
+        assert_eq!(editor.problem_here().unwrap().message, "foo");
+        editor.edit(&Edit::Delete);
+        assert_eq!(editor.diagnostics().len(), 1);
+        assert_eq!(editor.diagnostics()[0].message, "bar");
+        assert_eq!(editor.marks()[0].line, 2);
+    }
+
+    #[test]
+    fn a_clause_goes_where_it_is_whole() {
+        let mut editor = Editor::new("");
+        editor.insert_clause("kprobe:x\n{\n    @ = count();\n}\n");
+        assert_eq!(editor.text(), "kprobe:x\n{\n    @ = count();\n}\n");
+        assert_eq!(editor.cursor(), (2, 16));
+        editor.insert_clause("END { }");
+        assert_eq!(editor.text(), "kprobe:x\n{\n    @ = count();\n}\n\nEND { }\n");
+        let mut editor = Editor::new("BEGIN { }");
+        editor.insert_clause("END { }");
+        assert_eq!(editor.text(), "BEGIN { }\n\nEND { }\n");
+    }
+
+    #[test]
+    fn fixes_are_one_replacement() {
+        let mut editor = Editor::new("BEGIN { pritn(1) }");
+        editor.replace(Span::new(8, 13), "print");
+        assert_eq!(editor.text(), "BEGIN { print(1) }");
+        editor.replace(Span::new(500, 900), "nothing");
+        assert_eq!(editor.text(), "BEGIN { print(1) }");
+    }
+
+    #[test]
+    fn comments_toggle_by_line() {
+        let mut editor = Editor::new("a\n  b\n\nc");
+        editor.edit(&Edit::SelectAll);
+        editor.edit(&Edit::ToggleComment);
+        assert_eq!(editor.text(), "// a\n  // b\n\n// c");
+        editor.edit(&Edit::SelectAll);
+        editor.edit(&Edit::ToggleComment);
+        assert_eq!(editor.text(), "a\n  b\n\nc");
+    }
+}

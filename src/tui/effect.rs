@@ -1,0 +1,133 @@
+//! What happens outside of the state: requests of [`super::update`], and the answers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::session::update::{Generation, Update};
+
+/// Something to do outside; carried out by [`super::run`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Compile the text and run it.
+    Submit {
+        /// The script.
+        text: Arc<str>,
+        /// Its name for messages.
+        name: Arc<str>,
+        /// Its number.
+        generation: Generation,
+    },
+    /// Write the text to its file.
+    Save {
+        /// Where.
+        path: PathBuf,
+        /// What.
+        text: Arc<str>,
+    },
+    /// Keep unsaved text safe.
+    Keep {
+        /// What.
+        text: Arc<str>,
+    },
+    /// The text is saved: the copy for emergencies can go.
+    Discard,
+    /// Detach the running trace.
+    Stop,
+    /// Empty a map.
+    ClearMap(Arc<str>),
+    /// Search the probes.
+    Search {
+        /// What was typed.
+        query: String,
+        /// Its number.
+        generation: u64,
+    },
+    /// Tell everything about a probe.
+    Describe(Arc<str>),
+    /// Put text on the terminal's clipboard.
+    Copy(String),
+    /// Paint everything anew.
+    Redraw,
+    /// Leave.
+    Quit,
+}
+
+/// Something that happened outside.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// From the session.
+    Session(Update),
+    /// Probes were found.
+    Found(Found),
+    /// A probe was described.
+    Described(Detail),
+    /// A file was written, or not: the reason in plain words.
+    Saved {
+        /// Which.
+        path: PathBuf,
+        /// What was written.
+        text: Arc<str>,
+        /// Why not.
+        error: Option<String>,
+    },
+    /// Time has passed; ns of `CLOCK_MONOTONIC`.
+    Tick(u64),
+    /// The screen has a new size.
+    Resize(u16, u16),
+    /// Something to tell the user.
+    Notice(String),
+}
+
+/// The result of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Which search.
+    pub generation: u64,
+    /// The best ones, best first.
+    pub hits: Vec<Hit>,
+    /// How many match.
+    pub matched: usize,
+    /// How many there are.
+    pub total: usize,
+    /// False while the catalogue is still being built.
+    pub complete: bool,
+    /// Kinds of probes that this kernel does not offer, each with its reason.
+    pub absent: Vec<Arc<str>>,
+}
+
+/// A probe in a list of results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hit {
+    /// Full name.
+    pub name: Arc<str>,
+    /// Characters of the name that matched, ascending.
+    pub matched: Vec<u32>,
+    /// Why it can't be used here.
+    pub absent: Option<Arc<str>>,
+}
+
+/// Everything about a probe.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Full name.
+    pub name: Arc<str>,
+    /// What it is, in a sentence or two.
+    pub about: String,
+    /// Its fields or parameters.
+    pub fields: Vec<Field>,
+    /// Type of the result, where there is one.
+    pub result: Option<String>,
+    /// Why it can't be used here, and what to do instead.
+    pub absent: Option<String>,
+    /// A clause that compiles.
+    pub skeleton: String,
+}
+
+/// One field or parameter of a probe.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Field {
+    /// As the script writes it (`args.filename`).
+    pub name: String,
+    /// C type.
+    pub ty: String,
+}

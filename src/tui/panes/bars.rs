@@ -1,0 +1,210 @@
+//! The top bar, the status line and the line of keys.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::super::keys;
+use super::super::paint::{clear, pieces, put, put_end};
+use super::super::state::{Pane, State};
+use super::super::text::{fit, grouped, neutralise, short_count, short_ns, width};
+use super::super::theme::Slot;
+use super::super::trace::Phase;
+use crate::lang::diagnostic::Severity;
+
+/// Name, file, phase.
+pub fn top(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let bar = theme[Slot::Bar];
+    clear(buf, area, bar);
+    let x = put(buf, area, 0, 0, " probescope ", theme[Slot::Brand]);
+    let (pill, slot) = phase(state);
+    let end = usize::from(area.width);
+    let start = put_end(buf, area, end, 0, &format!(" {pill} "), theme[slot]);
+    let x = put(
+        buf,
+        area,
+        x + 1,
+        0,
+        &fit(&neutralise(&file_label(state)), start.saturating_sub(x + 2)),
+        theme[Slot::Figure],
+    );
+    if state.dirty() {
+        put(buf, area, x + 1, 0, "● unsaved", bar.patch(theme[Slot::Warning]));
+    }
+}
+
+fn file_label(state: &State) -> String {
+    state.file.path.as_ref().map_or_else(|| state.name(), |p| p.display().to_string())
+}
+
+fn phase(state: &State) -> (String, Slot) {
+    let trace = &state.trace;
+    match trace.phase {
+        _ if state.disabled.is_some() => ("cannot run here".to_owned(), Slot::Stopped),
+        Phase::Idle => ("nothing runs".to_owned(), Slot::Stopped),
+        Phase::Starting => ("starting…".to_owned(), Slot::Paused),
+        Phase::Ended => ("■ ended".to_owned(), Slot::Stopped),
+        Phase::Running if trace.paused => {
+            let waiting = state.events.waiting();
+            let more = if waiting > 0 { format!(" · {} waiting", grouped(waiting as u64)) } else { String::new() };
+            (format!("views paused{more}"), Slot::Paused)
+        }
+        Phase::Running if trace.stale => ("● last good trace".to_owned(), Slot::Paused),
+        Phase::Running => ("● running".to_owned(), Slot::Running),
+    }
+}
+
+/// Figures of compiling, attaching, events, losses and cost.
+pub fn status(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let plain = theme[Slot::Status];
+    clear(buf, area, plain);
+    let figure = theme[Slot::Figure];
+    let mut x = 1;
+    if area.y == 0 || state.size.1 < 12 {
+        let mark = if state.dirty() { "●" } else { "" };
+        x = put(buf, area, x, 0, &neutralise(&state.name()), figure);
+        x = put(buf, area, x, 0, mark, plain.patch(theme[Slot::Warning])) + 2;
+    }
+    for segment in segments(state, plain, figure) {
+        let needed: usize = segment.iter().map(|(t, _)| width(t)).sum();
+        let gap = if x > 1 { 3 } else { 0 };
+        if x + needed + gap > usize::from(area.width) {
+            break;
+        }
+        if gap > 0 {
+            put(buf, area, x, 0, " │ ", plain.patch(theme[Slot::Faint]));
+        }
+        let parts: Vec<(&str, Style)> = segment.iter().map(|(t, s)| (t.as_str(), *s)).collect();
+        x = pieces(buf, area, x + gap, 0, &parts);
+    }
+}
+
+type Segment = Vec<(String, Style)>;
+
+/// The most telling ones first: the last ones go when room is short.
+fn segments(state: &State, plain: Style, figure: Style) -> Vec<Segment> {
+    let trace = &state.trace;
+    let theme = &state.theme;
+    let mut out = Vec::new();
+    let (errors, warnings) = state.editor.problems();
+    for (count, what, slot) in [(errors, "error", Slot::Error), (warnings, "warning", Slot::Warning)] {
+        if count > 0 {
+            let s = if count == 1 { "" } else { "s" };
+            out.push(vec![(format!("{count} {what}{s}"), plain.patch(theme[slot]))]);
+        }
+    }
+    if matches!(trace.phase, Phase::Running | Phase::Ended) {
+        let s = if trace.attached == 1 { "" } else { "s" };
+        out.push(vec![
+            ("attached ".into(), plain),
+            (format!("{} probe{s}", grouped(trace.attached.into())), figure),
+            (format!(" in {}", short_ns(trace.attach_ns as f64)), plain),
+        ]);
+        if let Some(rate) = trace.event_rate() {
+            out.push(vec![(short_count(rate), figure), (" events/s".into(), plain)]);
+        }
+        let lost = trace.lost();
+        let look = if lost > 0 { plain.patch(theme[Slot::Error]) } else { plain.patch(theme[Slot::Good]) };
+        out.push(vec![("lost ".into(), plain), (grouped(lost), look)]);
+        if let Some((ns, percent)) = trace.cost() {
+            out.push(vec![
+                ("cost ".into(), plain),
+                (format!("{ns:.0} ns"), figure),
+                ("/event, ".into(), plain),
+                (format!("{percent:.2} %"), figure),
+                (" of a CPU".into(), plain),
+            ]);
+        }
+    }
+    if let Some(figures) = &trace.figures {
+        out.push(vec![
+            ("compiled in ".into(), plain),
+            (short_ns(figures.compile_ns as f64), figure),
+            (", ".into(), plain),
+            (figures.instructions.to_string(), figure),
+            (" instructions".into(), plain),
+        ]);
+    }
+    if out.is_empty() {
+        let text = state.disabled.clone().map_or_else(
+            || "Press / to choose a probe, Ctrl-S to run the script".to_owned(),
+            |reason| format!("Cannot run here: {reason}"),
+        );
+        out.push(vec![(fit(&text, usize::from(state.size.0).saturating_sub(6)).into_owned(), plain)]);
+    }
+    out
+}
+
+/// A passing message, or the keys that mean something now.
+pub fn footer(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let plain = theme[Slot::Footer];
+    clear(buf, area, plain);
+    if let Some(toast) = &state.toast {
+        let (mark, slot) = match toast.severity {
+            Severity::Error => ("✗", Slot::Error),
+            Severity::Warning => ("▲", Slot::Warning),
+            Severity::Info => ("›", Slot::Info),
+        };
+        let x = put(buf, area, 1, 0, mark, theme[slot]);
+        put(
+            buf,
+            area,
+            x + 1,
+            0,
+            &fit(&neutralise(&toast.text), usize::from(area.width).saturating_sub(4)),
+            theme[slot],
+        );
+        return;
+    }
+    let mut x = 1;
+    for (key, word) in keys::footer(state) {
+        let word = if word == "pause" && state.trace.paused { "resume" } else { word };
+        if x + width(&key) + width(word) + 1 > usize::from(area.width) {
+            break;
+        }
+        x = put(buf, area, x, 0, &key, theme[Slot::Key]);
+        x = put(buf, area, x + 1, 0, word, plain) + 2;
+    }
+}
+
+/// Titles of the panes of output as tabs on a frame's upper edge; returns the column after them.
+pub fn tabs(state: &State, buf: &mut Buffer, area: Rect, current: Pane) -> usize {
+    let theme = &state.theme;
+    let mut x = 1;
+    for pane in [Pane::Events, Pane::Maps, Pane::Probes] {
+        let count = match pane {
+            Pane::Events => state.events.len(),
+            Pane::Maps => state.maps.views.len(),
+            _ => state.trace.stats.as_ref().map_or(0, |s| s.probes.len()),
+        };
+        let style = if pane == current && state.focus == current {
+            theme[Slot::TitleFocus]
+        } else if pane == current {
+            theme[Slot::Heading]
+        } else {
+            theme[Slot::Faint]
+        };
+        let label = if count > 0 && area.width > 50 {
+            format!(" {} {} ", pane.title(), short_count(count as f64))
+        } else {
+            format!(" {} ", pane.title())
+        };
+        if x + width(&label) + 1 > usize::from(area.width) {
+            break;
+        }
+        x = put(buf, area, x, 0, &label, style);
+    }
+    x
+}
+
+/// The frame of a pane of output: its title, or all titles as tabs. Returns the inside and the
+/// column after the titles.
+pub fn output_frame(state: &State, buf: &mut Buffer, area: Rect, pane: Pane, tabbed: bool) -> (Rect, usize) {
+    let title = if tabbed { "" } else { pane.title() };
+    let inside = super::super::paint::frame(buf, area, &state.theme, state.focus == pane, title);
+    let taken = if tabbed { tabs(state, buf, area, pane) } else { width(title) + 3 };
+    (inside, taken)
+}

@@ -1,0 +1,171 @@
+//! The probe browser: results at the left, the selected probe at the right.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::super::browser::Browser;
+use super::super::effect::{Detail, Hit};
+use super::super::paint::{centred, clear, frame, highlighted, note, put, style_row};
+use super::super::state::State;
+use super::super::text::{fit, grouped, neutralise, width, wrap};
+use super::super::theme::Slot;
+use super::reader::input_line;
+
+/// Paints the overlay.
+pub fn draw(state: &State, browser: &Browser, buf: &mut Buffer, body: Rect) {
+    let theme = &state.theme;
+    let area = centred(body, body.width.saturating_sub(4).clamp(10, 150), body.height.saturating_sub(2).max(4));
+    clear(buf, area, theme[Slot::Overlay]);
+    let inside = frame(buf, area, theme, true, "Probes");
+    note(buf, area, &counts(browser), theme[Slot::Faint], 12);
+    input_line(state, &browser.input, "/", buf, inside, 0);
+    if inside.height < 3 {
+        return;
+    }
+    put(buf, inside, 0, 1, &"─".repeat(usize::from(inside.width)), theme[Slot::Border]);
+    let below = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
+    if below.width >= 76 {
+        let left = below.width * 55 / 100;
+        let list = Rect { width: left, ..below };
+        let details = Rect { x: below.x + left + 1, width: below.width - left - 1, ..below };
+        for y in 0..usize::from(below.height) {
+            put(buf, below, usize::from(left), y, "│", theme[Slot::Border]);
+        }
+        put(buf, inside, usize::from(left), 1, "┬", theme[Slot::Border]);
+        results(state, browser, buf, list);
+        detail(state, browser, buf, details);
+    } else if below.height >= 9 {
+        let top = below.height / 2;
+        results(state, browser, buf, Rect { height: top, ..below });
+        put(buf, below, 0, usize::from(top), &"─".repeat(usize::from(below.width)), theme[Slot::Border]);
+        detail(state, browser, buf, Rect { y: below.y + top + 1, height: below.height - top - 1, ..below });
+    } else {
+        results(state, browser, buf, below);
+    }
+}
+
+fn counts(browser: &Browser) -> String {
+    let found = &browser.found;
+    let growing = if found.complete { "" } else { ", still reading" };
+    format!("{} of {} probes{growing}", grouped(found.matched as u64), grouped(found.total as u64))
+}
+
+fn results(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let hits = &browser.found.hits;
+    let rows = usize::from(area.height);
+    if hits.is_empty() {
+        let (text, slot) = if browser.found.generation == browser.awaited && browser.found.complete {
+            ("No probe has these letters.", Slot::Dim)
+        } else {
+            ("Searching…", Slot::Faint)
+        };
+        put(buf, area, 1, 0, text, theme[slot]);
+        let room = usize::from(area.width).saturating_sub(3);
+        let reasons = browser.found.absent.iter().flat_map(|r| wrap(&neutralise(r), room));
+        for (y, line) in reasons.take(rows.saturating_sub(2)).enumerate() {
+            put(buf, area, 1, y + 2, &line, theme[Slot::Disabled]);
+        }
+        return;
+    }
+    let first = (browser.selected + 1).saturating_sub(rows);
+    for (y, (i, hit)) in hits.iter().enumerate().skip(first).take(rows).enumerate() {
+        if i == browser.selected {
+            style_row(buf, area, y, theme[Slot::Selected]);
+            put(buf, area, 0, y, "›", theme[Slot::Key]);
+        }
+        result(state, hit, buf, area, y);
+    }
+}
+
+/// One result: kind dimmed, name plain, matched letters bright; cut so that the end stays.
+fn result(state: &State, hit: &Hit, buf: &mut Buffer, area: Rect, y: usize) {
+    let theme = &state.theme;
+    let name = neutralise(&hit.name);
+    let room = usize::from(area.width).saturating_sub(3);
+    let length = name.chars().count();
+    let cut = if width(&name) > room { length - room.min(length) + 1 } else { 0 };
+    let kind = name.find(':').map_or(0, |at| name[..at].chars().count());
+    let mut x = 2;
+    if cut > 0 {
+        x = put(buf, area, x, y, "…", theme[Slot::Faint]);
+    }
+    for (i, c) in name.chars().enumerate().skip(cut) {
+        let plain = if hit.absent.is_some() {
+            theme[Slot::Disabled]
+        } else if i <= kind {
+            theme[Slot::Dim]
+        } else {
+            theme[Slot::Probe]
+        };
+        let matched = hit.matched.binary_search(&(i as u32)).is_ok();
+        x = highlighted(buf, area, x, y, c.encode_utf8(&mut [0; 4]), |_| matched, plain, theme[Slot::Matched]);
+    }
+}
+
+fn detail(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let Some(hit) = browser.hit() else { return };
+    let room = usize::from(area.width).saturating_sub(2);
+    let mut y = 0;
+    for line in wrap(&neutralise(&hit.name), room) {
+        put(buf, area, 1, y, &line, theme[Slot::TitleFocus]);
+        y += 1;
+    }
+    let known = browser.detail();
+    let reason = hit.absent.as_deref().or_else(|| known.and_then(|d| d.absent.as_deref()));
+    if let Some(reason) = reason {
+        for line in wrap(&neutralise(reason), room) {
+            put(buf, area, 1, y, &line, theme[Slot::Warning]);
+            y += 1;
+        }
+    }
+    if let Some(known) = known {
+        described(state, browser, known, buf, area, y);
+    }
+}
+
+fn described(state: &State, browser: &Browser, known: &Detail, buf: &mut Buffer, area: Rect, from: usize) {
+    let theme = &state.theme;
+    let room = usize::from(area.width).saturating_sub(2);
+    let mut y = from;
+    for line in wrap(&neutralise(&known.about), room).iter().filter(|l| !l.is_empty()) {
+        put(buf, area, 1, y, line, theme[Slot::Dim]);
+        y += 1;
+    }
+    y += 1;
+    let widest = known.fields.iter().map(|f| width(&f.name)).max().unwrap_or(0).min(room * 6 / 10);
+    for field in known.fields.iter().skip(browser.detail_top) {
+        put(buf, area, 1, y, &fit(&neutralise(&field.name), widest), theme[Slot::Field]);
+        let left = room.saturating_sub(widest + 2);
+        put(buf, area, widest + 3, y, &fit(&neutralise(&field.ty), left), theme[Slot::Type]);
+        y += 1;
+    }
+    if let Some(result) = &known.result {
+        put(buf, area, 1, y, &fit("retval", widest), theme[Slot::Field]);
+        put(buf, area, widest.max(6) + 3, y, &neutralise(result), theme[Slot::Type]);
+        y += 1;
+    }
+    clause(state, known, buf, area, y + 1);
+}
+
+/// The clause that Enter inserts, in the script's colours.
+fn clause(state: &State, known: &Detail, buf: &mut Buffer, area: Rect, from: usize) {
+    let theme = &state.theme;
+    let lines: Vec<&str> = known.skeleton.lines().collect();
+    if from + lines.len() >= usize::from(area.height) || lines.is_empty() {
+        return;
+    }
+    put(buf, area, 1, from, "Enter inserts", theme[Slot::Faint]);
+    let mut line_state = super::super::syntax::LineState::default();
+    for (i, line) in lines.iter().enumerate() {
+        let y = from + 1 + i;
+        put(buf, area, 1, y, line, theme[Slot::Overlay]);
+        let (parts, next) = super::super::syntax::scan(line, line_state);
+        line_state = next;
+        for (range, slot) in parts {
+            let style = ratatui::style::Style { bg: None, ..theme[slot] };
+            put(buf, area, 1 + width(&line[..range.start]), y, &line[range], style);
+        }
+    }
+}

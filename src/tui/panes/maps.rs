@@ -1,0 +1,347 @@
+//! Live maps: tables with bars, histograms, stacks.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::super::columns::MAP;
+use super::super::maps::{MapView, buckets, cell, frames, key_text, percentiles};
+use super::super::paint::{bar, note, put, put_end, sparkline, style_row};
+use super::super::state::{Pane, State};
+use super::super::text::{fit, grouped, short_count, width};
+use super::super::theme::Slot;
+use super::super::trace::Phase;
+use super::bars::output_frame;
+use crate::model::snapshot::MapRow;
+use crate::model::value::Value;
+
+/// Most rows of one open row (frames of a stack, buckets of a histogram).
+const OPEN_ROWS: usize = 40;
+
+/// Rows that all maps together would like to have.
+#[must_use]
+pub fn wanted(state: &State) -> usize {
+    let views = &state.maps.views;
+    views.iter().map(rows_wanted).sum::<usize>() + views.len().saturating_sub(1)
+}
+
+fn rows_wanted(view: &MapView) -> usize {
+    let rows = &view.snapshot.rows;
+    if view.snapshot.keyed {
+        let open: usize = view.order.iter().filter(|r| view.is_open(**r)).map(|r| open_rows(&rows[*r as usize])).sum();
+        return 2 + rows.len().max(1) + open;
+    }
+    1 + if view.is_histogram() { rows.first().map_or(0, |r| buckets(&r.value).len()) } else { 0 }
+}
+
+fn open_rows(row: &MapRow) -> usize {
+    opened(row).len().min(OPEN_ROWS)
+}
+
+/// What an open row shows below itself.
+fn opened(row: &MapRow) -> Vec<Opened> {
+    let mut out = Vec::new();
+    for part in &row.key {
+        if let Value::Stack(stack) = part {
+            out.extend(frames(stack).into_iter().map(Opened::Text));
+        }
+    }
+    let shown = buckets(&row.value);
+    let most = shown.iter().map(|(_, c)| *c).max().unwrap_or(1);
+    out.extend(shown.into_iter().map(|(label, count)| Opened::Bucket(label, count, most)));
+    if out.is_empty() {
+        out.push(Opened::Text(format!("{} → {}", key_text(&row.key), cell(&row.value))));
+    }
+    out
+}
+
+enum Opened {
+    Text(String),
+    Bucket(String, u64, u64),
+}
+
+/// Paints the pane.
+pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
+    let (inside, taken) = output_frame(state, buf, area, Pane::Maps, tabbed);
+    let theme = &state.theme;
+    let views = &state.maps.views;
+    if views.is_empty() {
+        let text = match state.trace.phase {
+            Phase::Running => "This script has no maps: try @[comm] = count();",
+            _ => "Maps of the running script show here, live.",
+        };
+        put(buf, inside, 1, 0, &fit(text, usize::from(inside.width)), theme[Slot::Dim]);
+        return;
+    }
+    if views.len() > 1 {
+        note(buf, area, &format!("{} of {}", state.maps.selected + 1, views.len()), theme[Slot::Faint], taken);
+    }
+    let mut y = inside.y;
+    for (index, rows) in plan(state, usize::from(inside.height)) {
+        let part = Rect { y, height: rows as u16, ..inside };
+        map(state, index, buf, part);
+        y += rows as u16 + 1;
+    }
+}
+
+/// Which maps are shown, and in how many rows: all when there is room, otherwise the selected one
+/// gets what it wants first, then those after it.
+fn plan(state: &State, height: usize) -> Vec<(usize, usize)> {
+    let views = &state.maps.views;
+    let wanted: Vec<usize> = views.iter().map(rows_wanted).collect();
+    let mut given: Vec<usize> = wanted.iter().map(|w| (*w).min(if *w == 1 { 1 } else { 4 })).collect();
+    let mut shown: Vec<usize> = (0..views.len()).collect();
+    let total = |shown: &[usize], given: &[usize]| {
+        shown.iter().map(|i| given[*i]).sum::<usize>() + shown.len().saturating_sub(1)
+    };
+    while shown.len() > 1 && total(&shown, &given) > height {
+        let last = shown.iter().rposition(|i| *i != state.maps.selected).unwrap_or(0);
+        shown.remove(last);
+    }
+    let mut left = height.saturating_sub(total(&shown, &given));
+    let first = shown.iter().position(|i| *i == state.maps.selected).unwrap_or(0);
+    let mut turn: Vec<usize> = shown.clone();
+    turn.rotate_left(first);
+    while left > 0 && turn.iter().any(|i| given[*i] < wanted[*i]) {
+        for (nth, i) in turn.iter().enumerate() {
+            let step = if nth == 0 { 2 } else { 1 };
+            let more = step.min(left).min(wanted[*i] - given[*i]);
+            given[*i] += more;
+            left -= more;
+        }
+    }
+    shown.iter().map(|i| (*i, given[*i].min(height))).collect()
+}
+
+fn map(state: &State, index: usize, buf: &mut Buffer, area: Rect) {
+    let view = &state.maps.views[index];
+    let theme = &state.theme;
+    let selected = index == state.maps.selected && state.focus == Pane::Maps;
+    let name = &view.snapshot.name;
+    let mark = if selected { "›" } else { " " };
+    let x = put(buf, area, 0, 0, mark, theme[Slot::Key]);
+    let x = put(buf, area, x, 0, name, theme[Slot::Map]) + 1;
+    let right = usize::from(area.width).saturating_sub(1);
+    if view.snapshot.keyed {
+        let keys = format!("{} keys", grouped(view.snapshot.rows.len() as u64));
+        let full = view.snapshot.rows.len() as u32 >= view.snapshot.capacity && view.snapshot.capacity > 0;
+        let slot = if full { Slot::Error } else { Slot::Faint };
+        let keys = if full { format!("{keys}, full") } else { keys };
+        let x = put(buf, area, x, 0, &keys, theme[slot]) + 2;
+        rate_line(state, view, buf, area, x, right);
+        table(state, view, selected, buf, area);
+    } else if let Some(row) = view.snapshot.rows.first() {
+        let x = scalar(state, view, row, buf, area, x);
+        rate_line(state, view, buf, area, x + 2, right);
+        if view.is_histogram() {
+            let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+            histogram(state, &row.value, buf, below);
+        }
+    } else {
+        put(buf, area, x, 0, "nothing yet", theme[Slot::Faint]);
+    }
+}
+
+fn scalar(state: &State, view: &MapView, row: &MapRow, buf: &mut Buffer, area: Rect, x: usize) -> usize {
+    let theme = &state.theme;
+    if view.is_histogram() {
+        let total = row.value.as_number().unwrap_or(0);
+        let x = put(buf, area, x, 0, &format!("{} values", grouped(total as u64)), theme[Slot::Value]) + 2;
+        return summary(state, &row.value, buf, area, x);
+    }
+    let room = usize::from(area.width).saturating_sub(x + 1);
+    let text = match row.value.as_number() {
+        Some(n) if n >= 0 && !matches!(row.value, Value::Text(..) | Value::Stats(_) | Value::Pointer(_)) => {
+            grouped(n as u64)
+        }
+        _ => cell(&row.value),
+    };
+    put(buf, area, x, 0, &fit(&text, room), theme[Slot::Value])
+}
+
+fn summary(state: &State, value: &Value, buf: &mut Buffer, area: Rect, x: usize) -> usize {
+    let Some((half, most)) = percentiles(value) else { return x };
+    put(buf, area, x, 0, &format!("p50 < {half}  p99 < {most}"), state.theme[Slot::Dim])
+}
+
+/// The rate of a whole map: the last figure and a sparkline, at the right.
+fn rate_line(state: &State, view: &MapView, buf: &mut Buffer, area: Rect, from: usize, right: usize) {
+    if !view.has_rate() || view.history.len() < 2 {
+        return;
+    }
+    let rate = format!("{}/s", short_count(*view.history.back().unwrap_or(&0) as f64));
+    let room = right.saturating_sub(from + width(&rate) + 2).min(30);
+    if room < 6 {
+        return;
+    }
+    let spark = sparkline(view.history.iter().copied(), room);
+    let x = put_end(buf, area, right, 0, &rate, state.theme[Slot::Value]);
+    put_end(buf, area, x.saturating_sub(1), 0, &spark, state.theme[Slot::Spark]);
+}
+
+/// Columns of a table: end of the key, end of the value, end of the rate, start and width of the bar.
+struct Columns {
+    key: usize,
+    value: usize,
+    rate: Option<usize>,
+    bar: (usize, usize),
+}
+
+fn columns(view: &MapView, total: usize) -> Columns {
+    let rows = || view.order.iter().take(200).filter_map(|r| view.snapshot.rows.get(*r as usize));
+    let keys = rows().map(|r| width(&key_text(&r.key))).max().unwrap_or(3).max(3);
+    let values = rows().map(|r| width(&shown_value(view, r))).max().unwrap_or(5).clamp(5, total / 2);
+    let rate = if view.has_rate() && total > 36 { usize::from(MAP[2].width) } else { 0 };
+    let bars = if view.has_rate() || view.largest() > 0 { (total / 3).min(40) } else { 0 };
+    let room = total.saturating_sub(4 + values + rate + if total > 30 { bars.max(8) } else { 0 });
+    let key = 2 + keys.min(room.max(6));
+    let value = key + 2 + values;
+    let end = value + rate;
+    Columns { key, value, rate: (rate > 0).then_some(end), bar: (end + 2, total.saturating_sub(end + 3)) }
+}
+
+fn shown_value(view: &MapView, row: &MapRow) -> String {
+    match row.value.as_number() {
+        Some(n) if n >= 0 && (view.has_rate() || matches!(row.value, Value::Uint(..) | Value::Int(..))) => {
+            grouped(n as u64)
+        }
+        _ => cell(&row.value),
+    }
+}
+
+fn table(state: &State, view: &MapView, selected: bool, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let at = columns(view, usize::from(area.width));
+    let look = theme[Slot::Heading];
+    let arrow = if view.descending { "↓" } else { "↑" };
+    let title = |column: usize, name: &str| {
+        if selected && view.sort == column { format!("{arrow}{name}") } else { name.to_owned() }
+    };
+    let value_name = if view.is_histogram() { "values" } else { MAP[1].title };
+    put(buf, area, 2, 1, &title(0, MAP[0].title), look);
+    put_end(buf, area, at.value, 1, &title(1, value_name), look);
+    if let Some(end) = at.rate {
+        put_end(buf, area, end, 1, &title(2, MAP[2].title), look);
+    }
+    let rows = usize::from(area.height);
+    let page = rows.saturating_sub(2).max(1);
+    let first = if selected { (view.row + 1).saturating_sub(page) } else { 0 };
+    let most = view.largest();
+    let mut y = 2;
+    for (place, row) in view.order.iter().enumerate().skip(first) {
+        if y >= rows {
+            break;
+        }
+        let Some(contents) = view.snapshot.rows.get(*row as usize) else { continue };
+        if selected && place == view.row {
+            style_row(buf, area, y, theme[Slot::Selected]);
+        }
+        table_row(state, view, *row as usize, contents, &at, most, buf, area, y);
+        y += 1;
+        if view.is_open(*row) {
+            for line in opened(contents).iter().take(OPEN_ROWS) {
+                if y >= rows {
+                    break;
+                }
+                open_line(state, line, buf, area, y);
+                y += 1;
+            }
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "a row, its place and the table's measures")]
+fn table_row(
+    state: &State,
+    view: &MapView,
+    index: usize,
+    row: &MapRow,
+    at: &Columns,
+    most: i128,
+    buf: &mut Buffer,
+    area: Rect,
+    y: usize,
+) {
+    let theme = &state.theme;
+    put(buf, area, 2, y, &fit(&key_text(&row.key), at.key.saturating_sub(2)), theme[Slot::Text].bg_none());
+    put_end(buf, area, at.value, y, &fit(&shown_value(view, row), at.value - at.key), theme[Slot::Value]);
+    if let (Some(end), Some(rate)) = (at.rate, view.rate(index)) {
+        let text = if rate.abs() < 0.05 { "·".to_owned() } else { short_count(rate) };
+        put_end(buf, area, end, y, &text, theme[Slot::Dim]);
+    }
+    let (x, columns) = at.bar;
+    if columns < 4 {
+        return;
+    }
+    if view.is_histogram() {
+        let shape = sparkline(buckets(&row.value).iter().map(|(_, c)| *c).collect::<Vec<_>>().into_iter(), columns);
+        let x = put(buf, area, x, y, &shape, theme[Slot::Spark]) + 2;
+        if let Some((half, tail)) = percentiles(&row.value) {
+            let text = format!("p50<{half} p99<{tail}");
+            if x + width(&text) < usize::from(area.width) {
+                put(buf, area, x, y, &text, theme[Slot::Faint]);
+            }
+        }
+    } else if let (Some(n), true) = (row.value.as_number(), most > 0) {
+        let part = n as f64 / most as f64;
+        put(buf, area, x, y, &bar(part, columns), theme.gradient(part));
+    }
+}
+
+fn open_line(state: &State, line: &Opened, buf: &mut Buffer, area: Rect, y: usize) {
+    let theme = &state.theme;
+    match line {
+        Opened::Text(text) => {
+            let x = put(buf, area, 4, y, "│ ", theme[Slot::Faint]);
+            let room = usize::from(area.width).saturating_sub(x);
+            put(buf, area, x, y, &fit(text, room), theme[Slot::Function].bg_none());
+        }
+        Opened::Bucket(label, count, most) => {
+            let x = put(buf, area, 4, y, "│", theme[Slot::Faint]);
+            bucket(state, (label, *count, *most), (x, 14, 9), buf, area, y);
+        }
+    }
+}
+
+/// A histogram over an area, cut at its top when it is too long: the tail matters.
+fn histogram(state: &State, value: &Value, buf: &mut Buffer, area: Rect) {
+    let shown = buckets(value);
+    let most = shown.iter().map(|(_, c)| *c).max().unwrap_or(1);
+    let labels = shown.iter().map(|(l, _)| width(l)).max().unwrap_or(0);
+    let counts = shown.iter().map(|(_, c)| width(&grouped(*c))).max().unwrap_or(0);
+    let rows = usize::from(area.height);
+    let peak = shown.iter().position(|(_, c)| *c == most).unwrap_or(0);
+    let first = shown.len().saturating_sub(rows).min(peak.saturating_sub(rows / 3));
+    for (y, (label, count)) in shown.iter().skip(first).take(rows).enumerate() {
+        bucket(state, (label, *count, most), (0, labels + 2, counts), buf, area, y);
+    }
+}
+
+/// One bucket: label, count, bar. `at` is the start, the label's width and the count's.
+fn bucket(
+    state: &State,
+    (label, count, most): (&str, u64, u64),
+    (x, labels, counts): (usize, usize, usize),
+    buf: &mut Buffer,
+    area: Rect,
+    y: usize,
+) {
+    let theme = &state.theme;
+    let x = x + labels;
+    put_end(buf, area, x, y, label, theme[Slot::Dim]);
+    let x = x + counts + 2;
+    put_end(buf, area, x, y, &grouped(count), theme[Slot::Value]);
+    let columns = usize::from(area.width).saturating_sub(x + 2);
+    let part = count as f64 / most.max(1) as f64;
+    put(buf, area, x + 1, y, &bar(part, columns), theme.gradient(part));
+}
+
+/// Looks without their background, for rows that have one already.
+trait NoBackground {
+    fn bg_none(self) -> Self;
+}
+
+impl NoBackground for ratatui::style::Style {
+    fn bg_none(self) -> Self {
+        Self { bg: None, ..self }
+    }
+}

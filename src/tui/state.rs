@@ -1,0 +1,225 @@
+//! Everything that is shown: plain data, sendable, the same on every run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::browser::Browser;
+use super::editor::Editor;
+use super::events::EventLog;
+use super::input::Input;
+use super::maps::MapViews;
+use super::palette::Palette;
+use super::theme::Theme;
+use super::trace::Trace;
+use crate::lang::diagnostic::Severity;
+use crate::session::update::Generation;
+
+/// The panes, in the order of the Tab key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pane {
+    /// The script.
+    Editor,
+    /// Lines of output.
+    Events,
+    /// Tables and histograms.
+    Maps,
+    /// What each probe costs and loses.
+    Probes,
+}
+
+impl Pane {
+    /// All of them in order.
+    pub const ALL: [Self; 4] = [Self::Editor, Self::Events, Self::Maps, Self::Probes];
+
+    /// As shown in its frame.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Editor => "Script",
+            Self::Events => "Events",
+            Self::Maps => "Maps",
+            Self::Probes => "Probes",
+        }
+    }
+}
+
+/// Something in front of the panes; the last one has the keys.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Layer {
+    /// The probe browser.
+    Browser(Box<Browser>),
+    /// All keys; scrolled by lines.
+    Help(usize),
+    /// The list of commands.
+    Palette(Palette),
+    /// A text to read: the verifier's log, a message, a map in full.
+    Reader(Reader),
+    /// Leave with unsaved text?
+    ConfirmQuit,
+    /// Name of a file to save under.
+    SaveAs(Input),
+    /// The filter of the events, typed in the pane's frame.
+    Filter(Input),
+}
+
+/// A text in a frame.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Reader {
+    /// Title of the frame.
+    pub title: String,
+    /// Lines.
+    pub lines: Vec<String>,
+    /// First line shown.
+    pub top: usize,
+    /// Whether lines are broken at the frame rather than cut.
+    pub wrap: bool,
+}
+
+/// A passing message in place of the keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toast {
+    /// How it looks.
+    pub severity: Severity,
+    /// Text.
+    pub text: String,
+}
+
+/// The script's file.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct File {
+    /// Where it is saved; absent for a new script without a name.
+    pub path: Option<PathBuf>,
+    /// Where a script without a name is saved.
+    pub unnamed: Option<PathBuf>,
+    /// As it is on disk.
+    pub saved: Arc<str>,
+    /// Why it can't be saved, if that is known.
+    pub read_only: Option<String>,
+}
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Columns and rows of the screen.
+    pub size: (u16, u16),
+    /// Now, ns of `CLOCK_MONOTONIC`.
+    pub now_ns: u64,
+    /// Themes to choose from.
+    pub themes: Vec<Arc<Theme>>,
+    /// The one in use.
+    pub theme: Arc<Theme>,
+    /// The pane that has the keys.
+    pub focus: Pane,
+    /// The output pane that is shown where there is room for one only.
+    pub front: Pane,
+    /// Whether that pane fills the screen.
+    pub zoom: bool,
+    /// In front of the panes.
+    pub layers: Vec<Layer>,
+    /// The script.
+    pub editor: Editor,
+    /// Its file.
+    pub file: File,
+    /// Lines of output.
+    pub events: EventLog,
+    /// Tables.
+    pub maps: MapViews,
+    /// What runs.
+    pub trace: Trace,
+    /// Selected row of the pane of probes, and its sort column.
+    pub probes: ProbesView,
+    /// A passing message.
+    pub toast: Option<Toast>,
+    /// Why scripts can't be run here, when they can't.
+    pub disabled: Option<String>,
+    /// Number of the last submitted text.
+    pub generation: Generation,
+    /// The last submitted text.
+    pub submitted: Arc<str>,
+    /// Number of the last search.
+    pub search: u64,
+    /// Text that was last kept for emergencies.
+    pub kept: Arc<str>,
+    /// Quit once the save has succeeded.
+    pub quit_after_save: bool,
+}
+
+/// The pane of probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ProbesView {
+    /// Selected row.
+    pub selected: usize,
+    /// Index in [`super::columns::PROBES`].
+    pub sort: usize,
+    /// Largest first.
+    pub descending: bool,
+}
+
+impl State {
+    /// A workbench on this script, nothing running.
+    #[must_use]
+    pub fn new(text: &str, file: File, themes: Vec<Arc<Theme>>, size: (u16, u16)) -> Self {
+        let theme = themes.first().cloned().unwrap_or_else(|| Arc::new(Theme::monochrome()));
+        Self {
+            size,
+            now_ns: 0,
+            themes,
+            theme,
+            focus: Pane::Editor,
+            front: Pane::Events,
+            zoom: false,
+            layers: Vec::new(),
+            editor: Editor::new(text),
+            file,
+            events: EventLog::default(),
+            maps: MapViews::default(),
+            trace: Trace::default(),
+            probes: ProbesView { descending: true, ..ProbesView::default() },
+            toast: None,
+            disabled: None,
+            generation: 0,
+            submitted: "".into(),
+            search: 0,
+            kept: text.into(),
+            quit_after_save: false,
+        }
+    }
+
+    /// Whether the script differs from its file.
+    #[must_use]
+    pub fn dirty(&self) -> bool {
+        self.editor.differs_from(&self.file.saved)
+    }
+
+    /// The script's name for messages and the top bar.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.file
+            .path
+            .as_ref()
+            .and_then(|p| p.file_name())
+            .map_or_else(|| "untitled".to_owned(), |n| n.to_string_lossy().into_owned())
+    }
+
+    /// Shows a passing message.
+    pub fn tell(&mut self, severity: Severity, text: impl Into<String>) {
+        self.toast = Some(Toast { severity, text: text.into() });
+    }
+
+    /// Puts the keys on a pane.
+    pub fn focus_on(&mut self, pane: Pane) {
+        self.focus = pane;
+        if pane != Pane::Editor {
+            self.front = pane;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn state_can_be_sent() {
+        fn sendable<T: Send>() {}
+        sendable::<super::State>();
+    }
+}

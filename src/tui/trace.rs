@@ -1,0 +1,181 @@
+//! What is known of the running trace: state, figures, rates.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::model::stats::{LossCause, ProbeStats, TraceStats};
+use crate::session::update::CompileFigures;
+
+/// Rates are taken over about this long, ns.
+const WINDOW_NS: u64 = 2_000_000_000;
+
+/// How many points a rate's history keeps.
+const HISTORY: usize = 120;
+
+/// Where the trace stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing was run yet.
+    #[default]
+    Idle,
+    /// A text was submitted, nothing runs yet.
+    Starting,
+    /// Attached.
+    Running,
+    /// It ended or was stopped.
+    Ended,
+}
+
+/// The running trace as the user sees it.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Where it stands.
+    pub phase: Phase,
+    /// A newer text was refused while the trace goes on.
+    pub stale: bool,
+    /// Views are frozen.
+    pub paused: bool,
+    /// Figures of the last successful compilation.
+    pub figures: Option<CompileFigures>,
+    /// Attach points of the running trace.
+    pub attached: u32,
+    /// From the save to the last attach, ns.
+    pub attach_ns: u64,
+    /// The verifier's log of the last refusal.
+    pub raw_log: Arc<str>,
+    /// Latest counters.
+    pub stats: Option<Arc<TraceStats>>,
+    /// Counters of the last moments, oldest first, for rates.
+    window: VecDeque<Arc<TraceStats>>,
+    /// Events per second, oldest first.
+    pub history: VecDeque<u64>,
+}
+
+/// Rates of one probe.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct ProbeRate {
+    /// Runs per second.
+    pub per_second: f64,
+    /// Mean of the whole trace, ns.
+    pub ns_per_run: f64,
+    /// Share of one CPU, in percent.
+    pub cpu_percent: f64,
+}
+
+impl Trace {
+    /// Forgets the counters: another script runs.
+    pub fn restart(&mut self) {
+        self.stats = None;
+        self.window.clear();
+        self.history.clear();
+        self.stale = false;
+        self.phase = Phase::Running;
+    }
+
+    /// Takes new counters in.
+    pub fn take(&mut self, stats: Arc<TraceStats>) {
+        if let Some(last) = self.window.back() {
+            let seconds = seconds(last.at_ns, stats.at_ns);
+            let fresh = stats.delivered.saturating_sub(last.delivered) as f64;
+            self.history.push_back(if seconds > 0.0 { (fresh / seconds) as u64 } else { 0 });
+            if self.history.len() > HISTORY {
+                self.history.pop_front();
+            }
+        }
+        self.window.push_back(Arc::clone(&stats));
+        while self.window.len() > 2 && self.window.get(1).is_some_and(|s| s.at_ns + WINDOW_NS <= stats.at_ns) {
+            self.window.pop_front();
+        }
+        self.stats = Some(stats);
+    }
+
+    fn span(&self) -> Option<(&TraceStats, &TraceStats, f64)> {
+        let (first, last) = (self.window.front()?, self.window.back()?);
+        let seconds = seconds(first.at_ns, last.at_ns);
+        (seconds > 0.0).then_some((first, last, seconds))
+    }
+
+    /// Events per second that reach user space.
+    #[must_use]
+    pub fn event_rate(&self) -> Option<f64> {
+        let (first, last, seconds) = self.span()?;
+        Some(last.delivered.saturating_sub(first.delivered) as f64 / seconds)
+    }
+
+    /// Rates of a probe by its index; absent when the kernel gives no run-time statistics.
+    #[must_use]
+    pub fn probe_rate(&self, index: usize) -> Option<ProbeRate> {
+        let last = self.stats.as_ref()?.probes.get(index)?;
+        let (runs, time) = (last.runs?, last.run_time_ns?);
+        let mut rate =
+            ProbeRate { ns_per_run: if runs == 0 { 0.0 } else { time as f64 / runs as f64 }, ..ProbeRate::default() };
+        if let Some((first, _, seconds)) = self.span() {
+            if let Some(ProbeStats { runs: Some(r0), run_time_ns: Some(t0), .. }) = first.probes.get(index) {
+                rate.per_second = runs.saturating_sub(*r0) as f64 / seconds;
+                rate.cpu_percent = time.saturating_sub(*t0) as f64 / seconds / 1e7;
+            }
+        }
+        Some(rate)
+    }
+
+    /// Mean kernel ns per run of all probes, and their share of one CPU in percent.
+    #[must_use]
+    pub fn cost(&self) -> Option<(f64, f64)> {
+        let stats = self.stats.as_ref()?;
+        let (mut runs, mut time, mut percent) = (0_u64, 0_u64, 0.0);
+        for (index, probe) in stats.probes.iter().enumerate() {
+            runs += probe.runs?;
+            time += probe.run_time_ns?;
+            percent += self.probe_rate(index)?.cpu_percent;
+        }
+        (runs > 0).then(|| (time as f64 / runs as f64, percent))
+    }
+
+    /// Everything lost so far: losses by cause and firings that the kernel skipped.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.stats.as_ref().map_or(0, |s| {
+            s.losses
+                .iter()
+                .filter(|l| l.cause != LossCause::HistoryTrimmed)
+                .map(|l| l.count)
+                .chain(s.probes.iter().map(|p| p.misses))
+                .fold(0, u64::saturating_add)
+        })
+    }
+}
+
+fn seconds(from_ns: u64, to_ns: u64) -> f64 {
+    to_ns.saturating_sub(from_ns) as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats(at_s: u64, delivered: u64, runs: u64, time: u64) -> Arc<TraceStats> {
+        let probe = ProbeStats { runs: Some(runs), run_time_ns: Some(time), misses: 2, ..ProbeStats::default() };
+        Arc::new(TraceStats { at_ns: at_s * 1_000_000_000, delivered, probes: vec![probe], losses: Vec::new() })
+    }
+
+    #[test]
+    fn rates_are_taken_over_the_last_moments_only() {
+        let mut trace = Trace::default();
+        assert_eq!(trace.event_rate(), None);
+        for (second, delivered) in [(0, 0), (1, 1_000), (2, 1_100), (3, 1_200), (4, 1_300)] {
+            trace.take(stats(second, delivered, delivered * 2, delivered * 100));
+        }
+        assert_eq!(trace.event_rate(), Some(100.0));
+        let rate = trace.probe_rate(0).unwrap();
+        assert!((rate.per_second - 200.0).abs() < 1e-9 && (rate.ns_per_run - 50.0).abs() < 1e-9);
+        assert!((rate.cpu_percent - 0.001).abs() < 1e-9, "{rate:?}");
+        assert_eq!(trace.lost(), 2);
+    }
+
+    #[test]
+    fn a_kernel_without_statistics_shows_no_cost() {
+        let mut trace = Trace::default();
+        trace.take(Arc::new(TraceStats { probes: vec![ProbeStats::default()], ..TraceStats::default() }));
+        assert_eq!(trace.cost(), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! How the state changes: an action or a message in, effects out. Nothing here waits or does I/O.
+
+mod app;
+mod browser;
+mod editor;
+mod layers;
+mod output;
+mod session;
+
+use super::action::{Action, App};
+use super::effect::{Effect, Message};
+use super::layout;
+use super::state::{Layer, Pane, State};
+
+/// Applies an action.
+pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
+    state.toast = None;
+    let effects = if let Action::App(app) = action {
+        app::act(state, *app)
+    } else if state.layers.is_empty() {
+        match state.focus {
+            Pane::Editor => editor::act(state, action),
+            Pane::Events => output::events(state, action),
+            Pane::Maps => output::maps(state, action),
+            Pane::Probes => output::probes(state, action),
+        }
+    } else {
+        layers::act(state, action)
+    };
+    settle(state);
+    effects
+}
+
+/// Takes a message in.
+pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
+    let effects = match message {
+        Message::Session(update) => {
+            session::receive(state, update);
+            Vec::new()
+        }
+        Message::Found(found) => browser::found(state, found),
+        Message::Described(detail) => browser::described(state, detail),
+        Message::Saved { path, text, error } => app::saved(state, &path, &text, error),
+        Message::Tick(now) => {
+            state.now_ns = now;
+            keep(state)
+        }
+        Message::Resize(width, height) => {
+            state.size = (width, height);
+            Vec::new()
+        }
+        Message::Notice(text) => {
+            state.tell(crate::lang::diagnostic::Severity::Info, text);
+            Vec::new()
+        }
+    };
+    settle(state);
+    effects
+}
+
+/// Pasted text goes where typed text goes.
+pub fn paste(state: &mut State, text: String) -> Vec<Effect> {
+    match state.layers.last() {
+        None if state.focus != Pane::Editor => Vec::new(),
+        Some(Layer::Help(_) | Layer::Reader(_) | Layer::ConfirmQuit) => Vec::new(),
+        _ => act(state, &Action::Edit(super::action::Edit::Paste(text))),
+    }
+}
+
+/// True while unsaved text should be kept safe at the next tick.
+#[must_use]
+pub fn wants_tick(state: &State) -> bool {
+    state.editor.differs_from(&state.kept)
+}
+
+fn keep(state: &mut State) -> Vec<Effect> {
+    if !wants_tick(state) {
+        return Vec::new();
+    }
+    let text = state.editor.shared();
+    state.kept = text.clone();
+    if state.dirty() { vec![Effect::Keep { text }] } else { vec![Effect::Discard] }
+}
+
+/// Scrolls what must be in sight into sight.
+fn settle(state: &mut State) {
+    if let Some(area) = layout::of(state).pane(Pane::Editor) {
+        let (height, width) = super::panes::editor::text_size(state, area);
+        state.editor.reveal(height, width);
+    }
+}
+
+/// Rows that a page key moves by in a pane.
+fn page(state: &State, pane: Pane) -> usize {
+    layout::of(state).pane(pane).map_or(10, |a| usize::from(a.height.saturating_sub(3)).max(1))
+}
+
+/// Runs an intent as if its key had been pressed, for the palette.
+fn app_of(action: &Action) -> Option<App> {
+    if let Action::App(app) = action { Some(*app) } else { None }
+}

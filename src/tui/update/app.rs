@@ -1,0 +1,222 @@
+//! Intents for the whole program.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::super::action::App;
+use super::super::effect::Effect;
+use super::super::input::Input;
+use super::super::palette::Palette;
+use super::super::state::{Layer, Pane, Reader, State};
+use super::super::trace::Phase;
+use super::browser;
+use crate::lang::diagnostic::Severity;
+
+/// Applies an intent for the whole program.
+pub fn act(state: &mut State, app: App) -> Vec<Effect> {
+    match app {
+        App::Run => run(state),
+        App::SaveAs | App::SaveAndQuit | App::Quit | App::QuitAnyway => leave_or_save(state, app),
+        App::Stop | App::Pause | App::Interrupt => control(state, app),
+        App::Help | App::Palette | App::Browse | App::VerifierLog | App::ExplainProblem => open(state, app),
+        App::FocusNext | App::FocusPrevious | App::Focus(_) | App::Zoom => {
+            focus(state, app);
+            Vec::new()
+        }
+        App::NextTheme => {
+            next_theme(state);
+            Vec::new()
+        }
+        App::NextProblem | App::FixProblem => {
+            problem(state, app);
+            Vec::new()
+        }
+        App::Redraw => vec![Effect::Redraw],
+    }
+}
+
+fn run(state: &mut State) -> Vec<Effect> {
+    if state.editor.is_blank() {
+        state.tell(Severity::Warning, "The script is empty: press / to choose a probe");
+        return Vec::new();
+    }
+    let mut effects = save(state);
+    if let Some(reason) = &state.disabled {
+        let reason = format!("Cannot run here: {reason}");
+        state.tell(Severity::Error, reason);
+        return effects;
+    }
+    state.generation += 1;
+    state.submitted = state.editor.shared();
+    if state.trace.phase != Phase::Running {
+        state.trace.phase = Phase::Starting;
+    }
+    effects.push(Effect::Submit {
+        text: Arc::clone(&state.submitted),
+        name: state.name().into(),
+        generation: state.generation,
+    });
+    effects
+}
+
+fn save(state: &State) -> Vec<Effect> {
+    let path = state.file.path.as_ref().or(state.file.unnamed.as_ref());
+    path.filter(|_| state.dirty() || state.file.path.as_ref().is_some_and(|_| state.file.saved.is_empty()))
+        .map(|path| Effect::Save { path: path.clone(), text: state.editor.shared() })
+        .into_iter()
+        .collect()
+}
+
+/// The answer to a save.
+pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<String>) -> Vec<Effect> {
+    let leaving = std::mem::take(&mut state.quit_after_save);
+    if let Some(error) = error {
+        state.tell(Severity::Error, format!("{error}; a copy is kept"));
+        state.kept = "".into();
+        return vec![Effect::Keep { text: Arc::clone(text) }];
+    }
+    let named = state.file.path.as_deref() == Some(path);
+    if named || state.file.path.is_none() {
+        state.file.saved = Arc::clone(text);
+        state.file.read_only = None;
+    }
+    state.kept = Arc::clone(text);
+    let mut effects = vec![Effect::Discard];
+    if leaving && !state.dirty() {
+        effects.push(Effect::Quit);
+    }
+    effects
+}
+
+fn leave_or_save(state: &mut State, app: App) -> Vec<Effect> {
+    match app {
+        App::Quit if state.dirty() && !(state.editor.is_blank() && state.file.path.is_none()) => {
+            if !state.layers.contains(&Layer::ConfirmQuit) {
+                state.layers.push(Layer::ConfirmQuit);
+            }
+            Vec::new()
+        }
+        App::SaveAs => {
+            let path = state.file.path.as_ref().map_or_else(String::new, |p| p.to_string_lossy().into_owned());
+            state.layers.push(Layer::SaveAs(Input::new(&path)));
+            Vec::new()
+        }
+        App::SaveAndQuit => {
+            state.layers.retain(|l| *l != Layer::ConfirmQuit);
+            let effects = save(state);
+            if effects.is_empty() {
+                return leave_or_save(state, App::SaveAs);
+            }
+            state.quit_after_save = true;
+            effects
+        }
+        App::QuitAnyway => vec![Effect::Keep { text: state.editor.shared() }, Effect::Quit],
+        _ => vec![Effect::Quit],
+    }
+}
+
+fn control(state: &mut State, app: App) -> Vec<Effect> {
+    match app {
+        App::Interrupt if state.focus == Pane::Editor && state.editor.marked().is_some() => {
+            state.editor.edit(&super::super::action::Edit::Copy);
+            state.tell(Severity::Info, "Copied");
+            vec![Effect::Copy(state.editor.copied())]
+        }
+        App::Pause => {
+            state.trace.paused = !state.trace.paused;
+            if !state.trace.paused {
+                state.events.resume();
+                state.maps.resume();
+            }
+            Vec::new()
+        }
+        _ if matches!(state.trace.phase, Phase::Running | Phase::Starting) => {
+            state.tell(Severity::Info, "Stopping the trace");
+            vec![Effect::Stop]
+        }
+        _ => {
+            state.tell(Severity::Info, "Nothing is running; Ctrl-Q leaves");
+            Vec::new()
+        }
+    }
+}
+
+fn open(state: &mut State, app: App) -> Vec<Effect> {
+    match app {
+        App::Browse => return browser::open(state, false),
+        App::Help => state.layers.push(Layer::Help(0)),
+        App::Palette => state.layers.push(Layer::Palette(Palette::default())),
+        App::VerifierLog => verifier_log(state),
+        _ => explain(state),
+    }
+    Vec::new()
+}
+
+fn verifier_log(state: &mut State) {
+    if state.trace.raw_log.is_empty() {
+        state.tell(Severity::Info, "The kernel's verifier has refused nothing");
+        return;
+    }
+    let lines = state.trace.raw_log.lines().map(str::to_owned).collect();
+    state.layers.push(Layer::Reader(Reader { title: "Verifier log".into(), lines, top: 0, wrap: false }));
+}
+
+fn explain(state: &mut State) {
+    let Some(problem) = state.editor.problem_here() else {
+        state.tell(Severity::Info, "No problem on this line; F4 goes to the next one");
+        return;
+    };
+    let mut lines = vec![problem.message.clone()];
+    for label in &problem.labels {
+        let line =
+            state.editor.text()[..(label.span.start as usize).min(state.editor.text().len())].matches('\n').count();
+        lines.push(String::new());
+        lines.push(format!("Line {}: {}", line + 1, label.message));
+    }
+    if let Some(help) = &problem.help {
+        lines.push(String::new());
+        lines.push(help.clone());
+    }
+    if let Some(fix) = &problem.fix {
+        lines.push(String::new());
+        lines.push(format!("Alt-F writes `{}` instead.", fix.replacement));
+    }
+    lines.push(String::new());
+    lines.push(format!("probescope explain {} tells more.", problem.code));
+    let title = format!("{:?} {}", problem.severity, problem.code);
+    state.layers.push(Layer::Reader(Reader { title, lines, top: 0, wrap: true }));
+}
+
+fn problem(state: &mut State, app: App) {
+    if app == App::NextProblem {
+        if state.editor.next_problem() {
+            state.focus_on(Pane::Editor);
+        } else {
+            state.tell(Severity::Info, "No problems");
+        }
+        return;
+    }
+    match state.editor.problem_here().and_then(|d| d.fix.clone()) {
+        Some(fix) => state.editor.replace(fix.span, &fix.replacement),
+        None => state.tell(Severity::Info, "No ready fix for this line"),
+    }
+}
+
+fn focus(state: &mut State, app: App) {
+    let at = state.focus as usize;
+    match app {
+        App::Zoom => state.zoom = !state.zoom,
+        App::Focus(pane) => state.focus_on(pane),
+        App::FocusPrevious => state.focus_on(Pane::ALL[(at + 3) % 4]),
+        _ if state.focus == Pane::Editor => state.focus_on(state.front),
+        _ => state.focus_on(Pane::ALL[(at + 1) % 4]),
+    }
+}
+
+fn next_theme(state: &mut State) {
+    let at = state.themes.iter().position(|t| t.name == state.theme.name).map_or(0, |i| i + 1);
+    let Some(next) = state.themes.get(at % state.themes.len().max(1)) else { return };
+    state.theme = Arc::clone(next);
+    let name = Arc::clone(&next.name);
+    state.tell(Severity::Info, format!("Theme: {name}"));
+}

@@ -1,0 +1,114 @@
+//! The probe browser: searching, describing, inserting.
+
+use std::sync::Arc;
+
+use super::super::action::{Action, Edit, Go};
+use super::super::browser::Browser;
+use super::super::effect::{Detail, Effect, Found};
+use super::super::state::{Layer, Pane, State};
+use crate::lang::diagnostic::Severity;
+
+/// Opens the browser.
+pub fn open(state: &mut State, by_slash: bool) -> Vec<Effect> {
+    if matches!(state.layers.last(), Some(Layer::Browser(_))) {
+        return Vec::new();
+    }
+    state.layers.push(Layer::Browser(Box::new(Browser { by_slash, ..Browser::default() })));
+    search(state)
+}
+
+fn search(state: &mut State) -> Vec<Effect> {
+    state.search += 1;
+    let generation = state.search;
+    let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
+    browser.awaited = generation;
+    browser.accept_next = false;
+    vec![Effect::Search { query: browser.input.text().to_owned(), generation }]
+}
+
+fn current(state: &mut State) -> Option<&mut Browser> {
+    state.layers.iter_mut().find_map(|l| if let Layer::Browser(b) = l { Some(&mut **b) } else { None })
+}
+
+/// Takes results in.
+pub fn found(state: &mut State, found: Found) -> Vec<Effect> {
+    current(state).map_or_else(Vec::new, |b| b.take(found))
+}
+
+/// Takes the description of a probe in.
+pub fn described(state: &mut State, detail: Detail) -> Vec<Effect> {
+    let Some(browser) = current(state) else { return Vec::new() };
+    browser.detail = Some(detail);
+    if browser.accept_next && browser.detail().is_some() {
+        return accept(state);
+    }
+    Vec::new()
+}
+
+/// Applies an intent in the browser.
+pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
+    if let Action::Edit(Edit::Insert(c @ ('/' | '*'))) = action {
+        if starts_comment(state) {
+            state.layers.pop();
+            state.editor.edit(&Edit::Paste(format!("/{c}")));
+            return Vec::new();
+        }
+    }
+    let page = usize::from(state.size.1).saturating_sub(10).max(1) as isize;
+    let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
+    match action {
+        Action::Edit(edit) => {
+            if browser.input.edit(edit) {
+                return search(state);
+            }
+            Vec::new()
+        }
+        Action::Extend(Go::Down) => {
+            let last = browser.detail().map_or(0, |d| d.fields.len());
+            browser.detail_top = (browser.detail_top + 3).min(last.saturating_sub(1));
+            Vec::new()
+        }
+        Action::Extend(_) => {
+            browser.detail_top = browser.detail_top.saturating_sub(3);
+            Vec::new()
+        }
+        Action::Go(Go::Up) => browser.go(-1),
+        Action::Go(Go::Down) => browser.go(1),
+        Action::Go(Go::PageUp) => browser.go(-page),
+        Action::Go(Go::PageDown) => browser.go(page),
+        Action::Go(go) => {
+            browser.input.go(*go);
+            Vec::new()
+        }
+        Action::Accept => accept(state),
+        _ => Vec::new(),
+    }
+}
+
+fn starts_comment(state: &State) -> bool {
+    matches!(state.layers.last(), Some(Layer::Browser(b)) if b.by_slash && b.input.text().is_empty())
+}
+
+/// Inserts a clause for the selected probe, as soon as it is known.
+fn accept(state: &mut State) -> Vec<Effect> {
+    let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
+    let Some(hit) = browser.hit() else { return Vec::new() };
+    if let Some(reason) = hit.absent.clone() {
+        state.tell(Severity::Warning, reason.to_string());
+        return Vec::new();
+    }
+    if browser.found.generation < browser.awaited {
+        browser.accept_next = true;
+        return Vec::new();
+    }
+    let Some(detail) = browser.detail() else {
+        let name = Arc::clone(&hit.name);
+        browser.accept_next = true;
+        return vec![Effect::Describe(name)];
+    };
+    let skeleton = detail.skeleton.clone();
+    state.layers.pop();
+    state.focus_on(Pane::Editor);
+    state.editor.insert_clause(&skeleton);
+    Vec::new()
+}

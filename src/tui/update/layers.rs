@@ -1,0 +1,148 @@
+//! Intents in overlays other than the browser.
+
+use std::path::PathBuf;
+
+use super::super::action::{Action, Edit, Events, Go};
+use super::super::effect::Effect;
+use super::super::state::{Layer, Reader, State};
+use super::{app_of, browser};
+use crate::lang::diagnostic::Severity;
+
+/// Applies an intent in the overlay that has the keys.
+pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
+    if *action == Action::Cancel {
+        if let Some(Layer::Filter(_)) = state.layers.pop() {
+            state.events.set_filter("");
+        }
+        return Vec::new();
+    }
+    let page = usize::from(state.size.1).saturating_sub(6).max(1);
+    let height = state.size.1;
+    match state.layers.last_mut() {
+        Some(Layer::Browser(_)) => browser::act(state, action),
+        Some(Layer::Help(top)) => {
+            let last = super::super::panes::help::lines(usize::MAX).len().saturating_sub(usize::from(height) / 2);
+            scroll(top, action, page, last);
+            Vec::new()
+        }
+        Some(Layer::Reader(reader)) => read(reader, action, page),
+        Some(Layer::Palette(_)) => palette(state, action),
+        Some(Layer::SaveAs(_)) => save_as(state, action),
+        Some(Layer::Filter(_)) => filter(state, action),
+        Some(Layer::ConfirmQuit) | None => Vec::new(),
+    }
+}
+
+fn scroll(top: &mut usize, action: &Action, page: usize, last: usize) {
+    let Action::Go(go) = action else { return };
+    *top = match go {
+        Go::Up => top.saturating_sub(1),
+        Go::Down => *top + 1,
+        Go::PageUp => top.saturating_sub(page),
+        Go::PageDown => *top + page,
+        Go::Top => 0,
+        Go::Bottom => last,
+        _ => *top,
+    }
+    .min(last);
+}
+
+fn read(reader: &mut Reader, action: &Action, page: usize) -> Vec<Effect> {
+    if *action == Action::Events(Events::Copy) {
+        return vec![Effect::Copy(reader.lines.join("\n"))];
+    }
+    let last = reader.lines.len().saturating_sub(1);
+    scroll(&mut reader.top, action, page, last);
+    Vec::new()
+}
+
+fn palette(state: &mut State, action: &Action) -> Vec<Effect> {
+    let Some(Layer::Palette(palette)) = state.layers.last_mut() else { return Vec::new() };
+    match action {
+        Action::Edit(edit) => {
+            if palette.input.edit(edit) {
+                palette.selected = 0;
+            }
+        }
+        Action::Go(Go::Up) => palette.selected = palette.selected.saturating_sub(1),
+        Action::Go(Go::Down) => {
+            palette.selected = (palette.selected + 1).min(palette.commands().len().saturating_sub(1));
+        }
+        Action::Go(go) => {
+            palette.input.go(*go);
+        }
+        Action::Accept => {
+            let chosen = palette.commands().get(palette.selected).map(|(b, _)| (b.action.clone(), b.scope));
+            state.layers.pop();
+            return chosen.map_or_else(Vec::new, |(action, scope)| carry_out(state, &action, scope));
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// A command of the palette acts in the pane that it belongs to.
+fn carry_out(state: &mut State, action: &Action, scope: super::super::keys::Scope) -> Vec<Effect> {
+    use super::super::keys::Scope;
+    use super::super::state::Pane;
+    if let Some(app) = app_of(action) {
+        return super::app::act(state, app);
+    }
+    match scope {
+        Scope::Script => state.focus_on(Pane::Editor),
+        Scope::Events => state.focus_on(Pane::Events),
+        Scope::Maps => state.focus_on(Pane::Maps),
+        Scope::Probes => state.focus_on(Pane::Probes),
+        _ => {}
+    }
+    super::act(state, action)
+}
+
+fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
+    let Some(Layer::SaveAs(input)) = state.layers.last_mut() else { return Vec::new() };
+    match action {
+        Action::Edit(edit) => {
+            input.edit(edit);
+        }
+        Action::Go(go) => {
+            input.go(*go);
+        }
+        Action::Accept => {
+            let path = PathBuf::from(input.text().trim());
+            state.layers.pop();
+            if path.as_os_str().is_empty() {
+                state.tell(Severity::Info, "Not saved: no name given");
+                return Vec::new();
+            }
+            state.file.path = Some(path.clone());
+            return vec![Effect::Save { path, text: state.editor.shared() }];
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn filter(state: &mut State, action: &Action) -> Vec<Effect> {
+    let Some(Layer::Filter(input)) = state.layers.last_mut() else { return Vec::new() };
+    match action {
+        Action::Edit(
+            Edit::Insert(_) | Edit::Paste(_) | Edit::Backspace | Edit::Delete | Edit::DeleteWord | Edit::DeleteLineEnd,
+        ) => {
+            if let Action::Edit(edit) = action {
+                input.edit(edit);
+            }
+            let text = input.text().to_owned();
+            state.events.set_filter(&text);
+        }
+        Action::Go(Go::Up) => state.events.go(-1),
+        Action::Go(Go::Down) => state.events.go(1),
+        Action::Go(go) => {
+            input.go(*go);
+        }
+        Action::Accept => {
+            state.layers.pop();
+        }
+        _ => {}
+    }
+    Vec::new()
+}

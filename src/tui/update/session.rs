@@ -1,0 +1,59 @@
+//! What the session tells.
+
+use super::super::state::State;
+use super::super::trace::Phase;
+use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
+use crate::session::update::Update;
+
+/// Takes an update in.
+pub fn receive(state: &mut State, update: Update) {
+    match update {
+        Update::Compiled { generation, diagnostics, figures } if generation == state.generation => {
+            if let Some(figures) = figures {
+                state.trace.figures = Some(figures);
+                state.trace.raw_log = "".into();
+            }
+            refused_or_warned(state, diagnostics);
+        }
+        Update::Attached { generation, probes, elapsed_ns } if generation == state.generation => {
+            state.trace.restart();
+            state.trace.attached = probes;
+            state.trace.attach_ns = elapsed_ns;
+        }
+        Update::Failed { generation, diagnostic, raw_log } if generation == state.generation => {
+            state.trace.raw_log = raw_log;
+            let mut all = state.editor.diagnostics().to_vec();
+            all.push(diagnostic);
+            refused_or_warned(state, all);
+        }
+        Update::Lines(chunk) => state.events.take(&chunk, state.trace.paused),
+        Update::Maps(maps) => state.maps.take(&maps, state.trace.paused),
+        Update::Stats(stats) => state.trace.take(stats),
+        Update::Ended { generation, code } if generation == state.generation => {
+            state.trace.phase = Phase::Ended;
+            let code = if code == 0 { String::new() } else { format!(" with exit code {code}") };
+            state.tell(Severity::Info, format!("The trace ended{code}"));
+        }
+        Update::Notice(text) => state.tell(Severity::Info, text),
+        _ => {}
+    }
+}
+
+/// Shows diagnostics; an error means that the last good trace goes on.
+fn refused_or_warned(state: &mut State, diagnostics: Vec<Diagnostic>) {
+    let refused = has_errors(&diagnostics);
+    let text = state.submitted.clone();
+    state.editor.diagnose(diagnostics, &text);
+    if !refused {
+        return;
+    }
+    if state.trace.phase == Phase::Starting {
+        state.trace.phase = Phase::Idle;
+    }
+    state.trace.stale = state.trace.phase == Phase::Running;
+    if let Some(worst) = state.editor.diagnostics().first() {
+        let going_on = if state.trace.stale { " — the last good trace goes on" } else { "" };
+        let message = format!("{}{going_on}", worst.message);
+        state.tell(Severity::Error, message);
+    }
+}
