@@ -5,6 +5,7 @@
 pub mod bt;
 pub mod codes;
 pub mod diagnostic;
+pub mod format;
 pub mod source;
 pub mod typed;
 pub mod types;

@@ -3,6 +3,7 @@
 //! A [`Printer`] turns decoded items into bytes in the caller's buffer; the caller writes the buffer
 //! out, in batches, to where the user asked.
 
+pub mod diagnostics;
 pub mod json;
 pub mod text;
 

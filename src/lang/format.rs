@@ -1,0 +1,304 @@
+//! `printf` formats: text to pieces, with errors that point into the string literal.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::bt::lexer::decode_str;
+use super::codes::parse as codes;
+use super::diagnostic::{Code, Diagnostic};
+use super::source::{SourceText, Span};
+use crate::model::format::{Conversion, ConversionKind, Format, Length, Piece, Width};
+
+/// The largest width or precision: enough for every terminal, too little to fill memory.
+pub const MAX_WIDTH: u32 = 10_000;
+
+/// Why a format could not be parsed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct FormatError {
+    /// Which mistake.
+    pub code: Code,
+    /// Where: inside the literal when its text was written without escapes, else the literal.
+    pub span: Span,
+    /// Plain words.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+    /// Bytes of the format (escapes resolved) at fault.
+    range: Range<usize>,
+    literal: Span,
+}
+
+impl FormatError {
+    /// As a diagnostic. With the source at hand the place is exact also behind escapes.
+    #[must_use]
+    pub fn diagnostic(&self, source: &SourceText) -> Diagnostic {
+        let span = locate(source, self.literal, &self.range).unwrap_or(self.span);
+        Diagnostic::error(self.code, span, self.message.clone()).help(self.help.clone())
+    }
+}
+
+/// The place in the source of a range of a literal's value.
+fn locate(source: &SourceText, literal: Span, range: &Range<usize>) -> Option<Span> {
+    let mut offsets = Vec::new();
+    decode_str(source.slice(literal), Some(&mut offsets));
+    let start = *offsets.get(range.start)?;
+    let end = offsets.get(range.end).copied().unwrap_or(offsets.last()? + 1);
+    let place = |at: usize| literal.start + u32::try_from(at).unwrap_or(0);
+    Some(Span::new(place(start), place(end)))
+}
+
+/// Parses a format. `text` has its escapes resolved; `span` is the literal's, quotes included.
+///
+/// # Errors
+/// [`FormatError`] for a conversion that is unknown, unfinished or too wide.
+pub fn parse_format(text: &str, span: Span) -> Result<Format, FormatError> {
+    let mut pieces = Vec::new();
+    let mut literal = String::new();
+    let mut scanner = Scanner { text, at: 0, literal: span };
+    while let Some(rest) = text.get(scanner.at..).filter(|r| !r.is_empty()) {
+        let plain = rest.find('%').unwrap_or(rest.len());
+        literal.push_str(rest.get(..plain).unwrap_or(""));
+        scanner.at += plain;
+        if scanner.at >= text.len() {
+            break;
+        }
+        if rest.get(plain..).is_some_and(|r| r.starts_with("%%")) {
+            literal.push('%');
+            scanner.at += 2;
+            continue;
+        }
+        let conversion = scanner.conversion()?;
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(std::mem::take(&mut literal).into()));
+        }
+        pieces.push(Piece::Conversion(conversion));
+    }
+    if !literal.is_empty() {
+        pieces.push(Piece::Literal(literal.into()));
+    }
+    Ok(Format { text: Arc::from(text), pieces })
+}
+
+/// How many arguments a format takes: one a conversion and one for each `*`.
+#[must_use]
+pub fn arguments(format: &Format) -> usize {
+    let each = |c: &Conversion| {
+        1 + usize::from(c.width == Width::Argument) + usize::from(c.precision == Some(Width::Argument))
+    };
+    format.pieces.iter().map(|p| if let Piece::Conversion(c) = p { each(c) } else { 0 }).sum()
+}
+
+struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+    literal: Span,
+}
+
+impl Scanner<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn accept(&mut self, what: &str) -> bool {
+        let there = self.text.get(self.at..).is_some_and(|r| r.starts_with(what));
+        if there {
+            self.at += what.len();
+        }
+        there
+    }
+
+    /// One conversion; the scanner stands at its `%`.
+    fn conversion(&mut self) -> Result<Conversion, FormatError> {
+        let start = self.at;
+        self.at += 1;
+        let mut conversion = Conversion {
+            left: false,
+            plus: false,
+            space: false,
+            alternate: false,
+            zero: false,
+            width: Width::None,
+            precision: None,
+            length: Length::None,
+            kind: ConversionKind::Signed,
+        };
+        while let Some(flag @ (b'-' | b'+' | b' ' | b'#' | b'0')) = self.peek() {
+            match flag {
+                b'-' => conversion.left = true,
+                b'+' => conversion.plus = true,
+                b' ' => conversion.space = true,
+                b'#' => conversion.alternate = true,
+                _ => conversion.zero = true,
+            }
+            self.at += 1;
+        }
+        conversion.width = self.width(start)?;
+        if self.accept(".") {
+            let precision = self.width(start)?;
+            conversion.precision = Some(if precision == Width::None { Width::Fixed(0) } else { precision });
+        }
+        conversion.length = self.length();
+        conversion.kind = self.kind(start)?;
+        Ok(conversion)
+    }
+
+    fn width(&mut self, start: usize) -> Result<Width, FormatError> {
+        if self.accept("*") {
+            return Ok(Width::Argument);
+        }
+        let from = self.at;
+        let mut value = 0_u32;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            value = value.saturating_mul(10).saturating_add(u32::from(digit - b'0'));
+            self.at += 1;
+        }
+        if value > MAX_WIDTH {
+            let message =
+                format!("the width {} is over the limit of {MAX_WIDTH}", self.text.get(from..self.at).unwrap_or(""));
+            return Err(self.error(codes::FORMAT_TOO_WIDE, start, message, "use a smaller width"));
+        }
+        Ok(if self.at == from { Width::None } else { Width::Fixed(value) })
+    }
+
+    fn length(&mut self) -> Length {
+        if self.accept("hh") {
+            Length::Char
+        } else if self.accept("h") {
+            Length::Short
+        } else if ["ll", "l", "L", "j", "z", "t"].iter().any(|l| self.accept(l)) {
+            Length::Long
+        } else {
+            Length::None
+        }
+    }
+
+    fn kind(&mut self, start: usize) -> Result<ConversionKind, FormatError> {
+        const KINDS: &[(&str, ConversionKind)] = &[
+            ("rx", ConversionKind::BytesHexEscaped),
+            ("rh", ConversionKind::BytesHex),
+            ("gr", ConversionKind::Gfp),
+            ("r", ConversionKind::Bytes),
+            ("d", ConversionKind::Signed),
+            ("i", ConversionKind::Signed),
+            ("u", ConversionKind::Unsigned),
+            ("x", ConversionKind::HexLower),
+            ("X", ConversionKind::HexUpper),
+            ("o", ConversionKind::Octal),
+            ("c", ConversionKind::Char),
+            ("p", ConversionKind::Pointer),
+            ("s", ConversionKind::Str),
+        ];
+        if let Some((_, kind)) = KINDS.iter().find(|(text, _)| self.accept(text)) {
+            return Ok(*kind);
+        }
+        let Some(found) = self.text.get(self.at..).and_then(|r| r.chars().next()) else {
+            let message = "the format ends inside a conversion".to_owned();
+            return Err(self.error(codes::UNFINISHED_CONVERSION, start, message, "write `%%` for a percent sign"));
+        };
+        self.at += found.len_utf8();
+        let shown: String = self.text.get(start..self.at).unwrap_or("").chars().flat_map(char::escape_debug).collect();
+        let help = match found {
+            'f' | 'e' | 'g' | 'F' | 'E' | 'G' | 'a' => "there are no fractions; print integers with %d",
+            'n' => "%n is not supported; write a line break as \\n",
+            _ => "known are %d %u %x %X %o %c %p %s, %r %rx %rh for buffers, %gr for GFP flags; a percent sign is %%",
+        };
+        Err(self.error(codes::BAD_CONVERSION, start, format!("`{shown}` is no conversion that formats know"), help))
+    }
+
+    fn error(&self, code: Code, start: usize, message: String, help: &str) -> FormatError {
+        let range = start..self.at;
+        // Without escapes the value lies byte for byte between the quotes.
+        let exact = self.literal.end.saturating_sub(self.literal.start) as usize == self.text.len() + 2;
+        let span = if exact {
+            let place = |at: usize| self.literal.start + 1 + u32::try_from(at).unwrap_or(0);
+            Span::new(place(range.start), place(range.end))
+        } else {
+            self.literal
+        };
+        FormatError { code, span, message, help: help.to_owned(), range, literal: self.literal }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Format {
+        parse_format(text, Span::default()).unwrap()
+    }
+
+    /// A format back to text, to see that nothing was lost.
+    fn spelled(format: &Format) -> String {
+        let width = |w: Width| match w {
+            Width::None => String::new(),
+            Width::Fixed(n) => n.to_string(),
+            Width::Argument => "*".into(),
+        };
+        let mut out = String::new();
+        for piece in &format.pieces {
+            match piece {
+                Piece::Literal(text) => write!(out, "<{text}>").unwrap(),
+                Piece::Conversion(c) => {
+                    let flags = [(c.left, '-'), (c.plus, '+'), (c.space, ' '), (c.alternate, '#'), (c.zero, '0')];
+                    let flags: String = flags.iter().filter(|(set, _)| *set).map(|(_, f)| *f).collect();
+                    let precision = c.precision.map_or(String::new(), |p| format!(".{}", width(p)));
+                    write!(out, "%{flags}{}{precision} {:?} {:?}", width(c.width), c.length, c.kind).unwrap();
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn conversions_keep_flags_width_precision_and_length() {
+        for (text, wanted) in [
+            ("plain", "<plain>"),
+            ("100%%", "<100%>"),
+            ("%%d", "<%d>"),
+            ("%d", "% None Signed"),
+            ("%-10s|", "%-10 None Str<|>"),
+            ("%+ #08llx", "%+ #08 Long HexLower"),
+            ("%-10.10s", "%-10.10 None Str"),
+            ("%.s", "%.0 None Str"),
+            ("%*.*d", "%*.* None Signed"),
+            ("%hhu %hd", "% Char Unsigned< >% Short Signed"),
+            ("%zu%jd%td%Lx", "% Long Unsigned% Long Signed% Long Signed% Long HexLower"),
+            ("%r %rx %rh %gr", "% None Bytes< >% None BytesHexEscaped< >% None BytesHex< >% None Gfp"),
+            ("%c%p%o%X%i", "% None Char% None Pointer% None Octal% None HexUpper% None Signed"),
+        ] {
+            assert_eq!(spelled(&parsed(text)), wanted, "{text}");
+        }
+        assert_eq!(arguments(&parsed("%d %% %*.*s")), 4);
+    }
+
+    #[test]
+    fn errors_point_into_the_literal() {
+        for (script, code, at) in [
+            (r#"printf("%q")"#, 120, "%q"),
+            (r#"printf("a\n\t%5.2f\n")"#, 120, "%5.2f"),
+            (r#"printf("\x41%")"#, 121, "%"),
+            (r#"printf("%99999d")"#, 122, "%99999"),
+        ] {
+            let source = SourceText::new("t", script);
+            let literal = Span::new(7, u32::try_from(script.len()).unwrap() - 1);
+            let (value, _) = decode_str(source.slice(literal), None);
+            let error = parse_format(&value, literal).unwrap_err();
+            assert_eq!((error.code.0, source.slice(error.diagnostic(&source).span)), (code, at), "{script}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_format_or_an_error(text in "[%a-z0-9*.#+ é-]{0,40}") {
+            match parse_format(&text, Span::default()) {
+                Ok(format) => prop_assert_eq!(&*format.text, text.as_str()),
+                Err(error) => prop_assert!(text.get(error.range.clone()).is_some()),
+            }
+        }
+    }
+}
