@@ -5,6 +5,7 @@
 //! `emit` writes instructions; `elf` and `btf` write the object. [`artifact`] is the result.
 
 pub mod artifact;
+pub mod backend;
 pub mod builder;
 pub mod error;
 pub mod ir;

@@ -9,6 +9,7 @@ use crate::lang::source::Span;
 use super::artifact::ProgramKind;
 
 mod print;
+mod visit;
 
 /// A virtual register: 64 bits, unlimited in number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

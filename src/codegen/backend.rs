@@ -1,0 +1,161 @@
+//! IR to a standard BPF ELF object: optimise, give registers a place, emit, link.
+//!
+//! The same module gives the same bytes. What the kernel refuses by its own static limits (stack,
+//! jump distance) is refused here with the place in the script.
+
+use crate::lang::source::{Position, SourceText, Span};
+
+use super::error::CodegenError;
+use super::ir::{FuncId, Function, Linkage, Module};
+
+pub mod btf;
+pub mod elf;
+pub mod emit;
+pub mod flow;
+pub mod frame;
+pub mod insn;
+pub mod legal;
+mod link;
+pub mod regs;
+
+use emit::{Code, Target};
+
+/// Most instructions that the kernel takes in one program (`BPF_COMPLEXITY_LIMIT_INSNS`).
+pub const INSTRUCTION_LIMIT: usize = 1_000_000;
+
+/// The script's text, for line information.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceLines<'a> {
+    text: Option<&'a SourceText>,
+}
+
+impl<'a> SourceLines<'a> {
+    /// Lines of a script.
+    #[must_use]
+    pub const fn new(text: &'a SourceText) -> Self {
+        Self { text: Some(text) }
+    }
+
+    /// No script: for modules made by hand.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { text: None }
+    }
+
+    /// The script's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.text.map_or("script", |text| &text.name)
+    }
+
+    /// Line and column where a span starts; line 0 when there is no text.
+    #[must_use]
+    pub fn position(&self, span: Span) -> Position {
+        match self.text {
+            Some(text) if !span.is_empty() => text.position(span.start),
+            _ => Position { line: 0, column: 0 },
+        }
+    }
+
+    /// A line's text; empty when there is none.
+    #[must_use]
+    pub fn line(&self, line: u32) -> &str {
+        self.text.map_or("", |text| text.line(line))
+    }
+}
+
+/// The back end's product.
+#[derive(Clone, Debug, Default)]
+pub struct BuiltObject {
+    /// The ELF object.
+    pub object: Vec<u8>,
+    /// One for each function of the module, in order.
+    pub functions: Vec<BuiltFunction>,
+}
+
+/// Facts about one function of the object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BuiltFunction {
+    /// Instructions that the kernel gets when it loads this program: its own and those of the
+    /// subprograms that it reaches, which libbpf appends.
+    pub instructions: u32,
+    /// Span of each instruction's source by its index in what the kernel gets, ascending; an entry
+    /// holds up to the next.
+    pub lines: Vec<(u32, Span)>,
+    /// Bytes of its own stack frame.
+    pub stack: u32,
+    /// Its own machine code before linking, eight bytes for each instruction.
+    pub code: Vec<u8>,
+}
+
+/// Compiles a module.
+pub fn build(module: &Module, source: &SourceLines) -> Result<BuiltObject, CodegenError> {
+    let codes = module.functions.iter().map(compile).collect::<Result<Vec<Code>, _>>()?;
+    frame::check_chains(module, &codes)?;
+    let object = link::link(module, &codes, source)?;
+    let functions = (0..codes.len()).map(|i| built(FuncId(i as u32), module, &codes)).collect();
+    Ok(BuiltObject { object, functions })
+}
+
+/// Machine code of one function.
+pub fn compile(function: &Function) -> Result<Code, CodegenError> {
+    let mut function = function.clone();
+    check_size(&function)?;
+    legal::initialise(&mut function);
+    legal::legalise(&mut function);
+    let Some(allocation) = regs::allocate(&mut function) else {
+        return Err(CodegenError::internal(Span::default(), &function.name, "no end to spilling registers"));
+    };
+    let frame = frame::Frame::of(&function);
+    frame::check_frame(&function, &frame)?;
+    emit::emit(&function, &allocation, &frame)
+}
+
+fn check_size(function: &Function) -> Result<(), CodegenError> {
+    let size: usize = function.blocks.iter().map(|b| b.instructions.len() + 1).sum();
+    if size <= INSTRUCTION_LIMIT {
+        return Ok(());
+    }
+    let what = match function.linkage {
+        Linkage::Program { .. } => "this probe",
+        Linkage::Subprogram => "this function",
+    };
+    Err(CodegenError::TooLarge {
+        span: function.blocks[0].span,
+        what: what.to_owned(),
+        size: size as u64,
+        limit: INSTRUCTION_LIMIT as u64,
+        hint: Some("split it into several probes".to_owned()),
+    })
+}
+
+/// What the kernel gets for a program: libbpf appends each subprogram when the first reference to
+/// it is relocated, depth first (`bpf_object__reloc_code`).
+fn built(program: FuncId, module: &Module, codes: &[Code]) -> BuiltFunction {
+    let mut order = vec![program];
+    let mut appended = vec![false; module.functions.len()];
+    append(program, codes, &mut appended, &mut order);
+    let own = &codes[program.0 as usize];
+    let mut out = BuiltFunction {
+        stack: own.stack,
+        code: own.insns.iter().flat_map(|insn| insn.encode()).collect(),
+        ..BuiltFunction::default()
+    };
+    for function in order {
+        let code = &codes[function.0 as usize];
+        out.lines.extend(code.lines.iter().map(|(at, span)| (at + out.instructions, *span)));
+        out.instructions += code.insns.len() as u32;
+    }
+    out
+}
+
+fn append(function: FuncId, codes: &[Code], appended: &mut [bool], order: &mut Vec<FuncId>) {
+    for relocation in &codes[function.0 as usize].relocations {
+        if let Target::Call(f) | Target::Address(f) = relocation.target
+            && !std::mem::replace(&mut appended[f.0 as usize], true)
+        {
+            order.push(f);
+            append(f, codes, appended, order);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Which registers an instruction reads and writes.
+
+use super::{BlockId, Inst, Operand, Terminator, Vreg};
+
+impl Inst {
+    /// The register that it writes.
+    #[must_use]
+    pub const fn dst(&self) -> Option<Vreg> {
+        match self {
+            Self::Copy { dst, .. }
+            | Self::Alu { dst, .. }
+            | Self::Neg { dst, .. }
+            | Self::Extend { dst, .. }
+            | Self::Bswap { dst, .. }
+            | Self::Load { dst, .. }
+            | Self::AtomicXchg { dst, .. }
+            | Self::AtomicFetchAdd { dst, .. }
+            | Self::SlotAddr { dst, .. }
+            | Self::SlotLoad { dst, .. }
+            | Self::GlobalAddr { dst, .. }
+            | Self::MapAddr { dst, .. }
+            | Self::FuncAddr { dst, .. } => Some(*dst),
+            Self::Call { dst, .. } | Self::CallKfunc { dst, .. } | Self::CallLocal { dst, .. } => *dst,
+            Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } => None,
+        }
+    }
+
+    /// The register that it writes, to be changed.
+    pub const fn dst_mut(&mut self) -> Option<&mut Vreg> {
+        match self {
+            Self::Copy { dst, .. }
+            | Self::Alu { dst, .. }
+            | Self::Neg { dst, .. }
+            | Self::Extend { dst, .. }
+            | Self::Bswap { dst, .. }
+            | Self::Load { dst, .. }
+            | Self::AtomicXchg { dst, .. }
+            | Self::AtomicFetchAdd { dst, .. }
+            | Self::SlotAddr { dst, .. }
+            | Self::SlotLoad { dst, .. }
+            | Self::GlobalAddr { dst, .. }
+            | Self::MapAddr { dst, .. }
+            | Self::FuncAddr { dst, .. } => Some(dst),
+            Self::Call { dst, .. } | Self::CallKfunc { dst, .. } | Self::CallLocal { dst, .. } => dst.as_mut(),
+            Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } => None,
+        }
+    }
+
+    /// Every register that it reads, in the order of its fields; one read twice comes twice.
+    pub fn for_each_use(&self, mut f: impl FnMut(Vreg)) {
+        let mut operand = |o: &Operand| {
+            if let Operand::Reg(v) = o {
+                f(*v);
+            }
+        };
+        match self {
+            Self::Copy { src, .. } | Self::SlotStore { src, .. } => operand(src),
+            Self::Alu { a, b, .. } => {
+                operand(a);
+                operand(b);
+            }
+            Self::Store { base, src, .. } => {
+                operand(&Operand::Reg(*base));
+                operand(src);
+            }
+            Self::Neg { src, .. } | Self::Extend { src, .. } | Self::Bswap { src, .. } => f(*src),
+            Self::Load { base, .. } => f(*base),
+            Self::AtomicAdd { base, src, .. }
+            | Self::AtomicXchg { base, src, .. }
+            | Self::AtomicFetchAdd { base, src, .. } => {
+                f(*base);
+                f(*src);
+            }
+            Self::Call { args, .. } | Self::CallKfunc { args, .. } | Self::CallLocal { args, .. } => {
+                args.iter().for_each(operand);
+            }
+            Self::SlotAddr { .. }
+            | Self::SlotLoad { .. }
+            | Self::GlobalAddr { .. }
+            | Self::MapAddr { .. }
+            | Self::FuncAddr { .. } => {}
+        }
+    }
+
+    /// Every register that it reads, to be replaced by another register.
+    pub fn for_each_use_mut(&mut self, mut f: impl FnMut(&mut Vreg)) {
+        let mut operand = |o: &mut Operand| {
+            if let Operand::Reg(v) = o {
+                f(v);
+            }
+        };
+        match self {
+            Self::Copy { src, .. } | Self::SlotStore { src, .. } => operand(src),
+            Self::Alu { a, b, .. } => {
+                operand(a);
+                operand(b);
+            }
+            Self::Store { base, src, .. } => {
+                operand(src);
+                f(base);
+            }
+            Self::Neg { src, .. } | Self::Extend { src, .. } | Self::Bswap { src, .. } => f(src),
+            Self::Load { base, .. } => f(base),
+            Self::AtomicAdd { base, src, .. }
+            | Self::AtomicXchg { base, src, .. }
+            | Self::AtomicFetchAdd { base, src, .. } => {
+                f(base);
+                f(src);
+            }
+            Self::Call { args, .. } | Self::CallKfunc { args, .. } | Self::CallLocal { args, .. } => {
+                args.iter_mut().for_each(operand);
+            }
+            Self::SlotAddr { .. }
+            | Self::SlotLoad { .. }
+            | Self::GlobalAddr { .. }
+            | Self::MapAddr { .. }
+            | Self::FuncAddr { .. } => {}
+        }
+    }
+
+    /// The operands that may be constants, to be replaced.
+    pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut Operand)) {
+        match self {
+            Self::Copy { src, .. } | Self::SlotStore { src, .. } | Self::Store { src, .. } => f(src),
+            Self::Alu { a, b, .. } => {
+                f(a);
+                f(b);
+            }
+            Self::Call { args, .. } | Self::CallKfunc { args, .. } | Self::CallLocal { args, .. } => {
+                args.iter_mut().for_each(f);
+            }
+            _ => {}
+        }
+    }
+
+    /// True when nothing but its result is lost if it does not run.
+    #[must_use]
+    pub const fn is_pure(&self) -> bool {
+        matches!(
+            self,
+            Self::Copy { .. }
+                | Self::Alu { .. }
+                | Self::Neg { .. }
+                | Self::Extend { .. }
+                | Self::Bswap { .. }
+                | Self::Load { .. }
+                | Self::SlotAddr { .. }
+                | Self::SlotLoad { .. }
+                | Self::GlobalAddr { .. }
+                | Self::MapAddr { .. }
+                | Self::FuncAddr { .. }
+        )
+    }
+
+    /// True for calls, which clobber r0 to r5.
+    #[must_use]
+    pub const fn is_call(&self) -> bool {
+        matches!(self, Self::Call { .. } | Self::CallKfunc { .. } | Self::CallLocal { .. })
+    }
+
+    /// True when its result depends on nothing that runs: it may be made again anywhere.
+    #[must_use]
+    pub const fn is_rematerialisable(&self) -> bool {
+        matches!(
+            self,
+            Self::Copy { src: Operand::Imm(_), .. }
+                | Self::SlotAddr { .. }
+                | Self::GlobalAddr { .. }
+                | Self::MapAddr { .. }
+                | Self::FuncAddr { .. }
+        )
+    }
+}
+
+impl Terminator {
+    /// Every register that it reads.
+    pub fn for_each_use(&self, mut f: impl FnMut(Vreg)) {
+        match self {
+            Self::Branch { a, b, .. } => {
+                f(*a);
+                if let Operand::Reg(b) = b {
+                    f(*b);
+                }
+            }
+            Self::Return(Operand::Reg(v)) => f(*v),
+            Self::Jump(_) | Self::Return(Operand::Imm(_)) | Self::Unset => {}
+        }
+    }
+
+    /// Every register that it reads, to be replaced.
+    pub fn for_each_use_mut(&mut self, mut f: impl FnMut(&mut Vreg)) {
+        match self {
+            Self::Branch { a, b, .. } => {
+                f(a);
+                if let Operand::Reg(b) = b {
+                    f(b);
+                }
+            }
+            Self::Return(Operand::Reg(v)) => f(v),
+            Self::Jump(_) | Self::Return(Operand::Imm(_)) | Self::Unset => {}
+        }
+    }
+
+    /// The blocks that may run next: the one taken when the condition holds comes first.
+    #[must_use]
+    pub const fn successors(&self) -> [Option<BlockId>; 2] {
+        match self {
+            Self::Jump(to) => [Some(*to), None],
+            Self::Branch { then, otherwise, .. } => [Some(*then), Some(*otherwise)],
+            Self::Return(_) | Self::Unset => [None, None],
+        }
+    }
+
+    /// The blocks that may run next, to be changed.
+    pub fn for_each_successor_mut(&mut self, mut f: impl FnMut(&mut BlockId)) {
+        match self {
+            Self::Jump(to) => f(to),
+            Self::Branch { then, otherwise, .. } => {
+                f(then);
+                f(otherwise);
+            }
+            Self::Return(_) | Self::Unset => {}
+        }
+    }
+}
