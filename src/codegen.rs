@@ -7,7 +7,10 @@
 pub mod artifact;
 pub mod backend;
 pub mod builder;
+mod compile;
 pub mod error;
 pub mod ir;
 pub mod lower;
 pub mod target;
+
+pub use compile::{compile, compile_with_source};

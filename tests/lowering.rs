@@ -1,0 +1,366 @@
+//! Typed programs compiled, loaded into the running kernel and run: what they write is what the
+//! script says.
+
+#[path = "lowering/kernel.rs"]
+mod kernel;
+#[path = "lowering/make.rs"]
+mod make;
+
+use kernel::load;
+use make::*;
+use probescope::lang::typed::{BinaryOp, Builtin, Clock};
+use probescope::lang::types::{Aggregation, Type};
+
+/// True, with a message, where programs can't be loaded.
+fn unavailable() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("SKIPPED: loading BPF programs needs root");
+    }
+    !root
+}
+
+#[test]
+fn a_report_arrives_with_its_values_in_the_agreed_layout() {
+    if unavailable() {
+        return;
+    }
+    let types = vec![Type::I64, Type::Str { size: 2 }, Type::U32, Type::Str { size: 16 }, Type::U64];
+    let pid = builtin(Builtin::Pid, Type::U32);
+    let now = builtin(Builtin::Nsecs(Clock::Monotonic), Type::U64);
+    let program = begin(vec![], vec![printf(types)], vec![report(0, vec![int(-7), text("x"), pid, comm(), now])]);
+    let mut loaded = load(&program);
+    loaded.run(&[]);
+    let records = loaded.records();
+    assert_eq!(records.len(), 1);
+    let r = &records[0];
+    assert_eq!(r[..8], [0, 0, 0, 0, 0, 0, 0, 0], "action 0, name 0");
+    assert_eq!(r[8..16], (-7_i64).to_le_bytes());
+    assert_eq!(&r[16..18], b"x\0");
+    assert_eq!(r[20..24], std::process::id().to_le_bytes());
+    let comm = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+    assert!(r[24..40].starts_with(comm.trim().as_bytes()), "{:?}", &r[24..40]);
+    assert!(u64::from_le_bytes(r[40..48].try_into().unwrap()) > 0);
+    assert_eq!(r.len(), 48);
+    assert_eq!(loaded.losses(), []);
+}
+
+#[test]
+fn scalar_aggregations_count_in_global_data() {
+    if unavailable() {
+        return;
+    }
+    let hist = Aggregation::Hist { bits: 0 };
+    let lhist = Aggregation::LHist { min: 0, max: 100, step: 10 };
+    let program = begin(
+        vec![
+            scalar_map("@c", agg(Aggregation::Count)),
+            scalar_map("@s", agg(Aggregation::Sum { signed: true })),
+            scalar_map("@min", agg(Aggregation::Min { signed: true })),
+            scalar_map("@max", agg(Aggregation::Max { signed: false })),
+            scalar_map("@avg", agg(Aggregation::Avg { signed: true })),
+            scalar_map("@h", agg(hist)),
+            scalar_map("@l", agg(lhist)),
+            scalar_map("@h3", agg(Aggregation::Hist { bits: 3 })),
+        ],
+        vec![],
+        (0..8).map(|i| aggregate(i, None, (i != 0).then(|| arg(0)))).collect(),
+    );
+    let mut loaded = load(&program);
+    let values = [-5_i64, 0, 1, 2, 3, 7, 8, 15, 99, 100, 1000, i64::MAX];
+    for v in values {
+        loaded.run(&[v as u64]);
+    }
+    let sum: i64 = values.iter().fold(0, |a, b| a.wrapping_add(*b));
+    assert_eq!(loaded.summed(0, 1), [values.len() as u64]);
+    assert_eq!(loaded.summed(1, 1), [sum as u64]);
+    assert_eq!(loaded.summed(4, 2), [sum as u64, values.len() as u64]);
+    let bucket = |v: i64, bits| probescope::model::histogram::log2_bucket(v, bits) as usize;
+    for (map, bits) in [(5, 0), (7, 3)] {
+        let mut expected = vec![0; probescope::model::histogram::log2_buckets(bits) as usize];
+        values.iter().for_each(|v| expected[bucket(*v, bits)] += 1);
+        assert_eq!(loaded.summed(map, expected.len()), expected);
+    }
+    let mut expected = vec![0; 12];
+    values.iter().for_each(|v| expected[probescope::model::histogram::linear_bucket(*v, 0, 100, 10) as usize] += 1);
+    assert_eq!(loaded.summed(6, 12), expected);
+}
+
+#[test]
+fn keyed_maps_insert_update_and_count_what_does_not_fit() {
+    if unavailable() {
+        return;
+    }
+    let key = Type::Tuple([Type::Str { size: 16 }, Type::I64].into());
+    let tuple = || e(ExprKind::Tuple(vec![comm(), arg(0)]), key.clone());
+    let program = begin(
+        vec![
+            keyed_map("@count", key.clone(), agg(Aggregation::Count)),
+            keyed_map("@value", Type::I64, Type::I64),
+            keyed_map("@text", Type::I64, Type::Str { size: 64 }),
+        ],
+        vec![],
+        vec![
+            aggregate(0, Some(tuple()), None),
+            set(1, Some(arg(0)), binary(BinaryOp::Add, get(1, Some(arg(0)), Type::I64), int(2), Type::I64)),
+            set(2, Some(arg(0)), text("hello")),
+        ],
+    );
+    let mut loaded = load(&program);
+    for i in 0..70_u64 {
+        loaded.run(&[i]);
+        loaded.run(&[i]);
+    }
+    let counts = loaded.entries(0);
+    assert_eq!(counts.len(), 64);
+    assert!(counts.iter().all(|(k, v)| k.len() == 24 && v[..] == 2_u64.to_le_bytes()));
+    let values = loaded.entries(1);
+    assert!(values.iter().all(|(_, v)| v[..] == 4_i64.to_le_bytes()));
+    let texts = loaded.entries(2);
+    assert!(texts.iter().all(|(_, v)| v.len() == 64 && v.starts_with(b"hello\0") && v[5..].iter().all(|b| *b == 0)));
+    let lost: u64 = loaded.losses().iter().map(|(_, n)| n).sum();
+    assert_eq!(lost, 3 * 6 * 2, "{:?}", loaded.losses());
+}
+
+use probescope::lang::typed::{
+    Block, ExprKind, Intrinsic, LocalId, MapId, Probe, Program, Rate, StatementKind, Target,
+};
+use probescope::lang::types::{AddressSpace, StackMode};
+
+fn call(i: Intrinsic, args: Vec<probescope::lang::typed::Expr>, ty: Type) -> probescope::lang::typed::Expr {
+    e(ExprKind::Call(i, args), ty)
+}
+
+fn user_pointer(n: u8) -> probescope::lang::typed::Expr {
+    let ty = Type::Ptr { to: std::sync::Arc::new(Type::Void), space: AddressSpace::User };
+    cast(arg(n), ty)
+}
+
+fn str_of(n: u8, size: u32) -> probescope::lang::typed::Expr {
+    call(Intrinsic::Str, vec![user_pointer(n)], Type::Str { size })
+}
+
+#[test]
+fn strings_are_read_compared_and_searched() {
+    if unavailable() {
+        return;
+    }
+    let size = 128;
+    let s = || local(0, Type::Str { size });
+    let long = Type::Str { size: 1024 };
+    let mut program = begin(
+        (0..8).map(|i| scalar_map(&format!("@r{i}"), Type::I64)).collect(),
+        vec![printf(vec![Type::I64, long.clone()]), printf(vec![Type::Str { size }])],
+        vec![
+            set_local(0, str_of(0, size)),
+            set(0, None, call(Intrinsic::StrLen, vec![s()], Type::I64)),
+            set(1, None, cast(binary(BinaryOp::Eq, s(), text("/etc/passwd"), Type::Bool), Type::I64)),
+            set(2, None, cast(call(Intrinsic::StrContains, vec![s(), text("passwd")], Type::Bool), Type::I64)),
+            set(3, None, call(Intrinsic::StrStr, vec![s(), text("etc/")], Type::I64)),
+            set(4, None, call(Intrinsic::StrNCmp, vec![s(), text("/etcetera"), int(4)], Type::I64)),
+            set(5, None, cast(binary(BinaryOp::Eq, s(), str_of(1, 64), Type::Bool), Type::I64)),
+            set(6, None, cast(binary(BinaryOp::Ne, s(), str_of(1, size), Type::Bool), Type::I64)),
+            set(7, None, call(Intrinsic::StrStr, vec![str_of(0, 64), str_of(1, 64)], Type::I64)),
+            report(0, vec![int(5), call(Intrinsic::Str, vec![user_pointer(0)], long)]),
+            report(1, vec![s()]),
+        ],
+    );
+    program.probes[0].locals = locals(vec![Type::Str { size }]);
+    let cases: [(&str, &str, [i64; 8]); 4] = [
+        ("/etc/passwd", "/etc/passwd", [11, 1, 1, 1, 0, 1, 0, 0]),
+        ("/etc/passwd.old", "passwd", [15, 0, 1, 1, 0, 0, 1, 5]),
+        ("", "x", [0, 0, 0, -1, 1, 0, 1, -1]),
+        ("/bin/passw", "", [10, 0, 0, -1, 1, 0, 1, 0]),
+    ];
+    for (a, b, expected) in cases {
+        let mut loaded = load(&program);
+        let (a, b) = (std::ffi::CString::new(a).unwrap(), std::ffi::CString::new(b).unwrap());
+        loaded.run(&[a.as_ptr() as u64, b.as_ptr() as u64]);
+        let got: Vec<i64> = (0..8).map(|i| loaded.number(i).unwrap()).collect();
+        assert_eq!(got, expected, "{a:?} {b:?} {:?}", loaded.losses());
+        let records = loaded.records();
+        assert_eq!(records.len(), 2);
+        assert_eq!(&records[0][16..], a.as_bytes_with_nul(), "a long string is cut after its end");
+        assert!(records[1][8..].starts_with(a.as_bytes_with_nul()));
+    }
+    let mut loaded = load(&program);
+    loaded.run(&[16, 16]);
+    assert!(loaded.losses().iter().any(|(cause, _)| cause == "memory read failed"), "{:?}", loaded.losses());
+}
+
+#[test]
+fn loops_run_their_rounds() {
+    if unavailable() {
+        return;
+    }
+    let sum =
+        |by: probescope::lang::typed::Expr| set_local(0, binary(BinaryOp::Add, local(0, Type::I64), by, Type::I64));
+    let range = |start, end, body| st(StatementKind::ForRange { local: LocalId(1), start, end, body: block(body) });
+    let when = |c, then| st(StatementKind::If(c, block(vec![st(then)]), Block::default()));
+    let is = |n: i64| binary(BinaryOp::Eq, local(1, Type::I64), int(n), Type::Bool);
+    let bodies = |start: fn() -> probescope::lang::typed::Expr, end: fn() -> probescope::lang::typed::Expr| {
+        vec![
+            set_local(0, int(0)),
+            range(
+                start(),
+                end(),
+                vec![when(is(3), StatementKind::Continue), when(is(8), StatementKind::Break), sum(local(1, Type::I64))],
+            ),
+            set(0, None, local(0, Type::I64)),
+        ]
+    };
+    for facts in [kernel::facts(), old_loops()] {
+        let constant = bodies(|| int(0), || int(10));
+        let variable = bodies(|| arg(0), || arg(1));
+        for (body, expected) in [(constant, 25), (variable, 25 - 1)] {
+            let mut program = begin(vec![scalar_map("@r", Type::I64)], vec![], body);
+            program.probes[0].locals = locals(vec![Type::I64, Type::I64]);
+            let mut loaded = kernel::load_with(&program, &facts);
+            loaded.run(&[2, 100]);
+            assert_eq!(loaded.number(0), Some(expected));
+            loaded.run(&[5, 5]);
+        }
+    }
+    let decrement = set_local(1, binary(BinaryOp::Sub, local(1, Type::I64), int(1), Type::I64));
+    let body = vec![
+        set_local(1, int(10)),
+        st(StatementKind::While(local(1, Type::I64), block(vec![sum(local(1, Type::I64)), decrement]))),
+        st(StatementKind::Unroll(3, block(vec![sum(int(100))]))),
+        set(0, None, local(0, Type::I64)),
+    ];
+    let mut program = begin(vec![scalar_map("@r", Type::I64)], vec![], body);
+    program.probes[0].locals = locals(vec![Type::I64, Type::I64]);
+    let mut loaded = load(&program);
+    loaded.run(&[]);
+    assert_eq!(loaded.number(0), Some(355));
+}
+
+/// This kernel without its newest loops: `bpf_loop` with callbacks.
+fn old_loops() -> probescope::codegen::target::TargetFacts {
+    let mut facts = kernel::facts();
+    facts.iter_num = false;
+    facts
+}
+
+#[test]
+fn loops_over_maps_visit_every_key() {
+    if unavailable() {
+        return;
+    }
+    let pair = Type::Tuple([Type::I64, Type::I64].into());
+    let field = |i, ty| e(ExprKind::TupleField(Box::new(local(1, pair.clone())), i), ty);
+    let add = |by| set_local(0, binary(BinaryOp::Add, local(0, Type::I64), by, Type::I64));
+    let over = |map, body| st(StatementKind::ForMap { local: LocalId(1), map: MapId(map), body: block(body) });
+    let mut body: Vec<_> = (1..5).map(|i| set(0, Some(int(i)), int(i * 10))).collect();
+    body.extend((1..5).map(|i| aggregate(1, Some(int(i)), None)));
+    body.push(set_local(0, int(0)));
+    body.push(over(0, vec![add(field(0, Type::I64)), add(field(1, Type::I64))]));
+    body.push(set(2, None, local(0, Type::I64)));
+    body.push(over(1, vec![add(field(1, Type::I64))]));
+    body.push(set(3, None, local(0, Type::I64)));
+    body.push(set(4, None, e(ExprKind::MapLen(MapId(0)), Type::I64)));
+    let maps = vec![
+        keyed_map("@m", Type::I64, Type::I64),
+        keyed_map("@c", Type::I64, agg(Aggregation::Count)),
+        scalar_map("@r", Type::I64),
+        scalar_map("@s", Type::I64),
+        scalar_map("@n", Type::I64),
+    ];
+    let mut program = begin(maps, vec![], body);
+    program.probes[0].locals = locals(vec![Type::I64, pair.clone()]);
+    let mut loaded = load(&program);
+    loaded.run(&[]);
+    assert_eq!(loaded.number(2), Some(110));
+    assert_eq!(loaded.number(3), Some(114));
+    assert_eq!(loaded.number(4), Some(4));
+}
+
+#[test]
+fn aggregations_can_be_read_and_deleted() {
+    if unavailable() {
+        return;
+    }
+    let read = |map: u32, key| get(map, key, Type::I64);
+    let delete = |map: u32| e(ExprKind::MapDelete { map: MapId(map), key: None }, Type::Bool);
+    let program = begin(
+        vec![
+            scalar_map("@c", agg(Aggregation::Count)),
+            scalar_map("@avg", agg(Aggregation::Avg { signed: true })),
+            keyed_map("@max", Type::I64, agg(Aggregation::Max { signed: true })),
+            scalar_map("@r0", Type::I64),
+            scalar_map("@r1", Type::I64),
+            scalar_map("@r2", Type::I64),
+            scalar_map("@r3", Type::I64),
+        ],
+        vec![],
+        vec![
+            aggregate(0, None, None),
+            aggregate(0, None, None),
+            aggregate(1, None, Some(int(-5))),
+            aggregate(1, None, Some(int(-10))),
+            aggregate(2, Some(int(1)), Some(int(-3))),
+            set(3, None, read(0, None)),
+            set(4, None, read(1, None)),
+            set(5, None, read(2, Some(int(1)))),
+            st(StatementKind::Expr(delete(0))),
+            set(6, None, binary(BinaryOp::Add, read(0, None), cast(delete(0), Type::I64), Type::I64)),
+        ],
+    );
+    let mut loaded = load(&program);
+    loaded.run(&[]);
+    assert_eq!((3..7).map(|i| loaded.number(i).unwrap()).collect::<Vec<_>>(), [2, -7, -3, 0]);
+}
+
+fn with_probes(probes: Vec<Probe>, maps: Vec<probescope::lang::typed::Map>) -> Program {
+    Program {
+        probes,
+        maps,
+        actions: vec![printf(vec![Type::U32])],
+        probe_names: vec!["x".into()],
+        ..Program::default()
+    }
+}
+
+#[test]
+fn every_kind_of_program_that_this_kernel_has_is_accepted() {
+    if unavailable() {
+        return;
+    }
+    let stack = |user| {
+        let (mode, depth) = (StackMode::Bpftrace, 20);
+        let (i, ty) = if user {
+            (Intrinsic::UStack, Type::UStack { mode, depth })
+        } else {
+            (Intrinsic::KStack, Type::KStack { mode, depth })
+        };
+        call(i, vec![], ty)
+    };
+    let key = Type::KStack { mode: StackMode::Bpftrace, depth: 20 };
+    let ukey = Type::UStack { mode: StackMode::Bpftrace, depth: 20 };
+    let body = || {
+        vec![
+            aggregate(0, None, None),
+            aggregate(1, Some(stack(false)), None),
+            aggregate(2, Some(stack(true)), None),
+            report(0, vec![builtin(Builtin::Cpu, Type::U32)]),
+        ]
+    };
+    let uprobe =
+        Target::Uprobe { path: "/proc/self/exe".into(), symbol: "main".into(), file_offset: 0, ret: false, pid: None };
+    let targets = [
+        Target::Tracepoint { category: "syscalls".into(), event: "sys_enter_openat".into() },
+        Target::RawTracepoint { event: "sys_enter".into(), module: "".into() },
+        Target::Profile { rate: Rate::Hertz(99) },
+        uprobe,
+    ];
+    let maps = vec![
+        scalar_map("@c", agg(Aggregation::Count)),
+        keyed_map("@k", key, agg(Aggregation::Count)),
+        keyed_map("@u", ukey, agg(Aggregation::Count)),
+    ];
+    let probes: Vec<Probe> = targets.into_iter().map(|t| probe(t, body())).collect();
+    for p in &probes {
+        load(&with_probes(vec![p.clone()], maps.clone()));
+    }
+    load(&with_probes(probes, maps));
+}
