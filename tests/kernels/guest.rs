@@ -1,0 +1,93 @@
+//! One run of QEMU: boots a kernel, runs a command in it, brings back what it wrote.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::fetch::Bootable;
+
+/// What came back from a guest.
+#[derive(Debug)]
+pub struct Report {
+    /// Standard output and error of the command.
+    pub output: String,
+    /// Its exit code; absent when the guest ended before it did.
+    pub exit: Option<i32>,
+    /// What the kernel said on its console.
+    pub console: String,
+    /// Boot to power off.
+    pub took: Duration,
+}
+
+/// Memory of one guest, MiB.
+pub const MEMORY: u64 = 3072;
+
+/// Boots `kernel` and runs `script` (for `/bin/sh`) in it; the guest is ended after `cap`.
+pub fn run(kernel: &Bootable, script: &str, folder: &Path, cap: Duration) -> Result<Report, String> {
+    let _ = fs::remove_dir_all(folder);
+    let results = folder.join("results");
+    fs::create_dir_all(&results).map_err(|e| format!("{}: {e}", results.display()))?;
+    fs::write(results.join("run.sh"), script).map_err(|e| e.to_string())?;
+    let console = folder.join("console");
+    let started = Instant::now();
+    let mut child = Guest(qemu(kernel, &results, &console)?);
+    while child.0.try_wait().map_err(|e| e.to_string())?.is_none() {
+        if started.elapsed() > cap {
+            return Err(format!("still running after {} s, ended; console:\n{}", cap.as_secs(), tail(&read(&console))));
+        }
+        // The guest ends by powering off; its exit is the condition, this only paces the look.
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(Report {
+        output: read(&results.join("output")),
+        exit: read(&results.join("exit")).trim().parse().ok(),
+        console: read(&console),
+        took: started.elapsed(),
+    })
+}
+
+/// Ends QEMU however the run ends.
+struct Guest(Child);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn qemu(kernel: &Bootable, results: &Path, console: &Path) -> Result<Child, String> {
+    let log = File::create(console).map_err(|e| e.to_string())?;
+    let errors = log.try_clone().map_err(|e| e.to_string())?;
+    let share = |path: &Path, tag: &str, more: &str| {
+        format!("local,path={},mount_tag={tag},security_model=none,multidevs=remap{more}", path.display())
+    };
+    // Hosts that offer /dev/kvm inside a virtual machine often can't run guests with it: software
+    // emulation works everywhere.
+    Command::new("qemu-system-x86_64")
+        .args(["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-no-reboot", "-nographic", "-nic", "none"])
+        .args(["-m", &MEMORY.to_string(), "-serial", "stdio", "-monitor", "none"])
+        .args(["-append", "console=ttyS0 quiet panic=-1 mitigations=off"])
+        .arg("-kernel")
+        .arg(&kernel.vmlinux)
+        .arg("-initrd")
+        .arg(&kernel.initrd)
+        .args(["-virtfs", &share(Path::new("/"), "host", ",readonly=on")])
+        .args(["-virtfs", &share(results, "results", "")])
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(errors)
+        .spawn()
+        .map_err(|e| format!("qemu-system-x86_64: {e} (package qemu-system-x86)"))
+}
+
+fn read(path: &PathBuf) -> String {
+    fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default()
+}
+
+/// The last lines of a console.
+pub fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(25)..].join("\n")
+}

@@ -1,0 +1,135 @@
+//! What is run in a guest, and how its results come back: the guest writes one line a test, which
+//! the host turns into tests of its own.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::Outcomes;
+use crate::fetch::Bootable;
+use crate::guest;
+use crate::support::case;
+use crate::support::run::{Outcome, Subject, run as run_case};
+
+/// First word of this binary's command line in a guest.
+pub const IN_GUEST: &str = "--in-guest";
+/// Tests of the library whose path has this in it are run in every kernel.
+const KERNEL_TESTS: &str = "on_kernel";
+/// Emulated cores are many times slower than real ones: a cap against hanging, nothing is timed.
+const CASE_CAP: Duration = Duration::from_secs(180);
+const GUEST_CAP: Duration = Duration::from_secs(1500);
+/// Starts a line of results; the text after it is a record of fields with `\u{1f}` between them.
+const MARK: &str = "\u{1e}result\u{1f}";
+
+/// The library's unit test binary as Cargo has it already.
+pub fn library_tests() -> Result<Vec<PathBuf>, String> {
+    let out = Command::new(option_env!("CARGO").unwrap_or("cargo"))
+        .args(["test", "--lib", "--no-run", "--locked", "--message-format=json"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|e| format!("cargo: {e}"))?;
+    let text = String::from_utf8_lossy(&out.stdout);
+    let paths: Vec<PathBuf> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .collect();
+    if paths.is_empty() { Err("cargo names no library test binary".into()) } else { Ok(paths) }
+}
+
+/// Boots one kernel and brings its results back.
+pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<PathBuf>, String>, filter: Option<&str>) -> Outcomes {
+    let boot = |outcome| (format!("{name}/boot"), outcome);
+    let Ok(own) = std::env::current_exe() else { return vec![boot(Outcome::Failed("no path of this binary".into()))] };
+    let filter = filter.map_or("", |f| f.strip_prefix(name).map_or(f, |rest| rest.trim_start_matches('/')));
+    let mut script = format!("cd /tmp\n{} {IN_GUEST} '{filter}'\n", own.display());
+    if let Ok(binaries) = binaries {
+        for binary in binaries {
+            let _ = writeln!(script, "{} {KERNEL_TESTS} --test-threads=2", binary.display());
+        }
+    }
+    let folder = std::env::temp_dir().join(format!("probescope-guest-{}-{name}", std::process::id()));
+    let result = guest::run(kernel, &script, &folder, GUEST_CAP);
+    let report = match result {
+        Ok(report) => report,
+        Err(why) => return vec![boot(Outcome::Failed(why))],
+    };
+    let _ = std::fs::remove_dir_all(&folder);
+    eprintln!("kernel {name}: {} s", report.took.as_secs());
+    let mut outcomes = vec![boot(match report.exit {
+        Some(_) => Outcome::Passed,
+        None => Outcome::Failed(format!(
+            "the guest ended early; console:\n{}\noutput:\n{}",
+            guest::tail(&report.console),
+            guest::tail(&report.output)
+        )),
+    })];
+    if report.console.contains("Kernel panic") || report.console.contains("BUG:") {
+        let why = format!("the kernel complained:\n{}", guest::tail(&report.console));
+        outcomes.push((format!("{name}/console"), Outcome::Failed(why)));
+    }
+    outcomes.extend(parse(name, &report.output));
+    outcomes
+}
+
+/// Results of the script cases and lines of Rust's own test harness.
+fn parse(name: &str, output: &str) -> Outcomes {
+    let mut outcomes = Vec::new();
+    for line in output.lines() {
+        if let Some(record) = line.strip_prefix(MARK) {
+            let mut fields = record.split('\u{1f}');
+            let case = fields.next().unwrap_or("");
+            let kind = fields.next().unwrap_or("");
+            let text = fields.next().unwrap_or("").replace('\u{1d}', "\n");
+            let outcome = match kind {
+                "passed" => Outcome::Passed,
+                "skipped" => Outcome::Skipped(text),
+                _ => Outcome::Failed(text),
+            };
+            outcomes.push((format!("{name}/scripts/{case}"), outcome));
+        } else if let Some((test, result)) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... ")) {
+            let outcome = match result {
+                "ok" => Outcome::Passed,
+                other => match other.strip_prefix("ignored") {
+                    Some(reason) => Outcome::Skipped(reason.trim_start_matches([',', ' ']).to_owned()),
+                    None => Outcome::Failed(failure(test, output)),
+                },
+            };
+            outcomes.push((format!("{name}/{test}"), outcome));
+        }
+    }
+    outcomes
+}
+
+/// What Rust's harness printed for a failed test.
+fn failure(test: &str, output: &str) -> String {
+    let start = format!("---- {test} stdout ----\n");
+    let Some((_, after)) = output.split_once(&start) else { return "no message".into() };
+    after.split("\n---- ").next().unwrap_or("").split("\nfailures:\n").next().unwrap_or("").to_owned()
+}
+
+/// In the guest: runs the cases and writes their results.
+pub fn in_guest(filter: Option<&str>) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let cases = match case::load_all(&root) {
+        Ok(cases) => cases,
+        Err(why) => return report("load", &Outcome::Failed(why)),
+    };
+    let subject = Subject::from_environment();
+    let filter = filter.unwrap_or("").trim_start_matches("scripts/");
+    for case in cases.iter().filter(|c| c.name.contains(filter)) {
+        report(&case.name, &run_case(&subject, case, CASE_CAP));
+    }
+}
+
+fn report(name: &str, outcome: &Outcome) {
+    let (kind, text) = match outcome {
+        Outcome::Passed => ("passed", ""),
+        Outcome::Skipped(why) => ("skipped", why.as_str()),
+        Outcome::Failed(why) => ("failed", why.as_str()),
+    };
+    println!("{MARK}{name}\u{1f}{kind}\u{1f}{}", text.replace('\n', "\u{1d}"));
+}

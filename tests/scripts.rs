@@ -1,0 +1,37 @@
+//! Every script case below `tests/scripts`, run by the program on this kernel.
+//!
+//! With `PROBESCOPE_PEER="chroot DIR bpftrace"` the same cases are run by bpftrace, which shows that
+//! the expectations are its own.
+#![allow(missing_docs, reason = "a program, not a library")]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use support::run::{Outcome, Subject};
+
+/// A hard cap for cases that hang; nothing is timed.
+const CAP: Duration = Duration::from_secs(60);
+
+fn main() {
+    support::workload::run_if_asked();
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let trials = match support::case::load_all(&root) {
+        Ok(cases) => cases.into_iter().map(trial).collect(),
+        Err(e) => vec![Trial::test("cases are well formed", move || Err(Failed::from(e)))],
+    };
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(case: support::case::Case) -> Trial {
+    Trial::ignorable_test(case.name.clone(), move || {
+        match support::run::run(&Subject::from_environment(), &case, CAP) {
+            Outcome::Passed => Ok(Completion::Completed),
+            Outcome::Skipped(reason) => Ok(Completion::ignored_with(reason)),
+            Outcome::Failed(why) => Err(Failed::from(why)),
+        }
+    })
+}

@@ -1,0 +1,152 @@
+//! A case is one `.bt` file; the comments at its top say how to run it and what must come out.
+//!
+//! ```text
+//! // flags: -f json          more words for the command line, before the file
+//! // args: 5 abc             positional parameters, after the file
+//! // stdin: yes              the script goes in on standard input, named `-`
+//! // workload: getppid 100   run under `-c`; see workload.rs. @SELF@ in the script is its binary
+//! // needs: kprobe           what the kernel must have; see needs.rs
+//! // exit: 3                 exit code, 0 unless said
+//! // expect: text            the next line of standard output, exactly
+//! // match: regex            the next line, by a regular expression over the whole line
+//! // loose                   other lines may stand between the expected ones
+//! // any-order               lines are compared as a set
+//! // stderr: text            standard error has this in it
+//! ```
+//!
+//! Without `loose`, standard output has these lines and no others; blank lines at either end do not
+//! count.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+#[derive(Clone, Debug)]
+pub enum Line {
+    Exact(String),
+    Pattern(Regex),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Case {
+    /// Path below `tests/scripts` without `.bt`.
+    pub name: String,
+    pub path: PathBuf,
+    pub text: String,
+    pub flags: Vec<String>,
+    pub args: Vec<String>,
+    pub stdin: bool,
+    pub workload: Vec<String>,
+    pub needs: Vec<String>,
+    pub exit: i32,
+    pub lines: Vec<Line>,
+    pub stderr: Vec<String>,
+    pub loose: bool,
+    pub any_order: bool,
+}
+
+/// All cases below a folder, by name; a broken one is an error with its place.
+pub fn load_all(root: &Path) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "bt") {
+                cases.push(load(root, &path)?);
+            }
+        }
+    }
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(cases)
+}
+
+fn load(root: &Path, path: &Path) -> Result<Case, String> {
+    let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let name = path.strip_prefix(root).unwrap_or(path).with_extension("").display().to_string();
+    let mut case = Case { name, path: path.to_path_buf(), text: text.clone(), ..Case::default() };
+    for (number, line) in text.lines().enumerate() {
+        let Some(comment) = line.strip_prefix("//") else { break };
+        directive(&mut case, comment.strip_prefix(' ').unwrap_or(comment))
+            .map_err(|e| format!("{}:{}: {e}", path.display(), number + 1))?;
+    }
+    if case.lines.is_empty() && case.stderr.is_empty() && case.exit == 0 {
+        return Err(format!("{}: expects nothing, so it can't fail", path.display()));
+    }
+    Ok(case)
+}
+
+fn directive(case: &mut Case, text: &str) -> Result<(), String> {
+    let (key, value) = match text.split_once(':') {
+        Some((key, value)) => (key.trim_end(), value.strip_prefix(' ').unwrap_or(value)),
+        None => (text.trim_end(), ""),
+    };
+    let words = || value.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    match key {
+        "flags" => case.flags = words(),
+        "args" => case.args = words(),
+        "stdin" => case.stdin = true,
+        "workload" => case.workload = words(),
+        "needs" => case.needs.extend(words()),
+        "exit" => case.exit = value.trim().parse().map_err(|e| format!("exit: {e}"))?,
+        "expect" => case.lines.push(Line::Exact(value.to_owned())),
+        "match" => {
+            let pattern = Regex::new(&format!("^(?:{value})$")).map_err(|e| e.to_string())?;
+            case.lines.push(Line::Pattern(pattern));
+        }
+        "stderr" => case.stderr.push(value.to_owned()),
+        "loose" => case.loose = true,
+        "any-order" => case.any_order = true,
+        // Anything else is a remark.
+        _ => {}
+    }
+    Ok(())
+}
+
+impl Line {
+    fn fits(&self, line: &str) -> bool {
+        match self {
+            Self::Exact(text) => text == line,
+            Self::Pattern(pattern) => pattern.is_match(line),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Exact(text) => text.clone(),
+            Self::Pattern(pattern) => format!("/{}/", pattern.as_str()),
+        }
+    }
+}
+
+/// Why the output is not what the case expects.
+pub fn difference(case: &Case, stdout: &str) -> Option<String> {
+    let got: Vec<&str> = stdout.trim_matches('\n').lines().collect();
+    let fits = if case.any_order {
+        unordered(case, &got)
+    } else if case.loose {
+        let mut rest = got.iter();
+        case.lines.iter().all(|want| rest.any(|line| want.fits(line)))
+    } else if case.lines.is_empty() {
+        got.is_empty() || !case.stderr.is_empty() || case.exit != 0
+    } else {
+        got.len() == case.lines.len() && case.lines.iter().zip(&got).all(|(want, line)| want.fits(line))
+    };
+    if fits {
+        return None;
+    }
+    let want: Vec<String> = case.lines.iter().map(Line::shown).collect();
+    Some(format!("expected:\n{}\ngot:\n{}", want.join("\n"), got.join("\n")))
+}
+
+fn unordered(case: &Case, got: &[&str]) -> bool {
+    let mut left: Vec<&str> = got.to_vec();
+    for want in &case.lines {
+        let Some(at) = left.iter().position(|line| want.fits(line)) else { return false };
+        left.remove(at);
+    }
+    case.loose || left.iter().all(|line| line.is_empty())
+}

@@ -1,0 +1,81 @@
+//! What a case may ask of the kernel, and why this one can't give it.
+
+use std::fs;
+use std::path::Path;
+
+/// The reason to skip, when one of the needs is not met.
+pub fn unmet(needs: &[String]) -> Option<String> {
+    needs.iter().find_map(|need| reason(need))
+}
+
+fn reason(need: &str) -> Option<String> {
+    let met = match need {
+        "root" => is_root(),
+        "btf" => Path::new("/sys/kernel/btf/vmlinux").is_file(),
+        // The running kernel may list no functions although it has the files (no KPROBES).
+        "kprobe" => functions() && tracefs("kprobe_events"),
+        "kprobe.multi" => functions() && release() >= (5, 18) && symbol("bpf_kprobe_multi_link_attach"),
+        "kprobe.session" => functions() && release() >= (6, 10),
+        "fentry" => functions() && release() >= (5, 5) && Path::new("/sys/kernel/btf/vmlinux").is_file(),
+        "rawtracepoint" | "iter" => release() >= (5, 8) && Path::new("/sys/kernel/btf/vmlinux").is_file(),
+        "uprobe" => tracefs("uprobe_events"),
+        "bpf_loop" => release() >= (5, 17),
+        "for_each" => release() >= (5, 13),
+        "hardware" => hardware(),
+        _ => return other(need),
+    };
+    (!met).then(|| format!("this kernel ({}) offers no {need}", text()))
+}
+
+fn other(need: &str) -> Option<String> {
+    if let Some(version) = need.strip_prefix("linux>=") {
+        let wanted = parse(version);
+        return (release() < wanted).then(|| format!("needs Linux {version}, this is {}", text()));
+    }
+    if let Some(event) = need.strip_prefix("tracepoint:") {
+        let path = format!("events/{}", event.replace(':', "/"));
+        return (!tracefs(&path)).then(|| format!("this kernel ({}) has no tracepoint {event}", text()));
+    }
+    if let Some(function) = need.strip_prefix("symbol:") {
+        return (!symbol(function)).then(|| format!("this kernel ({}) has no {function}", text()));
+    }
+    Some(format!("unknown need `{need}`"))
+}
+
+fn is_root() -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|s| s.lines().any(|l| l.starts_with("Uid:\t0\t0")))
+}
+
+fn tracefs(path: &str) -> bool {
+    ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].iter().any(|root| Path::new(root).join(path).exists())
+}
+
+fn functions() -> bool {
+    ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
+        .iter()
+        .any(|root| fs::read(format!("{root}/available_filter_functions")).is_ok_and(|b| !b.is_empty()))
+}
+
+fn symbol(name: &str) -> bool {
+    let Ok(text) = fs::read_to_string("/proc/kallsyms") else { return false };
+    text.lines().any(|line| line.split_whitespace().nth(2) == Some(name))
+}
+
+fn hardware() -> bool {
+    Path::new("/sys/bus/event_source/devices/cpu").exists()
+        && fs::read_to_string("/proc/cpuinfo").is_ok_and(|s| s.contains("arch_perfmon"))
+}
+
+fn text() -> String {
+    fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
+}
+
+/// Major and minor version of the running kernel.
+pub fn release() -> (u32, u32) {
+    parse(&text())
+}
+
+fn parse(text: &str) -> (u32, u32) {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}

@@ -1,0 +1,142 @@
+//! Runs one case with the program under test and compares.
+
+use std::fs;
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::case::{Case, difference};
+use super::needs;
+
+/// How a case came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Passed,
+    Skipped(String),
+    Failed(String),
+}
+
+/// The program under test: ours, or a peer that the expectations are checked against.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    words: Vec<String>,
+}
+
+impl Subject {
+    /// `PROBESCOPE_PEER` (`bpftrace`, `chroot DIR bpftrace`) or the program that Cargo built.
+    pub fn from_environment() -> Self {
+        let words = match std::env::var("PROBESCOPE_PEER") {
+            Ok(peer) => peer.split_whitespace().map(str::to_owned).collect(),
+            Err(_) => vec![env!("CARGO_BIN_EXE_probescope").to_owned(), "run".to_owned()],
+        };
+        Self { words }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]);
+        command
+    }
+}
+
+/// Runs a case; it is ended after `cap`.
+pub fn run(subject: &Subject, case: &Case, cap: Duration) -> Outcome {
+    if let Some(reason) = needs::unmet(&case.needs) {
+        return Outcome::Skipped(reason);
+    }
+    match attempt(subject, case, cap) {
+        Ok(()) => Outcome::Passed,
+        Err(why) => Outcome::Failed(why),
+    }
+}
+
+fn attempt(subject: &Subject, case: &Case, cap: Duration) -> Result<(), String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let script = Script::new(case, &own)?;
+    let mut command = subject.command();
+    command.args(case.flags.iter().map(|f| substitute(f, &own)));
+    if !case.workload.is_empty() {
+        command.arg("-c").arg(format!("{} workload {}", own.display(), case.workload.join(" ")));
+    }
+    command.arg(if case.stdin { Path::new("-") } else { &script.path }).args(&case.args);
+    command.stdin(if case.stdin { Stdio::piped() } else { Stdio::null() });
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{}: {e}", subject.words.join(" ")))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(case.text.as_bytes());
+    }
+    let stdout = drain(child.stdout.take());
+    let stderr = drain(child.stderr.take());
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+            break Some(status);
+        }
+        if started.elapsed() > cap {
+            let _ = child.kill();
+            let _ = child.wait();
+            break None;
+        }
+        // Its exit is the condition; this only paces the look.
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let (stdout, stderr) = (stdout.join().unwrap_or_default(), stderr.join().unwrap_or_default());
+    let told = || format!("standard error:\n{}", stderr.trim_end());
+    let Some(status) = status else {
+        return Err(format!("still running after {} s, ended; got:\n{stdout}\n{}", cap.as_secs(), told()));
+    };
+    if let Some(why) = difference(case, &stdout) {
+        return Err(format!("{why}\n{}", told()));
+    }
+    if status.code() != Some(case.exit) {
+        return Err(format!("{status}, expected exit code {}\n{}", case.exit, told()));
+    }
+    match case.stderr.iter().find(|want| !stderr.contains(want.as_str())) {
+        Some(want) => Err(format!("standard error lacks `{want}`\n{}", told())),
+        None => Ok(()),
+    }
+}
+
+fn drain(from: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut from) = from {
+            let _ = from.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn substitute(text: &str, own: &Path) -> String {
+    text.replace("@SELF@", &own.display().to_string())
+}
+
+/// The script's file: its own, or a copy with `@SELF@` replaced.
+struct Script {
+    path: PathBuf,
+    copied: bool,
+}
+
+impl Script {
+    fn new(case: &Case, own: &Path) -> Result<Self, String> {
+        if !case.text.contains("@SELF@") {
+            return Ok(Self { path: case.path.clone(), copied: false });
+        }
+        let name = format!("probescope-case-{}-{}.bt", std::process::id(), case.name.replace('/', "-"));
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, substitute(&case.text, own)).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Self { path, copied: true })
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        if self.copied {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
