@@ -4,6 +4,7 @@
 //! passes values in. Rooms import only from rooms below them; see ARCHITECTURE.md.
 #![deny(unsafe_code)]
 
+pub mod binary;
 pub mod cli;
 pub mod codegen;
 pub mod engine;
@@ -11,5 +12,6 @@ pub mod kernel;
 pub mod lang;
 pub mod model;
 pub mod output;
+pub mod probe;
 pub mod session;
 pub mod tui;

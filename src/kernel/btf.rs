@@ -67,6 +67,11 @@ impl Btf {
         (self.first_id..self.end_id()).map(TypeId)
     }
 
+    /// Whether this BTF itself, not its base, has the type.
+    pub fn own(&self, id: TypeId) -> bool {
+        (self.first_id..self.end_id()).contains(&id.0)
+    }
+
     /// The kernel's BTF that this module's is built on.
     pub fn base(&self) -> Option<&Arc<Self>> {
         self.base.as_ref()

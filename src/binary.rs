@@ -1,0 +1,54 @@
+//! User-space binaries: where they are, their functions, and their statically defined probes.
+//!
+//! Binaries are untrusted: files are read in bounded pieces, every offset is checked, and damage gives
+//! an error, not a panic.
+
+pub mod cache;
+pub mod elf;
+pub mod usdt;
+
+use std::path::PathBuf;
+
+/// Why a binary can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BinaryError {
+    /// No such program or library.
+    #[error("there is no program or library `{name}`")]
+    NotFound {
+        /// As asked for.
+        name: String,
+        /// Names like it.
+        suggestions: Vec<String>,
+    },
+    /// It could not be opened or read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// It is not an ELF file of this machine, or is damaged.
+    #[error("{} is no usable binary: {problem}", path.display())]
+    Malformed {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl BinaryError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotFound { suggestions, .. } => match suggestions.as_slice() {
+                [] => Some("give its full path".into()),
+                several => Some(format!("did you mean `{}`?", several.join("`, `"))),
+            },
+            Self::Read { .. } => Some("check the path and your rights".into()),
+            Self::Malformed { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! ELF: segments, function symbols, and the way from an address to an offset in the file.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
+
+use super::BinaryError;
+use super::usdt::{self, UsdtSite};
+
+/// Most symbols believed: Chromium has about two million.
+const MAX_SYMBOLS: usize = 8_000_000;
+/// Longest symbol name believed.
+const MAX_NAME: usize = 64 << 10;
+
+/// A part of the file that is loaded into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Address in the binary's own address space.
+    pub address: u64,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Bytes in the file.
+    pub size: u64,
+    /// Holds code.
+    pub executable: bool,
+}
+
+/// A function of a binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionSymbol {
+    /// Name, mangled as the compiler made it, without a version.
+    pub name: Arc<str>,
+    /// Address in the binary's own address space.
+    pub address: u64,
+    /// Bytes; 0 when unknown.
+    pub size: u64,
+}
+
+/// What is known of one binary.
+#[derive(Debug)]
+pub struct Binary {
+    path: PathBuf,
+    segments: Vec<Segment>,
+    /// Ascending by name, then address.
+    functions: Vec<FunctionSymbol>,
+    sites: Vec<UsdtSite>,
+    build_id: Option<Vec<u8>>,
+    has_symbol_table: bool,
+}
+
+impl Binary {
+    /// Reads a binary's tables; its code and data are not read. When it was stripped, symbols of
+    /// `debug_root/.build-id/xx/yyyy.debug` are added.
+    ///
+    /// # Errors
+    /// When the file can't be read or is not a 64-bit ELF file.
+    pub fn open(path: &Path, debug_root: Option<&Path>) -> Result<Self, BinaryError> {
+        let mut binary = Self::read(path)?;
+        if let Some(debug) = debug_root.filter(|_| !binary.has_symbol_table).and_then(|root| binary.debug_file(root)) {
+            if let Ok(more) = Self::read(&debug) {
+                binary.functions.extend(more.functions);
+                binary.sort_functions();
+            }
+        }
+        Ok(binary)
+    }
+
+    fn read(path: &Path) -> Result<Self, BinaryError> {
+        let malformed = |problem: String| BinaryError::Malformed { path: path.to_owned(), problem };
+        let read_error = |source| BinaryError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(read_error)?;
+        if !file.metadata().map_err(read_error)?.is_file() {
+            return Err(malformed("it is not a regular file".into()));
+        }
+        let cache = ReadCache::new(file);
+        let elf = ElfFile64::<Endianness, _>::parse(&cache).map_err(|e| malformed(e.to_string()))?;
+        let (segments, sites) = {
+            let segments = segments(&elf);
+            let sites = usdt::read(&elf, &segments);
+            (segments, sites)
+        };
+        let mut binary = Self {
+            path: path.to_owned(),
+            functions: functions(&elf),
+            has_symbol_table: elf.section_by_name(".symtab").is_some(),
+            build_id: elf.build_id().ok().flatten().map(<[u8]>::to_vec),
+            segments,
+            sites,
+        };
+        binary.sort_functions();
+        Ok(binary)
+    }
+
+    fn sort_functions(&mut self) {
+        self.functions.sort_by(|a, b| (&a.name, a.address).cmp(&(&b.name, b.address)));
+        self.functions.dedup_by(|a, b| a.name == b.name && a.address == b.address);
+    }
+
+    /// Where the distribution keeps this binary's symbols.
+    fn debug_file(&self, root: &Path) -> Option<PathBuf> {
+        let id = self.build_id.as_ref()?;
+        let hex: String = id.iter().map(|b| format!("{b:02x}")).collect();
+        let (first, rest) = hex.split_at_checked(2)?;
+        let file = root.join(".build-id").join(first).join(format!("{rest}.debug"));
+        file.is_file().then_some(file)
+    }
+
+    /// Where it was read from.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its functions, ascending by name.
+    #[must_use]
+    pub fn functions(&self) -> &[FunctionSymbol] {
+        &self.functions
+    }
+
+    /// Its statically defined probes.
+    #[must_use]
+    pub fn usdt_sites(&self) -> &[UsdtSite] {
+        &self.sites
+    }
+
+    /// The function of this name; where several have it, the one at the lowest address.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<&FunctionSymbol> {
+        let first = self.functions.partition_point(|f| &*f.name < name);
+        self.functions.get(first).filter(|f| &*f.name == name)
+    }
+
+    /// The function that covers an address, and the distance from its start.
+    #[must_use]
+    pub fn function_at(&self, address: u64) -> Option<(&FunctionSymbol, u64)> {
+        let covering = self.functions.iter().filter(|f| address >= f.address && address - f.address < f.size.max(1));
+        covering.max_by_key(|f| f.address).map(|f| (f, address - f.address))
+    }
+
+    /// Offset in the file of an address, through the segments; `None` when nothing is loaded there.
+    #[must_use]
+    pub fn file_offset(&self, address: u64) -> Option<u64> {
+        file_offset(&self.segments, address)
+    }
+}
+
+/// As [`Binary::file_offset`]; code before data where both claim an address.
+pub(super) fn file_offset(segments: &[Segment], address: u64) -> Option<u64> {
+    let covers = |s: &&Segment| address.checked_sub(s.address).is_some_and(|d| d < s.size);
+    let segment = segments.iter().filter(|s| s.executable).find(covers).or_else(|| segments.iter().find(covers))?;
+    segment.offset.checked_add(address - segment.address)
+}
+
+fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>) -> Vec<Segment> {
+    let endian = elf.endian();
+    let headers = elf.elf_program_headers().iter();
+    let loaded = headers.filter(|h| h.p_type(endian) == object::elf::PT_LOAD);
+    loaded
+        .map(|h| Segment {
+            address: h.p_vaddr(endian),
+            offset: h.p_offset(endian),
+            size: h.p_filesz(endian),
+            executable: h.p_flags(endian).0 & object::elf::PF_X.0 != 0,
+        })
+        .collect()
+}
+
+fn functions<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>) -> Vec<FunctionSymbol> {
+    let _ = elf.elf_header().e_type(elf.endian());
+    let symbols = elf.symbols().chain(elf.dynamic_symbols()).take(MAX_SYMBOLS);
+    symbols
+        .filter(|s| s.kind() == SymbolKind::Text && s.address() != 0 && !s.is_undefined())
+        .filter_map(|s| {
+            let name = s.name().ok()?;
+            let name = name.split_once('@').map_or(name, |(name, _version)| name);
+            let usable = !name.is_empty() && name.len() <= MAX_NAME;
+            usable.then(|| FunctionSymbol { name: name.into(), address: s.address(), size: s.size() })
+        })
+        .collect()
+}

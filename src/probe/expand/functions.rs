@@ -1,0 +1,218 @@
+//! Kernel functions: kprobes and the BPF trampoline.
+
+use std::sync::Arc;
+
+use super::{ExpandError, Expander, no_match};
+use crate::kernel::Feature;
+use crate::kernel::btf::{Btf, BtfType, TypeId};
+use crate::lang::typed::Target;
+use crate::probe::glob::Glob;
+use crate::probe::suggest;
+
+/// Parameters in registers, which is what trampolines reach on every kernel.
+const REGISTER_PARAMETERS: usize = if cfg!(target_arch = "x86_64") { 6 } else { 8 };
+
+impl Expander<'_> {
+    pub(super) fn kprobes(
+        &self,
+        module: Option<&Glob>,
+        function: &Glob,
+        offset: u64,
+        ret: bool,
+    ) -> Result<Vec<Target>, ExpandError> {
+        self.kernel.features().require(Feature::Kprobe)?;
+        let wild = function.is_wild() || module.is_some_and(Glob::is_wild);
+        let found = if wild { self.matching_functions(module, function)? } else { self.one_function(module, function) };
+        if found.is_empty() {
+            return Err(self.no_function(if ret { "kretprobe" } else { "kprobe" }, function));
+        }
+        let target = |(module, function)| Target::Kprobe { module, function, offset, ret };
+        Ok(found.into_iter().map(target).collect())
+    }
+
+    pub(super) fn kprobe_address(&self, address: u64) -> Result<Vec<Target>, ExpandError> {
+        if !self.options.unsafe_allowed {
+            return Err(ExpandError::Refused {
+                message: "a probe at a raw kernel address can crash the machine".into(),
+                hint: "name the function, or allow it with --unsafe".into(),
+            });
+        }
+        self.kernel.features().require(Feature::Kprobe)?;
+        let target = match self.kernel.symbolize(address) {
+            Some((function, offset, module)) => {
+                Target::Kprobe { module: module.unwrap_or_default(), function, offset, ret: false }
+            }
+            None => Target::Kprobe { module: "".into(), function: "".into(), offset: address, ret: false },
+        };
+        Ok(vec![target])
+    }
+
+    /// A function by its exact name: (module as named, function), empty when there is none.
+    fn one_function(&self, module: Option<&Glob>, function: &Glob) -> Vec<(Arc<str>, Arc<str>)> {
+        let name = function.as_str();
+        let in_module = |m: Option<&Arc<str>>| module.is_none_or(|wanted| wanted.matches(m.map_or("vmlinux", |m| m)));
+        let listed = self.kernel.functions().is_ok_and(|f| f.named(name).any(|f| in_module(f.module)));
+        let known = || match self.kernel.symbols() {
+            Ok(symbols) => symbols.named(name).any(|s| s.is_code() && in_module(s.module)),
+            // With neither list, let the kernel decide.
+            Err(_) => self.kernel.functions().is_err(),
+        };
+        if listed || known() { vec![(module_text(module), name.into())] } else { Vec::new() }
+    }
+
+    /// Functions by pattern, each name once unless modules are asked for.
+    fn matching_functions(
+        &self,
+        module: Option<&Glob>,
+        function: &Glob,
+    ) -> Result<Vec<(Arc<str>, Arc<str>)>, ExpandError> {
+        let matches = |name: &str, m: Option<&Arc<str>>| {
+            function.matches(name) && module.is_none_or(|wanted| wanted.matches(m.map_or("vmlinux", |m| m)))
+        };
+        let shown = |m: Option<&Arc<str>>| match module {
+            Some(_) => m.cloned().unwrap_or_else(|| "vmlinux".into()),
+            None => "".into(),
+        };
+        let mut found: Vec<(Arc<str>, Arc<str>)> = match self.kernel.functions() {
+            Ok(table) => {
+                let all = table.iter().filter(|f| matches(f.name, f.module));
+                all.map(|f| (shown(f.module), f.name.into())).collect()
+            }
+            Err(absence) => {
+                let symbols = self.kernel.symbols().map_err(|_| absence)?;
+                let code = symbols.iter().filter(|s| s.is_code() && !is_generated(s.name) && matches(s.name, s.module));
+                code.map(|s| (shown(s.module), s.name.into())).collect()
+            }
+        };
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+
+    fn no_function(&self, provider: &str, function: &Glob) -> ExpandError {
+        let plain = function.as_str().replace('*', "");
+        let near: Vec<&str> = match (self.kernel.functions(), self.kernel.symbols()) {
+            (Ok(table), _) => suggest::nearest(&plain, table.iter().map(|f| f.name), 3),
+            (Err(_), Ok(symbols)) => {
+                suggest::nearest(&plain, symbols.iter().filter(|s| s.is_code()).map(|s| s.name), 3)
+            }
+            _ => Vec::new(),
+        };
+        let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
+        let reason = Some("it does not exist in this kernel, was inlined, or may not be traced".into());
+        ExpandError::NoMatch { kind: "kernel function".into(), name: function.to_string(), suggestions, reason }
+    }
+
+    pub(super) fn fentries(
+        &self,
+        module: Option<&Glob>,
+        function: &Glob,
+        exit: bool,
+    ) -> Result<Vec<Target>, ExpandError> {
+        self.kernel.features().require(Feature::Fentry)?;
+        let wild = function.is_wild() || module.is_some_and(Glob::is_wild);
+        let mut targets = Vec::new();
+        let mut modules: Vec<Arc<str>> = vec!["vmlinux".into()];
+        modules.extend(self.kernel.modules_with_btf());
+        for name in modules.iter().filter(|name| module.is_none_or(|m| m.matches(name))) {
+            if !wild && !targets.is_empty() && module.is_none() {
+                break;
+            }
+            let Ok(btf) = self.kernel.module_btf(name) else { continue };
+            targets.extend(fentries_in(&btf, name, function, exit));
+        }
+        if wild {
+            self.keep_traceable(&mut targets);
+        }
+        match targets.is_empty() {
+            true => Err(self.no_fentry(function, exit)),
+            false => Ok(targets),
+        }
+    }
+
+    /// Leaves out what ftrace does not list, when it lists anything.
+    fn keep_traceable(&self, targets: &mut Vec<Target>) {
+        if let Ok(table) = self.kernel.functions() {
+            targets.retain(|t| matches!(t, Target::Fentry { function, .. } if table.contains(function)));
+        }
+    }
+
+    fn no_fentry(&self, function: &Glob, exit: bool) -> ExpandError {
+        let provider = if exit { "fexit" } else { "fentry" };
+        let Ok(btf) = self.kernel.btf() else { return no_match("kernel function", function.as_str(), Vec::new()) };
+        if let Some(proto) = btf.func(function.as_str()).filter(|p| p.params.len() > REGISTER_PARAMETERS) {
+            return ExpandError::Refused {
+                message: format!(
+                    "`{function}` takes {} parameters; {provider} reaches functions with up to {REGISTER_PARAMETERS}",
+                    proto.params.len()
+                ),
+                hint: format!("use `kprobe:{function}`"),
+            };
+        }
+        let plain = function.as_str().replace('*', "");
+        let near = suggest::nearest(&plain, btf.own_functions().map(|(n, _)| n), 3);
+        let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
+        let reason = Some("this kernel's BTF has no function of that name".into());
+        ExpandError::NoMatch { kind: "kernel function".into(), name: function.to_string(), suggestions, reason }
+    }
+}
+
+fn module_text(module: Option<&Glob>) -> Arc<str> {
+    module.map_or("", Glob::as_str).into()
+}
+
+/// Functions of one BTF that a trampoline can be put on.
+fn fentries_in(btf: &Btf, module: &Arc<str>, function: &Glob, exit: bool) -> Vec<Target> {
+    let target = |name: &str, id: TypeId| Target::Fentry {
+        module: Arc::clone(module),
+        function: name.into(),
+        btf_id: id.0,
+        exit,
+    };
+    let fits = |id: TypeId| match btf.ty(id) {
+        BtfType::Func(_, proto) => {
+            matches!(btf.ty(proto), BtfType::FuncProto(_, n) if n as usize <= REGISTER_PARAMETERS)
+        }
+        _ => false,
+    };
+    if function.is_wild() {
+        let mut found: Vec<_> = btf.own_functions().filter(|(n, id)| function.matches(n) && fits(*id)).collect();
+        found.sort_unstable();
+        found.dedup_by_key(|(name, _)| *name);
+        return found.into_iter().map(|(name, id)| target(name, id)).collect();
+    }
+    let own = btf.functions_named(function.as_str()).find(|id| btf.own(*id) && fits(*id));
+    own.map(|id| target(function.as_str(), id)).into_iter().collect()
+}
+
+/// Symbols that the compiler made and that can't or shouldn't hold probes.
+#[must_use]
+pub(crate) fn is_generated(name: &str) -> bool {
+    const PREFIXES: &[&str] = &[
+        "__pfx_",
+        "__cfi_",
+        "__SCT__",
+        "__SCK__",
+        "__SCK_",
+        "__tracepoint_",
+        "__probestub_",
+        "__traceiter_",
+        "__bpf_trace_",
+        "__ftrace_invalid",
+        "__kstrtab",
+        "__ksymtab",
+        "__initcall_",
+        "trace_event_raw_event_",
+        "trace_event_define_fields_",
+        "trace_raw_output_",
+        "perf_trace_",
+        "event_class_",
+        "__x64_sys_ni",
+        "__export_symbol",
+    ];
+    const PARTS: &[&str] = &[".cold", ".isra.", ".constprop.", ".part.", ".llvm.", ".str."];
+    PREFIXES.iter().any(|p| name.starts_with(p))
+        || PARTS.iter().any(|p| name.contains(p))
+        || name.contains('$')
+        || name.starts_with('.')
+}

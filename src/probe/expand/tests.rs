@@ -1,0 +1,33 @@
+//! On the running machine, where it has what is asked for.
+
+use super::*;
+use crate::kernel::Roots;
+use crate::probe::{point, target_name};
+
+fn names(text: &str) -> Result<Vec<String>, ExpandError> {
+    let kernel = Kernel::new(Roots::running());
+    let pattern = point::parse(text).unwrap();
+    expand(&pattern, &kernel, &ExpandOptions::default()).map(|t| t.iter().map(target_name).collect())
+}
+
+#[test]
+fn libraries_are_found_by_name() {
+    let malloc = names("u:libc:malloc").unwrap();
+    assert!(malloc[0].starts_with("uprobe:/") && malloc[0].ends_with(":malloc"), "{malloc:?}");
+    let wild = names("ur:libc:mallo*").unwrap();
+    assert!(wild.iter().any(|n| n.ends_with(":malloc")) && wild[0].starts_with("uretprobe:"));
+    let error = names("u:libc:maloc").unwrap_err();
+    assert!(error.hint().unwrap().contains("malloc"), "{error}");
+    if let Ok(throw) = names("usdt:libstdc++:throw") {
+        assert!(throw[0].ends_with(":libstdcxx:throw"), "{throw:?}");
+    }
+    assert!(matches!(names("u:nosuchprogram:main"), Err(ExpandError::Binary(_))));
+}
+
+#[test]
+fn timers_and_counters_need_nothing() {
+    assert_eq!(names("begin").unwrap(), ["begin"]);
+    assert_eq!(names("i:ms:100").unwrap(), ["interval:ms:100"]);
+    assert_eq!(names("s:cpu").unwrap(), ["software:cpu-clock"]);
+    assert!(names("s:pagefaults").unwrap_err().hint().unwrap().contains("page-faults"));
+}

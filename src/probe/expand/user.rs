@@ -1,0 +1,208 @@
+//! User-space functions and statically defined probes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{ExpandError, Expander, no_match};
+use crate::binary::elf::{Binary, FunctionSymbol};
+use crate::kernel::Feature;
+use crate::lang::typed::Target;
+use crate::probe::find::{Found, find};
+use crate::probe::glob::Glob;
+use crate::probe::point::UprobePlace;
+use crate::probe::suggest;
+
+/// Where distributions keep symbols of stripped binaries.
+const DEBUG_ROOT: &str = "/usr/lib/debug";
+
+impl Expander<'_> {
+    pub(super) fn uprobes(&self, binary: &Glob, place: &UprobePlace, ret: bool) -> Result<Vec<Target>, ExpandError> {
+        self.kernel.features().require(Feature::Uprobe)?;
+        let files = self.binaries(binary)?;
+        let mut targets = Vec::new();
+        let mut first_error = None;
+        for file in &files {
+            let opened = Binary::open(&file.open, Some(Path::new(DEBUG_ROOT)))?;
+            match self.uprobes_in(file, &opened, place, ret) {
+                Ok(found) => targets.extend(found),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        match first_error {
+            Some(error) if targets.is_empty() => Err(error),
+            _ => Ok(targets),
+        }
+    }
+
+    fn binaries(&self, binary: &Glob) -> Result<Vec<Found>, ExpandError> {
+        if binary.as_str().is_empty() && self.options.pid.is_none() {
+            return Err(ExpandError::Refused {
+                message: "the binary is missing".into(),
+                hint: "name it before the function, or a process with -p".into(),
+            });
+        }
+        if binary.as_str() == "*" && self.options.pid.is_none() {
+            return Err(ExpandError::Refused {
+                message: "every binary of the machine is too many".into(),
+                hint: "name a process with -p, or a folder: `uprobe:/usr/bin/*:main`".into(),
+            });
+        }
+        Ok(find(binary, self.kernel, self.options.pid)?)
+    }
+
+    fn uprobes_in(
+        &self,
+        file: &Found,
+        binary: &Binary,
+        place: &UprobePlace,
+        ret: bool,
+    ) -> Result<Vec<Target>, ExpandError> {
+        match place {
+            UprobePlace::Symbol { name, offset } if !name.is_wild() => {
+                let symbol = binary.function(name.as_str()).ok_or_else(|| no_symbol(file, binary, name))?;
+                let shown: Arc<str> =
+                    if *offset == 0 { Arc::clone(&symbol.name) } else { format!("{name}+{offset}").into() };
+                if *offset != 0 && symbol.size != 0 && *offset >= symbol.size {
+                    return Err(ExpandError::Refused {
+                        message: format!("`{name}` has only {} bytes", symbol.size),
+                        hint: "give an offset at the start of an instruction inside the function".into(),
+                    });
+                }
+                Ok(vec![self.uprobe_at(file, binary, symbol.address.wrapping_add(*offset), shown, ret)?])
+            }
+            UprobePlace::Symbol { name, .. } => {
+                let matching = binary.functions().iter().filter(|f| name.matches(&f.name));
+                self.many(file, binary, matching, name, ret)
+            }
+            UprobePlace::Demangled(name) => {
+                let matching = binary.functions().iter().filter(|f| demangled_matches(&f.name, name));
+                self.many(file, binary, matching, name, ret)
+            }
+            UprobePlace::Address(address) => {
+                let shown = binary.function_at(*address).filter(|(_, offset)| *offset == 0);
+                let shown = shown.map_or_else(|| "".into(), |(f, _)| Arc::clone(&f.name));
+                Ok(vec![self.uprobe_at(file, binary, *address, shown, ret)?])
+            }
+            UprobePlace::Line { .. } => Err(ExpandError::Refused {
+                message: "probes by source line are not supported".into(),
+                hint: "name the function, with an offset: `objdump -dl` shows which instruction a line starts at"
+                    .into(),
+            }),
+        }
+    }
+
+    /// One target per address: aliases of one function would fire it several times.
+    fn many<'b>(
+        &self,
+        file: &Found,
+        binary: &'b Binary,
+        matching: impl Iterator<Item = &'b FunctionSymbol>,
+        name: &Glob,
+        ret: bool,
+    ) -> Result<Vec<Target>, ExpandError> {
+        let mut seen = std::collections::HashSet::new();
+        let unique = matching.filter(|f| seen.insert(f.address));
+        let targets: Vec<_> =
+            unique.filter_map(|f| self.uprobe_at(file, binary, f.address, Arc::clone(&f.name), ret).ok()).collect();
+        if targets.is_empty() { Err(no_symbol(file, binary, name)) } else { Ok(targets) }
+    }
+
+    fn uprobe_at(
+        &self,
+        file: &Found,
+        binary: &Binary,
+        address: u64,
+        symbol: Arc<str>,
+        ret: bool,
+    ) -> Result<Target, ExpandError> {
+        let file_offset = binary.file_offset(address).ok_or_else(|| ExpandError::Refused {
+            message: format!("nothing of {} is loaded at {address:#x}", file.path.display()),
+            hint: "give an address as `nm` prints it".into(),
+        })?;
+        Ok(Target::Uprobe { path: path_text(file), symbol, file_offset, ret, pid: self.options.pid })
+    }
+
+    pub(super) fn usdt(&self, binary: &Glob, provider: Option<&Glob>, name: &Glob) -> Result<Vec<Target>, ExpandError> {
+        self.kernel.features().require(Feature::Usdt)?;
+        let files = self.binaries(binary)?;
+        let mut targets = Vec::new();
+        let mut known: Vec<String> = Vec::new();
+        for file in &files {
+            let opened = Binary::open(&file.open, None)?;
+            let wanted = |p: &str, n: &str| provider.is_none_or(|g| g.matches(p)) && name.matches(n);
+            let sites = opened.usdt_sites();
+            known.extend(sites.iter().map(|s| format!("{}:{}", s.provider, s.name)));
+            targets.extend(sites.iter().filter(|s| wanted(&s.provider, &s.name)).map(|site| Target::Usdt {
+                path: path_text(file),
+                provider: Arc::clone(&site.provider),
+                name: Arc::clone(&site.name),
+                file_offset: site.file_offset,
+                semaphore: site.semaphore,
+                arguments: site.arguments().into(),
+                pid: self.options.pid,
+            }));
+        }
+        if !targets.is_empty() {
+            return Ok(targets);
+        }
+        let full = provider.map_or_else(|| name.to_string(), |p| format!("{p}:{name}"));
+        if known.is_empty() {
+            return Err(ExpandError::NoMatch {
+                kind: "usdt probe".into(),
+                name: full,
+                suggestions: Vec::new(),
+                reason: Some(format!("{} has no usdt probes at all", binary.as_str())),
+            });
+        }
+        let near = suggest::nearest(&full, known.iter().map(String::as_str), 3);
+        let near = if near.is_empty() {
+            let by_name = suggest::nearest(name.as_str(), known.iter().filter_map(|k| Some(k.split_once(':')?.1)), 3);
+            known
+                .iter()
+                .filter(|k| k.split_once(':').is_some_and(|(_, n)| by_name.contains(&n)))
+                .map(String::as_str)
+                .collect()
+        } else {
+            near
+        };
+        Err(no_match("usdt probe", &full, near.into_iter().map(|n| format!("usdt:{binary}:{n}")).collect()))
+    }
+}
+
+fn path_text(file: &Found) -> Arc<str> {
+    // The path that is opened is the one to attach to; both are equal unless the process lives elsewhere.
+    file.open.to_string_lossy().into()
+}
+
+fn no_symbol(file: &Found, binary: &Binary, name: &Glob) -> ExpandError {
+    let plain = name.as_str().replace('*', "");
+    let near = suggest::nearest(&plain, binary.functions().iter().map(|f| &*f.name), 3);
+    let suggestions = near.into_iter().map(|n| format!("uprobe:{}:{n}", file.path.display())).collect();
+    let reason = if binary.functions().is_empty() {
+        "the binary was stripped: it names no functions"
+    } else {
+        "the function may be inlined"
+    };
+    ExpandError::NoMatch {
+        kind: format!("function in {}", file.path.display()),
+        name: name.to_string(),
+        suggestions,
+        reason: Some(reason.into()),
+    }
+}
+
+/// Whether a mangled name's readable form matches, with or without its parameters.
+fn demangled_matches(mangled: &str, wanted: &Glob) -> bool {
+    let Some(readable) = demangle(mangled) else { return wanted.matches(mangled) };
+    let bare = readable.split_once('(').map_or(readable.as_str(), |(name, _)| name);
+    wanted.matches(&readable) || wanted.matches(bare)
+}
+
+/// Readable form of a C++ or Rust name.
+fn demangle(mangled: &str) -> Option<String> {
+    if !mangled.starts_with("_Z") && !mangled.starts_with("_R") {
+        return None;
+    }
+    let rust = rustc_demangle::try_demangle(mangled).ok().map(|d| format!("{d:#}"));
+    rust.or_else(|| cpp_demangle::Symbol::new(mangled).ok()?.demangle().ok())
+}

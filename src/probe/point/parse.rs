@@ -1,0 +1,317 @@
+//! The grammar of each provider.
+
+use super::number::{duration_ns, integer};
+use super::split::{Part, split};
+use super::{PROVIDERS, PointError, PointPattern, Provider, UprobePlace};
+use crate::lang::typed::Rate;
+use crate::probe::glob::Glob;
+use crate::probe::name::signal_number;
+use crate::probe::suggest;
+
+type Answer = Result<PointPattern, PointError>;
+
+/// The parts after the provider, and what to say when they are wrong.
+struct Parts<'a> {
+    provider: &'static Provider,
+    parts: &'a [Part],
+    whole: std::ops::Range<usize>,
+}
+
+pub(super) fn parse(text: &str) -> Answer {
+    let all = split(text)?;
+    let (first, parts) = all.split_first().ok_or_else(|| unknown_provider("", 0..0))?;
+    let provider = Provider::find(&first.text).ok_or_else(|| unknown_provider(&first.text, first.range.clone()))?;
+    let parts = Parts { provider, parts, whole: 0..text.len() };
+    match provider.name {
+        "begin" => parts.exactly(0).map(|()| PointPattern::Begin),
+        "end" => parts.exactly(0).map(|()| PointPattern::End),
+        "self" => parts.signal(),
+        "test" => parts.one().map(|p| PointPattern::Test(p.text.as_str().into())),
+        "bench" => parts.one().map(|p| PointPattern::Bench(p.text.as_str().into())),
+        "interval" | "profile" => parts.timed(),
+        "tracepoint" => parts.tracepoint(),
+        "rawtracepoint" => parts.raw_tracepoint(),
+        "kprobe" => parts.kprobe(false),
+        "kretprobe" => parts.kprobe(true),
+        "fentry" => parts.fentry(false),
+        "fexit" => parts.fentry(true),
+        "uprobe" => parts.uprobe(false),
+        "uretprobe" => parts.uprobe(true),
+        "usdt" => parts.usdt(),
+        "software" | "hardware" => parts.perf(),
+        "watchpoint" => parts.watchpoint(),
+        _ => parts.iter(),
+    }
+}
+
+fn unknown_provider(word: &str, range: std::ops::Range<usize>) -> PointError {
+    let words = PROVIDERS.iter().flat_map(|p| std::iter::once(p.name).chain(p.aliases.iter().copied()));
+    let near = suggest::nearest(&word.to_ascii_lowercase(), words.filter(|w| w.len() > 2), 1);
+    let hint = near.first().map(|n| format!("did you mean `{n}`?"));
+    let message =
+        if word.is_empty() { "an attach point is missing".into() } else { format!("there is no probe type `{word}`") };
+    PointError { message, hint, range }
+}
+
+impl<'a> Parts<'a> {
+    fn shape(&self) -> PointError {
+        PointError {
+            message: format!("this is not how a {} is written", self.provider.name),
+            hint: Some(format!("write `{}`", self.provider.syntax)),
+            range: self.whole.clone(),
+        }
+    }
+
+    fn wrong(&self, part: &Part, message: String) -> PointError {
+        PointError { message, hint: Some(format!("write `{}`", self.provider.syntax)), range: part.range.clone() }
+    }
+
+    fn exactly(&self, count: usize) -> Result<(), PointError> {
+        if self.parts.len() == count { Ok(()) } else { Err(self.shape()) }
+    }
+
+    fn one(&self) -> Result<&'a Part, PointError> {
+        match self.parts {
+            [part] if !part.text.is_empty() => Ok(part),
+            _ => Err(self.shape()),
+        }
+    }
+
+    /// No part may be empty.
+    fn filled(&self) -> Result<&'a [Part], PointError> {
+        if self.parts.iter().any(|p| p.text.is_empty()) { Err(self.shape()) } else { Ok(self.parts) }
+    }
+
+    fn number(&self, part: &Part, what: &str) -> Result<u64, PointError> {
+        integer(&part.text).ok_or_else(|| self.wrong(part, format!("`{}` is no {what}", part.text)))
+    }
+
+    fn signal(&self) -> Answer {
+        let [kind, name] = self.filled()? else { return Err(self.shape()) };
+        let number = signal_number(&name.text).filter(|n| *n == 10 && kind.text == "signal");
+        number.map(PointPattern::SelfSignal).ok_or_else(|| self.wrong(name, "only `self:signal:SIGUSR1` exists".into()))
+    }
+
+    fn timed(&self) -> Answer {
+        let profile = self.provider.name == "profile";
+        let (rate, written) = match self.filled()? {
+            [duration] => {
+                let ns = duration_ns(&duration.text)
+                    .ok_or_else(|| self.wrong(duration, format!("`{}` is no duration", duration.text)))?;
+                (Rate::PeriodNs(ns), format!("us:{}", ns / 1000))
+            }
+            [unit, number] => (self.rate(unit, number)?, format!("{}:{}", unit.text, self.number(number, "number")?)),
+            _ => return Err(self.shape()),
+        };
+        let period_ns = match rate {
+            Rate::Hertz(hz) => 1_000_000_000 / hz,
+            Rate::PeriodNs(ns) => ns,
+        };
+        if period_ns < 1000 {
+            let message = format!("a {} can't be shorter than 1 microsecond", self.provider.name);
+            return Err(PointError { message, ..self.shape() });
+        }
+        let written = written.into();
+        Ok(if profile {
+            PointPattern::Profile { rate, written }
+        } else {
+            PointPattern::Interval { period_ns, written }
+        })
+    }
+
+    fn rate(&self, unit: &Part, number: &Part) -> Result<Rate, PointError> {
+        let value = self.number(number, "number")?;
+        if value == 0 {
+            return Err(self.wrong(number, format!("a {} of 0 never fires", self.provider.name)));
+        }
+        let size = match unit.text.as_str() {
+            "hz" => return Ok(Rate::Hertz(value)),
+            "s" => 1_000_000_000,
+            "ms" => 1_000_000,
+            "us" => 1_000,
+            other => return Err(self.wrong(unit, format!("`{other}` is no unit; there are hz, s, ms and us"))),
+        };
+        let too_long = || self.wrong(number, format!("`{}` is too long", number.text));
+        value.checked_mul(size).map(Rate::PeriodNs).ok_or_else(too_long)
+    }
+
+    fn tracepoint(&self) -> Answer {
+        match self.filled()? {
+            [category, event] => {
+                Ok(PointPattern::Tracepoint { category: Glob::new(&category.text), event: Glob::new(&event.text) })
+            }
+            [event] if event.text.contains('*') => {
+                Ok(PointPattern::Tracepoint { category: Glob::new("*"), event: Glob::new(&event.text) })
+            }
+            _ => Err(self.shape()),
+        }
+    }
+
+    fn raw_tracepoint(&self) -> Answer {
+        let (module, event) = self.module_and_name()?;
+        Ok(PointPattern::RawTracepoint { module, event: Glob::new(&event.text) })
+    }
+
+    fn module_and_name(&self) -> Result<(Option<Glob>, &'a Part), PointError> {
+        match self.filled()? {
+            [name] => Ok((None, name)),
+            [module, name] => Ok((Some(Glob::new(&module.text)), name)),
+            _ => Err(self.shape()),
+        }
+    }
+
+    fn kprobe(&self, ret: bool) -> Answer {
+        let (module, place) = self.module_and_name()?;
+        if module.is_none() && place.text.starts_with(|c: char| c.is_ascii_digit()) {
+            let address = self.number(place, "address")?;
+            return if ret {
+                Err(self.wrong(place, "a return has no address".into()))
+            } else {
+                Ok(PointPattern::KprobeAddress(address))
+            };
+        }
+        let (function, offset) = self.name_and_offset(place, ret)?;
+        Ok(PointPattern::Kprobe { module, function, offset, ret })
+    }
+
+    fn name_and_offset(&self, part: &Part, ret: bool) -> Result<(Glob, u64), PointError> {
+        // C++ and Rust names may hold a plus (`operator+`): only a number after it makes an offset.
+        let Some((name, offset)) =
+            part.text.rsplit_once('+').filter(|(_, n)| n.trim().starts_with(|c: char| c.is_ascii_digit()))
+        else {
+            return Ok((Glob::new(&part.text), 0));
+        };
+        let offset = integer(offset).ok_or_else(|| self.wrong(part, format!("`{offset}` is no offset")))?;
+        if offset != 0 && ret {
+            return Err(self.wrong(part, "a return has no offset".into()));
+        }
+        if offset != 0 && name.contains('*') {
+            return Err(self.wrong(part, "an offset belongs to one function, not to a pattern".into()));
+        }
+        Ok((Glob::new(name.trim()), offset))
+    }
+
+    fn fentry(&self, exit: bool) -> Answer {
+        match self.filled()? {
+            [kind, program] if kind.text == "bpf" => {
+                Ok(PointPattern::FentryBpf { id: None, program: Glob::new(&program.text), exit })
+            }
+            [kind, id, program] if kind.text == "bpf" => {
+                let id = u32::try_from(self.number(id, "program id")?).ok();
+                Ok(PointPattern::FentryBpf { id, program: Glob::new(&program.text), exit })
+            }
+            _ => {
+                let (module, function) = self.module_and_name()?;
+                Ok(PointPattern::Fentry { module, function: Glob::new(&function.text), exit })
+            }
+        }
+    }
+
+    fn uprobe(&self, ret: bool) -> Answer {
+        let (binary, place) = match self.parts {
+            [place] if !place.text.is_empty() => (String::new(), self.uprobe_place(place, ret)?),
+            [binary, rest @ ..] if binary.text.contains('@') && !rest.is_empty() => self.line_place(binary, rest)?,
+            [binary, place] if !place.text.is_empty() => (binary.text.clone(), self.uprobe_place(place, ret)?),
+            [binary, language, name] if language.text == "cpp" && !name.text.is_empty() => {
+                (binary.text.clone(), UprobePlace::Demangled(Glob::new(&name.text)))
+            }
+            // An unquoted C++ name: `uprobe:./a.out:A::b`.
+            [binary, rest @ ..] if rest.len() >= 3 => {
+                let name: Vec<&str> = rest.iter().map(|p| p.text.as_str()).collect();
+                let name = name.join(":");
+                let demangled = name.strip_prefix("cpp:").unwrap_or(&name);
+                (binary.text.clone(), UprobePlace::Demangled(Glob::new(demangled)))
+            }
+            _ => return Err(self.shape()),
+        };
+        Ok(PointPattern::Uprobe { binary: Glob::new(&binary), place, ret })
+    }
+
+    fn uprobe_place(&self, part: &Part, ret: bool) -> Result<UprobePlace, PointError> {
+        if part.text.starts_with(|c: char| c.is_ascii_digit()) {
+            return self.number(part, "address").map(UprobePlace::Address);
+        }
+        let (name, offset) = self.name_and_offset(part, ret)?;
+        Ok(UprobePlace::Symbol { name, offset })
+    }
+
+    /// `BINARY@FILE:LINE[:COLUMN]`.
+    fn line_place(&self, binary: &Part, rest: &[Part]) -> Result<(String, UprobePlace), PointError> {
+        let (path, file) = binary.text.split_once('@').ok_or_else(|| self.shape())?;
+        let (line, column) = match rest {
+            [line] => (line, None),
+            [line, column] => (line, Some(self.number(column, "column")?)),
+            _ => return Err(self.shape()),
+        };
+        let line = u32::try_from(self.number(line, "line")?).map_err(|_| self.shape())?;
+        let column = column.map(u32::try_from).transpose().map_err(|_| self.shape())?;
+        Ok((path.to_owned(), UprobePlace::Line { file: file.into(), line, column }))
+    }
+
+    fn usdt(&self) -> Answer {
+        let (binary, provider, name) = match self.parts {
+            [name] => ("", None, name),
+            [binary, name] => (binary.text.as_str(), None, name),
+            [binary, provider, name] => (binary.text.as_str(), Some(provider.text.as_str()), name),
+            _ => return Err(self.shape()),
+        };
+        if name.text.is_empty() {
+            return Err(self.shape());
+        }
+        let provider = provider.filter(|p| !p.is_empty()).map(Glob::new);
+        Ok(PointPattern::Usdt { binary: Glob::new(binary), provider, name: Glob::new(&name.text) })
+    }
+
+    fn perf(&self) -> Answer {
+        // `software:cpu:` is how listings write it.
+        let (event, count) = match self.parts {
+            [event] => (event, None),
+            [event, count] if count.text.is_empty() => (event, None),
+            [event, count] => (event, Some(self.number(count, "count")?)),
+            _ => return Err(self.shape()),
+        };
+        if event.text.is_empty() || count == Some(0) {
+            return Err(self.shape());
+        }
+        let event = Glob::new(&event.text);
+        Ok(if self.provider.name == "software" {
+            PointPattern::Software { event, count }
+        } else {
+            PointPattern::Hardware { event, count }
+        })
+    }
+
+    fn watchpoint(&self) -> Answer {
+        let [address, length, mode] = self.filled()? else { return Err(self.shape()) };
+        let bytes = self.number(length, "length")?;
+        if !matches!(bytes, 1 | 2 | 4 | 8) {
+            return Err(self.wrong(length, "a watchpoint covers 1, 2, 4 or 8 bytes".into()));
+        }
+        let mut bits = 0_u8;
+        for c in mode.text.chars() {
+            let bit = match c {
+                'r' => 1,
+                'w' => 2,
+                'x' => 4,
+                _ => return Err(self.wrong(mode, format!("`{c}` is no access; there are r, w and x"))),
+            };
+            if bits & bit != 0 {
+                return Err(self.wrong(mode, format!("`{c}` stands there twice")));
+            }
+            bits |= bit;
+        }
+        if bits & 4 != 0 && bits != 4 {
+            return Err(self.wrong(mode, "x can't be combined with r or w".into()));
+        }
+        Ok(PointPattern::Watchpoint { address: self.number(address, "address")?, length: bytes as u8, mode: bits })
+    }
+
+    fn iter(&self) -> Answer {
+        let (kind, pin) = match self.filled()? {
+            [kind] => (kind, None),
+            [kind, pin] => (kind, Some(pin.text.as_str().into())),
+            _ => return Err(self.shape()),
+        };
+        Ok(PointPattern::Iter { kind: kind.text.as_str().into(), pin })
+    }
+}
