@@ -59,12 +59,7 @@ pub(super) fn kprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Re
     Ok(())
 }
 
-fn kprobe(
-    job: &Job<'_>,
-    pmu: u32,
-    (i, target): (usize, &Target),
-    links: &mut Vec<Attached>,
-) -> Result<(), Refusal> {
+fn kprobe(job: &Job<'_>, pmu: u32, (i, target): (usize, &Target), links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let Target::Kprobe { module, function, offset, ret } = target else { return Ok(()) };
     // The kernel takes MODULE:FUNCTION (kallsyms_lookup_name and its module form).
     let name = match &**module {
