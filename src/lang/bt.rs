@@ -7,6 +7,7 @@ pub mod dump;
 pub mod expand;
 pub mod lexer;
 pub mod parser;
+pub mod pretty;
 pub mod visit;
 
 pub use expand::{ExpandInputs, expand};
