@@ -2,13 +2,16 @@
 
 pub mod ast;
 pub mod builtins;
+pub mod check;
 pub mod constant;
 pub mod dump;
 pub mod expand;
+pub mod front;
 pub mod lexer;
 pub mod parser;
-pub mod pretty;
 pub mod visit;
 
+pub use check::{CheckEnv, Checked, MissingProbes, check};
 pub use expand::{ExpandInputs, expand};
+pub use front::{FrontOptions, compile_front};
 pub use parser::{Parsed, parse};

@@ -2,6 +2,7 @@
 //!
 //! Numbers are stable: once given out they are never used for another mistake.
 
+pub mod check;
 pub mod parse;
 
 use super::diagnostic::Code;
@@ -18,7 +19,7 @@ pub struct Entry {
 }
 
 /// All tables: one per range of numbers.
-pub const TABLES: &[&[Entry]] = &[parse::TABLE];
+pub const TABLES: &[&[Entry]] = &[parse::TABLE, check::TABLE];
 
 /// Everything known about a code.
 #[must_use]

@@ -5,9 +5,6 @@ use std::sync::Arc;
 
 use crate::session::update::{Generation, Update};
 
-/// Bit that is set in the numbers of texts that are only checked.
-pub const CHECK: Generation = 1 << 63;
-
 /// Something to do outside; carried out by [`super::run`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -18,13 +15,6 @@ pub enum Effect {
         /// Its name for messages.
         name: Arc<str>,
         /// Its number.
-        generation: Generation,
-    },
-    /// Compile the text and tell what is wrong with it; nothing else changes.
-    Check {
-        /// The script.
-        text: Arc<str>,
-        /// Its number; see [`CHECK`].
         generation: Generation,
     },
     /// Write the text to its file.
@@ -80,8 +70,8 @@ pub enum Message {
         /// Why not.
         error: Option<String>,
     },
-    /// The user has not typed for a moment.
-    Tick,
+    /// Time has passed; ns of `CLOCK_MONOTONIC`.
+    Tick(u64),
     /// The screen has a new size.
     Resize(u16, u16),
     /// Something to tell the user.

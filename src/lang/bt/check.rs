@@ -1,0 +1,276 @@
+//! The checker: syntax tree in, typed program and diagnostics out.
+//!
+//! Types are inferred over the whole script by repeating one walk: every walk types each
+//! expression with what is known of variables and maps so far and joins what it assigns to them,
+//! until a walk learns nothing new. That last walk's program and diagnostics are the result, so a
+//! map may be read above the line that first writes it.
+
+mod args;
+mod builtins;
+mod calls;
+mod cast;
+mod coerce;
+mod config;
+mod definitions;
+mod expr;
+pub mod facts;
+mod frame;
+mod join;
+pub mod kernel_facts;
+mod lint;
+mod maps;
+mod operators;
+mod place;
+mod probes;
+mod statements;
+mod suggest;
+mod table;
+#[cfg(test)]
+mod tests;
+mod typename;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::lang::bt::ast;
+use crate::lang::diagnostic::{Code, Diagnostic, Severity};
+use crate::lang::source::{SourceText, Span};
+use crate::lang::typed::{Action, ActionId, ActionKind, Config, Expr, ExprKind, Program};
+use crate::lang::types::Type;
+
+pub(crate) use crate::lang::codes::check::*;
+use facts::Facts;
+use frame::{Frame, VariableKey};
+use maps::Maps;
+use table::TypeTable;
+
+/// What the checker is told besides the script.
+pub struct CheckEnv<'a> {
+    /// The kernel.
+    pub facts: &'a dyn Facts,
+    /// Process that the trace is limited to (`-p`).
+    pub pid: Option<u32>,
+    /// The child started by `-c`.
+    pub child_pid: Option<u32>,
+    /// Whether `system`, `signal` and their kind may be used (`--unsafe`).
+    pub unsafe_allowed: bool,
+    /// Settings that win over the script's `config` block.
+    pub config_overrides: &'a [(String, String)],
+    /// What to do about probes that this kernel lacks, unless the script says so itself.
+    pub missing_probes: MissingProbes,
+}
+
+/// What to do about probes that this kernel lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum MissingProbes {
+    /// The script can't run.
+    #[default]
+    Error,
+    /// Say so and go on with the others.
+    Warn,
+    /// Go on with the others.
+    Ignore,
+}
+
+/// What checking gives.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// The typed program; complete only when there are no errors.
+    pub program: Program,
+    /// Everything found, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Walks after which types are taken as they are. Each walk that is not the last widens at least one
+/// type; chains of reads before writes need one walk a link.
+const MAX_WALKS: u32 = 48;
+
+/// Diagnostics beyond this many are dropped: nobody reads on.
+const MAX_DIAGNOSTICS: usize = 200;
+
+/// Checks a script whose macros and positional parameters are expanded.
+pub fn check(script: &ast::Script, source: &SourceText, env: &CheckEnv<'_>) -> Checked {
+    let mut checker = Checker::new(source, env);
+    checker.read_config(script);
+    checker.read_definitions(script);
+    checker.read_map_declarations(script);
+    let groups = checker.expand_probes(script);
+    checker.read_functions(script);
+    checker.fixed = std::mem::take(&mut checker.diagnostics);
+    let mut probes = Vec::new();
+    for walk in 0..MAX_WALKS {
+        checker.start_walk();
+        checker.check_functions(script);
+        probes = checker.check_groups(&groups);
+        if !checker.changed {
+            break;
+        }
+        if walk + 1 == MAX_WALKS {
+            checker.error(UNSETTLED, Span::default(), "the types of this script's variables don't settle");
+        }
+    }
+    checker.lint();
+    checker.finish(probes)
+}
+
+/// The state of checking one script.
+pub(crate) struct Checker<'a> {
+    source: &'a SourceText,
+    env: &'a CheckEnv<'a>,
+    types: TypeTable<'a>,
+    config: Config,
+    missing_probes: MissingProbes,
+    maps: Maps,
+    variables: HashMap<VariableKey, Type>,
+    functions: Vec<definitions::Signature>,
+    function_bodies: Vec<crate::lang::typed::Function>,
+    frame: Frame,
+    frames_done: Vec<lint::FrameReport>,
+    changed: bool,
+    /// Found before the walks.
+    fixed: Vec<Diagnostic>,
+    /// Found in the present walk.
+    diagnostics: Vec<Diagnostic>,
+    actions: Vec<Action>,
+    time_formats: Vec<Arc<str>>,
+    cgroup_filters: Vec<Arc<str>>,
+    probe_names: Vec<Arc<str>>,
+    name_ids: HashMap<Arc<str>, u32>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(source: &'a SourceText, env: &'a CheckEnv<'a>) -> Self {
+        Self {
+            source,
+            env,
+            types: TypeTable::new(env.facts),
+            config: Config::default(),
+            missing_probes: env.missing_probes,
+            maps: Maps::default(),
+            variables: HashMap::new(),
+            functions: Vec::new(),
+            function_bodies: Vec::new(),
+            frame: Frame::default(),
+            frames_done: Vec::new(),
+            changed: false,
+            fixed: Vec::new(),
+            diagnostics: Vec::new(),
+            actions: Vec::new(),
+            time_formats: Vec::new(),
+            cgroup_filters: Vec::new(),
+            probe_names: Vec::new(),
+            name_ids: HashMap::new(),
+        }
+    }
+
+    fn start_walk(&mut self) {
+        self.changed = false;
+        self.diagnostics.clear();
+        self.actions.clear();
+        self.function_bodies.clear();
+        self.frames_done.clear();
+        self.maps.start_walk();
+    }
+
+    /// Reports an error and gives the expression that stands for it.
+    fn error_expr(&mut self, code: Code, span: Span, message: impl Into<String>) -> Expr {
+        self.error(code, span, message);
+        Self::error_value(span)
+    }
+
+    fn error_value(span: Span) -> Expr {
+        Expr::new(ExprKind::Int(0), Type::Error, span)
+    }
+
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.push(Diagnostic::error(code, span, message));
+    }
+
+    fn error_help(&mut self, code: Code, span: Span, message: impl Into<String>, help: Option<String>) {
+        let mut diagnostic = Diagnostic::error(code, span, message);
+        diagnostic.help = help;
+        self.push(diagnostic);
+    }
+
+    fn warn(&mut self, code: Code, span: Span, message: impl Into<String>, help: Option<String>) {
+        let mut diagnostic = Diagnostic::warning(code, span, message);
+        diagnostic.help = help;
+        self.push(diagnostic);
+    }
+
+    fn push(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn add_action(&mut self, kind: ActionKind, values: Vec<Type>, span: Span) -> ActionId {
+        for ty in &values {
+            self.types.complete(ty);
+        }
+        self.actions.push(Action { kind, values, span });
+        ActionId(self.actions.len() as u32 - 1)
+    }
+
+    fn name_id(&mut self, name: String) -> u32 {
+        let name: Arc<str> = name.into();
+        if let Some(id) = self.name_ids.get(&name) {
+            return *id;
+        }
+        let id = self.probe_names.len() as u32;
+        self.probe_names.push(name.clone());
+        self.name_ids.insert(name, id);
+        id
+    }
+
+    fn intern(list: &mut Vec<Arc<str>>, text: &str) -> u64 {
+        let at = list.iter().position(|t| &**t == text).unwrap_or_else(|| {
+            list.push(text.into());
+            list.len() - 1
+        });
+        at as u64
+    }
+
+    /// Bytes of a value of a type.
+    fn size_of(&self, ty: &Type) -> u32 {
+        match ty {
+            Type::Struct(id) => self.types.struct_size(*id),
+            Type::Array { of, len } => self.size_of(of).saturating_mul(*len),
+            Type::Tuple(_) | Type::Record(_) => crate::lang::typed::size_align(ty, &self.types.defs()).0,
+            other => crate::lang::typed::size_align(other, &[]).0,
+        }
+    }
+
+    fn finish(mut self, probes: Vec<crate::lang::typed::Probe>) -> Checked {
+        let maps = self.maps.finish(&self.config);
+        for map in &maps {
+            self.types.complete(&map.key);
+            self.types.complete(&map.value);
+        }
+        let mut diagnostics = self.fixed;
+        diagnostics.append(&mut self.diagnostics);
+        tidy(&mut diagnostics);
+        let program = Program {
+            probes,
+            maps,
+            actions: self.actions,
+            structs: self.types.defs(),
+            enums: self.types.enum_defs().to_vec(),
+            time_formats: self.time_formats,
+            cgroup_filters: self.cgroup_filters,
+            probe_names: self.probe_names,
+            functions: self.function_bodies,
+            config: self.config,
+        };
+        Checked { program, diagnostics }
+    }
+}
+
+/// In text order, errors first at one place, each said once.
+fn tidy(diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.sort_by(|a, b| (a.span.start, b.severity, a.code).cmp(&(b.span.start, a.severity, b.code)));
+    let mut seen = HashSet::new();
+    diagnostics.retain(|d| seen.insert((d.span, d.code, d.message.clone())));
+    diagnostics.truncate(MAX_DIAGNOSTICS);
+    debug_assert!(diagnostics.iter().all(|d| d.severity >= Severity::Info));
+}

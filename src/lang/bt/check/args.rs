@@ -1,0 +1,310 @@
+//! What a probe is given: `args`, `argN`, `retval`, `ctx`, each by the kind of probe.
+
+use std::sync::Arc;
+
+use super::coerce::{convert_scalar, pointer};
+use super::facts::{CKind, CParam, Prototype, TraceField};
+use super::frame::Kind;
+use super::{Checker, NO_ARGUMENTS, NO_FIELD, NOT_IN_PROBE, suggest};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Expr, ExprKind, Target};
+use crate::lang::types::{AddressSpace, Type};
+
+impl Checker<'_> {
+    /// `args.name`.
+    pub(super) fn argument(&mut self, name: &ast::Name, span: Span) -> Expr {
+        match self.argument_list(span) {
+            Err(e) => e,
+            Ok(list) => match list.into_iter().find(|(n, _)| *n == name.text) {
+                Some((_, value)) => Expr { span, ..value },
+                None => self.no_argument(name, span),
+            },
+        }
+    }
+
+    fn no_argument(&mut self, name: &ast::Name, span: Span) -> Expr {
+        let names: Vec<Arc<str>> =
+            self.argument_list(span).map(|l| l.into_iter().map(|(n, _)| n).collect()).unwrap_or_default();
+        let target = self.frame.name.clone();
+        let help = if name.text.starts_with("common_") {
+            Some("use `pid`, `comm` and `cpu`: the common fields are not offered".to_owned())
+        } else {
+            suggest::did_you_mean(&name.text, names.iter().map(|n| &**n)).or_else(|| {
+                let shown: Vec<&str> = names.iter().map(|n| &**n).take(16).collect();
+                Some(if shown.is_empty() { "it has none".into() } else { format!("it has: {}", shown.join(", ")) })
+            })
+        };
+        self.error_help(NO_FIELD, name.span, format!("`{target}` has no argument `{}`", name.text), help);
+        Self::error_value(span)
+    }
+
+    /// `args` alone: a record of all of them.
+    pub(super) fn all_arguments(&mut self, span: Span) -> Expr {
+        let list = match self.argument_list(span) {
+            Err(e) => return e,
+            Ok(list) => list,
+        };
+        let ty = Type::Record(list.iter().map(|(n, e)| (n.clone(), e.ty.clone())).collect());
+        self.types.complete(&ty);
+        let values = list.into_iter().map(|(_, e)| Expr { span, ..e }).collect();
+        Expr::new(ExprKind::Tuple(values), ty, span)
+    }
+
+    /// All arguments by name, or the reported reason why there are none.
+    fn argument_list(&mut self, span: Span) -> Result<Vec<(Arc<str>, Expr)>, Expr> {
+        let Some(target) = self.frame.targets.first().cloned() else {
+            return Err(self.not_here("args", span, None));
+        };
+        let result = match &target {
+            Target::Tracepoint { category, event } => self.tracepoint_arguments(category, event, span),
+            Target::RawTracepoint { event, module } => match self.env.facts.raw_tracepoint(module, event) {
+                Some(prototype) => Ok(self.slots(&prototype.parameters, span)),
+                None => Err(format!("the arguments of `{event}` are not known")),
+            },
+            Target::Fentry { module, function, .. } => match self.env.facts.prototype(module, function) {
+                Some(prototype) => Ok(self.slots(&prototype.parameters, span)),
+                None => Err(format!("the arguments of `{function}` are not known")),
+            },
+            Target::Kprobe { ret: false, offset: 0, module, function } if !function.is_empty() => {
+                match self.env.facts.prototype(module, function) {
+                    Some(prototype) => Ok(self.by_calling_convention(&prototype, AddressSpace::Kernel, span)),
+                    None => Err(format!("the arguments of `{function}` are not in the kernel's type information")),
+                }
+            }
+            Target::Uprobe { ret: false, path, symbol, .. } => match self.env.facts.user_prototype(path, symbol) {
+                Some(prototype) => Ok(self.by_calling_convention(&prototype, AddressSpace::User, span)),
+                None => Err(format!("`{path}` has no debug information for the arguments of `{symbol}`")),
+            },
+            Target::Kprobe { ret: true, .. } | Target::Uprobe { ret: true, .. } => {
+                let help = "the arguments are gone when the function returns: keep them in a map at its entry";
+                return Err(self.not_here("args", span, Some(help)));
+            }
+            _ => return Err(self.not_here("args", span, None)),
+        };
+        result.map_err(|reason| {
+            let help = Some("`arg0`, `arg1` and so on work without".to_owned())
+                .filter(|_| matches!(target, Target::Kprobe { .. } | Target::Uprobe { .. }));
+            self.error_help(NO_ARGUMENTS, span, reason, help);
+            Self::error_value(span)
+        })
+    }
+
+    fn tracepoint_arguments(
+        &mut self,
+        category: &str,
+        event: &str,
+        span: Span,
+    ) -> Result<Vec<(Arc<str>, Expr)>, String> {
+        let fields = self.env.facts.tracepoint(category, event)?;
+        let space = if category == "syscalls" { AddressSpace::User } else { AddressSpace::Kernel };
+        Ok(fields.iter().map(|f| (f.name.clone(), self.tracepoint_field(f, space, span))).collect())
+    }
+
+    fn tracepoint_field(&mut self, field: &TraceField, space: AddressSpace, span: Span) -> Expr {
+        let c_type = field.c_type.trim().trim_start_matches("const ").trim();
+        if field.data_loc {
+            // The data's length is known only when the record is written; most are strings.
+            let ty = if is_text(c_type) {
+                Type::Str { size: self.config.max_strlen.min(1024) }
+            } else {
+                Type::Buf { size: 256 }
+            };
+            return Expr::new(ExprKind::Builtin(Builtin::DataLoc(field.offset)), ty, span);
+        }
+        let ty = if let Some(len) = field.array.filter(|n| *n > 0) {
+            let each = (field.size / len).max(1);
+            if c_type == "char" {
+                Type::Str { size: field.size }
+            } else {
+                let of = self.c_named(c_type, each, field.signed, space);
+                Type::Array { of: Arc::new(of), len }
+            }
+        } else {
+            self.c_named(c_type, field.size, field.signed, space)
+        };
+        Expr::new(ExprKind::Builtin(Builtin::CtxField(field.offset)), ty, span)
+    }
+
+    /// A type by its C text, as far as the kernel's types know it; else an integer of that size.
+    fn c_named(&mut self, text: &str, size: u32, signed: bool, space: AddressSpace) -> Type {
+        let text = text.replace("const ", "").replace("volatile ", "");
+        let (text, user) = match text.split_once("__user") {
+            Some((a, b)) => (format!("{a}{b}"), true),
+            None => (text, false),
+        };
+        let space = if user { AddressSpace::User } else { space };
+        let stars = text.matches('*').count();
+        let base = text.replace('*', "");
+        let base = base.trim();
+        let named = if let Some(tag) = base.strip_prefix("struct ") {
+            self.types.tagged(CKind::Struct, tag.trim())
+        } else if let Some(tag) = base.strip_prefix("union ") {
+            self.types.tagged(CKind::Union, tag.trim())
+        } else if let Some(tag) = base.strip_prefix("enum ") {
+            self.types.tagged(CKind::Enum, tag.trim())
+        } else {
+            self.types.named(base)
+        };
+        if stars > 0 {
+            let mut ty = named.unwrap_or(Type::Void);
+            for _ in 0..stars {
+                ty = pointer(ty, space);
+            }
+            return ty;
+        }
+        match named {
+            Some(ty) if self.size_of(&ty) == size && !matches!(ty, Type::Int { .. }) => ty,
+            _ if matches!(size, 1 | 2 | 4 | 8) => Type::Int { size: size as u8, signed },
+            _ => Type::Array { of: Arc::new(Type::Int { size: 1, signed: false }), len: size },
+        }
+    }
+
+    /// Arguments in the slots of a trampoline's context: 8 bytes each, structs by value several.
+    fn slots(&mut self, parameters: &[CParam], span: Span) -> Vec<(Arc<str>, Expr)> {
+        let mut list = Vec::new();
+        let mut slot = 0_u32;
+        for (i, parameter) in parameters.iter().enumerate() {
+            let ty = self.parameter_type(parameter, AddressSpace::Kernel);
+            let size = self.size_of(&ty).max(1);
+            let value = Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span);
+            slot += size.div_ceil(8);
+            list.push((parameter_name(parameter, i), value));
+        }
+        list
+    }
+
+    /// Arguments in registers by the C calling convention; those on the stack are left out.
+    fn by_calling_convention(
+        &mut self,
+        prototype: &Prototype,
+        space: AddressSpace,
+        span: Span,
+    ) -> Vec<(Arc<str>, Expr)> {
+        let mut list = Vec::new();
+        let mut register = 0_u32;
+        for (i, parameter) in prototype.parameters.iter().enumerate() {
+            let ty = self.parameter_type(parameter, space);
+            let registers = self.size_of(&ty).max(1).div_ceil(8);
+            if registers > 2 {
+                continue; // Passed on the stack.
+            }
+            if register + registers > 6 {
+                break;
+            }
+            let raw = Expr::new(ExprKind::Builtin(Builtin::Arg(register as u8)), Type::U64, span);
+            register += registers;
+            if ty.fits_register() {
+                list.push((parameter_name(parameter, i), convert_scalar(raw, &ty)));
+            }
+        }
+        list
+    }
+
+    fn parameter_type(&mut self, parameter: &CParam, space: AddressSpace) -> Type {
+        match parameter.ty {
+            Some(id) => match self.types.import(id, space) {
+                Type::Void => Type::U64,
+                ty => ty,
+            },
+            None => Type::U64,
+        }
+    }
+
+    /// `argN`.
+    pub(super) fn numbered_argument(&mut self, n: u32, span: Span) -> Expr {
+        match self.frame.kind {
+            Kind::Kprobe | Kind::Uprobe if n < 6 => {}
+            Kind::Kprobe | Kind::Uprobe => {
+                self.error_help(
+                    NOT_IN_PROBE,
+                    span,
+                    format!("`arg{n}` is not in a register"),
+                    Some("arguments after the sixth are on the stack: read them from `reg(\"sp\")`".into()),
+                );
+                return Self::error_value(span);
+            }
+            Kind::Usdt => {
+                let known = self.frame.targets.iter().map(|t| match t {
+                    Target::Usdt { arguments, .. } => arguments.len() as u32,
+                    _ => 0,
+                });
+                let most = known.min().unwrap_or(0);
+                if n >= most {
+                    let message = format!("this probe has {most} arguments, so no `arg{n}`");
+                    return self.error_expr(NOT_IN_PROBE, span, message);
+                }
+            }
+            Kind::RawTracepoint | Kind::Fentry | Kind::Fexit if n < 12 => {
+                return Expr::new(ExprKind::Builtin(Builtin::CtxField(n * 8)), Type::U64, span);
+            }
+            _ => {
+                let help = match self.frame.kind {
+                    Kind::Tracepoint => Some("a tracepoint's arguments have names: `args.NAME`"),
+                    Kind::Kretprobe | Kind::Uretprobe => {
+                        Some("the arguments are gone when the function returns: keep them in a map at its entry")
+                    }
+                    _ => None,
+                };
+                return self.not_here(&format!("arg{n}"), span, help);
+            }
+        }
+        let ty = Type::I64;
+        Expr::new(ExprKind::Builtin(Builtin::Arg(n as u8)), ty, span)
+    }
+
+    /// `sargN`.
+    pub(super) fn stack_argument(&mut self, n: u32, span: Span) -> Expr {
+        match self.frame.kind {
+            Kind::Kprobe | Kind::Uprobe => {
+                Expr::new(ExprKind::Builtin(Builtin::StackArg(n.min(255) as u8)), Type::I64, span)
+            }
+            _ => self.not_here(&format!("sarg{n}"), span, None),
+        }
+    }
+
+    /// `retval`.
+    pub(super) fn retval(&mut self, span: Span) -> Expr {
+        let raw = Expr::new(ExprKind::Builtin(Builtin::Retval), Type::U64, span);
+        match (self.frame.kind, self.frame.targets.first().cloned()) {
+            (Kind::Kretprobe | Kind::Uretprobe, _) => raw,
+            (Kind::Fexit, Some(Target::Fentry { module, function, .. })) => {
+                let prototype = self.env.facts.prototype(&module, &function);
+                let result = prototype.and_then(|p| p.result).map(|id| self.types.import(id, AddressSpace::Kernel));
+                match result {
+                    Some(ty) if ty.fits_register() => convert_scalar(raw, &ty),
+                    Some(_) => raw,
+                    None => self.error_expr(NOT_IN_PROBE, span, format!("`{function}` returns nothing")),
+                }
+            }
+            _ => self.not_here("retval", span, Some("kretprobe, uretprobe and fexit probes have it")),
+        }
+    }
+
+    /// `ctx`.
+    pub(super) fn context(&mut self, span: Span) -> Expr {
+        let name = match self.frame.targets.first() {
+            Some(Target::Kprobe { .. } | Target::Uprobe { .. } | Target::Usdt { .. }) => "pt_regs".to_owned(),
+            Some(
+                Target::Profile { .. } | Target::Interval { .. } | Target::PerfEvent { .. } | Target::Watchpoint { .. },
+            ) => "bpf_perf_event_data".to_owned(),
+            Some(Target::Iter { kind, .. }) => format!("bpf_iter__{kind}"),
+            Some(Target::Tracepoint { event, .. }) => format!("trace_event_raw_{event}"),
+            _ => String::new(),
+        };
+        let ty = match name.as_str() {
+            "" => pointer(Type::Void, AddressSpace::Context),
+            name => self.kernel_pointer(name, AddressSpace::Context),
+        };
+        Expr::new(ExprKind::Builtin(Builtin::Ctx), ty, span)
+    }
+}
+
+fn is_text(c_type: &str) -> bool {
+    let base = c_type.trim_end_matches("[]").trim();
+    base == "char" || base.ends_with(" char") && !base.contains("unsigned")
+}
+
+fn parameter_name(parameter: &CParam, index: usize) -> Arc<str> {
+    if parameter.name.is_empty() { format!("arg{index}").into() } else { parameter.name.clone() }
+}

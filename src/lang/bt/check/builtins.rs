@@ -1,0 +1,207 @@
+//! Names without arguments: builtin variables and enumerators.
+
+use std::sync::Arc;
+
+use super::coerce::pointer;
+use super::frame::Kind;
+use super::{Checker, NOT_IN_PROBE, UNKNOWN_NAME, suggest};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Clock, Expr, ExprKind};
+use crate::lang::types::{AddressSpace, Type};
+
+/// A builtin variable.
+pub struct BuiltinInfo {
+    /// Name in scripts.
+    pub name: &'static str,
+    make: Make,
+}
+
+enum Make {
+    /// The same everywhere.
+    Plain(Builtin, Type),
+    /// Depends on the probe or on types.
+    By(fn(&mut Checker<'_>, Span) -> Expr),
+}
+
+const fn plain(name: &'static str, builtin: Builtin, ty: Type) -> BuiltinInfo {
+    BuiltinInfo { name, make: Make::Plain(builtin, ty) }
+}
+
+const fn by(name: &'static str, make: fn(&mut Checker<'_>, Span) -> Expr) -> BuiltinInfo {
+    BuiltinInfo { name, make: Make::By(make) }
+}
+
+/// All builtin variables but `arg0` and so on.
+pub const BUILTINS: &[BuiltinInfo] = &[
+    plain("pid", Builtin::Pid, Type::U32),
+    plain("tid", Builtin::Tid, Type::U32),
+    plain("uid", Builtin::Uid, Type::U32),
+    plain("gid", Builtin::Gid, Type::U32),
+    plain("comm", Builtin::Comm, Type::Str { size: 16 }),
+    plain("nsecs", Builtin::Nsecs(Clock::Boot), Type::U64),
+    plain("elapsed", Builtin::Elapsed, Type::U64),
+    plain("cpu", Builtin::Cpu, Type::U32),
+    plain("ncpus", Builtin::Ncpus, Type::U64),
+    plain("numaid", Builtin::NumaNode, Type::U32),
+    plain("cgroup", Builtin::Cgroup, Type::U64),
+    plain("rand", Builtin::Rand, Type::U32),
+    plain("jiffies", Builtin::Jiffies, Type::U64),
+    by("username", username),
+    by("curtask", curtask),
+    by("ppid", |c, s| c.task_call("ppid", s)),
+    by("pcomm", |c, s| c.task_call("pcomm", s)),
+    by("leader_comm", |c, s| c.leader("comm", s)),
+    by("leader_tid", |c, s| c.leader("pid", s)),
+    by("usermode", usermode),
+    by("cpid", cpid),
+    by("has_cpid", has_cpid),
+    by("func", func),
+    by("probe", probe),
+    by("probetype", probetype),
+    by("retval", |c, s| c.retval(s)),
+    by("args", |c, s| c.all_arguments(s)),
+    by("ctx", |c, s| c.context(s)),
+    by("kstack", |c, s| c.stack("kstack", &[], s)),
+    by("ustack", |c, s| c.stack("ustack", &[], s)),
+];
+
+/// A builtin by its name.
+pub fn find(name: &str) -> Option<&'static BuiltinInfo> {
+    BUILTINS.iter().find(|b| b.name == name)
+}
+
+fn builtin(b: Builtin, ty: Type, span: Span) -> Expr {
+    Expr::new(ExprKind::Builtin(b), ty, span)
+}
+
+impl Checker<'_> {
+    /// A bare name.
+    pub(super) fn identifier(&mut self, name: &Arc<str>, span: Span) -> Expr {
+        if let Some(info) = find(name) {
+            return self.builtin_value(info, span);
+        }
+        if let Some(n) = argument_number(name, "arg") {
+            return self.numbered_argument(n, span);
+        }
+        if let Some(n) = argument_number(name, "sarg") {
+            return self.stack_argument(n, span);
+        }
+        if let Some((ty, value)) = self.types.enumerator(name) {
+            return Expr::new(ExprKind::Int(value as u64), ty, span);
+        }
+        if name.starts_with("__builtin_")
+            && let Some(info) = find(name.trim_start_matches("__builtin_"))
+        {
+            return self.builtin_value(info, span);
+        }
+        // A function's name without its parentheses, where it needs no arguments.
+        if let Some(info) = super::calls::find(name)
+            && info.min == 0
+        {
+            return self.call(&ast::Name { text: name.clone(), span }, &[], span);
+        }
+        let names = BUILTINS.iter().map(|b| b.name).chain(super::calls::names());
+        let help = suggest::did_you_mean(name, names).or_else(|| unknown_name_help(name));
+        self.error_help(UNKNOWN_NAME, span, format!("there is no `{name}`"), help);
+        Self::error_value(span)
+    }
+
+    pub(super) fn builtin_value(&mut self, info: &BuiltinInfo, span: Span) -> Expr {
+        match &info.make {
+            Make::Plain(b, ty) => builtin(*b, ty.clone(), span),
+            Make::By(f) => f(self, span),
+        }
+    }
+
+    /// Reports that a name means nothing in this kind of probe.
+    pub(super) fn not_here(&mut self, name: &str, span: Span, help: Option<&str>) -> Expr {
+        let kind = self.frame.kind.name();
+        let message = format!("`{name}` has no meaning in a {kind} probe");
+        self.error_help(NOT_IN_PROBE, span, message, help.map(str::to_owned));
+        Self::error_value(span)
+    }
+
+    /// `struct X *` in kernel memory, or `void *` where the kernel's types are not known.
+    pub(super) fn kernel_pointer(&mut self, name: &str, space: AddressSpace) -> Type {
+        let to = self.types.tagged(super::facts::CKind::Struct, name).unwrap_or(Type::Void);
+        pointer(to, space)
+    }
+
+    /// A field of the current task's main thread.
+    fn leader(&mut self, field: &str, span: Span) -> Expr {
+        let name = |text: &str| ast::Name { text: text.into(), span };
+        let task = curtask(self, span);
+        let leader = self.field_of(task, &name("group_leader"), span);
+        self.field_of(leader, &name(field), span)
+    }
+}
+
+fn username(_: &mut Checker<'_>, span: Span) -> Expr {
+    let uid = builtin(Builtin::Uid, Type::U32, span);
+    Expr::new(ExprKind::Cast(Box::new(uid)), Type::Username, span)
+}
+
+fn curtask(c: &mut Checker<'_>, span: Span) -> Expr {
+    let ty = c.kernel_pointer("task_struct", AddressSpace::Kernel);
+    builtin(Builtin::CurTask, ty, span)
+}
+
+fn usermode(c: &mut Checker<'_>, span: Span) -> Expr {
+    match c.frame.kind {
+        Kind::Profile | Kind::Interval | Kind::Perf => {
+            builtin(Builtin::UserMode, Type::Int { size: 1, signed: false }, span)
+        }
+        _ => c.not_here("usermode", span, Some("profile, interval, software and hardware probes have it")),
+    }
+}
+
+fn cpid(c: &mut Checker<'_>, span: Span) -> Expr {
+    if c.env.child_pid.is_none() {
+        c.error_help(NOT_IN_PROBE, span, "there is no child process", Some("start one with `-c COMMAND`".into()));
+    }
+    builtin(Builtin::ChildPid, Type::U32, span)
+}
+
+fn has_cpid(c: &mut Checker<'_>, span: Span) -> Expr {
+    super::coerce::boolean(c.env.child_pid.is_some(), span)
+}
+
+fn func(c: &mut Checker<'_>, span: Span) -> Expr {
+    match c.frame.kind {
+        Kind::Kprobe | Kind::Kretprobe | Kind::Fentry | Kind::Fexit | Kind::Uprobe | Kind::Uretprobe => {
+            c.frame.needs_probe_id = true;
+            builtin(Builtin::ProbeId, Type::FuncName, span)
+        }
+        _ => c.not_here("func", span, Some("only probes on functions have it; `probe` works everywhere")),
+    }
+}
+
+fn probe(c: &mut Checker<'_>, span: Span) -> Expr {
+    if c.frame.kind == Kind::Function {
+        return c.not_here("probe", span, None);
+    }
+    c.frame.needs_probe_id = true;
+    builtin(Builtin::ProbeId, Type::ProbeName, span)
+}
+
+fn probetype(c: &mut Checker<'_>, span: Span) -> Expr {
+    let text: Arc<str> = match c.frame.targets.first() {
+        Some(crate::lang::typed::Target::PerfEvent { kind: 1, .. }) => "software".into(),
+        Some(crate::lang::typed::Target::PerfEvent { .. }) => "hardware".into(),
+        Some(crate::lang::typed::Target::Bench(_)) => "bench".into(),
+        _ => c.frame.kind.name().into(),
+    };
+    super::expr::string(&text, span)
+}
+
+/// The `3` of `arg3`.
+pub fn argument_number(name: &str, prefix: &str) -> Option<u32> {
+    name.strip_prefix(prefix).filter(|n| !n.is_empty() && n.len() < 4)?.parse().ok()
+}
+
+fn unknown_name_help(name: &str) -> Option<String> {
+    name.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit()).then(|| {
+        format!("a C macro is not in the kernel's type information: `#define {name} ...` at the top of the script")
+    })
+}

@@ -1,0 +1,256 @@
+//! Functions on maps, and those that a map collects.
+
+use super::{AGGREGATIONS, Call};
+use crate::lang::bt::ast;
+use crate::lang::bt::check::coerce::{constant, convert_scalar};
+use crate::lang::bt::check::frame::node_id;
+use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, OUT_OF_RANGE};
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind, Intrinsic, MapId, Statement, StatementKind};
+use crate::lang::types::{Aggregation, Reduce, Type};
+
+/// Largest number of steps of an `lhist`.
+const MAX_LHIST: i64 = 1000;
+
+impl Checker<'_> {
+    /// `count()` and its kin on the right of `@m =`: the aggregation, its value and its weight.
+    /// `None` when it is no such function; the inner `None` when its arguments are wrong.
+    #[allow(clippy::option_option, reason = "not one, or one with a reported error")]
+    pub(in crate::lang::bt::check) fn aggregation(
+        &mut self,
+        name: &ast::Name,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Option<(Option<Aggregation>, Option<Expr>, Option<Expr>)> {
+        let (_, min, max) = AGGREGATIONS.iter().find(|a| a.0 == &*name.text)?;
+        if self.functions.iter().any(|f| f.name == name.text) {
+            return None;
+        }
+        let call = Call { name, args, span };
+        if !self.check_count(call, *min, *max) {
+            return Some((None, None, None));
+        }
+        if &*name.text == "count" {
+            return Some((Some(Aggregation::Count), None, None));
+        }
+        let value = self.integer_argument(call, 0);
+        if matches!(value.ty, Type::Error) {
+            for arg in &args[1..] {
+                let _ = self.value(arg);
+            }
+            // The type may be known in a later walk: the kind of aggregation is known now.
+        }
+        let signed = value.ty.is_signed();
+        let mut weight = None;
+        let agg = match &*name.text {
+            "sum" => Some(Aggregation::Sum { signed }),
+            "min" => Some(Aggregation::Min { signed }),
+            "max" => Some(Aggregation::Max { signed }),
+            "avg" => Some(Aggregation::Avg { signed }),
+            "stats" => Some(Aggregation::Stats { signed }),
+            "hist" => {
+                weight = (args.len() > 2).then(|| self.integer_argument(call, 2));
+                self.hist_bits(call).map(|bits| Aggregation::Hist { bits })
+            }
+            "lhist" => {
+                weight = (args.len() > 4).then(|| self.integer_argument(call, 4));
+                self.lhist(call)
+            }
+            _ => self.tseries(call, signed),
+        };
+        let value = match agg {
+            Some(Aggregation::Hist { .. } | Aggregation::LHist { .. }) => convert_scalar(value, &Type::I64),
+            _ => value,
+        };
+        Some((agg, Some(value), weight))
+    }
+
+    fn hist_bits(&mut self, call: Call<'_>) -> Option<u8> {
+        if call.args.len() < 2 {
+            return Some(0);
+        }
+        match self.literal_argument(call, 1)? {
+            n @ 0..=5 => Some(n as u8),
+            n => {
+                self.error(OUT_OF_RANGE, call.args[1].span, format!("the buckets' bits are from 0 to 5, not {n}"));
+                None
+            }
+        }
+    }
+
+    fn lhist(&mut self, call: Call<'_>) -> Option<Aggregation> {
+        let (min, max, step) =
+            (self.literal_argument(call, 1), self.literal_argument(call, 2), self.literal_argument(call, 3));
+        let (min, max, step) = (min?, max?, step?);
+        let problem = if step <= 0 {
+            Some("the step must be over 0".to_owned())
+        } else if min >= max {
+            Some(format!("the range from {min} to {max} is empty"))
+        } else if i128::from(max) - i128::from(min) < i128::from(step) {
+            Some(format!("a step of {step} is longer than the range from {min} to {max}"))
+        } else if (i128::from(max) - i128::from(min)) / i128::from(step) > i128::from(MAX_LHIST) {
+            Some(format!("that makes more than {MAX_LHIST} steps"))
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            self.error(OUT_OF_RANGE, call.span, problem);
+            return None;
+        }
+        Some(Aggregation::LHist { min, max, step })
+    }
+
+    fn tseries(&mut self, call: Call<'_>, signed: bool) -> Option<Aggregation> {
+        let (interval, buckets) = (self.literal_argument(call, 1), self.literal_argument(call, 2));
+        let reduce = match call.args.get(3) {
+            None => Some(Reduce::Last),
+            Some(arg) => match self.string_argument(call, 3).as_deref() {
+                Some("avg") => Some(Reduce::Avg),
+                Some("max") => Some(Reduce::Max),
+                Some("min") => Some(Reduce::Min),
+                Some("sum") => Some(Reduce::Sum),
+                Some(_) => {
+                    self.error(
+                        ARGUMENT_TYPE,
+                        arg.span,
+                        "a time series reduces by \"avg\", \"max\", \"min\" or \"sum\"",
+                    );
+                    None
+                }
+                None => None,
+            },
+        };
+        let (interval, buckets) = (interval?, buckets?);
+        if interval <= 0 {
+            self.error(OUT_OF_RANGE, call.args[1].span, "the interval must be over 0, as in `100ms`");
+            return None;
+        }
+        if !(1..=1_000_000).contains(&buckets) {
+            self.error(OUT_OF_RANGE, call.args[2].span, "a time series has from 1 to 1000000 intervals");
+            return None;
+        }
+        Some(Aggregation::TSeries { interval_ns: interval as u64, buckets: buckets as u32, reduce: reduce?, signed })
+    }
+
+    /// The map that an argument names; reports anything else.
+    pub(super) fn map_argument(&mut self, call: Call<'_>, n: usize) -> Option<MapId> {
+        let arg = call.args.get(n)?;
+        match &arg.kind {
+            ast::ExprKind::Map(name, None) => Some(self.map_id(name, arg.span)),
+            ast::ExprKind::Map(name, Some(_)) => {
+                let message = format!("`{}` takes the whole map: `{}({name})`", call.name.text, call.name.text);
+                self.error(ARGUMENT_TYPE, arg.span, message);
+                None
+            }
+            _ => {
+                let value = self.expr(arg);
+                let text = self.type_text(&value.ty);
+                self.bad_argument(call, arg.span, "a map", &text);
+                None
+            }
+        }
+    }
+
+    /// `(@m, key)` as map and typed key.
+    fn map_and_key(&mut self, call: Call<'_>) -> Option<(MapId, Option<Box<Expr>>)> {
+        let id = self.map_argument(call, 0)?;
+        let key = self.map_key(id, call.args.get(1..2), call.args.get(1).map_or(call.span, |a| a.span));
+        self.must_exist(id, call.args[0].span);
+        Some((id, key))
+    }
+
+    fn must_exist(&mut self, id: MapId, span: Span) {
+        if matches!(self.map_value_type(id), Type::Error) && self.maps.get(id).declared.is_none() {
+            self.report_undefined(id, span);
+        }
+    }
+}
+
+/// `delete(@m, key)`, and the older `delete(@m[key], ...)`.
+pub fn delete(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    if let (2, ast::ExprKind::Map(_, None)) = (call.args.len(), &call.args[0].kind) {
+        return match c.map_and_key(call) {
+            Some((map, key)) => Expr::new(ExprKind::MapDelete { map, key }, Type::Bool, call.span),
+            None => Checker::error_value(call.span),
+        };
+    }
+    let mut deletes = Vec::new();
+    for arg in call.args {
+        let ast::ExprKind::Map(name, keys) = &arg.kind else {
+            let value = c.expr(arg);
+            let text = c.type_text(&value.ty);
+            return c.bad_argument(call, arg.span, "an entry of a map", &text);
+        };
+        let map = c.map_id(name, arg.span);
+        let key = c.map_key(map, keys.as_deref(), arg.span);
+        c.must_exist(map, arg.span);
+        deletes.push(Expr::new(ExprKind::MapDelete { map, key }, Type::Bool, arg.span));
+    }
+    let Some(last) = deletes.pop() else { return Checker::error_value(call.span) };
+    let before = deletes.into_iter().map(|e| Statement { span: e.span, kind: StatementKind::Expr(e) }).collect();
+    crate::lang::bt::check::expr::wrap(before, last, call.span)
+}
+
+/// `has_key(@m, key)`.
+pub fn has_key(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    match c.map_and_key(call) {
+        Some((map, key)) => Expr::new(ExprKind::MapHas { map, key }, Type::Bool, call.span),
+        None => Checker::error_value(call.span),
+    }
+}
+
+/// `find(@m, key, $v)`.
+pub fn find(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let Some((map, key)) = c.map_and_key(call) else { return Checker::error_value(call.span) };
+    let target = &call.args[2];
+    let ast::ExprKind::Variable(name) = &target.kind else {
+        return c.error_expr(
+            ARGUMENT_TYPE,
+            target.span,
+            "`find` puts the value into a variable, as in `find(@m, k, $v)`",
+        );
+    };
+    let ty = match c.map_value_type(map) {
+        Type::Agg(agg) => crate::lang::bt::check::maps::reduction(agg).unwrap_or(Type::Error),
+        ty => ty,
+    };
+    let local = c.variable_to_set(name, node_id(target), target.span);
+    if matches!(ty, Type::Error) {
+        return Expr::new(ExprKind::Int(0), Type::Bool, call.span);
+    }
+    let sample = Expr::new(ExprKind::MapGet { map, key: None }, ty, target.span);
+    let _ = c.assign_local(local, sample);
+    match key {
+        Some(key) => Expr::new(ExprKind::MapFind { map, key, local }, Type::Bool, call.span),
+        None => c.error_expr(ARGUMENT_TYPE, call.span, "`find` needs a map with keys"),
+    }
+}
+
+/// `len(@m)`, `len(stack)`.
+pub fn len(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    if let ast::ExprKind::Map(_, None) = &call.args[0].kind
+        && let Some(id) = c.map_argument(call, 0)
+    {
+        let (key, value) = (c.map_key_type(id), c.map_value_type(id));
+        if !(key == Type::Void && matches!(value, Type::KStack { .. } | Type::UStack { .. })) {
+            c.must_exist(id, call.args[0].span);
+            return Expr::new(ExprKind::MapLen(id), Type::I64, call.span);
+        }
+    }
+    let value = c.value(&call.args[0]);
+    match value.ty {
+        Type::Error => value,
+        Type::KStack { .. } | Type::UStack { .. } => c.intrinsic(Intrinsic::StackLen, vec![value], Type::I64, call),
+        Type::Array { len, .. } => constant(i64::from(len), call.span),
+        _ => {
+            let text = c.type_text(&value.ty);
+            c.error_help(
+                ARGUMENT_TYPE,
+                value.span,
+                format!("`len` takes a map or a stack, this is {text}"),
+                Some("the length of a string is `strlen(...)`".into()),
+            );
+            Checker::error_value(call.span)
+        }
+    }
+}

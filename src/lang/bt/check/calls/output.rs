@@ -1,0 +1,300 @@
+//! Functions that report to user space.
+
+use std::sync::Arc;
+
+use super::Call;
+use crate::lang::bt::ast;
+use crate::lang::bt::check::coerce::convert_scalar;
+use crate::lang::bt::check::expr::{statement_expr, wrap};
+use crate::lang::bt::check::{AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, Checker};
+use crate::lang::source::Span;
+use crate::lang::typed::{ActionKind, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
+use crate::lang::types::{Aggregation, Type};
+use crate::model::format::{Conversion, ConversionKind, Format, Piece, Width};
+
+/// Bytes of one `join`: 16 strings of 1024.
+const JOIN_BYTES: u32 = 16 * 1024;
+
+pub fn printf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::Out })
+}
+
+pub fn errorf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::Error })
+}
+
+pub fn warnf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::Warning })
+}
+
+pub fn debugf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::TracePipe })
+}
+
+pub fn cat(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.formatted(call, ActionKind::Cat)
+}
+
+pub fn system(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.needs_unsafe(call);
+    c.formatted(call, ActionKind::System)
+}
+
+impl Checker<'_> {
+    fn report(&mut self, kind: ActionKind, values: Vec<Expr>, span: Span) -> Expr {
+        if values.iter().any(|v| crate::lang::bt::check::join::unknown(&v.ty)) {
+            return Expr::new(ExprKind::Int(0), Type::Void, span);
+        }
+        let types = values.iter().map(|v| v.ty.clone()).collect();
+        let action = self.add_action(kind, types, span);
+        statement_expr(StatementKind::Report { action, values }, span)
+    }
+
+    fn formatted(&mut self, call: Call<'_>, kind: impl FnOnce(Format) -> ActionKind) -> Expr {
+        let text = self.string_argument(call, 0);
+        let values: Vec<Expr> = call.args[1..].iter().map(|a| self.value(a)).collect();
+        let nothing = Expr::new(ExprKind::Int(0), Type::Void, call.span);
+        let Some(text) = text else { return nothing };
+        let format = match crate::lang::format::parse_format(&text, call.args[0].span) {
+            Ok(format) => format,
+            Err(e) => {
+                let diagnostic = e.diagnostic(self.source);
+                self.push(diagnostic);
+                return nothing;
+            }
+        };
+        match self.match_format(&format, values, call) {
+            Some(values) => self.report(kind(format), values, call.span),
+            None => nothing,
+        }
+    }
+
+    /// Brings each value to what its conversion prints.
+    fn match_format(&mut self, format: &Format, values: Vec<Expr>, call: Call<'_>) -> Option<Vec<Expr>> {
+        let mut wanted: Vec<Option<&Conversion>> = Vec::new();
+        for piece in &format.pieces {
+            let Piece::Conversion(conversion) = piece else { continue };
+            let stars = [Some(conversion.width), conversion.precision];
+            wanted.extend(stars.iter().filter(|w| **w == Some(Width::Argument)).map(|_| None));
+            wanted.push(Some(conversion));
+        }
+        if wanted.len() != values.len() {
+            let (n, m) = (wanted.len(), values.len());
+            let message = format!(
+                "the format asks for {n} value{}, here {} {m}",
+                if n == 1 { "" } else { "s" },
+                if m == 1 { "is" } else { "are" }
+            );
+            self.error(ARGUMENT_COUNT, call.span, message);
+            return None;
+        }
+        let values = wanted.into_iter().zip(values).map(|(w, v)| self.convert_for(w, v, call)).collect();
+        Some(values)
+    }
+
+    fn convert_for(&mut self, wanted: Option<&Conversion>, value: Expr, call: Call<'_>) -> Expr {
+        use ConversionKind as K;
+        let ty = value.ty.clone();
+        if matches!(ty, Type::Error) {
+            return value;
+        }
+        let numeric = ty.fits_register();
+        let good = match wanted.map(|w| w.kind) {
+            None => return convert_scalar(value, &Type::I64),
+            Some(K::Signed | K::Unsigned | K::HexLower | K::HexUpper | K::Octal | K::Char | K::Pointer | K::Gfp) => {
+                if let Type::Array { .. } = ty
+                    && let Some(integer) = self.integer(value.clone())
+                {
+                    return integer;
+                }
+                numeric
+            }
+            Some(K::Bytes | K::BytesHex | K::BytesHexEscaped) => match &ty {
+                Type::Buf { .. } | Type::Str { .. } => true,
+                Type::Array { .. } => {
+                    let size = self.size_of(&ty);
+                    return self.intrinsic(Intrinsic::Buf, vec![value], Type::Buf { size }, call);
+                }
+                _ => false,
+            },
+            Some(K::Str) => !matches!(ty, Type::Int { .. } | Type::Ptr { .. }),
+        };
+        if good {
+            return value;
+        }
+        let text = self.type_text(&ty);
+        let letter = wanted.map_or("", |w| letter(w.kind));
+        let help = match &ty {
+            Type::Int { signed: true, .. } => Some("use `%d` for a number".to_owned()),
+            Type::Int { .. } => Some("use `%u` or `%d` for a number".to_owned()),
+            Type::Ptr { to, .. } if matches!(**to, Type::Int { size: 1, .. }) => {
+                Some("turn the address into text with `str(...)`".to_owned())
+            }
+            Type::Ptr { .. } => Some("use `%p` for an address, or `str(...)` for the text at it".to_owned()),
+            Type::Buf { .. } => Some("use `%r`, `%rx` or `%rh` for bytes".to_owned()),
+            _ => Some("use `%s`".to_owned()),
+        };
+        self.error_help(BAD_FORMAT, value.span, format!("`%{letter}` can't print {text}"), help);
+        Self::error_value(value.span)
+    }
+}
+
+fn letter(kind: ConversionKind) -> &'static str {
+    use ConversionKind as K;
+    match kind {
+        K::Signed => "d",
+        K::Unsigned => "u",
+        K::HexLower => "x",
+        K::HexUpper => "X",
+        K::Octal => "o",
+        K::Char => "c",
+        K::Pointer => "p",
+        K::Str => "s",
+        K::Bytes => "r",
+        K::BytesHexEscaped => "rx",
+        K::BytesHex => "rh",
+        K::Gfp => "gr",
+    }
+}
+
+/// `print(x)`, `print(@m[, top[, div]])`, `print(@m[key])`.
+pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    if let ast::ExprKind::Map(name, keys) = &call.args[0].kind {
+        let id = c.map_id(name, call.args[0].span);
+        let value = c.map_value_type(id);
+        if matches!(value, Type::Error) && c.maps.get(id).declared.is_none() {
+            c.report_undefined(id, call.args[0].span);
+        }
+        match keys {
+            None => return print_map(c, id, call),
+            Some(keys) if matches!(value, Type::Agg(_)) => {
+                let key = c.map_key(id, Some(keys), call.args[0].span);
+                let kind = ActionKind::PrintMapEntry { map: id };
+                return c.report(kind, key.into_iter().map(|k| *k).collect(), call.span);
+            }
+            Some(_) => {}
+        }
+    }
+    if call.args.len() > 1 {
+        for arg in call.args {
+            let _ = c.value(arg);
+        }
+        return c.error_expr(ARGUMENT_COUNT, call.span, "only a whole map can be printed with a limit and a divisor");
+    }
+    let value = c.expr(&call.args[0]);
+    let value = match value.ty {
+        Type::Agg(_) => c.aggregate_as_value(value),
+        Type::Void => c.error_expr(ARGUMENT_TYPE, call.args[0].span, "this gives no value to print"),
+        _ => value,
+    };
+    c.report(ActionKind::PrintValue, vec![value], call.span)
+}
+
+fn print_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) -> Expr {
+    let number = |c: &mut Checker<'_>, n: usize| {
+        if call.args.len() <= n {
+            return 0;
+        }
+        match c.literal_argument(call, n) {
+            Some(v) if v < 0 => {
+                c.error(ARGUMENT_TYPE, call.args[n].span, "a negative number makes no sense here");
+                0
+            }
+            v => v.unwrap_or(0) as u64,
+        }
+    };
+    let (top, div) = (number(c, 1), number(c, 2));
+    if matches!(c.map_value_type(map), Type::Agg(Aggregation::TSeries { .. })) && call.args.len() > 1 {
+        c.error(AGGREGATION, call.span, "time series are printed without limit and divisor");
+    }
+    c.report(ActionKind::PrintMap { map, top, div }, Vec::new(), call.span)
+}
+
+pub fn clear(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    match c.map_argument(call, 0) {
+        Some(map) => {
+            known_map(c, map, call);
+            c.report(ActionKind::Clear(map), Vec::new(), call.span)
+        }
+        None => Checker::error_value(call.span),
+    }
+}
+
+pub fn zero(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    match c.map_argument(call, 0) {
+        Some(map) => {
+            known_map(c, map, call);
+            c.report(ActionKind::Zero(map), Vec::new(), call.span)
+        }
+        None => Checker::error_value(call.span),
+    }
+}
+
+fn known_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) {
+    if matches!(c.map_value_type(map), Type::Error) && c.maps.get(map).declared.is_none() {
+        c.report_undefined(map, call.args[0].span);
+    }
+}
+
+/// `exit([code])`: reports and returns.
+pub fn exit(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let code = if call.args.is_empty() {
+        Expr::new(ExprKind::Int(0), Type::I64, call.span)
+    } else {
+        convert_scalar(c.integer_argument(call, 0), &Type::I64)
+    };
+    let report = c.report(ActionKind::Exit, vec![code], call.span);
+    c.then_return(report, call.span)
+}
+
+impl Checker<'_> {
+    /// A report after which the probe ends.
+    pub(super) fn then_return(&mut self, report: Expr, span: Span) -> Expr {
+        if self.frame.result.is_some() {
+            return report;
+        }
+        let mut statements = crate::lang::bt::check::expr::effect(report).statements;
+        statements.push(Statement { kind: StatementKind::Return(None), span });
+        wrap(statements, Expr::new(ExprKind::Int(0), Type::Void, span), span)
+    }
+}
+
+/// `time([format])`.
+pub fn time(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let format: Option<Arc<str>> =
+        if call.args.is_empty() { Some("%H:%M:%S\n".into()) } else { c.string_argument(call, 0) };
+    match format {
+        Some(format) => c.report(ActionKind::Time(format), Vec::new(), call.span),
+        None => Checker::error_value(call.span),
+    }
+}
+
+/// `join(argv[, separator])`.
+pub fn join(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let argv = c.value(&call.args[0]);
+    let separator = if call.args.len() > 1 { c.string_argument(call, 1) } else { Some(" ".into()) };
+    let Some(separator) = separator else { return Checker::error_value(call.span) };
+    if !argv.ty.is_scalar() && !matches!(argv.ty, Type::Error) {
+        let text = c.type_text(&argv.ty);
+        return c.bad_argument(call, argv.span, "an array of strings, as argv is", &text);
+    }
+    let space = match &argv.ty {
+        Type::Ptr { space, .. } => *space,
+        _ => c.default_space(),
+    };
+    let text = crate::lang::bt::check::coerce::pointer(Type::Int { size: 1, signed: true }, space);
+    let argv = convert_scalar(argv, &crate::lang::bt::check::coerce::pointer(text, space));
+    let buffer = c.intrinsic(Intrinsic::JoinArgs, vec![argv], Type::Buf { size: JOIN_BYTES }, call);
+    c.report(ActionKind::Join(separator), vec![buffer], call.span)
+}
+
+/// `skboutput(file, skb, length, offset)`.
+pub fn skboutput(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let file = c.string_argument(call, 0);
+    let skb = c.value(&call.args[1]);
+    let (length, offset) = (c.integer_argument(call, 2), c.integer_argument(call, 3));
+    let Some(file) = file else { return Checker::error_value(call.span) };
+    let size = c.config.max_strlen.max(2048);
+    let bytes = c.intrinsic(Intrinsic::SkbBytes, vec![skb, length, offset], Type::Buf { size }, call);
+    c.report(ActionKind::SkbOutput(file), vec![bytes], call.span)
+}

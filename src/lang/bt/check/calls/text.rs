@@ -1,0 +1,292 @@
+//! Functions that make or compare text and bytes.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use super::Call;
+use crate::lang::bt::check::coerce::{constant, convert_scalar, pointer};
+use crate::lang::bt::check::place::is_place;
+use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, OUT_OF_RANGE};
+use crate::lang::typed::{Builtin, Clock, Expr, ExprKind, Intrinsic};
+use crate::lang::types::Type;
+
+/// Longest string or buffer that a script may ask for, bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// `str(p[, n])`.
+pub fn str_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let value = c.value(&call.args[0]);
+    let (size, length) = c.length(call, true);
+    match &value.ty {
+        Type::Error => value,
+        Type::Str { size: have } => {
+            let have = *have;
+            match (length, size < have) {
+                (None, true) => Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span),
+                _ => Expr { span: call.span, ..value },
+            }
+        }
+        Type::Array { of, len } if c.size_of(of) == 1 => {
+            let size = (*len).min(if call.args.len() > 1 { size } else { *len });
+            Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span)
+        }
+        t if t.is_scalar() => {
+            let space = match t {
+                Type::Ptr { space, .. } => *space,
+                _ => c.default_space(),
+            };
+            let address = convert_scalar(value, &pointer(Type::Int { size: 1, signed: true }, space));
+            let args = std::iter::once(address).chain(length).collect();
+            c.intrinsic(Intrinsic::Str, args, Type::Str { size }, call)
+        }
+        other => {
+            let text = c.type_text(other);
+            c.bad_argument(call, call.args[0].span, "an address", &text)
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// The size that a second argument asks for, and the argument when it is not constant.
+    fn length(&mut self, call: Call<'_>, text: bool) -> (u32, Option<Expr>) {
+        let default = self.config.max_strlen;
+        if call.args.len() < 2 {
+            return (default, None);
+        }
+        let length = self.integer_argument(call, 1);
+        match length.as_int().filter(|_| !matches!(length.ty, Type::Error)) {
+            Some(n) if n > MAX_BYTES => {
+                self.error(OUT_OF_RANGE, length.span, format!("the length must be from 0 to {MAX_BYTES}"));
+                (default, None)
+            }
+            Some(n) => (n as u32 + u32::from(text), None),
+            None => (default, Some(convert_scalar(length, &Type::U64))),
+        }
+    }
+
+    fn text_argument(&mut self, call: Call<'_>, n: usize) -> Expr {
+        let value = self.value(&call.args[n]);
+        match &value.ty {
+            Type::Str { .. } | Type::Error => value,
+            Type::Array { of, len } if self.size_of(of) == 1 => {
+                let (span, size) = (value.span, *len);
+                Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, span)
+            }
+            other => {
+                let text = self.type_text(other);
+                self.error_help(
+                    ARGUMENT_TYPE,
+                    value.span,
+                    format!("`{}` takes a string here, this is {text}", call.name.text),
+                    other.is_scalar().then(|| "turn an address into text with `str(...)`".to_owned()),
+                );
+                Self::error_value(value.span)
+            }
+        }
+    }
+
+    fn named_number(&mut self, call: Call<'_>, ty: &Type) -> Expr {
+        let value = self.integer_argument(call, 0);
+        let span = call.span;
+        if matches!(value.ty, Type::Error) {
+            return value;
+        }
+        Expr::new(ExprKind::Cast(Box::new(convert_scalar(value, &Type::U64))), ty.clone(), span)
+    }
+}
+
+/// `buf(x[, n])`.
+pub fn buf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let value = c.value(&call.args[0]);
+    let (size, length) = c.length(call, false);
+    let size = match &value.ty {
+        Type::Error => return value,
+        Type::Array { .. } | Type::Str { .. } | Type::Struct(_) if call.args.len() < 2 => c.size_of(&value.ty),
+        _ => size,
+    };
+    let value = match &value.ty {
+        Type::Array { .. } | Type::Str { .. } | Type::Struct(_) => value,
+        t if t.is_scalar() => {
+            let space = match t {
+                Type::Ptr { space, .. } => *space,
+                _ => c.default_space(),
+            };
+            convert_scalar(value, &pointer(Type::Int { size: 1, signed: false }, space))
+        }
+        other => {
+            let text = c.type_text(other);
+            return c.bad_argument(call, call.args[0].span, "an address or an array", &text);
+        }
+    };
+    let args = std::iter::once(value).chain(length).collect();
+    c.intrinsic(Intrinsic::Buf, args, Type::Buf { size }, call)
+}
+
+/// `path(p[, n])`.
+pub fn path(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    use crate::lang::bt::check::frame::Kind;
+    let value = c.value(&call.args[0]);
+    let (size, _) = c.length(call, true);
+    if !matches!(c.frame.kind, Kind::Fentry | Kind::Fexit | Kind::Iter) {
+        return c.not_here("path", call.span, Some("the kernel allows it in fentry, fexit and iter probes only"));
+    }
+    let value = match &value.ty {
+        Type::Error => return value,
+        Type::Ptr { .. } => value,
+        Type::Struct(_) if is_place(&value) => {
+            let space = crate::lang::bt::check::place::space_of(&value).unwrap_or(c.default_space());
+            let (ty, span) = (pointer(value.ty.clone(), space), value.span);
+            Expr::new(ExprKind::AddressOf(Box::new(value)), ty, span)
+        }
+        other => {
+            let text = c.type_text(other);
+            return c.bad_argument(call, call.args[0].span, "a `struct path`", &text);
+        }
+    };
+    c.intrinsic(Intrinsic::Path, vec![value], Type::Str { size }, call)
+}
+
+pub fn strlen(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let value = c.text_argument(call, 0);
+    if let ExprKind::Str(s) = &value.kind {
+        return Expr::new(ExprKind::Int(s.len() as u64), Type::U64, call.span);
+    }
+    c.intrinsic(Intrinsic::StrLen, vec![value], Type::U64, call)
+}
+
+pub fn strcap(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let value = c.text_argument(call, 0);
+    let size = c.size_of(&value.ty);
+    Expr::new(ExprKind::Int(u64::from(size)), Type::U64, call.span)
+}
+
+pub fn strstr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let (a, b) = (c.text_argument(call, 0), c.text_argument(call, 1));
+    c.intrinsic(Intrinsic::StrStr, vec![a, b], Type::I64, call)
+}
+
+pub fn strcontains(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let (a, b) = (c.text_argument(call, 0), c.text_argument(call, 1));
+    if let (ExprKind::Str(a), ExprKind::Str(b)) = (&a.kind, &b.kind) {
+        return crate::lang::bt::check::coerce::boolean(a.contains(&**b), call.span);
+    }
+    c.intrinsic(Intrinsic::StrContains, vec![a, b], Type::Bool, call)
+}
+
+pub fn concat(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let (a, b) = (c.text_argument(call, 0), c.text_argument(call, 1));
+    let size = c.size_of(&a.ty).saturating_add(c.size_of(&b.ty)).saturating_sub(1).max(1);
+    c.intrinsic(Intrinsic::StrConcat, vec![a, b], Type::Str { size }, call)
+}
+
+/// `strncmp(a, b, n)`: 0 when the first `n` bytes are equal.
+pub fn strncmp(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let (a, b) = (c.text_argument(call, 0), c.text_argument(call, 1));
+    let Some(n) = c.literal_argument(call, 2) else { return Checker::error_value(call.span) };
+    if n < 0 {
+        return c.error_expr(OUT_OF_RANGE, call.args[2].span, "the length can't be negative");
+    }
+    let n = Expr::new(ExprKind::Int(n as u64), Type::U64, call.args[2].span);
+    c.intrinsic(Intrinsic::StrNCmp, vec![a, b, n], Type::U64, call)
+}
+
+pub fn memcmp(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let (a, b) = (c.value(&call.args[0]), c.value(&call.args[1]));
+    let n = convert_scalar(c.integer_argument(call, 2), &Type::U64);
+    c.intrinsic(Intrinsic::MemCmp, vec![a, b, n], Type::I64, call)
+}
+
+pub fn strerror(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.named_number(call, &Type::Strerror)
+}
+
+pub fn signal_name(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.named_number(call, &Type::SignalName)
+}
+
+pub fn syscall_name(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.named_number(call, &Type::SyscallName)
+}
+
+/// `strftime(format, ns)`: a time that is formatted when it is printed.
+pub fn strftime(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let format = c.string_argument(call, 0);
+    let ns = c.integer_argument(call, 1);
+    let Some(format) = format else { return Checker::error_value(call.span) };
+    let clock = match &ns.kind {
+        ExprKind::Builtin(Builtin::Nsecs(Clock::Monotonic)) => 1,
+        ExprKind::Builtin(Builtin::Nsecs(Clock::Tai | Clock::SoftwareTai)) => 2,
+        _ => 0,
+    };
+    let index = Checker::intern(&mut c.time_formats, &format);
+    let index = Expr::new(ExprKind::Int(index), Type::U64, call.span);
+    let clock = Expr::new(ExprKind::Int(clock), Type::U64, call.span);
+    let ns = convert_scalar(ns, &Type::U64);
+    c.intrinsic(Intrinsic::Strftime, vec![index, ns, clock], Type::Timestamp, call)
+}
+
+/// `ntop([family,] address)`: always with a family for the back end.
+pub fn ntop(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let (family, address) = match call.args {
+        [address] => (None, c.value(address)),
+        [_, address] => (Some(c.integer_argument(call, 0)), c.value(address)),
+        _ => return Checker::error_value(call.span),
+    };
+    let bytes = match &address.ty {
+        Type::Error => return address,
+        Type::Int { .. } | Type::Enum { .. } => 4,
+        Type::Array { .. } | Type::Buf { .. } => c.size_of(&address.ty),
+        Type::Str { size } => *size,
+        // A struct or a pointer to one, as `struct in6_addr`, is taken by its bytes.
+        Type::Struct(_) if is_place(&address) => c.size_of(&address.ty),
+        other => {
+            let text = c.type_text(other);
+            return c.bad_argument(call, address.span, "an address as integer or array", &text);
+        }
+    };
+    if bytes != 4 && bytes != 16 {
+        let message = format!("an address has 4 or 16 bytes, this has {bytes}");
+        return c.error_expr(ARGUMENT_TYPE, address.span, message);
+    }
+    let address = if address.ty.is_scalar() { convert_scalar(address, &Type::U32) } else { address };
+    let family =
+        family.map_or_else(|| constant(if bytes == 4 { 2 } else { 10 }, call.span), |f| convert_scalar(f, &Type::I64));
+    c.intrinsic(Intrinsic::Ntop, vec![family, address], Type::Inet, call)
+}
+
+/// `pton("address")`: its bytes.
+pub fn pton(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let Some(text) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
+    let bytes: Vec<u8> = if let Ok(v4) = text.parse::<Ipv4Addr>() {
+        v4.octets().to_vec()
+    } else if let Ok(v6) = text.parse::<Ipv6Addr>() {
+        v6.octets().to_vec()
+    } else {
+        return c.error_expr(ARGUMENT_TYPE, call.args[0].span, format!("`{text}` is no IPv4 or IPv6 address"));
+    };
+    let byte = Type::Int { size: 1, signed: false };
+    let len = bytes.len() as u32;
+    let items = bytes.iter().map(|b| Expr::new(ExprKind::Int(u64::from(*b)), byte.clone(), call.span)).collect();
+    Expr::new(ExprKind::Tuple(items), Type::Array { of: Arc::new(byte), len }, call.span)
+}
+
+/// `macaddr(p)`.
+pub fn macaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let value = c.value(&call.args[0]);
+    let value = match &value.ty {
+        Type::Error => return value,
+        Type::Array { .. } | Type::Str { .. } if c.size_of(&value.ty) >= 6 => value,
+        t if t.is_scalar() => {
+            let space = match t {
+                Type::Ptr { space, .. } => *space,
+                _ => c.default_space(),
+            };
+            convert_scalar(value, &pointer(Type::Int { size: 1, signed: false }, space))
+        }
+        other => {
+            let text = c.type_text(other);
+            return c.bad_argument(call, call.args[0].span, "6 bytes or their address", &text);
+        }
+    };
+    c.intrinsic(Intrinsic::MacAddr, vec![value], Type::Mac, call)
+}

@@ -1,0 +1,106 @@
+//! Explicit casts.
+
+use std::sync::Arc;
+
+use super::coerce::{convert_scalar, pointer};
+use super::{BAD_CAST, Checker, join};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind};
+use crate::lang::types::{AddressSpace, Type};
+
+impl Checker<'_> {
+    pub(super) fn cast(&mut self, name: &ast::TypeName, operand: &ast::Expr, span: Span) -> Expr {
+        let mut wanted = self.type_name(name);
+        let value = self.value(operand);
+        if matches!(wanted, Type::Error) || join::unknown(&value.ty) {
+            return Expr::new(ExprKind::Int(0), wanted, span);
+        }
+        if let Type::Array { of, len: 0 } = &wanted {
+            // `(uint8[])x`: as long as the value.
+            let (each, whole) = (self.size_of(of).max(1), self.size_of(&value.ty));
+            wanted = Type::Array { of: of.clone(), len: whole / each };
+        }
+        self.cast_to(value, &wanted, span)
+    }
+
+    pub(super) fn cast_to(&mut self, value: Expr, wanted: &Type, span: Span) -> Expr {
+        match (wanted, &value.ty) {
+            (w, v) if w == v => Expr { span, ..value },
+            (Type::Int { .. } | Type::Enum { .. } | Type::Bool, v) if v.fits_register() => {
+                Expr { span, ..convert_scalar(value, wanted) }
+            }
+            (Type::Int { size, .. }, Type::Array { of, len }) if self.size_of(of) * len == u32::from(*size) => {
+                Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
+            }
+            (Type::Int { .. }, Type::Array { .. }) => match self.integer(value.clone()) {
+                Some(e) => convert_scalar(e, wanted),
+                None => self.bad_cast(&value, wanted, span),
+            },
+            (Type::Ptr { to, .. }, v) if v.fits_register() => {
+                let space = match v {
+                    Type::Ptr { space, .. } => *space,
+                    _ => self.default_space(),
+                };
+                Expr { span, ..convert_scalar(value, &pointer((**to).clone(), space)) }
+            }
+            (Type::Ptr { to, .. }, Type::Array { .. } | Type::Str { .. }) if super::place::is_place(&value) => {
+                let space = super::place::space_of(&value).unwrap_or(self.default_space());
+                let address = Expr::new(ExprKind::AddressOf(Box::new(value)), pointer((**to).clone(), space), span);
+                Expr { span, ..address }
+            }
+            // Old scripts name the struct alone where they mean a pointer to it.
+            (Type::Struct(_), v) if v.is_scalar() => {
+                let space = match v {
+                    Type::Ptr { space, .. } => *space,
+                    _ => self.default_space(),
+                };
+                let address = convert_scalar(value, &pointer(wanted.clone(), space));
+                Expr::new(ExprKind::Deref(Box::new(address)), wanted.clone(), span)
+            }
+            (Type::Array { of, len }, v) if v.is_scalar() && self.size_of(of) * len <= 8 => {
+                let size = (self.size_of(of) * len) as u8;
+                if !matches!(size, 1 | 2 | 4 | 8) {
+                    return self.bad_cast(&value, wanted, span);
+                }
+                let value = convert_scalar(value, &Type::Int { size, signed: false });
+                Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
+            }
+            (Type::Str { .. }, Type::Str { .. }) | (Type::Buf { .. }, Type::Buf { .. }) => {
+                Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
+            }
+            (Type::Array { .. } | Type::Str { .. } | Type::Struct(_), v)
+                if super::place::is_place(&value) && self.size_of(wanted) <= self.size_of(v) =>
+            {
+                Self::reinterpret(value, wanted, span)
+            }
+            (Type::Str { .. }, Type::Array { of, .. }) if self.size_of(of) == 1 => {
+                Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
+            }
+            (Type::Tuple(_) | Type::Record(_), v) if join::join(wanted, v).is_some() => self.coerce(value, wanted),
+            _ => self.bad_cast(&value, wanted, span),
+        }
+    }
+
+    fn bad_cast(&mut self, value: &Expr, wanted: &Type, span: Span) -> Expr {
+        let (from, to) = (self.type_text(&value.ty), self.type_text(wanted));
+        self.error_expr(BAD_CAST, span, format!("{from} can't be cast to {to}"))
+    }
+
+    /// The same bytes as another type: a place taken by its address.
+    fn reinterpret(value: Expr, wanted: &Type, span: Span) -> Expr {
+        let space = super::place::space_of(&value).unwrap_or(AddressSpace::Kernel);
+        let to = Type::Ptr { to: Arc::new(wanted.clone()), space };
+        let address = Expr::new(ExprKind::AddressOf(Box::new(value)), to, span);
+        Expr::new(ExprKind::Deref(Box::new(address)), wanted.clone(), span)
+    }
+
+    /// The memory that untyped addresses of this probe point to.
+    pub(super) fn default_space(&self) -> AddressSpace {
+        let user = self.frame.kind.in_user_space()
+            || self.frame.targets.first().is_some_and(
+                |t| matches!(t, crate::lang::typed::Target::Tracepoint { category, .. } if &**category == "syscalls"),
+            );
+        if user { AddressSpace::User } else { AddressSpace::Kernel }
+    }
+}

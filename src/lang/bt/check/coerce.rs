@@ -1,0 +1,228 @@
+//! Implicit conversions: a value brought to the type that its place has.
+
+use std::sync::Arc;
+
+use super::{Checker, NOT_A_CONDITION, TYPE_MISMATCH};
+use crate::lang::source::Span;
+use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Statement, StatementKind};
+use crate::lang::types::{AddressSpace, Aggregation, EnumId, Type};
+
+impl Checker<'_> {
+    /// Converts without asking whether it makes sense: `to` is a join of the value's type.
+    pub(super) fn coerce(&mut self, e: Expr, to: &Type) -> Expr {
+        if e.ty == *to || matches!(e.ty, Type::Error) || matches!(to, Type::Error | Type::Void) {
+            return e;
+        }
+        if to.fits_register() && e.ty.fits_register() {
+            return convert_scalar(e, to);
+        }
+        let elements: Option<Vec<Type>> = element_types(to);
+        if let (Some(wanted), Some(have)) = (elements, element_types(&e.ty)) {
+            if wanted.len() == have.len() {
+                return self.coerce_elements(e, &wanted, to);
+            }
+        }
+        let span = e.span;
+        Expr::new(ExprKind::Cast(Box::new(e)), to.clone(), span)
+    }
+
+    fn coerce_elements(&mut self, e: Expr, wanted: &[Type], to: &Type) -> Expr {
+        let span = e.span;
+        if let ExprKind::Tuple(items) = e.kind {
+            let items = items.into_iter().zip(wanted).map(|(item, ty)| self.coerce(item, ty)).collect();
+            return Expr::new(ExprKind::Tuple(items), to.clone(), span);
+        }
+        let have = element_types(&e.ty).unwrap_or_default();
+        let whole = e.ty.clone();
+        let local = self.temporary(whole.clone(), span);
+        let set = Statement { kind: StatementKind::SetLocal(local, e), span };
+        let items = have
+            .iter()
+            .zip(wanted)
+            .enumerate()
+            .map(|(i, (ty, wanted))| {
+                let base = Expr::new(ExprKind::Local(local), whole.clone(), span);
+                let item = Expr::new(ExprKind::TupleField(Box::new(base), i as u32), ty.clone(), span);
+                self.coerce(item, wanted)
+            })
+            .collect();
+        let tuple = Expr::new(ExprKind::Tuple(items), to.clone(), span);
+        Expr::new(ExprKind::Block(Block { statements: vec![set] }, Box::new(tuple)), to.clone(), span)
+    }
+
+    /// Converts where an assignment may; else reports by `message(from, to)`.
+    pub(super) fn coerce_or_report(
+        &mut self,
+        e: Expr,
+        to: &Type,
+        message: impl FnOnce(String, String) -> String,
+    ) -> Expr {
+        if matches!(e.ty, Type::Error) || matches!(to, Type::Error) {
+            return e;
+        }
+        let fits = match super::join::join(&e.ty, to) {
+            Some(_) => true,
+            None => e.ty.is_scalar() && to.is_scalar(),
+        };
+        if fits {
+            return self.coerce(e, to);
+        }
+        let (from, wanted) = (self.type_text(&e.ty), self.type_text(to));
+        self.error_expr(TYPE_MISMATCH, e.span, message(from, wanted))
+    }
+
+    /// A value as a condition: a scalar.
+    pub(super) fn condition(&mut self, e: Expr) -> Expr {
+        match &e.ty {
+            Type::Error => e,
+            t if t.is_scalar() => e,
+            t if t.fits_register() => convert_scalar(e, &Type::U64),
+            Type::Str { .. } => {
+                let span = e.span;
+                let empty = Expr::new(ExprKind::Str("".into()), Type::Str { size: 1 }, span);
+                let empty = self.coerce(empty, &e.ty.clone());
+                Expr::new(ExprKind::Binary(BinaryOp::Ne, Box::new(e), Box::new(empty)), Type::Bool, span)
+            }
+            _ => {
+                let ty = self.type_text(&e.ty);
+                let span = e.span;
+                self.error_help(
+                    NOT_A_CONDITION,
+                    span,
+                    format!("{ty} is neither true nor false"),
+                    Some("compare it with something".into()),
+                );
+                Self::error_value(span)
+            }
+        }
+    }
+
+    /// A value as an integer of 8 bytes, of its own signedness.
+    pub(super) fn integer(&mut self, e: Expr) -> Option<Expr> {
+        let to = match &e.ty {
+            Type::Error => return Some(e),
+            t if t.is_signed() => Type::I64,
+            t if t.fits_register() => Type::U64,
+            Type::Array { of, len } if matches!(**of, Type::Int { size: 1, .. }) && matches!(len, 1 | 2 | 4 | 8) => {
+                let (span, size) = (e.span, *len as u8);
+                let narrow = Expr::new(ExprKind::Cast(Box::new(e)), Type::Int { size, signed: false }, span);
+                return Some(convert_scalar(narrow, &Type::U64));
+            }
+            _ => return None,
+        };
+        Some(convert_scalar(e, &to))
+    }
+
+    /// A type as people read it.
+    pub(super) fn type_text(&self, ty: &Type) -> String {
+        match ty {
+            Type::Void => "void".into(),
+            Type::Error => "of unknown type".into(),
+            Type::Bool => "bool".into(),
+            Type::Int { size, signed } => {
+                let size = size & !super::join::LITERAL;
+                format!("{}int{}", if *signed { "" } else { "u" }, u32::from(size) * 8)
+            }
+            Type::Enum { id: EnumId(id), .. } => match self.types.enum_defs().get(*id as usize) {
+                Some(def) if !def.name.is_empty() => format!("enum {}", def.name),
+                _ => "enum".into(),
+            },
+            Type::Str { size } => format!("string[{size}]"),
+            Type::Buf { size } => format!("buffer[{size}]"),
+            Type::Ptr { to, .. } => format!("{} *", self.type_text(to)).replace("* *", "**"),
+            Type::Array { of, len } => format!("{}[{len}]", self.type_text(of)),
+            Type::Struct(id) => self.types.struct_name(*id),
+            Type::Tuple(items) => {
+                format!("({})", items.iter().map(|t| self.type_text(t)).collect::<Vec<_>>().join(", "))
+            }
+            Type::Record(items) => {
+                let items: Vec<_> = items.iter().map(|(n, t)| format!("{n}: {}", self.type_text(t))).collect();
+                format!("({})", items.join(", "))
+            }
+            Type::Agg(agg) => aggregation_text(*agg).into(),
+            Type::KStack { .. } => "kstack".into(),
+            Type::UStack { .. } => "ustack".into(),
+            Type::KSym => "ksym".into(),
+            Type::USym => "usym".into(),
+            Type::Inet => "inet".into(),
+            Type::Mac => "macaddr".into(),
+            Type::Username => "username".into(),
+            Type::Timestamp => "timestamp".into(),
+            Type::CgroupPath => "cgroup_path".into(),
+            Type::Strerror => "strerror".into(),
+            Type::SignalName => "signal_name".into(),
+            Type::SyscallName => "syscall_name".into(),
+            Type::ProbeName => "probe name".into(),
+            Type::FuncName => "function name".into(),
+        }
+    }
+}
+
+/// The name of an aggregation's function.
+pub fn aggregation_text(agg: Aggregation) -> &'static str {
+    match agg {
+        Aggregation::Count => "count",
+        Aggregation::Sum { .. } => "sum",
+        Aggregation::Min { .. } => "min",
+        Aggregation::Max { .. } => "max",
+        Aggregation::Avg { .. } => "avg",
+        Aggregation::Stats { .. } => "stats",
+        Aggregation::Hist { .. } => "hist",
+        Aggregation::LHist { .. } => "lhist",
+        Aggregation::TSeries { .. } => "tseries",
+    }
+}
+
+/// The types of a tuple's or record's elements.
+pub fn element_types(ty: &Type) -> Option<Vec<Type>> {
+    match ty {
+        Type::Tuple(items) => Some(items.to_vec()),
+        Type::Record(items) => Some(items.iter().map(|(_, t)| t.clone()).collect()),
+        _ => None,
+    }
+}
+
+/// Converts between values that fit a register, constants at once.
+pub fn convert_scalar(e: Expr, to: &Type) -> Expr {
+    if e.ty == *to {
+        return e;
+    }
+    let span = e.span;
+    if matches!(to, Type::Bool) {
+        if let Some(v) = e.as_int() {
+            return Expr::new(ExprKind::Int(u64::from(v != 0)), Type::Bool, span);
+        }
+        let zero = Expr::new(ExprKind::Int(0), e.ty.clone(), span);
+        return Expr::new(ExprKind::Binary(BinaryOp::Ne, Box::new(e), Box::new(zero)), Type::Bool, span);
+    }
+    if let Some(v) = e.as_int() {
+        return Expr::new(ExprKind::Int(truncate(v, to)), to.clone(), span);
+    }
+    Expr::new(ExprKind::Cast(Box::new(e)), to.clone(), span)
+}
+
+/// The bits of a constant as a value of a type, extended to 64 by its sign.
+pub fn truncate(v: u64, ty: &Type) -> u64 {
+    match ty {
+        Type::Int { size, signed } | Type::Enum { size, signed, .. } if *size < 8 => {
+            let shift = 64 - u32::from(*size) * 8;
+            if *signed { (((v << shift) as i64) >> shift) as u64 } else { (v << shift) >> shift }
+        }
+        _ => v,
+    }
+}
+
+/// An integer constant of 8 bytes.
+pub fn constant(v: i64, span: Span) -> Expr {
+    Expr::new(ExprKind::Int(v as u64), Type::I64, span)
+}
+
+/// A boolean constant.
+pub fn boolean(v: bool, span: Span) -> Expr {
+    Expr::new(ExprKind::Int(u64::from(v)), Type::Bool, span)
+}
+
+/// A pointer type.
+pub fn pointer(to: Type, space: AddressSpace) -> Type {
+    Type::Ptr { to: Arc::new(to), space }
+}

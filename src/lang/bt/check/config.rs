@@ -1,0 +1,139 @@
+//! The `config` block and the settings that win over it.
+
+use super::{BAD_SETTING, Checker, MissingProbes, UNKNOWN_SETTING, suggest};
+use crate::lang::bt::{ast, constant};
+use crate::lang::source::Span;
+use crate::lang::types::StackMode;
+
+/// All settings that scripts may have.
+const SETTINGS: &[&str] = &[
+    "cache_user_symbols",
+    "cpp_demangle",
+    "lazy_symbolication",
+    "license",
+    "log_size",
+    "max_ast_nodes",
+    "max_bpf_progs",
+    "max_cat_bytes",
+    "max_map_keys",
+    "max_probes",
+    "max_strlen",
+    "max_type_res_iterations",
+    "missing_probes",
+    "on_stack_limit",
+    "perf_rb_pages",
+    "print_maps_on_exit",
+    "show_debug_info",
+    "stack_mode",
+    "str_trunc_trailer",
+    "unstable_dw_ustack",
+    "unstable_import",
+    "unstable_import_statement",
+    "unstable_map_decl",
+    "unstable_tseries",
+    "unstable_typeinfo",
+    "unstable_addr",
+    "unstable_macro",
+    "use_blazesym",
+    "no_debuginfo",
+];
+
+impl Checker<'_> {
+    /// Applies the `config` block, then what the caller sets.
+    pub(super) fn read_config(&mut self, script: &ast::Script) {
+        for item in &script.items {
+            if let ast::Item::Config(settings, _) = item {
+                for setting in settings {
+                    self.read_setting(setting);
+                }
+            }
+        }
+        for (name, value) in self.env.config_overrides {
+            self.apply_setting(&name.to_ascii_lowercase(), value, Span::default(), Span::default());
+        }
+    }
+
+    fn read_setting(&mut self, setting: &ast::Setting) {
+        let value = match &setting.value.kind {
+            ast::ExprKind::Str(s) | ast::ExprKind::Ident(s) => s.to_string(),
+            ast::ExprKind::Bool(b) => u64::from(*b).to_string(),
+            ast::ExprKind::Error => return,
+            _ => match constant::fold(&setting.value) {
+                Some(v) => v.to_string(),
+                None => {
+                    self.error(
+                        BAD_SETTING,
+                        setting.value.span,
+                        "a setting's value must be a number, a word or a string",
+                    );
+                    return;
+                }
+            },
+        };
+        let name = setting.name.text.to_ascii_lowercase();
+        // The environment's spelling is accepted too.
+        let name = name.strip_prefix("bpftrace_").unwrap_or(&name).to_owned();
+        self.apply_setting(&name, &value, setting.name.span, setting.value.span);
+    }
+
+    fn apply_setting(&mut self, name: &str, value: &str, name_span: Span, span: Span) {
+        match name {
+            "max_map_keys" => self.number(value, 1, 1 << 26, span, |c, n| c.config.max_map_keys = n as u32),
+            "max_strlen" => self.number(value, 1, 1 << 20, span, |c, n| c.config.max_strlen = n as u32),
+            "max_cat_bytes" => self.number(value, 1, 1 << 30, span, |c, n| c.config.max_cat_bytes = n as u32),
+            "perf_rb_pages" => self.number(value, 0, 1 << 18, span, |c, n| {
+                c.config.ring_bytes = if n == 0 { 0 } else { (n.next_power_of_two() * 4096) as u32 };
+            }),
+            "print_maps_on_exit" => self.number(value, 0, 1, span, |c, n| c.config.print_maps_on_exit = n == 1),
+            "cpp_demangle" => self.number(value, 0, 1, span, |c, n| c.config.demangle = n == 1),
+            "lazy_symbolication" => self.number(value, 0, 1, span, |c, n| c.config.lazy_symbolication = n == 1),
+            "str_trunc_trailer" => self.config.str_trunc_trailer = value.into(),
+            "license" => self.config.license = value.into(),
+            "stack_mode" => match stack_mode(value) {
+                Some(mode) => self.config.stack_mode = mode,
+                None => self.bad_value(value, &["bpftrace", "perf", "raw", "build_id"], span),
+            },
+            "missing_probes" => {
+                self.missing_probes = match value {
+                    "error" => MissingProbes::Error,
+                    "warn" => MissingProbes::Warn,
+                    "ignore" => MissingProbes::Ignore,
+                    other => return self.bad_value(other, &["error", "warn", "ignore"], span),
+                };
+            }
+            known if SETTINGS.contains(&known) => {}
+            unknown => {
+                let help = suggest::did_you_mean(unknown, SETTINGS.iter().copied());
+                self.error_help(UNKNOWN_SETTING, name_span, format!("there is no setting `{unknown}`"), help);
+            }
+        }
+    }
+
+    fn number(&mut self, value: &str, low: u64, high: u64, span: Span, set: impl FnOnce(&mut Self, u64)) {
+        let parsed = match value {
+            "true" => Some(1),
+            "false" => Some(0),
+            text => text.parse().ok(),
+        };
+        match parsed.filter(|n| (low..=high).contains(n)) {
+            Some(n) => set(self, n),
+            None => self.error(BAD_SETTING, span, format!("`{value}` is no number from {low} to {high}")),
+        }
+    }
+
+    fn bad_value(&mut self, value: &str, allowed: &[&str], span: Span) {
+        let help = format!("one of: {}", allowed.join(", "));
+        self.error_help(BAD_SETTING, span, format!("`{value}` is not possible here"), Some(help));
+    }
+}
+
+/// A stack mode by its name.
+pub fn stack_mode(name: &str) -> Option<StackMode> {
+    Some(match name {
+        "bpftrace" => StackMode::Bpftrace,
+        "perf" => StackMode::Perf,
+        "raw" => StackMode::Raw,
+        "build_id" => StackMode::BuildId,
+        _ => return None,
+    })
+}

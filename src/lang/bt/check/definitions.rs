@@ -1,0 +1,242 @@
+//! What a script defines: C structs and enums, functions.
+
+use std::sync::Arc;
+
+use super::frame::{Frame, Kind, node_id};
+use super::{BAD_DEFINITION, Checker, DUPLICATE};
+use crate::lang::bt::{ast, constant};
+use crate::lang::source::Span;
+use crate::lang::typed::{FieldDef, Function};
+use crate::lang::types::Type;
+
+/// A user-defined function's head.
+pub struct Signature {
+    /// Name.
+    pub name: Arc<str>,
+    /// Types of the parameters.
+    pub parameters: Vec<Type>,
+    /// Result.
+    pub result: Type,
+}
+
+impl Checker<'_> {
+    /// Takes in the script's C types.
+    pub(super) fn read_definitions(&mut self, script: &ast::Script) {
+        // Tags first, so that pointers to later structs are known.
+        for item in &script.items {
+            if let ast::Item::TypeDef(ast::TypeDef::Struct { name, union, .. }) = item
+                && !name.text.is_empty()
+            {
+                if self.types.script_structs.contains_key(&name.text) {
+                    self.error(DUPLICATE, name.span, format!("`{}` is defined twice", name.text));
+                } else {
+                    self.types.declare_struct(&name.text, *union);
+                }
+            }
+        }
+        for item in &script.items {
+            if let ast::Item::TypeDef(def) = item {
+                self.define_type(def);
+            }
+        }
+    }
+
+    fn define_type(&mut self, def: &ast::TypeDef) -> Option<Type> {
+        match def {
+            ast::TypeDef::Struct { name, union, packed, members, span } => {
+                let known = self.types.script_structs.get(&name.text).copied().filter(|_| !name.text.is_empty());
+                let id = known.unwrap_or_else(|| self.types.declare_struct(&name.text, *union));
+                self.lay_out(id, *union, *packed, members, *span);
+                Some(Type::Struct(id))
+            }
+            ast::TypeDef::Enum { name, variants, .. } => Some(self.define_enum(name, variants)),
+            ast::TypeDef::Alias { name, ty } => {
+                let ty = self.declared_type(ty);
+                self.types.aliases.insert(name.text.clone(), ty);
+                None
+            }
+        }
+    }
+
+    fn define_enum(&mut self, name: &ast::Name, variants: &[(ast::Name, Option<ast::Expr>)]) -> Type {
+        let mut next = 0_i64;
+        let mut list = Vec::new();
+        for (variant, value) in variants {
+            if let Some(e) = value {
+                match self.constant_int(e) {
+                    Some(v) => next = v,
+                    None => self.error(BAD_DEFINITION, e.span, "an enumerator's value must be a number"),
+                }
+            }
+            list.push((variant.text.clone(), next));
+            next = next.wrapping_add(1);
+        }
+        self.types.declare_enum(&name.text, list)
+    }
+
+    fn constant_int(&mut self, e: &ast::Expr) -> Option<i64> {
+        if let ast::ExprKind::Ident(name) = &e.kind {
+            return self.types.enumerator(name).map(|(_, v)| v);
+        }
+        constant::fold(e).map(|v| v as i64)
+    }
+
+    /// Lays a struct out as C does on 64-bit machines.
+    fn lay_out(
+        &mut self,
+        id: crate::lang::types::StructId,
+        union: bool,
+        packed: bool,
+        members: &[ast::Member],
+        span: Span,
+    ) {
+        let mut fields = Vec::new();
+        let mut end_bits = 0_u64;
+        let mut align = 1_u64;
+        for member in members {
+            let ty = match &member.body {
+                Some(body) => {
+                    let base = self.define_type(body).unwrap_or(Type::Error);
+                    self.with_suffixes(base, &member.ty)
+                }
+                None => self.declared_type(&member.ty),
+            };
+            let ty = match ty {
+                // Arrays of plain `char` are text.
+                Type::Array { of, len } if is_char(&member.ty) && *of == (Type::Int { size: 1, signed: true }) => {
+                    Type::Str { size: len }
+                }
+                ty => ty,
+            };
+            let size = u64::from(self.size_of(&ty));
+            if matches!(ty, Type::Struct(inner) if inner == id) {
+                self.error(BAD_DEFINITION, member.ty.span, "a struct can't hold itself, only a pointer to itself");
+                continue;
+            }
+            let each = if packed { 1 } else { self.c_align(&ty) };
+            align = align.max(each);
+            let start = if union { 0 } else { end_bits };
+            let (field, end) = match member.bits {
+                Some(width) => place_bits(&member.name.text, ty, start, u64::from(width), packed),
+                None => {
+                    let offset = start.div_ceil(8).next_multiple_of(each);
+                    let field = FieldDef { name: member.name.text.clone(), ty, offset: offset as u32, bits: None };
+                    (Some(field), (offset + size) * 8)
+                }
+            };
+            fields.extend(field);
+            end_bits = end_bits.max(end);
+            if end_bits > 8 << 24 {
+                self.error(BAD_DEFINITION, span, "this struct is larger than 16 MiB");
+                return;
+            }
+        }
+        let size = end_bits.div_ceil(8).next_multiple_of(align);
+        self.types.define(id, size as u32, fields);
+    }
+
+    fn with_suffixes(&self, mut ty: Type, name: &ast::TypeName) -> Type {
+        for suffix in &name.suffixes {
+            ty = match suffix {
+                ast::TypeSuffix::Pointer => super::coerce::pointer(ty, crate::lang::types::AddressSpace::Kernel),
+                ast::TypeSuffix::Array(len) => {
+                    Type::Array { of: Arc::new(ty), len: len.unwrap_or(0).min(1 << 24) as u32 }
+                }
+            };
+        }
+        ty
+    }
+
+    fn c_align(&self, ty: &Type) -> u64 {
+        match ty {
+            Type::Array { of, .. } => self.c_align(of),
+            Type::Struct(id) => self
+                .types
+                .defs()
+                .get(id.0 as usize)
+                .map_or(8, |d| d.fields.iter().map(|f| self.c_align(&f.ty)).max().unwrap_or(8)),
+            ty => u64::from(crate::lang::typed::size_align(ty, &[]).1),
+        }
+    }
+
+    /// Takes in the heads of the script's functions.
+    pub(super) fn read_functions(&mut self, script: &ast::Script) {
+        for function in functions(script) {
+            if self.functions.iter().any(|f| f.name == function.name.text) {
+                self.error(DUPLICATE, function.name.span, format!("`{}` is defined twice", function.name.text));
+            }
+            let parameters = function.parameters.iter().map(|(_, t)| self.declared_type(t)).collect();
+            let result = function.result.as_ref().map_or(Type::Void, |t| self.declared_type(t));
+            self.functions.push(Signature { name: function.name.text.clone(), parameters, result });
+        }
+    }
+
+    /// Checks the bodies of the script's functions.
+    pub(super) fn check_functions(&mut self, script: &ast::Script) {
+        for (n, function) in functions(script).enumerate() {
+            let Some(signature) = self.functions.get(n) else { return };
+            let (types, result) = (signature.parameters.clone(), signature.result.clone());
+            self.frame = Frame {
+                id: u32::MAX - 1 - n as u32,
+                kind: Kind::Function,
+                result: Some(result.clone()),
+                hoisted: super::frame::hoisted_names(None, &function.body),
+                scopes: vec![Vec::new()],
+                ..Frame::default()
+            };
+            for ((name, _), ty) in function.parameters.iter().zip(types) {
+                let id = self.declare(&name.text, node_id(name), Some(ty), name.span);
+                self.frame.locals[id.0 as usize].read = true;
+            }
+            let mut body = self.block_body(&function.body);
+            if let (Some(value), false) = (&function.body.value, matches!(result, Type::Void)) {
+                // A body's last value is its result.
+                let typed = self.value(value);
+                let typed = self
+                    .coerce_or_report(typed, &result, |from, to| format!("the function gives {to}, this is {from}"));
+                let kind = crate::lang::typed::StatementKind::Return(Some(typed));
+                body.statements.push(crate::lang::typed::Statement { kind, span: value.span });
+            }
+            let locals = self.typed_locals();
+            self.end_frame();
+            self.function_bodies.push(Function {
+                name: function.name.text.clone(),
+                parameters: function.parameters.len() as u32,
+                locals,
+                result,
+                body,
+                span: function.span,
+            });
+        }
+    }
+}
+
+fn functions(script: &ast::Script) -> impl Iterator<Item = &ast::Function> {
+    script.items.iter().filter_map(|item| match item {
+        ast::Item::Function(function) => Some(function),
+        _ => None,
+    })
+}
+
+fn is_char(name: &ast::TypeName) -> bool {
+    matches!(&name.base, ast::TypeBase::Named(text) if &**text == "char")
+}
+
+/// Places a bitfield as C does: it does not cross a unit of its type.
+fn place_bits(name: &Arc<str>, ty: Type, start: u64, width: u64, packed: bool) -> (Option<FieldDef>, u64) {
+    let unit = match &ty {
+        Type::Int { size, .. } | Type::Enum { size, .. } => u64::from(*size) * 8,
+        Type::Bool => 8,
+        _ => return (None, start),
+    };
+    if width == 0 {
+        return (None, start.next_multiple_of(unit));
+    }
+    let width = width.min(unit);
+    let at = if !packed && start / unit != (start + width - 1) / unit { start.next_multiple_of(unit) } else { start };
+    let field = (!name.is_empty()).then(|| {
+        let (ty, offset, bits) = super::table::place_bitfield(ty, at as u32, width as u32);
+        FieldDef { name: name.clone(), ty, offset, bits: Some(bits) }
+    });
+    (field, at + width)
+}

@@ -1,0 +1,267 @@
+//! Expressions by their kind.
+
+use std::sync::Arc;
+
+use super::coerce::{boolean, constant};
+use super::{
+    ARGUMENT_TYPE, Checker, NO_FIELD, NO_VALUE, NOT_SUPPORTED, OPERAND_TYPE, TYPE_MISMATCH, UNKNOWN_TYPE, join,
+};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
+use crate::lang::types::{StructId, Type};
+
+impl Checker<'_> {
+    /// Types an expression that must have a value.
+    pub(super) fn value(&mut self, e: &ast::Expr) -> Expr {
+        let typed = self.expr(e);
+        if matches!(typed.ty, Type::Void) {
+            return self.error_expr(NO_VALUE, e.span, "this gives no value");
+        }
+        if let Type::Agg(_) = typed.ty {
+            return self.aggregate_as_value(typed);
+        }
+        typed
+    }
+
+    /// Types any expression; those made for their effect are `Void`.
+    pub(super) fn expr(&mut self, e: &ast::Expr) -> Expr {
+        let span = e.span;
+        match &e.kind {
+            ast::ExprKind::Error => Self::error_value(span),
+            ast::ExprKind::Int(v) => {
+                let ty = if *v > i64::MAX as u64 { Type::U64 } else { Type::I64 };
+                Expr::new(ExprKind::Int(*v), ty, span)
+            }
+            ast::ExprKind::Str(s) => string(s, span),
+            ast::ExprKind::Bool(b) => boolean(*b, span),
+            ast::ExprKind::Ident(name) => self.identifier(name, span),
+            ast::ExprKind::Variable(name) => self.variable(name, span),
+            ast::ExprKind::Positional(_) | ast::ExprKind::PositionalCount => constant(0, span),
+            ast::ExprKind::Map(name, keys) => self.map_get(name, keys.as_deref(), span),
+            ast::ExprKind::Call(name, args) => self.call(name, args, span),
+            ast::ExprKind::SizeOf(what) => self.size_of_operand(what, span),
+            ast::ExprKind::OffsetOf(what, path) => self.offset_of(what, path, span),
+            ast::ExprKind::Unary(op, operand) => self.unary(*op, operand, span),
+            ast::ExprKind::Step { target, decrement, postfix } => self.step(target, *decrement, *postfix, span),
+            ast::ExprKind::Binary(op, a, b) => self.binary(*op, a, b, span),
+            ast::ExprKind::Conditional(c, a, b) => self.conditional(c, a.as_deref(), b, span),
+            ast::ExprKind::If(c, a, b) => self.if_expression(c, a, b, span),
+            ast::ExprKind::Cast(ty, operand) => self.cast(ty, operand, span),
+            ast::ExprKind::Field(base, name) => self.field(base, name, span),
+            ast::ExprKind::TupleField(base, index, _) => {
+                let base = self.value(base);
+                self.tuple_field(base, u64::from(*index), span)
+            }
+            ast::ExprKind::Index(base, index) => self.index(base, index, span),
+            ast::ExprKind::Tuple(items) => self.tuple(items, span),
+            ast::ExprKind::Record(items) => self.record(items, span),
+            ast::ExprKind::Block(block) => self.block_expression(block, span),
+            ast::ExprKind::Comptime(inner) => self.expr(inner),
+            ast::ExprKind::Type(name) => {
+                let _ = self.type_name(name);
+                self.error_expr(NO_VALUE, span, "a type is no value")
+            }
+            ast::ExprKind::TypeInfo(_) => {
+                self.error_expr(NOT_SUPPORTED, span, "`typeinfo` is not supported: types are no values here")
+            }
+        }
+    }
+
+    fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {
+        let items: Vec<Expr> = items.iter().map(|e| self.element(e)).collect();
+        let ty = Type::Tuple(items.iter().map(|e| e.ty.clone()).collect());
+        Expr::new(ExprKind::Tuple(items), ty, span)
+    }
+
+    fn record(&mut self, items: &[(ast::Name, ast::Expr)], span: Span) -> Expr {
+        let mut fields: Vec<(Arc<str>, Type)> = Vec::new();
+        let mut values = Vec::new();
+        for (name, value) in items {
+            let value = self.element(value);
+            if fields.iter().any(|(n, _)| *n == name.text) {
+                self.error(super::DUPLICATE, name.span, format!("the record has two fields `{}`", name.text));
+                continue;
+            }
+            fields.push((name.text.clone(), value.ty.clone()));
+            values.push(value);
+        }
+        Expr::new(ExprKind::Tuple(values), Type::Record(fields.into()), span)
+    }
+
+    /// A value that is stored inside another: struct places are read whole.
+    fn element(&mut self, e: &ast::Expr) -> Expr {
+        let value = self.value(e);
+        self.types.complete(&value.ty);
+        value
+    }
+
+    /// `t.0`, `t[0]`.
+    pub(super) fn tuple_field(&mut self, base: Expr, index: u64, span: Span) -> Expr {
+        let ty = match &base.ty {
+            Type::Error => return Self::error_value(span),
+            Type::Tuple(items) => items.get(index as usize).cloned(),
+            Type::Record(items) => items.get(index as usize).map(|(_, t)| t.clone()),
+            other => {
+                let text = self.type_text(other);
+                return self.error_expr(OPERAND_TYPE, span, format!("{text} has no numbered elements"));
+            }
+        };
+        match ty {
+            Some(ty) => Expr::new(ExprKind::TupleField(Box::new(base), index as u32), ty, span),
+            None => {
+                let text = self.type_text(&base.ty);
+                self.error_expr(NO_FIELD, span, format!("{text} has no element {index}"))
+            }
+        }
+    }
+
+    fn block_expression(&mut self, block: &ast::Block, span: Span) -> Expr {
+        self.scoped(|c| {
+            let statements = c.statements(&block.statements);
+            let value = match &block.value {
+                Some(value) => c.expr(value),
+                None => Expr::new(ExprKind::Int(0), Type::Void, span),
+            };
+            wrap(statements, value, span)
+        })
+    }
+
+    fn conditional(&mut self, c: &ast::Expr, a: Option<&ast::Expr>, b: &ast::Expr, span: Span) -> Expr {
+        let typed = self.value(c);
+        let Some(a) = a else {
+            // `c ?: b`: the condition is evaluated once.
+            let local = self.temporary(typed.ty.clone(), c.span);
+            let again = Expr::new(ExprKind::Local(local), typed.ty.clone(), c.span);
+            let set = Statement { kind: StatementKind::SetLocal(local, typed), span: c.span };
+            let condition = self.condition(again.clone());
+            let b = self.value(b);
+            let value = self.choose(condition, again, b, span);
+            return wrap(vec![set], value, span);
+        };
+        let condition = self.condition(typed);
+        let (a, b) = (self.expr(a), self.expr(b));
+        self.choose(condition, a, b, span)
+    }
+
+    fn if_expression(&mut self, c: &ast::Expr, a: &ast::Block, b: &ast::Block, span: Span) -> Expr {
+        let condition = self.value(c);
+        let condition = self.condition(condition);
+        let a = self.block_expression(a, a.span);
+        let b = self.block_expression(b, b.span);
+        self.choose(condition, a, b, span)
+    }
+
+    fn choose(&mut self, condition: Expr, a: Expr, b: Expr, span: Span) -> Expr {
+        if matches!(a.ty, Type::Void) || matches!(b.ty, Type::Void) {
+            let (a, b) = (effect(a), effect(b));
+            let statement = Statement { kind: StatementKind::If(condition, a, b), span };
+            return wrap(vec![statement], Expr::new(ExprKind::Int(0), Type::Void, span), span);
+        }
+        let Some(joined) = join::join(&join::infer_type(&a), &join::infer_type(&b)) else {
+            let (x, y) = (self.type_text(&a.ty), self.type_text(&b.ty));
+            return self.error_expr(TYPE_MISMATCH, span, format!("one branch gives {x}, the other {y}"));
+        };
+        let ty = join::resolve(&joined);
+        let (a, b) = (self.coerce(a, &ty), self.coerce(b, &ty));
+        Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(a), Box::new(b)), ty, span)
+    }
+
+    fn size_of_operand(&mut self, what: &ast::TypeOrExpr, span: Span) -> Expr {
+        let ty = match what {
+            ast::TypeOrExpr::Type(name) => self.type_name(name),
+            ast::TypeOrExpr::Expr(e) => self.type_of(e),
+        };
+        if matches!(ty, Type::Error) {
+            return Self::error_value(span);
+        }
+        let size = self.size_of(&ty);
+        Expr::new(ExprKind::Int(u64::from(size)), Type::U64, span)
+    }
+
+    /// The type of an expression that is not evaluated; a bare name may be a type's.
+    pub(super) fn type_of(&mut self, e: &ast::Expr) -> Type {
+        if let ast::ExprKind::Ident(name) = &e.kind
+            && super::builtins::find(name).is_none()
+            && self.types.enumerator(name).is_none()
+            && let Some(ty) = self.types.named(name)
+        {
+            return ty;
+        }
+        self.value(e).ty
+    }
+
+    fn offset_of(&mut self, what: &ast::TypeOrExpr, path: &[ast::Name], span: Span) -> Expr {
+        let mut ty = match what {
+            ast::TypeOrExpr::Type(name) => self.type_name(name),
+            ast::TypeOrExpr::Expr(e) => self.type_of(e),
+        };
+        let mut offset = 0_u64;
+        for name in path {
+            let id = match &ty {
+                Type::Error => return Self::error_value(span),
+                Type::Struct(id) => *id,
+                other => {
+                    let text = self.type_text(other);
+                    return self.error_expr(UNKNOWN_TYPE, name.span, format!("{text} has no fields"));
+                }
+            };
+            let Some(field) = self.types.field(id, &name.text, crate::lang::types::AddressSpace::Kernel) else {
+                return self.no_field(id, name);
+            };
+            if field.bits.is_some() {
+                return self.error_expr(ARGUMENT_TYPE, name.span, "a bitfield has no offset");
+            }
+            offset += u64::from(field.offset);
+            ty = field.ty;
+        }
+        Expr::new(ExprKind::Int(offset), Type::U64, span)
+    }
+
+    /// Reports a field that a struct does not have.
+    pub(super) fn no_field(&mut self, id: StructId, name: &ast::Name) -> Expr {
+        let names = self.types.field_names(id);
+        let help = super::suggest::did_you_mean(&name.text, names.iter().map(|n| &**n))
+            .or_else(|| (names.len() <= 12 && !names.is_empty()).then(|| format!("it has: {}", names.join(", "))));
+        let owner = self.types.struct_name(id);
+        let message = if names.is_empty() {
+            format!("{owner} is only declared on this kernel, its fields are not known")
+        } else {
+            format!("{owner} has no field `{}`", name.text)
+        };
+        self.error_help(NO_FIELD, name.span, message, help);
+        Self::error_value(name.span)
+    }
+}
+
+/// A string constant.
+pub fn string(s: &Arc<str>, span: Span) -> Expr {
+    Expr::new(ExprKind::Str(s.clone()), Type::Str { size: s.len() as u32 + 1 }, span)
+}
+
+/// Statements before a value; no block where there are none.
+pub fn wrap(statements: Vec<Statement>, value: Expr, span: Span) -> Expr {
+    if statements.is_empty() {
+        return value;
+    }
+    let ty = value.ty.clone();
+    Expr::new(ExprKind::Block(Block { statements }, Box::new(value)), ty, span)
+}
+
+/// An expression made for its effect, as statements.
+pub fn effect(e: Expr) -> Block {
+    let span = e.span;
+    match e.kind {
+        ExprKind::Block(mut block, value) => {
+            block.statements.extend(effect(*value).statements);
+            block
+        }
+        ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Local(_) => Block::default(),
+        _ => Block { statements: vec![Statement { kind: StatementKind::Expr(e), span }] },
+    }
+}
+
+/// A statement as an expression without a value.
+pub fn statement_expr(kind: StatementKind, span: Span) -> Expr {
+    wrap(vec![Statement { kind, span }], Expr::new(ExprKind::Int(0), Type::Void, span), span)
+}

@@ -1,0 +1,327 @@
+//! One body being checked: its scopes, its variables and the probe it belongs to.
+
+use std::sync::Arc;
+
+use super::join::{infer_type, join, resolve};
+use super::{Checker, OUTER_SCOPE, TYPE_MISMATCH, UNDEFINED_VARIABLE, suggest};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind, Local, LocalId, Statement, StatementKind, Target};
+use crate::lang::types::Type;
+
+/// A variable: the body that it belongs to and the address of the syntax node that declares it.
+pub type VariableKey = (u32, usize);
+
+/// What kind of probe a body belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Kind {
+    /// A user-defined function: no probe.
+    #[default]
+    Function,
+    /// `begin`.
+    Begin,
+    /// `end`.
+    End,
+    /// `self`.
+    SelfSignal,
+    /// `test` and `bench`.
+    Test,
+    /// `interval`.
+    Interval,
+    /// `profile`.
+    Profile,
+    /// `tracepoint`.
+    Tracepoint,
+    /// `rawtracepoint`.
+    RawTracepoint,
+    /// `kprobe`.
+    Kprobe,
+    /// `kretprobe`.
+    Kretprobe,
+    /// `fentry`.
+    Fentry,
+    /// `fexit`.
+    Fexit,
+    /// `uprobe`.
+    Uprobe,
+    /// `uretprobe`.
+    Uretprobe,
+    /// `usdt`.
+    Usdt,
+    /// `software` and `hardware`.
+    Perf,
+    /// `watchpoint`.
+    Watchpoint,
+    /// `iter`.
+    Iter,
+}
+
+impl Kind {
+    /// The kind of a target.
+    pub const fn of(target: &Target) -> Self {
+        match target {
+            Target::Begin => Self::Begin,
+            Target::End => Self::End,
+            Target::SelfSignal(_) => Self::SelfSignal,
+            Target::Test(_) | Target::Bench(_) => Self::Test,
+            Target::Interval { .. } => Self::Interval,
+            Target::Profile { .. } => Self::Profile,
+            Target::Tracepoint { .. } => Self::Tracepoint,
+            Target::RawTracepoint { .. } => Self::RawTracepoint,
+            Target::Kprobe { ret: false, .. } => Self::Kprobe,
+            Target::Kprobe { .. } => Self::Kretprobe,
+            Target::Fentry { exit: false, .. } => Self::Fentry,
+            Target::Fentry { .. } => Self::Fexit,
+            Target::Uprobe { ret: false, .. } => Self::Uprobe,
+            Target::Uprobe { .. } => Self::Uretprobe,
+            Target::Usdt { .. } => Self::Usdt,
+            Target::PerfEvent { .. } => Self::Perf,
+            Target::Watchpoint { .. } => Self::Watchpoint,
+            Target::Iter { .. } => Self::Iter,
+        }
+    }
+
+    /// The name in scripts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Function => "fn",
+            Self::Begin => "begin",
+            Self::End => "end",
+            Self::SelfSignal => "self",
+            Self::Test => "test",
+            Self::Interval => "interval",
+            Self::Profile => "profile",
+            Self::Tracepoint => "tracepoint",
+            Self::RawTracepoint => "rawtracepoint",
+            Self::Kprobe => "kprobe",
+            Self::Kretprobe => "kretprobe",
+            Self::Fentry => "fentry",
+            Self::Fexit => "fexit",
+            Self::Uprobe => "uprobe",
+            Self::Uretprobe => "uretprobe",
+            Self::Usdt => "usdt",
+            Self::Perf => "software or hardware",
+            Self::Watchpoint => "watchpoint",
+            Self::Iter => "iter",
+        }
+    }
+
+    /// Whether untyped addresses in such a probe are those of the traced process.
+    pub const fn in_user_space(self) -> bool {
+        matches!(self, Self::Uprobe | Self::Uretprobe | Self::Usdt)
+    }
+}
+
+/// The body being checked.
+#[derive(Default)]
+pub struct Frame {
+    /// Which body: distinct for each group of targets and each function.
+    pub id: u32,
+    /// What kind of probe.
+    pub kind: Kind,
+    /// All targets of the body.
+    pub targets: Vec<Target>,
+    /// Full name of the first target, for messages.
+    pub name: String,
+    /// Names of variables in scope, innermost scope last.
+    pub scopes: Vec<Vec<(Arc<str>, LocalId)>>,
+    /// All variables so far.
+    pub locals: Vec<LocalState>,
+    /// How many loops enclose this place.
+    pub loops: u32,
+    /// Names that are used outside the block that first assigns them.
+    pub hoisted: Vec<Arc<str>>,
+    /// The body asked for the probe's name.
+    pub needs_probe_id: bool,
+    /// Result of a function.
+    pub result: Option<Type>,
+}
+
+/// A variable of a frame.
+pub struct LocalState {
+    /// Name.
+    pub name: Arc<str>,
+    /// Type when it is fixed by a declaration or made up.
+    pub fixed: Option<Type>,
+    /// Where its inferred type is kept.
+    pub key: VariableKey,
+    /// Where it is declared.
+    pub span: Span,
+    /// It was read.
+    pub read: bool,
+}
+
+impl Checker<'_> {
+    /// Runs `f` in a new block scope.
+    pub(super) fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        self.frame.scopes.push(Vec::new());
+        let result = f(self);
+        self.frame.scopes.pop();
+        result
+    }
+
+    pub(super) fn find_local(&self, name: &str) -> Option<LocalId> {
+        self.frame.scopes.iter().rev().flat_map(|s| s.iter().rev()).find(|(n, _)| &**n == name).map(|(_, id)| *id)
+    }
+
+    /// Declares a variable in the innermost scope. `node` is the address of the declaring node.
+    pub(super) fn declare(&mut self, name: &Arc<str>, node: usize, fixed: Option<Type>, span: Span) -> LocalId {
+        let id = LocalId(self.frame.locals.len() as u32);
+        let key = (self.frame.id, node);
+        self.frame.locals.push(LocalState { name: name.clone(), fixed, key, span, read: false });
+        if let Some(scope) = self.frame.scopes.last_mut() {
+            scope.push((name.clone(), id));
+        }
+        id
+    }
+
+    /// A made-up variable for a value that is used more than once.
+    pub(super) fn temporary(&mut self, ty: Type, span: Span) -> LocalId {
+        let id = LocalId(self.frame.locals.len() as u32);
+        let name = format!("%{}", id.0).into();
+        self.frame.locals.push(LocalState { name, fixed: Some(ty), key: (u32::MAX, 0), span, read: true });
+        id
+    }
+
+    /// The type of a variable, `Error` while it is unknown.
+    pub(super) fn local_type(&self, id: LocalId) -> Type {
+        let Some(local) = self.frame.locals.get(id.0 as usize) else { return Type::Error };
+        match &local.fixed {
+            Some(ty) => ty.clone(),
+            None => self.variables.get(&local.key).map_or(Type::Error, resolve),
+        }
+    }
+
+    pub(super) fn local_expr(&self, id: LocalId, span: Span) -> Expr {
+        Expr::new(ExprKind::Local(id), self.local_type(id), span)
+    }
+
+    /// Reads a variable by name.
+    pub(super) fn variable(&mut self, name: &Arc<str>, span: Span) -> Expr {
+        let Some(id) = self.find_local(name) else {
+            let known: Vec<Arc<str>> = self.frame.scopes.iter().flatten().map(|(n, _)| n.clone()).collect();
+            let help = suggest::did_you_mean(name, known.iter().map(|n| &**n))
+                .unwrap_or_else(|| format!("assign it first: `{name} = ...;`"));
+            self.error_help(UNDEFINED_VARIABLE, span, format!("`{name}` has no value here"), Some(help));
+            return Self::error_value(span);
+        };
+        if let Some(local) = self.frame.locals.get_mut(id.0 as usize) {
+            local.read = true;
+        }
+        self.local_expr(id, span)
+    }
+
+    /// Joins a value's type to a variable's and gives the value in the variable's type.
+    pub(super) fn assign_local(&mut self, id: LocalId, value: Expr) -> Expr {
+        let Some(local) = self.frame.locals.get(id.0 as usize) else { return value };
+        let (name, declared) = (local.name.clone(), local.span);
+        if let Some(ty) = local.fixed.clone() {
+            return self.coerce_or_report(value, &ty, |from, to| format!("`{name}` is {to}, this value is {from}"));
+        }
+        let key = local.key;
+        let known = self.variables.get(&key).cloned().unwrap_or(Type::Error);
+        let new = infer_type(&value);
+        match join(&known, &new) {
+            Some(joined) => {
+                if joined != known {
+                    self.variables.insert(key, joined.clone());
+                    self.changed = true;
+                }
+                self.coerce(value, &resolve(&joined))
+            }
+            None => {
+                let (was, is) = (self.type_text(&resolve(&known)), self.type_text(&value.ty));
+                let diagnostic = crate::lang::diagnostic::Diagnostic::error(
+                    TYPE_MISMATCH,
+                    value.span,
+                    format!("`{name}` holds {was}, this value is {is}"),
+                )
+                .label(declared, "first assigned here")
+                .help("one variable has one type: use another name");
+                self.push(diagnostic);
+                Self::error_value(value.span)
+            }
+        }
+    }
+
+    /// `name = value`, which declares the variable where it is new.
+    pub(super) fn set_variable(&mut self, name: &Arc<str>, node: usize, span: Span, value: Expr) -> StatementKind {
+        let id = self.variable_to_set(name, node, span);
+        let value = self.assign_local(id, value);
+        StatementKind::SetLocal(id, value)
+    }
+
+    pub(super) fn variable_to_set(&mut self, name: &Arc<str>, node: usize, span: Span) -> LocalId {
+        if let Some(id) = self.find_local(name) {
+            return id;
+        }
+        if self.frame.hoisted.contains(name) {
+            let id = self.declare_outer(name, span);
+            return id;
+        }
+        self.declare(name, node, None, span)
+    }
+
+    /// Old scripts use variables outside the block that first assigns them: such a variable belongs
+    /// to the whole body.
+    fn declare_outer(&mut self, name: &Arc<str>, span: Span) -> LocalId {
+        let id = LocalId(self.frame.locals.len() as u32);
+        let at = self.frame.hoisted.iter().position(|n| n == name).unwrap_or(0);
+        let key = (self.frame.id, at);
+        self.frame.locals.push(LocalState { name: name.clone(), fixed: None, key, span, read: false });
+        if let Some(scope) = self.frame.scopes.first_mut() {
+            scope.push((name.clone(), id));
+        }
+        self.warn(
+            OUTER_SCOPE,
+            span,
+            format!("`{name}` is used outside the block that assigns it"),
+            Some(format!("declare it before the block: `let {name};`")),
+        );
+        id
+    }
+
+    /// The frame's variables, typed.
+    pub(super) fn typed_locals(&self) -> Vec<Local> {
+        (0..self.frame.locals.len())
+            .map(|i| {
+                let ty = match self.local_type(LocalId(i as u32)) {
+                    Type::Error => Type::I64,
+                    ty => ty,
+                };
+                Local { name: self.frame.locals[i].name.clone(), ty }
+            })
+            .collect()
+    }
+
+    /// `let $x = zero`, so that a variable declared in a loop starts anew each round.
+    pub(super) fn zero_statement(&mut self, id: LocalId, span: Span) -> Option<Statement> {
+        let ty = self.local_type(id);
+        let kind = match &ty {
+            t if t.fits_register() => ExprKind::Int(0),
+            Type::Str { .. } => {
+                let empty = Expr::new(ExprKind::Str("".into()), Type::Str { size: 1 }, span);
+                let value = self.coerce(empty, &ty);
+                return Some(Statement { kind: StatementKind::SetLocal(id, value), span });
+            }
+            _ => return None,
+        };
+        Some(Statement { kind: StatementKind::SetLocal(id, Expr::new(kind, ty, span)), span })
+    }
+}
+
+/// The address of a syntax node, which tells one declaration from another.
+pub fn node_id<T>(node: &T) -> usize {
+    std::ptr::from_ref(node) as usize
+}
+
+/// Names of variables that a body uses outside the block that first assigns them.
+pub fn hoisted_names(predicate: Option<&ast::Expr>, body: &ast::Block) -> Vec<Arc<str>> {
+    let mut finder = super::lint::ScopeFinder::default();
+    finder.enter(&[]);
+    if let Some(e) = predicate {
+        finder.expr(e);
+    }
+    finder.block(body);
+    finder.hoisted
+}

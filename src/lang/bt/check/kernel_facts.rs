@@ -1,0 +1,239 @@
+//! The running kernel (or one described by a folder) as the checker's [`Facts`].
+
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::facts::{CKind, CMember, CParam, CType, CTypeId, Facts, Prototype, Refusal, TraceField};
+use crate::kernel::Kernel;
+use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
+use crate::kernel::tracefs::Dynamic;
+use crate::lang::typed::Target;
+use crate::probe::expand::{ExpandOptions, expand};
+use crate::probe::{name, point};
+
+/// Follows at most this many typedefs and tags.
+const MAX_CHAIN: usize = 64;
+
+/// A kernel and the modules whose types the script has asked for.
+pub struct KernelFacts<'a> {
+    kernel: &'a Kernel,
+    options: ExpandOptions,
+    modules: Mutex<Vec<(Arc<str>, Arc<Btf>)>>,
+}
+
+impl<'a> KernelFacts<'a> {
+    /// Facts of a kernel. `pid` limits user probes to a process; `unsafe_allowed` is `--unsafe`.
+    #[must_use]
+    pub fn new(kernel: &'a Kernel, pid: Option<u32>, unsafe_allowed: bool) -> Self {
+        Self { kernel, options: ExpandOptions { pid, unsafe_allowed }, modules: Mutex::default() }
+    }
+
+    fn modules(&self) -> std::sync::MutexGuard<'_, Vec<(Arc<str>, Arc<Btf>)>> {
+        self.modules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, object: u32, f: impl FnOnce(&Btf) -> T) -> Option<T> {
+        if object == 0 {
+            return self.kernel.btf().ok().map(f);
+        }
+        let module = self.modules().get(object as usize - 1).map(|m| Arc::clone(&m.1))?;
+        Some(f(&module))
+    }
+
+    /// The number of a module's types; 0 for the kernel's own.
+    fn object(&self, module: &str) -> Option<u32> {
+        if module.is_empty() || module == "vmlinux" {
+            return Some(0);
+        }
+        let mut modules = self.modules();
+        if let Some(at) = modules.iter().position(|m| &*m.0 == module) {
+            return Some(at as u32 + 1);
+        }
+        let btf = self.kernel.module_btf(module).ok()?;
+        modules.push((module.into(), btf));
+        Some(modules.len() as u32)
+    }
+
+    /// The same type with one id: modules share the kernel's.
+    fn id(object: u32, btf: &Btf, id: TypeId) -> CTypeId {
+        let shared = btf.base().is_some_and(|base| id.0 < base.end_id());
+        CTypeId { object: if shared { 0 } else { object }, id: id.0 }
+    }
+
+    fn proto(object: u32, btf: &Btf, proto: &FuncProto<'_>) -> Prototype {
+        let ty = |id: TypeId| (id != TypeId::VOID).then(|| Self::id(object, btf, id));
+        Prototype {
+            parameters: proto.params.iter().map(|p| CParam { name: p.name.into(), ty: ty(p.ty) }).collect(),
+            result: ty(proto.ret),
+        }
+    }
+
+    /// The pointed-to type of a pointer and the tags on the way to it.
+    fn pointer(object: u32, btf: &Btf, to: TypeId) -> CType {
+        let (mut user, mut percpu) = (false, false);
+        let mut at = to;
+        for _ in 0..MAX_CHAIN {
+            at = match btf.ty(at) {
+                BtfType::TypeTag(tag, next) => {
+                    user |= tag == "user";
+                    percpu |= tag == "percpu";
+                    next
+                }
+                BtfType::Const(next) | BtfType::Volatile(next) | BtfType::Restrict(next) => next,
+                _ => break,
+            };
+        }
+        let to = match btf.ty(btf.resolve(at)) {
+            BtfType::Void | BtfType::FuncProto(..) | BtfType::Float(..) => None,
+            _ => Some(Self::id(object, btf, at)),
+        };
+        CType::Pointer { to, user, percpu }
+    }
+}
+
+impl Facts for KernelFacts<'_> {
+    fn expand(&self, text: &str) -> Result<Vec<(Target, String)>, Refusal> {
+        let pattern = point::parse(text).map_err(|e| Refusal { message: e.message, help: e.hint, missing: false })?;
+        let targets = expand(&pattern, self.kernel, &self.options).map_err(|e| Refusal {
+            message: e.to_string(),
+            help: e.hint(),
+            missing: e.is_missing(),
+        })?;
+        let named = |t: Target| {
+            let name = name::written_name(&pattern, &t);
+            (t, name)
+        };
+        Ok(targets.into_iter().map(named).collect())
+    }
+
+    fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String> {
+        let format = self.kernel.tracepoint(category, event).map_err(|e| e.to_string())?;
+        Ok(format
+            .own_fields()
+            .filter(|f| f.dynamic != Some(Dynamic::FromField))
+            .map(|f| TraceField {
+                name: f.name.clone(),
+                c_type: f.ty.clone(),
+                offset: f.offset,
+                size: f.size,
+                signed: f.signed,
+                array: f.array,
+                data_loc: f.dynamic.is_some(),
+            })
+            .collect())
+    }
+
+    fn find_type(&self, kind: CKind, name: &str) -> Option<CTypeId> {
+        let find = |btf: &Btf| match kind {
+            CKind::Struct => btf.find_struct(name),
+            CKind::Union => btf.find_union(name),
+            CKind::Enum => btf.find_enum(name),
+            CKind::Typedef => btf.find_typedef(name).or_else(|| btf.find_int(name)),
+        };
+        let objects = self.modules().len() as u32;
+        (0..=objects).find_map(|o| self.with(o, |btf| find(btf).map(|id| Self::id(o, btf, id))).flatten())
+    }
+
+    fn c_type(&self, id: CTypeId) -> CType {
+        self.with(id.object, |btf| {
+            let resolved = btf.resolve(TypeId(id.id));
+            match btf.ty(resolved) {
+                BtfType::Int(i) => CType::Int {
+                    size: i.size.min(16) as u8,
+                    signed: i.signed,
+                    text: i.is_char() && i.name != "unsigned char" && i.name != "signed char",
+                    boolean: i.boolean,
+                },
+                BtfType::Enum(e) => CType::Enum { name: e.name.into(), size: e.size as u8, signed: e.signed },
+                BtfType::Ptr(to) => Self::pointer(id.object, btf, to),
+                BtfType::Array(of, len) => CType::Array { of: Self::id(id.object, btf, of), len },
+                BtfType::Struct(c) | BtfType::Union(c) => {
+                    CType::Struct { name: c.name.into(), union: c.union, size: c.size }
+                }
+                BtfType::Forward(name, union) => {
+                    // What one object only declares another may define.
+                    let found = if union { btf.find_union(name) } else { btf.find_struct(name) };
+                    match found.map(|f| btf.ty(f)) {
+                        Some(BtfType::Struct(c) | BtfType::Union(c)) => {
+                            CType::Struct { name: c.name.into(), union: c.union, size: c.size }
+                        }
+                        _ => CType::Struct { name: name.into(), union, size: 0 },
+                    }
+                }
+                _ => CType::Void,
+            }
+        })
+        .unwrap_or(CType::Void)
+    }
+
+    fn members(&self, id: CTypeId) -> Vec<CMember> {
+        self.with(id.object, |btf| {
+            let mut at = btf.resolve(TypeId(id.id));
+            if let BtfType::Forward(name, union) = btf.ty(at) {
+                let found = if union { btf.find_union(name) } else { btf.find_struct(name) };
+                at = found.unwrap_or(at);
+            }
+            btf.members(at)
+                .map(|m| CMember {
+                    name: m.name.into(),
+                    ty: Self::id(id.object, btf, m.ty),
+                    bit_offset: m.bit_offset,
+                    bit_size: u32::from(m.bits),
+                })
+                .collect()
+        })
+        .unwrap_or_default()
+    }
+
+    fn variants(&self, id: CTypeId) -> Vec<(Arc<str>, i64)> {
+        self.with(id.object, |btf| btf.enumerators(TypeId(id.id)).map(|e| (e.name.into(), e.value)).collect())
+            .unwrap_or_default()
+    }
+
+    fn enumerator(&self, name: &str) -> Option<(CTypeId, i64)> {
+        let objects = self.modules().len() as u32;
+        (0..=objects)
+            .find_map(|o| self.with(o, |b| b.enumerator(name).map(|(id, v)| (Self::id(o, b, id), v))).flatten())
+    }
+
+    fn prototype(&self, module: &str, function: &str) -> Option<Prototype> {
+        let object = self.object(module)?;
+        self.with(object, |btf| btf.func(function).map(|p| Self::proto(object, btf, &p))).flatten()
+    }
+
+    fn raw_tracepoint(&self, module: &str, event: &str) -> Option<Prototype> {
+        let object = self.object(module)?;
+        self.with(object, |btf| btf.raw_tracepoint(event).map(|p| Self::proto(object, btf, &p))).flatten()
+    }
+
+    fn user_prototype(&self, _path: &str, _symbol: &str) -> Option<Prototype> {
+        None
+    }
+
+    fn symbol_address(&self, name: &str) -> Option<u64> {
+        self.kernel.symbol_address(name)
+    }
+
+    fn user_symbol(&self, path: &str, name: &str) -> Option<u64> {
+        let binary = crate::binary::elf::Binary::open(std::path::Path::new(path), None).ok()?;
+        binary.function(name).map(|f| f.address)
+    }
+
+    fn cgroup_id(&self, path: &str) -> Option<u64> {
+        // The inode number of a cgroup v2 folder is the cgroup's id (kernel Documentation/bpf).
+        std::fs::metadata(path).ok().filter(std::fs::Metadata::is_dir).map(|m| m.ino())
+    }
+
+    fn types_absent(&self) -> Option<String> {
+        self.kernel.btf().err().map(|a| format!("{}: {}; {}", a.what, a.reason, a.remedy))
+    }
+
+    fn similar_types(&self, kind: CKind, name: &str) -> Vec<String> {
+        if kind != CKind::Struct {
+            return Vec::new();
+        }
+        let close = |n: &str| n.len().abs_diff(name.len()) <= 3 && n.chars().next() == name.chars().next();
+        self.with(0, |btf| btf.own_structs().map(|s| s.0).filter(|n| close(n)).map(str::to_owned).collect())
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,277 @@
+//! What is legal and probably not meant, and questions about syntax alone.
+
+use std::sync::Arc;
+
+use super::{Checker, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+
+/// What a finished body tells of its variables.
+pub struct FrameReport {
+    unread: Vec<(Arc<str>, Span)>,
+    read: Vec<Span>,
+}
+
+impl Checker<'_> {
+    /// Ends the present body.
+    pub(super) fn end_frame(&mut self) {
+        let frame = std::mem::take(&mut self.frame);
+        let mut report = FrameReport { unread: Vec::new(), read: Vec::new() };
+        for local in frame.locals {
+            if local.read {
+                report.read.push(local.span);
+            } else {
+                report.unread.push((local.name, local.span));
+            }
+        }
+        self.frames_done.push(report);
+    }
+
+    /// Warnings about the script as a whole.
+    pub(super) fn lint(&mut self) {
+        let mut reports = std::mem::take(&mut self.frames_done);
+        let read: std::collections::HashSet<Span> = reports.iter_mut().flat_map(|r| r.read.drain(..)).collect();
+        for (name, span) in reports.into_iter().flat_map(|r| r.unread) {
+            if !read.contains(&span) && !name.starts_with("$_") && !name.starts_with('%') {
+                self.warn(UNUSED_VARIABLE, span, format!("`{name}` is never read"), None);
+            }
+        }
+        let mut notes = Vec::new();
+        for map in self.maps.all() {
+            match (map.used, map.written, map.declared) {
+                (false, _, Some(span)) => {
+                    notes.push((UNUSED_MAP, span, format!("`{}` is declared and never used", map.name)))
+                }
+                (true, false, Some(_)) if !super::join::unknown(&map.value) => {
+                    notes.push((NEVER_WRITTEN, map.span, format!("nothing ever writes `{}`", map.name)));
+                }
+                _ => {}
+            }
+        }
+        for (code, span, message) in notes {
+            self.warn(code, span, message, None);
+        }
+    }
+}
+
+/// Whether a probe's body or predicate asks for what differs between targets.
+pub fn mentions_arguments(probe: &ast::Probe) -> bool {
+    let mut found = false;
+    let mut look = |e: &ast::Expr| {
+        let name = match &e.kind {
+            ast::ExprKind::Ident(name) => name,
+            ast::ExprKind::Call(name, _) => &name.text,
+            _ => return,
+        };
+        found |= matches!(&**name, "args" | "retval" | "ctx" | "probetype") || name.starts_with("arg");
+    };
+    if let Some(e) = &probe.predicate {
+        walk_expr(e, &mut look);
+    }
+    walk_block(&probe.body, &mut look);
+    found
+}
+
+/// Visits every expression of a block.
+pub fn walk_block(block: &ast::Block, look: &mut dyn FnMut(&ast::Expr)) {
+    for statement in &block.statements {
+        walk_statement(statement, look);
+    }
+    if let Some(value) = &block.value {
+        walk_expr(value, look);
+    }
+}
+
+fn walk_statement(statement: &ast::Statement, look: &mut dyn FnMut(&ast::Expr)) {
+    use ast::StatementKind as S;
+    match &statement.kind {
+        S::Expr(e) | S::Discard(e) => walk_expr(e, look),
+        S::Assign { target, value, .. } => {
+            walk_expr(target, look);
+            walk_expr(value, look);
+        }
+        S::Let { value, .. } => value.iter().for_each(|e| walk_expr(e, look)),
+        S::If(c, a, b) => {
+            walk_expr(c, look);
+            walk_block(a, look);
+            b.iter().for_each(|b| walk_block(b, look));
+        }
+        S::While(e, block) | S::Unroll(e, block) => {
+            walk_expr(e, look);
+            walk_block(block, look);
+        }
+        S::For { over, body, .. } => {
+            if let ast::ForOver::Range(a, b) = over {
+                walk_expr(a, look);
+                walk_expr(b, look);
+            }
+            walk_block(body, look);
+        }
+        S::Return(value) => value.iter().for_each(|e| walk_expr(e, look)),
+        S::Block(block) => walk_block(block, look),
+        S::Break | S::Continue => {}
+    }
+}
+
+/// Visits an expression and every expression in it.
+pub fn walk_expr(e: &ast::Expr, look: &mut dyn FnMut(&ast::Expr)) {
+    look(e);
+    children(e, &mut |child| match child {
+        Child::Expr(e) => walk_expr(e, look),
+        Child::Block(b) => walk_block(b, look),
+    });
+}
+
+enum Child<'a> {
+    Expr(&'a ast::Expr),
+    Block(&'a ast::Block),
+}
+
+fn children<'a>(e: &'a ast::Expr, f: &mut dyn FnMut(Child<'a>)) {
+    use ast::ExprKind as E;
+    match &e.kind {
+        E::Map(_, Some(items)) | E::Call(_, items) | E::Tuple(items) => items.iter().for_each(|e| f(Child::Expr(e))),
+        E::Record(items) => items.iter().for_each(|(_, e)| f(Child::Expr(e))),
+        E::SizeOf(what) | E::OffsetOf(what, _) | E::TypeInfo(what) => {
+            if let ast::TypeOrExpr::Expr(e) = &**what {
+                f(Child::Expr(e));
+            }
+        }
+        E::Unary(_, e) | E::Cast(_, e) | E::Field(e, _) | E::TupleField(e, ..) | E::Comptime(e) => f(Child::Expr(e)),
+        E::Step { target, .. } => f(Child::Expr(target)),
+        E::Binary(_, a, b) | E::Index(a, b) => {
+            f(Child::Expr(a));
+            f(Child::Expr(b));
+        }
+        E::Conditional(c, a, b) => {
+            f(Child::Expr(c));
+            a.iter().for_each(|a| f(Child::Expr(a)));
+            f(Child::Expr(b));
+        }
+        E::If(c, a, b) => {
+            f(Child::Expr(c));
+            f(Child::Block(a));
+            f(Child::Block(b));
+        }
+        E::Block(block) => f(Child::Block(block)),
+        _ => {}
+    }
+}
+
+/// Finds variables that are used outside the block that first assigns them, as scripts written for
+/// bpftrace before block scopes (0.22) do.
+#[derive(Default)]
+pub struct ScopeFinder {
+    scopes: Vec<Vec<Arc<str>>>,
+    /// Assigned in a block that has ended.
+    gone: Vec<Arc<str>>,
+    /// The answer.
+    pub hoisted: Vec<Arc<str>>,
+}
+
+impl ScopeFinder {
+    /// Opens a scope that has these names.
+    pub fn enter(&mut self, names: &[Arc<str>]) {
+        self.scopes.push(names.to_vec());
+    }
+
+    fn leave(&mut self) {
+        let ended = self.scopes.pop().unwrap_or_default();
+        self.gone.extend(ended);
+    }
+
+    fn known(&self, name: &Arc<str>) -> bool {
+        self.scopes.iter().flatten().any(|n| n == name)
+    }
+
+    fn assign(&mut self, name: &Arc<str>) {
+        if !self.known(name)
+            && let Some(scope) = self.scopes.last_mut()
+        {
+            scope.push(name.clone());
+        }
+    }
+
+    fn read(&mut self, name: &Arc<str>) {
+        if !self.known(name) && self.gone.contains(name) && !self.hoisted.contains(name) {
+            self.hoisted.push(name.clone());
+        }
+    }
+
+    /// Looks through an expression.
+    pub fn expr(&mut self, e: &ast::Expr) {
+        if let ast::ExprKind::Variable(name) = &e.kind {
+            self.read(name);
+        }
+        let mut blocks = Vec::new();
+        let mut inner = Vec::new();
+        children(e, &mut |child| match child {
+            Child::Expr(e) => inner.push(e),
+            Child::Block(b) => blocks.push(b),
+        });
+        inner.into_iter().for_each(|e| self.expr(e));
+        for block in blocks {
+            self.enter(&[]);
+            self.block(block);
+            self.leave();
+        }
+    }
+
+    /// Looks through a block, in the scope that is open.
+    pub fn block(&mut self, block: &ast::Block) {
+        for statement in &block.statements {
+            self.statement(statement);
+        }
+        if let Some(value) = &block.value {
+            self.expr(value);
+        }
+    }
+
+    fn nested(&mut self, block: &ast::Block, names: &[Arc<str>]) {
+        self.enter(names);
+        self.block(block);
+        self.leave();
+    }
+
+    fn statement(&mut self, statement: &ast::Statement) {
+        use ast::StatementKind as S;
+        match &statement.kind {
+            S::Expr(e) | S::Discard(e) => self.expr(e),
+            S::Assign { target, op, value } => {
+                self.expr(value);
+                match &target.kind {
+                    ast::ExprKind::Variable(name) if op.is_none() => self.assign(name),
+                    ast::ExprKind::Tuple(items) => items.iter().for_each(|e| {
+                        if let ast::ExprKind::Variable(name) = &e.kind {
+                            self.assign(name);
+                        }
+                    }),
+                    _ => self.expr(target),
+                }
+            }
+            S::Let { name, value, .. } => {
+                value.iter().for_each(|e| self.expr(e));
+                self.assign(&name.text);
+            }
+            S::If(c, a, b) => {
+                self.expr(c);
+                self.nested(a, &[]);
+                b.iter().for_each(|b| self.nested(b, &[]));
+            }
+            S::While(e, block) | S::Unroll(e, block) => {
+                self.expr(e);
+                self.nested(block, &[]);
+            }
+            S::For { name, over, body } => {
+                if let ast::ForOver::Range(a, b) = over {
+                    self.expr(a);
+                    self.expr(b);
+                }
+                self.nested(body, std::slice::from_ref(&name.text));
+            }
+            S::Return(value) => value.iter().for_each(|e| self.expr(e)),
+            S::Block(block) => self.nested(block, &[]),
+            S::Break | S::Continue => {}
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Maps: what each is, how it is read and written.
+
+use std::sync::Arc;
+
+use super::coerce::{aggregation_text, constant, convert_scalar};
+use super::join::{infer_type, join, promote, unknown};
+use super::{
+    AGGREGATION, Checker, DUPLICATE, KEY_MISMATCH, NEEDS_LITERAL, OPERAND_TYPE, OUT_OF_RANGE, TYPE_MISMATCH,
+    UNDEFINED_MAP, UNKNOWN_NAME, suggest,
+};
+use crate::lang::bt::ast;
+use crate::lang::diagnostic::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::typed::{Config, Expr, ExprKind, Map, MapId, MapStorage, StatementKind, UnaryOp};
+use crate::lang::types::{Aggregation, Type};
+
+/// All maps of a script.
+#[derive(Default)]
+pub struct Maps {
+    states: Vec<MapState>,
+}
+
+/// What is known of one map.
+pub struct MapState {
+    /// Name with its `@`.
+    pub name: Arc<str>,
+    /// Joined key type; `None` until a use tells whether there is a key, `Void` for none.
+    pub key: Option<Type>,
+    /// Joined value type; `Error` while unknown.
+    pub value: Type,
+    /// Where the key was first seen.
+    pub key_span: Span,
+    /// Where the value was first seen.
+    pub value_span: Span,
+    /// First use.
+    pub span: Span,
+    /// Declared storage.
+    pub storage: MapStorage,
+    /// Declared capacity.
+    pub capacity: Option<u32>,
+    /// It has a declaration, here.
+    pub declared: Option<Span>,
+    /// The script uses it beyond its declaration.
+    pub used: bool,
+    /// The script writes it.
+    pub written: bool,
+}
+
+impl Maps {
+    /// Forgets what belongs to one walk.
+    pub fn start_walk(&mut self) {
+        for map in &mut self.states {
+            map.used = false;
+            map.written = false;
+        }
+    }
+
+    /// The map of this name, made where it is new.
+    pub fn id(&mut self, name: &Arc<str>, span: Span) -> MapId {
+        if let Some(at) = self.states.iter().position(|m| m.name == *name) {
+            return MapId(at as u32);
+        }
+        self.states.push(MapState {
+            name: name.clone(),
+            key: None,
+            value: Type::Error,
+            key_span: span,
+            value_span: span,
+            span,
+            storage: MapStorage::Auto,
+            capacity: None,
+            declared: None,
+            used: false,
+            written: false,
+        });
+        MapId(self.states.len() as u32 - 1)
+    }
+
+    /// A map's state.
+    pub fn get(&self, id: MapId) -> &MapState {
+        &self.states[id.0 as usize]
+    }
+
+    /// A map's state, to change.
+    pub fn get_mut(&mut self, id: MapId) -> &mut MapState {
+        &mut self.states[id.0 as usize]
+    }
+
+    /// All maps.
+    pub fn all(&self) -> &[MapState] {
+        &self.states
+    }
+
+    /// The typed maps.
+    pub fn finish(&self, config: &Config) -> Vec<Map> {
+        self.states
+            .iter()
+            .map(|m| {
+                let key = m.key.as_ref().map_or(Type::Void, promote);
+                let scalar = key == Type::Void;
+                Map {
+                    name: m.name.clone(),
+                    value: match promote(&m.value) {
+                        Type::Error => Type::I64,
+                        ty => ty,
+                    },
+                    max_entries: if scalar { 1 } else { m.capacity.unwrap_or(config.max_map_keys) },
+                    storage: m.storage,
+                    span: m.span,
+                    key,
+                }
+            })
+            .collect()
+    }
+}
+
+impl Checker<'_> {
+    /// `let @m = lruhash(100);` at the top of the script.
+    pub(super) fn read_map_declarations(&mut self, script: &ast::Script) {
+        for item in &script.items {
+            if let ast::Item::MapDecl(decl) = item {
+                self.declare_map(decl);
+            }
+        }
+    }
+
+    fn declare_map(&mut self, decl: &ast::MapDecl) {
+        let storage = match &*decl.kind.text {
+            "hash" => MapStorage::Hash,
+            "lruhash" => MapStorage::LruHash,
+            "percpuhash" => MapStorage::PerCpuHash,
+            "percpulruhash" => MapStorage::PerCpuLruHash,
+            "percpuarray" => MapStorage::Auto,
+            other => {
+                let kinds = ["hash", "lruhash", "percpuhash", "percpulruhash"];
+                let help =
+                    suggest::did_you_mean(other, kinds).unwrap_or_else(|| format!("one of: {}", kinds.join(", ")));
+                self.error_help(UNKNOWN_NAME, decl.kind.span, format!("there is no map kind `{other}`"), Some(help));
+                MapStorage::Auto
+            }
+        };
+        let size = match decl.size.kind {
+            ast::ExprKind::Int(n) => n,
+            _ => {
+                self.error(NEEDS_LITERAL, decl.size.span, "a map's size must be a number");
+                1
+            }
+        };
+        if size == 0 || size > 1 << 26 {
+            self.error(OUT_OF_RANGE, decl.size.span, "a map's size must be from 1 to 67108864");
+        }
+        let id = self.maps.id(&decl.name.text, decl.name.span);
+        let before = self.maps.get(id).declared;
+        if let Some(before) = before {
+            let diagnostic =
+                Diagnostic::error(DUPLICATE, decl.name.span, format!("`{}` is declared twice", decl.name.text))
+                    .label(before, "first here");
+            self.push(diagnostic);
+        }
+        let map = self.maps.get_mut(id);
+        map.declared = Some(decl.span);
+        map.storage = storage;
+        map.capacity = Some(size.clamp(1, 1 << 26) as u32);
+    }
+
+    /// The map of a name, marked as used.
+    pub(super) fn map_id(&mut self, name: &Arc<str>, span: Span) -> MapId {
+        let id = self.maps.id(name, span);
+        self.maps.get_mut(id).used = true;
+        id
+    }
+
+    /// The key of an access, in the map's key type.
+    pub(super) fn map_key(&mut self, id: MapId, keys: Option<&[ast::Expr]>, span: Span) -> Option<Box<Expr>> {
+        let keys = keys.unwrap_or(&[]);
+        let mut values: Vec<Expr> = keys.iter().map(|k| self.value(k)).collect();
+        let key = match values.len() {
+            0 => None,
+            1 => values.pop(),
+            _ => {
+                let ty = Type::Tuple(values.iter().map(|e| e.ty.clone()).collect());
+                Some(Expr::new(ExprKind::Tuple(values), ty, span))
+            }
+        };
+        self.typed_key(id, key, span)
+    }
+
+    /// Joins a key to the map's key type.
+    pub(super) fn typed_key(&mut self, id: MapId, key: Option<Expr>, span: Span) -> Option<Box<Expr>> {
+        let new = key.as_ref().map_or(Type::Void, infer_type);
+        if matches!(new, Type::Struct(_) | Type::Agg(_)) {
+            let text = self.type_text(&new);
+            self.error(KEY_MISMATCH, span, format!("{text} can't be a key"));
+            return None;
+        }
+        let known = self.maps.get(id).key.clone();
+        let joined = match &known {
+            None => Some(new.clone()),
+            Some(Type::Void) => (new == Type::Void).then_some(Type::Void),
+            Some(_) if new == Type::Void => None,
+            Some(known) => join(known, &new),
+        };
+        let Some(joined) = joined else {
+            self.report_key(id, &new, span);
+            return None;
+        };
+        if known.as_ref() != Some(&joined) {
+            let first = known.is_none();
+            let map = self.maps.get_mut(id);
+            map.key = Some(joined.clone());
+            if first {
+                map.key_span = span;
+            }
+            self.changed = true;
+        }
+        key.map(|key| Box::new(self.coerce(key, &promote(&joined))))
+    }
+
+    fn report_key(&mut self, id: MapId, new: &Type, span: Span) {
+        let map = self.maps.get(id);
+        let (name, first) = (map.name.clone(), map.key_span);
+        let known = map.key.clone().unwrap_or(Type::Void);
+        let text = |c: &Self, t: &Type| match t {
+            Type::Void => "no key".to_owned(),
+            t => format!("the key {}", c.type_text(&promote(t))),
+        };
+        let (is, was) = (text(self, new), text(self, &known));
+        let diagnostic =
+            Diagnostic::error(KEY_MISMATCH, span, format!("`{name}` is used here with {is}, elsewhere with {was}"))
+                .label(first, format!("here with {was}"));
+        self.push(diagnostic);
+    }
+
+    /// A map's value type as stored: `Error` while unknown.
+    pub(super) fn map_value_type(&self, id: MapId) -> Type {
+        promote(&self.maps.get(id).value)
+    }
+
+    /// A map's key type as stored.
+    pub(super) fn map_key_type(&self, id: MapId) -> Type {
+        self.maps.get(id).key.as_ref().map_or(Type::Error, promote)
+    }
+
+    /// `@m` and `@m[key]` as values. Aggregations keep their type: `value` turns them to numbers.
+    pub(super) fn map_get(&mut self, name: &Arc<str>, keys: Option<&[ast::Expr]>, span: Span) -> Expr {
+        let id = self.map_id(name, span);
+        let key = self.map_key(id, keys, span);
+        let ty = self.map_value_type(id);
+        if unknown(&ty) {
+            self.report_undefined(id, span);
+            return Self::error_value(span);
+        }
+        Expr::new(ExprKind::MapGet { map: id, key }, ty, span)
+    }
+
+    /// A map that is read but that nothing writes.
+    pub(super) fn report_undefined(&mut self, id: MapId, span: Span) {
+        let name = self.maps.get(id).name.clone();
+        let known: Vec<Arc<str>> =
+            self.maps.all().iter().filter(|m| !unknown(&m.value)).map(|m| m.name.clone()).collect();
+        let help = suggest::did_you_mean(&name, known.iter().map(|n| &**n))
+            .unwrap_or_else(|| format!("assign it somewhere: `{name} = ...;`"));
+        self.error_help(UNDEFINED_MAP, span, format!("nothing ever writes `{name}`"), Some(help));
+    }
+
+    /// An aggregation read in an expression: the reduction over all CPUs.
+    pub(super) fn aggregate_as_value(&mut self, e: Expr) -> Expr {
+        let Type::Agg(agg) = e.ty else { return e };
+        match reduction(agg) {
+            Some(ty) => Expr { ty, ..e },
+            None => {
+                let what = aggregation_text(agg);
+                self.error_help(
+                    AGGREGATION,
+                    e.span,
+                    format!("a {what} is no single value"),
+                    Some("print the map, or keep the number in another map".into()),
+                );
+                Self::error_value(e.span)
+            }
+        }
+    }
+
+    /// Joins a value to the map's type; gives it in that type.
+    pub(super) fn map_value(&mut self, id: MapId, value: Expr) -> Expr {
+        self.maps.get_mut(id).written = true;
+        let known = self.maps.get(id).value.clone();
+        let new = infer_type(&value);
+        match join(&known, &new) {
+            Some(joined) if !matches!(joined, Type::Agg(_)) => {
+                self.learn_value(id, &known, &joined, value.span);
+                self.coerce(value, &promote(&joined))
+            }
+            _ => {
+                self.report_value(id, &known, &value.ty, value.span);
+                Self::error_value(value.span)
+            }
+        }
+    }
+
+    fn learn_value(&mut self, id: MapId, known: &Type, joined: &Type, span: Span) {
+        if known != joined {
+            let map = self.maps.get_mut(id);
+            if matches!(known, Type::Error) {
+                map.value_span = span;
+            }
+            map.value = joined.clone();
+            self.changed = true;
+        }
+    }
+
+    fn report_value(&mut self, id: MapId, known: &Type, new: &Type, span: Span) {
+        let map = self.maps.get(id);
+        let (name, first) = (map.name.clone(), map.value_span);
+        let (was, is) = (self.type_text(&promote(known)), self.type_text(new));
+        let message = match (known, new) {
+            (Type::Agg(_), Type::Agg(_)) => format!("`{name}` is used as {was} and here as {is}"),
+            (Type::Agg(_), _) => format!("`{name}` collects {was}, so nothing else can be assigned to it"),
+            _ => format!("`{name}` holds {was}, this value is {is}"),
+        };
+        let diagnostic =
+            Diagnostic::error(TYPE_MISMATCH, span, message).label(first, "first here").help("use another map");
+        self.push(diagnostic);
+    }
+
+    /// `@m[key] = value`.
+    pub(super) fn set_map(
+        &mut self,
+        name: &Arc<str>,
+        keys: Option<&[ast::Expr]>,
+        span: Span,
+        value: Expr,
+    ) -> StatementKind {
+        let id = self.map_id(name, span);
+        let key = self.map_key(id, keys, span).map(|k| *k);
+        if let Type::Struct(_) = value.ty {
+            self.types.complete(&value.ty);
+        }
+        let value = self.map_value(id, value);
+        StatementKind::SetMap { map: id, key, value }
+    }
+
+    /// `@m[key] = count()` and its kin.
+    pub(super) fn aggregate(
+        &mut self,
+        target: (&Arc<str>, Option<&[ast::Expr]>, Span),
+        agg: Aggregation,
+        value: Option<Expr>,
+        weight: Option<Expr>,
+        span: Span,
+    ) -> StatementKind {
+        let (name, keys, target_span) = target;
+        let id = self.map_id(name, target_span);
+        let key = self.map_key(id, keys, target_span).map(|k| *k);
+        self.maps.get_mut(id).written = true;
+        let known = self.maps.get(id).value.clone();
+        let new = Type::Agg(agg);
+        match join(&known, &new) {
+            Some(joined) => self.learn_value(id, &known, &joined, span),
+            None => self.report_value(id, &known, &new, span),
+        }
+        StatementKind::Aggregate { map: id, key, value, weight }
+    }
+
+    /// `@m++`, `@m += e`: in place.
+    pub(super) fn map_step(
+        &mut self,
+        name: &Arc<str>,
+        keys: Option<&[ast::Expr]>,
+        target_span: Span,
+        delta: Expr,
+        postfix: bool,
+        span: Span,
+    ) -> Expr {
+        let id = self.map_id(name, target_span);
+        let key = self.map_key(id, keys, target_span);
+        let known = self.maps.get(id).value.clone();
+        self.maps.get_mut(id).written = true;
+        match &known {
+            // A pointer steps by elements and a flag may be counted: both are read, changed and set.
+            Type::Error | Type::Int { .. } => {
+                let typed = self.map_value(id, delta);
+                let ty = self.map_value_type(id);
+                let delta = convert_scalar(typed, &ty);
+                Expr::new(ExprKind::MapStep { map: id, key, delta: Box::new(delta), postfix }, ty, span)
+            }
+            other => {
+                let text = self.type_text(other);
+                self.error_expr(OPERAND_TYPE, span, format!("`{name}` holds {text}, which can't be counted up or down"))
+            }
+        }
+    }
+
+    /// The negative of a step, for `-=`.
+    pub(super) fn negate(&mut self, e: Expr) -> Expr {
+        let span = e.span;
+        if let Some(v) = e.as_int() {
+            return constant((v as i64).wrapping_neg(), span);
+        }
+        let e = convert_scalar(e, &Type::I64);
+        Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), Type::I64, span)
+    }
+}
+
+/// The number that an aggregation reads as, where it is one.
+pub fn reduction(agg: Aggregation) -> Option<Type> {
+    let by_sign = |signed: bool| if signed { Type::I64 } else { Type::U64 };
+    match agg {
+        Aggregation::Count => Some(Type::U64),
+        Aggregation::Sum { signed }
+        | Aggregation::Min { signed }
+        | Aggregation::Max { signed }
+        | Aggregation::Avg { signed }
+        | Aggregation::Stats { signed } => Some(by_sign(signed)),
+        Aggregation::Hist { .. } | Aggregation::LHist { .. } | Aggregation::TSeries { .. } => None,
+    }
+}

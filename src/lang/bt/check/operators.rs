@@ -1,0 +1,385 @@
+//! Operators: both sides are brought to one type, which decides width and sign.
+
+use super::coerce::{boolean, constant, convert_scalar, truncate};
+use super::{CONSTANT_CONDITION, Checker, NOT_ASSIGNABLE, OPERAND_TYPE, join};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::lang::types::Type;
+
+impl Checker<'_> {
+    pub(super) fn binary(&mut self, op: ast::BinaryOp, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
+        let (a, b) = (self.value(a), self.value(b));
+        self.operate(op, a, b, span)
+    }
+
+    /// Applies an operator to typed operands.
+    pub(super) fn operate(&mut self, op: ast::BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        if matches!(op, ast::BinaryOp::And | ast::BinaryOp::Or) {
+            let (a, b) = (Box::new(self.condition(a)), Box::new(self.condition(b)));
+            let kind = if op == ast::BinaryOp::And { ExprKind::And(a, b) } else { ExprKind::Or(a, b) };
+            return Expr::new(kind, Type::Bool, span);
+        }
+        if join::unknown(&a.ty) || join::unknown(&b.ty) {
+            let ty = if comparison(op).is_some() { Type::Bool } else { Type::Error };
+            return Expr::new(ExprKind::Int(0), ty, span);
+        }
+        if let Some(compare) = comparison(op) {
+            return self.compare(compare, a, b, span);
+        }
+        let op = arithmetic(op);
+        if matches!(a.ty, Type::Ptr { .. }) || matches!(b.ty, Type::Ptr { .. }) {
+            return self.pointer_arithmetic(op, a, b, span);
+        }
+        self.integers(op, a, b, span)
+    }
+
+    fn integers(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        let (ta, tb) = (self.type_text(&a.ty), self.type_text(&b.ty));
+        let (Some(a), Some(b)) = (self.integer(a), self.integer(b)) else {
+            let message = format!("`{}` needs integers, here are {ta} and {tb}", symbol(op));
+            return self.error_expr(OPERAND_TYPE, span, message);
+        };
+        let ty = match op {
+            BinaryOp::Sub => Type::I64,
+            BinaryOp::Shl | BinaryOp::Shr => a.ty.clone(),
+            _ => common_sign(&a, &b),
+        };
+        let (a, b) = (convert_scalar(a, &ty), convert_scalar(b, &ty));
+        fold(op, a, b, ty, span)
+    }
+
+    fn compare(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        let equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+        if equality && let Some(result) = self.compare_names(op, &a, &b, span) {
+            return result;
+        }
+        if a.ty.fits_register() && b.ty.fits_register() {
+            return self.compare_scalars(op, a, b, span);
+        }
+        if equality && let Some(ty) = join::join(&join::infer_type(&a), &join::infer_type(&b)) {
+            let ty = join::resolve(&ty);
+            if comparable(&ty) {
+                let (a, b) = (self.coerce(a, &ty), self.coerce(b, &ty));
+                return Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), Type::Bool, span);
+            }
+        }
+        let (ta, tb) = (self.type_text(&a.ty), self.type_text(&b.ty));
+        let help = match (&a.ty, &b.ty) {
+            (Type::Str { .. }, t) | (t, Type::Str { .. }) if t.is_scalar() => {
+                Some("turn an address into text with `str(...)` first".to_owned())
+            }
+            _ => None,
+        };
+        self.error_help(OPERAND_TYPE, span, format!("`{}` can't compare {ta} with {tb}", symbol(op)), help);
+        Expr::new(ExprKind::Int(0), Type::Error, span)
+    }
+
+    fn compare_scalars(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        self.warn_constant(op, &a, &b, span);
+        let (Some(a), Some(b)) = (self.integer(a), self.integer(b)) else { return Self::error_value(span) };
+        let ty = common_sign(&a, &b);
+        let (a, b) = (convert_scalar(a, &ty), convert_scalar(b, &ty));
+        if let (Some(x), Some(y)) = (a.as_int(), b.as_int()) {
+            let order = if ty.is_signed() { (x as i64).cmp(&(y as i64)) } else { x.cmp(&y) };
+            let result = match op {
+                BinaryOp::Eq => order.is_eq(),
+                BinaryOp::Ne => order.is_ne(),
+                BinaryOp::Lt => order.is_lt(),
+                BinaryOp::Le => order.is_le(),
+                BinaryOp::Gt => order.is_gt(),
+                _ => order.is_ge(),
+            };
+            return boolean(result, span);
+        }
+        Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), Type::Bool, span)
+    }
+
+    /// `probe == "..."` and `func == "..."` compare with the names of the body's targets, which are known.
+    fn compare_names(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
+        let (name, text) = match (&a.ty, &b.kind, &b.ty, &a.kind) {
+            (Type::ProbeName | Type::FuncName, ExprKind::Str(s), ..) => (a, s.clone()),
+            (_, _, Type::ProbeName | Type::FuncName, ExprKind::Str(s)) => (b, s.clone()),
+            _ => return None,
+        };
+        let function = name.ty == Type::FuncName;
+        let ids: Vec<u32> = (0..self.probe_names.len() as u32)
+            .filter(|id| {
+                let full = &*self.probe_names[*id as usize];
+                let shown = if function { full.rsplit(':').next().unwrap_or(full) } else { full };
+                shown == &*text || (!function && shown.eq_ignore_ascii_case(&text))
+            })
+            .collect();
+        let mut result: Option<Expr> = None;
+        for id in ids {
+            let left = convert_scalar(name.clone(), &Type::U64);
+            let right = Expr::new(ExprKind::Int(u64::from(id)), Type::U64, span);
+            let equal = Expr::new(ExprKind::Binary(BinaryOp::Eq, Box::new(left), Box::new(right)), Type::Bool, span);
+            result = Some(match result {
+                None => equal,
+                Some(before) => Expr::new(ExprKind::Or(Box::new(before), Box::new(equal)), Type::Bool, span),
+            });
+        }
+        let result = result.unwrap_or_else(|| boolean(false, span));
+        Some(if op == BinaryOp::Ne { not(result, span) } else { result })
+    }
+
+    /// A comparison whose answer is known from the types alone is probably a mistake.
+    fn warn_constant(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) {
+        let (value, literal, flipped) = match (a.as_int(), b.as_int()) {
+            (None, Some(v)) => (a, b, (v, false)),
+            (Some(v), None) => (b, a, (v, true)),
+            _ => return,
+        };
+        let Type::Int { size, signed } = value.ty else { return };
+        if literal.ty != Type::I64 && literal.ty != Type::U64 {
+            return;
+        }
+        let wide = if literal.ty.is_signed() { i128::from(flipped.0 as i64) } else { i128::from(flipped.0) };
+        let bits = u32::from(size) * 8;
+        let (low, high) =
+            if signed { (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1) } else { (0, (1_i128 << bits) - 1) };
+        // 8-byte values against negative numbers are common for error codes in unsigned registers.
+        if size == 8 && op != BinaryOp::Lt && op != BinaryOp::Ge {
+            return;
+        }
+        let op = if flipped.1 { flip(op) } else { op };
+        let answer = match op {
+            BinaryOp::Eq if wide < low || wide > high => Some(false),
+            BinaryOp::Ne if wide < low || wide > high => Some(true),
+            BinaryOp::Lt if wide <= low => Some(false),
+            BinaryOp::Ge if wide <= low => Some(true),
+            BinaryOp::Gt if wide >= high => Some(false),
+            BinaryOp::Le if wide >= high => Some(true),
+            _ => None,
+        };
+        if let Some(answer) = answer {
+            let ty = self.type_text(&value.ty);
+            self.warn(
+                CONSTANT_CONDITION,
+                span,
+                format!("this comparison is always {answer}"),
+                Some(format!("the value is {ty}: from {low} to {high}")),
+            );
+        }
+    }
+
+    fn pointer_arithmetic(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        let (pa, pb) = (matches!(a.ty, Type::Ptr { .. }), matches!(b.ty, Type::Ptr { .. }));
+        if pa && pb && op == BinaryOp::Sub {
+            let size = self.pointee_size(&a.ty);
+            let (a, b) = (convert_scalar(a, &Type::I64), convert_scalar(b, &Type::I64));
+            let bytes = fold(BinaryOp::Sub, a, b, Type::I64, span);
+            return fold(BinaryOp::Div, bytes, constant(i64::from(size), span), Type::I64, span);
+        }
+        let (pointer, index) = if pa { (a, b) } else { (b, a) };
+        let scaled = matches!(op, BinaryOp::Add) || (matches!(op, BinaryOp::Sub) && pa);
+        if pa && pb || !scaled {
+            // Masks and the like are taken of the address.
+            let ty = Type::U64;
+            let (a, b) = if pa { (pointer, index) } else { (index, pointer) };
+            let (a, b) = (convert_scalar(a, &ty), self.integer(b).map(|b| convert_scalar(b, &ty)));
+            let Some(b) = b else { return self.error_expr(OPERAND_TYPE, span, "an address needs an integer here") };
+            return fold(op, a, b, ty, span);
+        }
+        let size = self.pointee_size(&pointer.ty);
+        let ty = pointer.ty.clone();
+        let Some(index) = self.integer(index) else {
+            return self.error_expr(OPERAND_TYPE, span, "only integers can be added to a pointer");
+        };
+        let index = convert_scalar(index, &Type::U64);
+        let size = Expr::new(ExprKind::Int(u64::from(size)), Type::U64, span);
+        let bytes = fold(BinaryOp::Mul, index, size, Type::U64, span);
+        let sum = fold(op, convert_scalar(pointer, &Type::U64), bytes, Type::U64, span);
+        convert_scalar(sum, &ty)
+    }
+
+    /// Bytes from one element to the next; 1 for `void *`.
+    pub(super) fn pointee_size(&self, ty: &Type) -> u32 {
+        match ty {
+            Type::Ptr { to, .. } => self.size_of(to).max(1),
+            _ => 1,
+        }
+    }
+
+    pub(super) fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
+        match op {
+            ast::UnaryOp::Deref => return self.dereference(operand, span),
+            ast::UnaryOp::AddressOf => return self.address_of(operand, span),
+            ast::UnaryOp::Neg | ast::UnaryOp::BitNot | ast::UnaryOp::Not => {}
+        }
+        let e = self.value(operand);
+        if join::unknown(&e.ty) {
+            return Self::error_value(span);
+        }
+        if op == ast::UnaryOp::Not {
+            let e = self.condition(e);
+            return not(e, span);
+        }
+        let text = self.type_text(&e.ty);
+        let Some(e) = self.integer(e) else {
+            return self.error_expr(OPERAND_TYPE, span, format!("this operator needs an integer, here is {text}"));
+        };
+        let (kind, ty) = match op {
+            ast::UnaryOp::Neg => (UnaryOp::Neg, Type::I64),
+            _ => (UnaryOp::BitNot, e.ty.clone()),
+        };
+        let e = convert_scalar(e, &ty);
+        if let Some(v) = e.as_int() {
+            let v = if kind == UnaryOp::Neg { v.wrapping_neg() } else { !v };
+            return Expr::new(ExprKind::Int(v), ty, span);
+        }
+        Expr::new(ExprKind::Unary(kind, Box::new(e)), ty, span)
+    }
+
+    /// `++` and `--`.
+    pub(super) fn step(&mut self, target: &ast::Expr, decrement: bool, postfix: bool, span: Span) -> Expr {
+        let sign = if decrement { -1 } else { 1 };
+        match &target.kind {
+            ast::ExprKind::Variable(name) => {
+                let e = self.variable(name, target.span);
+                let ExprKind::Local(local) = e.kind else { return Self::error_value(span) };
+                match &e.ty {
+                    Type::Error => Self::error_value(span),
+                    Type::Int { .. } | Type::Ptr { .. } => {
+                        let size = if let Type::Ptr { .. } = e.ty { i64::from(self.pointee_size(&e.ty)) } else { 1 };
+                        Expr::new(ExprKind::LocalStep { local, delta: sign * size, postfix }, e.ty, span)
+                    }
+                    other => {
+                        let text = self.type_text(other);
+                        self.error_expr(OPERAND_TYPE, span, format!("`{name}` is {text}, which can't be counted up"))
+                    }
+                }
+            }
+            ast::ExprKind::Map(name, keys) => {
+                self.map_step(name, keys.as_deref(), target.span, constant(sign, span), postfix, span)
+            }
+            _ => self.error_expr(NOT_ASSIGNABLE, span, "only variables and maps can be counted up or down"),
+        }
+    }
+}
+
+/// `!e`, constants at once.
+pub fn not(e: Expr, span: Span) -> Expr {
+    match e.as_int() {
+        Some(v) => boolean(v == 0, span),
+        None => Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(e)), Type::Bool, span),
+    }
+}
+
+/// Unsigned when both sides are; a literal takes the other side's sign.
+fn common_sign(a: &Expr, b: &Expr) -> Type {
+    let flexible = |e: &Expr| e.as_int().is_some_and(|v| v <= i64::MAX as u64);
+    match (flexible(a), flexible(b)) {
+        (true, false) => b.ty.clone(),
+        (false, true) => a.ty.clone(),
+        _ if a.ty.is_signed() || b.ty.is_signed() => Type::I64,
+        _ => Type::U64,
+    }
+}
+
+/// An operator on two values of type `ty`, computed at once where both are constants.
+pub fn fold(op: BinaryOp, a: Expr, b: Expr, ty: Type, span: Span) -> Expr {
+    if let (Some(x), Some(y)) = (a.as_int(), b.as_int())
+        && let Some(v) = compute(op, x, y, ty.is_signed())
+    {
+        return Expr::new(ExprKind::Int(truncate(v, &ty)), ty, span);
+    }
+    match (op, b.as_int()) {
+        (BinaryOp::Mul | BinaryOp::Div, Some(1)) | (BinaryOp::Add | BinaryOp::Sub, Some(0)) => {
+            return Expr { span, ..a };
+        }
+        _ => {}
+    }
+    Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+}
+
+/// The result on 64 bits; none where it is left to the kernel to report (division by zero).
+fn compute(op: BinaryOp, x: u64, y: u64, signed: bool) -> Option<u64> {
+    Some(match op {
+        BinaryOp::Add => x.wrapping_add(y),
+        BinaryOp::Sub => x.wrapping_sub(y),
+        BinaryOp::Mul => x.wrapping_mul(y),
+        BinaryOp::Div | BinaryOp::Mod if y == 0 => return None,
+        BinaryOp::Div if signed => (x as i64).wrapping_div(y as i64) as u64,
+        BinaryOp::Div => x / y,
+        BinaryOp::Mod if signed => (x as i64).wrapping_rem(y as i64) as u64,
+        BinaryOp::Mod => x % y,
+        BinaryOp::BitAnd => x & y,
+        BinaryOp::BitOr => x | y,
+        BinaryOp::BitXor => x ^ y,
+        BinaryOp::Shl => x << (y & 63),
+        BinaryOp::Shr if signed => ((x as i64) >> (y & 63)) as u64,
+        BinaryOp::Shr => x >> (y & 63),
+        _ => return None,
+    })
+}
+
+/// Types whose bytes can be compared.
+fn comparable(ty: &Type) -> bool {
+    match ty {
+        Type::Str { .. } | Type::Buf { .. } | Type::Inet | Type::Mac | Type::USym => true,
+        Type::Array { of, .. } => comparable(of) || of.is_scalar(),
+        Type::Tuple(items) => items.iter().all(|t| t.fits_register() || comparable(t)),
+        Type::Record(items) => items.iter().all(|(_, t)| t.fits_register() || comparable(t)),
+        _ => false,
+    }
+}
+
+fn comparison(op: ast::BinaryOp) -> Option<BinaryOp> {
+    Some(match op {
+        ast::BinaryOp::Eq => BinaryOp::Eq,
+        ast::BinaryOp::Ne => BinaryOp::Ne,
+        ast::BinaryOp::Lt => BinaryOp::Lt,
+        ast::BinaryOp::Le => BinaryOp::Le,
+        ast::BinaryOp::Gt => BinaryOp::Gt,
+        ast::BinaryOp::Ge => BinaryOp::Ge,
+        _ => return None,
+    })
+}
+
+fn arithmetic(op: ast::BinaryOp) -> BinaryOp {
+    match op {
+        ast::BinaryOp::Sub => BinaryOp::Sub,
+        ast::BinaryOp::Mul => BinaryOp::Mul,
+        ast::BinaryOp::Div => BinaryOp::Div,
+        ast::BinaryOp::Mod => BinaryOp::Mod,
+        ast::BinaryOp::BitAnd => BinaryOp::BitAnd,
+        ast::BinaryOp::BitOr => BinaryOp::BitOr,
+        ast::BinaryOp::BitXor => BinaryOp::BitXor,
+        ast::BinaryOp::Shl => BinaryOp::Shl,
+        ast::BinaryOp::Shr => BinaryOp::Shr,
+        _ => BinaryOp::Add,
+    }
+}
+
+fn flip(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::Le => BinaryOp::Ge,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::Ge => BinaryOp::Le,
+        other => other,
+    }
+}
+
+fn symbol(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::Mod => "%",
+        BinaryOp::BitAnd => "&",
+        BinaryOp::BitOr => "|",
+        BinaryOp::BitXor => "^",
+        BinaryOp::Shl => "<<",
+        BinaryOp::Shr => ">>",
+        BinaryOp::Eq => "==",
+        BinaryOp::Ne => "!=",
+        BinaryOp::Lt => "<",
+        BinaryOp::Le => "<=",
+        BinaryOp::Gt => ">",
+        BinaryOp::Ge => ">=",
+    }
+}

@@ -1,0 +1,191 @@
+//! Places: fields, elements, what pointers point to. Pointers are followed wherever a field is asked for.
+
+use super::coerce::{convert_scalar, pointer};
+use super::{BAD_CAST, Checker, NOT_A_STRUCT, NOT_INDEXABLE, OPERAND_TYPE, OUT_OF_RANGE};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Expr, ExprKind};
+use crate::lang::types::{AddressSpace, Type};
+
+impl Checker<'_> {
+    /// `base.name` and `base->name`.
+    pub(super) fn field(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Expr {
+        if is_args(base) {
+            return self.argument(name, span);
+        }
+        let base = self.value(base);
+        self.field_of(base, name, span)
+    }
+
+    pub(super) fn field_of(&mut self, base: Expr, name: &ast::Name, span: Span) -> Expr {
+        let base = follow(base);
+        match &base.ty {
+            Type::Error => Self::error_value(span),
+            Type::Struct(id) => {
+                let id = *id;
+                let space = space_of(&base).unwrap_or(AddressSpace::Kernel);
+                let inside = if space == AddressSpace::User { space } else { AddressSpace::Kernel };
+                let Some(field) = self.types.field(id, &name.text, inside) else { return self.no_field(id, name) };
+                let kind = ExprKind::Field { base: Box::new(base), offset: field.offset, bits: field.bits };
+                Expr::new(kind, field.ty, span)
+            }
+            Type::Record(fields) => match fields.iter().position(|(n, _)| *n == name.text) {
+                Some(index) => self.tuple_field(base, index as u64, span),
+                None => {
+                    let help = super::suggest::did_you_mean(&name.text, fields.iter().map(|(n, _)| &**n));
+                    self.error_help(
+                        super::NO_FIELD,
+                        name.span,
+                        format!("the record has no field `{}`", name.text),
+                        help,
+                    );
+                    Self::error_value(span)
+                }
+            },
+            other => {
+                let text = self.type_text(other);
+                let help = match other {
+                    Type::Int { .. } => Some(format!("cast it first: `((struct NAME *)...).{}`", name.text)),
+                    _ => None,
+                };
+                self.error_help(NOT_A_STRUCT, span, format!("{text} has no fields, so no `{}`", name.text), help);
+                Self::error_value(span)
+            }
+        }
+    }
+
+    /// `base[index]`.
+    pub(super) fn index(&mut self, base: &ast::Expr, index: &ast::Expr, span: Span) -> Expr {
+        let base = self.value(base);
+        let index = self.value(index);
+        if matches!(base.ty, Type::Error) || matches!(index.ty, Type::Error) {
+            return Self::error_value(span);
+        }
+        if let (Type::Tuple(_) | Type::Record(_), Some(at)) = (&base.ty, index.as_int()) {
+            return self.tuple_field(base, at, span);
+        }
+        let element = match &base.ty {
+            Type::Array { of, len } => {
+                if let Some(at) = index.as_int()
+                    && at >= u64::from(*len)
+                    && *len > 0
+                {
+                    let message = format!("element {} of an array of {len}", at as i64);
+                    return self.error_expr(OUT_OF_RANGE, index.span, message);
+                }
+                (**of).clone()
+            }
+            Type::Ptr { to, .. } if **to != Type::Void => (**to).clone(),
+            Type::Str { .. } => Type::Int { size: 1, signed: true },
+            other => {
+                let text = self.type_text(other);
+                return self.error_expr(NOT_INDEXABLE, span, format!("{text} has no elements"));
+            }
+        };
+        let Some(index) = self.integer(index) else {
+            return self.error_expr(OPERAND_TYPE, span, "an index must be an integer");
+        };
+        let element = self.inherit_space(element, space_of_base(&base));
+        Expr::new(ExprKind::Index { base: Box::new(base), index: Box::new(index) }, element, span)
+    }
+
+    /// Pointers read out of user memory point into user memory.
+    fn inherit_space(&self, ty: Type, space: Option<AddressSpace>) -> Type {
+        match (ty, space) {
+            (Type::Ptr { to, .. }, Some(AddressSpace::User)) => Type::Ptr { to, space: AddressSpace::User },
+            (ty, _) => ty,
+        }
+    }
+
+    /// `*e`.
+    pub(super) fn dereference(&mut self, operand: &ast::Expr, span: Span) -> Expr {
+        let e = self.value(operand);
+        match &e.ty {
+            Type::Error => Self::error_value(span),
+            Type::Ptr { to, .. } if **to == Type::Void => {
+                self.error_help(
+                    OPERAND_TYPE,
+                    span,
+                    "a `void *` points to nothing that has a type",
+                    Some("cast it first: `*(uint64 *)p`".into()),
+                );
+                Self::error_value(span)
+            }
+            Type::Ptr { to, space } => {
+                let ty = self.inherit_space((**to).clone(), Some(*space));
+                Expr::new(ExprKind::Deref(Box::new(e)), ty, span)
+            }
+            // Kernel symbols (`*kaddr("jiffies")`) and registers are addresses of 8-byte words.
+            Type::Int { size: 8, .. } => {
+                let address = convert_scalar(e, &pointer(Type::U64, self.default_space()));
+                Expr::new(ExprKind::Deref(Box::new(address)), Type::U64, span)
+            }
+            other => {
+                let text = self.type_text(other);
+                self.error_expr(OPERAND_TYPE, span, format!("{text} is no pointer"))
+            }
+        }
+    }
+
+    /// `&place`.
+    pub(super) fn address_of(&mut self, operand: &ast::Expr, span: Span) -> Expr {
+        let e = self.value(operand);
+        match (&e.ty, space_of(&e)) {
+            (Type::Error, _) => Self::error_value(span),
+            (ty, Some(space)) if !matches!(e.kind, ExprKind::Field { bits: Some(_), .. }) => {
+                let ty = pointer(ty.clone(), space);
+                Expr::new(ExprKind::AddressOf(Box::new(e)), ty, span)
+            }
+            _ => {
+                self.error_expr(BAD_CAST, span, "only what is in the memory of the kernel or a process has an address")
+            }
+        }
+    }
+}
+
+/// `args`, or `args()`.
+pub fn is_args(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ast::ExprKind::Ident(name) => &**name == "args",
+        ast::ExprKind::Call(name, args) => &*name.text == "args" && args.is_empty(),
+        ast::ExprKind::Unary(ast::UnaryOp::Deref, inner) => is_args(inner),
+        _ => false,
+    }
+}
+
+/// Follows a pointer to a struct.
+fn follow(e: Expr) -> Expr {
+    match &e.ty {
+        Type::Ptr { to, .. } if matches!(**to, Type::Struct(_)) => {
+            let (ty, span) = ((**to).clone(), e.span);
+            Expr::new(ExprKind::Deref(Box::new(e)), ty, span)
+        }
+        _ => e,
+    }
+}
+
+/// The memory that a place lies in; none for values that are in no such memory.
+pub fn space_of(e: &Expr) -> Option<AddressSpace> {
+    match &e.kind {
+        ExprKind::Deref(p) => match &p.ty {
+            Type::Ptr { space, .. } => Some(*space),
+            _ => None,
+        },
+        ExprKind::Field { base, .. } => space_of(base),
+        ExprKind::Index { base, .. } => space_of_base(base),
+        ExprKind::Builtin(Builtin::CtxField(_) | Builtin::DataLoc(_)) => Some(AddressSpace::Context),
+        _ => None,
+    }
+}
+
+fn space_of_base(base: &Expr) -> Option<AddressSpace> {
+    match &base.ty {
+        Type::Ptr { space, .. } => Some(*space),
+        _ => space_of(base),
+    }
+}
+
+/// True for expressions that name memory.
+pub fn is_place(e: &Expr) -> bool {
+    space_of(e).is_some()
+}

@@ -1,0 +1,393 @@
+//! Statements.
+
+use super::expr::effect;
+use super::frame::node_id;
+use super::join;
+use super::{
+    ARGUMENT_TYPE, Checker, DISCARDED_VALUE, DUPLICATE, NEEDS_LITERAL, NO_VALUE, NOT_ASSIGNABLE, OUT_OF_RANGE,
+    OUTSIDE_LOOP, TYPE_MISMATCH,
+};
+use crate::lang::bt::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
+use crate::lang::types::Type;
+
+impl Checker<'_> {
+    /// A block in a scope of its own; a trailing value is evaluated for its effect.
+    pub(super) fn block(&mut self, block: &ast::Block) -> Block {
+        self.scoped(|c| c.block_body(block))
+    }
+
+    /// A block's statements in the present scope.
+    pub(super) fn block_body(&mut self, block: &ast::Block) -> Block {
+        let mut statements = self.statements(&block.statements);
+        if let Some(value) = &block.value {
+            self.expression_statement(value, value.span, &mut statements);
+        }
+        Block { statements }
+    }
+
+    pub(super) fn statements(&mut self, list: &[ast::Statement]) -> Vec<Statement> {
+        let mut out = Vec::with_capacity(list.len());
+        for statement in list {
+            self.statement(statement, &mut out);
+        }
+        out
+    }
+
+    fn statement(&mut self, statement: &ast::Statement, out: &mut Vec<Statement>) {
+        let span = statement.span;
+        let kind = match &statement.kind {
+            ast::StatementKind::Expr(e) => return self.expression_statement(e, span, out),
+            ast::StatementKind::Assign { target, op, value } => return self.assign(target, *op, value, span, out),
+            ast::StatementKind::Let { name, ty, value } => {
+                return self.let_statement(name, ty.as_ref(), value.as_ref(), statement, out);
+            }
+            ast::StatementKind::Discard(e) => {
+                let typed = self.expr(e);
+                out.extend(effect(typed).statements);
+                return;
+            }
+            ast::StatementKind::If(condition, then, other) => {
+                let condition = self.value(condition);
+                let condition = self.condition(condition);
+                let then = self.block(then);
+                let other = other.as_ref().map(|b| self.block(b)).unwrap_or_default();
+                StatementKind::If(condition, then, other)
+            }
+            ast::StatementKind::While(condition, body) => {
+                let condition = self.value(condition);
+                let condition = self.condition(condition);
+                StatementKind::While(condition, self.loop_body(body))
+            }
+            ast::StatementKind::For { name, over, body } => match self.for_statement(name, over, body, statement) {
+                Some(kind) => kind,
+                None => return,
+            },
+            ast::StatementKind::Unroll(count, body) => {
+                let count = self.unroll_count(count);
+                StatementKind::Unroll(count, self.loop_body(body))
+            }
+            ast::StatementKind::Break => self.loop_exit("break", StatementKind::Break, span),
+            ast::StatementKind::Continue => self.loop_exit("continue", StatementKind::Continue, span),
+            ast::StatementKind::Return(value) => self.return_statement(value.as_ref(), span),
+            ast::StatementKind::Block(block) => StatementKind::Block(self.block(block)),
+        };
+        out.push(Statement { kind, span });
+    }
+
+    fn expression_statement(&mut self, e: &ast::Expr, span: Span, out: &mut Vec<Statement>) {
+        if let ast::ExprKind::Map(name, keys) = &e.kind {
+            // A map alone is nothing to do; older scripts have such lines.
+            let typed = self.map_get(name, keys.as_deref(), e.span);
+            if !matches!(typed.ty, Type::Error) {
+                self.warn_discarded(span);
+            }
+            return;
+        }
+        let typed = self.expr(e);
+        match (&typed.kind, &typed.ty) {
+            (_, Type::Error) => {}
+            (_, Type::Void) => out.extend(effect(typed).statements),
+            (
+                ExprKind::LocalStep { .. }
+                | ExprKind::MapStep { .. }
+                | ExprKind::MapDelete { .. }
+                | ExprKind::MapFind { .. }
+                | ExprKind::CallUser(..),
+                _,
+            ) => out.push(Statement { kind: StatementKind::Expr(typed), span }),
+            (ExprKind::Block(..) | ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Conditional(..), _) => {
+                out.push(Statement { kind: StatementKind::Expr(typed), span });
+            }
+            _ => self.warn_discarded(span),
+        }
+    }
+
+    fn warn_discarded(&mut self, span: Span) {
+        self.warn(
+            DISCARDED_VALUE,
+            span,
+            "this value is not used",
+            Some("write `_ = ...;` to say that it is meant".into()),
+        );
+    }
+
+    fn let_statement(
+        &mut self,
+        name: &ast::Name,
+        ty: Option<&ast::TypeName>,
+        value: Option<&ast::Expr>,
+        statement: &ast::Statement,
+        out: &mut Vec<Statement>,
+    ) {
+        let span = statement.span;
+        let fixed = ty.map(|t| self.type_name(t));
+        let value = value.map(|v| self.value(v));
+        if self.frame.scopes.last().is_some_and(|s| s.iter().any(|(n, _)| *n == name.text)) {
+            self.error(DUPLICATE, name.span, format!("`{}` is already declared in this block", name.text));
+        }
+        let id = self.declare(&name.text, node_id(statement), fixed, name.span);
+        match value {
+            Some(value) => {
+                let value = self.assign_local(id, value);
+                out.push(Statement { kind: StatementKind::SetLocal(id, value), span });
+            }
+            None => out.extend(self.zero_statement(id, span)),
+        }
+    }
+
+    fn assign(
+        &mut self,
+        target: &ast::Expr,
+        op: Option<ast::BinaryOp>,
+        value: &ast::Expr,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) {
+        let kind = match (&target.kind, op) {
+            (ast::ExprKind::Variable(name), None) => {
+                let value = self.value(value);
+                self.set_variable(name, node_id(target), target.span, value)
+            }
+            (ast::ExprKind::Variable(name), Some(op)) => {
+                let left = self.variable(name, target.span);
+                let right = self.value(value);
+                let ExprKind::Local(id) = left.kind else { return };
+                let combined = self.operate(op, left, right, span);
+                // `$x -= 1` on an unsigned variable leaves it unsigned: the variable decides.
+                let ty = self.local_type(id);
+                let combined = if combined.ty.is_scalar() && ty.is_scalar() {
+                    super::coerce::convert_scalar(combined, &ty)
+                } else {
+                    self.assign_local(id, combined)
+                };
+                StatementKind::SetLocal(id, combined)
+            }
+            (ast::ExprKind::Map(name, keys), None) => {
+                match self.assign_map(name, keys.as_deref(), target.span, value, span) {
+                    Some(kind) => kind,
+                    None => return,
+                }
+            }
+            (ast::ExprKind::Map(name, keys), Some(op)) => {
+                self.compound_map(name, keys.as_deref(), target.span, op, value, span)
+            }
+            (ast::ExprKind::Tuple(targets), None) => return self.assign_tuple(targets, value, span, out),
+            (ast::ExprKind::Ident(name), None) if &**name == "_" => {
+                let typed = self.expr(value);
+                out.extend(effect(typed).statements);
+                return;
+            }
+            (ast::ExprKind::Error, _) => {
+                let _ = self.expr(value);
+                return;
+            }
+            _ => {
+                let _ = self.value(value);
+                self.error_help(
+                    NOT_ASSIGNABLE,
+                    target.span,
+                    "this can't be assigned to",
+                    Some("only variables (`$x`) and maps (`@x`) can: traced memory is read-only".into()),
+                );
+                return;
+            }
+        };
+        out.push(Statement { kind, span });
+    }
+
+    fn assign_map(
+        &mut self,
+        name: &std::sync::Arc<str>,
+        keys: Option<&[ast::Expr]>,
+        target: Span,
+        value: &ast::Expr,
+        span: Span,
+    ) -> Option<StatementKind> {
+        if let ast::ExprKind::Call(function, args) = &value.kind
+            && let Some((agg, value, weight)) = self.aggregation(function, args, value.span)
+        {
+            let agg = agg?;
+            return Some(self.aggregate((name, keys, target), agg, value, weight, span));
+        }
+        let value = self.value(value);
+        Some(self.set_map(name, keys, target, value))
+    }
+
+    fn compound_map(
+        &mut self,
+        name: &std::sync::Arc<str>,
+        keys: Option<&[ast::Expr]>,
+        target: Span,
+        op: ast::BinaryOp,
+        value: &ast::Expr,
+        span: Span,
+    ) -> StatementKind {
+        let right = self.value(value);
+        let id = self.map_id(name, target);
+        let in_place = matches!(op, ast::BinaryOp::Add | ast::BinaryOp::Sub)
+            && matches!(self.maps.get(id).value, Type::Int { .. } | Type::Error)
+            && (right.ty.is_scalar() && !matches!(right.ty, Type::Ptr { .. }));
+        if in_place {
+            let delta = match self.integer(right) {
+                Some(delta) if op == ast::BinaryOp::Sub => self.negate(delta),
+                Some(delta) => delta,
+                None => Self::error_value(value.span),
+            };
+            let step = self.map_step(name, keys, target, delta, false, span);
+            return StatementKind::Expr(step);
+        }
+        let left = self.map_get(name, keys, target);
+        let left = self.aggregate_as_value(left);
+        let combined = self.operate(op, left, right, span);
+        self.set_map(name, keys, target, combined)
+    }
+
+    /// `($a, $b) = tuple`.
+    fn assign_tuple(&mut self, targets: &[ast::Expr], value: &ast::Expr, span: Span, out: &mut Vec<Statement>) {
+        let typed = self.value(value);
+        let count = super::coerce::element_types(&typed.ty).map_or(0, |t| t.len());
+        if !join::unknown(&typed.ty) && count != targets.len() {
+            let text = self.type_text(&typed.ty);
+            let message = format!("{} variables for {text}", targets.len());
+            self.error(TYPE_MISMATCH, span, message);
+            return;
+        }
+        let whole = typed.ty.clone();
+        let local = self.temporary(whole.clone(), span);
+        out.push(Statement { kind: StatementKind::SetLocal(local, typed), span });
+        for (i, target) in targets.iter().enumerate() {
+            let base = Expr::new(ExprKind::Local(local), whole.clone(), span);
+            let item = self.tuple_field(base, i as u64, target.span);
+            let kind = match &target.kind {
+                ast::ExprKind::Variable(name) => self.set_variable(name, node_id(target), target.span, item),
+                ast::ExprKind::Map(name, keys) => self.set_map(name, keys.as_deref(), target.span, item),
+                ast::ExprKind::Ident(name) if &**name == "_" => continue,
+                _ => {
+                    self.error(NOT_ASSIGNABLE, target.span, "this can't be assigned to");
+                    continue;
+                }
+            };
+            out.push(Statement { kind, span: target.span });
+        }
+    }
+
+    fn loop_body(&mut self, body: &ast::Block) -> Block {
+        self.frame.loops += 1;
+        let block = self.block(body);
+        self.frame.loops -= 1;
+        block
+    }
+
+    fn for_statement(
+        &mut self,
+        name: &ast::Name,
+        over: &ast::ForOver,
+        body: &ast::Block,
+        statement: &ast::Statement,
+    ) -> Option<StatementKind> {
+        match over {
+            ast::ForOver::Range(start, end) => {
+                let (start, end) = (self.range_bound(start), self.range_bound(end));
+                let (local, body) = self.for_body(name, Type::I64, body, statement);
+                Some(StatementKind::ForRange { local, start, end, body })
+            }
+            ast::ForOver::Map(map) => {
+                let id = self.map_id(&map.text, map.span);
+                let (key, value) = (self.map_key_type(id), self.map_value_type(id));
+                let value = match value {
+                    Type::Agg(agg) => match super::maps::reduction(agg) {
+                        Some(ty) => ty,
+                        None => {
+                            let what = super::coerce::aggregation_text(agg);
+                            let message =
+                                format!("`{}` collects {what}, which has no single values to loop over", map.text);
+                            self.error(super::AGGREGATION, map.span, message);
+                            Type::Error
+                        }
+                    },
+                    Type::Error => {
+                        self.report_undefined(id, map.span);
+                        Type::Error
+                    }
+                    ty => ty,
+                };
+                if key == Type::Void {
+                    let message = format!("`{}` has no keys to loop over", map.text);
+                    self.error(super::KEY_MISMATCH, map.span, message);
+                }
+                let pair = if join::unknown(&key) || join::unknown(&value) || key == Type::Void {
+                    Type::Error
+                } else {
+                    Type::Tuple([key, value].into())
+                };
+                let (local, body) = self.for_body(name, pair, body, statement);
+                Some(StatementKind::ForMap { local, map: id, body })
+            }
+        }
+    }
+
+    fn for_body(
+        &mut self,
+        name: &ast::Name,
+        ty: Type,
+        body: &ast::Block,
+        statement: &ast::Statement,
+    ) -> (crate::lang::typed::LocalId, Block) {
+        self.scoped(|c| {
+            let local = c.declare(&name.text, node_id(statement), Some(ty), name.span);
+            c.frame.locals[local.0 as usize].read = true;
+            (local, c.loop_body(body))
+        })
+    }
+
+    fn range_bound(&mut self, e: &ast::Expr) -> Expr {
+        let value = self.value(e);
+        let text = self.type_text(&value.ty);
+        match self.integer(value) {
+            Some(value) => super::coerce::convert_scalar(value, &Type::I64),
+            None => self.error_expr(ARGUMENT_TYPE, e.span, format!("a range needs integers, here is {text}")),
+        }
+    }
+
+    fn unroll_count(&mut self, e: &ast::Expr) -> u32 {
+        let value = self.value(e);
+        match value.as_int() {
+            Some(n @ 1..=100) => n as u32,
+            Some(n) => {
+                self.error(OUT_OF_RANGE, e.span, format!("unroll repeats from 1 to 100 times, not {}", n as i64));
+                1
+            }
+            None => {
+                self.error(NEEDS_LITERAL, e.span, "unroll needs a number that is known before the script runs");
+                1
+            }
+        }
+    }
+
+    fn loop_exit(&mut self, word: &str, kind: StatementKind, span: Span) -> StatementKind {
+        if self.frame.loops == 0 {
+            self.error(OUTSIDE_LOOP, span, format!("`{word}` is only for loops"));
+        }
+        kind
+    }
+
+    fn return_statement(&mut self, value: Option<&ast::Expr>, span: Span) -> StatementKind {
+        let typed = value.map(|v| self.value(v));
+        match (self.frame.result.clone(), typed) {
+            // A probe's result is ignored, except that a bare value may be given.
+            (None, _) => StatementKind::Return(None),
+            (Some(Type::Void), None) => StatementKind::Return(None),
+            (Some(ty), Some(e)) => {
+                let e = self.coerce_or_report(e, &ty, |from, to| format!("the function gives {to}, this is {from}"));
+                StatementKind::Return(Some(e))
+            }
+            (Some(ty), None) => {
+                let text = self.type_text(&ty);
+                self.error(NO_VALUE, span, format!("the function gives {text}, so `return` needs a value"));
+                StatementKind::Return(None)
+            }
+        }
+    }
+}

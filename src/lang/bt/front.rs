@@ -1,0 +1,79 @@
+//! The whole front end in one call: text to typed program.
+
+use super::ast;
+use super::check::facts::Facts;
+use super::check::kernel_facts::KernelFacts;
+use super::check::{CheckEnv, Checked, MissingProbes, check};
+use super::{ExpandInputs, expand, parse};
+use crate::kernel::Kernel;
+use crate::lang::source::SourceText;
+
+/// What a script is compiled with.
+pub struct FrontOptions<'a> {
+    /// The kernel that will run it.
+    pub kernel: &'a Kernel,
+    /// Process that the trace is limited to (`-p`).
+    pub pid: Option<u32>,
+    /// The child started by `-c`.
+    pub child_pid: Option<u32>,
+    /// `--unsafe`.
+    pub unsafe_allowed: bool,
+    /// Positional parameters.
+    pub params: &'a [String],
+    /// Options given after `--`.
+    pub named: &'a [(String, Option<String>)],
+    /// Reads an imported script by its path.
+    pub load: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Settings that win over the script's.
+    pub config_overrides: &'a [(String, String)],
+    /// What to do about probes that this kernel lacks.
+    pub missing_probes: MissingProbes,
+}
+
+impl<'a> FrontOptions<'a> {
+    /// Nothing but a kernel.
+    #[must_use]
+    pub fn new(kernel: &'a Kernel) -> Self {
+        Self {
+            kernel,
+            pid: None,
+            child_pid: None,
+            unsafe_allowed: false,
+            params: &[],
+            named: &[],
+            load: &|path| Err(format!("`{path}` can't be read here")),
+            config_overrides: &[],
+            missing_probes: MissingProbes::Error,
+        }
+    }
+}
+
+/// Parses, expands and checks a script.
+#[must_use]
+pub fn compile_front(source: &SourceText, options: &FrontOptions<'_>) -> Checked {
+    let facts = KernelFacts::new(options.kernel, options.pid, options.unsafe_allowed);
+    compile_with(source, &facts, options)
+}
+
+/// As [`compile_front`], with other facts in place of the kernel's.
+#[must_use]
+pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked {
+    let parsed = parse(source);
+    let inputs = ExpandInputs { params: options.params, named: options.named, load: options.load };
+    let (script, found): (ast::Script, _) = expand(parsed.script, &inputs);
+    let env = CheckEnv {
+        facts,
+        pid: options.pid,
+        child_pid: options.child_pid,
+        unsafe_allowed: options.unsafe_allowed,
+        config_overrides: options.config_overrides,
+        missing_probes: options.missing_probes,
+    };
+    let mut checked = check(&script, source, &env);
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(found);
+    diagnostics.append(&mut checked.diagnostics);
+    diagnostics.sort_by_key(|d| d.span.start);
+    checked.diagnostics = diagnostics;
+    checked
+}

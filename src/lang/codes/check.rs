@@ -1,0 +1,89 @@
+//! P0200 to P0699: names, types, probes and what the checker warns about.
+
+use super::{Entry, codes};
+use crate::lang::diagnostic::Code;
+
+codes! {
+    UNKNOWN_NAME = 200, "a name that means nothing",
+        "A bare word is a builtin variable (pid, comm, nsecs), an enumerator of the kernel or of the script, or the name of something that a function takes. Constants that C headers give by #define are not in the kernel's type information: define them at the top of the script.";
+    UNKNOWN_FUNCTION = 201, "no such function",
+        "The language has no function of this name and the script defines none.";
+    ARGUMENT_COUNT = 202, "the wrong number of arguments",
+        "The function takes fewer or more values. For printf the format decides: one value for each conversion.";
+    ARGUMENT_TYPE = 203, "an argument of the wrong type",
+        "The function works on another type of value. An address becomes text by str(), an integer becomes an address by a cast.";
+    UNDEFINED_VARIABLE = 204, "a variable without a value",
+        "A scratch variable ($x) has a value from its first assignment to the end of the block that holds it. It is not shared between probes: values that outlive one firing belong in a map (@x).";
+    UNDEFINED_MAP = 205, "a map that nothing writes",
+        "A map is known by what the script assigns to it, anywhere in the script. This one is only read, which often is a misspelt name.";
+    TYPE_MISMATCH = 206, "values of different types in one place",
+        "A variable or map holds values of one type. Integers of any width and strings of any length mix; text, numbers, tuples and stacks do not.";
+    KEY_MISMATCH = 207, "different keys of one map",
+        "All uses of a map have the same number and types of keys.";
+    OPERAND_TYPE = 208, "an operator on the wrong type",
+        "Arithmetic works on integers, and on pointers as in C. Text can be compared by == and != only.";
+    NO_FIELD = 209, "no such field",
+        "The struct, record or probe has no field of this name on this kernel. Fields differ between kernel versions: `probescope list -v` shows them.";
+    NOT_A_STRUCT = 210, "a field of something that has none",
+        "Only structs, unions, records and pointers to them have fields. A number can be cast to a pointer: ((struct sock *)arg0).sk_family.";
+    UNKNOWN_TYPE = 211, "no such type",
+        "Types come from the script, from the kernel's BTF and from C: int32, uint64, struct task_struct.";
+    BAD_CAST = 212, "a cast that makes no sense",
+        "Integers, pointers and enums can be cast to one another, arrays of 1, 2, 4 and 8 bytes to integers and back, places to other types of the same size.";
+    NOT_IN_PROBE = 213, "something that this kind of probe does not have",
+        "What a probe can tell depends on where it sits: a function's return has retval and no arguments, a timer has neither.";
+    NEEDS_LITERAL = 214, "a value that must be known before the script runs",
+        "The compiler needs this value to lay out memory or to parse a format, so it can't come from the traced system.";
+    NEEDS_UNSAFE = 215, "a function that changes what it observes",
+        "system, signal, override and write_user act on the machine. They work when the trace is started with --unsafe.";
+    OUT_OF_RANGE = 216, "a number out of its range",
+        "The message names the range that is possible here.";
+    BAD_FORMAT = 217, "a format and a value that do not match",
+        "%d, %u and %x print numbers, %s text and everything that has a text form, %p addresses, %r bytes.";
+    NOT_A_CONDITION = 218, "neither true nor false",
+        "Conditions are numbers, addresses or comparisons.";
+    OUTSIDE_LOOP = 219, "break or continue outside a loop",
+        "There is no loop to leave here. A probe ends by return.";
+    AGGREGATION = 220, "an aggregation used as a plain value, or the reverse",
+        "count, sum, min, max, avg, stats, hist, lhist and tseries are assigned to maps and collected on each CPU by itself. The first five can be read as a number, histograms can only be printed.";
+    DUPLICATE = 221, "something defined twice",
+        "The name is taken: rename one of the two.";
+    UNKNOWN_SETTING = 222, "no such setting",
+        "The config block has no setting of this name.";
+    BAD_SETTING = 223, "a setting with an impossible value",
+        "The message names what is possible.";
+    NO_SUCH_PROBE = 224, "a probe that does not exist here",
+        "Either the name is wrong, or this kernel or binary has no such place, or it can't attach probes of this kind. Set missing_probes to warn or ignore in the config block to go on without.";
+    NOT_SUPPORTED = 225, "not supported",
+        "This part of the language is not implemented; the message says why and what to do instead.";
+    NOT_ASSIGNABLE = 226, "an assignment to something fixed",
+        "Variables and maps can be assigned to. The memory of the kernel and of traced programs is read-only.";
+    NO_VALUE = 227, "something without a value used as one",
+        "Functions like printf and clear are called for their effect and give nothing back.";
+    NOT_INDEXABLE = 228, "an index into something without elements",
+        "Arrays, pointers, strings, tuples and maps have elements.";
+    BAD_DEFINITION = 229, "a definition that makes no sense",
+        "A struct or enum of the script can't be laid out.";
+    UNSETTLED = 230, "types that never settle",
+        "The types of the script's maps and variables depend on one another in a circle that widens forever. Declare the type of one variable: let $x: int64 = ...";
+    NO_ARGUMENTS = 231, "arguments that are not known",
+        "The names and types of a probe's arguments come from the kernel's BTF and tracefs, or from a program's debug information, which lacks them here.";
+    NO_PROBES = 232, "a script without a probe",
+        "A script does something when a probe fires, so it needs at least one.";
+    ASSERTION = 233, "the script's own assertion does not hold",
+        "The script asked for this check, and its condition is false for the types at hand.";
+    UNUSED_VARIABLE = 400, "a variable that is never read",
+        "The value is computed for nothing. Often the name is misspelt where it should be read. A name that begins with $_ says that it is meant.";
+    UNUSED_MAP = 401, "a map that is declared and never used",
+        "The declaration makes a map that takes kernel memory for nothing.";
+    CONSTANT_CONDITION = 402, "a comparison that is always the same",
+        "The type of the value does not hold the number that it is compared with, so the answer is known beforehand. Unsigned values are never below 0: cast the value, as in (int64)retval < 0.";
+    DISCARDED_VALUE = 403, "a value that is not used",
+        "The expression has no effect. Perhaps an assignment or a print is missing.";
+    OUTER_SCOPE = 405, "a variable used outside the block that assigns it",
+        "Variables belong to the block that first assigns them. Older scripts rely on the opposite, so this works: the variable belongs to the whole probe and is 0 or empty until assigned.";
+    MISSING_PROBE = 406, "a probe that this kernel lacks",
+        "The script says that it can go on without, so the probe is left out.";
+    NEVER_WRITTEN = 408, "a map that is only read",
+        "Nothing in the script writes this map, so it is always empty.";
+}
