@@ -11,6 +11,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub mod completions;
+pub mod tracing;
+pub mod workbench;
 
 /// An interactive tracing workbench for the Linux terminal.
 ///
@@ -20,11 +22,14 @@ pub mod completions;
 /// Tracing needs root, or the capabilities CAP_BPF and CAP_PERFMON, and CAP_DAC_READ_SEARCH to read
 /// tracefs.
 #[derive(Debug, Parser)]
-#[command(name = "probescope", version, max_term_width = 100)]
+#[command(name = "probescope", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 pub struct Cli {
     /// What to do; the workbench opens when nothing is named.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// The workbench's own options.
+    #[command(flatten)]
+    pub workbench: workbench::Args,
 }
 
 /// The subcommands.
@@ -126,15 +131,9 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
     }
 }
 
-fn dispatch(cli: Cli, _world: &World) -> Result<ExitCode, CliError> {
+fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
     match cli.command {
-        None => help(),
+        None => workbench::run(&cli.workbench, world),
         Some(Command::Completions(args)) => completions::run(&args),
     }
-}
-
-fn help() -> Result<ExitCode, CliError> {
-    use clap::CommandFactory as _;
-    Cli::command().print_help().map_err(CliError::stdout)?;
-    Ok(ExitCode::SUCCESS)
 }

@@ -2,15 +2,18 @@
 //!
 //! [`state::State`] holds everything that is shown; [`keys`] turns key presses into
 //! [`action::Action`]s; [`update`] applies actions and messages to the state and returns
-//! [`effect::Effect`]s; [`draw`] paints the state and changes nothing.
+//! [`effect::Effect`]s; [`draw`] paints the state and changes nothing; [`run`] owns the
+//! terminal and carries the effects out.
 
 pub mod action;
 pub mod browser;
+pub mod catalogue;
 pub mod columns;
 pub mod draw;
 pub mod editor;
 pub mod effect;
 pub mod events;
+pub mod finder;
 pub mod input;
 pub mod keys;
 pub mod layout;
@@ -18,6 +21,8 @@ pub mod maps;
 pub mod paint;
 pub mod palette;
 pub mod panes;
+pub mod run;
+pub mod skeleton;
 pub mod state;
 pub mod svg;
 pub mod syntax;

@@ -1,6 +1,8 @@
 //! Typed programs compiled, loaded into the running kernel and run: what they write is what the
 //! script says.
 
+#[path = "lowering/evaluate.rs"]
+mod evaluate;
 #[path = "lowering/kernel.rs"]
 mod kernel;
 #[path = "lowering/make.rs"]
@@ -363,4 +365,36 @@ fn every_kind_of_program_that_this_kernel_has_is_accepted() {
         load(&with_probes(vec![p.clone()], maps.clone()));
     }
     load(&with_probes(probes, maps));
+}
+
+#[test]
+fn expressions_are_worth_on_the_kernel_what_they_are_worth_here() {
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, TestRunner};
+    if unavailable() {
+        return;
+    }
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
+    let inputs = prop::collection::vec(prop::collection::vec(evaluate::number(), evaluate::INPUTS), 4);
+    let strategy = (prop::collection::vec(evaluate::expression(Type::I64, 4), 3), inputs);
+    TestRunner::new(config)
+        .run(&strategy, |(expressions, inputs)| {
+            let maps = (0..expressions.len()).map(|i| scalar_map(&format!("@r{i}"), Type::I64)).collect();
+            let body = expressions.iter().enumerate().map(|(i, e)| set(i as u32, None, e.clone())).collect();
+            let mut loaded = load(&begin(maps, vec![], body));
+            let mut zeros = 0;
+            for words in &inputs {
+                let context: Vec<u64> = words.iter().map(|w| *w as u64).collect();
+                loaded.run(&context);
+                for (i, e) in expressions.iter().enumerate() {
+                    let expected = evaluate::value(e, words, &mut zeros);
+                    prop_assert_eq!(loaded.number(i), Some(expected), "expression {} with {:?}", i, words);
+                }
+            }
+            let counted: u64 = loaded.losses().iter().map(|(_, n)| n).sum();
+            prop_assert_eq!(counted, zeros, "divisions by zero");
+            Ok(())
+        })
+        .unwrap();
 }

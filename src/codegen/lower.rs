@@ -63,6 +63,7 @@ pub fn lower(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenE
     for (index, probe) in program.probes.iter().enumerate() {
         program::lower_probe(&mut unit, index, probe)?;
     }
+    unit.check_scratch()?;
     func::finish(&mut unit);
     unit.settle();
     Ok(collect(unit, program))

@@ -9,9 +9,10 @@ pub mod expand;
 pub mod front;
 pub mod lexer;
 pub mod parser;
+pub mod pretty;
 pub mod visit;
 
 pub use check::{CheckEnv, Checked, MissingProbes, check};
-pub use expand::{ExpandInputs, expand};
 pub use front::{FrontOptions, compile_front};
+pub use expand::{ExpandInputs, expand};
 pub use parser::{Parsed, parse};

@@ -372,8 +372,8 @@ impl Editor {
         }
         let body = clause.lines().position(|l| l.trim_end().ends_with('{')).map_or(0, |l| l + 1);
         let line = first + body.min(clause.lines().count().saturating_sub(1));
-        let length = self.lines().get(line).map_or(0, |l| l.chars().count());
-        self.jump(line, length);
+        let indent = self.lines().get(line).map_or(0, |l| l.chars().take_while(|c| *c == ' ').count());
+        self.jump(line, indent);
         self.edited(&old);
     }
 
@@ -550,7 +550,7 @@ mod tests {
         let mut editor = Editor::new("");
         editor.insert_clause("kprobe:x\n{\n    @ = count();\n}\n");
         assert_eq!(editor.text(), "kprobe:x\n{\n    @ = count();\n}\n");
-        assert_eq!(editor.cursor(), (2, 16));
+        assert_eq!(editor.cursor(), (2, 4));
         editor.insert_clause("END { }");
         assert_eq!(editor.text(), "kprobe:x\n{\n    @ = count();\n}\n\nEND { }\n");
         let mut editor = Editor::new("BEGIN { }");

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use crate::session::update::{Generation, Update};
 
+/// Bit that is set in the numbers of texts that are only checked.
+pub const CHECK: Generation = 1 << 63;
+
 /// Something to do outside; carried out by [`super::run`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -15,6 +18,13 @@ pub enum Effect {
         /// Its name for messages.
         name: Arc<str>,
         /// Its number.
+        generation: Generation,
+    },
+    /// Compile the text and tell what is wrong with it; nothing else changes.
+    Check {
+        /// The script.
+        text: Arc<str>,
+        /// Its number; see [`CHECK`].
         generation: Generation,
     },
     /// Write the text to its file.
@@ -70,8 +80,8 @@ pub enum Message {
         /// Why not.
         error: Option<String>,
     },
-    /// Time has passed; ns of `CLOCK_MONOTONIC`.
-    Tick(u64),
+    /// The user has not typed for a moment.
+    Tick,
     /// The screen has a new size.
     Resize(u16, u16),
     /// Something to tell the user.

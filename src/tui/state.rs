@@ -102,8 +102,6 @@ pub struct File {
 pub struct State {
     /// Columns and rows of the screen.
     pub size: (u16, u16),
-    /// Now, ns of `CLOCK_MONOTONIC`.
-    pub now_ns: u64,
     /// Themes to choose from.
     pub themes: Vec<Arc<Theme>>,
     /// The one in use.
@@ -134,6 +132,8 @@ pub struct State {
     pub disabled: Option<String>,
     /// Number of the last submitted text.
     pub generation: Generation,
+    /// Number of the last checked text, and the text.
+    pub checked: (Generation, Arc<str>),
     /// The last submitted text.
     pub submitted: Arc<str>,
     /// Number of the last search.
@@ -162,7 +162,6 @@ impl State {
         let theme = themes.first().cloned().unwrap_or_else(|| Arc::new(Theme::monochrome()));
         Self {
             size,
-            now_ns: 0,
             themes,
             theme,
             focus: Pane::Editor,
@@ -178,6 +177,7 @@ impl State {
             toast: None,
             disabled: None,
             generation: 0,
+            checked: (0, "".into()),
             submitted: "".into(),
             search: 0,
             kept: text.into(),

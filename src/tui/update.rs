@@ -8,7 +8,7 @@ mod output;
 mod session;
 
 use super::action::{Action, App};
-use super::effect::{Effect, Message};
+use super::effect::{CHECK, Effect, Message};
 use super::layout;
 use super::state::{Layer, Pane, State};
 
@@ -41,10 +41,7 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Found(found) => browser::found(state, found),
         Message::Described(detail) => browser::described(state, detail),
         Message::Saved { path, text, error } => app::saved(state, &path, &text, error),
-        Message::Tick(now) => {
-            state.now_ns = now;
-            keep(state)
-        }
+        Message::Tick => keep(state),
         Message::Resize(width, height) => {
             state.size = (width, height);
             Vec::new()
@@ -79,7 +76,12 @@ fn keep(state: &mut State) -> Vec<Effect> {
     }
     let text = state.editor.shared();
     state.kept = text.clone();
-    if state.dirty() { vec![Effect::Keep { text }] } else { vec![Effect::Discard] }
+    let mut effects = if state.dirty() { vec![Effect::Keep { text: text.clone() }] } else { vec![Effect::Discard] };
+    if state.disabled.is_none() && !state.editor.is_blank() {
+        state.checked = (state.checked.0 + 1, text.clone());
+        effects.push(Effect::Check { text, generation: CHECK | state.checked.0 });
+    }
+    effects
 }
 
 /// Scrolls what must be in sight into sight.

@@ -45,7 +45,11 @@ pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<PathBuf>, String
     let boot = |outcome| (format!("{name}/boot"), outcome);
     let Ok(own) = std::env::current_exe() else { return vec![boot(Outcome::Failed("no path of this binary".into()))] };
     let filter = filter.map_or("", |f| f.strip_prefix(name).map_or(f, |rest| rest.trim_start_matches('/')));
-    let mut script = format!("cd /tmp\n{} {IN_GUEST} '{filter}'\n", own.display());
+    let mut script = String::from("cd /tmp\n");
+    if let Ok(peer) = std::env::var("PROBESCOPE_PEER") {
+        let _ = writeln!(script, "export PROBESCOPE_PEER='{peer}'");
+    }
+    let _ = writeln!(script, "{} {IN_GUEST} '{filter}'", own.display());
     if let Ok(binaries) = binaries {
         for binary in binaries {
             let _ = writeln!(script, "{} {KERNEL_TESTS} --test-threads=2", binary.display());

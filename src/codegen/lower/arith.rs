@@ -52,10 +52,10 @@ impl<'a> Lowerer<'_, 'a> {
     fn divide(&mut self, op: BinaryOp, left: Operand, right: Operand, e: &Expr) -> Result<Vreg, CodegenError> {
         let alu = if op == BinaryOp::Div { Alu::Div } else { Alu::Mod };
         let signed = e.ty.is_signed();
-        if let Operand::Imm(n) = right {
-            if n != 0 {
-                return Ok(self.divide_by_constant(alu, left, n, signed));
-            }
+        if let Operand::Imm(n) = right
+            && n != 0
+        {
+            return Ok(self.divide_by_constant(alu, left, n, signed));
         }
         let result = self.f.b.new_vreg();
         let (fine, zero, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
@@ -80,7 +80,7 @@ impl<'a> Lowerer<'_, 'a> {
             if n_.is_power_of_two() {
                 return match alu {
                     Alu::Div => self.f.b.shr(left, i64::from(n_.trailing_zeros())),
-                    _ => self.f.b.and(left, n - 1),
+                    _ => self.f.b.and(left, n.wrapping_sub(1)),
                 };
             }
             // The divisor is a register when it does not fit 32 bits with its sign.

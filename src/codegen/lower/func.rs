@@ -247,9 +247,12 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn scratch_bytes(&mut self, size: u32) -> u32 {
         let region = &mut self.u.regions[self.f.region];
         let first = if region.guard == Guard::None { 0 } else { GUARD_BYTES };
-        let at = self.scratch_next.max(first).next_multiple_of(8);
+        let at = self.scratch_next.max(first).saturating_add(7) & !7;
         self.scratch_next = at.saturating_add(size);
         region.bytes = region.bytes.max(self.scratch_next);
+        if size > self.u.largest.1 {
+            self.u.largest = (self.f.b.span(), size);
+        }
         at
     }
 
@@ -304,7 +307,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn probe_name(&self) -> String {
         let index = self.probe.names.first().copied().unwrap_or(0) as usize;
-        self.u.program.probe_names.get(index).map_or_else(|| "probe".to_owned(), |n| n.to_string())
+        self.u.program.probe_names.get(index).map_or_else(|| "probe".to_owned(), ToString::to_string)
     }
 
     /// Hands the finished function over; its entry is written at the end.
@@ -364,10 +367,8 @@ fn write_entry(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
         }
     }
     f.b.switch_to(f.exit);
-    if guarded {
-        if let Some(base) = f.scratch.vreg {
-            f.b.store(base, 0, Size::B8, 0);
-        }
+    if guarded && let Some(base) = f.scratch.vreg {
+        f.b.store(base, 0, Size::B8, 0);
     }
     f.b.ret(0);
 }

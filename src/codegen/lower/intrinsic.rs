@@ -221,9 +221,10 @@ impl<'a> Lowerer<'_, 'a> {
         self.zero(dst, whole);
         let wanted = match args.get(1) {
             None => Operand::Imm(i64::from(known)),
-            Some(length) => match length.as_int() {
-                Some(n) => Operand::Imm(n.min(u64::from(known)) as i64),
-                None => {
+            Some(length) => {
+                if let Some(n) = length.as_int() {
+                    Operand::Imm(n.min(u64::from(known)) as i64)
+                } else {
                     let value = self.scalar(length)?;
                     let length = self.f.b.copy(value);
                     self.when(Cond::Gt, length.into(), i64::from(known).into(), |l| {
@@ -232,7 +233,7 @@ impl<'a> Lowerer<'_, 'a> {
                     })?;
                     length.into()
                 }
-            },
+            }
         };
         self.store(dst, 4, wanted);
         let data = dst.at(4);

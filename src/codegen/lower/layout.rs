@@ -127,7 +127,7 @@ fn keyed(
     };
     let max_entries = map.max_entries.max(1);
     let copies = if per_cpu { facts.possible_cpus.max(1) } else { 1 };
-    let bytes = u64::from(value_size + key_size) * u64::from(max_entries) * u64::from(copies);
+    let bytes = (u64::from(value_size) + u64::from(key_size)) * u64::from(max_entries) * u64::from(copies);
     // Allocation at insertion is safe inside tracing programs since the BPF allocator of 6.1
     // (`bpf_mem_alloc`, commit fba1a1c6c912); before, such maps must be allocated in advance
     // (`check_map_prog_compatibility` in `kernel/bpf/verifier.c`).

@@ -70,7 +70,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let rounds = self.rounds(first, last)?;
         if callback {
-            return self.callback_loop(local, Over::Range { start: first, rounds }, body, span);
+            return self.callback_loop(local, &Over::Range { start: first, rounds }, body, span);
         }
         self.iterator_loop(local, first, rounds, body)
     }
@@ -165,10 +165,10 @@ impl<'a> Lowerer<'_, 'a> {
         if !self.u.facts.for_each_map_elem {
             return self.unsupported(span, "a loop over a map", "bpf_for_each_map_elem (Linux 5.13)");
         }
-        self.callback_loop(local, Over::Map(map), body, span)
+        self.callback_loop(local, &Over::Map(map), body, span)
     }
 
-    fn callback_loop(&mut self, local: LocalId, over: Over, body: &'a Block, span: Span) -> Result<(), CodegenError> {
+    fn callback_loop(&mut self, local: LocalId, over: &Over, body: &'a Block, span: Span) -> Result<(), CodegenError> {
         let frame = self.frame(0);
         // The callback takes the base of the working memory from the frame.
         if self.f.role == Role::Program {
@@ -177,7 +177,7 @@ impl<'a> Lowerer<'_, 'a> {
         let id = self.u.reserve_function();
         let frame_pointer = self.pointer(frame);
         let function = self.f.b.func_addr(id);
-        match &over {
+        match over {
             Over::Range { start, rounds } => {
                 // The first number travels in the loop variable itself.
                 self.write_local(local, *start);
@@ -193,7 +193,7 @@ impl<'a> Lowerer<'_, 'a> {
                     .call_void(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), frame_pointer.into(), 0.into()]);
             }
         }
-        self.callback(id, local, &over, body, span)?;
+        self.callback(id, local, over, body, span)?;
         // A `return` in the callback ends the probe, or the callback that this loop is in.
         let flag = self.frame(FRAME_RETURNED as u32);
         let returned = self.load(flag, 8, false);

@@ -110,14 +110,14 @@ impl<'a> Lowerer<'_, 'a> {
             Type::Str { size } | Type::Buf { size } => (self.place(base)?, Some(*size)),
             _ => (self.place(base)?, None),
         };
-        if let Some(i) = index.as_int() {
-            if len.is_none_or(|len| i < u64::from(len)) {
-                if let Place::Remote { base, offset, user } = place {
-                    let offset = offset.wrapping_add((i as i64).wrapping_mul(i64::from(size)));
-                    return Ok(Place::Remote { base, offset, user });
-                }
-                return Ok(place.at((i as u32).wrapping_mul(size)));
+        if let Some(i) = index.as_int()
+            && len.is_none_or(|len| i < u64::from(len))
+        {
+            if let Place::Remote { base, offset, user } = place {
+                let offset = offset.wrapping_add((i as i64).wrapping_mul(i64::from(size)));
+                return Ok(Place::Remote { base, offset, user });
             }
+            return Ok(place.at((i as u32).wrapping_mul(size)));
         }
         let index_value = self.scalar_register(index)?;
         self.dynamic_element(place, index_value, len, size, base, e.span)
@@ -145,7 +145,7 @@ impl<'a> Lowerer<'_, 'a> {
             Place::Memory(_) | Place::Context(_) => {
                 // Variable offsets are only taken in map values: the array is moved there.
                 let (bytes, _) = size_align(&base.ty, &self.u.program.structs);
-                let copy = self.temp_scratch(bytes + size);
+                let copy = self.temp_scratch(bytes.saturating_add(size));
                 self.read_place(place, copy, bytes, span)?;
                 // What an index out of range reads.
                 self.zero(copy.at(bytes), size);

@@ -263,10 +263,10 @@ fn region_for(unit: &mut Unit<'_>, kind: ProgramKind) -> usize {
         Exclusion::Preempted => Guard::Word,
     };
     // Preemptible programs share one region: its slots are claimed, whoever comes.
-    if guard == Guard::Claim {
-        if let Some(i) = unit.regions.iter().position(|r| r.guard == Guard::Claim) {
-            return i;
-        }
+    if guard == Guard::Claim
+        && let Some(i) = unit.regions.iter().position(|r| r.guard == Guard::Claim)
+    {
+        return i;
     }
     unit.regions.push(Region { guard, bytes: 0 });
     unit.regions.len() - 1

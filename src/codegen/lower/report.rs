@@ -218,13 +218,14 @@ impl<'a> Lowerer<'_, 'a> {
     fn put_last(&mut self, value: &Ready<'a>, ty: &Type, at: Addr) -> Result<Vreg, CodegenError> {
         let size = self.size(ty);
         let used = match (value, ty) {
-            (Ready::InPlace(e), Type::Str { .. }) => match &e.kind {
-                ExprKind::Call(Intrinsic::Str, args) => self.read_str_call(args, e, at, ty, Tail::Loose)?,
-                _ => {
+            (Ready::InPlace(e), Type::Str { .. }) => {
+                if let ExprKind::Call(Intrinsic::Str, args) = &e.kind {
+                    self.read_str_call(args, e, at, ty, Tail::Loose)?
+                } else {
                     let src = self.memory(e)?;
                     self.copy_string(src, at, size.min(self.size(&e.ty)), e.span)?
                 }
-            },
+            }
             (Ready::Memory(src, e), Type::Str { .. }) => {
                 self.copy_string(*src, at, size.min(self.size(&e.ty)), e.span)?
             }

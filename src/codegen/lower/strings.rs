@@ -51,12 +51,12 @@ impl<'a> Lowerer<'_, 'a> {
         let common = have.min(want);
         self.bytes_equal(left, right, common, other)?;
         // The longer one may go on where the shorter one ends.
-        if have != want {
+        if have == want {
+            self.f.b.jump(same);
+        } else {
             let longer = if have > want { left } else { right };
             let byte = self.load(longer.at(common), 1, false);
             self.f.b.branch(Cond::Eq, byte, 0, same, other);
-        } else {
-            self.f.b.jump(same);
         }
         Ok(())
     }

@@ -29,6 +29,9 @@ const DEFAULT_RING_BYTES: u32 = 16 << 20;
 /// Stacks kept: a bound on memory (`STACK_ENTRIES` times depth times 8 bytes).
 const STACK_ENTRIES: u32 = 16 << 10;
 
+/// Most working memory on all CPUs: a bound of ours, far above real scripts.
+const LARGEST_SCRATCH: u64 = 256 << 20;
+
 /// How a program's working memory is kept from being used twice at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
@@ -56,12 +59,12 @@ pub struct Region {
 
 impl Region {
     /// Bytes of one slot as laid out.
-    pub const fn slot_stride(&self) -> u32 {
+    pub const fn slot_stride(self) -> u32 {
         self.bytes.next_multiple_of(CACHE_LINE)
     }
 
     /// Bytes between two CPUs.
-    pub const fn cpu_stride(&self) -> u32 {
+    pub const fn cpu_stride(self) -> u32 {
         match self.guard {
             Guard::Claim => self.slot_stride() * CLAIM_SLOTS,
             _ => self.slot_stride(),
@@ -104,6 +107,8 @@ pub struct Unit<'a> {
     pub stack_depth: u32,
     /// Largest stack type in the script: the stack map's value, known before any code is made.
     pub deepest_stack: u32,
+    /// The largest value in working memory and where it is made.
+    pub largest: (Span, u32),
 }
 
 impl<'a> Unit<'a> {
@@ -129,6 +134,7 @@ impl<'a> Unit<'a> {
             stacks: None,
             stack_depth: 0,
             deepest_stack: deepest_stack(program),
+            largest: (Span::default(), 0),
         })
     }
 
@@ -204,6 +210,26 @@ impl<'a> Unit<'a> {
                 flags: 0,
             });
             BpfMapId(maps.len() as u32 - 1)
+        })
+    }
+
+    /// Refuses working memory beyond reason.
+    pub fn check_scratch(&self) -> Result<(), CodegenError> {
+        let cpus = u64::from(layout::cpu_slots(self.facts));
+        let slots = |r: &Region| if r.guard == Guard::Claim { u64::from(CLAIM_SLOTS) } else { 1 };
+        let total: u64 = self.regions.iter().map(|r| (u64::from(r.bytes) + 64) * slots(r) * cpus).sum();
+        if total <= LARGEST_SCRATCH {
+            return Ok(());
+        }
+        Err(CodegenError::TooLarge {
+            span: self.largest.0,
+            what: "the working memory for this script's strings and structs, in bytes on all CPUs,".into(),
+            size: total,
+            limit: LARGEST_SCRATCH,
+            hint: Some(format!(
+                "its largest value takes {} bytes: give str() or buf() a shorter length",
+                self.largest.1
+            )),
         })
     }
 

@@ -33,10 +33,10 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn memory(&mut self, e: &'a Expr) -> Result<Addr, CodegenError> {
         match &e.kind {
             ExprKind::Local(id) => {
-                if let Some(addr) = self.local_memory(*id) {
-                    if !e.ty.fits_register() {
-                        return Ok(addr);
-                    }
+                if let Some(addr) = self.local_memory(*id)
+                    && !e.ty.fits_register()
+                {
+                    return Ok(addr);
                 }
             }
             ExprKind::Str(text) => return Ok(self.constant_string(text, self.size(&e.ty))),

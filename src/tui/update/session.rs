@@ -1,5 +1,6 @@
 //! What the session tells.
 
+use super::super::effect::CHECK;
 use super::super::state::State;
 use super::super::trace::Phase;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
@@ -14,6 +15,10 @@ pub fn receive(state: &mut State, update: Update) {
                 state.trace.raw_log = "".into();
             }
             refused_or_warned(state, diagnostics);
+        }
+        Update::Compiled { generation, diagnostics, .. } if generation == CHECK | state.checked.0 => {
+            let text = state.checked.1.clone();
+            state.editor.diagnose(diagnostics, &text);
         }
         Update::Attached { generation, probes, elapsed_ns } if generation == state.generation => {
             state.trace.restart();

@@ -1,0 +1,188 @@
+//! No subcommand: the workbench.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{CliError, World};
+use crate::kernel::{Kernel, Roots};
+use crate::tui::catalogue::Catalogue;
+use crate::tui::run::{Ending, Services, keep, restore, run as open};
+use crate::tui::state::{File, Layer, Reader, State};
+use crate::tui::theme::Theme;
+
+/// Options of the workbench.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Args {
+    /// The script to open; a new one when it does not exist.
+    pub file: Option<PathBuf>,
+    /// A theme by name (dark, light, high-contrast, nord, amber) or a file (.toml or .tmTheme).
+    #[arg(long, value_name = "THEME")]
+    pub theme: Option<String>,
+}
+
+/// Opens the workbench.
+pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
+    if !world.stdout_is_terminal || !std::io::stdin().is_terminal() {
+        return Err(CliError::Refused(
+            "the workbench needs a terminal; `probescope run FILE` traces without one".to_owned(),
+        ));
+    }
+    let state_folder = state_folder(world);
+    let (text, file) = script(args.file.as_deref(), state_folder.as_deref())?;
+    let (themes, chosen) = themes(args, world)?;
+    let recovery = state_folder.as_ref().map(|f| recovery(f, file.path.as_deref()));
+    let mut state = State::new(&text, file, themes, (80, 24));
+    if let Some(chosen) = chosen {
+        state.theme = chosen;
+    }
+    offer_recovered(&mut state, recovery.as_deref(), &text);
+    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let session = super::tracing::session(&kernel);
+    let session = match session {
+        Ok(session) => Some(session),
+        Err(reason) => {
+            state.disabled = Some(reason);
+            None
+        }
+    };
+    let latest: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new(text.as_str().into()));
+    guard_panics(&latest, recovery.clone());
+    let services = Services { session, finder: Box::new(Catalogue::new(kernel)), recovery, latest };
+    match open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))? {
+        Ending::Left => Ok(ExitCode::SUCCESS),
+        Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),
+    }
+}
+
+/// Where unsaved and unnamed scripts are kept.
+fn state_folder(world: &World) -> Option<PathBuf> {
+    let set = world.variable("XDG_STATE_HOME").filter(|v| v.starts_with('/')).map(PathBuf::from);
+    set.or_else(|| world.home.as_ref().map(|h| h.join(".local/state"))).map(|f| f.join("probescope"))
+}
+
+/// The script's text and file.
+fn script(path: Option<&Path>, state_folder: Option<&Path>) -> Result<(String, File), CliError> {
+    let unnamed = state_folder.map(|f| f.join("untitled.bt"));
+    let Some(path) = path else { return Ok((String::new(), File { unnamed, ..File::default() })) };
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(source) => return Err(CliError::Read { path: path.display().to_string(), source }),
+    };
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        CliError::Refused(format!("{} is not text in UTF-8 (byte {at}): it is left as it is", path.display()))
+    })?;
+    let read_only = std::fs::metadata(path).ok().filter(|m| m.permissions().readonly());
+    let read_only = read_only.map(|_| format!("{} is read-only: save under another name with F12", path.display()));
+    let file = File { path: Some(path.to_owned()), unnamed, saved: text.as_str().into(), read_only };
+    Ok((text, file))
+}
+
+/// The themes to choose from and the one asked for.
+fn themes(args: &Args, world: &World) -> Result<(Vec<Arc<Theme>>, Option<Arc<Theme>>), CliError> {
+    let refused = |e: crate::tui::theme::ThemeError| CliError::Refused(e.to_string());
+    if world.variable("NO_COLOR").is_some_and(|v| !v.is_empty()) || world.variable("TERM") == Some("dumb") {
+        return Ok((vec![Arc::new(Theme::monochrome())], None));
+    }
+    let mut themes = Theme::embedded();
+    let mut chosen = None;
+    if let Some(name) = args.theme.as_deref().or_else(|| world.variable("PROBESCOPE_THEME")) {
+        let known = themes.iter().find(|t| &*t.name == name).cloned();
+        let theme = match known {
+            Some(theme) => theme,
+            None if name.contains(['/', '.']) => Arc::new(Theme::load(Path::new(name)).map_err(refused)?),
+            None => {
+                let names: Vec<&str> = themes.iter().map(|t| &*t.name).collect();
+                return Err(CliError::Refused(format!("there is no theme {name}; there are {}", names.join(", "))));
+            }
+        };
+        if !themes.contains(&theme) {
+            themes.push(Arc::clone(&theme));
+        }
+        chosen = Some(theme);
+    }
+    let true_colour = world.variable("COLORTERM").is_some_and(|v| v.contains("truecolor") || v.contains("24bit"));
+    if !true_colour {
+        themes = themes.iter().map(|t| Arc::new(t.indexed())).collect();
+        chosen = chosen.map(|t| Arc::new(t.indexed()));
+    }
+    Ok((themes, chosen))
+}
+
+/// The file in which a script's unsaved text is kept: its path with `%` for `/`.
+fn recovery(folder: &Path, script: Option<&Path>) -> PathBuf {
+    let name = script.map_or_else(
+        || "untitled".to_owned(),
+        |p| std::path::absolute(p).unwrap_or_else(|_| p.to_owned()).to_string_lossy().replace('/', "%"),
+    );
+    folder.join("unsaved").join(format!("{name}.bt"))
+}
+
+/// Unsaved text of an earlier run: put into the editor, so that nothing is lost; undo is one key.
+fn offer_recovered(state: &mut State, recovery: Option<&Path>, text: &str) {
+    let Some(kept) =
+        recovery.and_then(|p| std::fs::read_to_string(p).ok()).filter(|k| k != text && !k.trim().is_empty())
+    else {
+        return;
+    };
+    state.editor.edit(&crate::tui::action::Edit::SelectAll);
+    state.editor.edit(&crate::tui::action::Edit::Paste(kept));
+    let lines = [
+        "An earlier run ended with unsaved text. It is in the editor again.",
+        "",
+        "Ctrl-S saves and runs it. Ctrl-Z goes back to what is in the file.",
+    ];
+    state.layers.push(Layer::Reader(Reader {
+        title: "Unsaved text found".into(),
+        lines: lines.map(str::to_owned).to_vec(),
+        top: 0,
+        wrap: true,
+    }));
+}
+
+/// A panic gives the terminal back first and keeps the script, then reports as usual.
+fn guard_panics(latest: &Arc<Mutex<Arc<str>>>, recovery: Option<PathBuf>) {
+    let report = std::panic::take_hook();
+    let (latest, screen) = (Arc::clone(latest), std::thread::current().id());
+    std::panic::set_hook(Box::new(move |info| {
+        if std::thread::current().id() != screen {
+            return;
+        }
+        restore();
+        let text = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(path) = recovery.as_ref().filter(|_| !text.is_empty()) {
+            if keep(path, &text).is_ok() {
+                eprintln!("probescope: the script is kept in {}", path.display());
+            }
+        }
+        report(info);
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recovery_files_of_two_scripts_never_meet() {
+        let folder = Path::new("/state");
+        let a = recovery(folder, Some(Path::new("/a/b.bt")));
+        let b = recovery(folder, Some(Path::new("/a_b.bt")));
+        assert_ne!(a, b);
+        assert_eq!(a.parent(), b.parent());
+        assert_ne!(recovery(folder, None), a);
+    }
+
+    #[test]
+    fn a_theme_that_is_not_there_names_those_that_are() {
+        let world = World { environment: vec![("COLORTERM".into(), "truecolor".into())], ..World::default() };
+        let args = Args { theme: Some("drak".into()), file: None };
+        let error = themes(&args, &world).unwrap_err().to_string();
+        assert!(error.contains("drak") && error.contains("high-contrast"), "{error}");
+        let plain = World { environment: vec![("NO_COLOR".into(), "1".into())], ..World::default() };
+        assert_eq!(&*themes(&Args::default(), &plain).unwrap().0[0].name, "monochrome");
+    }
+}

@@ -1,0 +1,117 @@
+//! Searching and describing probes off the screen's thread: the newest question is answered, older
+//! ones are dropped.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use super::effect::{Detail, Found, Message};
+
+/// What can be asked about probes.
+pub trait Finder: Send + 'static {
+    /// The best probes for what was typed; `complete` is false while the catalogue still grows.
+    fn search(&mut self, query: &str) -> Found;
+
+    /// Everything about a probe.
+    fn describe(&mut self, name: &str) -> Detail;
+}
+
+/// How often a search is repeated while the catalogue grows.
+const AGAIN: Duration = Duration::from_millis(60);
+
+/// A question.
+#[derive(Debug)]
+pub enum Question {
+    /// Search.
+    Search(String, u64),
+    /// Describe.
+    Describe(Arc<str>),
+}
+
+/// Starts the thread; `answer` is called there, and ends it by returning false.
+pub fn spawn(
+    mut finder: Box<dyn Finder>,
+    answer: impl Fn(Message) -> bool + Send + 'static,
+) -> std::io::Result<Sender<Question>> {
+    let (sender, questions) = channel();
+    std::thread::Builder::new()
+        .name("probe search".to_owned())
+        .spawn(move || work(&mut *finder, &questions, &answer))?;
+    Ok(sender)
+}
+
+fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl Fn(Message) -> bool) {
+    let mut search: Option<(String, u64)> = None;
+    let mut growing = false;
+    loop {
+        let mut fresh = false;
+        let mut describe = None;
+        let next = if growing {
+            match questions.recv_timeout(AGAIN) {
+                Ok(question) => Some(question),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        } else {
+            let Ok(question) = questions.recv() else { return };
+            Some(question)
+        };
+        for question in next.into_iter().chain(questions.try_iter()) {
+            match question {
+                Question::Search(query, generation) => {
+                    search = Some((query, generation));
+                    fresh = true;
+                }
+                Question::Describe(name) => describe = Some(name),
+            }
+        }
+        if let Some((query, generation)) = search.as_ref().filter(|_| fresh || growing) {
+            let found = Found { generation: *generation, ..finder.search(query) };
+            growing = !found.complete;
+            if !answer(Message::Found(found)) {
+                return;
+            }
+        }
+        if let Some(name) = describe {
+            if !answer(Message::Described(finder.describe(&name))) {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Growing(usize);
+
+    impl Finder for Growing {
+        fn search(&mut self, query: &str) -> Found {
+            self.0 += 1;
+            Found { matched: self.0, total: query.len(), complete: self.0 >= 3, ..Found::default() }
+        }
+
+        fn describe(&mut self, name: &str) -> Detail {
+            Detail { name: name.into(), ..Detail::default() }
+        }
+    }
+
+    #[test]
+    fn a_search_is_repeated_until_the_catalogue_is_whole() {
+        let (sender, answers) = channel();
+        let questions = spawn(Box::new(Growing(0)), move |m| sender.send(m).is_ok()).unwrap();
+        questions.send(Question::Search("abc".into(), 7)).unwrap();
+        let mut seen = Vec::new();
+        while let Ok(Message::Found(found)) = answers.recv() {
+            assert_eq!((found.generation, found.total), (7, 3));
+            seen.push(found.matched);
+            if found.complete {
+                break;
+            }
+        }
+        assert_eq!(seen, [1, 2, 3]);
+        questions.send(Question::Describe("x".into())).unwrap();
+        assert!(matches!(answers.recv(), Ok(Message::Described(d)) if &*d.name == "x"));
+    }
+}

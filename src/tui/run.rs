@@ -1,0 +1,316 @@
+//! The loop: input, signals, messages and frames; and the effects carried out.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, EventStream};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
+};
+use crossterm::{cursor, execute, queue};
+use futures_util::StreamExt as _;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::draw::draw;
+use super::effect::{Effect, Message};
+use super::finder::{Finder, Question};
+use super::state::State;
+use super::{finder, keys, update};
+use crate::session::SessionHandle;
+use crate::session::update::Update;
+
+/// Least time between two frames.
+const FRAME: Duration = Duration::from_millis(16);
+/// Unsaved text is kept safe, and checked, this long after the last change.
+const QUIET: Duration = Duration::from_millis(300);
+/// Messages that may wait for the screen.
+const WAITING: usize = 64;
+/// Messages taken in before the next look at the keyboard.
+const BATCH: usize = 256;
+
+/// What the workbench works with.
+pub struct Services {
+    /// Runs scripts; absent where that is impossible.
+    pub session: Option<(SessionHandle, Receiver<Update>)>,
+    /// Searches probes.
+    pub finder: Box<dyn Finder>,
+    /// Where unsaved text is kept.
+    pub recovery: Option<PathBuf>,
+    /// The script as it is now, for the panic hook.
+    pub latest: Arc<Mutex<Arc<str>>>,
+}
+
+impl std::fmt::Debug for Services {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Services").field("recovery", &self.recovery).finish_non_exhaustive()
+    }
+}
+
+/// Why the workbench ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The user left.
+    Left,
+    /// A signal ended it: its number.
+    Signal(i32),
+}
+
+/// Opens the workbench on the process's terminal and returns when it is left, the terminal restored
+/// and everything detached.
+pub fn run(state: State, services: Services) -> io::Result<Ending> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let ending = {
+        let _screen = Screen::enter()?;
+        runtime.block_on(Workbench::open(state, services)?.serve())
+    };
+    let (ending, session) = ending?;
+    drop(session);
+    Ok(ending)
+}
+
+/// The terminal in raw mode on its alternate screen, until dropped.
+struct Screen;
+
+impl Screen {
+    fn enter() -> io::Result<Self> {
+        enable_raw_mode()?;
+        let screen = Self;
+        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back. Safe to call more than once, and from a panic hook.
+pub fn restore() {
+    let _ = execute!(io::stdout(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+type Backend = CrosstermBackend<BufWriter<Stdout>>;
+
+struct Workbench {
+    state: State,
+    terminal: Terminal<Backend>,
+    session: Option<SessionHandle>,
+    messages: mpsc::Receiver<Message>,
+    questions: Sender<Question>,
+    recovery: Option<PathBuf>,
+    latest: Arc<Mutex<Arc<str>>>,
+    dirty: bool,
+    last_frame: Instant,
+    /// When unsaved text is kept.
+    tick: Option<Instant>,
+    ending: Option<Ending>,
+}
+
+impl Workbench {
+    fn open(mut state: State, services: Services) -> io::Result<Self> {
+        let (sender, messages) = mpsc::channel(WAITING);
+        let session = match services.session {
+            Some((handle, updates)) => {
+                forward(updates, sender.clone())?;
+                Some(handle)
+            }
+            None => None,
+        };
+        let questions = finder::spawn(services.finder, move |message| sender.blocking_send(message).is_ok())?;
+        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))?;
+        let size = terminal.size()?;
+        state.size = (size.width, size.height);
+        let now = Instant::now();
+        Ok(Self {
+            state,
+            terminal,
+            session,
+            messages,
+            questions,
+            recovery: services.recovery,
+            latest: services.latest,
+            dirty: true,
+            last_frame: now.checked_sub(FRAME).unwrap_or(now),
+            tick: None,
+            ending: None,
+        })
+    }
+
+    async fn serve(mut self) -> io::Result<(Ending, Option<SessionHandle>)> {
+        let mut input = EventStream::new();
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        self.frame()?;
+        while self.ending.is_none() {
+            let frame = self.last_frame + FRAME;
+            let tick = self.tick;
+            tokio::select! {
+                biased;
+                _ = terminate.recv() => self.end_by(15),
+                _ = hangup.recv() => self.end_by(1),
+                _ = interrupt.recv() => self.end_by(2),
+                event = input.next() => match event {
+                    Some(event) => self.input(event?),
+                    None => self.end_by(1),
+                },
+                () = tokio::time::sleep_until(frame), if self.dirty => self.frame()?,
+                () = tokio::time::sleep_until(tick.unwrap_or(frame)), if tick.is_some() => self.tick(),
+                Some(message) = self.messages.recv() => self.take(message),
+            }
+        }
+        let ending = self.ending.unwrap_or(Ending::Left);
+        Ok((ending, self.session.take()))
+    }
+
+    /// A signal asks to end: unsaved text is kept.
+    fn end_by(&mut self, number: i32) {
+        if self.state.dirty() {
+            self.keep(&self.state.editor.shared());
+        }
+        self.ending = Some(Ending::Signal(number));
+    }
+
+    fn frame(&mut self) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        let state = &self.state;
+        self.terminal.draw(|frame| draw(state, frame.buffer_mut()))?;
+        queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
+        self.terminal.backend_mut().flush()?;
+        self.last_frame = Instant::now();
+        self.dirty = false;
+        Ok(())
+    }
+
+    fn input(&mut self, event: Event) {
+        let effects = match event {
+            Event::Key(key) => match keys::action(&self.state, key) {
+                Some(action) => update::act(&mut self.state, &action),
+                None => return,
+            },
+            Event::Paste(text) => update::paste(&mut self.state, text),
+            Event::Resize(width, height) => update::receive(&mut self.state, Message::Resize(width, height)),
+            _ => return,
+        };
+        self.changed(effects);
+        if update::wants_tick(&self.state) {
+            *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = self.state.editor.shared();
+            self.tick = Some(Instant::now() + QUIET);
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        let effects = update::receive(&mut self.state, message);
+        self.changed(effects);
+        for _ in 0..BATCH {
+            let Ok(message) = self.messages.try_recv() else { break };
+            let effects = update::receive(&mut self.state, message);
+            self.changed(effects);
+        }
+    }
+
+    fn tick(&mut self) {
+        self.tick = None;
+        let effects = update::receive(&mut self.state, Message::Tick);
+        self.changed(effects);
+    }
+
+    fn changed(&mut self, effects: Vec<Effect>) {
+        self.dirty = true;
+        for effect in effects {
+            self.carry_out(effect);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Submit { text, generation, .. } => {
+                if let Some(session) = &self.session {
+                    session.submit(text, generation);
+                }
+            }
+            Effect::Check { text, generation } => {
+                if let Some(session) = &self.session {
+                    session.check(text, generation);
+                }
+            }
+            Effect::Stop => {
+                if let Some(session) = &self.session {
+                    session.stop();
+                }
+            }
+            Effect::ClearMap(name) => {
+                if let Some(session) = &self.session {
+                    session.clear_map(&name);
+                }
+            }
+            Effect::Search { query, generation } => {
+                let _ = self.questions.send(Question::Search(query, generation));
+            }
+            Effect::Describe(name) => {
+                let _ = self.questions.send(Question::Describe(name));
+            }
+            Effect::Save { path, text } => {
+                let error = std::fs::write(&path, text.as_bytes())
+                    .err()
+                    .map(|e| format!("cannot save {}: {e}", path.display()));
+                let effects = update::receive(&mut self.state, Message::Saved { path, text, error });
+                self.changed(effects);
+            }
+            Effect::Keep { text } => self.keep(&text),
+            Effect::Discard => {
+                if let Some(path) = &self.recovery {
+                    let _ = std::fs::remove_file(path);
+                }
+            }
+            Effect::Copy(text) => {
+                let backend = self.terminal.backend_mut();
+                let _ = execute!(backend, CopyToClipboard::to_clipboard_from(text.as_bytes()));
+            }
+            Effect::Redraw => {
+                let _ = self.terminal.clear();
+            }
+            Effect::Quit => self.ending = Some(Ending::Left),
+        }
+    }
+
+    fn keep(&self, text: &str) {
+        if let Some(path) = &self.recovery {
+            let _ = keep(path, text);
+        }
+    }
+}
+
+/// Writes unsaved text where it will be found again; readable by its owner only.
+pub fn keep(path: &std::path::Path, text: &str) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// Hands the session's updates on; ends with either side.
+fn forward(updates: Receiver<Update>, messages: mpsc::Sender<Message>) -> io::Result<()> {
+    let work = move || {
+        for update in updates {
+            if messages.blocking_send(Message::Session(update)).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("updates".to_owned()).spawn(work).map(drop)
+}
