@@ -1,12 +1,14 @@
 //! Probes: attach-point syntax ([`point`]), patterns to concrete targets ([`expand`]), the catalogue
 //! of everything that can be probed, fuzzy search over it, and what each probe offers to a script.
 
+pub mod catalogue;
 pub mod expand;
 pub mod find;
 pub mod glob;
 pub mod name;
 pub mod perf;
 pub mod point;
+pub mod search;
 pub mod suggest;
 
 pub use name::target_name;

@@ -1,6 +1,6 @@
 //! Attach-point patterns to the concrete places that this machine has for them.
 
-mod functions;
+pub(crate) mod functions;
 mod programs;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,247 @@
+//! Where the probes come from. Each source makes parts of its own, quick ones first.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::ProbeKind;
+use super::part::{Part, PartBuilder};
+use crate::binary::BinaryError;
+use crate::binary::elf::Binary;
+use crate::kernel::btf::{Btf, BtfType};
+use crate::kernel::{Absence, Feature, Kernel};
+use crate::probe::expand::functions::is_generated;
+use crate::probe::find::mapped_files;
+use crate::probe::perf;
+
+type Answer = Result<Vec<Part>, Absence>;
+
+/// All sources, quick ones first.
+pub(super) const SOURCES: &[fn(&Kernel) -> Answer] =
+    &[special, tracepoints, raw_tracepoints, kprobes, fentries, iterators, common_libraries];
+
+/// Libraries that many processes share and that have statically defined probes.
+const COMMON_LIBRARIES: &[&str] = &["libc", "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libstdc++"];
+
+/// Parts that hold a kind; they may hold related kinds too, which callers filter.
+pub(super) fn of_kind(kernel: &Kernel, kind: ProbeKind) -> Answer {
+    match kind {
+        ProbeKind::Tracepoint => tracepoints(kernel),
+        ProbeKind::RawTracepoint => raw_tracepoints(kernel),
+        ProbeKind::Kprobe => Ok(vec![functions(kernel, &[(ProbeKind::Kprobe, "kprobe:")])]),
+        ProbeKind::Kretprobe => Ok(vec![functions(kernel, &[(ProbeKind::Kretprobe, "kretprobe:")])]),
+        ProbeKind::Fentry => trampolines(kernel, &[(ProbeKind::Fentry, "fentry:")]),
+        ProbeKind::Fexit => trampolines(kernel, &[(ProbeKind::Fexit, "fexit:")]),
+        ProbeKind::Special => Ok(vec![special_part(kernel, true, false)]),
+        ProbeKind::Software | ProbeKind::Hardware => Ok(vec![special_part(kernel, false, true)]),
+        ProbeKind::Iter => iterators(kernel),
+        ProbeKind::Usdt | ProbeKind::Uprobe | ProbeKind::Uretprobe => Ok(Vec::new()),
+    }
+}
+
+fn special(kernel: &Kernel) -> Answer {
+    Ok(vec![special_part(kernel, true, true)])
+}
+
+fn special_part(kernel: &Kernel, timers: bool, events: bool) -> Part {
+    let mut part = PartBuilder::with_capacity(64);
+    if timers {
+        let usual = [
+            "begin",
+            "end",
+            "interval:s:1",
+            "interval:ms:100",
+            "profile:hz:99",
+            "profile:ms:10",
+            "self:signal:SIGUSR1",
+        ];
+        usual.iter().for_each(|name| part.push(ProbeKind::Special, &[name], 0, false));
+    }
+    if events {
+        for e in perf::SOFTWARE {
+            part.push(ProbeKind::Software, &["software:", e.name, ":"], 0, false);
+        }
+        let absence = kernel.features().require(Feature::PerfHardware).err().map_or(0, |a| part.absence(&a));
+        for e in perf::HARDWARE {
+            part.push(ProbeKind::Hardware, &["hardware:", e.name, ":"], absence, false);
+        }
+    }
+    part.finish()
+}
+
+fn tracepoints(kernel: &Kernel) -> Answer {
+    let all = kernel.tracepoints()?;
+    let mut part = PartBuilder::with_capacity(all.len());
+    let absence = kernel.features().require(Feature::Tracepoint).err().map_or(0, |a| part.absence(&a));
+    for (category, event) in all {
+        part.push(ProbeKind::Tracepoint, &["tracepoint:", category, ":", event], absence, false);
+    }
+    Ok(vec![part.finish()])
+}
+
+fn raw_tracepoints(kernel: &Kernel) -> Answer {
+    let btf = kernel.btf()?;
+    let mut part = PartBuilder::with_capacity(1024);
+    let absence = kernel.features().require(Feature::RawTracepoint).err().map_or(0, |a| part.absence(&a));
+    add_raw(&mut part, btf, absence);
+    for module in kernel.modules_with_btf() {
+        if let Ok(btf) = kernel.module_btf(&module) {
+            add_raw(&mut part, &btf, absence);
+        }
+    }
+    Ok(vec![part.finish()])
+}
+
+fn add_raw(part: &mut PartBuilder, btf: &Btf, absence: u8) {
+    let mut names: Vec<_> = btf.raw_tracepoint_names().collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().for_each(|name| part.push(ProbeKind::RawTracepoint, &["rawtracepoint:", name], absence, false));
+}
+
+fn kprobes(kernel: &Kernel) -> Answer {
+    let forms = [(ProbeKind::Kprobe, "kprobe:"), (ProbeKind::Kretprobe, "kretprobe:")];
+    // Where kprobes are missing, one greyed form of each function is enough.
+    let forms = if kernel.features().has(Feature::Kprobe) { &forms[..] } else { &forms[..1] };
+    Ok(vec![functions(kernel, forms)])
+}
+
+/// Functions that ftrace lists, or without that list all code symbols.
+fn functions(kernel: &Kernel, forms: &[(ProbeKind, &str)]) -> Part {
+    let names = function_names(kernel);
+    let mut part = PartBuilder::with_capacity(names.len() * forms.len());
+    let absence = kernel.features().require(Feature::Kprobe).err().map_or(0, |a| part.absence(&a));
+    for (kind, prefix) in forms {
+        names.iter().for_each(|name| part.push(*kind, &[prefix, name], absence, is_generated(name)));
+    }
+    part.finish()
+}
+
+fn function_names(kernel: &Kernel) -> Vec<&str> {
+    let mut names: Vec<&str> = match (kernel.functions(), kernel.symbols()) {
+        (Ok(table), _) => table.iter().map(|f| f.name).collect(),
+        (Err(_), Ok(symbols)) => {
+            symbols.iter().filter(|s| s.is_code() && !is_generated(s.name)).map(|s| s.name).collect()
+        }
+        (Err(_), Err(_)) => Vec::new(),
+    };
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn fentries(kernel: &Kernel) -> Answer {
+    let forms = [(ProbeKind::Fentry, "fentry:"), (ProbeKind::Fexit, "fexit:")];
+    trampolines(kernel, if kernel.features().has(Feature::Fentry) { &forms } else { &[] })
+}
+
+/// Functions of the kernel's and its modules' BTF that ftrace lists too.
+fn trampolines(kernel: &Kernel, forms: &[(ProbeKind, &str)]) -> Answer {
+    let absence = kernel.features().require(Feature::Fentry).err();
+    if let Some(absence) = absence.filter(|_| forms.is_empty()) {
+        return Err(absence);
+    }
+    let btf = Arc::clone(kernel.shared_btf()?);
+    let mut modules: Vec<(Arc<str>, Arc<Btf>)> = vec![("vmlinux".into(), btf)];
+    modules.extend(
+        kernel.modules_with_btf().into_iter().filter_map(|m| Some((Arc::clone(&m), kernel.module_btf(&m).ok()?))),
+    );
+    let listed: Option<std::collections::HashSet<&str>> =
+        kernel.functions().ok().map(|table| table.iter().map(|f| f.name).collect());
+    let mut part = PartBuilder::with_capacity(60_000 * forms.len());
+    let absence = kernel.features().require(Feature::Fentry).err().map_or(0, |a| part.absence(&a));
+    for (module, btf) in &modules {
+        let mut names: Vec<&str> = btf
+            .own_functions()
+            .filter(|(name, id)| listed.as_ref().is_none_or(|l| l.contains(name)) && parameters(btf, *id) <= 6)
+            .map(|(name, _)| name)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        for (kind, prefix) in forms {
+            names.iter().for_each(|n| part.push(*kind, &[prefix, module, ":", n], absence, is_generated(n)));
+        }
+    }
+    Ok(vec![part.finish()])
+}
+
+fn parameters(btf: &Btf, function: crate::kernel::btf::TypeId) -> u32 {
+    match btf.ty(function) {
+        BtfType::Func(_, proto) => match btf.ty(proto) {
+            BtfType::FuncProto(_, count) => count,
+            _ => u32::MAX,
+        },
+        _ => u32::MAX,
+    }
+}
+
+fn iterators(kernel: &Kernel) -> Answer {
+    let btf = kernel.btf()?;
+    let mut part = PartBuilder::with_capacity(4);
+    let absence = kernel.features().require(Feature::Iter).err().map_or(0, |a| part.absence(&a));
+    let kinds = ["task", "task_file", "task_vma"].into_iter();
+    for kind in kinds.filter(|k| btf.find_struct(&format!("bpf_iter__{k}")).is_some()) {
+        part.push(ProbeKind::Iter, &["iter:", kind], absence, false);
+    }
+    Ok(vec![part.finish()])
+}
+
+/// USDT probes of libraries that most programs use.
+fn common_libraries(kernel: &Kernel) -> Answer {
+    let cache = crate::binary::cache::LibraryCache::read(Path::new("/etc/ld.so.cache"));
+    let mut part = PartBuilder::with_capacity(64);
+    let absence = kernel.features().require(Feature::Usdt).err().map_or(0, |a| part.absence(&a));
+    let paths =
+        COMMON_LIBRARIES.iter().filter_map(|name| cache.find(name)).map(|p| p.canonicalize().unwrap_or(p.into()));
+    for path in paths {
+        if let Ok(binary) = Binary::open(&path, None) {
+            add_usdt(&mut part, &path, &binary, absence);
+        }
+    }
+    Ok(vec![part.finish()])
+}
+
+fn add_usdt(part: &mut PartBuilder, path: &Path, binary: &Binary, absence: u8) {
+    let path = path.to_string_lossy();
+    let mut names: Vec<(&str, &str)> = binary.usdt_sites().iter().map(|s| (&*s.provider, &*s.name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    for (provider, name) in names {
+        part.push(ProbeKind::Usdt, &["usdt:", &path, ":", provider, ":", name], absence, false);
+    }
+}
+
+/// Functions, returns and USDT probes of a binary.
+pub(super) fn binary(path: &Path) -> Result<Part, BinaryError> {
+    let binary = Binary::open(path, Some(Path::new("/usr/lib/debug")))?;
+    let mut part = PartBuilder::with_capacity(binary.functions().len() * 2);
+    add_usdt(&mut part, path, &binary, 0);
+    let text = path.to_string_lossy();
+    for (kind, prefix) in [(ProbeKind::Uprobe, "uprobe:"), (ProbeKind::Uretprobe, "uretprobe:")] {
+        let mut last = "";
+        for function in binary.functions() {
+            if &*function.name != last {
+                part.push(kind, &[prefix, &text, ":", &function.name], 0, is_generated(&function.name));
+            }
+            last = &function.name;
+        }
+    }
+    Ok(part.finish())
+}
+
+/// USDT probes of everything a process has mapped, and functions of its program.
+pub(super) fn process(kernel: &Kernel, pid: u32) -> Part {
+    let mut part = PartBuilder::with_capacity(256);
+    let program = std::fs::read_link(kernel.roots().proc.join(pid.to_string()).join("exe")).unwrap_or_default();
+    let files: Vec<PathBuf> = mapped_files(kernel, pid);
+    for path in files {
+        let Ok(binary) = Binary::open(&path, None) else { continue };
+        add_usdt(&mut part, &path, &binary, 0);
+        if path == program {
+            let text = path.to_string_lossy();
+            for f in binary.functions() {
+                part.push(ProbeKind::Uprobe, &["uprobe:", &text, ":", &f.name], 0, is_generated(&f.name));
+            }
+        }
+    }
+    part.finish()
+}

@@ -1,0 +1,102 @@
+use super::*;
+use crate::kernel::Absence;
+use crate::probe::catalogue::{PartBuilder, ProbeKind};
+
+const NAMES: &[&str] = &[
+    "tracepoint:syscalls:sys_enter_openat2",
+    "tracepoint:syscalls:sys_exit_openat",
+    "tracepoint:syscalls:sys_enter_openat",
+    "tracepoint:syscalls:sys_enter_open",
+    "tracepoint:syscalls:sys_enter_open_tree",
+    "tracepoint:sched:sched_switch",
+    "tracepoint:sched:sched_process_exec",
+    "kprobe:__x64_sys_openat",
+    "kprobe:do_sys_openat2",
+    "kprobe:__pfx_openat",
+    "kprobe:probe_sched_switch",
+    "kprobe:tcp_sendmsg",
+    "kprobe:tcp_sigpool_end",
+    "kretprobe:tcp_sendmsg",
+    "kprobe:vfs_read",
+    "kprobe:vfs_readv",
+    "rawtracepoint:sched_switch",
+    "software:page-faults:",
+];
+
+fn catalogue() -> Catalogue {
+    let mut part = PartBuilder::with_capacity(NAMES.len());
+    for name in NAMES {
+        let kind = ProbeKind::of_provider(name.split(':').next().unwrap());
+        part.push(kind, &[name], 0, name.contains("__pfx_"));
+    }
+    let mut catalogue = Catalogue::default();
+    catalogue.add(part.finish());
+    catalogue
+}
+
+fn names(query: &str) -> Vec<String> {
+    let results = Search::default().search(&catalogue(), query, 0);
+    results.hits.iter().map(|h| h.name.to_string()).collect()
+}
+
+#[test]
+fn what_people_look_for_comes_first() {
+    for (query, first) in [
+        ("openat", "tracepoint:syscalls:sys_enter_openat"),
+        ("open", "tracepoint:syscalls:sys_enter_open"),
+        ("schedswitch", "tracepoint:sched:sched_switch"),
+        ("sched_switch", "tracepoint:sched:sched_switch"),
+        ("tcpsend", "kprobe:tcp_sendmsg"),
+        ("vfsread", "kprobe:vfs_read"),
+        ("vfs_read", "kprobe:vfs_read"),
+        ("k:vfs", "kprobe:vfs_read"),
+        ("T:sched:exec", "tracepoint:sched:sched_process_exec"),
+        ("faults", "software:page-faults:"),
+        ("sc", "tracepoint:sched:sched_switch"),
+    ] {
+        assert_eq!(names(query).first().map(String::as_str), Some(first), "{query}");
+    }
+    assert_eq!(names("openat").last().map(String::as_str), Some("kprobe:__pfx_openat"), "made by the compiler");
+}
+
+#[test]
+fn patterns_and_nothing() {
+    assert_eq!(names("kprobe:vfs_*"), ["kprobe:vfs_read", "kprobe:vfs_readv"]);
+    assert!(names("xyzzy").is_empty());
+    assert_eq!(names("").len(), NAMES.len());
+}
+
+#[test]
+fn continuing_a_query_finds_the_same() {
+    let catalogue = catalogue();
+    let mut search = Search::default();
+    for end in 1..="sys_enter_openat".len() {
+        let text = &"sys_enter_openat"[..end];
+        let continued: Vec<_> =
+            search.search(&catalogue, text, 0).hits.into_iter().map(|h| h.name.to_string()).collect();
+        assert_eq!(continued, names(text), "{text}");
+    }
+}
+
+#[test]
+fn positions_are_those_of_the_query() {
+    let results = Search::default().search(&catalogue(), "openat", 7);
+    assert_eq!(results.generation, 7);
+    let first = &results.hits[0];
+    let letters: String = first.positions.iter().filter_map(|n| first.name.chars().nth(*n as usize)).collect();
+    assert_eq!(letters, "openat");
+}
+
+#[test]
+fn a_part_that_arrives_later_is_searched_too() {
+    let mut catalogue = catalogue();
+    let mut search = Search::default();
+    search.search(&catalogue, "vfs", 1);
+    let mut part = PartBuilder::with_capacity(1);
+    let reason = part.absence(&Absence::new("fentry", "no trampoline", "use a kprobe"));
+    part.push(ProbeKind::Fentry, &["fentry:vmlinux:vfs_rename"], reason, false);
+    catalogue.add(part.finish());
+    let hits = search.search(&catalogue, "vfsre", 2).hits;
+    let late = hits.iter().find(|h| &*h.name == "fentry:vmlinux:vfs_rename").unwrap();
+    assert_eq!(late.absence.as_ref().map(|a| &*a.reason), Some("no trampoline"));
+}
