@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub mod completions;
+pub mod screenshots;
 pub mod tracing;
 pub mod workbench;
 
@@ -37,6 +38,8 @@ pub struct Cli {
 pub enum Command {
     /// Print a shell's completion script.
     Completions(completions::Args),
+    /// Draw every view as SVG.
+    Screenshots(screenshots::Args),
 }
 
 /// What the process is given from outside: read here, once, and passed in as values.
@@ -135,5 +138,6 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
     match cli.command {
         None => workbench::run(&cli.workbench, world),
         Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Screenshots(args)) => screenshots::run(&args),
     }
 }

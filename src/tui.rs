@@ -9,6 +9,7 @@ pub mod action;
 pub mod browser;
 pub mod catalogue;
 pub mod columns;
+pub mod demo;
 pub mod draw;
 pub mod editor;
 pub mod effect;

@@ -30,7 +30,7 @@ pub fn render(buffer: &Buffer, theme: &Theme, title: &str) -> String {
     let dim = hex(theme[Slot::Dim].fg, &fore);
     let _ = write!(
         out,
-        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="'JetBrains Mono','DejaVu Sans Mono','Liberation Mono',Menlo,Consolas,monospace" font-size="15">
+        r#"<svg xmlns="http://www.w3.org/2000/svg" shape-rendering="geometricPrecision" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="'JetBrains Mono','DejaVu Sans Mono','Liberation Mono',Menlo,Consolas,monospace" font-size="15">
 <title>{}</title>
 <rect x="0.5" y="0.5" width="{}" height="{}" rx="10" fill="{back}" stroke="{line}"/>
 <path d="M0.5 {TITLE}V10.5a10 10 0 0 1 10 -10H{}a10 10 0 0 1 10 10V{TITLE}Z" fill="{panel}" stroke="{line}"/>
@@ -103,9 +103,15 @@ fn glyphs(out: &mut String, buffer: &Buffer, cells: &[Look], y: u16) {
         let symbol = buffer[(x as u16, y)].symbol();
         let c = symbol.chars().next().unwrap_or(' ');
         if let Some(shape) = shape(c, x as f64 * CELL_W, f64::from(y) * CELL_H) {
-            let end = x + 1;
-            out.push_str(&shape.replace("FG", &cells[x].fg));
-            x = end;
+            let run = if c == '█' { full_blocks(buffer, cells, x, y) } else { 1 };
+            if run > 1 {
+                let (left, top, w) = (x as f64 * CELL_W, f64::from(y) * CELL_H, run as f64 * CELL_W);
+                let fg = &cells[x].fg;
+                let _ = writeln!(out, r#"<rect x="{left}" y="{top}" width="{w}" height="{CELL_H}" fill="{fg}"/>"#);
+            } else {
+                out.push_str(&shape.replace("FG", &cells[x].fg));
+            }
+            x += run;
             continue;
         }
         let mut run = String::new();
@@ -126,6 +132,12 @@ fn glyphs(out: &mut String, buffer: &Buffer, cells: &[Look], y: u16) {
         }
         text(out, &run, &cells[start], start, columns, y);
     }
+}
+
+/// How many full blocks of one colour stand in a row.
+fn full_blocks(buffer: &Buffer, cells: &[Look], from: usize, y: u16) -> usize {
+    let same = |x: &usize| buffer[(*x as u16, y)].symbol() == "█" && cells[*x].fg == cells[from].fg;
+    (from..cells.len()).take_while(same).count()
 }
 
 fn same_text(a: &Look, b: &Look) -> bool {
