@@ -45,9 +45,11 @@ fn lines(c: &mut Criterion) {
     let values = [Value::Uint(4711, 4), Value::Str(b"workload".as_slice().into()), Value::Uint(123_456_789_012, 8)];
     let mut group = c.benchmark_group("lines");
     group.throughput(Throughput::Elements(LINES));
-    for (name, kind, terminal) in
-        [("text", OutputFormat::Text, false), ("terminal", OutputFormat::Text, true), ("json", OutputFormat::Json, false)]
-    {
+    for (name, kind, terminal) in [
+        ("text", OutputFormat::Text, false),
+        ("terminal", OutputFormat::Text, true),
+        ("json", OutputFormat::Json, false),
+    ] {
         group.bench_function(name, |b| {
             let mut printer = Printer::new(kind, terminal);
             let mut out = Vec::with_capacity(1 << 20);

@@ -19,6 +19,9 @@ const UNROLLED_WORDS: u32 = 16;
 /// Most bytes of a searched string: the verifier follows the search byte by byte.
 const SEARCHED: u32 = 2048;
 
+/// Most words compared in a search for a string that is not constant, for the same reason.
+const SEARCHED_WORDS: u32 = 1 << 15;
+
 /// The constant string behind an expression, casts to longer strings looked through.
 fn constant_text(e: &Expr) -> Option<&Arc<str>> {
     match &e.kind {
@@ -268,59 +271,78 @@ impl<'a> Lowerer<'_, 'a> {
         all.unwrap_or_else(|| self.f.b.imm(0))
     }
 
-    /// Both strings variable: two loops as one, restarting the needle at each mismatch. Bounded by
-    /// the verifier's patience, so only for short strings.
+    /// Both strings variable. The needle is zero-padded, so a mask of its bytes that are not zero says
+    /// what must match: each position is compared by whole words without a branch, which keeps the
+    /// verifier to one decision a position.
     fn search_variable(&mut self, haystack: &'a Expr, needle: &'a Expr, span: Span) -> Result<Vreg, CodegenError> {
-        const PAIRS: u32 = 64 * 64;
-        let (size, needle_size) = (self.size(&haystack.ty), self.size(&needle.ty));
-        if size.saturating_mul(needle_size) > PAIRS {
+        let (size, words) = (self.size(&haystack.ty), self.size(&needle.ty).div_ceil(8));
+        if size.saturating_mul(words) > SEARCHED_WORDS {
             return Err(CodegenError::TooLarge {
                 span,
-                what: "the search for a string that is not constant, in byte pairs,".into(),
-                size: u64::from(size) * u64::from(needle_size),
-                limit: PAIRS.into(),
-                hint: Some("search for a constant, or give str() a length of at most 64".into()),
+                what: "the search for a string that is not constant, in words to compare,".into(),
+                size: u64::from(size) * u64::from(words),
+                limit: SEARCHED_WORDS.into(),
+                hint: Some("search for a constant, or give str() a shorter length".into()),
             });
         }
-        let base = self.searched_copy(haystack, size, needle_size)?;
-        let wanted = self.memory(needle)?;
-        let copy = self.temp_scratch(needle_size);
-        self.copy(copy, wanted, needle_size);
-        let needle_at = self.pointer(copy);
+        let base = self.searched_copy(haystack, size, words * 8)?;
+        let wanted = self.needle_masks(needle, words)?;
         let (result, offset) = (self.f.b.imm(-1), self.f.b.imm(0));
-        let (outer, inner_start, done, found) =
-            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        let (inner, compare, same, mismatch) =
-            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.jump(outer);
-        self.f.b.switch_to(outer);
-        self.f.b.branch(Cond::Lt, offset, i64::from(size), inner_start, done);
-        self.f.b.switch_to(inner_start);
-        let index = self.f.b.imm(0);
-        let start = self.f.b.add(base, offset);
-        self.f.b.jump(inner);
-        self.f.b.switch_to(inner);
-        self.f.b.branch(Cond::Lt, index, i64::from(needle_size), compare, found);
-        self.f.b.switch_to(compare);
-        let (at, to) = (self.f.b.add(start, index), self.f.b.add(needle_at, index));
-        let wanted = self.load(Addr::new(Base::Reg(to), 0), 1, false);
-        let more = self.f.b.new_block();
-        self.f.b.branch(Cond::Eq, wanted, 0, found, more);
-        self.f.b.switch_to(more);
-        let byte = self.load(Addr::new(Base::Reg(at), 0), 1, false);
-        self.f.b.branch(Cond::Eq, byte, wanted, same, mismatch);
-        self.f.b.switch_to(same);
-        self.f.b.alu_into(index, Alu::Add, Width::W64, index, 1);
-        self.f.b.jump(inner);
-        self.f.b.switch_to(mismatch);
-        let first = self.load(Addr::new(Base::Reg(start), 0), 1, false);
+        let (head, body, next, found, done) = (
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+        );
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        self.f.b.branch(Cond::Lt, offset, i64::from(size), body, done);
+        self.f.b.switch_to(body);
+        let at = self.f.b.add(base, offset);
+        let difference = self.f.b.imm(0);
+        for word in 0..words {
+            let have = self.load(Addr::new(Base::Reg(at), word as i32 * 8), 8, false);
+            let want = self.load(wanted.at(word * 16), 8, false);
+            let mask = self.load(wanted.at(word * 16 + 8), 8, false);
+            let bits = self.f.b.alu(Alu::Xor, have, want);
+            let bits = self.f.b.and(bits, mask);
+            self.f.b.alu_into(difference, Alu::Or, Width::W64, difference, bits);
+        }
+        self.f.b.branch(Cond::Eq, difference, 0, found, next);
+        self.f.b.switch_to(next);
+        let first = self.load(Addr::new(Base::Reg(at), 0), 1, false);
         self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
-        self.f.b.branch(Cond::Ne, first, 0, outer, done);
+        self.f.b.branch(Cond::Ne, first, 0, head, done);
         self.f.b.switch_to(found);
         self.f.b.copy_into(result, offset);
         self.f.b.jump(done);
         self.f.b.switch_to(done);
         Ok(result)
+    }
+
+    /// Words of the needle, each followed by the mask of its bytes that are not zero.
+    fn needle_masks(&mut self, needle: &'a Expr, words: u32) -> Result<Addr, CodegenError> {
+        const LOW: i64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let src = self.memory(needle)?;
+        let size = self.size(&needle.ty);
+        let padded = self.temp_scratch(words * 8);
+        self.copy(padded, src, size);
+        self.zero(padded.at(size), words * 8 - size);
+        let masks = self.temp_scratch(words * 16);
+        for word in 0..words {
+            let bytes = self.load(padded.at(word * 8), 8, false);
+            // The top bit of each byte that is not zero, then all bits of it.
+            let low = self.f.b.and(bytes, LOW);
+            let carried = self.f.b.add(low, LOW);
+            let any = self.f.b.alu(Alu::Or, carried, bytes);
+            let top = self.f.b.and(any, !LOW);
+            let ones = self.f.b.shr(top, 7);
+            let mask = self.f.b.mul(ones, 0xff);
+            self.store(masks.at(word * 16), 8, bytes);
+            self.store(masks.at(word * 16 + 8), 8, mask);
+        }
+        Ok(masks)
     }
 
     /// 0 when `n` bytes are equal, else 1.
