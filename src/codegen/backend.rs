@@ -16,6 +16,7 @@ pub mod frame;
 pub mod insn;
 pub mod legal;
 mod link;
+pub mod opt;
 pub mod regs;
 
 use emit::{Code, Target};
@@ -102,6 +103,7 @@ pub fn compile(function: &Function) -> Result<Code, CodegenError> {
     let mut function = function.clone();
     check_size(&function)?;
     legal::initialise(&mut function);
+    opt::optimise(&mut function);
     legal::legalise(&mut function);
     let Some(allocation) = regs::allocate(&mut function) else {
         return Err(CodegenError::internal(Span::default(), &function.name, "no end to spilling registers"));

@@ -162,7 +162,7 @@ pub enum Cond {
 }
 
 /// An instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "operands are named dst, src, a, b, base, offset as in the instruction set")]
 pub enum Inst {
     /// `dst = src`
