@@ -46,7 +46,7 @@ fn main() {
     }
     let cache = cache();
     let chosen: Vec<_> = KERNELS.into_iter().filter(|(name, _)| wanted(name, &arguments)).collect();
-    let binaries = plan::library_tests();
+    let binaries = plan::binaries();
     let results = boot_all(&chosen, &cache, &binaries, arguments.filter.as_deref());
     let mut run_all = Arguments { filter: arguments.filter.clone(), test_threads: Some(1), ..Arguments::default() };
     if arguments.exact {
@@ -82,7 +82,7 @@ fn wanted(name: &str, arguments: &Arguments) -> bool {
 fn boot_all(
     kernels: &[(&str, fetch::Source)],
     cache: &Path,
-    binaries: &Result<Vec<PathBuf>, String>,
+    binaries: &Result<Vec<plan::Binary>, String>,
     filter: Option<&str>,
 ) -> Outcomes {
     let side_by_side = parallel_guests();
@@ -93,12 +93,12 @@ fn boot_all(
             scope.spawn(|| {
                 while let Some((name, source)) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcomes = one(name, *source, cache, binaries, filter);
-                    results.lock().unwrap().push((*name, outcomes));
+                    results.lock().expect("no guest's thread panics").push((*name, outcomes));
                 }
             });
         }
     });
-    let mut results = results.into_inner().unwrap();
+    let mut results = results.into_inner().expect("no guest's thread panics");
     results.sort_by_key(|(name, _)| KERNELS.iter().position(|(k, _)| k == name));
     results.into_iter().flat_map(|(_, outcomes)| outcomes).collect()
 }
@@ -107,7 +107,7 @@ fn one(
     name: &str,
     source: fetch::Source,
     cache: &Path,
-    binaries: &Result<Vec<PathBuf>, String>,
+    binaries: &Result<Vec<plan::Binary>, String>,
     filter: Option<&str>,
 ) -> Outcomes {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/kernels");

@@ -188,7 +188,11 @@ fn a_terminal_gets_no_control_characters_and_a_file_gets_every_byte() {
         let mut printer = Printer::new(OutputFormat::Text, terminal);
         printer.value(&escape, &mut out);
         printer.text("cat", b"\x1b\xff", &mut out);
-        printer.map(&map("@", MapKind::Value, &[(&[escape.clone()], i(1))]), &MapOptions::default(), &mut out);
+        printer.map(
+            &map("@", MapKind::Value, &[(std::slice::from_ref(&escape), i(1))]),
+            &MapOptions::default(),
+            &mut out,
+        );
         out
     };
     assert_eq!(printed(false), b"a\x1b[2J\n\x1b\xff@[a\x1b[2J]: 1\n");

@@ -19,7 +19,7 @@ pub fn from_package(root: &Path, ready: &Path) -> Result<(), String> {
         .find_map(|p| fs::read_dir(root.join(p)).ok()?.flatten().map(|e| e.path()).next())
         .ok_or("the kernel package has no modules")?;
     let version = modules.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let vmlinuz = [root.join(format!("boot/vmlinuz-{version}")), modules.join("vmlinuz")]
+    let packed = [root.join(format!("boot/vmlinuz-{version}")), modules.join("vmlinuz")]
         .into_iter()
         .find(|p| p.is_file())
         .ok_or("the kernel package has no vmlinuz")?;
@@ -28,8 +28,8 @@ pub fn from_package(root: &Path, ready: &Path) -> Result<(), String> {
     }
     run(Command::new("depmod").arg("-b").arg(root).arg(&version))?;
     fs::create_dir_all(ready).map_err(|e| e.to_string())?;
-    let vmlinux = extract(&fs::read(&vmlinuz).map_err(|e| e.to_string())?)?;
-    fs::write(ready.join("vmlinux"), vmlinux).map_err(|e| e.to_string())?;
+    let kernel = extract(&fs::read(&packed).map_err(|e| e.to_string())?)?;
+    fs::write(ready.join("vmlinux"), kernel).map_err(|e| e.to_string())?;
     let loaded = dependencies(&modules)?;
     write_initrd(&loaded, &ready.join("initrd"))
 }

@@ -14,34 +14,53 @@ use crate::support::run::{Outcome, Subject, run as run_case};
 
 /// First word of this binary's command line in a guest.
 pub const IN_GUEST: &str = "--in-guest";
-/// Tests of the library whose path has this in it are run in every kernel.
-const KERNEL_TESTS: &str = "on_kernel";
+/// Test targets that run in every kernel whole, and the library's tests that read or load something.
+const TARGETS: [&str; 2] = ["lowering", "codegen_kernel"];
+const LIBRARY: &str = "kernel:: engine::";
 /// Emulated cores are many times slower than real ones: a cap against hanging, nothing is timed.
 const CASE_CAP: Duration = Duration::from_secs(180);
 const GUEST_CAP: Duration = Duration::from_secs(1500);
 /// Starts a line of results; the text after it is a record of fields with `\u{1f}` between them.
 const MARK: &str = "\u{1e}result\u{1f}";
+/// Starts a line that names the test binary whose lines follow.
+const TARGET: &str = "== target ";
 
-/// The library's unit test binary as Cargo has it already.
-pub fn library_tests() -> Result<Vec<PathBuf>, String> {
-    let out = Command::new(option_env!("CARGO").unwrap_or("cargo"))
-        .args(["test", "--lib", "--no-run", "--locked", "--message-format=json"])
+/// A test binary with the words that choose its tests.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    name: String,
+    path: PathBuf,
+    filters: &'static str,
+}
+
+/// The test binaries as Cargo has them already: those that talk to a kernel.
+pub fn binaries() -> Result<Vec<Binary>, String> {
+    let mut cargo = Command::new(option_env!("CARGO").unwrap_or("cargo"));
+    cargo.args(["test", "--no-run", "--locked", "--message-format=json", "--lib"]);
+    cargo.args(TARGETS.iter().flat_map(|t| ["--test", t]));
+    let out = cargo
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()
         .map_err(|e| format!("cargo: {e}"))?;
     let text = String::from_utf8_lossy(&out.stdout);
-    let paths: Vec<PathBuf> = text
+    let binaries: Vec<Binary> = text
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .filter_map(|message| {
+            let path = PathBuf::from(message["executable"].as_str()?);
+            let target = message["target"]["name"].as_str()?;
+            let filters = if TARGETS.contains(&target) { "" } else { LIBRARY };
+            Some(Binary { name: target.to_owned(), path, filters })
+        })
+        .filter(|b| b.name == "probescope" || TARGETS.contains(&b.name.as_str()))
         .collect();
-    if paths.is_empty() { Err("cargo names no library test binary".into()) } else { Ok(paths) }
+    if binaries.is_empty() { Err("cargo names no test binary".into()) } else { Ok(binaries) }
 }
 
 /// Boots one kernel and brings its results back.
-pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<PathBuf>, String>, filter: Option<&str>) -> Outcomes {
+pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<Binary>, String>, filter: Option<&str>) -> Outcomes {
     let boot = |outcome| (format!("{name}/boot"), outcome);
     let Ok(own) = std::env::current_exe() else { return vec![boot(Outcome::Failed("no path of this binary".into()))] };
     let filter = filter.map_or("", |f| f.strip_prefix(name).map_or(f, |rest| rest.trim_start_matches('/')));
@@ -50,10 +69,9 @@ pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<PathBuf>, String
         let _ = writeln!(script, "export PROBESCOPE_PEER='{peer}'");
     }
     let _ = writeln!(script, "{} {IN_GUEST} '{filter}'", own.display());
-    if let Ok(binaries) = binaries {
-        for binary in binaries {
-            let _ = writeln!(script, "{} {KERNEL_TESTS} --test-threads=2", binary.display());
-        }
+    for binary in binaries.iter().flatten().filter(|_| filter.is_empty() || !filter.starts_with("scripts")) {
+        let _ = writeln!(script, "echo '{TARGET}{}'", binary.name);
+        let _ = writeln!(script, "PROPTEST_CASES=16 {} {} --test-threads=2", binary.path.display(), binary.filters);
     }
     let folder = std::env::temp_dir().join(format!("probescope-guest-{}-{name}", std::process::id()));
     let result = guest::run(kernel, &script, &folder, GUEST_CAP);
@@ -75,6 +93,9 @@ pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<PathBuf>, String
         let why = format!("the kernel complained:\n{}", guest::tail(&report.console));
         outcomes.push((format!("{name}/console"), Outcome::Failed(why)));
     }
+    if let Err(why) = binaries {
+        outcomes.push((format!("{name}/binaries"), Outcome::Failed(why.clone())));
+    }
     outcomes.extend(parse(name, &report.output));
     outcomes
 }
@@ -82,8 +103,11 @@ pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<PathBuf>, String
 /// Results of the script cases and lines of Rust's own test harness.
 fn parse(name: &str, output: &str) -> Outcomes {
     let mut outcomes = Vec::new();
+    let mut target = "";
     for line in output.lines() {
-        if let Some(record) = line.strip_prefix(MARK) {
+        if let Some(name) = line.strip_prefix(TARGET) {
+            target = name;
+        } else if let Some(record) = line.strip_prefix(MARK) {
             let mut fields = record.split('\u{1f}');
             let case = fields.next().unwrap_or("");
             let kind = fields.next().unwrap_or("");
@@ -102,7 +126,7 @@ fn parse(name: &str, output: &str) -> Outcomes {
                     None => Outcome::Failed(failure(test, output)),
                 },
             };
-            outcomes.push((format!("{name}/{test}"), outcome));
+            outcomes.push((format!("{name}/{target}/{test}"), outcome));
         }
     }
     outcomes

@@ -1,6 +1,7 @@
 //! Text from traced programs made safe for a terminal.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// `text` with every control character but newline and tab written out (`\x1b`, `\u{9b}`), so that
 /// no traced string can move the cursor, change colours or type for the user. Text without any is
@@ -16,13 +17,14 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     let mut safe = String::with_capacity(text.len() + 16);
     let (clean, rest) = text.split_at(first);
     safe.push_str(clean);
+    // Writing to a string can't fail.
     for c in rest.chars() {
         if !is_harmful(c) {
             safe.push(c);
         } else if (c as u32) < 0x80 {
-            safe.push_str(&format!("\\x{:02x}", c as u32));
+            let _ = write!(safe, "\\x{:02x}", c as u32);
         } else {
-            safe.push_str(&format!("\\u{{{:x}}}", c as u32));
+            let _ = write!(safe, "\\u{{{:x}}}", c as u32);
         }
     }
     Cow::Owned(safe)
@@ -38,7 +40,7 @@ pub fn neutralise_bytes(bytes: &[u8]) -> Cow<'_, str> {
     for chunk in bytes.utf8_chunks() {
         safe.push_str(&neutralise(chunk.valid()));
         for b in chunk.invalid() {
-            safe.push_str(&format!("\\x{b:02x}"));
+            let _ = write!(safe, "\\x{b:02x}");
         }
     }
     Cow::Owned(safe)

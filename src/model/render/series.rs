@@ -106,7 +106,7 @@ fn used(series: &Series) -> &[(u64, Option<i64>)] {
 
 /// The column's title and decimal places: what the interval needs, and all where only one row is shown.
 fn precision(series: &Series, rows: usize) -> (&'static str, usize) {
-    let whole = |unit| series.interval_ns % unit == 0;
+    let whole = |unit| series.interval_ns.is_multiple_of(unit);
     if rows < 2 {
         ("hh:mm:ss.ns", 9)
     } else if whole(SECOND) {

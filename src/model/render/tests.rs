@@ -430,7 +430,7 @@ fn histograms_match_bpftrace() {
 fn series_match_bpftrace() {
     // 2026-11-20 22:26:37 UTC on a machine that booted at the epoch.
     let start = 1_795_213_597_000_000_000;
-    let chart = |interval_ns, values: &[Option<i64>]| {
+    let drawn = |interval_ns, values: &[Option<i64>]| {
         let points = values.iter().enumerate().map(|(n, v)| (start + n as u64 * interval_ns, *v)).collect();
         let series = Series { interval_ns, points, signed: true };
         text_of(&snapshot("@", MapKind::TSeries, vec![(vec![], Value::TSeries(Arc::new(series)))]), 0, 0)
@@ -441,7 +441,7 @@ fn series_match_bpftrace() {
         format!("{}{low}{}{high}\n", " ".repeat(indent), " ".repeat(53 - low.len() - high.len()))
     };
     assert_eq!(
-        chart(1_000_000_000, &[None, Some(0), None, Some(2), None]),
+        drawn(1_000_000_000, &[None, Some(0), None, Some(2), None]),
         format!(
             "@:\n{s}hh:mm:ss |{lines}|\n22:26:38 *{gap}| 0\n22:26:39 |{gap}| -\n22:26:40 |{gap}* 2\n         v{lines}v\n{s}\n",
             s = scale(9, "0", "2")
@@ -449,20 +449,20 @@ fn series_match_bpftrace() {
     );
     let middle = format!("|{}*{}|", " ".repeat(25), " ".repeat(25));
     assert_eq!(
-        chart(100_000_000, &[Some(5)]),
+        drawn(100_000_000, &[Some(5)]),
         format!(
             "@:\n{s}hh:mm:ss.ns        |{lines}|\n22:26:37.000000000 {middle} 5\n                   v{lines}v\n{s}\n",
             s = scale(19, "4", "6")
         )
     );
     let proportional =
-        chart(300_000_000, &[Some(123_456_789), Some(370_370_367), Some(493_827_156), Some(740_740_734)]);
-    let stars: Vec<_> = proportional.lines().filter_map(|l| l.find('*')).collect();
-    assert_eq!(stars, [13, 33, 44, 65]);
-    let micro = chart(100_000, &[Some(-2), Some(4)]);
+        drawn(300_000_000, &[Some(123_456_789), Some(370_370_367), Some(493_827_156), Some(740_740_734)]);
+    let columns: Vec<_> = proportional.lines().filter_map(|l| l.find('*')).collect();
+    assert_eq!(columns, [13, 33, 44, 65]);
+    let micro = drawn(100_000, &[Some(-2), Some(4)]);
     assert!(micro.contains("hh:mm:ss.\u{3bc}s    |_"), "{micro}");
     assert!(micro.contains("22:26:37.000100 |"), "{micro}");
-    assert!(chart(1_000_000, &[None]).contains("null"));
+    assert!(drawn(1_000_000, &[None]).contains("null"));
 }
 
 #[test]
