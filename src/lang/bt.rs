@@ -13,6 +13,6 @@ pub mod pretty;
 pub mod visit;
 
 pub use check::{CheckEnv, Checked, MissingProbes, check};
-pub use front::{FrontOptions, compile_front};
 pub use expand::{ExpandInputs, expand};
+pub use front::{FrontOptions, compile_front};
 pub use parser::{Parsed, parse};

@@ -514,7 +514,13 @@ impl<'a> Lowerer<'_, 'a> {
                 false,
                 span,
             )?;
-            self.f.b.require(Cond::SGt, length, 0, done);
+            self.f.b.require(Cond::SGe, length, 0, done);
+            // Older kernels return 0 for an empty string, without its terminator.
+            let length = self.f.b.copy(length);
+            self.when(Cond::Eq, length.into(), 0.into(), |l| {
+                l.f.b.copy_into(length, 1);
+                Ok(())
+            })?;
             self.f.b.alu_into(used, Alu::Add, crate::codegen::ir::Width::W64, used, length);
         }
         self.f.b.jump(done);

@@ -236,8 +236,9 @@ impl<'a> Lowerer<'_, 'a> {
             }
         };
         let used = self.f.b.copy(used);
-        self.when(Cond::SLt, used.into(), 0.into(), |l| {
-            // Nothing could be read: an empty string.
+        self.when(Cond::SLt, used.into(), 1.into(), |l| {
+            // Nothing could be read, or an empty string, for which older kernels return 0
+            // (`strncpy_from_user_nofault`, mm/maccess.c).
             l.store(at, 1, 0);
             l.f.b.copy_into(used, 1);
             Ok(())
