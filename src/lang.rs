@@ -6,6 +6,7 @@ pub mod bt;
 pub mod codes;
 pub mod diagnostic;
 pub mod format;
+pub mod service;
 pub mod source;
 pub mod typed;
 pub mod types;

@@ -5,6 +5,7 @@ use super::ast::{
 };
 
 /// A child to look at.
+#[derive(Clone, Copy)]
 pub enum Node<'a> {
     /// An expression.
     Expr(&'a Expr),

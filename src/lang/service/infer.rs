@@ -1,0 +1,199 @@
+//! Types of expressions, as far as names tell: enough to complete fields and to show on hover.
+//! The checker knows better, but only for scripts without mistakes.
+
+use super::context::{Context, each_block, points_of};
+use super::{Field, ServiceEnv};
+use crate::lang::bt::ast::{Expr, ExprKind, Item, Member, StatementKind, TypeDef, UnaryOp};
+use crate::lang::bt::dump;
+
+/// How many steps are followed from variable to variable.
+const MAX_STEPS: u32 = 16;
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// `args`
+    Args,
+    /// A type as C spells it.
+    Type(String),
+}
+
+pub(super) struct Inference<'a> {
+    pub context: &'a Context<'a>,
+    pub env: ServiceEnv<'a>,
+}
+
+impl Inference<'_> {
+    /// The type of an expression of `item`.
+    pub fn of(&self, e: &Expr, item: &Item) -> Option<Known> {
+        self.step(e, item, MAX_STEPS)
+    }
+
+    fn step(&self, e: &Expr, item: &Item, steps: u32) -> Option<Known> {
+        let steps = steps.checked_sub(1)?;
+        let ty = match &e.kind {
+            ExprKind::Ident(name) => return self.name(name, item),
+            ExprKind::Variable(name) => return self.variable(name, item, steps),
+            ExprKind::Map(name, _) => return self.map(name, steps),
+            ExprKind::Cast(ty, _) => dump::type_name(ty),
+            ExprKind::Field(base, name) => {
+                let known = self.step(base, item, steps)?;
+                self.fields(&known, item).into_iter().find(|f| f.name == *name.text)?.ty
+            }
+            ExprKind::Index(base, _) | ExprKind::Unary(UnaryOp::Deref, base) => match self.step(base, item, steps)? {
+                Known::Type(ty) => pointed(&ty)?.to_owned(),
+                Known::Args => return None,
+            },
+            ExprKind::Unary(UnaryOp::AddressOf, base) => match self.step(base, item, steps)? {
+                Known::Type(ty) => format!("{ty} *"),
+                Known::Args => return None,
+            },
+            ExprKind::Conditional(_, Some(a), b) => {
+                return self.step(a, item, steps).or_else(|| self.step(b, item, steps));
+            }
+            ExprKind::Call(name, arguments) => match (&*name.text, arguments.as_slice()) {
+                ("kptr" | "uptr", [inner]) => return self.step(inner, item, steps),
+                ("container_of", [_, Expr { kind: ExprKind::Type(ty), .. }, _]) => format!("{} *", dump::type_name(ty)),
+                (name, _) => result_type(name)?,
+            },
+            ExprKind::Int(_) => "int64".to_owned(),
+            ExprKind::Str(_) => "string".to_owned(),
+            ExprKind::Bool(_) => "bool".to_owned(),
+            _ => return None,
+        };
+        Some(Known::Type(ty))
+    }
+
+    fn name(&self, name: &str, item: &Item) -> Option<Known> {
+        let point = points_of(item).first().map_or("", |p| &*p.text);
+        match name {
+            "args" => Some(Known::Args),
+            "retval" => self.env.knowledge.retval(point).map(Known::Type),
+            _ => {
+                let builtin = crate::lang::bt::builtins::variable(name)?;
+                let (_, ty) = builtin.signature.split_once(": ")?;
+                Some(Known::Type(ty.to_owned()))
+            }
+        }
+    }
+
+    /// From the variable's declaration or its first assignment.
+    fn variable(&self, name: &str, item: &Item, steps: u32) -> Option<Known> {
+        let mut found = None;
+        each_block(item, &mut |block| {
+            for statement in &block.statements {
+                if found.is_some() {
+                    return;
+                }
+                match &statement.kind {
+                    StatementKind::Let { name: n, ty: Some(ty), .. } if *n.text == *name => {
+                        found = Some(Known::Type(dump::type_name(ty)));
+                    }
+                    StatementKind::Let { name: n, value: Some(value), .. } if *n.text == *name => {
+                        found = self.step(value, item, steps);
+                    }
+                    StatementKind::Assign { target, op: None, value } if matches!(&target.kind, ExprKind::Variable(n) if **n == *name) =>
+                    {
+                        found = self.step(value, item, steps);
+                    }
+                    _ => {}
+                }
+            }
+        });
+        if let (None, Item::Function(f)) = (&found, item) {
+            let parameter = f.parameters.iter().find(|(n, _)| *n.text == *name);
+            return parameter.map(|(_, ty)| Known::Type(dump::type_name(ty)));
+        }
+        found
+    }
+
+    /// From the first assignment to the map whose value's type is known.
+    fn map(&self, name: &str, steps: u32) -> Option<Known> {
+        let mut found = None;
+        for item in &self.context.script.items {
+            each_block(item, &mut |block| {
+                for statement in &block.statements {
+                    if let (None, StatementKind::Assign { target, op: None, value }) = (&found, &statement.kind) {
+                        if matches!(&target.kind, ExprKind::Map(n, _) if **n == *name) {
+                            found = self.step(value, item, steps);
+                        }
+                    }
+                }
+            });
+        }
+        found
+    }
+
+    /// The fields of what an expression is.
+    pub fn fields(&self, known: &Known, item: &Item) -> Vec<Field> {
+        match known {
+            Known::Args => {
+                let points = points_of(item).iter();
+                points.map(|p| self.env.knowledge.args(&p.text)).find(|f| !f.is_empty()).unwrap_or_default()
+            }
+            Known::Type(ty) => {
+                let base = self.resolve_alias(base_type(ty));
+                self.script_members(&base).unwrap_or_else(|| self.env.knowledge.members(&base))
+            }
+        }
+    }
+
+    fn resolve_alias(&self, ty: &str) -> String {
+        let alias = self.context.script.items.iter().find_map(|i| match i {
+            Item::TypeDef(TypeDef::Alias { name, ty: target }) if *name.text == *ty => Some(dump::type_name(target)),
+            _ => None,
+        });
+        alias.map_or_else(|| ty.to_owned(), |t| base_type(&t).to_owned())
+    }
+
+    fn script_members(&self, ty: &str) -> Option<Vec<Field>> {
+        let tag = ty.strip_prefix("struct ").or_else(|| ty.strip_prefix("union "))?;
+        self.context.script.items.iter().find_map(|i| match i {
+            Item::TypeDef(TypeDef::Struct { name, members, .. }) if *name.text == *tag => {
+                let mut fields = Vec::new();
+                flatten(members, &mut fields);
+                Some(fields)
+            }
+            _ => None,
+        })
+    }
+}
+
+fn flatten(members: &[Member], fields: &mut Vec<Field>) {
+    for member in members {
+        match &member.body {
+            Some(body) if member.name.text.is_empty() => {
+                if let TypeDef::Struct { members, .. } = &**body {
+                    flatten(members, fields);
+                }
+            }
+            _ if member.name.text.is_empty() => {}
+            _ => fields.push(Field { name: member.name.text.to_string(), ty: dump::type_name(&member.ty) }),
+        }
+    }
+}
+
+/// The type a pointer points to or an array is made of.
+fn pointed(ty: &str) -> Option<&str> {
+    let ty = ty.trim_end();
+    match ty.strip_suffix('*') {
+        Some(inner) => Some(inner.trim_end()),
+        None => ty.strip_suffix(']').and_then(|t| t.rfind('[').and_then(|at| t.get(..at))).map(str::trim_end),
+    }
+}
+
+/// `struct x` of `const struct x **`.
+fn base_type(ty: &str) -> &str {
+    let mut ty = ty.trim();
+    while let Some(inner) = ty.strip_prefix("const ").or_else(|| ty.strip_prefix("volatile ")) {
+        ty = inner.trim_start();
+    }
+    ty.split(['*', '[']).next().unwrap_or(ty).trim_end()
+}
+
+/// What a builtin function gives, from its signature.
+fn result_type(name: &str) -> Option<String> {
+    let builtin = crate::lang::bt::builtins::function(name)?;
+    let (_, ty) = builtin.signature.rsplit_once("): ")?;
+    Some(ty.to_owned())
+}
