@@ -170,10 +170,10 @@ impl Completer<'_> {
         let Some(item) = self.context.item() else { return Vec::new() };
         let mut names = BTreeSet::new();
         each_expr(item, &mut |e| {
-            if let ExprKind::Variable(name) = &e.kind {
-                if !(e.span.start <= span.start && span.start < e.span.end) {
-                    names.insert(name.to_string());
-                }
+            if let ExprKind::Variable(name) = &e.kind
+                && !(e.span.start <= span.start && span.start < e.span.end)
+            {
+                names.insert(name.to_string());
             }
         });
         super::context::each_block(item, &mut |block| {
@@ -200,10 +200,10 @@ impl Completer<'_> {
                 names.insert(decl.name.text.to_string());
             }
             each_expr(item, &mut |e| {
-                if let ExprKind::Map(name, _) = &e.kind {
-                    if !(e.span.start <= span.start && span.start < e.span.end) {
-                        names.insert(name.to_string());
-                    }
+                if let ExprKind::Map(name, _) = &e.kind
+                    && !(e.span.start <= span.start && span.start < e.span.end)
+                {
+                    names.insert(name.to_string());
                 }
             });
         }
@@ -216,10 +216,11 @@ impl Completer<'_> {
         let Some(item) = self.context.item() else { return Vec::new() };
         let mut base = None;
         each_expr(item, &mut |e| {
-            if let ExprKind::Field(inner, name) = &e.kind {
-                if name.span.start <= self.context.offset && self.context.offset <= name.span.end {
-                    base = Some(&**inner);
-                }
+            if let ExprKind::Field(inner, name) = &e.kind
+                && name.span.start <= self.context.offset
+                && self.context.offset <= name.span.end
+            {
+                base = Some(&**inner);
             }
         });
         let Some(known) = base.and_then(|b| self.inference.of(b, item)) else { return Vec::new() };

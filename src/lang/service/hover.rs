@@ -119,10 +119,10 @@ fn field(context: &Context<'_>, span: Span, env: ServiceEnv<'_>) -> Option<Hover
     let inference = Inference { context, env };
     let mut found = None;
     each_expr(item, &mut |e| {
-        if let ExprKind::Field(_, name) = &e.kind {
-            if name.span == span {
-                found = Some((e, name));
-            }
+        if let ExprKind::Field(_, name) = &e.kind
+            && name.span == span
+        {
+            found = Some((e, name));
         }
     });
     let (e, name) = found?;
@@ -152,13 +152,13 @@ fn filled(context: &Context<'_>, map: &str) -> Option<String> {
     for item in &context.script.items {
         super::context::each_block(item, &mut |block| {
             for statement in &block.statements {
-                if let (None, StatementKind::Assign { target, value, .. }) = (&found, &statement.kind) {
-                    if matches!(&target.kind, ExprKind::Map(name, _) if **name == *map) {
-                        let keys = context.source.slice(target.span);
-                        let value = context.source.slice(value.span);
-                        let value = if value.is_empty() { "a value" } else { value };
-                        found = Some(format!("Filled by `{keys} = {value}`."));
-                    }
+                if let (None, StatementKind::Assign { target, value, .. }) = (&found, &statement.kind)
+                    && matches!(&target.kind, ExprKind::Map(name, _) if **name == *map)
+                {
+                    let keys = context.source.slice(target.span);
+                    let value = context.source.slice(value.span);
+                    let value = if value.is_empty() { "a value" } else { value };
+                    found = Some(format!("Filled by `{keys} = {value}`."));
                 }
             }
         });

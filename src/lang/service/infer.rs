@@ -113,10 +113,10 @@ impl Inference<'_> {
         for item in &self.context.script.items {
             each_block(item, &mut |block| {
                 for statement in &block.statements {
-                    if let (None, StatementKind::Assign { target, op: None, value }) = (&found, &statement.kind) {
-                        if matches!(&target.kind, ExprKind::Map(n, _) if **n == *name) {
-                            found = self.step(value, item, steps);
-                        }
+                    if let (None, StatementKind::Assign { target, op: None, value }) = (&found, &statement.kind)
+                        && matches!(&target.kind, ExprKind::Map(n, _) if **n == *name)
+                    {
+                        found = self.step(value, item, steps);
                     }
                 }
             });

@@ -39,7 +39,7 @@ fn variable(context: &Context<'_>, text: &str) -> Option<Span> {
         for statement in &block.statements {
             match &statement.kind {
                 StatementKind::Let { name, .. } | StatementKind::For { name, .. } if *name.text == *text => {
-                    first(name.span)
+                    first(name.span);
                 }
                 StatementKind::Assign { target, op: None, .. } if matches!(&target.kind, ExprKind::Variable(n) if **n == *text) =>
                 {
@@ -62,10 +62,10 @@ fn map(context: &Context<'_>, text: &str) -> Option<Span> {
     for item in &context.script.items {
         each_block(item, &mut |block| {
             for statement in &block.statements {
-                if let StatementKind::Assign { target, .. } = &statement.kind {
-                    if matches!(&target.kind, ExprKind::Map(n, _) if **n == *text) {
-                        assigned.get_or_insert(target.span);
-                    }
+                if let StatementKind::Assign { target, .. } = &statement.kind
+                    && matches!(&target.kind, ExprKind::Map(n, _) if **n == *text)
+                {
+                    assigned.get_or_insert(target.span);
                 }
             }
         });
