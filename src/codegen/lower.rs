@@ -11,6 +11,7 @@ mod builtin;
 mod expr;
 mod func;
 mod helpers;
+mod inline;
 mod intrinsic;
 mod layout;
 mod loops;

@@ -4,11 +4,11 @@ use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::source::Span;
-use crate::lang::typed::{Block, Builtin, Expr, ExprKind, FunctionId, Intrinsic, LocalId, StatementKind};
+use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, Type};
 
 use super::addr::{Addr, Base};
-use super::func::{InlineReturn, Lowerer};
+use super::func::Lowerer;
 use super::helpers as h;
 use super::place::Place;
 use super::value::Tail;
@@ -46,11 +46,11 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(index.into())
             }
             (Intrinsic::StrNCmp, [a, b, n]) => {
-                let Some(n) = n.as_int() else { return self.internal(e.span, "a length that is not constant") };
+                let Some(n) = constant(n) else { return self.internal(e.span, "a length that is not constant") };
                 self.compare_prefix(a, b, n.min(u64::from(u32::MAX)) as u32)
             }
             (Intrinsic::MemCmp, [a, b, n]) => {
-                let Some(n) = n.as_int() else {
+                let Some(n) = constant(n) else {
                     return self.unsupported(e.span, "memcmp() with a length that is not constant", "a constant");
                 };
                 self.compare_memory(a, b, n.min(4096) as u32, e.span)
@@ -142,12 +142,8 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(())
             }
             (Intrinsic::JoinArgs, [argv, ..]) => self.store_join(argv, dst, ty, e.span),
-            (Intrinsic::TaskComm, [task]) => self.store_task_comm(task, dst, ty, tail, e.span),
-            (Intrinsic::SkbBytes, _) => self.unsupported(
-                e.span,
-                "skboutput()",
-                "packet output through a perf buffer, which this compiler does not build",
-            ),
+            (Intrinsic::TaskComm, _) => self.store_task_comm(args, dst, ty, tail, e.span),
+            (Intrinsic::SkbBytes, [skb, length, offset]) => self.store_packet(skb, length, offset, dst, ty, e.span),
             _ => self.unsupported(e.span, "this function", "a part of the compiler that is not built yet"),
         }
     }
@@ -184,7 +180,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Length of a `str()` with the terminator, at most `bound`.
     fn string_limit(&mut self, length: &'a Expr, bound: u32) -> Result<Operand, CodegenError> {
-        if let Some(n) = length.as_int() {
+        if let Some(n) = constant(length) {
             return Ok(Operand::Imm((n.saturating_add(1)).min(u64::from(bound)) as i64));
         }
         let value = self.scalar(length)?;
@@ -222,7 +218,7 @@ impl<'a> Lowerer<'_, 'a> {
         let wanted = match args.get(1) {
             None => Operand::Imm(i64::from(known)),
             Some(length) => {
-                if let Some(n) = length.as_int() {
+                if let Some(n) = constant(length) {
                     Operand::Imm(n.min(u64::from(known)) as i64)
                 } else {
                     let value = self.scalar(length)?;
@@ -351,6 +347,43 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
+    /// The linear part of a packet: `length` bytes from `offset` behind `skb->data`.
+    fn store_packet(
+        &mut self,
+        skb: &'a Expr,
+        length: &'a Expr,
+        offset: &'a Expr,
+        dst: Addr,
+        ty: &Type,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let Type::Buf { size: capacity } = ty else { return self.internal(span, "a packet of another type") };
+        let data = match &skb.ty {
+            Type::Ptr { to, .. } => match **to {
+                Type::Struct(id) => self.u.program.structs.get(id.0 as usize),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(field) = data.and_then(|s| s.fields.iter().find(|f| &*f.name == "data")) else {
+            return self.unsupported(span, "skboutput()", "the kernel's BTF of `struct sk_buff`");
+        };
+        let base = self.scalar(skb)?;
+        let place = Place::Remote { base, offset: i64::from(field.offset), user: false };
+        let start = self.load_place(place, &Type::U64, None, span)?;
+        let from = self.scalar(offset)?;
+        let start = self.f.b.add(start, from);
+        let wanted = self.scalar(length)?;
+        let wanted = self.f.b.copy(wanted);
+        self.when(Cond::Gt, wanted.into(), i64::from(*capacity).into(), |l| {
+            l.f.b.copy_into(wanted, i64::from(*capacity));
+            Ok(())
+        })?;
+        self.store(dst, 4, wanted);
+        let place = Place::Remote { base: start.into(), offset: 0, user: false };
+        self.read_sized(place, dst.at(4), wanted.into(), span)
+    }
+
     fn store_user_symbol(&mut self, address: Operand, dst: Addr, span: Span) -> Result<(), CodegenError> {
         self.store(dst, 8, address);
         let pid = self.pid(true, span)?;
@@ -404,9 +437,10 @@ impl<'a> Lowerer<'_, 'a> {
         self.load_place(at(parent, offsets.tgid), &Type::U32, None, span)
     }
 
+    /// `comm(task)`; without a task, the parent's name (`pcomm`).
     fn store_task_comm(
         &mut self,
-        task: &'a Expr,
+        args: &'a [Expr],
         dst: Addr,
         ty: &Type,
         tail: Tail,
@@ -415,7 +449,18 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(offsets) = self.u.facts.task_offsets else {
             return self.unsupported(span, "comm() of a task", "the kernel's BTF");
         };
-        let base = self.scalar(task)?;
+        let base = match args.first() {
+            Some(task) if matches!(task.ty, Type::Ptr { .. }) => self.scalar(task)?,
+            Some(_) => {
+                return Err(CodegenError::unsupported(span, "comm() of a process id", "a way from ids to tasks")
+                    .with_hint("give it a `struct task_struct *`, such as curtask.real_parent"));
+            }
+            None => {
+                let task = self.f.b.call(h::GET_CURRENT_TASK, &[]);
+                let at = Place::Remote { base: task.into(), offset: i64::from(offsets.real_parent), user: false };
+                self.load_place(at, &Type::U64, None, span)?
+            }
+        };
         let place = Place::Remote { base, offset: i64::from(offsets.comm), user: false };
         let size = self.size(ty);
         self.read_string(place, dst, size, i64::from(size.min(16)).into(), tail, false, span)?;
@@ -439,7 +484,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn write_user(&mut self, dst: &'a Expr, src: &'a Expr, n: &'a Expr, span: Span) -> Result<Operand, CodegenError> {
-        let Some(n) = n.as_int() else {
+        let Some(n) = constant(n) else {
             return self.unsupported(span, "write_user() with a length that is not constant", "a constant");
         };
         let to = self.scalar(dst)?;
@@ -533,98 +578,13 @@ impl<'a> Lowerer<'_, 'a> {
         self.copy(dst.at(4), copy, *capacity);
         Ok(())
     }
-
-    /// A user-defined function whose result fits a register (or that has none).
-    pub fn call_user(&mut self, id: FunctionId, args: &'a [Expr], e: &'a Expr) -> Result<Operand, CodegenError> {
-        if !e.ty.fits_register() && e.ty != Type::Void {
-            let at = self.memory(e)?;
-            return Ok(self.pointer(at).into());
-        }
-        let result = self.f.b.new_vreg();
-        self.f.b.copy_into(result, 0);
-        self.inline_call(id, args, e, Some(result), None)?;
-        Ok(result.into())
-    }
-
-    /// A user-defined function whose result goes to memory.
-    pub fn call_user_into(
-        &mut self,
-        id: FunctionId,
-        args: &'a [Expr],
-        e: &'a Expr,
-        dst: Addr,
-        ty: &Type,
-    ) -> Result<(), CodegenError> {
-        self.inline_call(id, args, e, None, Some((dst, ty.clone())))
-    }
-
-    /// Functions are lowered in place, with variables of their own.
-    fn inline_call(
-        &mut self,
-        id: FunctionId,
-        args: &'a [Expr],
-        e: &'a Expr,
-        result: Option<Vreg>,
-        memory: Option<(Addr, Type)>,
-    ) -> Result<(), CodegenError> {
-        if self.inlining.contains(&id.0) {
-            return self.unsupported(e.span, "a function that calls itself", "a loop instead");
-        }
-        let Some(function) = self.u.program.functions.get(id.0 as usize) else {
-            return self.internal(e.span, "a function that is not there");
-        };
-        if has_callback_loop(&function.body) {
-            return self.unsupported(e.span, "a loop over a map in a function", "the loop in the probe itself");
-        }
-        // Arguments are computed with the caller's variables, then become the callee's.
-        let mut scalars = Vec::new();
-        for arg in args {
-            let ready = if arg.ty.fits_register() {
-                let value = self.scalar(arg)?;
-                Err(self.f.b.copy(value))
-            } else {
-                let size = self.size(&arg.ty);
-                let temp = self.temp(size);
-                self.store_value(arg, temp, &arg.ty, Tail::Zeroed)?;
-                Ok(temp)
-            };
-            scalars.push(ready);
-        }
-        let outer_locals = std::mem::replace(&mut self.locals, &function.locals);
-        let outer_homes = std::mem::take(&mut self.homes);
-        self.place_locals(&function.body, None);
-        for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
-            let local = LocalId(index as u32);
-            match ready {
-                Err(value) => self.write_local(local, value.into()),
-                Ok(src) => {
-                    if let Some(dst) = self.local_memory(local) {
-                        let ty = &function.locals[index].ty;
-                        self.copy_value(src, dst, &arg.ty, ty);
-                    }
-                }
-            }
-        }
-        self.initialise_locals(&function.body, function.parameters);
-        let done = self.f.b.new_block();
-        let loops = std::mem::take(&mut self.f.loops);
-        let iterators = self.iterators.len();
-        self.inline.push(InlineReturn { done, result, memory, iterators });
-        self.inlining.push(id.0);
-        let lowered = self.block(&function.body);
-        self.inlining.pop();
-        self.inline.pop();
-        self.f.loops = loops;
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
-        self.locals = outer_locals;
-        self.homes = outer_homes;
-        lowered
-    }
 }
 
-fn has_callback_loop(body: &Block) -> bool {
-    let mut found = false;
-    super::walk::each(body, &mut |s| found |= matches!(s.kind, StatementKind::ForMap { .. }), &mut |_| ());
-    found
+/// The constant that an expression is, conversions looked through.
+fn constant(e: &Expr) -> Option<u64> {
+    match &e.kind {
+        ExprKind::Int(v) => Some(*v),
+        ExprKind::Cast(a) => constant(a).map(|v| super::expr::wrap_constant(v as i64, &e.ty) as u64),
+        _ => None,
+    }
 }

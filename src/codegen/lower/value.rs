@@ -136,6 +136,8 @@ impl<'a> Lowerer<'_, 'a> {
         }
         if want > have {
             self.zero(dst.at(have), want - have);
+        } else if have > want && want > 0 && matches!(to, Type::Str { .. }) {
+            self.store(dst.at(want - 1), 1, 0);
         }
     }
 
@@ -224,6 +226,9 @@ impl<'a> Lowerer<'_, 'a> {
                 return self.store_value(a, dst, ty, tail);
             }
             let place = self.place(a)?;
+            if is_text(ty) {
+                return self.store_from_place(place, dst, &a.ty, ty, tail, e.span);
+            }
             let (have, want) = (self.size(&a.ty), self.size(ty));
             self.read_place(place, dst, have.min(want), e.span)?;
             if want > have {

@@ -167,7 +167,11 @@ pub fn percpu_kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     };
     let address = Expr::new(ExprKind::Int(address), Type::U64, call.span);
     let cpu = convert_or_error(cpu);
-    c.intrinsic(Intrinsic::PerCpuAddress, vec![address, cpu], pointer(Type::U64, AddressSpace::Kernel), call)
+    // Each CPU's copy is at the symbol's address plus the CPU's entry in this table.
+    let table = c.env.facts.symbol_address("__per_cpu_offset");
+    let table = table.map(|at| Expr::new(ExprKind::Int(at), Type::U64, call.span));
+    let args = [address, cpu].into_iter().chain(table).collect();
+    c.intrinsic(Intrinsic::PerCpuAddress, args, pointer(Type::U64, AddressSpace::Kernel), call)
 }
 
 /// `cgroupid("/sys/fs/cgroup/...")`: a constant.

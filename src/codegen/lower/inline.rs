@@ -1,0 +1,106 @@
+//! User-defined functions: lowered in place, with variables of their own.
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Operand, Vreg};
+use crate::lang::typed::{Block, Expr, FunctionId, LocalId, StatementKind};
+use crate::lang::types::Type;
+
+use super::addr::Addr;
+use super::func::{InlineReturn, Lowerer};
+use super::value::Tail;
+
+impl<'a> Lowerer<'_, 'a> {
+    /// A user-defined function whose result fits a register (or that has none).
+    pub fn call_user(&mut self, id: FunctionId, args: &'a [Expr], e: &'a Expr) -> Result<Operand, CodegenError> {
+        if !e.ty.fits_register() && e.ty != Type::Void {
+            let at = self.memory(e)?;
+            return Ok(self.pointer(at).into());
+        }
+        let result = self.f.b.new_vreg();
+        self.f.b.copy_into(result, 0);
+        self.inline_call(id, args, e, Some(result), None)?;
+        Ok(result.into())
+    }
+
+    /// A user-defined function whose result goes to memory.
+    pub fn call_user_into(
+        &mut self,
+        id: FunctionId,
+        args: &'a [Expr],
+        e: &'a Expr,
+        dst: Addr,
+        ty: &Type,
+    ) -> Result<(), CodegenError> {
+        self.inline_call(id, args, e, None, Some((dst, ty.clone())))
+    }
+
+    /// Functions are lowered in place, with variables of their own.
+    fn inline_call(
+        &mut self,
+        id: FunctionId,
+        args: &'a [Expr],
+        e: &'a Expr,
+        result: Option<Vreg>,
+        memory: Option<(Addr, Type)>,
+    ) -> Result<(), CodegenError> {
+        if self.inlining.contains(&id.0) {
+            return self.unsupported(e.span, "a function that calls itself", "a loop instead");
+        }
+        let Some(function) = self.u.program.functions.get(id.0 as usize) else {
+            return self.internal(e.span, "a function that is not there");
+        };
+        if has_callback_loop(&function.body) {
+            return self.unsupported(e.span, "a loop over a map in a function", "the loop in the probe itself");
+        }
+        // Arguments are computed with the caller's variables, then become the callee's.
+        let mut scalars = Vec::new();
+        for arg in args {
+            let ready = if arg.ty.fits_register() {
+                let value = self.scalar(arg)?;
+                Err(self.f.b.copy(value))
+            } else {
+                let size = self.size(&arg.ty);
+                let temp = self.temp(size);
+                self.store_value(arg, temp, &arg.ty, Tail::Zeroed)?;
+                Ok(temp)
+            };
+            scalars.push(ready);
+        }
+        let outer_locals = std::mem::replace(&mut self.locals, &function.locals);
+        let outer_homes = std::mem::take(&mut self.homes);
+        self.place_locals(&function.body, None);
+        for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
+            let local = LocalId(index as u32);
+            match ready {
+                Err(value) => self.write_local(local, value.into()),
+                Ok(src) => {
+                    if let Some(dst) = self.local_memory(local) {
+                        let ty = &function.locals[index].ty;
+                        self.copy_value(src, dst, &arg.ty, ty);
+                    }
+                }
+            }
+        }
+        self.initialise_locals(&function.body, function.parameters);
+        let done = self.f.b.new_block();
+        let loops = std::mem::take(&mut self.f.loops);
+        let iterators = self.iterators.len();
+        self.inline.push(InlineReturn { done, result, memory, iterators });
+        self.inlining.push(id.0);
+        let lowered = self.block(&function.body);
+        self.inlining.pop();
+        self.inline.pop();
+        self.f.loops = loops;
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        self.locals = outer_locals;
+        self.homes = outer_homes;
+        lowered
+    }
+}
+
+fn has_callback_loop(body: &Block) -> bool {
+    let mut found = false;
+    super::walk::each(body, &mut |s| found |= matches!(s.kind, StatementKind::ForMap { .. }), &mut |_| ());
+    found
+}
