@@ -14,6 +14,8 @@ mod read;
 pub mod roots;
 pub mod symbols;
 pub mod syscalls;
+#[cfg(test)]
+mod tests;
 pub mod tracefs;
 pub mod version;
 

@@ -7,6 +7,10 @@ use super::types::{BtfType, TypeId};
 
 /// Deepest nesting that is written out.
 const MAX_DEPTH: u32 = 12;
+/// Most parameters of a function pointer that are written out; deeper pointers get fewer levels.
+const MAX_PARAMETERS: usize = 24;
+/// Longest definition that is written, bytes.
+const MAX_TEXT: usize = 1 << 20;
 
 impl Btf {
     /// A declaration of `name` with this type: `struct file * file`, `char comm[16]`. With an empty
@@ -51,7 +55,12 @@ impl Btf {
 
     fn parameters(&self, proto: TypeId, depth: u32) -> String {
         let Some(proto) = self.prototype(proto) else { return String::new() };
-        let mut texts: Vec<_> = proto.params.iter().map(|p| self.declare(p.ty, p.name.to_owned(), depth)).collect();
+        let mut texts: Vec<_> = proto
+            .params
+            .iter()
+            .take(MAX_PARAMETERS)
+            .map(|p| self.declare(p.ty, p.name.to_owned(), depth / 3))
+            .collect();
         if proto.variadic {
             texts.push("...".into());
         }
@@ -101,6 +110,9 @@ impl Btf {
         text.push_str(if composite.name.is_empty() { "{\n" } else { " {\n" });
         let indent = "\t".repeat(depth as usize + 1);
         for member in self.members(id) {
+            if text.len() > MAX_TEXT {
+                break;
+            }
             text.push_str(&indent);
             let anonymous = matches!(self.ty(member.ty), BtfType::Struct(c) | BtfType::Union(c) if c.name.is_empty());
             if anonymous && depth < MAX_DEPTH {

@@ -8,6 +8,8 @@ use super::types::{BtfType, Member, TypeId, kind};
 const MAX_CHAIN: usize = 64;
 /// Deepest nesting of arrays and anonymous members that is followed.
 const MAX_DEPTH: u32 = 16;
+/// Most anonymous members that are looked into for one name.
+const MAX_STEPS: u32 = 2000;
 
 /// A parameter of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,16 +161,18 @@ impl Btf {
 
     /// A member by name, through anonymous structs and unions; its offset is from the outermost start.
     pub fn member(&self, id: TypeId, name: &str) -> Option<Member<'_>> {
-        self.member_within(id, name, MAX_DEPTH)
+        let mut steps = MAX_STEPS;
+        self.member_within(id, name, MAX_DEPTH, &mut steps)
     }
 
-    fn member_within(&self, id: TypeId, name: &str, depth: u32) -> Option<Member<'_>> {
+    fn member_within(&self, id: TypeId, name: &str, depth: u32, steps: &mut u32) -> Option<Member<'_>> {
         let depth = depth.checked_sub(1)?;
+        *steps = steps.checked_sub(1)?;
         if let Some(direct) = self.members(id).find(|m| m.name == name && !name.is_empty()) {
             return Some(direct);
         }
         self.members(id).filter(|m| m.name.is_empty()).find_map(|outer| {
-            let inner = self.member_within(outer.ty, name, depth)?;
+            let inner = self.member_within(outer.ty, name, depth, steps)?;
             Some(Member { bit_offset: inner.bit_offset.checked_add(outer.bit_offset)?, ..inner })
         })
     }

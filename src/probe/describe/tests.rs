@@ -1,0 +1,33 @@
+use super::*;
+use crate::kernel::Roots;
+
+fn kernel() -> Kernel {
+    Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")))
+}
+
+#[test]
+fn a_system_call_s_skeleton_prints_its_text() {
+    let doc = describe("tracepoint:syscalls:sys_enter_openat", &kernel());
+    let file = doc.fields.iter().find(|f| f.access == "args.filename").unwrap();
+    assert_eq!((&*file.declaration, file.shown), ("const char * filename", Shown::TextPointer));
+    let expected = "tracepoint:syscalls:sys_enter_openat\n{\n    printf(\"%s %d %d %s %d %d\\n\", comm, pid, args.dfd, str(args.filename), args.flags, args.mode);\n}\n";
+    assert_eq!(doc.skeleton, expected);
+    assert!(doc.about.contains("openat(2)"));
+}
+
+#[test]
+fn functions_have_their_parameters() {
+    let kernel = kernel();
+    let doc = describe("kprobe:vfs_read", &kernel);
+    let declarations: Vec<_> = doc.fields.iter().map(|f| f.declaration.as_str()).collect();
+    assert_eq!(declarations, ["struct file * file", "char * buf", "size_t count", "loff_t * pos"]);
+    let exit = arguments("fexit:vfs_read", &kernel);
+    assert_eq!(exit.last().map(String::as_str), Some("ssize_t retval"));
+    assert_eq!(arguments("rawtracepoint:sched_switch", &kernel)[1], "struct task_struct * prev");
+}
+
+#[test]
+fn nonsense_is_described_too() {
+    assert!(describe("x:y:z", &kernel()).fields.is_empty());
+    assert!(describe("tracepoint:a:b", &kernel()).fields.is_empty());
+}
