@@ -35,3 +35,189 @@ fn random_functions_do_on_the_kernel_what_their_ir_says() {
     let strategy = (generate::steps(), prop::collection::vec(generate::number(), generate::INPUTS));
     TestRunner::new(config).run(&strategy, |(steps, inputs)| check(&steps, &inputs)).unwrap();
 }
+
+mod objects {
+    //! The parts of an object that libbpf must find: maps, callbacks, kernel functions, lines.
+
+    use super::load;
+    use libbpf_rs::{MapCore, MapFlags};
+    use probescope::codegen::artifact::ProgramKind;
+    use probescope::codegen::backend::{BuiltObject, SourceLines, build};
+    use probescope::codegen::builder::FunctionBuilder;
+    use probescope::codegen::error::CodegenError;
+    use probescope::codegen::ir::{
+        Alu, BpfMap, BpfMapId, Cond, FuncId, Function, Linkage, Operand, SectionId, Size, Vreg, Width,
+    };
+    use probescope::lang::source::{SourceText, Span};
+
+    const LOOKUP: u32 = 1;
+    const UPDATE: u32 = 2;
+    const LOOP: u32 = 181;
+
+    fn program(name: &str) -> FunctionBuilder {
+        let linkage = Linkage::Program { kind: ProgramKind::TestRun, section: "raw_tp".into() };
+        FunctionBuilder::new(name, linkage, 1)
+    }
+
+    fn word(object: &libbpf_rs::Object, at: usize) -> u64 {
+        let bytes = load::globals(object);
+        u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+    }
+
+    fn counts(name: &str, kind: u32) -> BpfMap {
+        BpfMap { name: name.into(), kind, key_size: 8, value_size: 8, max_entries: 128, flags: 0 }
+    }
+
+    #[test]
+    fn maps_are_created_as_the_module_says_and_updated() {
+        if load::unavailable() {
+            return;
+        }
+        let mut b = program("update");
+        let (key, value) = (b.new_slot(8), b.new_slot(8));
+        b.slot_store(key, 0, Size::B8, 7);
+        b.slot_store(value, 0, Size::B8, 41);
+        let (map, key, value) = (b.map_addr(BpfMapId(1)), b.slot_addr(key, 0), b.slot_addr(value, 0));
+        b.call_void(UPDATE, &[map.into(), key.into(), value.into(), Operand::Imm(0)]);
+        let found = b.call(LOOKUP, &[map.into(), key.into()]);
+        let none = b.new_block();
+        b.require(Cond::Ne, found, 0, none);
+        b.atomic_add(found, 0, Size::B8, 1);
+        b.ret(1);
+        b.switch_to(none);
+        b.ret(0);
+        let mut module = load::module(vec![b.finish()], 8);
+        module.maps = vec![counts("first", 2), counts("second", 1), counts("third", 5)];
+        module.maps[0].key_size = 4;
+        let mut object = load::load(&module).unwrap();
+        assert_eq!(load::run(&mut object, &[0]).unwrap(), 1);
+        let map = object.maps().find(|m| m.name() == "second").expect("the map is in the object");
+        let got = map.lookup(&7u64.to_le_bytes(), MapFlags::ANY).unwrap();
+        assert_eq!(got, Some(42u64.to_le_bytes().to_vec()));
+        assert_eq!(map.max_entries(), 128);
+    }
+
+    fn subprogram_that_adds() -> Function {
+        let mut b = FunctionBuilder::new("add_up", Linkage::Subprogram, 2);
+        let (index, sum) = (b.parameter(0), b.parameter(1));
+        let old = b.load(sum, 0, Size::B8);
+        let new = b.add(old, index);
+        b.store(sum, 0, Size::B8, new);
+        b.ret(0);
+        b.finish()
+    }
+
+    #[test]
+    fn subprograms_are_called_and_are_callbacks_of_helpers() {
+        if load::unavailable() {
+            return;
+        }
+        let mut b = program("loops");
+        let sum = b.new_slot(8);
+        b.slot_store(sum, 0, Size::B8, 0);
+        let (callback, context) = (b.func_addr(FuncId(2)), b.slot_addr(sum, 0));
+        b.call_void(LOOP, &[Operand::Imm(10), callback.into(), context.into(), Operand::Imm(0)]);
+        let fifty = b.call_local(FuncId(1), &[Operand::Imm(20), Operand::Imm(30)]);
+        let ninety_five = b.slot_load(sum, 0, Size::B8);
+        let total = b.add(fifty, ninety_five);
+        b.ret(total);
+        let mut adds = FunctionBuilder::new("plus", Linkage::Subprogram, 2);
+        let both = adds.add(adds.parameter(0), adds.parameter(1));
+        adds.ret(both);
+        let module = load::module(vec![b.finish(), adds.finish(), subprogram_that_adds()], 8);
+        let mut object = load::load(&module).unwrap();
+        assert_eq!(load::run(&mut object, &[0]).unwrap(), 45 + 50);
+    }
+
+    #[test]
+    fn kernel_functions_are_linked_by_their_prototypes() {
+        if load::unavailable() {
+            return;
+        }
+        let mut b = program("iterates");
+        let iterator = b.new_slot(8);
+        let sum = b.imm(0);
+        let at = b.slot_addr(iterator, 0);
+        b.call_kfunc_void("bpf_iter_num_new", &[at.into(), Operand::Imm(0), Operand::Imm(10)]);
+        let (head, body, done) = (b.new_block(), b.new_block(), b.new_block());
+        b.jump(head);
+        b.switch_to(head);
+        let next = b.call_kfunc("bpf_iter_num_next", &[at.into()]);
+        b.branch(Cond::Ne, next, 0, body, done);
+        b.switch_to(body);
+        let i = b.load(next, 0, Size::B4);
+        b.alu_into(sum, Alu::Add, Width::W64, sum, i);
+        b.jump(head);
+        b.switch_to(done);
+        b.call_kfunc_void("bpf_iter_num_destroy", &[at.into()]);
+        b.ret(sum);
+        let mut object = load::load(&load::module(vec![b.finish()], 8)).unwrap();
+        assert_eq!(load::run(&mut object, &[0]).unwrap(), 45);
+    }
+
+    /// Twenty values that all live across a call.
+    fn crowded(values: u32) -> Function {
+        let mut b = program("crowded");
+        let context = b.parameter(0);
+        let all: Vec<Vreg> = (0..values)
+            .map(|i| {
+                let word = b.load(context, 0, Size::B8);
+                b.alu(Alu::Xor, word, i64::from(i) << 33)
+            })
+            .collect();
+        b.call_void(8, &[]);
+        let base = b.global_addr(SectionId(0), 0);
+        for (i, v) in all.iter().enumerate() {
+            b.store(base, i as i16 * 8, Size::B8, *v);
+        }
+        b.ret(0);
+        b.finish()
+    }
+
+    #[test]
+    fn more_values_than_registers_survive_a_call() {
+        if load::unavailable() {
+            return;
+        }
+        let mut object = load::load(&load::module(vec![crowded(40)], 40 * 8)).unwrap();
+        load::run(&mut object, &[1234]).unwrap();
+        for i in 0..40 {
+            assert_eq!(word(&object, i * 8), 1234 ^ (i as u64) << 33, "value {i}");
+        }
+    }
+
+    #[test]
+    fn a_frame_over_512_bytes_is_refused_with_the_values_that_fill_it() {
+        let mut b = program("big");
+        b.set_span(Span::new(4, 9));
+        let slot = b.new_slot(600);
+        let at = b.slot_addr(slot, 0);
+        b.call_void(6, &[at.into(), Operand::Imm(600)]);
+        let error = build(&load::module(vec![b.finish()], 8), &SourceLines::none()).unwrap_err();
+        let CodegenError::Stack { span, bytes: 600, values, .. } = error else { panic!("{error}") };
+        assert_eq!((span, values), (Span::new(4, 9), vec![(Span::new(4, 9), 600)]));
+    }
+
+    fn with_lines() -> (BuiltObject, SourceText) {
+        let source = SourceText::new("two.bt", "begin {\n  printf(\"hello\");\n  exit();\n}\n");
+        let mut b = program("lines");
+        b.set_span(Span::new(10, 25));
+        b.call_void(8, &[]);
+        b.set_span(Span::new(29, 35));
+        b.call_void(8, &[]);
+        b.ret(0);
+        let built = build(&load::module(vec![b.finish()], 8), &SourceLines::new(&source)).unwrap();
+        (built, source)
+    }
+
+    #[test]
+    fn instructions_carry_script_lines_and_the_bytes_are_always_the_same() {
+        let (built, _) = with_lines();
+        assert_eq!(built.functions[0].lines, [(0, Span::new(10, 25)), (1, Span::new(29, 35))]);
+        assert_eq!(built.object, with_lines().0.object);
+        if load::unavailable() {
+            return;
+        }
+        load::load_bytes(&built.object).unwrap();
+    }
+}
