@@ -221,3 +221,109 @@ mod objects {
         load::load_bytes(&built.object).unwrap();
     }
 }
+
+mod refusals {
+    //! Programs that the kernel must refuse, and what is said about them.
+
+    use std::sync::Mutex;
+
+    use super::load;
+    use libbpf_rs::{PrintLevel, set_print};
+    use probescope::codegen::artifact::ProgramKind;
+    use probescope::codegen::backend::{SourceLines, build};
+    use probescope::codegen::builder::FunctionBuilder;
+    use probescope::codegen::ir::{BpfMap, BpfMapId, Linkage, Size};
+    use probescope::codegen::verifier_log::{Cause, explain};
+    use probescope::lang::source::{SourceText, Span};
+
+    static LOG: Mutex<String> = Mutex::new(String::new());
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+    fn keep(_: PrintLevel, text: String) {
+        LOG.lock().unwrap().push_str(&text);
+    }
+
+    /// The place that is blamed: the second line of the script.
+    const BLAMED: Span = Span { start: 8, end: 14 };
+
+    fn refused(make: impl FnOnce(&mut FunctionBuilder)) -> Option<(Cause, Option<Span>)> {
+        if load::unavailable() {
+            return None;
+        }
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let source = SourceText::new("bad.bt", "begin {\nbroken\n}\n");
+        let linkage = Linkage::Program { kind: ProgramKind::TestRun, section: "raw_tp".into() };
+        let mut b = FunctionBuilder::new("bad", linkage, 1);
+        b.set_span(Span::new(0, 5));
+        b.call_void(8, &[]);
+        b.set_span(BLAMED);
+        make(&mut b);
+        let mut module = load::module(vec![b.finish()], 8);
+        let map = BpfMap { name: "m".into(), kind: 1, key_size: 8, value_size: 8, max_entries: 4, flags: 0 };
+        module.maps = vec![map];
+        let built = build(&module, &SourceLines::new(&source)).unwrap();
+        LOG.lock().unwrap().clear();
+        let before = set_print(Some((PrintLevel::Warn, keep)));
+        let loaded = load::load_bytes(&built.object);
+        set_print(before);
+        assert!(loaded.is_err(), "the kernel took it");
+        let log = LOG.lock().unwrap().clone();
+        let said = explain(&log, &built.functions[0].lines).unwrap_or_else(|| panic!("nothing said in {log}"));
+        eprintln!("{:?}: {}", said.cause, said.reason);
+        Some((said.cause, said.span))
+    }
+
+    fn expect(cause: Cause, make: impl FnOnce(&mut FunctionBuilder)) {
+        if let Some(said) = refused(make) {
+            assert_eq!(said, (cause, Some(BLAMED)));
+        }
+    }
+
+    #[test]
+    fn a_lookup_that_is_not_checked() {
+        expect(Cause::NullPointer, |b| {
+            let key = b.new_slot(8);
+            b.slot_store(key, 0, Size::B8, 1);
+            let (map, key) = (b.map_addr(BpfMapId(0)), b.slot_addr(key, 0));
+            let found = b.call(1, &[map.into(), key.into()]);
+            let v = b.load(found, 0, Size::B8);
+            b.ret(v);
+        });
+    }
+
+    #[test]
+    fn a_number_used_as_a_pointer() {
+        expect(Cause::Memory, |b| {
+            let number = b.load(b.parameter(0), 0, Size::B8);
+            let v = b.load(number, 0, Size::B8);
+            b.ret(v);
+        });
+    }
+
+    #[test]
+    fn a_loop_that_never_ends() {
+        expect(Cause::Loop, |b| {
+            let head = b.new_block();
+            b.jump(head);
+            b.switch_to(head);
+            b.call_void(8, &[]);
+            b.jump(head);
+        });
+    }
+
+    #[test]
+    fn a_helper_that_does_not_exist() {
+        expect(Cause::Helper, |b| {
+            b.call_void(9999, &[]);
+            b.ret(0);
+        });
+    }
+
+    #[test]
+    fn a_context_field_that_is_out_of_reach() {
+        expect(Cause::Context, |b| {
+            let v = b.load(b.parameter(0), 20_000, Size::B8);
+            b.ret(v);
+        });
+    }
+}

@@ -9,14 +9,17 @@ use super::error::CodegenError;
 use super::ir::{FuncId, Function, Linkage, Module};
 
 pub mod btf;
+pub mod disasm;
 pub mod elf;
 pub mod emit;
 pub mod flow;
 pub mod frame;
+pub mod helper;
 pub mod insn;
 pub mod legal;
 mod link;
 pub mod opt;
+pub mod path;
 pub mod regs;
 
 use emit::{Code, Target};
