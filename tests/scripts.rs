@@ -6,7 +6,6 @@
 
 mod support;
 
-use std::path::Path;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -18,8 +17,7 @@ const CAP: Duration = Duration::from_secs(60);
 fn main() {
     support::workload::run_if_asked();
     let arguments = Arguments::from_args();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
-    let trials = match support::case::load_all(&root) {
+    let trials = match support::cases() {
         Ok(cases) => cases.into_iter().map(trial).collect(),
         Err(e) => vec![Trial::test("cases are well formed", move || Err(Failed::from(e)))],
     };

@@ -2,14 +2,14 @@
 //! the host turns into tests of its own.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::Outcomes;
 use crate::fetch::Bootable;
 use crate::guest;
-use crate::support::case;
+use crate::support;
 use crate::support::run::{Outcome, Subject, run as run_case};
 
 /// First word of this binary's command line in a guest.
@@ -141,8 +141,7 @@ fn failure(test: &str, output: &str) -> String {
 
 /// In the guest: runs the cases and writes their results.
 pub fn in_guest(filter: Option<&str>) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
-    let cases = match case::load_all(&root) {
+    let cases = match support::cases() {
         Ok(cases) => cases,
         Err(why) => return report("load", &Outcome::Failed(why)),
     };

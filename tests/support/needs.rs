@@ -36,10 +36,26 @@ fn other(need: &str) -> Option<String> {
         let path = format!("events/{}", event.replace(':', "/"));
         return (!tracefs(&path)).then(|| format!("this kernel ({}) has no tracepoint {event}", text()));
     }
+    if let Some(library) = need.strip_prefix("library:") {
+        return (!has_library(library)).then(|| format!("no {library} is installed"));
+    }
+    if let Some(what) = need.strip_prefix("program:") {
+        return Some(format!("needs {what}"));
+    }
     if let Some(function) = need.strip_prefix("symbol:") {
         return (!symbol(function)).then(|| format!("this kernel ({}) has no {function}", text()));
     }
     Some(format!("unknown need `{need}`"))
+}
+
+/// A shared library by the start of its file's name.
+fn has_library(name: &str) -> bool {
+    ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok())
+        .flatten()
+        .flatten()
+        .any(|entry| entry.file_name().to_string_lossy().starts_with(&format!("{name}.so")))
 }
 
 fn is_root() -> bool {

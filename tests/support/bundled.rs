@@ -1,0 +1,51 @@
+//! The bundled scripts as cases: each loads and attaches on every kernel that has what its header
+//! says it needs.
+
+use std::fs;
+use std::path::Path;
+
+use super::case::Case;
+
+/// One dry run a script of `folder`.
+pub fn load_all(folder: &Path) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?.flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|e| e != "bt") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let line = text
+            .lines()
+            .find_map(|l| l.strip_prefix("// Needs: "))
+            .ok_or_else(|| format!("{}: its header does not say what it needs", path.display()))?;
+        let name = format!("bundled/{}", path.file_stem().unwrap_or_default().to_string_lossy());
+        let flags = vec!["--dry-run".to_owned()];
+        let needs = needs(line);
+        // A dry run's end probes and maps may print: only the exit code counts.
+        cases.push(Case { name, path, text, flags, needs, loose: true, ..Case::default() });
+    }
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(cases)
+}
+
+/// A header's words as needs that can be looked up: `tracepoints block and irq.`, `uprobe; libssl.`
+fn needs(line: &str) -> Vec<String> {
+    let mut needs = Vec::new();
+    for part in line.trim_end_matches('.').split("; ") {
+        let mut words = part.split([' ', ',']).filter(|w| !w.is_empty() && *w != "and");
+        match words.next() {
+            Some("tracepoints" | "tracepoint") => {
+                needs.extend(words.take_while(|w| !w.starts_with('(')).map(|w| format!("tracepoint:{w}")));
+            }
+            Some(kind @ ("kprobe" | "uprobe")) => needs.push(kind.to_owned()),
+            Some("BTF") => needs.push("btf".to_owned()),
+            Some("libssl") => needs.push("library:libssl".to_owned()),
+            // Programs built with probes in them: none is part of a test machine.
+            Some("usdt") => needs.push(format!("program:{line}")),
+            Some("the") if part.contains("runqueues") => needs.push("symbol:runqueues".to_owned()),
+            _ => {}
+        }
+    }
+    needs
+}
