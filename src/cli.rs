@@ -10,8 +10,15 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub mod check;
+pub mod compile;
 pub mod completions;
+pub mod explain;
+pub mod face;
+pub mod run;
 pub mod screenshots;
+pub mod script;
+pub mod signals;
 pub mod tracing;
 pub mod workbench;
 
@@ -35,10 +42,13 @@ pub struct Cli {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
+#[allow(missing_docs, reason = "each is documented at its arguments, which is what --help shows")]
 pub enum Command {
-    /// Print a shell's completion script.
+    Run(run::Args),
+    Check(check::Args),
+    Compile(compile::Args),
+    Explain(explain::Args),
     Completions(completions::Args),
-    /// Draw every view as SVG.
     Screenshots(screenshots::Args),
 }
 
@@ -137,6 +147,10 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
 fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
     match cli.command {
         None => workbench::run(&cli.workbench, world),
+        Some(Command::Run(args)) => run::run(&args, world),
+        Some(Command::Check(args)) => check::run(&args, world),
+        Some(Command::Compile(args)) => compile::run(&args, world),
+        Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
     }

@@ -3,6 +3,7 @@
 pub mod child;
 pub mod compilation;
 pub mod failure;
+pub mod front;
 pub mod headless;
 pub mod lines;
 pub mod live;

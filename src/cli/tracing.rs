@@ -4,10 +4,38 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use crate::kernel::Kernel;
-use crate::session::SessionHandle;
+use crate::session::front::{self, FrontSettings};
 use crate::session::update::Update;
+use crate::session::{Session, SessionHandle, SessionOptions};
 
 /// Starts a session, or tells why scripts can't run here.
-pub fn session(_kernel: &Arc<Kernel>) -> Result<(SessionHandle, Receiver<Update>), String> {
-    Err("the compiler is not built in".to_owned())
+pub fn session(kernel: &Arc<Kernel>) -> Result<(SessionHandle, Receiver<Update>), String> {
+    may_trace(kernel)?;
+    let options = SessionOptions {
+        kernel: Arc::clone(kernel),
+        compiler: front::compiler(FrontSettings::new(Arc::clone(kernel))),
+        pid: None,
+        command: None,
+        measure: true,
+    };
+    Session::spawn(options).map_err(|e| format!("cannot start a thread: {e}"))
+}
+
+/// Whether this process may load and attach programs; otherwise what is missing.
+pub fn may_trace(kernel: &Kernel) -> Result<(), String> {
+    // Capability numbers of include/uapi/linux/capability.h.
+    const NEEDED: [(u32, &str); 2] = [(38, "CAP_PERFMON"), (39, "CAP_BPF")];
+    const SYS_ADMIN: u32 = 21;
+    let status = kernel.proc_text("self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|l| u64::from_str_radix(l.strip_prefix("CapEff:")?.trim(), 16).ok());
+    let Some(effective) = effective else { return Ok(()) };
+    let has = |n: u32| effective >> n & 1 == 1;
+    let missing: Vec<&str> = NEEDED.iter().filter(|(n, _)| !has(*n)).map(|(_, name)| *name).collect();
+    if has(SYS_ADMIN) || missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "scripts can't run: {} missing; start probescope as root, or `setcap cap_bpf,cap_perfmon,cap_dac_read_search=ep` it",
+        missing.join(" and ")
+    ))
 }

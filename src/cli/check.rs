@@ -1,0 +1,36 @@
+//! `probescope check`.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use super::script::{ScriptArgs, kernel};
+use super::{CliError, World};
+use crate::lang::diagnostic::has_errors;
+use crate::output::diagnostics::render_all;
+use crate::session::front;
+
+/// Check a script without running it.
+///
+/// Prints every error and warning with its place. The exit code is 1 when the script cannot run.
+/// Nothing is loaded or attached, and no privileges are needed beyond reading tracefs.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Allow what changes the traced system: system(), signal(), override().
+    #[arg(long = "unsafe")]
+    allow_unsafe: bool,
+
+    /// Script and parameters.
+    #[command(flatten)]
+    script: ScriptArgs,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
+    let script = args.script.read()?;
+    let mut settings = script.settings(kernel());
+    settings.unsafe_allowed = args.allow_unsafe;
+    let found = front::compile(&script.source, None, &settings).diagnostics;
+    let text = render_all(&script.source, &found, world.colour());
+    std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    Ok(if has_errors(&found) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,182 @@
+//! The face of a headless run: script output to a file or standard output, the rest to standard error.
+
+use std::io::{self, Write};
+
+use crate::lang::source::{SourceText, Span};
+use crate::lang::typed::PrintfSink;
+use crate::model::render;
+use crate::model::stats::LossCause;
+use crate::output::{OutputFormat, Printer, json};
+use crate::session::report::{Face, Report, TextKind};
+
+/// Output is written in pieces of about this size while there is more to come.
+const PIECE: usize = 128 << 10;
+
+/// When output leaves the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Buffering {
+    /// Whenever nothing more is waiting to be printed, and at every full buffer.
+    #[default]
+    Line,
+    /// Only when the buffer is full.
+    Full,
+    /// After every report.
+    None,
+}
+
+/// What the face is told.
+#[derive(Debug)]
+pub struct Settings {
+    /// Text or JSON.
+    pub format: OutputFormat,
+    /// Output is a terminal: control characters are written out.
+    pub terminal: bool,
+    /// When output leaves the buffer.
+    pub buffering: Buffering,
+    /// Nothing but the script's own output.
+    pub quiet: bool,
+    /// Also say which values could not be read.
+    pub keen: bool,
+    /// Say on standard output when everything is attached (bpftrace's test harness asks for it).
+    pub announce: bool,
+}
+
+/// The face.
+pub struct StreamFace {
+    settings: Settings,
+    source: SourceText,
+    printer: Printer,
+    buffer: Vec<u8>,
+    output: Box<dyn Write + Send>,
+}
+
+impl std::fmt::Debug for StreamFace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamFace").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl StreamFace {
+    /// A face that writes to `output`.
+    #[must_use]
+    pub fn new(settings: Settings, source: SourceText, output: Box<dyn Write + Send>) -> Self {
+        let printer = Printer::new(settings.format, settings.terminal);
+        Self { settings, source, printer, buffer: Vec::with_capacity(2 * PIECE), output }
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        self.output.write_all(&self.buffer)?;
+        self.buffer.clear();
+        self.output.flush()
+    }
+
+    fn json(&self) -> bool {
+        self.settings.format == OutputFormat::Json
+    }
+
+    fn place(&self, span: Span) -> (u32, u32) {
+        let at = self.source.position(span.start);
+        (at.line, at.column)
+    }
+
+    /// A message about a place in the script, on standard error; in JSON among the output.
+    fn message(&mut self, kind: &'static str, word: &str, text: &[u8], span: Span) {
+        let (line, column) = self.place(span);
+        if self.json() {
+            json::message(kind, text, json_place(&self.source, line, column), &mut self.buffer);
+            return;
+        }
+        let text = render::neutralise_bytes(text);
+        let _ = writeln!(io::stderr(), "{}:{line}:{column}: {word}: {}", self.source.name, text.trim_end_matches('\n'));
+    }
+
+    fn attached(&mut self, probes: u32) -> io::Result<()> {
+        if self.json() && !self.settings.quiet {
+            json::attached(u64::from(probes), &mut self.buffer);
+        } else if !self.settings.quiet {
+            let plural = if probes == 1 { "" } else { "s" };
+            let _ = writeln!(io::stderr(), "Attached {probes} probe{plural}");
+        }
+        if self.settings.announce {
+            self.write_out()?;
+            let mut out = io::stdout();
+            writeln!(out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED")?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self, cause: LossCause, count: u64, span: Span) {
+        if cause == LossCause::RingFull && self.json() {
+            json::lost(count, &mut self.buffer);
+            return;
+        }
+        let unimportant = matches!(cause, LossCause::ReadFailed | LossCause::Truncated | LossCause::HelperFailed);
+        if self.settings.quiet || (unimportant && !self.settings.keen) {
+            return;
+        }
+        if cause == LossCause::RingFull {
+            let _ = writeln!(io::stderr(), "Lost {count} events");
+        } else {
+            let (line, column) = self.place(span);
+            let words = cause.words();
+            let _ = writeln!(io::stderr(), "{}:{line}:{column}: warning: {words}: {count} times", self.source.name);
+        }
+    }
+}
+
+fn json_place(source: &SourceText, line: u32, column: u32) -> json::Place<'_> {
+    json::Place { file: &source.name, line, column }
+}
+
+impl Face for StreamFace {
+    fn report(&mut self, report: &Report<'_>) -> io::Result<()> {
+        match *report {
+            Report::Printf { format, values, sink: PrintfSink::Out, .. } => {
+                self.printer.printf(format, values, &mut self.buffer);
+            }
+            Report::Printf { format, values, sink, span, .. } => {
+                let mut text = Vec::new();
+                render::printf_into(format, values, &mut text);
+                match sink {
+                    PrintfSink::Warning => self.message("warnf", "WARNING", &text, span),
+                    _ => self.message("errorf", "ERROR", &text, span),
+                }
+            }
+            Report::Value { value, .. } => self.printer.value(value, &mut self.buffer),
+            Report::Map { snapshot, ref options } => self.printer.map(snapshot, options, &mut self.buffer),
+            Report::End { maps, ref options } => self.printer.end(maps, options, &mut self.buffer),
+            Report::Text { kind, text } => {
+                let kind = match kind {
+                    TextKind::Time => "time",
+                    TextKind::Join => "join",
+                    TextKind::Cat => "cat",
+                    TextKind::System => "syscall",
+                };
+                self.printer.text(kind, text, &mut self.buffer);
+            }
+            Report::RuntimeError { message, span } => {
+                self.message("runtime_error", "ERROR", message.as_bytes(), span);
+            }
+            Report::Attached(probes) => self.attached(probes)?,
+            Report::Lost { cause, count, span } => self.lost(cause, count, span),
+        }
+        if self.buffer.len() >= PIECE || self.settings.buffering == Buffering::None {
+            self.write_out()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() || self.settings.buffering == Buffering::Full {
+            return Ok(());
+        }
+        self.write_out()
+    }
+}
+
+impl Drop for StreamFace {
+    fn drop(&mut self) {
+        let _ = self.write_out();
+    }
+}

@@ -1,0 +1,199 @@
+//! `probescope run`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::face::{Buffering, Settings, StreamFace};
+use super::script::{Script, ScriptArgs, kernel};
+use super::{CliError, World, signals};
+use crate::engine::TraceOptions;
+use crate::engine::attach::Place;
+use crate::kernel::Kernel;
+use crate::lang::diagnostic::Diagnostic;
+use crate::lang::source::SourceText;
+use crate::lang::typed::Target;
+use crate::output::OutputFormat;
+use crate::output::diagnostics::render_all;
+use crate::session::child::Held;
+use crate::session::compilation::Compiled;
+use crate::session::headless::{self, Job, RunError};
+use crate::session::{failure, front, names};
+
+/// Run a script and print what it reports.
+///
+/// The script's output goes to standard output (or `-o`), everything else to standard error. Ctrl-C
+/// ends the trace in order: end probes run and maps are printed; a second Ctrl-C ends at once.
+///
+/// Examples:
+///
+///   probescope run -e 'tracepoint:syscalls:sys_enter_openat { printf("%s %s\n", comm, str(args.filename)); }'
+///
+///   probescope run biolatency.bt
+///
+///   probescope run -f json -o out.json -c 'ls -l' count.bt
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Output form.
+    #[arg(short = 'f', long = "format", value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+
+    /// Write the script's output to a file.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Run a command: it starts when everything is attached, and the trace ends with it.
+    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
+    pub command: Option<String>,
+
+    /// Limit the trace to a process, where its probes can.
+    #[arg(short = 'p', long = "pid", value_name = "PID")]
+    pub pid: Option<u32>,
+
+    /// Nothing but the script's own output.
+    #[arg(short = 'q', long = "quiet")]
+    pub quiet: bool,
+
+    /// Also say which reads failed and which strings were cut.
+    #[arg(short = 'k')]
+    pub keen: bool,
+
+    /// When output is written.
+    #[arg(short = 'B', long = "buffer", value_enum, default_value_t = Buffering::Line)]
+    pub buffering: Buffering,
+
+    /// Allow what changes the traced system: system(), signal(), override().
+    #[arg(long = "unsafe")]
+    pub allow_unsafe: bool,
+
+    /// Attach everything, then end.
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Set a value of the script's config block; wins over the script.
+    #[arg(long = "config", value_name = "NAME=VALUE", value_parser = setting)]
+    pub config: Vec<(String, String)>,
+
+    /// Script and parameters.
+    #[command(flatten)]
+    pub script: ScriptArgs,
+}
+
+/// Output forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// As the script prints it.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
+    let script = args.script.read()?;
+    let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
+    Runner { args, world, script: &script, shown: &plain, overrides: args.config.clone(), announce: false }.run()
+}
+
+/// One run; the bpftrace mode makes its own from its own flags.
+pub(super) struct Runner<'a> {
+    pub(super) args: &'a Args,
+    pub(super) world: &'a World,
+    pub(super) script: &'a Script,
+    /// How diagnostics are written.
+    pub(super) shown: &'a dyn Fn(&[Diagnostic], &SourceText) -> String,
+    pub(super) overrides: Vec<(String, String)>,
+    pub(super) announce: bool,
+}
+
+impl Runner<'_> {
+    pub(super) fn run(self) -> Result<ExitCode, CliError> {
+        let kernel = kernel();
+        let child = self.args.command.as_deref().map(Held::start).transpose();
+        let child = child.map_err(|e| CliError::Refused(e.to_string()))?;
+        let Some(compiled) = self.compile(&kernel, child.as_ref().map(Held::pid)) else {
+            return Ok(ExitCode::FAILURE);
+        };
+        match self.trace(&kernel, &compiled, child) {
+            Ok(code) => Ok(ExitCode::from(code as u8)),
+            Err(RunError::Engine(error)) => {
+                let (diagnostic, log) = failure::explain(&error, &compiled);
+                self.tell(&[diagnostic]);
+                if self.args.keen && !log.is_empty() {
+                    let _ = std::io::stderr().write_all(log.as_bytes());
+                }
+                Ok(ExitCode::FAILURE)
+            }
+            Err(RunError::Write(source)) => Err(CliError::Write { path: self.output_name(), source }),
+            Err(error) => Err(CliError::Refused(error.to_string())),
+        }
+    }
+
+    fn tell(&self, diagnostics: &[Diagnostic]) {
+        let text = (self.shown)(diagnostics, &self.script.source);
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>, child: Option<u32>) -> Option<Compiled> {
+        let mut settings = self.script.settings(Arc::clone(kernel));
+        settings.pid = self.args.pid;
+        settings.unsafe_allowed = self.args.allow_unsafe;
+        settings.overrides.clone_from(&self.overrides);
+        let compilation = front::compile(&self.script.source, child, &settings);
+        self.tell(&compilation.diagnostics);
+        compilation.output
+    }
+
+    fn trace(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Result<i32, RunError> {
+        let (sender, messages) = headless::mailbox();
+        let wants_signals =
+            compiled.program.probes.iter().flat_map(|p| &p.targets).any(|t| matches!(t, Target::SelfSignal(_)));
+        signals::watch(sender.clone(), wants_signals)?;
+        let place = Place {
+            sys: kernel.roots().sys.clone(),
+            online_cpus: kernel.online_cpus().as_slice().to_vec(),
+            pid: self.args.pid,
+        };
+        let mut face = self.face()?;
+        let job = Job {
+            program: Arc::clone(&compiled.program),
+            artifact: Arc::clone(&compiled.artifact),
+            options: TraceOptions { place, measure: false },
+            names: names::of_kernel(kernel, compiled.program.config.demangle),
+            child,
+            proc: kernel.roots().proc.clone(),
+            attach_only: self.args.dry_run,
+        };
+        headless::run(job, &mut face, (sender, &messages))
+    }
+
+    fn face(&self) -> std::io::Result<StreamFace> {
+        let output: Box<dyn Write + Send> = match &self.args.output {
+            Some(path) => Box::new(std::fs::File::create(path)?),
+            None => Box::new(std::fs::File::from(rustix::io::dup(std::io::stdout())?)),
+        };
+        let settings = Settings {
+            format: match self.args.format {
+                Format::Text => OutputFormat::Text,
+                Format::Json => OutputFormat::Json,
+            },
+            terminal: self.args.output.is_none() && self.world.stdout_is_terminal,
+            buffering: self.args.buffering,
+            quiet: self.args.quiet,
+            keen: self.args.keen,
+            announce: self.announce,
+        };
+        Ok(StreamFace::new(settings, self.script.source.clone(), output))
+    }
+
+    fn output_name(&self) -> String {
+        self.args.output.as_ref().map_or_else(|| "standard output".to_owned(), |p| p.display().to_string())
+    }
+}

@@ -1,0 +1,95 @@
+//! Where a script comes from and how it is compiled: shared by run, check and compile.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use super::CliError;
+use crate::kernel::{Kernel, Roots};
+use crate::lang::source::SourceText;
+use crate::session::front::FrontSettings;
+
+/// Largest script that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// The script's text and what it is given.
+#[derive(Debug, clap::Args)]
+pub struct ScriptArgs {
+    /// The program itself, instead of a file.
+    #[arg(short = 'e', value_name = "PROGRAM")]
+    pub program: Option<String>,
+
+    /// Script file (`-` for standard input), then the script's parameters $1, $2, ...; parameters
+    /// that start with `--` are the script's named options (getopt).
+    #[arg(value_name = "FILE|PARAMETER", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<String>,
+}
+
+/// A script and its parameters.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// Its text.
+    pub source: SourceText,
+    /// `$1` and on.
+    pub params: Vec<String>,
+    /// Named options.
+    pub named: Vec<(String, Option<String>)>,
+}
+
+impl ScriptArgs {
+    /// Reads the script.
+    pub fn read(&self) -> Result<Script, CliError> {
+        let (source, rest) = match (&self.program, self.rest.split_first()) {
+            (Some(text), _) => (SourceText::new("stdin", text), &self.rest[..]),
+            (None, Some((file, rest))) => (read_file(file)?, rest),
+            (None, None) => {
+                return Err(CliError::Refused("name a script file, or give the program with -e".to_owned()));
+            }
+        };
+        let (options, params): (Vec<&String>, Vec<&String>) =
+            rest.iter().filter(|a| *a != "--").partition(|a| a.len() > 2 && a.starts_with("--"));
+        let named = options.into_iter().map(|text| {
+            let text = text.trim_start_matches('-');
+            match text.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (text.to_owned(), None),
+            }
+        });
+        Ok(Script { source, params: params.into_iter().cloned().collect(), named: named.collect() })
+    }
+}
+
+fn read_file(path: &str) -> Result<SourceText, CliError> {
+    let mut bytes = Vec::new();
+    let failed = |source| CliError::Read { path: path.to_owned(), source };
+    if path == "-" {
+        std::io::stdin().take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(failed)?;
+        file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
+    }
+    let name = if path == "-" { "stdin" } else { path };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CliError::Refused(format!("{path} is not UTF-8 text: byte {at} is the first that is not"))
+    })?;
+    Ok(SourceText::new(name, &text))
+}
+
+/// The running kernel.
+#[must_use]
+pub fn kernel() -> Arc<Kernel> {
+    Arc::new(Kernel::new(Roots::running()))
+}
+
+impl Script {
+    /// How it is compiled for this kernel.
+    #[must_use]
+    pub fn settings(&self, kernel: Arc<Kernel>) -> FrontSettings {
+        FrontSettings {
+            name: Arc::clone(&self.source.name),
+            params: self.params.clone(),
+            named: self.named.clone(),
+            ..FrontSettings::new(kernel)
+        }
+    }
+}

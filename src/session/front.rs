@@ -1,0 +1,112 @@
+//! Text to compiled script: all the rooms of the compiler in a row.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::compilation::{Compilation, Compiled, Compiler};
+use super::update::CompileFigures;
+use crate::codegen;
+use crate::kernel::Kernel;
+use crate::lang::bt::{self, FrontOptions, MissingProbes};
+use crate::lang::diagnostic::has_errors;
+use crate::lang::source::SourceText;
+
+/// Largest file that a script may import.
+const LARGEST_IMPORT: u64 = 16 << 20;
+
+/// What a script is compiled with besides its text.
+#[derive(Clone, Debug)]
+pub struct FrontSettings {
+    /// The kernel that it will run on.
+    pub kernel: Arc<Kernel>,
+    /// Name of the script, for messages; imports are looked for in its folder.
+    pub name: Arc<str>,
+    /// Positional parameters.
+    pub params: Vec<String>,
+    /// Options given after the script.
+    pub named: Vec<(String, Option<String>)>,
+    /// Only this process (`-p`).
+    pub pid: Option<u32>,
+    /// Whether what changes the traced system is allowed.
+    pub unsafe_allowed: bool,
+    /// Settings that win over the script's config block.
+    pub overrides: Vec<(String, String)>,
+    /// What to do about probes that this kernel lacks.
+    pub missing_probes: MissingProbes,
+}
+
+impl FrontSettings {
+    /// No parameters, nothing allowed.
+    #[must_use]
+    pub fn new(kernel: Arc<Kernel>) -> Self {
+        Self {
+            kernel,
+            name: "script".into(),
+            params: Vec::new(),
+            named: Vec::new(),
+            pid: None,
+            unsafe_allowed: false,
+            overrides: Vec::new(),
+            missing_probes: MissingProbes::default(),
+        }
+    }
+}
+
+/// A compiler for a session.
+#[must_use]
+pub fn compiler(settings: FrontSettings) -> Compiler {
+    Arc::new(move |text, child| compile(&SourceText::new(&settings.name, text), child, &settings))
+}
+
+/// Compiles a script: parse, expand, check, generate. Every mistake found is in the diagnostics.
+#[must_use]
+pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings) -> Compilation {
+    let began = Instant::now();
+    let load = |path: &str| import(path, &settings.name);
+    let options = FrontOptions {
+        kernel: &settings.kernel,
+        pid: settings.pid,
+        child_pid: child,
+        unsafe_allowed: settings.unsafe_allowed,
+        params: &settings.params,
+        named: &settings.named,
+        load: &load,
+        config_overrides: &settings.overrides,
+        missing_probes: settings.missing_probes,
+    };
+    let checked = bt::compile_front(source, &options);
+    let mut diagnostics = checked.diagnostics;
+    if has_errors(&diagnostics) {
+        return Compilation { diagnostics, output: None };
+    }
+    let target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
+    match codegen::compile_with_source(&checked.program, &target, source) {
+        Ok(artifact) => {
+            let figures = CompileFigures {
+                compile_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+                instructions: artifact.programs.iter().map(|p| p.instructions).sum(),
+                programs: artifact.programs.len() as u32,
+                maps: artifact.maps.len() as u32,
+            };
+            let output = Compiled { program: Arc::new(checked.program), artifact: Arc::new(artifact), figures };
+            Compilation { diagnostics, output: Some(output) }
+        }
+        Err(error) => {
+            diagnostics.push(error.to_diagnostic());
+            Compilation { diagnostics, output: None }
+        }
+    }
+}
+
+/// Reads an imported script, relative to the folder of the one that imports it.
+fn import(path: &str, script: &str) -> Result<String, String> {
+    use std::io::Read as _;
+    let folder = PathBuf::from(script).parent().map(PathBuf::from).unwrap_or_default();
+    let path = folder.join(path);
+    let failed = |e: std::io::Error| format!("cannot read {}: {e}", path.display());
+    let mut text = String::new();
+    let file = std::fs::File::open(&path).map_err(failed)?;
+    file.take(LARGEST_IMPORT).read_to_string(&mut text).map_err(failed)?;
+    Ok(text)
+}
