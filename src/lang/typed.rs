@@ -4,6 +4,9 @@
 //! sides of an operator have one type, macros are expanded, wildcards are lists of targets. A
 //! program with errors never reaches the back end.
 
+pub mod dump;
+pub mod validate;
+
 use std::sync::Arc;
 
 use super::source::Span;

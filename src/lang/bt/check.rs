@@ -11,6 +11,7 @@ mod calls;
 mod cast;
 mod coerce;
 mod config;
+mod constants;
 mod definitions;
 mod expr;
 pub mod facts;
@@ -199,6 +200,10 @@ impl<'a> Checker<'a> {
     }
 
     fn push(&mut self, diagnostic: Diagnostic) {
+        // Of a probe that is absent nothing is said that depends on its arguments.
+        if self.frame.absent && matches!(diagnostic.code, NO_ARGUMENTS | NOT_IN_PROBE | NO_FIELD) {
+            return;
+        }
         if self.diagnostics.len() < MAX_DIAGNOSTICS {
             self.diagnostics.push(diagnostic);
         }

@@ -224,7 +224,7 @@ impl Checker<'_> {
                 );
                 return Self::error_value(span);
             }
-            Kind::Usdt => {
+            Kind::Usdt if !self.frame.absent => {
                 let known = self.frame.targets.iter().map(|t| match t {
                     Target::Usdt { arguments, .. } => arguments.len() as u32,
                     _ => 0,
@@ -235,6 +235,7 @@ impl Checker<'_> {
                     return self.error_expr(NOT_IN_PROBE, span, message);
                 }
             }
+            Kind::Usdt => {}
             Kind::RawTracepoint | Kind::Fentry | Kind::Fexit if n < 12 => {
                 return Expr::new(ExprKind::Builtin(Builtin::CtxField(n * 8)), Type::U64, span);
             }

@@ -90,6 +90,9 @@ impl Checker<'_> {
         if let Some((ty, value)) = self.types.enumerator(name) {
             return Expr::new(ExprKind::Int(value as u64), ty, span);
         }
+        if let Some(value) = super::constants::find(name) {
+            return super::coerce::constant(value, span);
+        }
         if name.starts_with("__builtin_")
             && let Some(info) = find(name.trim_start_matches("__builtin_"))
         {

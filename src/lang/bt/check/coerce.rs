@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Checker, NOT_A_CONDITION, TYPE_MISMATCH};
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Statement, StatementKind};
+use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Intrinsic, Statement, StatementKind};
 use crate::lang::types::{AddressSpace, Aggregation, EnumId, Type};
 
 impl Checker<'_> {
@@ -12,6 +12,10 @@ impl Checker<'_> {
     pub(super) fn coerce(&mut self, e: Expr, to: &Type) -> Expr {
         if e.ty == *to || matches!(e.ty, Type::Error) || matches!(to, Type::Error | Type::Void) {
             return e;
+        }
+        if e.ty == Type::FuncName && *to == Type::KSym {
+            // The function's name where others store addresses: its own address.
+            return Expr::new(ExprKind::Call(Intrinsic::FuncAddress, Vec::new()), Type::KSym, e.span);
         }
         if to.fits_register() && e.ty.fits_register() {
             return convert_scalar(e, to);

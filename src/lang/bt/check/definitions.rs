@@ -197,6 +197,8 @@ impl Checker<'_> {
                 let kind = crate::lang::typed::StatementKind::Return(Some(typed));
                 body.statements.push(crate::lang::typed::Statement { kind, span: value.span });
             }
+            let zeros = self.hoisted_zeros(function.span);
+            body.statements.splice(0..0, zeros);
             let locals = self.typed_locals();
             self.end_frame();
             self.function_bodies.push(Function {

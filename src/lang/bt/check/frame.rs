@@ -121,6 +121,8 @@ pub struct Frame {
     pub kind: Kind,
     /// All targets of the body.
     pub targets: Vec<Target>,
+    /// The probe is absent here: its body is checked for what it tells of maps, and dropped.
+    pub absent: bool,
     /// Full name of the first target, for messages.
     pub name: String,
     /// Names of variables in scope, innermost scope last.
@@ -279,6 +281,16 @@ impl Checker<'_> {
             Some(format!("declare it before the block: `let {name};`")),
         );
         id
+    }
+
+    /// Variables of the whole body start as zero or empty.
+    pub(super) fn hoisted_zeros(&mut self, span: Span) -> Vec<Statement> {
+        let most = self.frame.hoisted.len();
+        let outer: Vec<LocalId> = (0..self.frame.locals.len())
+            .filter(|i| self.frame.locals[*i].key.1 < most && self.frame.locals[*i].fixed.is_none())
+            .map(|i| LocalId(i as u32))
+            .collect();
+        outer.into_iter().filter_map(|id| self.zero_statement(id, Span::new(span.start, span.start))).collect()
     }
 
     /// The frame's variables, typed.

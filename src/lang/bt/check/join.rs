@@ -101,6 +101,7 @@ pub fn join(a: &Type, b: &Type) -> Option<Type> {
             UStack { mode: *mode, depth: *depth.max(d) }
         }
         (Array { of, len }, Array { of: o, len: l }) if len == l => Array { of: Arc::new(join(of, o)?), len: *len },
+        (Type::KSym, Type::FuncName) | (Type::FuncName, Type::KSym) => Type::KSym,
         (formatted, Int { .. }) | (Int { .. }, formatted) if formatted.fits_register() => formatted.clone(),
         _ => return None,
     })

@@ -9,7 +9,9 @@ use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
 use crate::kernel::tracefs::Dynamic;
 use crate::lang::typed::Target;
 use crate::probe::expand::{ExpandOptions, expand};
-use crate::probe::{name, point};
+use crate::probe::glob::Glob;
+use crate::probe::name;
+use crate::probe::point::{self, PointPattern};
 
 /// Follows at most this many typedefs and tags.
 const MAX_CHAIN: usize = 64;
@@ -93,11 +95,17 @@ impl<'a> KernelFacts<'a> {
 
 impl Facts for KernelFacts<'_> {
     fn expand(&self, text: &str) -> Result<Vec<(Target, String)>, Refusal> {
-        let pattern = point::parse(text).map_err(|e| Refusal { message: e.message, help: e.hint, missing: false })?;
+        let pattern = point::parse(text).map_err(|e| Refusal {
+            message: e.message,
+            help: e.hint,
+            missing: false,
+            shape: None,
+        })?;
         let targets = expand(&pattern, self.kernel, &self.options).map_err(|e| Refusal {
             message: e.to_string(),
             help: e.hint(),
             missing: e.is_missing(),
+            shape: shape_of(&pattern),
         })?;
         let named = |t: Target| {
             let name = name::written_name(&pattern, &t);
@@ -236,4 +244,41 @@ impl Facts for KernelFacts<'_> {
         self.with(0, |btf| btf.own_structs().map(|s| s.0).filter(|n| close(n)).map(str::to_owned).collect())
             .unwrap_or_default()
     }
+}
+
+/// A target like those that a pattern would have, for checking the body of a probe that is absent.
+fn shape_of(pattern: &PointPattern) -> Option<Target> {
+    let plain = |glob: &Glob| if glob.is_wild() { "".into() } else { Arc::from(glob.as_str()) };
+    Some(match pattern {
+        PointPattern::Tracepoint { category, event } => {
+            Target::Tracepoint { category: plain(category), event: plain(event) }
+        }
+        PointPattern::RawTracepoint { event, .. } => Target::RawTracepoint { event: plain(event), module: "".into() },
+        PointPattern::Kprobe { function, offset, ret, .. } => {
+            Target::Kprobe { module: "".into(), function: plain(function), offset: *offset, ret: *ret }
+        }
+        PointPattern::Fentry { function, exit, .. } => {
+            Target::Fentry { module: "".into(), function: plain(function), btf_id: 0, exit: *exit }
+        }
+        PointPattern::Uprobe { ret, .. } => {
+            Target::Uprobe { path: "".into(), symbol: "".into(), file_offset: 0, ret: *ret, pid: None }
+        }
+        PointPattern::Usdt { .. } => Target::Usdt {
+            path: "".into(),
+            provider: "".into(),
+            name: "".into(),
+            file_offset: 0,
+            semaphore: 0,
+            arguments: Arc::from([]),
+            pid: None,
+        },
+        PointPattern::Profile { rate, .. } => Target::Profile { rate: *rate },
+        PointPattern::Software { .. } => Target::PerfEvent { kind: 1, config: 0, period: 1 },
+        PointPattern::Hardware { .. } => Target::PerfEvent { kind: 0, config: 0, period: 1 },
+        PointPattern::Watchpoint { address, length, mode } => {
+            Target::Watchpoint { address: *address, length: *length, mode: *mode, pid: None }
+        }
+        PointPattern::Iter { kind, .. } => Target::Iter { kind: kind.clone(), pin: None },
+        _ => return None,
+    })
 }

@@ -54,22 +54,56 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a probe's body or predicate asks for what differs between targets.
-pub fn mentions_arguments(probe: &ast::Probe) -> bool {
-    let mut found = false;
-    let mut look = |e: &ast::Expr| {
-        let name = match &e.kind {
-            ast::ExprKind::Ident(name) => name,
-            ast::ExprKind::Call(name, _) => &name.text,
-            _ => return,
+/// What a probe's body and predicate ask of the target.
+#[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent questions")]
+pub struct ArgumentUses {
+    /// `args.NAME`.
+    pub names: Vec<Arc<str>>,
+    /// `args` as a whole.
+    pub all: bool,
+    /// `arg0` and so on.
+    pub numbered: bool,
+    /// `retval`.
+    pub result: bool,
+    /// `ctx`.
+    pub context: bool,
+    /// `probetype`.
+    pub kind: bool,
+}
+
+impl ArgumentUses {
+    /// Looks through a probe.
+    pub fn of(probe: &ast::Probe) -> Self {
+        let mut uses = Self::default();
+        // Each `args` is met once by itself and once below its field, if it has one.
+        let (mut args, mut fields) = (0_usize, 0_usize);
+        let mut look = |e: &ast::Expr| {
+            let name = match &e.kind {
+                ast::ExprKind::Field(base, name) if super::place::is_args(base) => {
+                    uses.names.push(name.text.clone());
+                    fields += 1;
+                    return;
+                }
+                ast::ExprKind::Ident(name) => name,
+                ast::ExprKind::Call(name, _) => &name.text,
+                _ => return,
+            };
+            match &**name {
+                "args" => args += 1,
+                "retval" => uses.result = true,
+                "ctx" => uses.context = true,
+                "probetype" => uses.kind = true,
+                other => uses.numbered |= super::builtins::argument_number(other, "arg").is_some(),
+            }
         };
-        found |= matches!(&**name, "args" | "retval" | "ctx" | "probetype") || name.starts_with("arg");
-    };
-    if let Some(e) = &probe.predicate {
-        walk_expr(e, &mut look);
+        if let Some(e) = &probe.predicate {
+            walk_expr(e, &mut look);
+        }
+        walk_block(&probe.body, &mut look);
+        uses.all = args > fields;
+        uses
     }
-    walk_block(&probe.body, &mut look);
-    found
 }
 
 /// Visits every expression of a block.

@@ -1,7 +1,12 @@
 //! Probes: attach points to targets, targets to bodies.
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::facts::{Prototype, Refusal};
 use super::frame::{Frame, Kind};
-use super::lint::mentions_arguments;
+use super::lint::ArgumentUses;
 use super::{Checker, MISSING_PROBE, MissingProbes, NO_PROBES, NO_SUCH_PROBE};
 use crate::lang::bt::ast;
 use crate::lang::diagnostic::Diagnostic;
@@ -14,6 +19,8 @@ pub struct Group<'s> {
     targets: Vec<Target>,
     names: Vec<u32>,
     head: Span,
+    /// The probe does not exist here: checked, then dropped.
+    absent: bool,
 }
 
 /// Bodies that are typed for each target by itself are limited, since each is checked and compiled.
@@ -43,31 +50,41 @@ impl Checker<'_> {
 
     fn expand_probe<'s>(&mut self, probe: &'s ast::Probe, groups: &mut Vec<Group<'s>>) {
         let mut targets: Vec<(Target, String)> = Vec::new();
+        let mut known: HashSet<Target> = HashSet::new();
+        let mut shape = None;
         for point in &probe.points {
             match self.env.facts.expand(&point.text) {
-                Ok(found) => {
-                    let known: std::collections::HashSet<Target> = targets.iter().map(|t| t.0.clone()).collect();
-                    targets.extend(found.into_iter().filter(|(t, _)| !known.contains(t)));
-                }
+                Ok(found) => targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone()))),
                 Err(refusal) => {
-                    let warn = refusal.missing && self.missing_probes != MissingProbes::Error;
-                    if warn && self.missing_probes == MissingProbes::Ignore {
-                        continue;
-                    }
-                    let mut diagnostic = if warn {
-                        Diagnostic::warning(MISSING_PROBE, point.span, refusal.message)
-                    } else {
-                        Diagnostic::error(NO_SUCH_PROBE, point.span, refusal.message)
-                    };
-                    diagnostic.help = refusal.help;
-                    self.push(diagnostic);
+                    shape = shape.or_else(|| refusal.shape.clone());
+                    self.report_refusal(refusal, point.span);
                 }
             }
         }
         let head = probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span);
-        self.group_targets(probe, targets, head, groups);
+        match shape.filter(|_| targets.is_empty()) {
+            Some(shape) => {
+                groups.push(Group { probe, targets: vec![shape], names: Vec::new(), head, absent: true });
+            }
+            None => self.group_targets(probe, targets, head, groups),
+        }
     }
 
+    fn report_refusal(&mut self, refusal: Refusal, span: Span) {
+        let forgiven = refusal.missing && self.missing_probes != MissingProbes::Error;
+        if forgiven && self.missing_probes == MissingProbes::Ignore {
+            return;
+        }
+        let mut diagnostic = if forgiven {
+            Diagnostic::warning(MISSING_PROBE, span, refusal.message)
+        } else {
+            Diagnostic::error(NO_SUCH_PROBE, span, refusal.message)
+        };
+        diagnostic.help = refusal.help;
+        self.push(diagnostic);
+    }
+
+    /// Puts targets that the body means the same for into one group.
     fn group_targets<'s>(
         &mut self,
         probe: &'s ast::Probe,
@@ -75,40 +92,84 @@ impl Checker<'_> {
         head: Span,
         groups: &mut Vec<Group<'s>>,
     ) {
-        let typed = mentions_arguments(probe);
+        let uses = ArgumentUses::of(probe);
         let first = groups.len();
+        let mut index: HashMap<(Kind, Option<String>), usize> = HashMap::new();
         for (target, name) in targets {
             let name = self.name_id(name);
-            let kind = Kind::of(&target);
-            let depends = typed && depends_on_target(kind);
-            let alike = |g: &Group<'_>| g.targets.first().is_some_and(|t| Kind::of(t) == kind);
-            let same = if depends { None } else { groups[first..].iter().position(alike) };
-            match same {
-                Some(at) => {
-                    let group = &mut groups[first + at];
+            let layout = self.layout(&target, &uses);
+            match index.entry((Kind::of(&target), layout)) {
+                Entry::Occupied(at) => {
+                    let group = &mut groups[*at.get()];
                     group.targets.push(target);
                     group.names.push(name);
                 }
-                None if groups.len() >= MAX_BODIES => {
+                Entry::Vacant(_) if groups.len() - first >= MAX_BODIES => {
                     self.error(NO_SUCH_PROBE, head, format!("more than {MAX_BODIES} probes whose arguments differ"));
                     return;
                 }
-                None => groups.push(Group { probe, targets: vec![target], names: vec![name], head }),
+                Entry::Vacant(at) => {
+                    at.insert(groups.len());
+                    groups.push(Group { probe, targets: vec![target], names: vec![name], head, absent: false });
+                }
             }
+        }
+    }
+
+    /// What the body's types depend on in this target; equal for targets that can share a body.
+    fn layout(&self, target: &Target, uses: &ArgumentUses) -> Option<String> {
+        let facts = self.env.facts;
+        let picked = |names: Vec<(Arc<str>, String)>| {
+            let wanted = |n: &Arc<str>| uses.all || uses.names.contains(n);
+            let list: Vec<String> =
+                names.into_iter().filter(|(n, _)| wanted(n)).map(|(n, t)| format!("{n}={t}")).collect();
+            list.join(";")
+        };
+        let parameters = |p: Option<Prototype>| {
+            // A parameter's place depends on those before it, so their types count too.
+            let list = p.unwrap_or_default().parameters;
+            let types: Vec<_> = list.iter().map(|p| p.ty).collect();
+            picked(list.iter().enumerate().map(|(i, p)| (p.name.clone(), format!("{:?}", &types[..=i]))).collect())
+        };
+        let args = uses.all || !uses.names.is_empty();
+        match target {
+            Target::Tracepoint { category, event } if args || uses.context => {
+                let fields = facts.tracepoint(category, event).unwrap_or_default();
+                let list = picked(fields.iter().map(|f| (f.name.clone(), format!("{f:?}"))).collect());
+                let context = if uses.context { &**event } else { "" };
+                let space = if &**category == "syscalls" { "user" } else { "" };
+                Some(format!("{context}:{space}:{list}"))
+            }
+            Target::RawTracepoint { module, event } if args => Some(parameters(facts.raw_tracepoint(module, event))),
+            Target::Kprobe { ret: false, module, function, .. } if args => {
+                Some(parameters(facts.prototype(module, function)))
+            }
+            Target::Fentry { module, function, .. } if args || uses.result => {
+                let prototype = facts.prototype(module, function);
+                let result = format!("{:?}", prototype.as_ref().filter(|_| uses.result).map(|p| p.result));
+                Some(format!("{result}:{}", parameters(prototype)))
+            }
+            Target::Uprobe { ret: false, path, symbol, .. } if args => Some(format!("{path}:{symbol}")),
+            Target::Usdt { arguments, .. } if uses.numbered => Some(format!("{arguments:?}")),
+            Target::Iter { kind, .. } => Some(kind.to_string()),
+            Target::PerfEvent { kind, .. } if uses.kind => Some(kind.to_string()),
+            Target::Tracepoint { category, .. } => Some((&**category == "syscalls").to_string()),
+            _ => None,
         }
     }
 
     /// Checks every body once.
     pub(super) fn check_groups(&mut self, groups: &[Group<'_>]) -> Vec<Probe> {
-        groups.iter().enumerate().map(|(n, group)| self.check_group(n as u32, group)).collect()
+        groups.iter().enumerate().filter_map(|(n, group)| self.check_group(n as u32, group)).collect()
     }
 
-    fn check_group(&mut self, id: u32, group: &Group<'_>) -> Probe {
+    fn check_group(&mut self, id: u32, group: &Group<'_>) -> Option<Probe> {
         let probe = group.probe;
         self.frame = Frame {
             id,
             kind: group.targets.first().map(Kind::of).unwrap_or_default(),
             targets: group.targets.clone(),
+            absent: group.absent,
             name: group.names.first().map(|n| self.probe_names[*n as usize].to_string()).unwrap_or_default(),
             hoisted: super::frame::hoisted_names(probe.predicate.as_ref(), &probe.body),
             scopes: vec![Vec::new()],
@@ -118,11 +179,16 @@ impl Checker<'_> {
             let value = self.value(e);
             self.condition(value)
         });
-        let body = self.block_body(&probe.body);
+        let mut body = self.block_body(&probe.body);
+        let zeros = self.hoisted_zeros(probe.span);
+        body.statements.splice(0..0, zeros);
         let locals = self.typed_locals();
         let needs_probe_id = self.frame.needs_probe_id;
         self.end_frame();
-        Probe {
+        if group.absent {
+            return None;
+        }
+        Some(Probe {
             targets: group.targets.clone(),
             names: group.names.clone(),
             predicate,
@@ -131,22 +197,6 @@ impl Checker<'_> {
             needs_probe_id,
             span: probe.span,
             head: group.head,
-        }
+        })
     }
-}
-
-/// Whether `args` and its kin differ from one target to the next.
-const fn depends_on_target(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Tracepoint
-            | Kind::RawTracepoint
-            | Kind::Kprobe
-            | Kind::Fentry
-            | Kind::Fexit
-            | Kind::Uprobe
-            | Kind::Usdt
-            | Kind::Iter
-            | Kind::Perf
-    )
 }

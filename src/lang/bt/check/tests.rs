@@ -65,3 +65,80 @@ fn mistakes_are_told_at_their_place() {
         assert_eq!(diagnostics(script), expected, "{script}");
     }
 }
+
+/// The types of maps and variables.
+fn types(text: &str) -> String {
+    let checked = checked(text);
+    let problems = crate::lang::typed::validate::validate(&checked.program);
+    assert_eq!(problems, Vec::<String>::new(), "{text}");
+    crate::lang::typed::dump::dump(&checked.program)
+}
+
+#[test]
+fn types_are_inferred_over_the_whole_script() {
+    for (script, expected) in [
+        // Read above the line that writes, in another probe.
+        ("BEGIN { $x = @a; @a = nsecs; }", "@a: uint64\nBEGIN\n  $x: uint64\n"),
+        (
+            "BEGIN { @b = @a; } END { @a = (1, comm); }",
+            "@a: (int64, string[16])\n@b: (int64, string[16])\nBEGIN\nEND\n",
+        ),
+        // A literal takes the sign of what it meets; narrow integers widen.
+        ("BEGIN { @a = 0; @a = nsecs; $x = 1; $x = pid; }", "@a: uint64\nBEGIN\n  $x: uint32\n"),
+        ("BEGIN { @a = nsecs; @a = -1; }", "@a: int64\nBEGIN\n"),
+        // Strings and keys grow to the largest.
+        ("BEGIN { @[1, \"a\"] = \"xy\"; @[2, comm] = \"longer\"; }", "@[(int64, string[16])]: string[7]\nBEGIN\n"),
+        (
+            "BEGIN { @[comm] = count(); @s = sum(-1); @h = hist(1, 2); }",
+            "@[string[16]]: count\n@s: sum(int64)\n@h: hist(2)\nBEGIN\n",
+        ),
+        // Reading an aggregation gives a number.
+        ("BEGIN { @c = count(); $n = @c + 1; }", "@c: count\nBEGIN\n  $n: uint64\n"),
+        ("let @m = lruhash(5); BEGIN { @m[1] = kstack; }", "@m[int64]: kstack(bpftrace, 127) (lruhash)\nBEGIN\n"),
+        ("BEGIN { $b = pid == 1; $s = 1 < 2 ? \"a\" : \"bcd\"; }", "BEGIN\n  $b: bool\n  $s: string[4]\n"),
+        // Older scripts use variables outside the block that assigns them.
+        ("BEGIN { if (pid) { $x = 1 } else { $x = nsecs } print($x); }", "BEGIN\n  $x: uint64\n"),
+    ] {
+        assert_eq!(types(script), expected, "{script}");
+    }
+}
+
+#[test]
+fn several_mistakes_are_told_at_once() {
+    let found = diagnostics("BEGIN { @a = $x; foo(); printf(\"%s\\n\", 1); } END { @b[1] = 1; @b = 2; }");
+    assert_eq!(found, ["P0204 $x", "P0201 foo", "P0217 1", "P0207 @b"]);
+}
+
+#[test]
+fn misspelt_names_get_the_name_that_was_meant() {
+    for (script, help) in [
+        ("BEGIN { prnitf(\"a\"); }", "did you mean `printf`?"),
+        ("BEGIN { print(nsec); }", "did you mean `nsecs`?"),
+        ("BEGIN { $count = 1; print($coutn); }", "did you mean `$count`?"),
+        ("BEGIN { @start = 1; print(@stat); }", "did you mean `@start`?"),
+        ("struct A { int first; } kprobe:f { print(((struct A *)arg0)->frist); }", "did you mean `first`?"),
+        ("config = { max_strln = 5 } BEGIN { exit(); }", "did you mean `max_strlen`?"),
+    ] {
+        let helps: Vec<_> = checked(script).diagnostics.into_iter().filter_map(|d| d.help).collect();
+        assert!(helps.iter().any(|h| h == help), "{script}: {helps:?}");
+    }
+}
+
+#[test]
+fn c_structs_are_laid_out_as_c_does() {
+    let script = "struct In { char c; long l; }
+        struct A { int x : 3; int y : 5; struct In in; union { short s; int i; }; char name[5]; struct A *next; }
+        BEGIN { @a = sizeof(struct A); @b = offsetof(struct A, in.l); @c = offsetof(struct A, s); @d = offsetof(struct A, next); }";
+    assert_eq!(errors(script), Vec::<String>::new());
+    let values: Vec<u64> = checked(script).program.probes[0]
+        .body
+        .statements
+        .iter()
+        .filter_map(|s| match &s.kind {
+            crate::lang::typed::StatementKind::SetMap { value, .. } => value.as_int(),
+            _ => None,
+        })
+        .collect();
+    // As gcc lays it out on x86-64: 8 (bits, padding) + 16 + 4 + 5 + padding to 8 + 8.
+    assert_eq!(values, [48, 16, 24, 40]);
+}
