@@ -94,6 +94,7 @@ pub fn check(script: &ast::Script, source: &SourceText, env: &CheckEnv<'_>) -> C
     let mut checker = Checker::new(source, env);
     checker.read_config(script);
     checker.read_definitions(script);
+    checker.name_maps(script);
     checker.read_map_declarations(script);
     let groups = checker.expand_probes(script);
     checker.read_functions(script);

@@ -1,5 +1,6 @@
 //! Maps: what each is, how it is read and written.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::coerce::{aggregation_text, constant, convert_scalar};
@@ -115,6 +116,34 @@ impl Maps {
 }
 
 impl Checker<'_> {
+    /// Numbers all maps in the order of their names, which is the order they are printed in.
+    pub(super) fn name_maps(&mut self, script: &ast::Script) {
+        let mut names: BTreeMap<Arc<str>, Span> = BTreeMap::new();
+        let mut look = |e: &ast::Expr| {
+            if let ast::ExprKind::Map(name, _) = &e.kind {
+                names.entry(name.clone()).or_insert(e.span);
+            }
+        };
+        for item in &script.items {
+            match item {
+                ast::Item::Probe(probe) => {
+                    probe.predicate.iter().for_each(|e| super::lint::walk_expr(e, &mut look));
+                    super::lint::walk_block(&probe.body, &mut look);
+                }
+                ast::Item::Function(function) => super::lint::walk_block(&function.body, &mut look),
+                _ => {}
+            }
+        }
+        for item in &script.items {
+            if let ast::Item::MapDecl(decl) = item {
+                names.entry(decl.name.text.clone()).or_insert(decl.name.span);
+            }
+        }
+        for (name, span) in names {
+            self.maps.id(&name, span);
+        }
+    }
+
     /// `let @m = lruhash(100);` at the top of the script.
     pub(super) fn read_map_declarations(&mut self, script: &ast::Script) {
         for item in &script.items {

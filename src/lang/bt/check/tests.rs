@@ -90,7 +90,7 @@ fn types_are_inferred_over_the_whole_script() {
         ("BEGIN { @[1, \"a\"] = \"xy\"; @[2, comm] = \"longer\"; }", "@[(int64, string[16])]: string[7]\nBEGIN\n"),
         (
             "BEGIN { @[comm] = count(); @s = sum(-1); @h = hist(1, 2); }",
-            "@[string[16]]: count\n@s: sum(int64)\n@h: hist(2)\nBEGIN\n",
+            "@[string[16]]: count\n@h: hist(2)\n@s: sum(int64)\nBEGIN\n",
         ),
         // Reading an aggregation gives a number.
         ("BEGIN { @c = count(); $n = @c + 1; }", "@c: count\nBEGIN\n  $n: uint64\n"),
