@@ -1,0 +1,58 @@
+//! The language against the kernel: random expressions as script text go through lexer, parser,
+//! checker, lowering and back end, run by `BPF_PROG_TEST_RUN`, and give what the language says.
+
+#[path = "language/expression.rs"]
+mod expression;
+#[path = "lowering/kernel.rs"]
+mod kernel;
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use expression::{Expr, INPUTS, expression, number};
+use probescope::kernel::{Kernel, Roots};
+use probescope::lang::bt::{FrontOptions, compile_front};
+use probescope::lang::diagnostic::has_errors;
+use probescope::lang::source::SourceText;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// The inputs go through maps, so that the compiler can't know them.
+fn script(expressions: &[Expr], inputs: &[i64]) -> String {
+    let mut text = String::from("begin {\n");
+    for (i, n) in inputs.iter().enumerate() {
+        let _ = writeln!(text, "  @i{i} = (int64)({n}); ${} = @i{i};", ["a", "b", "c", "d"][i]);
+    }
+    for (i, e) in expressions.iter().enumerate() {
+        let _ = writeln!(text, "  @r{i} = (int64)({e});");
+    }
+    text + "}\n"
+}
+
+fn check(kernel: &Arc<Kernel>, expressions: &[Expr], inputs: &[i64]) -> Result<(), TestCaseError> {
+    let text = script(expressions, inputs);
+    let checked = compile_front(&SourceText::new("random.bt", &text), &FrontOptions::new(kernel));
+    prop_assert!(!has_errors(&checked.diagnostics), "{:?}\n{}", checked.diagnostics, text);
+    let facts = kernel.target_facts(None, 0);
+    let mut loaded = kernel::load_with(&checked.program, &facts);
+    loaded.run(&[]);
+    for (i, e) in expressions.iter().enumerate() {
+        let name = format!("@r{i}");
+        let map = checked.program.maps.iter().position(|m| *m.name == *name).expect("every result has its map");
+        prop_assert_eq!(loaded.number(map), Some(e.value(inputs)), "{} = {}\nin {}", name, e, text);
+    }
+    Ok(())
+}
+
+#[test]
+fn random_expressions_are_worth_on_the_kernel_what_the_language_says() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: loading BPF programs needs root");
+        return;
+    }
+    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 300, ..Config::default() };
+    let strategy = (prop::collection::vec(expression(), 1..8), prop::collection::vec(number(), INPUTS));
+    TestRunner::new(config).run(&strategy, |(e, inputs)| check(&kernel, &e, &inputs)).unwrap();
+}
