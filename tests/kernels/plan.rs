@@ -15,7 +15,7 @@ use crate::support::run::{Outcome, Subject, run as run_case};
 /// First word of this binary's command line in a guest.
 pub const IN_GUEST: &str = "--in-guest";
 /// Test targets that run in every kernel whole, and the library's tests that read or load something.
-const TARGETS: [&str; 2] = ["lowering", "codegen_kernel"];
+const TARGETS: [&str; 3] = ["lowering", "lowering_scripts", "codegen_kernel"];
 const LIBRARY: &str = "kernel:: engine::";
 /// Emulated cores are many times slower than real ones: a cap against hanging, nothing is timed.
 const CASE_CAP: Duration = Duration::from_secs(180);
