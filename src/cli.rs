@@ -13,8 +13,11 @@ use clap::{Parser, Subcommand};
 pub mod check;
 pub mod compile;
 pub mod completions;
+pub mod doctor;
 pub mod explain;
 pub mod face;
+pub mod kernel;
+pub mod list;
 pub mod run;
 pub mod screenshots;
 pub mod script;
@@ -48,6 +51,8 @@ pub enum Command {
     Check(check::Args),
     Compile(compile::Args),
     Explain(explain::Args),
+    List(list::Args),
+    Doctor(doctor::Args),
     Completions(completions::Args),
     Screenshots(screenshots::Args),
 }
@@ -151,6 +156,8 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Check(args)) => check::run(&args, world),
         Some(Command::Compile(args)) => compile::run(&args, world),
         Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::List(args)) => list::run(&args, world),
+        Some(Command::Doctor(args)) => doctor::run(&args, world),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
     }

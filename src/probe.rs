@@ -6,6 +6,7 @@ pub mod describe;
 pub mod expand;
 pub mod find;
 pub mod glob;
+pub mod listing;
 pub mod name;
 pub mod perf;
 pub mod point;

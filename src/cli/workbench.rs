@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{CliError, World};
-use crate::kernel::{Kernel, Roots};
 use crate::tui::catalogue::Catalogue;
 use crate::tui::run::{Ending, Services, keep, restore, run as open};
 use crate::tui::state::{File, Layer, Reader, State};
@@ -38,7 +37,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         state.theme = chosen;
     }
     offer_recovered(&mut state, recovery.as_deref(), &text);
-    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let kernel = super::kernel::running(world);
     let session = super::tracing::session(&kernel);
     let session = match session {
         Ok(session) => Some(session),

@@ -58,11 +58,11 @@ fn special_part(kernel: &Kernel, timers: bool, events: bool) -> Part {
     }
     if events {
         for e in perf::SOFTWARE {
-            part.push(ProbeKind::Software, &["software:", e.name, ":"], 0, false);
+            part.push(ProbeKind::Software, &["software:", e.name], 0, false);
         }
         let absence = kernel.features().require(Feature::PerfHardware).err().map_or(0, |a| part.absence(&a));
         for e in perf::HARDWARE {
-            part.push(ProbeKind::Hardware, &["hardware:", e.name, ":"], absence, false);
+            part.push(ProbeKind::Hardware, &["hardware:", e.name], absence, false);
         }
     }
     part.finish()

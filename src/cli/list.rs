@@ -1,0 +1,118 @@
+//! `probescope list [PATTERN]`.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use super::{CliError, World};
+use crate::kernel::{Absence, Kernel};
+use crate::probe::catalogue::Catalogue;
+use crate::probe::search::Search;
+use crate::probe::{describe, listing};
+
+/// List probes, with their arguments when asked, and the kernel's types.
+///
+/// PATTERN is an attach point with `*` for any text (`tracepoint:sched:*`, `kprobe:vfs_*`,
+/// `uprobe:libc:mallo*`), a provider's name, any part of a name, or a type: `struct task_struct`.
+///
+/// Probes that this kernel can't attach are left out and counted on standard error.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to list; everything when it is not given.
+    pattern: Option<String>,
+    /// Print each probe's arguments below it.
+    #[arg(short, long)]
+    verbose: bool,
+    /// Search as the workbench does: letters in order, best first, 200 at most.
+    #[arg(long)]
+    fuzzy: bool,
+    /// List also what can't be attached here, with the reason after a tab.
+    #[arg(short, long)]
+    all: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
+    let kernel = super::kernel::running(world);
+    let pattern = args.pattern.as_deref().unwrap_or("");
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let printed = print(args, pattern, &kernel, &mut out)?;
+    out.flush().map_err(CliError::stdout)?;
+    Ok(if printed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print(args: &Args, pattern: &str, kernel: &Kernel, out: &mut impl Write) -> Result<bool, CliError> {
+    if let Some(types) = listing::types(pattern, kernel) {
+        let types = types.map_err(|a| CliError::Refused(format!("{a}; {}", a.remedy)))?;
+        for (_, definition) in &types {
+            writeln!(out, "{definition}").map_err(CliError::stdout)?;
+        }
+        if types.is_empty() {
+            note(&format!("there is no {pattern}"));
+        }
+        return Ok(!types.is_empty());
+    }
+    let listing = if args.fuzzy { fuzzy(pattern, kernel) } else { exact(pattern, kernel)? };
+    let mut shown = 0_usize;
+    let mut hidden: Vec<(&Absence, usize)> = Vec::new();
+    for line in &listing.lines {
+        match &line.absence {
+            Some(absence) if !args.all => {
+                count(&mut hidden, absence);
+                continue;
+            }
+            Some(absence) => writeln!(out, "{}\t{absence}", line.name),
+            None => writeln!(out, "{}", line.name),
+        }
+        .map_err(CliError::stdout)?;
+        shown += 1;
+        if args.verbose {
+            for argument in describe::arguments(&line.name, kernel) {
+                writeln!(out, "    {argument}").map_err(CliError::stdout)?;
+            }
+        }
+    }
+    out.flush().map_err(CliError::stdout)?;
+    for absence in &listing.absences {
+        note(&format!("not listed: {absence}; {}", absence.remedy));
+    }
+    for (absence, times) in hidden {
+        note(&format!("{times} more can't be attached here ({absence}); --all lists them"));
+    }
+    if listing.lines.is_empty() {
+        note(&format!("nothing matches `{pattern}`{}", near(pattern, kernel)));
+    }
+    Ok(shown > 0)
+}
+
+fn count<'a>(hidden: &mut Vec<(&'a Absence, usize)>, absence: &'a Absence) {
+    match hidden.iter_mut().find(|(known, _)| *known == absence) {
+        Some((_, times)) => *times += 1,
+        None => hidden.push((absence, 1)),
+    }
+}
+
+fn exact(pattern: &str, kernel: &Kernel) -> Result<listing::Listing, CliError> {
+    listing::list(pattern, kernel).map_err(|e| {
+        let hint = e.hint().map(|h| format!("; {h}")).unwrap_or_default();
+        CliError::Refused(format!("{e}{hint}"))
+    })
+}
+
+fn fuzzy(pattern: &str, kernel: &Kernel) -> listing::Listing {
+    let catalogue = Catalogue::build(kernel);
+    let results = Search::default().search(&catalogue, pattern, 0);
+    let line = |hit: crate::probe::search::Hit| listing::Line { name: hit.name.to_string(), absence: hit.absence };
+    listing::Listing { lines: results.hits.into_iter().map(line).collect(), absences: Vec::new() }
+}
+
+/// The best of a fuzzy search, as a hint.
+fn near(pattern: &str, kernel: &Kernel) -> String {
+    let plain = pattern.replace('*', "");
+    let best = fuzzy(&plain, kernel).lines.into_iter().next();
+    best.map(|line| format!("; did you mean `{}`?", line.name)).unwrap_or_default()
+}
+
+fn note(text: &str) {
+    // Nothing can be done when standard error is gone.
+    let _ = writeln!(std::io::stderr(), "probescope: {text}");
+}

@@ -1,0 +1,235 @@
+//! Probes by pattern, as `list` prints them.
+
+use super::catalogue::{Catalogue, ProbeKind};
+use super::expand::ExpandError;
+use super::glob::Glob;
+use super::perf;
+use super::point::{self, PointPattern, Provider, UprobePlace};
+use crate::binary::elf::Binary;
+use crate::kernel::btf::{Btf, BtfType, TypeId};
+use crate::kernel::{Absence, Feature, Kernel};
+use crate::probe::find::find;
+
+/// A line of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Attach point.
+    pub name: String,
+    /// Why it can't be attached here.
+    pub absence: Option<Absence>,
+}
+
+/// What a pattern stands for.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Probes in a stable order.
+    pub lines: Vec<Line>,
+    /// What could not be listed, and why.
+    pub absences: Vec<Absence>,
+}
+
+/// Providers in the order of a full listing.
+const ORDER: &[&str] = &[
+    "interval",
+    "profile",
+    "software",
+    "hardware",
+    "tracepoint",
+    "rawtracepoint",
+    "kprobe",
+    "kretprobe",
+    "fentry",
+    "fexit",
+    "iter",
+];
+
+/// Lists the probes that a pattern stands for: `tracepoint:sched:*`, `*openat*`, a provider's name,
+/// `uprobe:libc:mallo*`, or everything for an empty one. Text without `*` and `:` matches anywhere in
+/// a name.
+///
+/// # Errors
+/// When a user-space pattern names a binary that is not there.
+pub fn list(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
+    let pattern = pattern.trim();
+    let (provider, rest) = pattern.split_once(':').unwrap_or(("", pattern));
+    if pattern.is_empty() || pattern == "*" {
+        return Ok(of_providers(kernel, ORDER.iter().copied(), &Glob::new("*")));
+    }
+    if let Some(provider) = Provider::find(pattern) {
+        return Ok(of_providers(kernel, std::iter::once(provider.name), &Glob::new("*")));
+    }
+    match Provider::find(provider).map(|p| p.name) {
+        Some(name @ ("uprobe" | "uretprobe" | "usdt")) => user(&format!("{name}:{rest}"), kernel),
+        Some(name) => {
+            let short = name == "tracepoint" && !rest.contains(':') && rest.contains('*');
+            let glob = Glob::new(&if short { format!("{name}:*:{rest}") } else { format!("{name}:{rest}") });
+            Ok(of_providers(kernel, std::iter::once(name), &glob))
+        }
+        None => {
+            let glob =
+                if pattern.contains(['*', ':']) { Glob::new(pattern) } else { Glob::new(&format!("*{pattern}*")) };
+            let head = Glob::new(provider);
+            let wanted = ORDER.iter().copied().filter(|p| provider.is_empty() || head.matches(p));
+            Ok(of_providers(kernel, wanted, &glob))
+        }
+    }
+}
+
+fn of_providers(kernel: &Kernel, providers: impl Iterator<Item = &'static str>, glob: &Glob) -> Listing {
+    let mut listing = Listing::default();
+    for provider in providers {
+        match provider {
+            "interval" | "profile" => {
+                let units = ["hz", "ms", "s", "us"].map(|unit| format!("{provider}:{unit}:"));
+                add(&mut listing, units.into_iter(), glob, None);
+            }
+            "software" => events(&mut listing, "software", perf::SOFTWARE, glob, None),
+            "hardware" => {
+                let absence = kernel.features().require(Feature::PerfHardware).err();
+                events(&mut listing, "hardware", perf::HARDWARE, glob, absence);
+            }
+            "begin" | "end" => add(&mut listing, std::iter::once(provider.to_owned()), &Glob::new("*"), None),
+            _ => of_kind(&mut listing, kernel, ProbeKind::of_provider(provider), provider, glob),
+        }
+    }
+    listing
+}
+
+fn events(
+    listing: &mut Listing,
+    provider: &str,
+    table: &'static [perf::PerfEvent],
+    glob: &Glob,
+    absence: Option<Absence>,
+) {
+    let mut names: Vec<_> = perf::names(table).map(|n| format!("{provider}:{n}:")).collect();
+    names.sort_unstable();
+    add(listing, names.into_iter(), glob, absence);
+}
+
+/// Names that match, with or without the colon that listings put at the end.
+fn add(listing: &mut Listing, names: impl Iterator<Item = String>, glob: &Glob, absence: Option<Absence>) {
+    let matching = names.filter(|n| glob.matches(n) || glob.matches(n.trim_end_matches(':')));
+    listing.lines.extend(matching.map(|name| Line { name, absence: absence.clone() }));
+}
+
+fn of_kind(listing: &mut Listing, kernel: &Kernel, kind: ProbeKind, provider: &str, glob: &Glob) {
+    if kind == ProbeKind::Special {
+        return;
+    }
+    let catalogue = Catalogue::of_kinds(kernel, &[kind]);
+    listing.absences.extend(catalogue.absences().iter().cloned());
+    // `fentry:vfs_*` means the functions of every module.
+    let bare = glob.as_str().strip_prefix(provider).and_then(|g| g.strip_prefix(':')).filter(|g| !g.contains(':'));
+    let bare = bare.filter(|_| matches!(kind, ProbeKind::Fentry | ProbeKind::Fexit)).map(Glob::new);
+    let matches = |name: &str| match &bare {
+        Some(function) => name.rsplit(':').next().is_some_and(|n| function.matches(n)),
+        None => glob.matches(name),
+    };
+    let probes = catalogue.iter().filter(|p| p.kind == kind && matches(p.name));
+    listing.lines.extend(probes.map(|p| Line { name: p.name.to_owned(), absence: p.absence.cloned() }));
+}
+
+/// Functions or USDT probes of binaries.
+fn user(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
+    let pattern = point::parse(pattern).or_else(|_| point::parse(&format!("{pattern}:*")));
+    let pattern = pattern.map_err(|e| ExpandError::Refused { message: e.message, hint: e.hint.unwrap_or_default() })?;
+    let mut listing = Listing::default();
+    let (binary, absence) = match &pattern {
+        PointPattern::Uprobe { binary, .. } => (binary, kernel.features().require(Feature::Uprobe).err()),
+        PointPattern::Usdt { binary, .. } => (binary, kernel.features().require(Feature::Usdt).err()),
+        _ => return Ok(listing),
+    };
+    for file in find(binary, kernel, None)? {
+        let opened = Binary::open(&file.open, None)?;
+        let path = file.path.display();
+        let mut names: Vec<String> = match &pattern {
+            PointPattern::Usdt { provider, name, .. } => {
+                let wanted = |p: &str, n: &str| provider.as_ref().is_none_or(|g| g.matches(p)) && name.matches(n);
+                let sites = opened.usdt_sites().iter().filter(|s| wanted(&s.provider, &s.name));
+                sites.map(|s| format!("usdt:{path}:{}:{}", s.provider, s.name)).collect()
+            }
+            PointPattern::Uprobe { place: UprobePlace::Symbol { name, .. }, .. } => {
+                let functions = opened.functions().iter().filter(|f| name.matches(&f.name));
+                functions.map(|f| format!("{}:{path}:{}", pattern.provider(), f.name)).collect()
+            }
+            _ => Vec::new(),
+        };
+        names.sort_unstable();
+        names.dedup();
+        listing.lines.extend(names.into_iter().map(|name| Line { name, absence: absence.clone() }));
+    }
+    Ok(listing)
+}
+
+/// Definitions of the kernel's types that a pattern such as `struct task_*` stands for, each with its
+/// name (`struct task_struct`); `None` when the pattern names no kind of type.
+///
+/// # Errors
+/// When the kernel has no BTF.
+pub fn types(pattern: &str, kernel: &Kernel) -> Option<Result<Vec<(String, String)>, Absence>> {
+    let (word, name) = pattern.trim().split_once(char::is_whitespace)?;
+    if !matches!(word, "struct" | "union" | "enum") {
+        return None;
+    }
+    let glob = Glob::new(name.trim());
+    Some(kernel.btf().map(|btf| {
+        let mut found: Vec<(String, TypeId)> = if glob.is_wild() {
+            btf.own_ids()
+                .filter_map(|id| Some((type_name(btf, id, word)?, id)))
+                .filter(|(n, _)| glob.matches(n))
+                .collect()
+        } else {
+            btf.find_type(pattern).map(|id| (glob.as_str().to_owned(), id)).into_iter().collect()
+        };
+        found.sort();
+        found.dedup_by(|a, b| a.0 == b.0);
+        found.into_iter().filter_map(|(n, id)| Some((format!("{word} {n}"), btf.definition(id)?))).collect()
+    }))
+}
+
+/// Tag of a type of the wanted kind.
+fn type_name(btf: &Btf, id: TypeId, word: &str) -> Option<String> {
+    let name = match (btf.ty(id), word) {
+        (BtfType::Struct(c), "struct") | (BtfType::Union(c), "union") => c.name,
+        (BtfType::Enum(e), "enum") => e.name,
+        _ => return None,
+    };
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Roots;
+
+    fn names(pattern: &str) -> Vec<String> {
+        let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+        list(pattern, &kernel).unwrap().lines.into_iter().map(|l| l.name).collect()
+    }
+
+    #[test]
+    fn patterns_of_every_shape() {
+        assert_eq!(names("tracepoint:sched:sched_s*"), ["tracepoint:sched:sched_switch"]);
+        assert_eq!(names("t:*switch"), ["tracepoint:sched:sched_switch"]);
+        assert_eq!(names("kprobe:xfs*"), ["kprobe:xfs_file_read_iter", "kprobe:xfs_file_write_iter"]);
+        assert_eq!(names("fentry:vfs_r*"), ["fentry:vmlinux:vfs_read"]);
+        assert_eq!(names("interval:*"), ["interval:hz:", "interval:ms:", "interval:s:", "interval:us:"]);
+        assert_eq!(
+            names("software:c*"),
+            ["context-switches", "cpu-clock", "cpu-migrations", "cpu", "cs"].map(|n| format!("software:{n}:"))
+        );
+        assert_eq!(names("*:*openat2"), ["kprobe:do_sys_openat2", "kretprobe:do_sys_openat2"]);
+        assert!(names("vfs_read").contains(&"fexit:vmlinux:vfs_read".to_owned()));
+        assert!(names("nothing:at:all").is_empty());
+    }
+
+    #[test]
+    fn types_are_printed_as_c() {
+        let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+        let found = types("struct list_h*", &kernel).unwrap().unwrap();
+        assert_eq!(found[0].0, "struct list_head");
+        assert!(found[0].1.starts_with("struct list_head {\n\tstruct list_head *next;"));
+        assert!(types("tracepoint:*", &kernel).is_none());
+    }
+}
