@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub mod bpftrace;
 pub mod check;
 pub mod compile;
 pub mod completions;
@@ -132,6 +133,9 @@ impl CliError {
 /// Parses the arguments, runs the subcommand, reports its error.
 #[must_use]
 pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
+    if bpftrace::is_asked_for(&arguments) {
+        return bpftrace::main(&arguments, world);
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {

@@ -101,12 +101,19 @@ impl Drain {
     }
 }
 
-impl Drop for Drain {
-    fn drop(&mut self) {
+impl Drain {
+    /// Stops and waits for the thread's end.
+    pub fn join(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        self.join();
     }
 }
 

@@ -97,6 +97,14 @@ impl Trace {
         ended.map(|_| detaching)
     }
 
+    /// Waits until the drain has handed over everything, after [`Trace::finish`]. The sink must not
+    /// depend on the caller.
+    pub fn settle(&mut self) {
+        if let Some(drain) = &mut self.drain {
+            drain.join();
+        }
+    }
+
     /// Makes programs return at once, where they look at the exit flag; otherwise detaches now.
     fn quiet(&mut self) -> Detaching {
         let links = std::mem::take(&mut self.links);

@@ -1,0 +1,146 @@
+//! The engine on the running kernel: nothing is lost unseen, nothing stays behind.
+//!
+//! Needs root; without it every test says so and passes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use probescope::engine::attach::Place;
+use probescope::engine::decode::Decoder;
+use probescope::engine::{EngineError, Trace, TraceOptions};
+use probescope::kernel::{Kernel, Roots};
+use probescope::lang::source::SourceText;
+use probescope::lang::typed::{MapId, Target};
+use probescope::model::value::Value;
+use probescope::session::compilation::Compiled;
+use probescope::session::front::{self, FrontSettings};
+use probescope::session::names;
+
+/// Tests that count the process's programs must not overlap.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn root() -> Option<MutexGuard<'static, ()>> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: loading BPF programs needs root");
+        return None;
+    }
+    Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn kernel() -> Arc<Kernel> {
+    Arc::new(Kernel::new(Roots::running()))
+}
+
+fn compile(text: &str, overrides: &[(&str, &str)]) -> Compiled {
+    let mut settings = FrontSettings::new(kernel());
+    settings.overrides = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let compilation = front::compile(&SourceText::new("test", text), None, &settings);
+    compilation.output.unwrap_or_else(|| panic!("does not compile: {:?}", compilation.diagnostics))
+}
+
+fn options() -> TraceOptions {
+    let cpus = kernel().online_cpus();
+    TraceOptions {
+        place: Place { sys: "/sys".into(), online_cpus: cpus.as_slice().to_vec(), pid: None },
+        measure: false,
+    }
+}
+
+/// BPF programs and links that this process holds open.
+fn held() -> usize {
+    let entries = std::fs::read_dir("/proc/self/fd").expect("own descriptors");
+    let names = entries.flatten().filter_map(|e| std::fs::read_link(e.path()).ok());
+    names.filter(|n| n.to_string_lossy().contains("bpf")).count()
+}
+
+fn getppid(times: u32) {
+    for _ in 0..times {
+        let _ = rustix::process::getppid();
+    }
+}
+
+#[test]
+fn what_is_delivered_and_what_is_lost_adds_up() {
+    let Some(_alone) = root() else { return };
+    const BURST: u64 = 100_000;
+    let script = format!(
+        "tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ printf(\"%d %s\\n\", pid, comm); }}",
+        std::process::id()
+    );
+    let mut compiled = compile(&script, &[]);
+    let mut program = (*compiled.program).clone();
+    program.config.ring_bytes = 4096;
+    compiled.program = Arc::new(program);
+    let arrived = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&arrived);
+    let sink = Box::new(move |batch: probescope::engine::drain::Batch| {
+        count.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        true
+    });
+    let mut trace = Trace::start(compiled.program, compiled.artifact, &options(), sink).expect("starts");
+    getppid(BURST as u32);
+    drop(trace.finish().expect("ends"));
+    trace.settle();
+    let stats = trace.stats();
+    let lost: u64 = stats.losses.iter().map(|l| l.count).sum();
+    assert_eq!(arrived.load(Ordering::Relaxed), stats.delivered);
+    assert!(lost > 0, "a ring of one page cannot hold the burst, so this test would show nothing");
+    assert_eq!(stats.delivered + lost, BURST);
+}
+
+#[test]
+fn nothing_stays_behind() {
+    let Some(_alone) = root() else { return };
+    let before = held();
+    let compiled = compile("BEGIN { @ = 1; } tracepoint:syscalls:sys_enter_getppid { @n = count(); }", &[]);
+    let trace = Trace::start(compiled.program, compiled.artifact, &options(), Box::new(|_| true)).expect("starts");
+    assert!(held() > before, "the trace holds its programs");
+    drop(trace);
+    assert_eq!(held(), before);
+}
+
+#[test]
+fn begin_runs_before_the_rest_is_attached_and_end_after_it_is_quiet() {
+    let Some(_alone) = root() else { return };
+    let script = format!(
+        "BEGIN {{ @armed = 1; }} tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ @early += @armed == 0; @n += 1; }}
+         END {{ @at_end = @n; }}",
+        std::process::id()
+    );
+    let compiled = compile(&script, &[]);
+    let program = Arc::clone(&compiled.program);
+    let mut trace =
+        Trace::start(Arc::clone(&program), compiled.artifact, &options(), Box::new(|_| true)).expect("starts");
+    getppid(10);
+    drop(trace.finish().expect("ends"));
+    getppid(10);
+    let mut decoder = Decoder::new(Arc::clone(&program), names::of_kernel(&kernel(), true));
+    let value = |name: &str, decoder: &mut Decoder| {
+        let index = program.maps.iter().position(|m| &*m.name == name).expect("the map");
+        let map = trace.read_map(MapId(index as u32), decoder).expect("reads");
+        map.rows.first().map_or(Value::None, |r| r.value.clone())
+    };
+    assert_eq!(value("@early", &mut decoder).as_number().unwrap_or(0), 0);
+    assert_eq!(value("@n", &mut decoder).as_number(), Some(10), "nothing fires after the end");
+    assert_eq!(value("@at_end", &mut decoder).as_number(), Some(10));
+}
+
+#[test]
+fn a_probe_that_cannot_be_attached_is_named_and_nothing_stays() {
+    let Some(_alone) = root() else { return };
+    let before = held();
+    let mut compiled = compile(
+        "tracepoint:syscalls:sys_enter_getppid { @a = count(); } tracepoint:syscalls:sys_enter_getpgid { @b = count(); }",
+        &[],
+    );
+    let mut program = (*compiled.program).clone();
+    program.probes[1].targets =
+        vec![Target::Tracepoint { category: "syscalls".into(), event: "sys_enter_nonexistent".into() }];
+    compiled.program = Arc::new(program);
+    let error = Trace::start(compiled.program, compiled.artifact, &options(), Box::new(|_| true))
+        .expect_err("there is no such tracepoint");
+    let EngineError::Attach { probe, reason, .. } = error else { panic!("another error: {error}") };
+    assert_eq!(probe, "tracepoint:syscalls:sys_enter_getpgid", "named as the script does");
+    assert!(reason.contains("no such attach point"), "{reason}");
+    assert_eq!(held(), before);
+}
