@@ -48,7 +48,8 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     };
     let latest: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new(text.as_str().into()));
     guard_panics(&latest, recovery.clone());
-    let services = Services { session, finder: Box::new(Catalogue::new(kernel)), recovery, latest };
+    let finder = Catalogue::spawn(kernel).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
+    let services = Services { session, finder: Box::new(finder), recovery, latest };
     match open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))? {
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),

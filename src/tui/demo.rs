@@ -27,7 +27,7 @@ const WRONG: &str = include_str!("demo/wrong.bt");
 const LINES: &str = include_str!("demo/lines.txt");
 
 /// Columns and rows of the usual picture.
-const SIZE: (u16, u16) = (132, 36);
+const SIZE: (u16, u16) = (138, 42);
 const SECOND: u64 = 1_000_000_000;
 
 /// One picture.
@@ -344,7 +344,7 @@ fn stacks() -> State {
         let sleeps = rows.iter().map(|(s, comm, n)| (vec![stack(s), text(comm)], Value::Uint(n * second, 8))).collect();
         let runtime = [("nginx", 9_000, 11), ("rustc", 700_000, 7), ("postgres", 60_000, 5)];
         let runtime = runtime.iter().map(|(c, at, scale)| (vec![text(c)], latency(*at, scale * second))).collect();
-        let maps = [map("@sleeps", MapKind::Count, second, sleeps), map("@runtime", MapKind::Hist, second, runtime)];
+        let maps = [map("@sleeps", MapKind::Count, second, sleeps), map("@slice_ns", MapKind::Hist, second, runtime)];
         tell(&mut state, Update::Maps(Arc::new(maps)));
         let probe = ProbeStats {
             name: "tracepoint:sched:sched_switch".into(),

@@ -11,7 +11,7 @@ use super::super::text::{fit, grouped, short_count, width};
 use super::super::theme::Slot;
 use super::super::trace::Phase;
 use super::bars::output_frame;
-use crate::model::snapshot::MapRow;
+use crate::model::snapshot::{MapKind, MapRow};
 use crate::model::value::Value;
 
 /// Most rows of one open row (frames of a stack, buckets of a histogram).
@@ -191,12 +191,22 @@ fn columns(view: &MapView, total: usize) -> Columns {
     let keys = rows().map(|r| width(&key_text(&r.key))).max().unwrap_or(3).max(3);
     let values = rows().map(|r| width(&shown_value(view, r))).max().unwrap_or(5).clamp(5, total / 2);
     let rate = if view.has_rate() && total > 36 { usize::from(MAP[2].width) } else { 0 };
-    let bars = if view.has_rate() || view.largest() > 0 { (total / 3).min(40) } else { 0 };
-    let room = total.saturating_sub(4 + values + rate + if total > 30 { bars.max(8) } else { 0 });
+    let bars = if has_bars(view) { (total / 3).min(40) } else { 0 };
+    let room = total.saturating_sub(4 + values + rate + if total > 30 && bars > 0 { bars.max(8) } else { 0 });
     let key = 2 + keys.min(room.max(6));
     let value = key + 2 + values;
     let end = value + rate;
-    Columns { key, value, rate: (rate > 0).then_some(end), bar: (end + 2, total.saturating_sub(end + 3)) }
+    Columns {
+        key,
+        value,
+        rate: (rate > 0).then_some(end),
+        bar: (end + 2, if bars > 0 { total.saturating_sub(end + 3) } else { 0 }),
+    }
+}
+
+/// Plain values are often times or addresses, of which bars say nothing.
+fn has_bars(view: &MapView) -> bool {
+    view.snapshot.kind != MapKind::Value && view.largest() > 0
 }
 
 fn shown_value(view: &MapView, row: &MapRow) -> String {

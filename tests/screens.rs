@@ -1,0 +1,312 @@
+//! The screen as users see it: keystrokes in, cells out, colours included.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use probescope::lang::diagnostic::{Code, Diagnostic};
+use probescope::lang::source::Span;
+use probescope::session::update::{CompileFigures, Update};
+use probescope::tui::demo::scenes;
+use probescope::tui::draw::draw;
+use probescope::tui::effect::{CHECK, Detail, Effect, Found, Hit, Message};
+use probescope::tui::state::{File, Layer, Pane, State};
+use probescope::tui::theme::{Slot, Theme};
+use probescope::tui::{keys, update};
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+
+/// Presses keys: plain characters are typed; `<c-s>`, `<esc>`, `<enter>`, `<f6>` and so on are keys.
+fn press(state: &mut State, macro_text: &str) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    let mut rest = macro_text;
+    while let Some(c) = rest.chars().next() {
+        let (key, length) = match (c, rest.find('>')) {
+            ('<', Some(end)) => (named(&rest[1..end]), end + 1),
+            _ => (KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE), c.len_utf8()),
+        };
+        rest = &rest[length..];
+        if let Some(action) = keys::action(state, key) {
+            effects.extend(update::act(state, &action));
+        }
+    }
+    effects
+}
+
+fn named(name: &str) -> KeyEvent {
+    let (modifiers, base) = match name.split_once('-') {
+        Some(("c", base)) => (KeyModifiers::CONTROL, base),
+        Some(("a", base)) => (KeyModifiers::ALT, base),
+        Some(("s", base)) => (KeyModifiers::SHIFT, base),
+        _ => (KeyModifiers::NONE, name),
+    };
+    let code = match base {
+        "esc" => KeyCode::Esc,
+        "enter" => KeyCode::Enter,
+        "tab" => KeyCode::Tab,
+        "backtab" => KeyCode::BackTab,
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
+        "home" => KeyCode::Home,
+        "end" => KeyCode::End,
+        "bs" => KeyCode::Backspace,
+        f if f.len() > 1 && f.starts_with('f') => KeyCode::F(f[1..].parse().unwrap()),
+        c => KeyCode::Char(c.chars().next().unwrap()),
+    };
+    KeyEvent::new(code, modifiers)
+}
+
+fn empty() -> State {
+    State::new("", File { unnamed: Some("/state/untitled.bt".into()), ..File::default() }, Theme::embedded(), (120, 34))
+}
+
+fn screen(state: &State) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, state.size.0, state.size.1));
+    draw(state, &mut buffer);
+    buffer
+}
+
+fn rows(buffer: &Buffer) -> Vec<String> {
+    let row = |y| (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    (0..buffer.area.height).map(|y| row(y).trim_end().to_owned()).collect()
+}
+
+fn shown(state: &State, text: &str) -> bool {
+    rows(&screen(state)).iter().any(|r| r.contains(text))
+}
+
+fn openat(generation: u64) -> (Found, Detail) {
+    let name = "tracepoint:syscalls:sys_enter_openat";
+    let hit = Hit { name: name.into(), matched: (30..36).collect(), absent: None };
+    let found = Found { generation, hits: vec![hit], matched: 1, total: 9, complete: true, ..Found::default() };
+    let skeleton = format!("{name}\n{{\n    printf(\"%d\\n\", pid);\n}}\n");
+    (found, Detail { name: name.into(), skeleton, ..Detail::default() })
+}
+
+#[test]
+fn a_slash_finds_a_probe_and_enter_inserts_it() {
+    let mut state = empty();
+    let asked = press(&mut state, "/openat");
+    let generation = state.search;
+    assert_eq!(asked.last(), Some(&Effect::Search { query: "openat".into(), generation }));
+    let (found, detail) = openat(generation);
+    let asked = update::receive(&mut state, Message::Found(found));
+    assert_eq!(asked, [Effect::Describe("tracepoint:syscalls:sys_enter_openat".into())]);
+    press(&mut state, "<enter>");
+    assert!(state.editor.is_blank(), "nothing is known of the probe yet");
+    update::receive(&mut state, Message::Described(detail));
+    assert!(state.layers.is_empty());
+    assert!(shown(&state, "tracepoint:syscalls:sys_enter_openat"));
+    let effects = press(&mut state, "<c-s>");
+    assert!(matches!(effects.as_slice(), [Effect::Save { .. }, Effect::Submit { generation: 1, .. }]), "{effects:?}");
+}
+
+#[test]
+fn stale_results_never_replace_newer_ones() {
+    let mut state = empty();
+    press(&mut state, "/o");
+    let old = state.search;
+    press(&mut state, "p");
+    let (found, _) = openat(old);
+    assert!(update::receive(&mut state, Message::Found(found)).is_empty());
+    assert!(!shown(&state, "sys_enter_openat"));
+}
+
+#[test]
+fn a_slash_is_still_a_slash_in_a_predicate_and_a_comment() {
+    let mut state = empty();
+    press(&mut state, "// note<enter>BEGIN<enter>/pid/ { $x = 4 / 2; }");
+    assert_eq!(state.editor.text(), "// note\nBEGIN\n/pid/ { $x = 4 / 2; }");
+    assert!(state.layers.is_empty());
+    press(&mut state, "<enter>/*");
+    assert!(state.editor.text().ends_with("/*"));
+}
+
+#[test]
+fn an_error_is_underlined_explained_and_mended_by_a_key() {
+    let mut state = empty();
+    press(&mut state, "BEGIN { pritn(1) }<c-s>");
+    let problem =
+        Diagnostic::error(Code(203), Span::new(8, 13), "there is no function pritn").fix(Span::new(8, 13), "print");
+    let compiled =
+        |generation, diagnostics| Message::Session(Update::Compiled { generation, diagnostics, figures: None });
+    update::receive(&mut state, compiled(1, vec![problem]));
+    let buffer = screen(&state);
+    let all = rows(&buffer);
+    let y = all.iter().position(|r| r.contains("pritn(1)")).unwrap();
+    let x =
+        all[y].chars().collect::<Vec<_>>().windows(5).position(|w| w.iter().collect::<String>() == "pritn").unwrap();
+    let cell = &buffer[(x as u16, y as u16)];
+    assert!(cell.modifier.contains(Modifier::UNDERLINED));
+    assert_eq!(Some(cell.underline_color), state.theme[Slot::Error].fg);
+    assert!(!buffer[(x as u16 - 2, y as u16)].modifier.contains(Modifier::UNDERLINED));
+    assert!(all[y + 1].contains("there is no function pritn [P0203]"), "{}", all[y + 1]);
+    press(&mut state, "<a-f>");
+    assert_eq!(state.editor.text(), "BEGIN { print(1) }");
+    assert!(state.editor.diagnostics().is_empty());
+}
+
+#[test]
+fn a_refused_script_leaves_the_last_good_trace_on_the_screen() {
+    let mut state = empty();
+    press(&mut state, "BEGIN {}<c-s>");
+    let figures = Some(CompileFigures { compile_ns: 600_000, instructions: 12, programs: 1, maps: 0 });
+    let session = |u| Message::Session(u);
+    update::receive(&mut state, session(Update::Compiled { generation: 1, diagnostics: vec![], figures }));
+    update::receive(&mut state, session(Update::Attached { generation: 1, probes: 1, elapsed_ns: 9_000_000 }));
+    assert!(shown(&state, "running") && shown(&state, "attached 1 probe in 9.0 ms"));
+    press(&mut state, "x<c-s>");
+    let wrong = Diagnostic::error(Code(1), Span::new(8, 9), "a clause was expected");
+    update::receive(&mut state, session(Update::Compiled { generation: 2, diagnostics: vec![wrong], figures: None }));
+    assert!(shown(&state, "last good trace"));
+    assert!(shown(&state, "attached 1 probe"));
+}
+
+#[test]
+fn checks_while_typing_never_touch_the_trace() {
+    let mut state = empty();
+    press(&mut state, "BEGIN { x }");
+    let effects = update::receive(&mut state, Message::Tick);
+    assert!(effects.iter().any(|e| matches!(e, Effect::Keep { .. })), "unsaved text is kept: {effects:?}");
+    let Some(Effect::Check { generation, .. }) = effects.last() else { panic!("{effects:?}") };
+    assert_eq!(*generation & CHECK, CHECK);
+    let wrong = Diagnostic::error(Code(1), Span::new(8, 9), "there is no x");
+    let update = Update::Compiled { generation: *generation, diagnostics: vec![wrong], figures: None };
+    update::receive(&mut state, Message::Session(update));
+    assert_eq!(state.editor.diagnostics().len(), 1);
+    assert!(state.toast.is_none() && !state.trace.stale);
+    assert!(update::receive(&mut state, Message::Tick).is_empty(), "nothing to do without a change");
+}
+
+#[test]
+fn unsaved_text_is_asked_about_and_saved_before_leaving() {
+    let mut state = empty();
+    press(&mut state, "BEGIN {}");
+    assert!(press(&mut state, "<c-q>").is_empty());
+    assert!(shown(&state, "unsaved changes"));
+    press(&mut state, "<esc>");
+    assert!(state.layers.is_empty());
+    let effects = press(&mut state, "<c-q>s");
+    let [Effect::Save { path, text }] = effects.as_slice() else { panic!("{effects:?}") };
+    let saved = |error| Message::Saved { path: path.clone(), text: text.clone(), error };
+    let failed = update::receive(&mut state, saved(Some("cannot save: read-only file system".into())));
+    assert!(failed.iter().any(|e| matches!(e, Effect::Keep { .. })) && !failed.contains(&Effect::Quit));
+    assert!(shown(&state, "read-only"));
+    let effects = press(&mut state, "<c-q>s");
+    assert_eq!(effects.len(), 1);
+    let done = update::receive(&mut state, saved(None));
+    assert!(done.contains(&Effect::Quit));
+    assert_eq!(press(&mut state, "<c-q>"), [Effect::Quit], "saved text needs no question");
+}
+
+#[test]
+fn where_nothing_can_run_the_reason_is_shown_and_the_script_saved() {
+    let mut state = empty();
+    state.disabled = Some("CAP_BPF is missing".into());
+    let effects = press(&mut state, "BEGIN {}<c-s>");
+    assert!(matches!(effects.as_slice(), [Effect::Save { .. }]), "{effects:?}");
+    assert!(shown(&state, "CAP_BPF is missing"));
+}
+
+#[test]
+fn every_pane_is_reached_and_left_by_keys() {
+    let mut state = empty();
+    press(&mut state, "<esc>");
+    assert_eq!(state.focus, Pane::Events);
+    press(&mut state, "<tab><tab>");
+    assert_eq!(state.focus, Pane::Probes);
+    press(&mut state, "<backtab>z");
+    assert!(state.zoom && state.focus == Pane::Maps);
+    press(&mut state, "z<esc>");
+    assert!(!state.zoom && state.focus == Pane::Editor);
+    press(&mut state, "<f1>");
+    assert!(matches!(state.layers.last(), Some(Layer::Help(0))));
+    press(&mut state, "<esc><c-k>theme<enter>");
+    assert_eq!(&*state.theme.name, "light");
+}
+
+#[test]
+fn control_characters_of_traced_programs_never_reach_the_screen() {
+    use probescope::model::event::{Chunk, Line};
+    let mut state = empty();
+    let text = "evil\x1b]0;owned\x07\x1b[2J\u{9b}31m\u{202e}";
+    let line = Line { at_ns: 0, action: 0, text: text.into() };
+    let chunk = Chunk { first: 0, lines: vec![line] };
+    update::receive(&mut state, Message::Session(Update::Lines(std::sync::Arc::new(chunk))));
+    assert!(shown(&state, "evil␛]0;owned␇␛[2J"));
+    let buffer = screen(&state);
+    assert!(!buffer.content().iter().any(|c| c.symbol().chars().any(char::is_control)));
+}
+
+/// The pictures of the views, cell by cell with their looks.
+#[test]
+fn views_look_as_recorded() {
+    for scene in scenes().iter().filter(|s| !s.name.starts_with("theme-")) {
+        insta::with_settings!({ snapshot_path => "screens", prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(scene.name.clone(), styled(&scene.buffer(), &scene.state));
+        });
+    }
+}
+
+/// Text of the screen, then the runs of each look by its colours.
+fn styled(buffer: &Buffer, state: &State) -> String {
+    use std::fmt::Write as _;
+    let mut out = rows(buffer).join("\n");
+    out.push_str("\n\nlooks:\n");
+    let base = state.theme[Slot::Text];
+    for y in 0..buffer.area.height {
+        let mut x = 0;
+        while x < buffer.area.width {
+            let cell = &buffer[(x, y)];
+            let start = x;
+            while x < buffer.area.width && buffer[(x, y)].style() == cell.style() {
+                x += 1;
+            }
+            if Some(cell.fg) != base.fg || Some(cell.bg) != base.bg || !cell.modifier.is_empty() {
+                let under = if cell.modifier.contains(Modifier::UNDERLINED) {
+                    format!(" _{}", cell.underline_color)
+                } else {
+                    String::new()
+                };
+                let _ = writeln!(out, "{y:>2} {start}..{x} {} on {} {:?}{under}", cell.fg, cell.bg, cell.modifier);
+            }
+        }
+    }
+    out
+}
+
+fn any_key() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => "[ -~]".prop_map(|c| if c == "<" { "{".into() } else { c }),
+        1 => Just("漢".to_owned()),
+        1 => Just("\t".to_owned()),
+        6 => prop::sample::select(vec![
+            "<esc>", "<enter>", "<tab>", "<backtab>", "<up>", "<down>", "<left>", "<right>", "<home>", "<end>", "<bs>",
+            "<c-z>", "<c-y>", "<c-a>", "<c-x>", "<c-v>", "<c-w>", "<c-k>", "<c-p>", "<c-s>", "<c-q>", "<c-c>", "<f1>",
+            "<f2>", "<f3>", "<f4>", "<f6>", "<f7>", "<f8>", "<f9>", "<f10>", "<f12>", "<a-f>", "<a-1>", "<a-2>", "<a-3>",
+            "<a-4>", "<s-up>", "<s-down>", "<s-left>", "<s-right>", "<c-left>", "<c-right>", "<c-_>",
+        ]).prop_map(str::to_owned),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is pressed on whatever size, the workbench goes on and paints.
+    #[test]
+    fn no_keys_and_no_size_break_it(
+        scene in 0_usize..16,
+        steps in prop::collection::vec((any_key(), 1_u16..200, 1_u16..60), 1..60),
+    ) {
+        let mut state = scenes().swap_remove(scene).state;
+        for (nth, (key, width, height)) in steps.iter().enumerate() {
+            press(&mut state, key);
+            if nth % 3 == 0 {
+                update::receive(&mut state, Message::Resize(*width, *height));
+            }
+            let buffer = screen(&state);
+            prop_assert!(!buffer.content().iter().any(|c| c.symbol().chars().any(char::is_control)));
+        }
+    }
+}
