@@ -219,11 +219,11 @@ fn shape(c: char, x: f64, y: f64) -> Option<String> {
         '█' => block(x, y, CELL_W, CELL_H),
         '\u{2581}'..='\u{2587}' => {
             let part = f64::from(c as u32 - 0x2580) / 8.0 * CELL_H;
-            block(x, bottom - part, CELL_W, part)
+            block(x, bottom - part, CELL_W + 0.4, part)
         }
         '\u{2589}'..='\u{258f}' => {
             let part = f64::from(0x2590 - c as u32) / 8.0 * CELL_W;
-            block(x, y, part, CELL_H)
+            block(x - 0.4, y, part + 0.4, CELL_H)
         }
         '■' => block(x, y + 2.5, CELL_W, CELL_H - 5.0),
         '●' => format!("<circle cx=\"{mx}\" cy=\"{my}\" r=\"3.6\" fill=\"FG\"/>\n"),

@@ -95,12 +95,14 @@ fn segments(state: &State, plain: Style, figure: Style) -> Vec<Segment> {
             out.push(vec![(format!("{count} {what}{s}"), plain.patch(theme[slot]))]);
         }
     }
+    let narrow = state.size.0 < 110;
     if matches!(trace.phase, Phase::Running | Phase::Ended) {
         let s = if trace.attached == 1 { "" } else { "s" };
+        let time = if narrow { String::new() } else { format!(" in {}", short_ns(trace.attach_ns as f64)) };
         out.push(vec![
             ("attached ".into(), plain),
             (format!("{} probe{s}", grouped(trace.attached.into())), figure),
-            (format!(" in {}", short_ns(trace.attach_ns as f64)), plain),
+            (time, plain),
         ]);
         if let Some(rate) = trace.event_rate() {
             out.push(vec![(short_count(rate), figure), (" events/s".into(), plain)]);
@@ -109,22 +111,24 @@ fn segments(state: &State, plain: Style, figure: Style) -> Vec<Segment> {
         let look = if lost > 0 { plain.patch(theme[Slot::Error]) } else { plain.patch(theme[Slot::Good]) };
         out.push(vec![("lost ".into(), plain), (grouped(lost), look)]);
         if let Some((ns, percent)) = trace.cost() {
+            let (before, after) = if narrow { ("", " CPU") } else { ("cost ", " of a CPU") };
             out.push(vec![
-                ("cost ".into(), plain),
+                (before.into(), plain),
                 (format!("{ns:.0} ns"), figure),
                 ("/event, ".into(), plain),
                 (format!("{percent:.2} %"), figure),
-                (" of a CPU".into(), plain),
+                (after.into(), plain),
             ]);
         }
     }
     if let Some(figures) = &trace.figures {
+        let (before, after) = if narrow { ("", " insns") } else { ("compiled in ", " instructions") };
         out.push(vec![
-            ("compiled in ".into(), plain),
+            (before.into(), plain),
             (short_ns(figures.compile_ns as f64), figure),
             (", ".into(), plain),
             (figures.instructions.to_string(), figure),
-            (" instructions".into(), plain),
+            (after.into(), plain),
         ]);
     }
     if out.is_empty() {
