@@ -1,0 +1,255 @@
+//! The real binary in a real terminal (tmux): first light, end to end, on the running kernel. Waits
+//! on what the screen shows, never on time alone.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// Longest wait for one condition: far over what is ever needed, so that only a hang ends here.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A terminal of its own server, gone when dropped.
+struct Terminal {
+    socket: String,
+    folder: PathBuf,
+}
+
+impl Terminal {
+    /// Runs the workbench with these arguments in a folder of its own.
+    fn open(name: &str, size: (u16, u16), arguments: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("probescope-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let terminal = Self { socket: format!("probescope-{name}-{}", std::process::id()), folder };
+        let command = format!(
+            "env -u NO_COLOR HOME={} COLORTERM=truecolor {} {arguments}; echo \"exit code $?\"; read -r _",
+            terminal.folder.display(),
+            env!("CARGO_BIN_EXE_probescope"),
+        );
+        let (width, height) = (size.0.to_string(), size.1.to_string());
+        let folder = terminal.folder.display().to_string();
+        let out = terminal.tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-s",
+            "t",
+            "-x",
+            &width,
+            "-y",
+            &height,
+            "-c",
+            &folder,
+            "sh",
+            "-c",
+            &command,
+        ]);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        terminal
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Output {
+        Command::new("tmux").args(["-L", &self.socket]).args(arguments).output().unwrap()
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        let mut arguments = vec!["send-keys", "-t", "t"];
+        arguments.extend(keys);
+        assert!(self.tmux(&arguments).status.success());
+    }
+
+    fn type_text(&self, text: &str) {
+        assert!(self.tmux(&["send-keys", "-t", "t", "-l", text]).status.success());
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p", "-t", "t"]).stdout).into_owned()
+    }
+
+    /// Waits until the screen satisfies a condition, and returns it.
+    fn wait(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
+        let start = Instant::now();
+        loop {
+            let screen = self.screen();
+            if condition(&screen) {
+                return screen;
+            }
+            assert!(start.elapsed() < PATIENCE, "never saw {what}; the screen shows:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn wait_for(&self, text: &str) -> String {
+        self.wait(text, |screen| screen.contains(text))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.tmux(&["kill-server"]);
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn has_tmux() -> bool {
+    let found = Command::new("tmux").arg("-V").output().is_ok_and(|o| o.status.success());
+    if !found {
+        eprintln!("SKIPPED: tmux is not installed; the workbench was not tried in a terminal");
+    }
+    found
+}
+
+/// Why scripts can't be traced here, when they can't.
+fn cannot_trace() -> Option<&'static str> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let capabilities = status.lines().find_map(|l| l.strip_prefix("CapEff:")).unwrap_or("0").trim();
+    let capabilities = u64::from_str_radix(capabilities, 16).unwrap_or(0);
+    if capabilities >> 21 & 1 == 0 && (capabilities >> 38 & 3) != 3 {
+        return Some("no CAP_BPF and CAP_PERFMON");
+    }
+    let format = "events/syscalls/sys_enter_openat/format";
+    let mounted =
+        ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].iter().any(|f| Path::new(f).join(format).exists());
+    (!mounted).then_some("no tracefs with system call tracepoints")
+}
+
+/// The tallest number before a word on the screen: `1,234 lines` gives 1234.
+fn number_before(screen: &str, word: &str) -> Option<u64> {
+    let at = screen.find(word)?;
+    let digits: String =
+        screen[..at].trim_end().chars().rev().take_while(|c| c.is_ascii_digit() || *c == ',').collect();
+    digits.chars().rev().filter(char::is_ascii_digit).collect::<String>().parse().ok()
+}
+
+#[test]
+fn first_light() {
+    if !has_tmux() {
+        return;
+    }
+    if let Some(reason) = cannot_trace() {
+        eprintln!("SKIPPED: {reason}");
+        return;
+    }
+    let terminal = Terminal::open("first-light", (140, 40), "first.bt");
+    terminal.wait_for("type / to choose a probe");
+    terminal.type_text("/");
+    terminal.wait_for("probes ─");
+    terminal.type_text("openat");
+    let screen = terminal.wait("the probe ranked first with its fields", |s| {
+        s.contains("› tracepoint:syscalls:sys_enter_openat ") && s.contains("args.filename")
+    });
+    assert!(screen.contains("Enter inserts"), "{screen}");
+    terminal.keys(&["Enter"]);
+    terminal.wait_for("str(args.filename)");
+
+    terminal.type_text("@opens[comm] = count(); @sizes = hist(args.flags); ");
+    terminal.keys(&["C-s"]);
+    let screen = terminal.wait("the figures", |s| s.contains("attached 1 probe in") && s.contains("instructions"));
+    assert!(screen.contains("running") && !screen.contains("unsaved"), "{screen}");
+    let script = std::fs::read_to_string(terminal.file("first.bt")).unwrap();
+    assert!(script.contains("@opens[comm] = count()"), "{script}");
+
+    let mark = terminal.file("a-file-to-open");
+    std::fs::write(&mark, "x").unwrap();
+    let name = mark.display().to_string();
+    terminal.wait("an event of this process", |s| {
+        let _ = std::fs::read(&mark);
+        s.contains(&name[..name.len().min(30)])
+    });
+    terminal.wait("maps, rates and costs", |s| {
+        let _ = std::fs::read(&mark);
+        s.contains("@opens") && s.contains("@sizes") && s.contains("events/s") && s.contains("ns/event")
+    });
+    assert!(terminal.screen().contains("lost 0"));
+
+    terminal.keys(&["F6"]);
+    terminal.wait_for("views paused");
+    let paused = number_before(&terminal.screen(), " lines").unwrap();
+    terminal.wait("lines that wait", |s| {
+        let _ = std::fs::read(&mark);
+        number_before(s, " waiting").is_some_and(|n| n > 0)
+    });
+    assert_eq!(number_before(&terminal.screen(), " lines"), Some(paused));
+    terminal.keys(&["F6"]);
+    terminal.wait("more lines", |s| number_before(s, " lines").is_some_and(|n| n > paused));
+
+    terminal.type_text("@broken = ");
+    terminal.keys(&["C-s"]);
+    terminal.wait("the error, while the trace goes on", |s| s.contains("last good trace") && s.contains("error"));
+    terminal.keys(&["C-w", "C-w", "C-w", "C-s"]);
+    terminal.wait("the mended script", |s| s.contains("● running") && !s.contains("error"));
+
+    terminal.keys(&["F8"]);
+    terminal.wait_for("ended");
+    terminal.keys(&["C-q"]);
+    terminal.wait_for("exit code 0");
+}
+
+#[test]
+fn a_terminal_of_any_size_is_survived() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("sizes", (80, 24), "");
+    terminal.wait_for("Trace the running kernel");
+    for (width, height, sign) in
+        [("20", "5", "untitled"), ("8", "2", "too"), ("60", "15", "Script"), ("120", "34", "Events")]
+    {
+        terminal.tmux(&["resize-window", "-t", "t", "-x", width, "-y", height]);
+        terminal.wait_for(sign);
+    }
+    terminal.keys(&["C-q"]);
+    terminal.wait_for("exit code 0");
+}
+
+#[test]
+fn unsaved_text_survives_a_signal_and_comes_back() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("signal", (100, 30), "kept.bt");
+    terminal.wait_for("type / to choose a probe");
+    terminal.type_text("BEGIN { exit(); }");
+    terminal.wait_for("unsaved");
+    let shell = String::from_utf8_lossy(&terminal.tmux(&["display-message", "-p", "-t", "t", "#{pane_pid}"]).stdout)
+        .trim()
+        .to_owned();
+    let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+    let child = children.split_whitespace().next().unwrap().to_owned();
+    assert!(Command::new("kill").args(["-TERM", &child]).status().unwrap().success());
+    terminal.wait_for("exit code 143");
+    assert!(!terminal.file("kept.bt").exists(), "only a save writes the script's file");
+    let again = format!("env HOME={} {} kept.bt", terminal.folder.display(), env!("CARGO_BIN_EXE_probescope"));
+    terminal.tmux(&["respawn-pane", "-k", "-t", "t", "-c", &terminal.folder.display().to_string(), "sh", "-c", &again]);
+    terminal.wait_for("Unsaved text found");
+    terminal.keys(&["Escape"]);
+    terminal.wait_for("BEGIN { exit(); }");
+}
+
+#[test]
+fn without_a_terminal_the_reason_is_told() {
+    let out = Command::new(env!("CARGO_BIN_EXE_probescope")).output().unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(out.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&out.stderr).contains("needs a terminal"), "{out:?}");
+}
+
+#[test]
+fn a_file_that_is_not_text_is_left_alone() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("binary", (90, 20), "--version");
+    terminal.wait_for("exit code 0");
+    let bytes = b"BEGIN {}\n\xff\xfe";
+    std::fs::write(terminal.file("odd.bt"), bytes).unwrap();
+    let run = format!("{} odd.bt; echo \"exit code $?\"; read -r _", env!("CARGO_BIN_EXE_probescope"));
+    terminal.tmux(&["respawn-pane", "-k", "-t", "t", "-c", &terminal.folder.display().to_string(), "sh", "-c", &run]);
+    let screen = terminal.wait_for("exit code 1");
+    assert!(screen.contains("UTF-8"), "{screen}");
+    assert_eq!(std::fs::read(terminal.file("odd.bt")).unwrap(), bytes);
+}
