@@ -23,7 +23,6 @@ pub mod paint;
 pub mod palette;
 pub mod panes;
 pub mod run;
-pub mod skeleton;
 pub mod state;
 pub mod svg;
 pub mod syntax;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::effect::{Detail, Field, Found, Hit};
 use super::finder::Finder;
-use super::skeleton;
 use crate::kernel::{Absence, Kernel};
-use crate::probe::catalogue::{Background, ProbeKind};
+use crate::probe::catalogue::Background;
+use crate::probe::describe::describe;
 use crate::probe::search::Search;
 
 /// The running system's probes.
@@ -53,46 +53,16 @@ impl Finder for Catalogue {
     }
 
     fn describe(&mut self, name: &str) -> Detail {
-        let mut detail = Detail { name: name.into(), about: about(name).to_owned(), ..Detail::default() };
-        if let Some((category, event)) = name.strip_prefix("tracepoint:").and_then(|n| n.split_once(':')) {
-            match self.kernel.tracepoint(category, event) {
-                Ok(format) => {
-                    let field = |f: &crate::kernel::tracefs::Field| Field {
-                        name: format!("args.{}", f.name),
-                        ty: f.array.map_or_else(|| f.ty.to_string(), |n| format!("{}[{n}]", f.ty)),
-                    };
-                    detail.fields = format.own_fields().map(field).collect();
-                }
-                Err(error) => detail.absent = Some(error.to_string()),
-            }
+        let doc = describe(name, &self.kernel);
+        let mut fields: Vec<Field> = doc.fields.into_iter().map(|f| Field { name: f.access, ty: f.ty }).collect();
+        let result = fields.iter().position(|f| f.name == "retval").map(|at| fields.remove(at).ty);
+        Detail {
+            name: doc.name,
+            about: doc.about,
+            fields,
+            result,
+            absent: doc.absence.as_ref().map(words),
+            skeleton: doc.skeleton,
         }
-        detail.skeleton = skeleton::clause(name, &detail.fields);
-        detail
-    }
-}
-
-/// What kind of probe it is, in a sentence.
-fn about(name: &str) -> &'static str {
-    let provider = name.split(':').next().unwrap_or(name);
-    match ProbeKind::of_provider(provider) {
-        ProbeKind::Tracepoint => "A stable place in the kernel's source. Its fields are in args.",
-        ProbeKind::RawTracepoint => "A tracepoint without its record: the kernel's own objects are in args.",
-        ProbeKind::Fentry => "The entry of a kernel function, cheaply. Its parameters are in args.",
-        ProbeKind::Fexit => "The return of a kernel function, cheaply. Parameters are in args, the result in retval.",
-        ProbeKind::Kprobe => "The entry of a kernel function, by breakpoint. Parameters are arg0, arg1, ...",
-        ProbeKind::Kretprobe => "The return of a kernel function. The result is in retval.",
-        ProbeKind::Uprobe => "The entry of a function of a program or library. Parameters are arg0, arg1, ...",
-        ProbeKind::Uretprobe => "The return of a function of a program or library. The result is in retval.",
-        ProbeKind::Usdt => "A place that the program's authors marked. Its parameters are arg0, arg1, ...",
-        ProbeKind::Software => "An event that the kernel counts. Runs once for every so many.",
-        ProbeKind::Hardware => "An event that the processor counts. Runs once for every so many.",
-        ProbeKind::Iter => "Goes once over all objects of a kind.",
-        ProbeKind::Special => match provider {
-            "interval" => "Runs at an interval, on one CPU.",
-            "profile" => "Samples every CPU so many times.",
-            "BEGIN" | "begin" => "Runs once, before anything is attached.",
-            "END" | "end" => "Runs once, when the trace ends.",
-            _ => "",
-        },
     }
 }

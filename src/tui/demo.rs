@@ -260,7 +260,7 @@ fn openat_detail() -> Detail {
     Detail {
         name: name.into(),
         about: "A stable place in the kernel's source; its fields are in args.".into(),
-        skeleton: super::skeleton::clause(name, &fields),
+        skeleton: format!("{name}\n{{\n    printf(\"%d %s %s\\n\", pid, comm, str(args.filename));\n}}\n"),
         fields,
         ..Detail::default()
     }

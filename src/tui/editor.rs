@@ -384,7 +384,7 @@ impl Editor {
         self.top = self.top.clamp((line + 1).saturating_sub(height), line);
         let at = columns(self.line(), column);
         let width = width.max(2);
-        self.left = self.left.clamp((at + 2).saturating_sub(width), at);
+        self.left = if at + 2 <= width { 0 } else { self.left.clamp((at + 2).saturating_sub(width), at) };
     }
 
     fn edited(&mut self, old: &str) -> bool {

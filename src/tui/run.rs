@@ -14,8 +14,9 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, execute, queue};
 use futures_util::StreamExt as _;
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -129,9 +130,13 @@ impl Workbench {
             None => None,
         };
         let questions = finder::spawn(services.finder, move |message| sender.blocking_send(message).is_ok())?;
-        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))?;
-        let size = terminal.size()?;
-        state.size = (size.width, size.height);
+        let (width, height) = crossterm::terminal::size()?;
+        state.size = (width, height);
+        // A fixed area: the size is told by events, not asked of the terminal at every frame.
+        let viewport = Viewport::Fixed(Rect::new(0, 0, width, height));
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
+        let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
+        terminal.clear()?;
         let now = Instant::now();
         Ok(Self {
             state,
@@ -201,7 +206,11 @@ impl Workbench {
                 None => return,
             },
             Event::Paste(text) => update::paste(&mut self.state, text),
-            Event::Resize(width, height) => update::receive(&mut self.state, Message::Resize(width, height)),
+            Event::Resize(width, height) => {
+                let _ = self.terminal.resize(Rect::new(0, 0, width, height));
+                let _ = self.terminal.clear();
+                update::receive(&mut self.state, Message::Resize(width, height))
+            }
             _ => return,
         };
         self.changed(effects);
