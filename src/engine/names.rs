@@ -43,41 +43,41 @@ pub fn error_text(number: u64) -> Arc<str> {
     text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text).into()
 }
 
-/// The name of a signal (`SIGKILL`); `None` for unknown numbers.
+/// A signal in the C library's words (`Killed`); `None` for unknown numbers.
 #[must_use]
 pub fn signal_name(number: u64) -> Option<&'static str> {
     const NAMES: [&str; 31] = [
-        "SIGHUP",
-        "SIGINT",
-        "SIGQUIT",
-        "SIGILL",
-        "SIGTRAP",
-        "SIGABRT",
-        "SIGBUS",
-        "SIGFPE",
-        "SIGKILL",
-        "SIGUSR1",
-        "SIGSEGV",
-        "SIGUSR2",
-        "SIGPIPE",
-        "SIGALRM",
-        "SIGTERM",
-        "SIGSTKFLT",
-        "SIGCHLD",
-        "SIGCONT",
-        "SIGSTOP",
-        "SIGTSTP",
-        "SIGTTIN",
-        "SIGTTOU",
-        "SIGURG",
-        "SIGXCPU",
-        "SIGXFSZ",
-        "SIGVTALRM",
-        "SIGPROF",
-        "SIGWINCH",
-        "SIGIO",
-        "SIGPWR",
-        "SIGSYS",
+        "Hangup",
+        "Interrupt",
+        "Quit",
+        "Illegal instruction",
+        "Trace/breakpoint trap",
+        "Aborted",
+        "Bus error",
+        "Floating point exception",
+        "Killed",
+        "User defined signal 1",
+        "Segmentation fault",
+        "User defined signal 2",
+        "Broken pipe",
+        "Alarm clock",
+        "Terminated",
+        "Stack fault",
+        "Child exited",
+        "Continued",
+        "Stopped (signal)",
+        "Stopped",
+        "Stopped (tty input)",
+        "Stopped (tty output)",
+        "Urgent I/O condition",
+        "CPU time limit exceeded",
+        "File size limit exceeded",
+        "Virtual timer expired",
+        "Profiling timer expired",
+        "Window changed",
+        "I/O possible",
+        "Power failure",
+        "Bad system call",
     ];
     NAMES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
 }
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn errors_and_signals() {
         assert_eq!(&*error_text(2), "No such file or directory");
-        assert_eq!(signal_name(9), Some("SIGKILL"));
-        assert_eq!(signal_name(31), Some("SIGSYS"));
+        assert_eq!(signal_name(9), Some("Killed"));
+        assert_eq!(signal_name(31), Some("Bad system call"));
         assert_eq!((signal_name(0), signal_name(32)), (None, None));
     }
 }
