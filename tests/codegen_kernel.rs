@@ -30,7 +30,7 @@ fn random_functions_do_on_the_kernel_what_their_ir_says() {
     if load::unavailable() {
         return;
     }
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 2000, ..Config::default() };
     let strategy = (generate::steps(), prop::collection::vec(generate::number(), generate::INPUTS));
     TestRunner::new(config).run(&strategy, |(steps, inputs)| check(&steps, &inputs)).unwrap();

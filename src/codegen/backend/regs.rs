@@ -57,22 +57,31 @@ impl Allocation {
     }
 }
 
-/// Registers that helpers and functions leave alone come last: others may need them more.
-const PREFERENCE: [Reg; 10] = [Reg(0), Reg(5), Reg(4), Reg(3), Reg(2), Reg(1), Reg(6), Reg(7), Reg(8), Reg(9)];
+/// Registers that calls leave alone come last, those of results and first arguments before them:
+/// others may need them more.
+const PREFERENCE: [Reg; 10] = [Reg(5), Reg(4), Reg(0), Reg(3), Reg(2), Reg(1), Reg(6), Reg(7), Reg(8), Reg(9)];
 
 /// Gives every register of a legalised function a place, adding spill code where it must. `None`
 /// when that never ends, which is a bug.
 pub fn allocate(function: &mut Function) -> Option<Allocation> {
     // Registers made by spilling, which must not be spilled again.
     let mut short_lived = BitSet::default();
+    // Long joined lives are good where there is room; not when something must be spilled.
+    let mut join_results = true;
     for _ in 0..64 {
         let order = reverse_postorder(function);
         let live = Liveness::compute(function, &order);
         let mut lives = Lives::build(function, &order, &live);
         lives.coalesce(function, &order, &short_lived);
+        if join_results {
+            lives.coalesce_results(function, &order, &short_lived);
+        }
         let (registers, homeless) = colour(function, &lives, &short_lived);
         if homeless.is_empty() {
             return Some(Allocation { order, registers, arriving: lives.arriving, dead: lives.dead });
+        }
+        if std::mem::take(&mut join_results) {
+            continue;
         }
         let first_new = function.vregs;
         spill::rewrite(function, &homeless, &SingleDefs::of(function));

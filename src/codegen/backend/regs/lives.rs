@@ -7,6 +7,7 @@ use crate::codegen::ir::{BlockId, Function, Inst, Operand, Vreg};
 
 use super::super::flow::{BitSet, Liveness};
 use super::super::insn::Reg;
+use super::super::legal::commutes;
 use super::{for_each_end_hint, for_each_hint, read_late};
 
 /// A register that would save a move.
@@ -153,9 +154,35 @@ impl Lives {
         }
     }
 
-    fn join(&mut self, a: Vreg, b: Vreg) {
-        if a == b || overlap(&self.ranges[a.0 as usize], &self.ranges[b.0 as usize]) {
-            return;
+    /// Joins each result with the operand that its instruction overwrites, when that one is not
+    /// needed any more.
+    pub fn coalesce_results(&mut self, function: &Function, order: &[BlockId], apart: &BitSet) {
+        let apart = |v: Vreg| v.0 < apart.capacity() && apart.contains(v.0);
+        let mut position = 0;
+        for block in order {
+            for (inst, _) in &function.blocks[block.0 as usize].instructions {
+                position += 1;
+                if self.dead.contains(position) {
+                    continue;
+                }
+                let (dst, sources) = overwritten(inst);
+                for src in sources.into_iter().flatten() {
+                    if !apart(dst) && !apart(src) && self.join(self.leader(dst), self.leader(src)) {
+                        break;
+                    }
+                }
+            }
+            position += 1;
+        }
+    }
+
+    /// Makes one life of two that do not overlap; false when they do.
+    fn join(&mut self, a: Vreg, b: Vreg) -> bool {
+        if a == b {
+            return true;
+        }
+        if overlap(&self.ranges[a.0 as usize], &self.ranges[b.0 as usize]) {
+            return false;
         }
         let moved = std::mem::take(&mut self.ranges[b.0 as usize]);
         let all = &mut self.ranges[a.0 as usize];
@@ -165,6 +192,7 @@ impl Lives {
         let hints = std::mem::take(&mut self.hints[b.0 as usize]);
         self.hints[a.0 as usize].extend(hints);
         self.leaders[b.0 as usize] = a.0;
+        true
     }
 
     /// The register that stands for `v`.
@@ -208,6 +236,20 @@ impl Lives {
         }
         keyed.sort_unstable();
         keyed.into_iter().map(|(_, v)| Vreg(v)).collect()
+    }
+}
+
+/// The result of an instruction and the operands of which it may overwrite one.
+fn overwritten(inst: &Inst) -> (Vreg, [Option<Vreg>; 2]) {
+    match *inst {
+        Inst::Neg { dst, src }
+        | Inst::Extend { dst, src, .. }
+        | Inst::Bswap { dst, src, .. }
+        | Inst::AtomicXchg { dst, src, .. }
+        | Inst::AtomicFetchAdd { dst, src, .. } => (dst, [Some(src), None]),
+        Inst::Alu { op, dst, a: Operand::Reg(a), b: Operand::Reg(b), .. } if commutes(op) => (dst, [Some(a), Some(b)]),
+        Inst::Alu { dst, a: Operand::Reg(a), .. } => (dst, [Some(a), None]),
+        _ => (Vreg(0), [None, None]),
     }
 }
 
