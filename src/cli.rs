@@ -17,8 +17,10 @@ pub mod completions;
 pub mod doctor;
 pub mod explain;
 pub mod face;
+pub mod fmt;
 pub mod kernel;
 pub mod list;
+pub mod lsp;
 pub mod run;
 pub mod screenshots;
 pub mod script;
@@ -55,6 +57,8 @@ pub enum Command {
     List(list::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
+    Fmt(fmt::Args),
+    Lsp(lsp::Args),
     Screenshots(screenshots::Args),
 }
 
@@ -163,6 +167,8 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::List(args)) => list::run(&args, world),
         Some(Command::Doctor(args)) => doctor::run(&args, world),
         Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Fmt(args)) => fmt::run(&args, world),
+        Some(Command::Lsp(args)) => lsp::run(&args),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
     }
 }

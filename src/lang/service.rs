@@ -8,6 +8,7 @@ mod completion;
 mod context;
 mod hover;
 mod infer;
+pub mod kernel;
 mod navigate;
 mod signature;
 

@@ -1,0 +1,63 @@
+//! `probescope fmt FILE...`.
+
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{CliError, World};
+use crate::lang::bt::{parse, pretty};
+use crate::lang::source::SourceText;
+use crate::output::diagnostics;
+
+/// Format scripts in place.
+///
+/// Scripts with errors are left as they are. `-` reads standard input and writes standard output.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Scripts, or `-`.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Change nothing: name the files that are not formatted and exit with 1.
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
+    let mut clean = true;
+    for file in &args.files {
+        clean &= one(file, args.check, world)?;
+    }
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Formats one file; false when it has errors, or is not formatted and only checked.
+fn one(file: &PathBuf, check: bool, world: &World) -> Result<bool, CliError> {
+    let name = file.display().to_string();
+    let stdin = name == "-";
+    let text = if stdin {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    }
+    .map_err(|source| CliError::Read { path: name.clone(), source })?;
+    let source = SourceText::new(&name, &text);
+    let Some(formatted) = pretty::format(&source) else {
+        let found = parse(&source).diagnostics;
+        let _ = std::io::stderr().write_all(diagnostics::render_all(&source, &found, world.colour()).as_bytes());
+        return Ok(false);
+    };
+    if check {
+        if formatted != text {
+            writeln!(std::io::stdout(), "{name}").map_err(CliError::stdout)?;
+        }
+        return Ok(formatted == text);
+    }
+    if stdin {
+        std::io::stdout().write_all(formatted.as_bytes()).map_err(CliError::stdout)?;
+    } else if formatted != text {
+        std::fs::write(file, formatted).map_err(|source| CliError::Write { path: name, source })?;
+    }
+    Ok(true)
+}

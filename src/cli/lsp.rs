@@ -1,0 +1,70 @@
+//! `probescope lsp`: the language service for any editor, by the language server protocol on
+//! standard input and output.
+
+mod convert;
+mod server;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use lsp_server::Connection;
+use lsp_types::{
+    CompletionOptions, HoverProviderCapability, InitializeParams, OneOf, ServerCapabilities, SignatureHelpOptions,
+    TextDocumentSyncCapability, TextDocumentSyncKind,
+};
+
+use super::CliError;
+use crate::kernel::{Kernel, Roots};
+use crate::lang::service::kernel::KernelKnowledge;
+use crate::probe::catalogue::Background;
+
+/// Serve editors by the language server protocol on standard input and output.
+///
+/// Gives diagnostics as you type, completion, hover, signature help, go to definition, symbols and
+/// formatting for bpftrace scripts.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs the subcommand until the editor ends it.
+pub fn run(_: &Args) -> Result<ExitCode, CliError> {
+    let (connection, threads) = Connection::stdio();
+    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let catalogue = Background::spawn(Arc::clone(&kernel)).ok();
+    let knowledge = KernelKnowledge::new(Arc::clone(&kernel), catalogue);
+    serve(&connection, &kernel, &knowledge)?;
+    drop(connection);
+    threads.join().map_err(CliError::stdout)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Speaks the protocol on a connection until it ends.
+pub(crate) fn serve(connection: &Connection, kernel: &Kernel, knowledge: &KernelKnowledge) -> Result<(), CliError> {
+    let broken = |error: &dyn std::fmt::Display| CliError::Refused(format!("the editor broke the protocol: {error}"));
+    let capabilities = serde_json::to_value(capabilities()).map_err(|e| broken(&e))?;
+    let parameters = connection.initialize(capabilities).map_err(|e| broken(&e))?;
+    let _: InitializeParams = serde_json::from_value(parameters).map_err(|e| broken(&e))?;
+    server::Server::new(connection, kernel, knowledge).run().map_err(|e| broken(&e))
+}
+
+fn capabilities() -> ServerCapabilities {
+    let characters = |list: &[&str]| Some(list.iter().map(|c| (*c).to_owned()).collect());
+    ServerCapabilities {
+        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::FULL)),
+        completion_provider: Some(CompletionOptions {
+            trigger_characters: characters(&[".", ">", "$", "@", ":"]),
+            ..CompletionOptions::default()
+        }),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        signature_help_provider: Some(SignatureHelpOptions {
+            trigger_characters: characters(&["(", ","]),
+            ..SignatureHelpOptions::default()
+        }),
+        definition_provider: Some(OneOf::Left(true)),
+        document_symbol_provider: Some(OneOf::Left(true)),
+        document_formatting_provider: Some(OneOf::Left(true)),
+        ..ServerCapabilities::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! The server's loop: one message after the other, each answered from the text as it is now.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
+use lsp_types::notification::{
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _, PublishDiagnostics,
+};
+use lsp_types::request::{
+    Completion, DocumentSymbolRequest, Formatting, GotoDefinition, HoverRequest, Request as _, SignatureHelpRequest,
+};
+use lsp_types::{
+    CompletionList, CompletionResponse, DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, Hover,
+    HoverContents, Location, MarkupContent, MarkupKind, ParameterInformation, ParameterLabel, PublishDiagnosticsParams,
+    SignatureHelp, SignatureInformation, TextDocumentPositionParams, TextEdit, Uri,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::convert;
+use crate::kernel::Kernel;
+use crate::lang::bt::front::{FrontOptions, compile_front};
+use crate::lang::bt::pretty;
+use crate::lang::service::kernel::KernelKnowledge;
+use crate::lang::service::{self, ServiceEnv};
+use crate::lang::source::SourceText;
+
+/// Why the conversation ended early.
+type Broken = Box<dyn std::error::Error + Send + Sync>;
+
+pub(super) struct Server<'a> {
+    connection: &'a Connection,
+    kernel: &'a Kernel,
+    knowledge: &'a KernelKnowledge,
+    /// Open scripts by their address.
+    open: HashMap<String, SourceText>,
+}
+
+impl<'a> Server<'a> {
+    pub fn new(connection: &'a Connection, kernel: &'a Kernel, knowledge: &'a KernelKnowledge) -> Self {
+        Self { connection, kernel, knowledge, open: HashMap::new() }
+    }
+
+    pub fn run(mut self) -> Result<(), Broken> {
+        for message in &self.connection.receiver {
+            match message {
+                Message::Request(request) => {
+                    if self.connection.handle_shutdown(&request)? {
+                        return Ok(());
+                    }
+                    let response = self.answer(request);
+                    self.connection.sender.send(Message::Response(response))?;
+                }
+                Message::Notification(note) => self.note(note)?,
+                Message::Response(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: Request) -> Response {
+        match request.method.as_str() {
+            Completion::METHOD => {
+                with(request, |p: lsp_types::CompletionParams| self.completion(&p.text_document_position))
+            }
+            HoverRequest::METHOD => {
+                with(request, |p: lsp_types::HoverParams| self.hover(&p.text_document_position_params))
+            }
+            SignatureHelpRequest::METHOD => {
+                with(request, |p: lsp_types::SignatureHelpParams| self.signature(&p.text_document_position_params))
+            }
+            GotoDefinition::METHOD => {
+                with(request, |p: lsp_types::GotoDefinitionParams| self.definition(&p.text_document_position_params))
+            }
+            DocumentSymbolRequest::METHOD => {
+                with(request, |p: lsp_types::DocumentSymbolParams| self.symbols(&p.text_document.uri))
+            }
+            Formatting::METHOD => {
+                with(request, |p: lsp_types::DocumentFormattingParams| self.formatting(&p.text_document.uri))
+            }
+            other => {
+                let message = format!("`{other}` is not supported");
+                Response::new_err(request.id, ErrorCode::MethodNotFound as i32, message)
+            }
+        }
+    }
+
+    fn note(&mut self, note: Notification) -> Result<(), Broken> {
+        match note.method.as_str() {
+            DidOpenTextDocument::METHOD => {
+                let p: lsp_types::DidOpenTextDocumentParams = serde_json::from_value(note.params)?;
+                self.update(&p.text_document.uri, &p.text_document.text, Some(p.text_document.version))
+            }
+            DidChangeTextDocument::METHOD => {
+                let p: lsp_types::DidChangeTextDocumentParams = serde_json::from_value(note.params)?;
+                // The whole text is sent at every change.
+                match p.content_changes.last() {
+                    Some(change) => self.update(&p.text_document.uri, &change.text, Some(p.text_document.version)),
+                    None => Ok(()),
+                }
+            }
+            DidCloseTextDocument::METHOD => {
+                let p: lsp_types::DidCloseTextDocumentParams = serde_json::from_value(note.params)?;
+                self.open.remove(p.text_document.uri.as_str());
+                self.publish(p.text_document.uri, Vec::new(), None)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a script's new text and tells what is wrong with it.
+    fn update(&mut self, uri: &Uri, text: &str, version: Option<i32>) -> Result<(), Broken> {
+        let source = SourceText::new(uri.as_str(), text);
+        let folder = folder_of(uri);
+        let load = |path: &str| std::fs::read_to_string(folder.join(path)).map_err(|e| e.to_string());
+        let options = FrontOptions { load: &load, unsafe_allowed: true, ..FrontOptions::new(self.kernel) };
+        let found = compile_front(&source, &options).diagnostics;
+        let found = found.iter().map(|d| convert::diagnostic(&source, uri, d)).collect();
+        self.open.insert(uri.as_str().to_owned(), source);
+        self.publish(uri.clone(), found, version)
+    }
+
+    fn publish(&self, uri: Uri, diagnostics: Vec<lsp_types::Diagnostic>, version: Option<i32>) -> Result<(), Broken> {
+        let parameters = PublishDiagnosticsParams { uri, diagnostics, version };
+        let note = Notification::new(PublishDiagnostics::METHOD.to_owned(), parameters);
+        self.connection.sender.send(Message::Notification(note))?;
+        Ok(())
+    }
+
+    fn env(&self) -> ServiceEnv<'_> {
+        ServiceEnv { knowledge: self.knowledge }
+    }
+
+    fn at(&self, place: &TextDocumentPositionParams) -> Option<(&SourceText, u32)> {
+        let source = self.open.get(place.text_document.uri.as_str())?;
+        Some((source, convert::offset(source, place.position)))
+    }
+
+    fn completion(&self, place: &TextDocumentPositionParams) -> Option<CompletionResponse> {
+        let (source, offset) = self.at(place)?;
+        let found = service::completions(source, offset, &self.env()).into_iter().enumerate();
+        let items = found.map(|(order, c)| convert::completion(source, order, c)).collect();
+        // Incomplete: probes are searched anew at every key.
+        Some(CompletionResponse::List(CompletionList { is_incomplete: true, items }))
+    }
+
+    fn hover(&self, place: &TextDocumentPositionParams) -> Option<Hover> {
+        let (source, offset) = self.at(place)?;
+        let hover = service::hover(source, offset, &self.env())?;
+        let value = format!("```bpftrace\n{}\n```\n{}", hover.code, hover.doc);
+        let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
+        Some(Hover { contents, range: Some(convert::range(source, hover.span)) })
+    }
+
+    fn signature(&self, place: &TextDocumentPositionParams) -> Option<SignatureHelp> {
+        let (source, offset) = self.at(place)?;
+        let help = service::signature_help(source, offset)?;
+        let parameter = |(start, end): &(usize, usize)| ParameterInformation {
+            label: ParameterLabel::Simple(help.label.get(*start..*end).unwrap_or("").to_owned()),
+            documentation: None,
+        };
+        let active = u32::try_from(help.active).ok();
+        let signature = SignatureInformation {
+            parameters: Some(help.parameters.iter().map(parameter).collect()),
+            documentation: Some(lsp_types::Documentation::String(help.doc)),
+            active_parameter: active,
+            label: help.label,
+        };
+        Some(SignatureHelp { signatures: vec![signature], active_signature: Some(0), active_parameter: active })
+    }
+
+    fn definition(&self, place: &TextDocumentPositionParams) -> Option<GotoDefinitionResponse> {
+        let (source, offset) = self.at(place)?;
+        let span = service::definition(source, offset)?;
+        let uri = place.text_document.uri.clone();
+        Some(GotoDefinitionResponse::Scalar(Location { uri, range: convert::range(source, span) }))
+    }
+
+    fn symbols(&self, uri: &Uri) -> Option<DocumentSymbolResponse> {
+        let source = self.open.get(uri.as_str())?;
+        let symbols = service::symbols(source).into_iter().map(|s| {
+            #[allow(deprecated, reason = "the field is part of the struct")]
+            DocumentSymbol {
+                name: s.name,
+                detail: None,
+                kind: convert::symbol_kind(s.kind),
+                tags: None,
+                deprecated: None,
+                range: convert::range(source, s.span),
+                selection_range: convert::range(source, s.selection),
+                children: None,
+            }
+        });
+        Some(DocumentSymbolResponse::Nested(symbols.collect()))
+    }
+
+    fn formatting(&self, uri: &Uri) -> Option<Vec<TextEdit>> {
+        let source = self.open.get(uri.as_str())?;
+        let new_text = pretty::format(source)?;
+        if *new_text == *source.text {
+            return Some(Vec::new());
+        }
+        Some(vec![TextEdit { range: convert::everything(source), new_text }])
+    }
+}
+
+/// Reads a request's parameters and answers it.
+fn with<P: DeserializeOwned, R: Serialize>(request: Request, work: impl FnOnce(P) -> R) -> Response {
+    let method = request.method.clone();
+    let id: RequestId = request.id.clone();
+    match request.extract::<P>(&method) {
+        Ok((id, parameters)) => Response::new_ok(id, work(parameters)),
+        Err(ExtractError::JsonError { error, .. }) => {
+            Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string())
+        }
+        Err(ExtractError::MethodMismatch(_)) => Response::new_err(id, ErrorCode::InternalError as i32, method),
+    }
+}
+
+/// The folder of a script, for its imports.
+fn folder_of(uri: &Uri) -> PathBuf {
+    let path = decoded(uri.as_str().strip_prefix("file://").unwrap_or(""));
+    Path::new(&path).parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// A path with `%20` and the like resolved.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let hex = tail.get(..2).filter(|_| *first == b'%').and_then(|h| std::str::from_utf8(h).ok());
+        match hex.and_then(|h| u8::from_str_radix(h, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = tail.get(2..).unwrap_or(&[]);
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
