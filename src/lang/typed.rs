@@ -609,7 +609,7 @@ pub enum ExprKind {
     },
     /// The address of a place.
     AddressOf(Box<Expr>),
-    /// A tuple or record.
+    /// A tuple or record; also an array by its elements.
     Tuple(Vec<Expr>),
     /// Element of a tuple or record value.
     TupleField(Box<Expr>, u32),

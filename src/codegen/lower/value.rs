@@ -344,6 +344,8 @@ pub fn element_types(ty: &Type) -> Vec<&Type> {
     match ty {
         Type::Tuple(items) => items.iter().collect(),
         Type::Record(items) => items.iter().map(|(_, t)| t).collect(),
+        // An array written element by element, as `pton` gives it.
+        Type::Array { of, len } => std::iter::repeat_n(&**of, *len as usize).collect(),
         _ => Vec::new(),
     }
 }

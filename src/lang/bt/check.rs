@@ -83,8 +83,11 @@ pub struct Checked {
 }
 
 /// Walks after which types are taken as they are. Each walk that is not the last widens at least one
-/// type; chains of reads before writes need one walk a link.
-const MAX_WALKS: u32 = 48;
+/// type; chains of reads before writes need one walk a link. Long scripts get fewer, so that time
+/// stays bounded.
+fn most_walks(source: &SourceText) -> usize {
+    ((32 << 20) / source.text.len().max(1)).clamp(24, 256)
+}
 
 /// Diagnostics beyond this many are dropped: nobody reads on.
 const MAX_DIAGNOSTICS: usize = 200;
@@ -100,14 +103,15 @@ pub fn check(script: &ast::Script, source: &SourceText, env: &CheckEnv<'_>) -> C
     checker.read_functions(script);
     checker.fixed = std::mem::take(&mut checker.diagnostics);
     let mut probes = Vec::new();
-    for walk in 0..MAX_WALKS {
+    let walks = most_walks(source);
+    for walk in 0..walks {
         checker.start_walk();
         checker.check_functions(script);
         probes = checker.check_groups(&groups);
         if !checker.changed {
             break;
         }
-        if walk + 1 == MAX_WALKS {
+        if walk + 1 == walks {
             checker.error(UNSETTLED, Span::default(), "the types of this script's variables don't settle");
         }
     }

@@ -155,13 +155,7 @@ impl Checker<'_> {
                 let right = self.value(value);
                 let ExprKind::Local(id) = left.kind else { return };
                 let combined = self.operate(op, left, right, span);
-                // `$x -= 1` on an unsigned variable leaves it unsigned: the variable decides.
-                let ty = self.local_type(id);
-                let combined = if combined.ty.is_scalar() && ty.is_scalar() {
-                    super::coerce::convert_scalar(combined, &ty)
-                } else {
-                    self.assign_local(id, combined)
-                };
+                let combined = self.assign_local(id, combined);
                 StatementKind::SetLocal(id, combined)
             }
             (ast::ExprKind::Map(name, keys), None) => {

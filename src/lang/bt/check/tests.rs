@@ -96,6 +96,7 @@ fn types_are_inferred_over_the_whole_script() {
         ("BEGIN { @c = count(); $n = @c + 1; }", "@c: count\nBEGIN\n  $n: uint64\n"),
         ("let @m = lruhash(5); BEGIN { @m[1] = kstack; }", "@m[int64]: kstack(bpftrace, 127) (lruhash)\nBEGIN\n"),
         ("BEGIN { $b = pid == 1; $s = 1 < 2 ? \"a\" : \"bcd\"; }", "BEGIN\n  $b: bool\n  $s: string[4]\n"),
+        ("BEGIN { $x = (uint64)5; $x -= 10; $p = (int32 *)0; $p += 1; }", "BEGIN\n  $x: int64\n  $p: int32 *\n"),
         // Older scripts use variables outside the block that assigns them.
         ("BEGIN { if (pid) { $x = 1 } else { $x = nsecs } print($x); }", "BEGIN\n  $x: uint64\n"),
     ] {
@@ -141,4 +142,103 @@ fn c_structs_are_laid_out_as_c_does() {
         .collect();
     // As gcc lays it out on x86-64: 8 (bits, padding) + 16 + 4 + 5 + padding to 8 + 8.
     assert_eq!(values, [48, 16, 24, 40]);
+}
+
+/// Deterministic pseudo-random numbers (xorshift), so that a failure can be repeated.
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[test]
+fn mangled_scripts_never_panic_and_accepted_ones_are_sound() {
+    let seeds = [
+        "struct A { int x; char n[4]; struct A *next; } kprobe:f /pid == 1/ { $a = (struct A *)arg0; @m[$a->n, pid] = hist($a->next->x, 2); }",
+        "BEGIN { @a[1, \"x\"] = (1, comm, (2, \"y\")); for ($kv : @a) { print($kv.1.2.0); delete(@a, $kv.0); } $t = @a[1, \"x\"]; }",
+        "interval:s:1 { if (@c > 5 && !has_key(@k, 1)) { $x = @c ? \"a\" : \"bc\"; printf(\"%s %d %r\\n\", $x, -@c++, buf($x, 2)); } @c += 3; @k[1]--; }",
+        "fn g($a: int64, $b: string[8]): uint32 { return $a * 2; } BEGIN { ($p, $q) = (g(1, \"s\"), &@x); @x = sum($p); print(@x, 1, 2); exit($q); }",
+        "config = { max_strlen = 32 } let @m = lruhash(9); uprobe:/bin/sh:f { @m[ustack(perf, 3)] = lhist(arg1, 0, 10, 2); $s = str(arg0, arg1); @s = strftime(\"%H\", nsecs); unroll(3) { $i++ } }",
+    ];
+    let pieces = [
+        "@a",
+        "@m[1]",
+        "$x",
+        "$kv",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        ";",
+        ",",
+        "1",
+        "-1",
+        "0xffffffffffffffff",
+        "\"s\"",
+        "==",
+        "+",
+        "*",
+        "&",
+        "=",
+        "++",
+        "count()",
+        "hist(1)",
+        "kstack",
+        "args",
+        "args.x",
+        "comm",
+        "(uint8)",
+        "(struct A *)",
+        ".0",
+        ".x",
+        "->",
+        "?",
+        ":",
+        "if",
+        "for ($i : 0..3)",
+        "while (1)",
+        "return",
+        "let",
+        "str(",
+        "print(",
+        "sizeof(",
+        "(1, 2)",
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15;
+    for round in 0..1000_usize {
+        let mut words: Vec<&str> = seeds[round % seeds.len()].split_inclusive(' ').collect();
+        for _ in 0..=next(&mut state) % 3 {
+            let at = next(&mut state) as usize % words.len();
+            match next(&mut state) % 3 {
+                0 => drop(words.remove(at)),
+                1 => words.insert(at, pieces[next(&mut state) as usize % pieces.len()]),
+                _ => words[at] = pieces[next(&mut state) as usize % pieces.len()],
+            }
+            if words.is_empty() {
+                break;
+            }
+        }
+        let script = words.concat();
+        let checked = checked(&script);
+        if !crate::lang::diagnostic::has_errors(&checked.diagnostics) {
+            let problems = crate::lang::typed::validate::validate(&checked.program);
+            assert_eq!(problems, Vec::<String>::new(), "{script}");
+        }
+    }
+}
+
+#[test]
+fn large_and_deep_scripts_take_bounded_room() {
+    let deep = format!("BEGIN {{ $x = {}1{}; }}", "(1 + ".repeat(150), ")".repeat(150));
+    let chain = format!("BEGIN {{ $x = 1{}; }}", " + pid".repeat(300));
+    let nested = format!("BEGIN {{ {} exit(); {} }}", "if (pid) {".repeat(90), "}".repeat(90));
+    for script in [deep, chain, nested] {
+        assert_eq!(errors(&script), Vec::<String>::new());
+    }
+    // Each map takes its type from the next: the walks end all the same.
+    let links: String = (0..60).map(|n| format!("@m{n} = @m{}; ", n + 1)).collect();
+    assert_eq!(errors(&format!("BEGIN {{ {links} @m60 = 1; }}")), Vec::<String>::new());
 }

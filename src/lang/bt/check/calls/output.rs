@@ -167,7 +167,8 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         }
         match keys {
             None => return print_map(c, id, call),
-            Some(keys) if matches!(value, Type::Agg(_)) => {
+            // One number prints as that number; the others as the map's entry.
+            Some(keys) if matches!(value, Type::Agg(agg) if printed_as_entry(agg)) => {
                 let key = c.map_key(id, Some(keys), call.args[0].span);
                 let kind = ActionKind::PrintMapEntry { map: id };
                 return c.report(kind, key.into_iter().map(|k| *k).collect(), call.span);
@@ -188,6 +189,14 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         _ => value,
     };
     c.report(ActionKind::PrintValue, vec![value], call.span)
+}
+
+/// Aggregations that are more than one number.
+const fn printed_as_entry(agg: Aggregation) -> bool {
+    matches!(
+        agg,
+        Aggregation::Stats { .. } | Aggregation::Hist { .. } | Aggregation::LHist { .. } | Aggregation::TSeries { .. }
+    )
 }
 
 fn print_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) -> Expr {
