@@ -81,8 +81,11 @@ fn script(path: Option<&Path>, state_folder: Option<&Path>) -> Result<(String, F
     Ok((text, file))
 }
 
+/// Themes to choose from, and the one asked for.
+type Themes = (Vec<Arc<Theme>>, Option<Arc<Theme>>);
+
 /// The themes to choose from and the one asked for.
-fn themes(args: &Args, world: &World) -> Result<(Vec<Arc<Theme>>, Option<Arc<Theme>>), CliError> {
+fn themes(args: &Args, world: &World) -> Result<Themes, CliError> {
     let refused = |e: crate::tui::theme::ThemeError| CliError::Refused(e.to_string());
     if world.variable("NO_COLOR").is_some_and(|v| !v.is_empty()) || world.variable("TERM") == Some("dumb") {
         return Ok((vec![Arc::new(Theme::monochrome())], None));
@@ -153,10 +156,10 @@ fn guard_panics(latest: &Arc<Mutex<Arc<str>>>, recovery: Option<PathBuf>) {
         }
         restore();
         let text = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(path) = recovery.as_ref().filter(|_| !text.is_empty()) {
-            if keep(path, &text).is_ok() {
-                eprintln!("probescope: the script is kept in {}", path.display());
-            }
+        if let Some(path) = recovery.as_ref().filter(|_| !text.is_empty())
+            && keep(path, &text).is_ok()
+        {
+            eprintln!("probescope: the script is kept in {}", path.display());
         }
         report(info);
     }));

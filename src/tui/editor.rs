@@ -171,7 +171,7 @@ impl Editor {
         if old.get(start..end).is_none() {
             return;
         }
-        let (line, column) = self.place(&old, start);
+        let (line, column) = place(&old, start);
         self.jump(line, column);
         self.area.cancel_selection();
         let count = old[start..end].chars().count();
@@ -180,13 +180,6 @@ impl Editor {
         }
         self.area.insert_str(replacement);
         self.edited(&old);
-    }
-
-    fn place(&self, text: &str, offset: usize) -> (usize, usize) {
-        let before = text.get(..offset).unwrap_or(text);
-        let line = before.matches('\n').count();
-        let start = before.rfind('\n').map_or(0, |n| n + 1);
-        (line, before[start..].chars().count())
     }
 
     /// Applies a change; true when the text is another one now.
@@ -461,6 +454,14 @@ impl Editor {
     pub fn shared(&self) -> Arc<str> {
         self.text().into()
     }
+}
+
+/// Line and character of a byte offset.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count();
+    let start = before.rfind('\n').map_or(0, |n| n + 1);
+    (line, before[start..].chars().count())
 }
 
 /// Byte offset of a character in a line.

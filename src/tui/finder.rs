@@ -72,10 +72,10 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
                 return;
             }
         }
-        if let Some(name) = describe {
-            if !answer(Message::Described(finder.describe(&name))) {
-                return;
-            }
+        if let Some(name) = describe
+            && !answer(Message::Described(finder.describe(&name)))
+        {
+            return;
         }
     }
 }

@@ -159,7 +159,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Script, &[ctrl('v')], Action::Edit(Edit::PasteCopied), "", "Insert what was cut or copied", false),
     bind(
         Scope::Script,
-        &[ctrl('_'), ctrl('/'), ctrl('7')],
+        &[ctrl('/'), ctrl('7')],
         Action::Edit(Edit::ToggleComment),
         "",
         "Comment lines out, or in again",
@@ -403,10 +403,10 @@ pub fn action(state: &State, event: KeyEvent) -> Option<Action> {
     if !takes_text(state) {
         return None;
     }
-    if !state.layers.is_empty() {
-        if let Some((_, action)) = INPUT_KEYS.iter().find(|(k, _)| *k == key) {
-            return Some(action.clone());
-        }
+    if !state.layers.is_empty()
+        && let Some((_, action)) = INPUT_KEYS.iter().find(|(k, _)| *k == key)
+    {
+        return Some(action.clone());
     }
     match key.code {
         KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
@@ -452,7 +452,6 @@ pub fn footer(state: &State) -> Vec<(String, &'static str)> {
 pub fn name(key: Key) -> String {
     let base = match key.code {
         KeyCode::Char(' ') => "Space".to_owned(),
-        KeyCode::Char('_') if key.modifiers == KeyModifiers::CONTROL => "/".to_owned(),
         KeyCode::Char(c) if key.modifiers.is_empty() => c.to_string(),
         KeyCode::Char(c) => c.to_ascii_uppercase().to_string(),
         KeyCode::F(n) => format!("F{n}"),

@@ -178,10 +178,10 @@ impl MapView {
 
     /// Opens or closes the selected row.
     pub fn toggle(&mut self) {
-        if let Some(key) = self.selected_key() {
-            if !self.open.remove(&key) {
-                self.open.insert(key);
-            }
+        if let Some(key) = self.selected_key()
+            && !self.open.remove(&key)
+        {
+            self.open.insert(key);
         }
     }
 }

@@ -9,6 +9,7 @@ use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 use super::theme::Slot;
 
 /// What a line inherits from the line before it.
+#[allow(clippy::struct_excessive_bools, reason = "independent facts, each a yes or no")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub struct LineState {
     /// Inside `/* */`.
@@ -293,10 +294,10 @@ fn c_parts(line: &str) -> Parts {
     let mut parts = Parts::new();
     let mut from = 0;
     let mut push = |range: Range<usize>, stack: &ScopeStack| {
-        if !range.is_empty() {
-            if let Some(slot) = c_slot(stack) {
-                parts.push((range, slot));
-            }
+        if !range.is_empty()
+            && let Some(slot) = c_slot(stack)
+        {
+            parts.push((range, slot));
         }
     };
     for (at, op) in &ops {

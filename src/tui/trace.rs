@@ -109,11 +109,11 @@ impl Trace {
         let (runs, time) = (last.runs?, last.run_time_ns?);
         let mut rate =
             ProbeRate { ns_per_run: if runs == 0 { 0.0 } else { time as f64 / runs as f64 }, ..ProbeRate::default() };
-        if let Some((first, _, seconds)) = self.span() {
-            if let Some(ProbeStats { runs: Some(r0), run_time_ns: Some(t0), .. }) = first.probes.get(index) {
-                rate.per_second = runs.saturating_sub(*r0) as f64 / seconds;
-                rate.cpu_percent = time.saturating_sub(*t0) as f64 / seconds / 1e7;
-            }
+        if let Some((first, _, seconds)) = self.span()
+            && let Some(ProbeStats { runs: Some(r0), run_time_ns: Some(t0), .. }) = first.probes.get(index)
+        {
+            rate.per_second = runs.saturating_sub(*r0) as f64 / seconds;
+            rate.cpu_percent = time.saturating_sub(*t0) as f64 / seconds / 1e7;
         }
         Some(rate)
     }

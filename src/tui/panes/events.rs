@@ -1,5 +1,7 @@
 //! The lines of output.
 
+use std::fmt::Write as _;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -94,10 +96,10 @@ fn counts(state: &State) -> String {
         out.clear();
     }
     if log.trimmed > 0 {
-        out += &format!(" · {} older dropped", grouped(log.trimmed));
+        let _ = write!(out, " · {} older dropped", grouped(log.trimmed));
     }
     if log.stay {
-        out += &format!(" · {} below", grouped(log.back as u64));
+        let _ = write!(out, " · {} below", grouped(log.back as u64));
     }
     out
 }

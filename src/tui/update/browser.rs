@@ -47,12 +47,12 @@ pub fn described(state: &mut State, detail: Detail) -> Vec<Effect> {
 
 /// Applies an intent in the browser.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
-    if let Action::Edit(Edit::Insert(c @ ('/' | '*'))) = action {
-        if starts_comment(state) {
-            state.layers.pop();
-            state.editor.edit(&Edit::Paste(format!("/{c}")));
-            return Vec::new();
-        }
+    if let Action::Edit(Edit::Insert(c @ ('/' | '*'))) = action
+        && starts_comment(state)
+    {
+        state.layers.pop();
+        state.editor.edit(&Edit::Paste(format!("/{c}")));
+        return Vec::new();
     }
     let page = usize::from(state.size.1).saturating_sub(10).max(1) as isize;
     let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
