@@ -5,6 +5,17 @@
 //! until a walk learns nothing new. That last walk's program and diagnostics are the result, so a
 //! map may be read above the line that first writes it.
 
+#![allow(
+    clippy::many_single_char_names,
+    clippy::similar_names,
+    reason = "two operands are `a` and `b`, a checker is `c`; `typed` is the typed form of a syntax node"
+)]
+#![allow(clippy::single_match_else, reason = "`match` reads as a table of what is accepted and what is reported")]
+#![allow(clippy::needless_for_each, reason = "one visitor a line")]
+#![allow(clippy::match_same_arms, reason = "arms are ordered by meaning, not by result")]
+#![allow(clippy::unused_self, reason = "handlers of one table have one shape")]
+#![allow(clippy::redundant_closure_for_method_calls, reason = "methods of `Checker<'_>` do not coerce to handlers")]
+
 mod args;
 mod builtins;
 mod calls;

@@ -1,6 +1,8 @@
 //! What the back end relies on, checked: used in tests, so that a fault of a front end shows there
 //! and not as a wrong program.
 
+#![allow(clippy::needless_for_each, reason = "one visitor a line")]
+
 use super::{ActionKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, MapId, Program, Statement, StatementKind};
 use crate::lang::types::Type;
 

@@ -21,10 +21,10 @@ impl Checker<'_> {
             return convert_scalar(e, to);
         }
         let elements: Option<Vec<Type>> = element_types(to);
-        if let (Some(wanted), Some(have)) = (elements, element_types(&e.ty)) {
-            if wanted.len() == have.len() {
-                return self.coerce_elements(e, &wanted, to);
-            }
+        if let (Some(wanted), Some(have)) = (elements, element_types(&e.ty))
+            && wanted.len() == have.len()
+        {
+            return self.coerce_elements(e, &wanted, to);
         }
         let span = e.span;
         Expr::new(ExprKind::Cast(Box::new(e)), to.clone(), span)

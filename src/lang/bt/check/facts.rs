@@ -16,7 +16,7 @@ pub struct Refusal {
     pub missing: bool,
     /// What the point names all the same, so that the body can be checked: maps that only an absent
     /// probe writes are known then.
-    pub shape: Option<Target>,
+    pub shape: Option<Box<Target>>,
 }
 
 /// A C type of the kernel (or of a module): an opaque handle of a [`Facts`].

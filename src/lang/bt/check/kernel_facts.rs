@@ -105,7 +105,7 @@ impl Facts for KernelFacts<'_> {
             message: e.to_string(),
             help: e.hint(),
             missing: e.is_missing(),
-            shape: shape_of(&pattern),
+            shape: shape_of(&pattern).map(Box::new),
         })?;
         let named = |t: Target| {
             let name = name::written_name(&pattern, &t);

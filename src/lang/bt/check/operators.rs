@@ -269,7 +269,7 @@ pub fn not(e: Expr, span: Span) -> Expr {
 
 /// Unsigned when both sides are; a literal takes the other side's sign.
 fn common_sign(a: &Expr, b: &Expr) -> Type {
-    let flexible = |e: &Expr| e.as_int().is_some_and(|v| v <= i64::MAX as u64);
+    let flexible = |e: &Expr| e.as_int().is_some_and(|v| i64::try_from(v).is_ok());
     match (flexible(a), flexible(b)) {
         (true, false) => b.ty.clone(),
         (false, true) => a.ty.clone(),

@@ -64,7 +64,7 @@ impl Checker<'_> {
         let head = probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span);
         match shape.filter(|_| targets.is_empty()) {
             Some(shape) => {
-                groups.push(Group { probe, targets: vec![shape], names: Vec::new(), head, absent: true });
+                groups.push(Group { probe, targets: vec![*shape], names: Vec::new(), head, absent: true });
             }
             None => self.group_targets(probe, targets, head, groups),
         }

@@ -60,10 +60,7 @@ impl Checker<'_> {
                 let condition = self.condition(condition);
                 StatementKind::While(condition, self.loop_body(body))
             }
-            ast::StatementKind::For { name, over, body } => match self.for_statement(name, over, body, statement) {
-                Some(kind) => kind,
-                None => return,
-            },
+            ast::StatementKind::For { name, over, body } => self.for_statement(name, over, body, statement),
             ast::StatementKind::Unroll(count, body) => {
                 let count = self.unroll_count(count);
                 StatementKind::Unroll(count, self.loop_body(body))
@@ -280,12 +277,12 @@ impl Checker<'_> {
         over: &ast::ForOver,
         body: &ast::Block,
         statement: &ast::Statement,
-    ) -> Option<StatementKind> {
+    ) -> StatementKind {
         match over {
             ast::ForOver::Range(start, end) => {
                 let (start, end) = (self.range_bound(start), self.range_bound(end));
                 let (local, body) = self.for_body(name, Type::I64, body, statement);
-                Some(StatementKind::ForRange { local, start, end, body })
+                StatementKind::ForRange { local, start, end, body }
             }
             ast::ForOver::Map(map) => {
                 let id = self.map_id(&map.text, map.span);
@@ -317,7 +314,7 @@ impl Checker<'_> {
                     Type::Tuple([key, value].into())
                 };
                 let (local, body) = self.for_body(name, pair, body, statement);
-                Some(StatementKind::ForMap { local, map: id, body })
+                StatementKind::ForMap { local, map: id, body }
             }
         }
     }
