@@ -31,10 +31,13 @@ pub use version::Version;
 
 use btf::Btf;
 use symbols::SymbolTable;
-use tracefs::TracepointFormat;
+use tracefs::{EventName, TracepointFormat};
 
 /// Largest BTF file that is read: several times what any kernel has.
 const MAX_BTF: u64 = 256 << 20;
+
+/// BTF once read, or why there is none.
+type SharedBtf = Result<Arc<Btf>, Absence>;
 
 /// The kernel as seen through its files. Cheap to construct; share it as `Arc<Kernel>`.
 pub struct Kernel {
@@ -42,10 +45,10 @@ pub struct Kernel {
     search_path: Vec<PathBuf>,
     version: OnceLock<Version>,
     features: OnceLock<Features>,
-    btf: OnceLock<Result<Arc<Btf>, Absence>>,
-    modules: Mutex<HashMap<Arc<str>, Result<Arc<Btf>, Absence>>>,
-    formats: Mutex<HashMap<(Arc<str>, Arc<str>), Arc<TracepointFormat>>>,
-    tracepoints: OnceLock<Vec<(Arc<str>, Arc<str>)>>,
+    btf: OnceLock<SharedBtf>,
+    modules: Mutex<HashMap<Arc<str>, SharedBtf>>,
+    formats: Mutex<HashMap<EventName, Arc<TracepointFormat>>>,
+    tracepoints: OnceLock<Vec<EventName>>,
     functions: OnceLock<Result<FunctionTable, Absence>>,
     symbols: OnceLock<Result<SymbolTable, Absence>>,
 }
@@ -168,7 +171,7 @@ impl Kernel {
     ///
     /// # Errors
     /// When tracefs is not there. Not remembered, so that it can be mounted later.
-    pub fn tracepoints(&self) -> Result<&[(Arc<str>, Arc<str>)], Absence> {
+    pub fn tracepoints(&self) -> Result<&[EventName], Absence> {
         if let Some(known) = self.tracepoints.get() {
             return Ok(known);
         }

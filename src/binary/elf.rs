@@ -1,10 +1,11 @@
 //! ELF: segments, function symbols, and the way from an address to an offset in the file.
 
+use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
 
 use super::BinaryError;
@@ -59,11 +60,10 @@ impl Binary {
     /// When the file can't be read or is not a 64-bit ELF file.
     pub fn open(path: &Path, debug_root: Option<&Path>) -> Result<Self, BinaryError> {
         let mut binary = Self::read(path)?;
-        if let Some(debug) = debug_root.filter(|_| !binary.has_symbol_table).and_then(|root| binary.debug_file(root)) {
-            if let Ok(more) = Self::read(&debug) {
-                binary.functions.extend(more.functions);
-                binary.sort_functions();
-            }
+        let debug = debug_root.filter(|_| !binary.has_symbol_table).and_then(|root| binary.debug_file(root));
+        if let Some(more) = debug.and_then(|debug| Self::read(&debug).ok()) {
+            binary.functions.extend(more.functions);
+            binary.sort_functions();
         }
         Ok(binary)
     }
@@ -77,11 +77,8 @@ impl Binary {
         }
         let cache = ReadCache::new(file);
         let elf = ElfFile64::<Endianness, _>::parse(&cache).map_err(|e| malformed(e.to_string()))?;
-        let (segments, sites) = {
-            let segments = segments(&elf);
-            let sites = usdt::read(&elf, &segments);
-            (segments, sites)
-        };
+        let segments = segments(&elf);
+        let sites = usdt::read(&elf, &segments);
         let mut binary = Self {
             path: path.to_owned(),
             functions: functions(&elf),
@@ -102,7 +99,10 @@ impl Binary {
     /// Where the distribution keeps this binary's symbols.
     fn debug_file(&self, root: &Path) -> Option<PathBuf> {
         let id = self.build_id.as_ref()?;
-        let hex: String = id.iter().map(|b| format!("{b:02x}")).collect();
+        let hex = id.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
         let (first, rest) = hex.split_at_checked(2)?;
         let file = root.join(".build-id").join(first).join(format!("{rest}.debug"));
         file.is_file().then_some(file)
@@ -169,7 +169,6 @@ fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>) -> V
 }
 
 fn functions<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>) -> Vec<FunctionSymbol> {
-    let _ = elf.elf_header().e_type(elf.endian());
     let symbols = elf.symbols().chain(elf.dynamic_symbols()).take(MAX_SYMBOLS);
     symbols
         .filter(|s| s.kind() == SymbolKind::Text && s.address() != 0 && !s.is_undefined())

@@ -89,25 +89,25 @@ impl FunctionTable {
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = Function<'_>> {
-        self.entries.iter().map(|e| self.function(e))
+        self.entries.iter().map(|e| self.function(*e))
     }
 
     /// All functions of this name: the kernel and modules may each have one.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Function<'a>> {
         let order = self.by_name.get_or_init(|| {
             let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
-            order.sort_by_key(|n| self.entries.get(*n as usize).map(|e| self.name(e)));
+            order.sort_by_key(|n| self.entries.get(*n as usize).map(|e| self.name(*e)));
             order
         });
         let at = |n: &u32| self.entries.get(*n as usize);
-        let first = order.partition_point(|n| at(n).is_some_and(|e| self.name(e) < name));
+        let first = order.partition_point(|n| at(n).is_some_and(|e| self.name(*e) < name));
         order
             .get(first..)
             .unwrap_or(&[])
             .iter()
             .filter_map(at)
-            .take_while(move |e| self.name(e) == name)
-            .map(|e| self.function(e))
+            .take_while(move |e| self.name(**e) == name)
+            .map(|e| self.function(*e))
     }
 
     /// Whether the kernel or a module has a traceable function of this name.
@@ -116,12 +116,12 @@ impl FunctionTable {
         self.named(name).next().is_some()
     }
 
-    fn name(&self, entry: &Entry) -> &str {
+    fn name(&self, entry: Entry) -> &str {
         let start = entry.start as usize;
         self.text.get(start..start + usize::from(entry.length)).unwrap_or("")
     }
 
-    fn function(&self, entry: &Entry) -> Function<'_> {
+    fn function(&self, entry: Entry) -> Function<'_> {
         let module = self.modules.get(usize::from(entry.module)).filter(|m| !m.is_empty());
         Function { name: self.name(entry), module }
     }

@@ -11,6 +11,9 @@ use super::{Absence, KernelError};
 /// Largest list of events that is read, bytes (a full kernel has about 100 KiB).
 const MAX_EVENTS: u64 = 16 << 20;
 
+/// Category and name of an event.
+pub type EventName = (Arc<str>, Arc<str>);
+
 /// One field of a tracepoint's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -118,7 +121,7 @@ impl TracepointFormat {
     }
 }
 
-/// `char prev_comm[16];	offset:8;	size:16;	signed:0;`
+/// `char prev_comm[16];` and then `offset:8;`, `size:16;`, `signed:0;`, with tabs between them.
 fn parse_field(text: &str) -> Option<Field> {
     let mut parts = text.split(';').map(str::trim);
     let declaration = parts.next()?;
@@ -243,7 +246,7 @@ pub(super) fn read_format(tracefs: &Path, category: &str, event: &str) -> Result
     TracepointFormat::parse(category, event, &text).map_err(|problem| KernelError::Malformed { path, problem })
 }
 
-pub(super) fn read_available_events(tracefs: &Path) -> Result<Vec<(Arc<str>, Arc<str>)>, Absence> {
+pub(super) fn read_available_events(tracefs: &Path) -> Result<Vec<EventName>, Absence> {
     let path = tracefs.join("available_events");
     let text = read::text(&path, MAX_EVENTS).map_err(|e| {
         Absence::new(

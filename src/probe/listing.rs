@@ -86,7 +86,7 @@ fn of_providers(kernel: &Kernel, providers: impl Iterator<Item = &'static str>, 
             "software" => events(&mut listing, "software", perf::SOFTWARE, glob, None),
             "hardware" => {
                 let absence = kernel.features().require(Feature::PerfHardware).err();
-                events(&mut listing, "hardware", perf::HARDWARE, glob, absence);
+                events(&mut listing, "hardware", perf::HARDWARE, glob, absence.as_ref());
             }
             "begin" | "end" => add(&mut listing, std::iter::once(provider.to_owned()), &Glob::new("*"), None),
             _ => of_kind(&mut listing, kernel, ProbeKind::of_provider(provider), provider, glob),
@@ -100,7 +100,7 @@ fn events(
     provider: &str,
     table: &'static [perf::PerfEvent],
     glob: &Glob,
-    absence: Option<Absence>,
+    absence: Option<&Absence>,
 ) {
     let mut names: Vec<_> = perf::names(table).map(|n| format!("{provider}:{n}:")).collect();
     names.sort_unstable();
@@ -108,9 +108,9 @@ fn events(
 }
 
 /// Names that match, with or without the colon that listings put at the end.
-fn add(listing: &mut Listing, names: impl Iterator<Item = String>, glob: &Glob, absence: Option<Absence>) {
+fn add(listing: &mut Listing, names: impl Iterator<Item = String>, glob: &Glob, absence: Option<&Absence>) {
     let matching = names.filter(|n| glob.matches(n) || glob.matches(n.trim_end_matches(':')));
-    listing.lines.extend(matching.map(|name| Line { name, absence: absence.clone() }));
+    listing.lines.extend(matching.map(|name| Line { name, absence: absence.cloned() }));
 }
 
 fn of_kind(listing: &mut Listing, kernel: &Kernel, kind: ProbeKind, provider: &str, glob: &Glob) {
@@ -219,7 +219,9 @@ mod tests {
             names("software:c*"),
             ["context-switches", "cpu-clock", "cpu-migrations", "cpu", "cs"].map(|n| format!("software:{n}:"))
         );
-        assert_eq!(names("*:*openat2"), ["kprobe:do_sys_openat2", "kretprobe:do_sys_openat2"]);
+        let everywhere = names("*:*openat2");
+        assert_eq!(everywhere[..2], ["kprobe:do_sys_openat2", "kretprobe:do_sys_openat2"]);
+        assert_eq!(everywhere[2..], ["fentry:vmlinux:do_sys_openat2", "fexit:vmlinux:do_sys_openat2"]);
         assert!(names("vfs_read").contains(&"fexit:vmlinux:vfs_read".to_owned()));
         assert!(names("nothing:at:all").is_empty());
     }

@@ -23,7 +23,7 @@ impl Btf {
         let Some(depth) = depth.checked_sub(1) else { return join("...", &name) };
         match self.ty(id) {
             BtfType::Void => join("void", &name),
-            BtfType::Ptr(to) => self.declare_pointer(to, name, depth),
+            BtfType::Ptr(to) => self.declare_pointer(to, &name, depth),
             BtfType::Array(of, len) => {
                 let inner = if name.starts_with('*') { format!("({name})[{len}]") } else { format!("{name}[{len}]") };
                 self.declare(of, inner, depth)
@@ -43,7 +43,7 @@ impl Btf {
         }
     }
 
-    fn declare_pointer(&self, to: TypeId, name: String, depth: u32) -> String {
+    fn declare_pointer(&self, to: TypeId, name: &str, depth: u32) -> String {
         let target = self.ty(to);
         if matches!(target, BtfType::FuncProto(..) | BtfType::Array(..)) {
             return self.declare(to, format!("*{name}"), depth);

@@ -52,16 +52,16 @@ pub fn subset(from: &Btf, wanted: &Wanted<'_>) -> Vec<u8> {
     let enumerators = wanted.enumerators.iter().filter_map(|n| from.enumerator(n)).map(|(id, _)| id);
     let roots: Vec<u32> =
         roots.into_iter().chain(enums.chain(typedefs).chain(functions).chain(enumerators).map(|id| id.0)).collect();
-    roots.into_iter().for_each(|id| {
+    for id in roots {
         copy.number(id);
-    });
+    }
     let mut types = Vec::new();
     while let Some(id) = copy.queue.pop_front() {
         copy.write(id, &mut types);
     }
     let header = [24, 0, types.len() as u32, types.len() as u32, copy.strings.len() as u32];
     let mut bytes = [&0xeb9f_u16.to_ne_bytes()[..], &[1, 0]].concat();
-    header.iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
+    bytes.extend(header.iter().flat_map(|w| w.to_ne_bytes()));
     bytes.extend(types);
     bytes.extend(copy.strings);
     bytes

@@ -123,7 +123,7 @@ impl PartBuilder {
         let start = self.part.text.len();
         let length: usize = name.iter().map(|n| n.len()).sum();
         let (Ok(start32), Ok(length)) = (u32::try_from(start), u16::try_from(length)) else { return };
-        name.iter().for_each(|n| self.part.text.push_str(n));
+        self.part.text.extend(name.iter().copied());
         self.part.masks.push(mask(self.part.text.get(start..).unwrap_or("")));
         self.part.entries.push(Entry { start: start32, length, kind, absence, demoted });
     }

@@ -54,7 +54,9 @@ fn special_part(kernel: &Kernel, timers: bool, events: bool) -> Part {
             "profile:ms:10",
             "self:signal:SIGUSR1",
         ];
-        usual.iter().for_each(|name| part.push(ProbeKind::Special, &[name], 0, false));
+        for name in usual {
+            part.push(ProbeKind::Special, &[name], 0, false);
+        }
     }
     if events {
         for e in perf::SOFTWARE {
@@ -95,7 +97,9 @@ fn add_raw(part: &mut PartBuilder, btf: &Btf, absence: u8) {
     let mut names: Vec<_> = btf.raw_tracepoint_names().collect();
     names.sort_unstable();
     names.dedup();
-    names.into_iter().for_each(|name| part.push(ProbeKind::RawTracepoint, &["rawtracepoint:", name], absence, false));
+    for name in names {
+        part.push(ProbeKind::RawTracepoint, &["rawtracepoint:", name], absence, false);
+    }
 }
 
 fn kprobes(kernel: &Kernel) -> Answer {
@@ -111,7 +115,9 @@ fn functions(kernel: &Kernel, forms: &[(ProbeKind, &str)]) -> Part {
     let mut part = PartBuilder::with_capacity(names.len() * forms.len());
     let absence = kernel.features().require(Feature::Kprobe).err().map_or(0, |a| part.absence(&a));
     for (kind, prefix) in forms {
-        names.iter().for_each(|name| part.push(*kind, &[prefix, name], absence, is_generated(name)));
+        for name in &names {
+            part.push(*kind, &[prefix, name], absence, is_generated(name));
+        }
     }
     part.finish()
 }
@@ -158,7 +164,9 @@ fn trampolines(kernel: &Kernel, forms: &[(ProbeKind, &str)]) -> Answer {
         names.sort_unstable();
         names.dedup();
         for (kind, prefix) in forms {
-            names.iter().for_each(|n| part.push(*kind, &[prefix, module, ":", n], absence, is_generated(n)));
+            for n in &names {
+                part.push(*kind, &[prefix, module, ":", n], absence, is_generated(n));
+            }
         }
     }
     Ok(vec![part.finish()])
