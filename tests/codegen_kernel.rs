@@ -1,5 +1,6 @@
 //! The back end against the kernel: random IR is compiled, accepted by the verifier, run by
 //! `BPF_PROG_TEST_RUN`, and gives what an interpreter of the IR gives.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "codegen_kernel/generate.rs"]
 mod generate;

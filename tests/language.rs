@@ -1,5 +1,6 @@
 //! The language against the kernel: random expressions as script text go through lexer, parser,
 //! checker, lowering and back end, run by `BPF_PROG_TEST_RUN`, and give what the language says.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "language/expression.rs"]
 mod expression;

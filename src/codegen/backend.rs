@@ -93,10 +93,11 @@ pub struct BuiltFunction {
 }
 
 /// Compiles a module.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "callers hold it by reference")]
 pub fn build(module: &Module, source: &SourceLines) -> Result<BuiltObject, CodegenError> {
     let codes = module.functions.iter().map(compile).collect::<Result<Vec<Code>, _>>()?;
     frame::check_chains(module, &codes)?;
-    let object = link::link(module, &codes, source)?;
+    let object = link::link(module, &codes, *source)?;
     let functions = (0..codes.len()).map(|i| built(FuncId(i as u32), module, &codes)).collect();
     Ok(BuiltObject { object, functions })
 }

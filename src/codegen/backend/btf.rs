@@ -92,7 +92,7 @@ impl Btf {
     fn header(&mut self, name: &str, kind: u32, vlen: u32, size_or_type: u32) -> TypeId {
         let name = self.string(name);
         self.word(name);
-        self.word(kind << 24 | vlen);
+        self.word((kind << 24) | vlen);
         self.word(size_or_type);
         self.count += 1;
         TypeId(self.count)
@@ -121,7 +121,7 @@ impl Btf {
                 (_, true) => "long long",
             };
             let id = btf.header(name, KIND_INT, 0, bytes);
-            btf.word(u32::from(signed) << 24 | bytes * 8);
+            btf.word((u32::from(signed) << 24) | (bytes * 8));
             id
         })
     }

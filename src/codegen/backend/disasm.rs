@@ -21,6 +21,7 @@ pub fn disassemble(code: &[u8]) -> Vec<(u32, String)> {
 
 /// A function's code with the script's lines between, as `compile --dump` prints it.
 #[must_use]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as `build` takes it")]
 pub fn listing(name: &str, function: &BuiltFunction, source: &SourceLines) -> String {
     let mut out = format!("{name}: {} instructions, {} bytes of stack\n", function.instructions, function.stack);
     let mut lines = function.lines.iter().peekable();

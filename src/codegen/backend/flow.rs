@@ -106,7 +106,7 @@ impl BitSet {
     /// Any number in `start..end`.
     #[must_use]
     pub fn any_in(&self, start: u32, end: u32) -> bool {
-        self.masks(start, end).any(|(word, mask)| self.0[word] & mask != 0)
+        masks(start, end).any(|(word, mask)| self.0[word] & mask != 0)
     }
 
     /// Adds `start..end`.
@@ -120,11 +120,12 @@ impl BitSet {
             word += 1;
         }
     }
+}
 
-    fn masks(&self, start: u32, end: u32) -> impl Iterator<Item = (usize, u64)> + use<> {
-        let (first, last) = (start / 64, end.div_ceil(64));
-        (first..last).map(move |word| (word as usize, mask(start.max(word * 64), end.min((word + 1) * 64))))
-    }
+/// The words that hold `start..end`, each with the bits of it.
+fn masks(start: u32, end: u32) -> impl Iterator<Item = (usize, u64)> {
+    let (first, last) = (start / 64, end.div_ceil(64));
+    (first..last).map(move |word| (word as usize, mask(start.max(word * 64), end.min((word + 1) * 64))))
 }
 
 /// Bits `start..end` of the word that holds `start`.

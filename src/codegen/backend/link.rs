@@ -17,7 +17,7 @@ struct CodeSection {
 }
 
 /// The object's bytes.
-pub fn link(module: &Module, codes: &[Code], source: &SourceLines) -> Result<Vec<u8>, CodegenError> {
+pub fn link(module: &Module, codes: &[Code], source: SourceLines) -> Result<Vec<u8>, CodegenError> {
     let sections = code_sections(module, codes);
     let mut btf = Btf::default();
     btf.maps(&module.maps);
@@ -92,7 +92,7 @@ fn section_info(
     section: &CodeSection,
     codes: &[Code],
     types: &[TypeId],
-    source: &SourceLines,
+    source: SourceLines,
     btf: &mut Btf,
 ) -> SectionInfo {
     let mut info = SectionInfo { name: btf.string(&section.name), ..SectionInfo::default() };
