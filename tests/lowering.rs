@@ -13,6 +13,14 @@ use make::*;
 use probescope::lang::typed::{BinaryOp, Builtin, Clock};
 use probescope::lang::types::{Aggregation, Type};
 
+/// True, with a message, where the kernel lacks what a test is about.
+fn lacks(has: bool, what: &str) -> bool {
+    if !has {
+        eprintln!("SKIPPED: this kernel has no {what}");
+    }
+    !has
+}
+
 /// True, with a message, where programs can't be loaded.
 fn unavailable() -> bool {
     let root = rustix::process::geteuid().is_root();
@@ -192,6 +200,9 @@ fn strings_are_read_compared_and_searched() {
 
 #[test]
 fn loops_run_their_rounds() {
+    if lacks(kernel::facts().bpf_loop, "bpf_loop") {
+        return;
+    }
     if unavailable() {
         return;
     }
@@ -246,6 +257,9 @@ fn old_loops() -> probescope::codegen::target::TargetFacts {
 
 #[test]
 fn loops_over_maps_visit_every_key() {
+    if lacks(kernel::facts().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
+        return;
+    }
     if unavailable() {
         return;
     }
@@ -279,6 +293,9 @@ fn loops_over_maps_visit_every_key() {
 
 #[test]
 fn aggregations_can_be_read_and_deleted() {
+    if lacks(kernel::facts().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
+        return;
+    }
     if unavailable() {
         return;
     }

@@ -19,6 +19,13 @@ pub fn facts() -> TargetFacts {
     TargetFacts::of_version(major, minor, last + 1)
 }
 
+static LOG: Mutex<String> = Mutex::new(String::new());
+
+/// What libbpf said; a test that failed while it held this leaves it readable.
+fn log() -> std::sync::MutexGuard<'static, String> {
+    LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 pub struct Loaded {
     pub object: Object,
     pub artifact: Artifact,
@@ -31,9 +38,8 @@ pub fn load(program: &Program) -> Loaded {
 
 pub fn load_with(program: &Program, facts: &TargetFacts) -> Loaded {
     let artifact = compile(program, facts).unwrap_or_else(|e| panic!("compile: {e}\n{:?}", e.hint()));
-    static LOG: Mutex<String> = Mutex::new(String::new());
-    libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| LOG.lock().unwrap().push_str(&text))));
-    LOG.lock().unwrap().clear();
+    libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| log().push_str(&text))));
+    log().clear();
     if let Ok(path) = std::env::var("LOWER_DUMP") {
         std::fs::write(path, &artifact.object).unwrap();
     }
@@ -45,7 +51,8 @@ pub fn load_with(program: &Program, facts: &TargetFacts) -> Loaded {
             for f in &lowered.module.functions {
                 eprintln!("{f}");
             }
-            panic!("load: {e:#}\n{}", LOG.lock().unwrap())
+            let said = log().clone();
+            panic!("load: {e:#}\n{said}")
         }
     }
 }

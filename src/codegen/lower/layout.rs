@@ -6,7 +6,7 @@ use crate::codegen::artifact::Storage;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::BpfMap;
 use crate::codegen::target::TargetFacts;
-use crate::lang::typed::{Map, MapStorage, Program, size_align};
+use crate::lang::typed::{Map, MapStorage, Program, size_align, tuple_layout};
 use crate::lang::types::{Aggregation, Type};
 
 use super::helpers::{BPF_F_NO_PREALLOC, map_type};
@@ -28,6 +28,9 @@ pub const CACHE_LINE: u32 = 64;
 /// Largest value of a per-CPU map: `PCPU_MIN_UNIT_SIZE` (`include/linux/percpu.h`), checked in
 /// `htab_map_alloc_check` (`kernel/bpf/hashtab.c`).
 const LARGEST_PER_CPU_VALUE: u32 = 32 << 10;
+
+/// Most bytes of a key before Linux 5.11.
+const OLD_KEY_LIMIT: u32 = 512;
 
 /// Most bytes of one section that holds the scalars: a bound of ours, far above real scripts.
 const LARGEST_SECTION: u64 = 64 << 20;
@@ -118,7 +121,7 @@ fn keyed(
     if per_cpu && value_size > LARGEST_PER_CPU_VALUE {
         return Err(too_large(map, value_size.into(), LARGEST_PER_CPU_VALUE.into()));
     }
-    let (key_size, _) = size_align(&map.key, &program.structs);
+    let key_size = key_size(program, facts, map)?;
     let kind = match (per_cpu, lru) {
         (false, false) => map_type::HASH,
         (true, false) => map_type::PERCPU_HASH,
@@ -141,6 +144,33 @@ fn keyed(
         flags: if on_demand { BPF_F_NO_PREALLOC } else { 0 },
     });
     Ok(Home::Hash { map: layout.maps.len() as u32 - 1, per_cpu, lru })
+}
+
+/// Bytes of a map's key. Before 5.11 keys had at most `MAX_BPF_STACK` bytes (`htab_map_alloc_check`;
+/// commit c6bde958a62b lifted it): a key that ends with a longer string is cut there, and readers take
+/// the bytes that are not stored as zeros.
+fn key_size(program: &Program, facts: &TargetFacts, map: &Map) -> Result<u32, CodegenError> {
+    let (size, _) = size_align(&map.key, &program.structs);
+    if size <= OLD_KEY_LIMIT || facts.version >= 5 << 16 | 11 << 8 {
+        return Ok(size);
+    }
+    let tail = match &map.key {
+        Type::Str { .. } => Some(0),
+        Type::Tuple(items) if matches!(items.last(), Some(Type::Str { .. })) => {
+            tuple_layout(items.iter(), &program.structs).1.last().copied()
+        }
+        _ => None,
+    };
+    if tail.is_some_and(|at| at <= OLD_KEY_LIMIT / 2) {
+        return Ok(OLD_KEY_LIMIT);
+    }
+    Err(CodegenError::TooLarge {
+        span: map.span,
+        what: format!("the key of map `{}`, in bytes,", map.name),
+        size: size.into(),
+        limit: OLD_KEY_LIMIT.into(),
+        hint: Some("this kernel takes shorter keys: give str() a length, such as str(x, 64)".into()),
+    })
 }
 
 /// `m3_start` for `@start`: unique by its number, at most `BPF_OBJ_NAME_LEN - 1` characters.
