@@ -415,3 +415,64 @@ fn expressions_are_worth_on_the_kernel_what_they_are_worth_here() {
         })
         .unwrap();
 }
+
+#[test]
+fn many_system_calls_are_told_apart_by_one_program() {
+    use probescope::codegen::artifact::ProgramKind;
+    use probescope::lang::typed::{ExprKind, Target};
+    if unavailable() || lacks(std::path::Path::new("/sys/kernel/btf/vmlinux").exists(), "BTF") {
+        return;
+    }
+    let calls = ["getppid", "getuid", "geteuid", "getgid", "getegid", "lseek"];
+    let field = |offset, ty| builtin(Builtin::CtxField(offset), ty);
+    let whole = |edge: &str, value: probescope::lang::typed::Expr| {
+        let maps = vec![keyed_map("@n", Type::U64, agg(Aggregation::Count)), keyed_map("@last", Type::I32, Type::I64)];
+        let mut program = begin(
+            maps,
+            vec![],
+            vec![
+                aggregate(0, Some(builtin(Builtin::ProbeId, Type::U64)), None),
+                set(1, Some(field(8, Type::I32)), value),
+            ],
+        );
+        let probe = &mut program.probes[0];
+        let target =
+            |call: &&str| Target::Tracepoint { category: "syscalls".into(), event: format!("{edge}_{call}").into() };
+        probe.targets = calls.iter().map(target).collect();
+        // Names in another order than targets.
+        probe.names = (0..calls.len() as u32).map(|n| 10 - n).collect();
+        probe.needs_probe_id = true;
+        let tid = builtin(Builtin::Tid, Type::U32);
+        let me = e(ExprKind::Int(u64::from(rustix::thread::gettid().as_raw_nonzero().get() as u32)), Type::U32);
+        probe.predicate = Some(binary(BinaryOp::Eq, tid, me, Type::Bool));
+        program.probe_names = (0..11).map(|n| format!("name {n}").into()).collect();
+        program
+    };
+    for (edge, value, wanted) in
+        [("sys_enter", field(24, Type::I64), -12_i64), ("sys_exit", field(16, Type::I64), -i64::from(libc::EBADF))]
+    {
+        let loaded = load(&whole(edge, value));
+        assert_eq!(loaded.artifact.programs.len(), 1, "one program for all");
+        assert_eq!(loaded.artifact.programs[0].kind, ProgramKind::SyscallDispatch);
+        assert_eq!(loaded.artifact.programs[0].targets.len(), calls.len());
+        let link = loaded.object.progs_mut().next().unwrap().attach().unwrap();
+        let _ = rustix::process::getuid();
+        for _ in 0..3 {
+            let _ = rustix::process::getppid();
+        }
+        // No descriptor of this process: the kernel says so, having seen the offset.
+        #[allow(unsafe_code, reason = "lseek takes no memory")]
+        // SAFETY: as said.
+        let result = unsafe { libc::lseek(-1, -12, libc::SEEK_SET) };
+        drop(link);
+        assert_eq!(result, -1);
+        let number = |b: &[u8]| b.iter().rev().fold(0_u64, |n, b| n << 8 | u64::from(*b));
+        let mut counts: Vec<_> = loaded.entries(0).iter().map(|(k, v)| (number(k), number(v))).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [(5, 1), (9, 1), (10, 3)], "{edge}: by index of the name");
+        let last = loaded.entries(1);
+        let lseek = last.iter().find(|(k, _)| number(k) == libc::SYS_lseek as u64).unwrap();
+        assert_eq!(number(&lseek.1) as i64, wanted, "{edge}");
+        assert_eq!(loaded.losses(), []);
+    }
+}

@@ -8,6 +8,7 @@ mod addr;
 mod aggregate;
 mod arith;
 mod builtin;
+mod dispatch;
 mod expr;
 mod func;
 mod helpers;

@@ -66,6 +66,9 @@ impl<'a> Lowerer<'_, 'a> {
             Builtin::Arg(n) => self.argument(n, e)?,
             Builtin::StackArg(n) => self.stack_argument(n, e.span)?,
             Builtin::Retval => self.result(e)?,
+            Builtin::CtxField(offset) if self.kind == ProgramKind::SyscallDispatch => {
+                self.dispatched_field(offset, &e.ty, e.span)?.into()
+            }
             Builtin::CtxField(_) | Builtin::DataLoc(_) => {
                 let place = self.place(e)?;
                 self.load_place(place, &e.ty, None, e.span)?
@@ -225,6 +228,9 @@ impl<'a> Lowerer<'_, 'a> {
         if self.single {
             let id = self.probe.names.get(self.target).copied().unwrap_or(u32::MAX);
             return i64::from(id).into();
+        }
+        if let Some(name) = self.dispatched_name() {
+            return name.into();
         }
         let context = self.f.context();
         self.f.b.call(h::GET_ATTACH_COOKIE, &[context.into()]).into()

@@ -146,6 +146,8 @@ pub struct Lowerer<'u, 'a> {
     pub iterators: Vec<Slot>,
     /// Functions being inlined, against recursion.
     pub inlining: Vec<u32>,
+    /// What a program that dispatches system calls knows of its firing.
+    pub firing: Option<super::dispatch::Firing>,
 }
 
 impl FnState {

@@ -8,6 +8,7 @@ use crate::codegen::ir::{Cond, Linkage};
 use crate::codegen::target::TargetFacts;
 use crate::lang::typed::{Block, LocalId, Probe, StatementKind, Target};
 
+use super::dispatch;
 use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, ON_STACK_LIMIT, Role};
 use super::unit::{Guard, Region, Unit};
 use super::walk;
@@ -76,7 +77,15 @@ fn shared_section(kind: ProgramKind, target: &Target) -> String {
 /// program be attached many times and the body does not differ.
 fn plan(probe: &Probe, facts: &TargetFacts) -> Vec<Plan> {
     let mut plans: Vec<(Plan, bool)> = Vec::new();
+    let groups = dispatch::groups(probe, facts);
+    for targets in &groups {
+        let section = dispatch::section(&probe.targets[targets[0] as usize]);
+        plans.push((Plan { kind: ProgramKind::SyscallDispatch, section, targets: targets.clone() }, false));
+    }
     for (index, target) in probe.targets.iter().enumerate() {
+        if groups.iter().any(|g| g.binary_search(&(index as u32)).is_ok()) {
+            continue;
+        }
         let kind = kind_of(target);
         // A trampoline program is bound to its function when it is loaded; the operands of a USDT
         // site are part of the code; without cookies a program knows its one target only.
@@ -224,7 +233,7 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> R
             kind: plan.kind,
             instructions: 0,
             lines: Vec::new(),
-            needs_cookie: probe.needs_probe_id && !single,
+            needs_cookie: probe.needs_probe_id && !single && plan.kind != ProgramKind::SyscallDispatch,
         });
         let region = region_for(unit, plan.kind);
         let id = unit.reserve_function();
@@ -245,8 +254,9 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> R
             frame_next: FRAME_LOCALS,
             iterators: Vec::new(),
             inlining: Vec::new(),
+            firing: None,
         };
-        lowerer.program()?;
+        lowerer.program(&plan.targets)?;
         let Lowerer { f, .. } = lowerer;
         Lowerer::hand_over(unit, f, index as u32, probe.span);
     }
@@ -273,10 +283,13 @@ fn region_for(unit: &mut Unit<'_>, kind: ProgramKind) -> usize {
 }
 
 impl<'a> Lowerer<'_, 'a> {
-    fn program(&mut self) -> Result<(), CodegenError> {
+    fn program(&mut self, targets: &[u32]) -> Result<(), CodegenError> {
         let probe = self.probe;
         self.f.b.set_span(probe.head);
         self.place_locals(&probe.body, probe.predicate.as_ref());
+        if self.kind == ProgramKind::SyscallDispatch {
+            self.dispatch(targets);
+        }
         if let Some(pid) = self.u.facts.filter_pid.filter(|_| self.filters_processes()) {
             let process = self.pid(true, probe.head)?;
             self.refuse_unless_equal(process, i64::from(pid));
@@ -312,7 +325,8 @@ impl<'a> Lowerer<'_, 'a> {
         )
     }
 
-    fn refused(&mut self) -> crate::codegen::ir::BlockId {
+    /// Where firings go that don't concern the script.
+    pub fn refused(&mut self) -> crate::codegen::ir::BlockId {
         let b = &mut self.f.b;
         *self.f.refused.get_or_insert_with(|| b.new_block())
     }

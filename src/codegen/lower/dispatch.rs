@@ -1,0 +1,196 @@
+//! Many system call tracepoints as one program on the raw tracepoint that all of them hang on.
+//!
+//! Each perf tracepoint takes the kernel a grace period or two to detach (about 80 ms), so that a
+//! wildcard over all calls takes half a minute. `perf_syscall_enter` and `perf_syscall_exit`
+//! (kernel/trace/trace_syscalls.c) are probes of the tracepoints `sys_enter(regs, id)` and
+//! `sys_exit(regs, ret)` themselves: a program there sees the same firings, told apart by the
+//! call's number, and what the record would hold is in the registers.
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Cond, Size, Vreg};
+use crate::codegen::target::TargetFacts;
+use crate::kernel::syscalls::{self, Machine};
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, StatementKind, Target};
+use crate::lang::types::Type;
+
+use super::addr::{Addr, Base};
+use super::builtin::REGISTERS;
+use super::func::Lowerer;
+use super::layout::CONSTANTS;
+use super::walk;
+
+/// Fewer tracepoints than this are cheaper one by one: the raw tracepoint fires for every call.
+const FEWEST: usize = 5;
+/// Numbers in the table; both machines' calls are below (`NR_syscalls`).
+const NUMBERS: usize = 512;
+/// Where the record has the call's number (`struct syscall_trace_enter` and `syscall_trace_exit`,
+/// kernel/trace/trace.h).
+const NUMBER_AT: u32 = 8;
+/// Where it has the arguments, or the result.
+const VALUES_AT: u32 = 16;
+
+/// Where `struct pt_regs` holds what a system call was given.
+struct CallRegisters {
+    arguments: [u16; 6],
+    number: u16,
+    /// Tells 64-bit callers: `mode & mask == wide`.
+    mode_mask: i64,
+    wide: i64,
+}
+
+/// di, si, dx, r10, r8, r9; `orig_ax`; `cs` is `__USER_CS`.
+#[cfg(not(target_arch = "aarch64"))]
+const CALL: CallRegisters =
+    CallRegisters { arguments: [112, 104, 96, 56, 72, 64], number: 120, mode_mask: 0xffff, wide: 0x33 };
+/// `regs[0..6]`; `syscallno`; no `PSR_MODE32_BIT`. The first argument is in `orig_x0` by the time of
+/// the exit, but entries see it in `regs[0]`.
+#[cfg(target_arch = "aarch64")]
+const CALL: CallRegisters = CallRegisters { arguments: [0, 8, 16, 24, 32, 40], number: 280, mode_mask: 0x10, wide: 0 };
+
+/// What a dispatching program knows of the firing.
+#[derive(Clone, Copy, Debug)]
+pub struct Firing {
+    number: Vreg,
+    /// Index of the target's name, plus one.
+    name: Vreg,
+    exit: bool,
+}
+
+/// Index of the event and number of the call, for targets that can be dispatched.
+fn call_of(target: &Target) -> Option<(bool, u16)> {
+    let Target::Tracepoint { category, event } = target else { return None };
+    if &**category != "syscalls" {
+        return None;
+    }
+    let number = syscalls::number_of_event(Machine::HOST, event).filter(|n| usize::from(*n) < NUMBERS)?;
+    Some((event.starts_with("sys_exit_"), number))
+}
+
+/// The targets of a probe that one program serves: by entry (`false`) and exit, each with more
+/// targets than it is worth or none.
+pub fn groups(probe: &Probe, facts: &TargetFacts) -> Vec<Vec<u32>> {
+    let mut groups = [Vec::new(), Vec::new()];
+    if probe.targets.len() < FEWEST || !facts.btf || probe.names.iter().any(|n| *n >= u32::from(u16::MAX)) {
+        return Vec::new();
+    }
+    let mut taken = std::collections::HashSet::new();
+    for (index, target) in probe.targets.iter().enumerate() {
+        // A tracepoint named twice fires twice: the second time on its own.
+        if let Some((exit, number)) = call_of(target).filter(|call| taken.insert(*call)) {
+            groups[usize::from(exit)].push((index as u32, number));
+        }
+    }
+    let indices = |group: Vec<(u32, u16)>| group.into_iter().map(|(index, _)| index).collect::<Vec<_>>();
+    groups.into_iter().map(indices).filter(|g| g.len() >= FEWEST && translatable(probe, facts, g)).collect()
+}
+
+/// Whether everything that the probe takes from its context is in the registers, too.
+fn translatable(probe: &Probe, facts: &TargetFacts, group: &[u32]) -> bool {
+    let exit = group.first().and_then(|i| call_of(&probe.targets[*i as usize])).is_some_and(|(exit, _)| exit);
+    let (mut fields, mut translatable) = (false, true);
+    let mut on_expr = |e: &crate::lang::typed::Expr| match &e.kind {
+        ExprKind::Builtin(Builtin::CtxField(offset)) => {
+            fields = true;
+            translatable &= e.ty.fits_register() && field(*offset, exit).is_some();
+        }
+        ExprKind::Builtin(Builtin::ProbeId) => fields = true,
+        ExprKind::AddressOf(_) => translatable = false,
+        // Stacks begin elsewhere in a raw tracepoint: with the program itself.
+        ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)
+        | ExprKind::Call(Intrinsic::KStack | Intrinsic::Override | Intrinsic::SkbBytes, _) => translatable = false,
+        _ => {}
+    };
+    let mut callbacks = false;
+    let mut on_statement = |s: &crate::lang::typed::Statement| {
+        callbacks |= match &s.kind {
+            StatementKind::ForMap { .. } => true,
+            StatementKind::ForRange { start, end, .. } => super::loops::needs_callback(facts, start, end),
+            _ => false,
+        };
+    };
+    walk::each(&probe.body, &mut on_statement, &mut on_expr);
+    if let Some(predicate) = &probe.predicate {
+        walk::each_in(predicate, &mut on_statement, &mut on_expr);
+    }
+    // Callbacks know nothing of the firing.
+    translatable && !(callbacks && (fields || probe.needs_probe_id))
+}
+
+/// What a field of the record is.
+enum Field {
+    Number,
+    Argument(u16),
+    Result,
+}
+
+fn field(offset: u32, exit: bool) -> Option<Field> {
+    match offset {
+        NUMBER_AT => Some(Field::Number),
+        VALUES_AT if exit => Some(Field::Result),
+        _ if exit || offset < VALUES_AT || offset % 8 != 0 => None,
+        _ => CALL.arguments.get((offset - VALUES_AT) as usize / 8).copied().map(Field::Argument),
+    }
+}
+
+/// ELF section of a group's program.
+pub fn section(target: &Target) -> String {
+    let exit = call_of(target).is_some_and(|(exit, _)| exit);
+    if exit { "tp_btf/sys_exit" } else { "tp_btf/sys_enter" }.to_owned()
+}
+
+impl Lowerer<'_, '_> {
+    /// Goes on for calls in the table only, as the kernel does: not for other numbers, nor for calls
+    /// of 32-bit programs, whose numbers mean other calls (`trace_get_syscall_nr`).
+    pub fn dispatch(&mut self, targets: &[u32]) {
+        let mut table = vec![0_u8; NUMBERS * 2];
+        for index in targets {
+            let Some((_, number)) = call_of(&self.probe.targets[*index as usize]) else { continue };
+            let name = self.probe.names.get(*index as usize).copied().unwrap_or(0) as u16 + 1;
+            table[usize::from(number) * 2..][..2].copy_from_slice(&name.to_le_bytes());
+        }
+        let exit = call_of(&self.probe.targets[self.target]).is_some_and(|(exit, _)| exit);
+        let registers = self.context_word(0);
+        let number = if exit {
+            // An `int` on ARM; -1 for "no call" is beyond the table.
+            self.f.b.load(registers, CALL.number as i16, Size::B4)
+        } else {
+            self.context_word(8)
+        };
+        let refused = self.refused();
+        self.f.b.require(Cond::Lt, number, NUMBERS as i64, refused);
+        let at = self.u.constant(&table);
+        let section = self.u.section(CONSTANTS);
+        let start = self.f.b.global_addr(section, at);
+        let offset = self.f.b.shl(number, 1);
+        let entry = self.f.b.add(start, offset);
+        let name = self.f.b.load(entry, 0, Size::B2);
+        self.f.b.require(Cond::Ne, name, 0, refused);
+        let mode = self.f.b.load(registers, REGISTERS.mode as i16, Size::B8);
+        let mode = self.f.b.and(mode, CALL.mode_mask);
+        self.f.b.require(Cond::Eq, mode, CALL.wide, refused);
+        self.firing = Some(Firing { number, name, exit });
+    }
+
+    /// Index of the firing target's name.
+    pub fn dispatched_name(&mut self) -> Option<Vreg> {
+        let firing = self.firing?;
+        Some(self.f.b.sub(firing.name, 1))
+    }
+
+    /// A field of the record that the tracepoint would have written.
+    pub fn dispatched_field(&mut self, offset: u32, ty: &Type, span: Span) -> Result<Vreg, CodegenError> {
+        let Some(firing) = self.firing else { return self.internal(span, "a field without a firing") };
+        let value = match field(offset, firing.exit) {
+            Some(Field::Number) => firing.number,
+            Some(Field::Argument(register)) => {
+                let context = self.f.context();
+                let registers = self.load(Addr::new(Base::Reg(context), 0), 8, false);
+                self.f.b.load(registers, register as i16, Size::B8)
+            }
+            Some(Field::Result) => self.context_word(8),
+            None => return self.internal(span, "a field that no register holds"),
+        };
+        Ok(self.wrap(value, ty))
+    }
+}
