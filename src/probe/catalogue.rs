@@ -6,11 +6,12 @@
 
 mod part;
 mod sources;
+mod worth;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use part::{Part, PartBuilder, mask};
+pub use part::{Part, PartBuilder, Signs, mask};
 
 use crate::kernel::{Absence, Kernel};
 
@@ -181,6 +182,12 @@ impl Catalogue {
         self.len() == 0
     }
 
+    /// Memory that its parts take, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.parts.iter().map(|p| p.bytes()).sum()
+    }
+
     /// False while more parts are being read.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
@@ -201,8 +208,15 @@ impl Catalogue {
     /// A probe by its number.
     #[must_use]
     pub fn probe(&self, number: u32) -> Option<Probe<'_>> {
+        let (part, within) = self.place(number)?;
+        part.probe(within)
+    }
+
+    /// The part that a probe is in, and its number there.
+    #[must_use]
+    pub fn place(&self, number: u32) -> Option<(&Part, u32)> {
         let part = self.starts.partition_point(|s| *s <= number).checked_sub(1)?;
-        self.parts.get(part)?.probe(number - self.starts.get(part)?)
+        Some((self.parts.get(part)?, number - self.starts.get(part)?))
     }
 
     /// All probes.

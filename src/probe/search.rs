@@ -1,11 +1,11 @@
 //! Fuzzy search over a catalogue, fast enough for every keystroke.
 //!
-//! A probe must have the query's characters (one mask test), then the characters in order. The best of
-//! those by cheap signs, such as a word that starts with the query, are scored by fuzzy-matcher;
-//! scores are then moved by what people look for: the exact name, short names, tracepoints before
-//! functions, functions before what compilers made. Queries of one or two characters are too vague to
-//! score and list names with a word that starts so. A query that continues the last one looks only at
-//! its hits.
+//! A probe must have the query's characters (one mask test), then the text as a whole, or its characters
+//! in order. One scan over all names finds the whole texts, and these are ranked by where they stand;
+//! only when they are too few are the best others scored by fuzzy-matcher. Scores are moved by what
+//! people look for, worked out when the catalogue was built: short names, tracepoints before functions,
+//! functions before what compilers made. Queries of one or two characters are too vague to score and
+//! list names with a word that starts so. A query that continues the last one looks only at its hits.
 
 mod query;
 mod rank;
@@ -21,14 +21,16 @@ use fuzzy_matcher::skim::SkimMatcherV2;
 
 pub use thread::{Request, Searcher};
 
-use super::catalogue::{Catalogue, Part, ProbeKind};
+use super::catalogue::{Catalogue, ProbeKind};
 use crate::kernel::Absence;
-use query::Query;
+use query::{Match, Query};
 
 /// Most results of one search.
 pub const MOST: usize = 200;
-/// Candidates that are scored in full; the others are too far behind by their cheap signs.
-const SCORED: usize = 3000;
+/// Probes that are scored by fuzzy-matcher; the others are too far behind by their cheap signs.
+const SCORED: usize = 300;
+/// What fuzzy-matcher gives for a character of a text that stands in a name as a whole, about.
+const WHOLE: i64 = 20;
 
 /// One result.
 #[derive(Clone, Debug)]
@@ -60,11 +62,56 @@ pub struct Results {
     pub absences: Vec<Absence>,
 }
 
-/// A probe that passed the cheap tests.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
+/// The probes that match, put in order by [`key`]s.
+#[derive(Debug, Default)]
+struct Found {
+    /// Numbers of all of them, ascending.
+    numbers: Vec<u32>,
+    /// Those that have the query's text as a whole.
+    whole: Vec<u64>,
+    /// Those that have only its characters in their order.
+    scattered: Vec<u64>,
+}
+
+impl Found {
+    fn add(&mut self, number: u32, found: Match) {
+        self.numbers.push(number);
+        match found {
+            Match::Whole(score) => self.whole.push(key(score, number)),
+            Match::Scattered(score) => self.scattered.push(key(score, number)),
+        }
+    }
+}
+
+/// Score and number in one: smaller is better, then earlier.
+fn key(score: i32, number: u32) -> u64 {
+    let rank = (1_i64 << 31) - i64::from(score);
+    (rank.clamp(0, i64::from(u32::MAX)) as u64) << 32 | u64::from(number)
+}
+
+const fn number_of(key: u64) -> u32 {
+    key as u32
+}
+
+const fn score_of(key: u64) -> i64 {
+    (1 << 31) - (key >> 32) as i64
+}
+
+/// The best of some, in no order.
+fn keep_best(keys: &mut Vec<u64>, most: usize) {
+    if keys.len() > most {
+        keys.select_nth_unstable(most);
+        keys.truncate(most);
+    }
+}
+
+/// A probe with its final score.
+struct Scored {
+    score: i64,
     number: u32,
-    cheap: i32,
+    length: usize,
+    /// Where fuzzy-matcher found the characters.
+    positions: Option<Vec<u32>>,
 }
 
 /// A search with its memory of the last query.
@@ -84,15 +131,15 @@ impl Search {
     /// The best probes for what was typed. An empty text gives the first ones.
     pub fn search(&mut self, catalogue: &Catalogue, text: &str, generation: u64) -> Results {
         let query = Query::new(text);
-        let mut candidates = self.candidates(catalogue, &query);
-        let matched = candidates.len();
+        let mut found = self.find(catalogue, &query);
+        let matched = found.numbers.len();
+        let best = self.best(catalogue, &query, &mut found);
         if !query.text.is_empty() {
-            self.last = Some((query.clone(), catalogue.len(), candidates.iter().map(|c| c.number).collect()));
+            self.last = Some((query.clone(), catalogue.len(), found.numbers));
         }
-        let best = self.best(catalogue, &query, &mut candidates);
         Results {
             generation,
-            hits: best.into_iter().filter_map(|number| self.hit(catalogue, &query, number)).collect(),
+            hits: best.into_iter().filter_map(|scored| hit(catalogue, &query, scored)).collect(),
             matched,
             total: catalogue.len(),
             complete: catalogue.is_complete(),
@@ -100,64 +147,79 @@ impl Search {
         }
     }
 
-    /// Everything that matches, with its cheap score.
-    fn candidates(&self, catalogue: &Catalogue, query: &Query) -> Vec<Candidate> {
+    /// Everything that matches.
+    fn find(&self, catalogue: &Catalogue, query: &Query) -> Found {
         let known = self.last.as_ref().filter(|(last, _, _)| query.continues(last));
-        let mut found = Vec::new();
-        let scanned = known.map_or(0, |(_, scanned, _)| *scanned);
-        if let Some((_, _, numbers)) = known {
-            let mut parts = catalogue.parts().peekable();
-            let mut current: Option<(u32, &Part)> = None;
-            for number in numbers {
-                while parts.peek().is_some_and(|(start, _)| start <= number) {
-                    current = parts.next();
-                }
-                if let Some((start, part)) = current {
-                    found.extend(query.test(part, number - start).map(|cheap| Candidate { number: *number, cheap }));
-                }
+        let (scanned, mut known) = known.map_or((0, &[][..]), |(_, scanned, numbers)| (*scanned, numbers));
+        let mut found = Found::default();
+        for (start, part) in catalogue.parts() {
+            let mut walk = query.walk(part);
+            let mut test = |number: u32| {
+                let name = part.signs(number)?;
+                found.add(start + number, query.test(part, &mut walk, &name)?);
+                Some(())
+            };
+            if (start as usize) < scanned {
+                let here = known.partition_point(|number| ((*number - start) as usize) < part.len());
+                let (these, others) = known.split_at(here);
+                known = others;
+                these.iter().for_each(|number| _ = test(number - start));
+            } else {
+                query.with_characters(part).for_each(|number| _ = test(number));
             }
-        }
-        for (start, part) in catalogue.parts().filter(|(start, _)| *start as usize >= scanned) {
-            let wanted = query.mask;
-            let hits = part.masks().iter().enumerate().filter(|(_, mask)| wanted & !**mask == 0);
-            found.extend(hits.filter_map(|(n, _)| {
-                let cheap = query.test(part, n as u32)?;
-                Some(Candidate { number: start + n as u32, cheap })
-            }));
         }
         found
     }
 
-    /// Numbers of the best, best first.
-    fn best(&self, catalogue: &Catalogue, query: &Query, candidates: &mut Vec<Candidate>) -> Vec<u32> {
+    /// The best, best first.
+    fn best(&self, catalogue: &Catalogue, query: &Query, found: &mut Found) -> Vec<Scored> {
         if query.text.is_empty() {
-            return candidates.iter().take(MOST).map(|c| c.number).collect();
+            found.whole.truncate(MOST);
+            return found.whole.iter().filter_map(|key| whole(catalogue, query, *key)).collect();
         }
-        let limit = if query.is_fuzzy() { SCORED } else { MOST };
-        if candidates.len() > limit {
-            candidates.select_nth_unstable_by_key(limit, |c| (std::cmp::Reverse(c.cheap), c.number));
-            candidates.truncate(limit);
+        keep_best(&mut found.whole, MOST);
+        let mut scored: Vec<Scored> = found.whole.iter().filter_map(|key| whole(catalogue, query, *key)).collect();
+        if scored.len() < MOST {
+            keep_best(&mut found.scattered, SCORED);
+            scored.extend(found.scattered.iter().filter_map(|key| self.scattered(catalogue, query, *key)));
         }
-        let mut scored: Vec<(i64, usize, u32)> = candidates
-            .iter()
-            .filter_map(|c| {
-                let probe = catalogue.probe(c.number)?;
-                let fuzzy =
-                    if query.is_fuzzy() { self.matcher.fuzzy_match(probe.name, &query.text).unwrap_or(0) } else { 0 };
-                Some((fuzzy + i64::from(c.cheap), probe.name.len(), c.number))
-            })
-            .collect();
-        scored.sort_unstable_by_key(|(score, length, number)| (std::cmp::Reverse(*score), *length, *number));
-        scored.into_iter().take(MOST).map(|(_, _, number)| number).collect()
+        scored.sort_unstable_by_key(|s| (std::cmp::Reverse(s.score), s.length, s.number));
+        scored.truncate(MOST);
+        scored
     }
 
-    fn hit(&self, catalogue: &Catalogue, query: &Query, number: u32) -> Option<Hit> {
-        let probe = catalogue.probe(number)?;
-        Some(Hit {
-            name: probe.name.into(),
-            kind: probe.kind,
-            positions: query.positions(probe.name, &self.matcher),
-            absence: probe.absence.cloned(),
+    fn scattered(&self, catalogue: &Catalogue, query: &Query, key: u64) -> Option<Scored> {
+        let number = number_of(key);
+        let (part, within) = catalogue.place(number)?;
+        let name = part.probe(within)?.name;
+        let (fuzzy, positions) = self.matcher.fuzzy_indices(name, &query.text)?;
+        Some(Scored {
+            score: fuzzy + i64::from(part.signs(within)?.worth),
+            number,
+            length: name.len(),
+            positions: Some(positions.into_iter().map(|n| n as u32).collect()),
         })
     }
+}
+
+/// A probe that has the text as a whole; scored as fuzzy-matcher would, about.
+fn whole(catalogue: &Catalogue, query: &Query, key: u64) -> Option<Scored> {
+    let number = number_of(key);
+    let length = catalogue.probe(number)?.name.len();
+    let text = if query.is_fuzzy() { query.text.len() as i64 * WHOLE } else { 0 };
+    Some(Scored { score: score_of(key) + text, number, length, positions: None })
+}
+
+fn hit(catalogue: &Catalogue, query: &Query, scored: Scored) -> Option<Hit> {
+    let (part, within) = catalogue.place(scored.number)?;
+    let probe = part.probe(within)?;
+    Some(Hit {
+        name: probe.name.into(),
+        kind: probe.kind,
+        positions: match scored.positions {
+            Some(positions) => positions,
+            None => query.positions(part, &part.signs(within)?),
+        },
+        absence: probe.absence.cloned(),
+    })
 }

@@ -1,45 +1,73 @@
 //! A block of probes in compact form.
 
-use super::{Probe, ProbeKind};
+use super::{Probe, ProbeKind, worth};
 use crate::kernel::Absence;
 
 /// Which characters are in a text, as bits; a text can only match a query whose bits it has.
 /// Letters and digits have a bit each, everything else shares the rest.
 #[must_use]
 pub fn mask(text: &str) -> u64 {
+    text.bytes().fold(0, |bits, byte| bits | bit_of(byte))
+}
+
+/// The same of the characters that words start with.
+fn starts_mask(text: &str) -> u64 {
+    let mut before = b':';
     text.bytes().fold(0, |bits, byte| {
-        let bit = match byte.to_ascii_lowercase() {
-            b @ b'a'..=b'z' => b - b'a',
-            b @ b'0'..=b'9' => b - b'0' + 26,
-            b'_' => 36,
-            b':' => 37,
-            b'/' => 38,
-            b'.' => 39,
-            b'-' => 40,
-            other => 41 + other % 23,
-        };
-        bits | 1 << bit
+        let starts = !before.is_ascii_alphanumeric();
+        before = byte;
+        if starts { bits | bit_of(byte) } else { bits }
     })
+}
+
+const fn bit_of(byte: u8) -> u64 {
+    1 << match byte.to_ascii_lowercase() {
+        b @ b'a'..=b'z' => b - b'a',
+        b @ b'0'..=b'9' => b - b'0' + 26,
+        b'_' => 36,
+        b':' => 37,
+        b'/' => 38,
+        b'.' => 39,
+        b'-' => 40,
+        other => 41 + other % 23,
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     start: u32,
     length: u16,
+    /// Where the probe's own name starts, after its last colon or slash.
+    own: u16,
+    /// Rank whatever was typed.
+    worth: i16,
     kind: ProbeKind,
     /// 1 and up: index in `absences`; 0: can be attached.
     absence: u8,
-    /// Not worth a high place: made by the compiler.
-    demoted: bool,
+}
+
+/// What a search reads of a probe, worked out when the part was built.
+#[derive(Clone, Copy, Debug)]
+pub struct Signs {
+    /// Start of its name in [`Part::searched`].
+    pub start: usize,
+    /// End of its name there.
+    pub end: usize,
+    /// Start of its own name there: what follows the last colon or slash.
+    pub own: usize,
+    /// What it is worth whatever was typed.
+    pub worth: i32,
 }
 
 /// A block of probes; never changes once built.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     text: String,
-    lower: String,
+    /// All names in lower case, each followed by a line end, so that one scan goes through all of them.
+    searched: String,
     entries: Vec<Entry>,
     masks: Vec<u64>,
+    starts: Vec<u64>,
     absences: Vec<Absence>,
 }
 
@@ -70,16 +98,38 @@ impl Part {
         Some(Probe { name: range(&self.text, entry), kind: entry.kind, absence })
     }
 
-    /// A probe's name in lower case.
+    /// Masks of the characters that words of each probe start with.
     #[must_use]
-    pub fn lower(&self, number: u32) -> &str {
-        self.entries.get(number as usize).map_or("", |e| range(&self.lower, e))
+    pub fn starts(&self) -> &[u64] {
+        &self.starts
     }
 
-    /// Whether the compiler made it, so that it belongs below the others.
+    /// All names in lower case, one a line.
     #[must_use]
-    pub fn demoted(&self, number: u32) -> bool {
-        self.entries.get(number as usize).is_some_and(|e| e.demoted)
+    pub fn searched(&self) -> &str {
+        &self.searched
+    }
+
+    /// What a search needs of a probe.
+    #[must_use]
+    pub fn signs(&self, number: u32) -> Option<Signs> {
+        let entry = self.entries.get(number as usize)?;
+        // Each name before it has a line end.
+        let start = entry.start as usize + number as usize;
+        Some(Signs {
+            start,
+            end: start + usize::from(entry.length),
+            own: start + usize::from(entry.own),
+            worth: i32::from(entry.worth),
+        })
+    }
+
+    /// Memory that it takes, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let entries = self.entries.capacity() * size_of::<Entry>();
+        let masks = (self.masks.capacity() + self.starts.capacity()) * size_of::<u64>();
+        self.text.capacity() + self.searched.capacity() + entries + masks
     }
 }
 
@@ -102,6 +152,7 @@ impl PartBuilder {
             text: String::with_capacity(probes * 32),
             entries: Vec::with_capacity(probes),
             masks: Vec::with_capacity(probes),
+            starts: Vec::with_capacity(probes),
             ..Part::default()
         };
         Self { part }
@@ -124,15 +175,28 @@ impl PartBuilder {
         let length: usize = name.iter().map(|n| n.len()).sum();
         let (Ok(start32), Ok(length)) = (u32::try_from(start), u16::try_from(length)) else { return };
         self.part.text.extend(name.iter().copied());
-        self.part.masks.push(mask(self.part.text.get(start..).unwrap_or("")));
-        self.part.entries.push(Entry { start: start32, length, kind, absence, demoted });
+        let text = self.part.text.get(start..).unwrap_or("");
+        self.part.masks.push(mask(text));
+        self.part.starts.push(starts_mask(text));
+        let own = worth::own_name_start(text) as u16;
+        let worth = worth::of(kind, text, absence != 0, demoted);
+        self.part.entries.push(Entry { start: start32, length, own, worth, kind, absence });
     }
 
     /// The finished part.
     #[must_use]
     pub fn finish(mut self) -> Part {
-        self.part.lower = self.part.text.to_ascii_lowercase();
-        self.part.text.shrink_to_fit();
+        let Part { text, searched, entries, masks, starts, .. } = &mut self.part;
+        searched.reserve_exact(text.len() + entries.len());
+        for entry in entries.iter() {
+            searched.push_str(range(text, entry));
+            searched.push('\n');
+        }
+        searched.make_ascii_lowercase();
+        text.shrink_to_fit();
+        entries.shrink_to_fit();
+        masks.shrink_to_fit();
+        starts.shrink_to_fit();
         self.part
     }
 }

@@ -1,10 +1,9 @@
 //! What was typed, prepared, and the tests that every probe goes through.
 
-use fuzzy_matcher::FuzzyMatcher as _;
-use fuzzy_matcher::skim::SkimMatcherV2;
+use memchr::memmem::Finder;
 
-use super::rank;
-use crate::probe::catalogue::Part;
+use super::rank::{self, Walk};
+use crate::probe::catalogue::{Part, Signs, mask};
 use crate::probe::glob::Glob;
 use crate::probe::point::Provider;
 
@@ -17,7 +16,11 @@ pub(super) struct Query {
     /// Lower case, without spaces, short provider names written out.
     pub text: String,
     /// Characters that a name must have.
-    pub mask: u64,
+    mask: u64,
+    /// Characters that words of a name must start with.
+    starts: u64,
+    /// Looks for the text, or for the longest plain text in a pattern.
+    finder: Finder<'static>,
     /// For queries with `*`.
     glob: Option<Glob>,
 }
@@ -36,8 +39,12 @@ impl Query {
             true => Glob::new(&text),
             false => Glob::new(&format!("*{text}*")),
         });
-        let mask = mask_of(&text.replace('*', ""));
-        Self { text, mask, glob }
+        // Vague queries only match the start of a word.
+        let first = text.chars().next().filter(|_| glob.is_none() && text.len() < FUZZY);
+        let starts = first.map_or(0, |c| mask(c.encode_utf8(&mut [0; 4])));
+        let plain = text.split('*').max_by_key(|t| t.len()).unwrap_or("");
+        let finder = Finder::new(plain).into_owned();
+        Self { mask: mask(&text.replace('*', "")), starts, finder, text, glob }
     }
 
     /// Long enough to be scored.
@@ -51,53 +58,55 @@ impl Query {
         plain && last.is_fuzzy() && self.text.starts_with(&last.text)
     }
 
-    /// Cheap score of a probe that has the query's characters; `None` when it does not match.
-    pub(super) fn test(&self, part: &Part, number: u32) -> Option<i32> {
-        if self.mask & !part.masks().get(number as usize)? != 0 {
-            return None;
-        }
-        let name = part.lower(number);
-        let base = rank::base(part, number);
+    /// Goes through a part's names in ascending order.
+    pub(super) fn walk<'a>(&'a self, part: &'a Part) -> Walk<'a> {
+        Walk::new(part, &self.finder)
+    }
+
+    /// Numbers of the probes of a part that have the query's characters.
+    pub(super) fn with_characters<'a>(&'a self, part: &'a Part) -> impl Iterator<Item = u32> + 'a {
+        let masks = part.masks().iter().zip(part.starts()).enumerate();
+        masks
+            .filter(|(_, (mask, starts))| (self.mask & !**mask) | (self.starts & !**starts) == 0)
+            .map(|(number, _)| number as u32)
+    }
+
+    /// How a probe matches, without fuzzy-matcher.
+    pub(super) fn test(&self, part: &Part, walk: &mut Walk<'_>, name: &Signs) -> Option<Match> {
         if self.text.is_empty() {
-            return Some(base);
+            return Some(Match::Whole(name.worth));
         }
         if let Some(glob) = &self.glob {
-            return glob.matches(name).then_some(base);
+            walk.first_in(name)?;
+            let text = part.searched().get(name.start..name.end)?;
+            return glob.matches(text).then_some(Match::Whole(name.worth));
         }
-        match rank::place(name, &self.text) {
-            Some(bonus) => Some(base + bonus),
-            None if self.is_fuzzy() && is_subsequence(name, &self.text) => Some(base),
-            None => None,
+        if let Some(bonus) = walk.place(name) {
+            return Some(Match::Whole(name.worth + bonus));
         }
+        if !self.is_fuzzy() {
+            return None;
+        }
+        let score = rank::scattered(part.searched().as_bytes(), name, self.text.as_bytes())?;
+        Some(Match::Scattered(name.worth + score))
     }
 
-    /// Where the query's characters are in a name.
-    pub(super) fn positions(&self, name: &str, matcher: &SkimMatcherV2) -> Vec<u32> {
-        if self.text.is_empty() || self.glob.is_some() {
-            return Vec::new();
-        }
-        let lower = name.to_ascii_lowercase();
-        if let Some(start) = rank::best_place(&lower, &self.text) {
-            let before = lower.get(..start).map_or(0, |s| s.chars().count() as u32);
-            return (before..before + self.text.chars().count() as u32).collect();
-        }
-        let fuzzy = matcher.fuzzy_indices(name, &self.text).map(|(_, at)| at).unwrap_or_default();
-        fuzzy.into_iter().map(|n| n as u32).collect()
+    /// Where the query's text stands in a name, in characters; empty when it isn't there as a whole.
+    pub(super) fn positions(&self, part: &Part, name: &Signs) -> Vec<u32> {
+        let names = part.searched().as_bytes();
+        let whole = names.get(name.start..name.end).and_then(|text| self.finder.find(text));
+        let (Some(first), None, false) = (whole, &self.glob, self.text.is_empty()) else { return Vec::new() };
+        let start = rank::best_place(names, name, &self.finder, name.start + first);
+        let before = part.searched().get(name.start..start).map_or(0, |s| s.chars().count() as u32);
+        (before..before + self.text.chars().count() as u32).collect()
     }
 }
 
-fn mask_of(text: &str) -> u64 {
-    crate::probe::catalogue::mask(text)
-}
-
-/// Whether the characters of `wanted` stand in `name` in their order.
-fn is_subsequence(name: &str, wanted: &str) -> bool {
-    let mut rest = name.as_bytes();
-    wanted.bytes().all(|byte| match memchr::memchr(byte, rest) {
-        Some(at) => {
-            rest = rest.get(at + 1..).unwrap_or(&[]);
-            true
-        }
-        None => false,
-    })
+/// How a probe matches a query, with its score by cheap signs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Match {
+    /// The text as a whole, or the pattern.
+    Whole(i32),
+    /// The characters in their order.
+    Scattered(i32),
 }

@@ -1,73 +1,106 @@
 //! The signs by which probes are put in order, beside fuzzy-matcher's score (about 16 a character).
 
-use crate::probe::catalogue::{Part, ProbeKind};
+use memchr::memmem::Finder;
 
-/// What a probe is worth whatever was typed: its kind, whether it can be attached, who made it, how
-/// long its name is.
-pub(super) fn base(part: &Part, number: u32) -> i32 {
-    let Some(probe) = part.probe(number) else { return i32::MIN / 2 };
-    let kind = match probe.kind {
-        ProbeKind::Tracepoint | ProbeKind::Special => 40,
-        ProbeKind::Fentry => 24,
-        ProbeKind::Kprobe | ProbeKind::Usdt => 20,
-        ProbeKind::Uprobe | ProbeKind::Software => 18,
-        ProbeKind::RawTracepoint => 16,
-        ProbeKind::Hardware | ProbeKind::Iter => 12,
-        ProbeKind::Fexit | ProbeKind::Kretprobe | ProbeKind::Uretprobe => 0,
-    };
-    // People look for the entry of a call before its exit.
-    let exit = if probe.kind == ProbeKind::Tracepoint && probe.name.contains(":sys_exit_") { 12 } else { 0 };
-    let absent = if probe.absence.is_some() { 30 } else { 0 };
-    let demoted = if part.demoted(number) { 150 } else { 0 };
-    kind - exit - absent - demoted - (probe.name.len() as i32).min(120) / 4
+use crate::probe::catalogue::{Part, Signs};
+
+/// Places of the query in a name that are compared.
+const PLACES: usize = 8;
+
+/// Goes through a part's names in ascending order with a text that is looked for. The scan runs over all
+/// names at once and stops only where the text is, so names without it cost next to nothing.
+pub(super) struct Walk<'a> {
+    names: &'a [u8],
+    finder: &'a Finder<'static>,
+    /// The next place; `None` before the first scan.
+    next: Option<usize>,
 }
 
-/// Bonus for where the query stands in a name as a whole; `None` when it does not. Short queries only
-/// count at the start of a word.
-pub(super) fn place(name: &str, query: &str) -> Option<i32> {
-    let start = best_place(name, query)?;
-    let own = own_name_start(name);
-    let at_word = is_word_start(name, start);
-    if query.len() < 3 && !at_word {
-        return None;
+impl<'a> Walk<'a> {
+    pub(super) fn new(part: &'a Part, finder: &'a Finder<'static>) -> Self {
+        Self { names: part.searched().as_bytes(), finder, next: None }
     }
-    let end = start + query.len();
-    let whole = end == name.len();
-    let word_end = whole || name.as_bytes().get(end).is_some_and(|b| !b.is_ascii_alphanumeric());
-    Some(match (start == own, at_word, whole) {
-        (true, _, true) => 240,
-        (false, true, true) if start > own => 160,
-        (true, _, false) if word_end => 110,
-        (true, _, false) => 90,
-        (false, true, _) if word_end => 70,
-        (false, true, _) => 50,
-        (false, false, _) => 10,
-    })
+
+    /// First place of the text in a name; names are asked for in ascending order.
+    pub(super) fn first_in(&mut self, name: &Signs) -> Option<usize> {
+        let next = self.next.filter(|next| *next >= name.start).unwrap_or_else(|| {
+            let rest = self.names.get(name.start..).unwrap_or(&[]);
+            self.finder.find(rest).map_or(usize::MAX, |at| at + name.start)
+        });
+        self.next = Some(next);
+        // The text has no line end, so what starts in a name ends in it.
+        (next < name.end).then_some(next)
+    }
+
+    /// Bonus for where the text stands in a name as a whole; `None` when it does not. Short texts only
+    /// count at the start of a word.
+    pub(super) fn place(&mut self, name: &Signs) -> Option<i32> {
+        let first = self.first_in(name)?;
+        let length = self.finder.needle().len();
+        let start = best_place(self.names, name, self.finder, first);
+        let at_word = is_word_start(self.names, name, start);
+        if length < 3 && !at_word {
+            return None;
+        }
+        let end = start + length;
+        let whole = end == name.end;
+        let word_end = whole || self.names.get(end).is_some_and(|b| !b.is_ascii_alphanumeric());
+        Some(match (start == name.own, at_word, whole) {
+            (true, _, true) => 240,
+            (false, true, true) if start > name.own => 160,
+            (true, _, false) if word_end => 110,
+            (true, _, false) => 90,
+            (false, true, _) if word_end => 70,
+            (false, true, _) => 50,
+            (false, false, _) => 10,
+        })
+    }
 }
 
-/// Where the query stands in a name at its best: in the probe's own name at the start of a word, then
-/// anywhere at the start of a word, then anywhere.
-pub(super) fn best_place(name: &str, query: &str) -> Option<usize> {
-    let own = own_name_start(name);
-    let mut best: Option<(i32, usize)> = None;
-    for at in memchr::memmem::find_iter(name.as_bytes(), query.as_bytes()).take(8) {
-        let whole = at + query.len() == name.len();
-        let score = i32::from(is_word_start(name, at)) * 4 + i32::from(at >= own) * 2 + i32::from(whole);
-        if best.is_none_or(|(s, _)| score > s) {
-            best = Some((score, at));
+/// Where a text stands in a name at its best, from its first place on: in the probe's own name at the
+/// start of a word, then anywhere at the start of a word, then anywhere.
+pub(super) fn best_place(names: &[u8], name: &Signs, finder: &Finder<'_>, first: usize) -> usize {
+    let length = finder.needle().len().max(1);
+    let sign = |at: usize| {
+        let whole = at + length == name.end;
+        i32::from(is_word_start(names, name, at)) * 4 + i32::from(at >= name.own) * 2 + i32::from(whole)
+    };
+    let (mut best, mut best_sign) = (first, sign(first));
+    let mut at = first;
+    for _ in 1..PLACES {
+        let Some(next) = names.get(at + length..name.end).and_then(|rest| finder.find(rest)) else { break };
+        at += length + next;
+        if sign(at) > best_sign {
+            (best, best_sign) = (at, sign(at));
         }
     }
-    best.map(|(_, at)| at)
+    best
 }
 
-/// Start of what follows the last colon (`software:cpu-clock:` has an empty last part, which is left
-/// out).
-fn own_name_start(name: &str) -> usize {
-    let trimmed = name.strip_suffix(':').unwrap_or(name);
-    trimmed.rfind([':', '/']).map_or(0, |at| at + 1)
+/// How well a name has the characters of `wanted` in their order; `None` when it hasn't. Taken from the
+/// end, so that they fall into the probe's own name, at little cost: only good to choose what
+/// fuzzy-matcher scores.
+pub(super) fn scattered(names: &[u8], name: &Signs, wanted: &[u8]) -> Option<i32> {
+    let bytes = names.get(name.start..name.end)?;
+    let mut left = wanted.len();
+    let (mut score, mut last) = (0, usize::MAX);
+    for (at, byte) in bytes.iter().enumerate().rev() {
+        if left == 0 {
+            break;
+        }
+        if wanted.get(left - 1) != Some(byte) {
+            continue;
+        }
+        left -= 1;
+        let starts = at.checked_sub(1).and_then(|before| bytes.get(before)).is_none_or(|b| !b.is_ascii_alphanumeric());
+        score += i32::from(at + 1 == last) * 4 + i32::from(starts) * 8;
+        last = at;
+    }
+    let in_own = i32::from(name.start + last >= name.own) * 16;
+    (left == 0).then_some(score + in_own)
 }
 
-fn is_word_start(name: &str, at: usize) -> bool {
-    let bytes = name.as_bytes();
-    at.checked_sub(1).and_then(|before| bytes.get(before)).is_none_or(|b| !b.is_ascii_alphanumeric())
+fn is_word_start(names: &[u8], name: &Signs, at: usize) -> bool {
+    at == name.start
+        || at.checked_sub(1).and_then(|before| names.get(before)).is_none_or(|b| !b.is_ascii_alphanumeric())
 }
