@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use probescope::engine::attach::Place;
 use probescope::engine::decode::Decoder;
+use probescope::engine::drain::{Batch, Handed, Wait};
 use probescope::engine::{EngineError, Trace, TraceOptions};
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::source::SourceText;
@@ -73,9 +74,9 @@ fn what_is_delivered_and_what_is_lost_adds_up() {
     compiled.program = Arc::new(program);
     let arrived = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&arrived);
-    let sink = Box::new(move |batch: probescope::engine::drain::Batch| {
+    let sink = Box::new(move |batch: Batch, _: Wait| {
         count.fetch_add(batch.len() as u64, Ordering::Relaxed);
-        true
+        Handed::Taken
     });
     let mut trace = Trace::start(compiled.program, compiled.artifact, &options(), sink).expect("starts");
     getppid(BURST as u32);

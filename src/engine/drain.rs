@@ -2,10 +2,13 @@
 //!
 //! Programs write records without waking anybody (a wake-up for each event halves the throughput);
 //! the thread looks at the ring every 200 µs while there is traffic and backs off to a few
-//! milliseconds when there is none.
+//! milliseconds when there is none. While the reader is behind, batches wait in the thread's own
+//! queue, so that a burst is lost only when that is full too.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -54,9 +57,49 @@ impl Batch {
     }
 }
 
-/// Takes batches in the drain thread; false ends the draining (nobody listens any more). It may
-/// block: then the ring fills and the kernel counts what is lost.
-pub type Sink = Box<dyn FnMut(Batch) -> bool + Send>;
+/// Bytes of records that wait for a reader who is behind: some three seconds at full speed.
+const WAITING_BYTES: usize = 128 << 20;
+
+/// Takes batches in the drain thread.
+pub type Sink = Box<dyn FnMut(Batch, Wait) -> Handed + Send>;
+
+/// Whether a sink may wait for its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// No: it gives the batch back while the reader is behind.
+    No,
+    /// Yes: meanwhile the ring fills and the kernel counts what is lost.
+    Yes,
+}
+
+/// What became of a batch.
+#[derive(Debug)]
+pub enum Handed {
+    /// The reader has it or will.
+    Taken,
+    /// The reader is behind: here it is again.
+    Back(Batch),
+    /// Nobody listens any more: the draining ends.
+    Gone,
+}
+
+/// Sends a batch over a bounded channel whose messages it is wrapped in.
+pub fn send<M>(
+    channel: &SyncSender<M>,
+    batch: Batch,
+    wait: Wait,
+    wrap: impl FnOnce(Batch) -> M,
+    unwrap: impl FnOnce(M) -> Option<Batch>,
+) -> Handed {
+    match wait {
+        Wait::Yes => channel.send(wrap(batch)).map_or(Handed::Gone, |()| Handed::Taken),
+        Wait::No => match channel.try_send(wrap(batch)) {
+            Ok(()) => Handed::Taken,
+            Err(TrySendError::Full(message)) => unwrap(message).map_or(Handed::Gone, Handed::Back),
+            Err(TrySendError::Disconnected(_)) => Handed::Gone,
+        },
+    }
+}
 
 /// The running thread.
 #[derive(Debug)]
@@ -117,36 +160,98 @@ impl Drop for Drain {
     }
 }
 
-fn run(mut ring: Ring, mut sink: Sink, shared: &Shared) {
+/// Niceness of the drain thread: on a busy machine it must run before the ring is full (8 MB hold
+/// some 50 ms of a burst). It works in short turns, so it takes the CPU from nobody for long.
+const NICENESS: i32 = -15;
+
+/// Puts this thread first where that is allowed (`CAP_SYS_NICE`); it ends with the thread.
+fn hurry() {
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS);
+}
+
+fn run(mut ring: Ring, sink: Sink, shared: &Shared) {
+    hurry();
     let mut pause = SHORTEST;
+    let mut queue = Queue { sink, waiting: VecDeque::new(), bytes: 0, shared };
     loop {
         // Read before the ring: what was reported before the stop is still taken.
         let last = shared.stop.load(Ordering::Acquire);
         let mut taken = false;
         loop {
-            let mut batch = Batch::default();
-            ring.consume(|record| batch.push(record));
-            if batch.is_empty() {
-                break;
-            }
-            taken = true;
-            let full = batch.bytes.len() >= BATCH_BYTES;
-            batch.at_ns = super::monotonic_ns();
-            let count = batch.len() as u64;
-            if !sink(batch) {
+            let full = queue.fill(&mut ring, &mut taken);
+            if !queue.hand_over(if queue.bytes < WAITING_BYTES { Wait::No } else { Wait::Yes }) {
                 return;
             }
-            shared.delivered.fetch_add(count, Ordering::Relaxed);
             if !full {
                 break;
             }
         }
         if last && !taken {
+            queue.hand_over_all();
             return;
         }
-        pause = if taken { SHORTEST } else { (pause * 2).min(LONGEST) };
+        pause = if taken || !queue.waiting.is_empty() { SHORTEST } else { (pause * 2).min(LONGEST) };
         if !last {
             std::thread::park_timeout(pause);
+        }
+    }
+}
+
+/// Batches on their way to the sink.
+struct Queue<'a> {
+    sink: Sink,
+    waiting: VecDeque<Batch>,
+    bytes: usize,
+    shared: &'a Shared,
+}
+
+impl Queue<'_> {
+    /// Takes what is in the ring, into the last waiting batch while that has room; true when the
+    /// batch is full and the ring may have more.
+    fn fill(&mut self, ring: &mut Ring, taken: &mut bool) -> bool {
+        let mut batch = self.waiting.pop_back().unwrap_or_default();
+        if batch.bytes.len() >= BATCH_BYTES {
+            self.waiting.push_back(batch);
+            batch = Batch::default();
+        }
+        let (records, bytes) = (batch.len(), batch.bytes.len());
+        ring.consume(|record| batch.push(record));
+        *taken |= batch.len() > records;
+        self.bytes += batch.bytes.len() - bytes;
+        let full = batch.bytes.len() >= BATCH_BYTES;
+        if !batch.is_empty() {
+            batch.at_ns = super::monotonic_ns();
+            self.waiting.push_back(batch);
+        }
+        full
+    }
+
+    /// Hands batches on until the sink gives one back; with `Wait::Yes` the first one at any rate.
+    /// False when nobody listens.
+    fn hand_over(&mut self, mut wait: Wait) -> bool {
+        while let Some(batch) = self.waiting.pop_front() {
+            let (records, bytes) = (batch.len() as u64, batch.bytes.len());
+            match (self.sink)(batch, wait) {
+                Handed::Taken => {
+                    self.bytes -= bytes;
+                    self.shared.delivered.fetch_add(records, Ordering::Relaxed);
+                }
+                Handed::Back(batch) => {
+                    self.waiting.push_front(batch);
+                    return true;
+                }
+                Handed::Gone => return false,
+            }
+            wait = Wait::No;
+        }
+        true
+    }
+
+    fn hand_over_all(&mut self) {
+        while !self.waiting.is_empty() {
+            if !self.hand_over(Wait::Yes) {
+                return;
+            }
         }
     }
 }

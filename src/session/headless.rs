@@ -12,13 +12,12 @@ use super::report::{Face, Report};
 use super::reporter::{ReportError, Reporter};
 use crate::codegen::artifact::Artifact;
 use crate::engine::decode::{Decoder, Names};
-use crate::engine::drain::{Batch, Sink};
+use crate::engine::drain::{self, Batch, Sink};
 use crate::engine::{EngineError, Trace, TraceOptions};
 use crate::lang::typed::Program;
 
-/// Batches that may wait for the face before the ring buffer has to: 256 MB in the worst case, taken
-/// only while the face is that far behind.
-const WAITING_BATCHES: usize = 1024;
+/// Batches on their way to the face; what is more waits in the drain (see `engine::drain`).
+const WAITING_BATCHES: usize = 64;
 /// How often losses and the traced process are looked at while nothing happens.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -133,7 +132,12 @@ pub fn sink(sender: SyncSender<Message>) -> Sink {
         }
     }
     let end = End(sender);
-    Box::new(move |batch| end.0.send(Message::Batch(batch)).is_ok())
+    Box::new(move |batch, wait| {
+        drain::send(&end.0, batch, wait, Message::Batch, |message| match message {
+            Message::Batch(batch) => Some(batch),
+            _ => None,
+        })
+    })
 }
 
 /// A child whose end is told to the mailbox.

@@ -22,8 +22,8 @@ use running::Mail;
 
 /// Updates that may wait for the face.
 const WAITING_UPDATES: usize = 256;
-/// Messages that may wait for the session.
-const WAITING_MAIL: usize = 512;
+/// Messages that may wait for the session; batches that find no room wait in the drain.
+const WAITING_MAIL: usize = 32;
 
 /// What a session is given.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::running::{Mail, Started};
 use super::{Desk, Order, SessionOptions, tell_compiled};
-use crate::engine::{Trace, TraceOptions};
+use crate::engine::{Trace, TraceOptions, drain};
 use crate::session::child::Held;
 use crate::session::compilation::Compiled;
 use crate::session::failure;
@@ -75,7 +75,13 @@ fn attach(
 ) -> Result<Trace, crate::engine::EngineError> {
     let trace_options = TraceOptions { place: options.place(), measure: options.measure };
     let end = End { number, mail: mail.clone() };
-    let sink = Box::new(move |batch| end.mail.send(Mail::Batch(end.number, batch)).is_ok());
+    let sink = Box::new(move |batch, wait| {
+        let wrap = |batch| Mail::Batch(end.number, batch);
+        drain::send(&end.mail, batch, wait, wrap, |mail| match mail {
+            Mail::Batch(_, batch) => Some(batch),
+            _ => None,
+        })
+    });
     Trace::start(Arc::clone(&compiled.program), Arc::clone(&compiled.artifact), &trace_options, sink)
 }
 
