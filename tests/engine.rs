@@ -94,7 +94,8 @@ fn nothing_stays_behind() {
     let Some(_alone) = root() else { return };
     let before = held();
     let compiled = compile("BEGIN { @ = 1; } tracepoint:syscalls:sys_enter_getppid { @n = count(); }", &[]);
-    let trace = Trace::start(compiled.program, compiled.artifact, &options(), Box::new(|_| true)).expect("starts");
+    let trace =
+        Trace::start(compiled.program, compiled.artifact, &options(), Box::new(|_, _| Handed::Taken)).expect("starts");
     assert!(held() > before, "the trace holds its programs");
     drop(trace);
     assert_eq!(held(), before);
@@ -110,8 +111,8 @@ fn begin_runs_before_the_rest_is_attached_and_end_after_it_is_quiet() {
     );
     let compiled = compile(&script, &[]);
     let program = Arc::clone(&compiled.program);
-    let mut trace =
-        Trace::start(Arc::clone(&program), compiled.artifact, &options(), Box::new(|_| true)).expect("starts");
+    let mut trace = Trace::start(Arc::clone(&program), compiled.artifact, &options(), Box::new(|_, _| Handed::Taken))
+        .expect("starts");
     getppid(10);
     drop(trace.finish().expect("ends"));
     getppid(10);
@@ -138,7 +139,7 @@ fn a_probe_that_cannot_be_attached_is_named_and_nothing_stays() {
     program.probes[1].targets =
         vec![Target::Tracepoint { category: "syscalls".into(), event: "sys_enter_nonexistent".into() }];
     compiled.program = Arc::new(program);
-    let error = Trace::start(compiled.program, compiled.artifact, &options(), Box::new(|_| true))
+    let error = Trace::start(compiled.program, compiled.artifact, &options(), Box::new(|_, _| Handed::Taken))
         .expect_err("there is no such tracepoint");
     let EngineError::Attach { probe, reason, .. } = error else { panic!("another error: {error}") };
     assert_eq!(probe, "tracepoint:syscalls:sys_enter_getpgid", "named as the script does");

@@ -3,6 +3,7 @@
 //!
 //! `cargo test --test kernels [-- FILTER]`: FILTER chooses kernels or cases (`6.1`, `kprobe`);
 //! `PROBESCOPE_KERNELS=5.10,7.2` boots only these, and `PROBESCOPE_KERNELS=none` none at all.
+//! `PROBESCOPE_GUEST_PROGRAM=target/release/probescope` tests that build of the program.
 #![allow(missing_docs, reason = "a program, not a library")]
 
 #[path = "kernels/fetch.rs"]
@@ -46,8 +47,14 @@ fn main() {
     }
     let cache = cache();
     let chosen: Vec<_> = KERNELS.into_iter().filter(|(name, _)| wanted(name, &arguments)).collect();
-    let binaries = plan::binaries();
-    let results = boot_all(&chosen, &cache, &binaries, arguments.filter.as_deref());
+    let results = if chosen.is_empty() {
+        Vec::new()
+    } else {
+        match plan::Programs::stage() {
+            Ok(programs) => boot_all(&chosen, &cache, &programs, arguments.filter.as_deref()),
+            Err(why) => vec![("programs".to_owned(), Outcome::Failed(why))],
+        }
+    };
     let mut run_all = Arguments { filter: arguments.filter.clone(), test_threads: Some(1), ..Arguments::default() };
     if arguments.exact {
         run_all.filter = None;
@@ -82,7 +89,7 @@ fn wanted(name: &str, arguments: &Arguments) -> bool {
 fn boot_all(
     kernels: &[(&str, fetch::Source)],
     cache: &Path,
-    binaries: &Result<Vec<plan::Binary>, String>,
+    programs: &plan::Programs,
     filter: Option<&str>,
 ) -> Outcomes {
     let side_by_side = parallel_guests();
@@ -92,7 +99,7 @@ fn boot_all(
         for _ in 0..side_by_side.min(kernels.len()) {
             scope.spawn(|| {
                 while let Some((name, source)) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcomes = one(name, *source, cache, binaries, filter);
+                    let outcomes = one(name, *source, cache, programs, filter);
                     results.lock().expect("no guest's thread panics").push((*name, outcomes));
                 }
             });
@@ -103,13 +110,7 @@ fn boot_all(
     results.into_iter().flat_map(|(_, outcomes)| outcomes).collect()
 }
 
-fn one(
-    name: &str,
-    source: fetch::Source,
-    cache: &Path,
-    binaries: &Result<Vec<plan::Binary>, String>,
-    filter: Option<&str>,
-) -> Outcomes {
+fn one(name: &str, source: fetch::Source, cache: &Path, programs: &plan::Programs, filter: Option<&str>) -> Outcomes {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/kernels");
     let boot = |why: String| vec![(format!("{name}/boot"), Outcome::Skipped(why))];
     if !cfg!(target_arch = "x86_64") {
@@ -122,7 +123,7 @@ fn one(
             return boot(why);
         }
     };
-    plan::run(name, &kernel, binaries, filter)
+    plan::run(name, &kernel, programs, filter)
 }
 
 fn parallel_guests() -> usize {

@@ -41,6 +41,9 @@ fn try_script(path: &Path, kernel: &Arc<Kernel>) -> Outcome {
         let errors = checked.diagnostics.iter().filter(|d| d.severity == Severity::Error);
         return Outcome::NotHere(errors.map(|d| format!("{:?}: {}", d.span, d.message)).collect::<Vec<_>>().join("; "));
     }
+    if checked.program.probes.iter().all(|p| p.targets.is_empty()) {
+        return Outcome::NotHere("none of its probes is here".into());
+    }
     let facts = kernel.target_facts(None, 0);
     let loaded = std::panic::catch_unwind(|| kernel::load_with(&checked.program, &facts));
     match loaded {

@@ -35,6 +35,8 @@ pub struct TargetFacts {
     pub d_path: bool,
     /// `bpf_map_lookup_percpu_elem` (5.19).
     pub map_lookup_percpu: bool,
+    /// One link to many kernel functions, `BPF_TRACE_KPROBE_MULTI` (5.18, with `CONFIG_FPROBE`).
+    pub kprobe_multi: bool,
     /// Programs of the uprobe type may be preempted while they run (6.0).
     pub uprobe_preemptible: bool,
     /// `bpf_get_ns_current_pid_tgid`'s device and inode of the reader's pid namespace, when the
@@ -88,6 +90,7 @@ impl TargetFacts {
             probe_read_split: version >= 5 << 16 | 5 << 8,
             d_path: version >= 5 << 16 | 10 << 8,
             map_lookup_percpu: version >= 5 << 16 | 19 << 8,
+            kprobe_multi: version >= 5 << 16 | 18 << 8,
             uprobe_preemptible: version >= 6 << 16,
             pid_namespace: None,
             task_offsets: None,

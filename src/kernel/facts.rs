@@ -33,6 +33,10 @@ impl Kernel {
             probe_read_split: helper("BPF_FUNC_probe_read_kernel", by_version.probe_read_split),
             d_path: helper("BPF_FUNC_d_path", by_version.d_path),
             map_lookup_percpu: helper("BPF_FUNC_map_lookup_percpu_elem", by_version.map_lookup_percpu),
+            // The function is only there with CONFIG_FPROBE.
+            kprobe_multi: btf.is_some_and(|b| {
+                b.enumerator("BPF_TRACE_KPROBE_MULTI").is_some() && b.func("register_fprobe_ips").is_some()
+            }),
             pid_namespace: self.pid_namespace(),
             task_offsets: btf.and_then(task_offsets),
             child_pid: child,

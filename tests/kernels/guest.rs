@@ -23,11 +23,23 @@ pub struct Report {
 /// Memory of one guest, MiB.
 pub const MEMORY: u64 = 3072;
 
-/// Boots `kernel` and runs `script` (for `/bin/sh`) in it; the guest is ended after `cap`.
-pub fn run(kernel: &Bootable, script: &str, folder: &Path, cap: Duration) -> Result<Report, String> {
+/// Boots `kernel` and runs `script` (for `/bin/sh`) in it with `programs` in its /run/results/bin;
+/// the guest is ended after `cap`.
+pub fn run(
+    kernel: &Bootable,
+    script: &str,
+    programs: &[PathBuf],
+    folder: &Path,
+    cap: Duration,
+) -> Result<Report, String> {
     let _ = fs::remove_dir_all(folder);
     let results = folder.join("results");
-    fs::create_dir_all(&results).map_err(|e| format!("{}: {e}", results.display()))?;
+    let bin = results.join("bin");
+    fs::create_dir_all(&bin).map_err(|e| format!("{}: {e}", bin.display()))?;
+    for program in programs {
+        let name = program.file_name().unwrap_or_default();
+        fs::hard_link(program, bin.join(name)).map_err(|e| format!("{}: {e}", program.display()))?;
+    }
     fs::write(results.join("run.sh"), script).map_err(|e| e.to_string())?;
     let console = folder.join("console");
     let started = Instant::now();

@@ -2,6 +2,7 @@
 //! the host turns into tests of its own.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -24,6 +25,12 @@ const GUEST_CAP: Duration = Duration::from_secs(1500);
 const MARK: &str = "\u{1e}result\u{1f}";
 /// Starts a line that names the test binary whose lines follow.
 const TARGET: &str = "== target ";
+/// Starts a line with the guest's uptime after a test binary.
+const TIME: &str = "== uptime ";
+
+/// Names of this binary and of the program under test in a guest.
+const OWN: &str = "kernels";
+const SUBJECT: &str = "probescope";
 
 /// A test binary with the words that choose its tests.
 #[derive(Clone, Debug)]
@@ -33,8 +40,52 @@ pub struct Binary {
     filters: &'static str,
 }
 
+/// What the guests run: copies of the binaries, so that a build meanwhile changes nothing under a
+/// guest, without the debug information that would only be carried through its file system.
+#[derive(Debug)]
+pub struct Programs {
+    folder: PathBuf,
+    files: Vec<PathBuf>,
+    tests: Vec<Binary>,
+}
+
+impl Programs {
+    /// Copies this binary, the program under test and the test binaries.
+    pub fn stage() -> Result<Self, String> {
+        let folder = std::env::temp_dir().join(format!("probescope-guests-{}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let mut staged = Self { folder, files: Vec::new(), tests: binaries()? };
+        let own = std::env::current_exe().map_err(|e| format!("the path of this binary: {e}"))?;
+        let built = std::env::var_os("PROBESCOPE_GUEST_PROGRAM").map(PathBuf::from).filter(|p| p.is_file());
+        let subject = built.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_probescope")));
+        let sources = [(OWN, own), (SUBJECT, subject)];
+        let tests: Vec<_> = staged.tests.iter().map(|t| (t.file_name(), t.path.clone())).collect();
+        for (name, from) in sources.into_iter().map(|(n, p)| (n.to_owned(), p)).chain(tests) {
+            let to = staged.folder.join(name);
+            let strip = Command::new("strip").arg("-g").arg("-o").arg(&to).arg(&from).stderr(Stdio::null()).status();
+            if !strip.is_ok_and(|s| s.success()) {
+                fs::copy(&from, &to).map_err(|e| format!("{}: {e}", from.display()))?;
+            }
+            staged.files.push(to);
+        }
+        Ok(staged)
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Binary {
+    fn file_name(&self) -> String {
+        format!("test-{}", self.name)
+    }
+}
+
 /// The test binaries as Cargo has them already: those that talk to a kernel.
-pub fn binaries() -> Result<Vec<Binary>, String> {
+fn binaries() -> Result<Vec<Binary>, String> {
     let mut cargo = Command::new(option_env!("CARGO").unwrap_or("cargo"));
     cargo.args(["test", "--no-run", "--locked", "--message-format=json", "--lib"]);
     cargo.args(TARGETS.iter().flat_map(|t| ["--test", t]));
@@ -49,10 +100,11 @@ pub fn binaries() -> Result<Vec<Binary>, String> {
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .filter_map(|message| {
-            let path = PathBuf::from(message["executable"].as_str()?);
+            // The program itself is among the messages, too.
+            let path = message["profile"]["test"].as_bool()?.then(|| message["executable"].as_str()).flatten()?;
             let target = message["target"]["name"].as_str()?;
             let filters = if TARGETS.contains(&target) { "" } else { LIBRARY };
-            Some(Binary { name: target.to_owned(), path, filters })
+            Some(Binary { name: target.to_owned(), path: PathBuf::from(path), filters })
         })
         .filter(|b| b.name == "probescope" || TARGETS.contains(&b.name.as_str()))
         .collect();
@@ -60,27 +112,31 @@ pub fn binaries() -> Result<Vec<Binary>, String> {
 }
 
 /// Boots one kernel and brings its results back.
-pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<Binary>, String>, filter: Option<&str>) -> Outcomes {
+pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&str>) -> Outcomes {
     let boot = |outcome| (format!("{name}/boot"), outcome);
-    let Ok(own) = std::env::current_exe() else { return vec![boot(Outcome::Failed("no path of this binary".into()))] };
     let filter = filter.map_or("", |f| f.strip_prefix(name).map_or(f, |rest| rest.trim_start_matches('/')));
-    let mut script = String::from("cd /tmp\n");
+    let mut script = String::from("cp -r /run/results/bin /run/bin && cd /tmp\n");
+    let _ = writeln!(script, "export {}=/run/bin/{SUBJECT} PROPTEST_CASES=16", support::run::PROGRAM);
     if let Ok(peer) = std::env::var("PROBESCOPE_PEER") {
         let _ = writeln!(script, "export PROBESCOPE_PEER='{peer}'");
     }
-    let _ = writeln!(script, "{} {IN_GUEST} '{filter}'", own.display());
-    for binary in binaries.iter().flatten().filter(|_| filter.is_empty() || !filter.starts_with("scripts")) {
-        let _ = writeln!(script, "echo '{TARGET}{}'", binary.name);
-        let _ = writeln!(script, "PROPTEST_CASES=16 {} {} --test-threads=2", binary.path.display(), binary.filters);
+    let _ = writeln!(script, "/run/bin/{OWN} {IN_GUEST} '{filter}'");
+    for test in programs.tests.iter().filter(|_| filter.is_empty() || !filter.starts_with("scripts")) {
+        let _ = writeln!(script, "echo '{TARGET}{}'", test.name);
+        let _ = writeln!(script, "/run/bin/{} {} --test-threads=2", test.file_name(), test.filters);
+        let _ = writeln!(script, "echo \"{TIME}$(cut -d' ' -f1 /proc/uptime)\"");
     }
     let folder = std::env::temp_dir().join(format!("probescope-guest-{}-{name}", std::process::id()));
-    let result = guest::run(kernel, &script, &folder, GUEST_CAP);
+    let result = guest::run(kernel, &script, &programs.files, &folder, GUEST_CAP);
     let report = match result {
         Ok(report) => report,
         Err(why) => return vec![boot(Outcome::Failed(why))],
     };
-    let _ = std::fs::remove_dir_all(&folder);
+    let _ = fs::remove_dir_all(&folder);
     eprintln!("kernel {name}: {} s", report.took.as_secs());
+    for line in report.output.lines().filter(|l| l.starts_with(TIME)) {
+        eprintln!("kernel {name}: {line}");
+    }
     let mut outcomes = vec![boot(match report.exit {
         Some(_) => Outcome::Passed,
         None => Outcome::Failed(format!(
@@ -92,9 +148,6 @@ pub fn run(name: &str, kernel: &Bootable, binaries: &Result<Vec<Binary>, String>
     if report.console.contains("Kernel panic") || report.console.contains("BUG:") {
         let why = format!("the kernel complained:\n{}", guest::tail(&report.console));
         outcomes.push((format!("{name}/console"), Outcome::Failed(why)));
-    }
-    if let Err(why) = binaries {
-        outcomes.push((format!("{name}/binaries"), Outcome::Failed(why.clone())));
     }
     outcomes.extend(parse(name, &report.output));
     outcomes
@@ -150,6 +203,8 @@ pub fn in_guest(filter: Option<&str>) {
     for case in cases.iter().filter(|c| c.name.contains(filter)) {
         report(&case.name, &run_case(&subject, case, CASE_CAP));
     }
+    let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    println!("{TIME}{}", uptime.split(' ').next().unwrap_or(""));
 }
 
 fn report(name: &str, outcome: &Outcome) {

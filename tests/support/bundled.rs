@@ -39,6 +39,7 @@ fn needs(line: &str) -> Vec<String> {
                 needs.extend(words.take_while(|w| !w.starts_with('(')).map(|w| format!("tracepoint:{w}")));
             }
             Some(kind @ ("kprobe" | "uprobe")) => needs.push(kind.to_owned()),
+            Some("Linux") => needs.extend(words.next().map(|version| format!("linux>={version}"))),
             Some("BTF") => needs.push("btf".to_owned()),
             Some("libssl") => needs.push("library:libssl".to_owned()),
             // Programs built with probes in them: none is part of a test machine.

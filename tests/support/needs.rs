@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The reason to skip, when one of the needs is not met.
 pub fn unmet(needs: &[String]) -> Option<String> {
@@ -66,14 +67,19 @@ fn tracefs(path: &str) -> bool {
     ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].iter().any(|root| Path::new(root).join(path).exists())
 }
 
+/// Read once: the list is long and slow to read.
 fn functions() -> bool {
-    ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
-        .iter()
-        .any(|root| fs::read(format!("{root}/available_filter_functions")).is_ok_and(|b| !b.is_empty()))
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
+            .iter()
+            .any(|root| fs::read(format!("{root}/available_filter_functions")).is_ok_and(|b| !b.is_empty()))
+    })
 }
 
 fn symbol(name: &str) -> bool {
-    let Ok(text) = fs::read_to_string("/proc/kallsyms") else { return false };
+    static SYMBOLS: OnceLock<String> = OnceLock::new();
+    let text = SYMBOLS.get_or_init(|| fs::read_to_string("/proc/kallsyms").unwrap_or_default());
     text.lines().any(|line| line.split_whitespace().nth(2) == Some(name))
 }
 

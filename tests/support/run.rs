@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 use super::case::{Case, difference};
 use super::needs;
 
+/// Names another path of the program under test than the one that Cargo built it at.
+pub const PROGRAM: &str = "PROBESCOPE_UNDER_TEST";
+
 /// How a case came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -28,7 +31,10 @@ impl Subject {
     pub fn from_environment() -> Self {
         let words = match std::env::var("PROBESCOPE_PEER") {
             Ok(peer) => peer.split_whitespace().map(str::to_owned).collect(),
-            Err(_) => vec![env!("CARGO_BIN_EXE_probescope").to_owned(), "run".to_owned()],
+            Err(_) => {
+                let built = std::env::var(PROGRAM).unwrap_or_else(|_| env!("CARGO_BIN_EXE_probescope").to_owned());
+                vec![built, "run".to_owned()]
+            }
         };
         Self { words }
     }

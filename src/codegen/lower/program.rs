@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Cond, Linkage};
+use crate::codegen::ir::{Cond, Linkage, Size};
 use crate::codegen::target::TargetFacts;
 use crate::lang::typed::{Block, LocalId, Probe, StatementKind, Target};
 
 use super::dispatch;
 use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, ON_STACK_LIMIT, Role};
-use super::unit::{Guard, Region, Unit};
+use super::layout::SHARED;
+use super::unit::{EXITING, Guard, Region, Unit};
 use super::walk;
 
 /// One program to make: some of a probe's targets.
@@ -101,7 +102,25 @@ fn plan(probe: &Probe, facts: &TargetFacts) -> Vec<Plan> {
             plans.push((Plan { kind, section: section_of(target), targets: vec![index as u32] }, ret));
         }
     }
-    plans.into_iter().map(|(plan, _)| plan).collect()
+    plans.into_iter().map(|(plan, ret)| as_multi(plan, ret, probe, facts)).collect()
+}
+
+/// Fewer functions than this are attached one by one, which also reaches those that ftrace can't.
+const MULTI_FROM: usize = 8;
+
+/// One link for many functions (`kprobe.multi`), as wildcards give: attaching them one by one takes
+/// the kernel milliseconds each.
+fn as_multi(plan: Plan, ret: bool, probe: &Probe, facts: &TargetFacts) -> Plan {
+    let plain = |i: &u32| match &probe.targets[*i as usize] {
+        Target::Kprobe { module, offset: 0, .. } => matches!(&**module, "" | "vmlinux"),
+        _ => false,
+    };
+    let fits = facts.kprobe_multi && plan.kind == ProgramKind::Kprobe && plan.targets.len() >= MULTI_FROM;
+    if !fits || !plan.targets.iter().all(plain) {
+        return plan;
+    }
+    let section = if ret { "kretprobe.multi" } else { "kprobe.multi" };
+    Plan { kind: ProgramKind::KprobeMulti, section: section.to_owned(), ..plan }
 }
 
 /// `p0_sys_enter_open`: unique by its number, a C identifier of at most `BPF_OBJ_NAME_LEN - 1` bytes.
@@ -290,6 +309,9 @@ impl<'a> Lowerer<'_, 'a> {
         if self.kind == ProgramKind::SyscallDispatch {
             self.dispatch(targets);
         }
+        if self.kind != ProgramKind::TestRun {
+            self.refuse_after_exit();
+        }
         if let Some(pid) = self.u.facts.filter_pid.filter(|_| self.filters_processes()) {
             let process = self.pid(true, probe.head)?;
             self.refuse_unless_equal(process, i64::from(pid));
@@ -323,6 +345,15 @@ impl<'a> Lowerer<'_, 'a> {
                 | Target::Usdt { .. }
                 | Target::Iter { .. }
         )
+    }
+
+    /// Events after `exit()`, and those that come while probes are being detached, change nothing
+    /// that the end probes and the closing print of the maps show.
+    fn refuse_after_exit(&mut self) {
+        let section = self.u.section(SHARED);
+        let at = self.f.b.global_addr(section, EXITING);
+        let exiting = self.f.b.load(at, 0, Size::B8);
+        self.refuse_unless_equal(exiting, 0);
     }
 
     /// Where firings go that don't concern the script.
