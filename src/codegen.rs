@@ -8,6 +8,7 @@ pub mod artifact;
 pub mod backend;
 pub mod builder;
 mod compile;
+pub mod dump;
 pub mod error;
 pub mod ir;
 pub mod lower;

@@ -4,6 +4,7 @@
 //! Files come from [`Roots`], so that tests describe any kernel by a small folder. All of them are
 //! untrusted input: reads are bounded and parsers check every length.
 
+mod binaries;
 pub mod btf;
 pub mod cpus;
 pub mod error;
@@ -29,9 +30,13 @@ pub use functions::FunctionTable;
 pub use roots::Roots;
 pub use version::Version;
 
+use binaries::Binaries;
 use btf::Btf;
 use symbols::SymbolTable;
 use tracefs::{EventName, TracepointFormat};
+
+use crate::binary::BinaryError;
+use crate::binary::elf::Binary;
 
 /// Largest BTF file that is read: several times what any kernel has.
 const MAX_BTF: u64 = 256 << 20;
@@ -43,6 +48,8 @@ type SharedBtf = Result<Arc<Btf>, Absence>;
 pub struct Kernel {
     roots: Roots,
     search_path: Vec<PathBuf>,
+    mounts: bool,
+    binaries: Binaries,
     version: OnceLock<Version>,
     features: OnceLock<Features>,
     btf: OnceLock<SharedBtf>,
@@ -68,6 +75,8 @@ impl Kernel {
             search_path: ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
                 .map(PathBuf::from)
                 .to_vec(),
+            mounts: false,
+            binaries: Binaries::default(),
             version: OnceLock::new(),
             features: OnceLock::new(),
             btf: OnceLock::new(),
@@ -83,6 +92,13 @@ impl Kernel {
     #[must_use]
     pub fn with_search_path(mut self, directories: Vec<PathBuf>) -> Self {
         self.search_path = directories;
+        self
+    }
+
+    /// The same kernel, whose tracefs is mounted when it is first needed, where that is allowed.
+    #[must_use]
+    pub const fn mounting_tracefs(mut self) -> Self {
+        self.mounts = true;
         self
     }
 
@@ -151,7 +167,15 @@ impl Kernel {
     /// # Errors
     /// When it is not mounted where it should be, or may not be read.
     pub fn tracefs(&self) -> Result<PathBuf, Absence> {
-        tracefs::find(&self.roots)
+        if self.mounts { tracefs::mount_tracefs(&self.roots) } else { tracefs::find(&self.roots) }
+    }
+
+    /// A binary with its symbols, from its debug file too; read once as long as the file stays the same.
+    ///
+    /// # Errors
+    /// When the file can't be read or is not a 64-bit ELF file.
+    pub fn binary(&self, path: &Path) -> Result<Arc<Binary>, BinaryError> {
+        self.binaries.open(path)
     }
 
     /// Record layout of a tracepoint.

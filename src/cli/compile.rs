@@ -3,9 +3,14 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use super::script::{ScriptArgs, kernel};
+use super::script::ScriptArgs;
 use super::{CliError, World};
+use crate::codegen::dump;
+use crate::codegen::target::TargetFacts;
+use crate::lang::source::SourceText;
+use crate::lang::typed::dump as types;
 use crate::output::diagnostics::render_all;
 use crate::session::compilation::Compiled;
 use crate::session::front;
@@ -20,22 +25,35 @@ pub struct Args {
     #[arg(short = 'o', long = "output", value_name = "OUT.bpf.o")]
     output: Option<PathBuf>,
 
-    /// Print the programs: name, section, kind and number of instructions.
-    #[arg(long)]
-    dump: bool,
+    /// Print a stage of the compiler; without a name the programs, the maps and their machine code.
+    #[arg(long, value_enum, value_name = "STAGE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "code", value_delimiter = ',')]
+    dump: Vec<Stage>,
 
     /// Script and parameters.
     #[command(flatten)]
     script: ScriptArgs,
 }
 
+/// What can be printed of a compiled script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Stage {
+    /// Types of all maps and variables.
+    Types,
+    /// Intermediate code, before it is optimised.
+    Ir,
+    /// Programs, maps, and machine code with the script's lines.
+    Code,
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
-    if args.output.is_none() && !args.dump {
+    if args.output.is_none() && args.dump.is_empty() {
         return Err(CliError::Refused("name the object file with -o, or ask for --dump".to_owned()));
     }
     let script = args.script.read()?;
-    let compilation = front::compile(&script.source, None, &script.settings(kernel()));
+    let kernel = super::kernel::running(world);
+    let compilation = front::compile(&script.source, None, &script.settings(Arc::clone(&kernel)));
     let text = render_all(&script.source, &compilation.diagnostics, world.colour());
     std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     let Some(compiled) = compilation.output else { return Ok(ExitCode::FAILURE) };
@@ -43,13 +61,24 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         std::fs::write(path, &compiled.artifact.object)
             .map_err(|source| CliError::Write { path: path.display().to_string(), source })?;
     }
-    if args.dump {
-        std::io::stdout().write_all(dump(&compiled).as_bytes()).map_err(CliError::stdout)?;
+    for stage in &args.dump {
+        let text = print(*stage, &compiled, &kernel.target_facts(None, 0), &script.source)?;
+        std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn dump(compiled: &Compiled) -> String {
+fn print(stage: Stage, compiled: &Compiled, facts: &TargetFacts, source: &SourceText) -> Result<String, CliError> {
+    let text = match stage {
+        Stage::Types => Ok(types::dump(&compiled.program)),
+        Stage::Ir => dump::ir(&compiled.program, facts),
+        Stage::Code => dump::code(&compiled.program, facts, source).map(|code| format!("{}\n{code}", table(compiled))),
+    };
+    // The script compiled a moment ago, so this is no mistake of the user's.
+    text.map_err(|e| CliError::Refused(e.to_string()))
+}
+
+fn table(compiled: &Compiled) -> String {
     let rows = compiled.artifact.programs.iter().map(|p| {
         format!("{:<16} {:<40} {:<16} {:>6} instructions\n", p.name, p.section, format!("{:?}", p.kind), p.instructions)
     });

@@ -4,15 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::World;
-use crate::kernel::{Kernel, Roots, tracefs};
+use crate::kernel::{Kernel, Roots};
 
-/// The running kernel, with tracefs mounted where that is allowed and the caller's `PATH`.
+/// The running kernel, with tracefs mounted once it is needed, where that is allowed, and the caller's `PATH`.
 #[must_use]
 pub fn running(world: &World) -> Arc<Kernel> {
-    let roots = Roots::running();
-    // Where it can't be mounted, everything that needs it tells why.
-    let _ = tracefs::mount_tracefs(&roots);
-    let kernel = Kernel::new(roots);
+    // Where tracefs can't be mounted, everything that needs it tells why.
+    let kernel = Kernel::new(Roots::running()).mounting_tracefs();
     let path = world.variable("PATH").unwrap_or("");
     let directories: Vec<PathBuf> = path.split(':').filter(|d| d.starts_with('/')).map(PathBuf::from).collect();
     Arc::new(if directories.is_empty() { kernel } else { kernel.with_search_path(directories) })

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::face::{Buffering, Settings, StreamFace};
-use super::script::{Script, ScriptArgs, kernel};
+use super::script::{Script, ScriptArgs};
 use super::{CliError, World, signals};
 use crate::engine::TraceOptions;
 use crate::engine::attach::Place;
@@ -115,7 +115,7 @@ pub(super) struct Runner<'a> {
 
 impl Runner<'_> {
     pub(super) fn run(self) -> Result<ExitCode, CliError> {
-        let kernel = kernel();
+        let kernel = super::kernel::running(self.world);
         let child = self.args.command.as_deref().map(Held::start).transpose();
         let child = child.map_err(|e| CliError::Refused(e.to_string()))?;
         let Some(compiled) = self.compile(&kernel, child.as_ref().map(Held::pid)) else {

@@ -75,10 +75,10 @@ fn read_file(path: &str) -> Result<SourceText, CliError> {
     Ok(SourceText::new(name, &text))
 }
 
-/// The running kernel.
+/// The running kernel, for what looks for no programs; see [`super::kernel::running`].
 #[must_use]
 pub fn kernel() -> Arc<Kernel> {
-    Arc::new(Kernel::new(Roots::running()))
+    Arc::new(Kernel::new(Roots::running()).mounting_tracefs())
 }
 
 impl Script {

@@ -5,7 +5,6 @@ use super::expand::ExpandError;
 use super::glob::Glob;
 use super::perf;
 use super::point::{self, PointPattern, Provider, UprobePlace};
-use crate::binary::elf::Binary;
 use crate::kernel::btf::{Btf, BtfType, TypeId};
 use crate::kernel::{Absence, Feature, Kernel};
 use crate::probe::find::find;
@@ -141,7 +140,7 @@ fn user(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
         _ => return Ok(listing),
     };
     for file in find(binary, kernel, None)? {
-        let opened = Binary::open(&file.open, None)?;
+        let opened = kernel.binary(&file.open)?;
         let path = file.path.display();
         let mut names: Vec<String> = match &pattern {
             PointPattern::Usdt { provider, name, .. } => {

@@ -201,7 +201,7 @@ fn common_libraries(kernel: &Kernel) -> Answer {
     let paths =
         COMMON_LIBRARIES.iter().filter_map(|name| cache.find(name)).map(|p| p.canonicalize().unwrap_or(p.into()));
     for path in paths {
-        if let Ok(binary) = Binary::open(&path, None) {
+        if let Ok(binary) = kernel.binary(&path) {
             add_usdt(&mut part, &path, &binary, absence);
         }
     }

@@ -1,9 +1,6 @@
 //! The fields of each kind of probe.
 
-use std::path::Path;
-
 use super::{DocField, Shown};
-use crate::binary::elf::Binary;
 use crate::kernel::Kernel;
 use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
 use crate::kernel::tracefs::Field;
@@ -153,7 +150,7 @@ fn numbered(count: usize) -> Vec<DocField> {
 
 fn usdt(binary: &Glob, provider: Option<&Glob>, name: &Glob, kernel: &Kernel) -> Vec<DocField> {
     let Some(file) = find(binary, kernel, None).ok().and_then(|f| f.into_iter().next()) else { return Vec::new() };
-    let Ok(opened) = Binary::open(Path::new(&file.open), None) else { return Vec::new() };
+    let Ok(opened) = kernel.binary(&file.open) else { return Vec::new() };
     let matches =
         |s: &&crate::binary::usdt::UsdtSite| provider.is_none_or(|p| p.matches(&s.provider)) && name.matches(&s.name);
     let Some(site) = opened.usdt_sites().iter().find(matches) else { return Vec::new() };

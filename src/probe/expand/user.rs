@@ -1,6 +1,5 @@
 //! User-space functions and statically defined probes.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::{ExpandError, Expander, no_match};
@@ -12,9 +11,6 @@ use crate::probe::glob::Glob;
 use crate::probe::point::UprobePlace;
 use crate::probe::suggest;
 
-/// Where distributions keep symbols of stripped binaries.
-const DEBUG_ROOT: &str = "/usr/lib/debug";
-
 impl Expander<'_> {
     pub(super) fn uprobes(&self, binary: &Glob, place: &UprobePlace, ret: bool) -> Result<Vec<Target>, ExpandError> {
         self.kernel.features().require(Feature::Uprobe)?;
@@ -22,7 +18,7 @@ impl Expander<'_> {
         let mut targets = Vec::new();
         let mut first_error = None;
         for file in &files {
-            let opened = Binary::open(&file.open, Some(Path::new(DEBUG_ROOT)))?;
+            let opened = self.kernel.binary(&file.open)?;
             match self.uprobes_in(file, &opened, place, ret) {
                 Ok(found) => targets.extend(found),
                 Err(error) => first_error = first_error.or(Some(error)),
@@ -128,7 +124,7 @@ impl Expander<'_> {
         let mut targets = Vec::new();
         let mut known: Vec<String> = Vec::new();
         for file in &files {
-            let opened = Binary::open(&file.open, None)?;
+            let opened = self.kernel.binary(&file.open)?;
             let wanted = |p: &str, n: &str| provider.is_none_or(|g| g.matches(p)) && name.matches(n);
             let sites = opened.usdt_sites();
             known.extend(sites.iter().map(|s| format!("{}:{}", s.provider, s.name)));

@@ -223,7 +223,7 @@ impl Facts for KernelFacts<'_> {
     }
 
     fn user_symbol(&self, path: &str, name: &str) -> Option<u64> {
-        let binary = crate::binary::elf::Binary::open(std::path::Path::new(path), None).ok()?;
+        let binary = self.kernel.binary(std::path::Path::new(path)).ok()?;
         binary.function(name).map(|f| f.address)
     }
 

@@ -1,0 +1,24 @@
+//! The compiler's stages as text: `probescope compile --dump`.
+
+use crate::lang::source::SourceText;
+use crate::lang::typed::Program;
+
+use super::backend::{SourceLines, build, disasm};
+use super::error::CodegenError;
+use super::lower::lower;
+use super::target::TargetFacts;
+
+/// Intermediate code of every function, before it is optimised.
+pub fn ir(program: &Program, facts: &TargetFacts) -> Result<String, CodegenError> {
+    Ok(lower(program, facts)?.module.to_string())
+}
+
+/// Machine code of every function, with the script's lines between.
+pub fn code(program: &Program, facts: &TargetFacts, source: &SourceText) -> Result<String, CodegenError> {
+    let module = lower(program, facts)?.module;
+    let lines = SourceLines::new(source);
+    let built = build(&module, &lines)?;
+    let functions = module.functions.iter().zip(&built.functions);
+    let listings: Vec<String> = functions.map(|(f, built)| disasm::listing(&f.name, built, &lines)).collect();
+    Ok(listings.join("\n"))
+}

@@ -1,0 +1,65 @@
+//! Binaries that probes name, read once: scripts often probe one library many times.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::lock;
+use crate::binary::BinaryError;
+use crate::binary::elf::Binary;
+
+/// Where distributions keep symbols of stripped binaries.
+const DEBUG_ROOT: &str = "/usr/lib/debug";
+/// Most binaries that are kept; a large one has tens of megabytes of names.
+const KEPT: usize = 32;
+
+/// By what a file that was replaced is told from the one that was read: device, inode, size, and time
+/// of the last change in seconds and nanoseconds.
+type Stamp = (u64, u64, u64, i64, i64);
+
+/// The binaries that were read.
+#[derive(Debug, Default)]
+pub(super) struct Binaries(Mutex<HashMap<PathBuf, (Stamp, Arc<Binary>)>>);
+
+impl Binaries {
+    pub(super) fn open(&self, path: &Path) -> Result<Arc<Binary>, BinaryError> {
+        let stamp = stamp(path);
+        if let Some((known, binary)) = lock(&self.0).get(path) {
+            if stamp.as_ref() == Some(known) {
+                return Ok(Arc::clone(binary));
+            }
+        }
+        let binary = Arc::new(Binary::open(path, Some(Path::new(DEBUG_ROOT)))?);
+        if let Some(stamp) = stamp {
+            let mut all = lock(&self.0);
+            if all.len() >= KEPT {
+                all.clear();
+            }
+            all.insert(path.to_owned(), (stamp, Arc::clone(&binary)));
+        }
+        Ok(binary)
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let m = std::fs::metadata(path).ok()?;
+    Some((m.dev(), m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_again_only_when_it_changed() {
+        let path = std::env::temp_dir().join(format!("probescope-binaries-{}", std::process::id()));
+        std::fs::copy("/proc/self/exe", &path).unwrap();
+        let all = Binaries::default();
+        let first = all.open(&path).unwrap();
+        assert!(Arc::ptr_eq(&first, &all.open(&path).unwrap()));
+        std::fs::write(&path, "no binary").unwrap();
+        assert!(all.open(&path).is_err(), "the file was replaced");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
