@@ -3,11 +3,15 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use super::{CliError, World};
-use crate::kernel::{Feature, Kernel};
+use crate::kernel::{Absence, Feature, Kernel};
+use crate::session::trial::{self, Trial};
 
 /// Tell what this kernel can do, and why it can't do the rest.
+///
+/// What only a trial tells is tried: small programs are loaded and attached for a moment.
 ///
 /// Exit code 1 when nothing can be traced at all.
 #[derive(Debug, clap::Args)]
@@ -15,6 +19,10 @@ pub struct Args {
     /// How to print it.
     #[arg(short, long, value_enum, default_value = "text")]
     format: Format,
+
+    /// Only read what the kernel says; load and attach nothing.
+    #[arg(long)]
+    no_trial: bool,
 }
 
 /// The forms of output.
@@ -29,9 +37,10 @@ enum Format {
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let kernel = super::kernel::running(world);
+    let rows = features(&kernel, args.no_trial);
     let text = match args.format {
-        Format::Text => table(&kernel),
-        Format::Json => json(&kernel),
+        Format::Text => table(&kernel, &rows),
+        Format::Json => json(&kernel, &rows),
     };
     std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     let usable = kernel.features().has(Feature::Rights) && kernel.features().has(Feature::Tracefs);
@@ -61,35 +70,58 @@ fn facts(kernel: &Kernel) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn table(kernel: &Kernel) -> String {
+/// A feature: absent for a reason, or present, and how its trial ended.
+struct Row<'a> {
+    feature: Feature,
+    absence: Option<&'a Absence>,
+    trial: Option<Trial>,
+}
+
+fn features(kernel: &Arc<Kernel>, no_trial: bool) -> Vec<Row<'_>> {
+    let rights = kernel.features().has(Feature::Rights) && !no_trial;
+    let row =
+        |(feature, absence)| Row { feature, absence, trial: if rights { trial::of(feature, kernel) } else { None } };
+    kernel.features().iter().map(row).collect()
+}
+
+fn table(kernel: &Kernel, rows: &[Row<'_>]) -> String {
     let mut text = String::new();
     for (name, value) in facts(kernel) {
         let _ = writeln!(text, "{name:<34}{value}");
     }
     text.push('\n');
-    for (feature, absence) in kernel.features().iter() {
-        let Some(absence) = absence else {
-            let _ = writeln!(text, "{:<22}yes", feature.name());
-            continue;
+    for row in rows {
+        let answer = match (row.absence, &row.trial) {
+            (Some(absence), _) => format!("no   {}\n{:<27}{}", absence.reason, "", absence.remedy),
+            (None, Some(Trial::Works)) => "works".to_owned(),
+            (None, Some(Trial::Refused { reason })) => format!("listed but refused: {reason}"),
+            (None, Some(Trial::Untried { reason })) => format!("yes  not tried: {reason}"),
+            (None, None) => "yes".to_owned(),
         };
-        let _ = writeln!(text, "{:<22}no   {}", feature.name(), absence.reason);
-        let _ = writeln!(text, "{:<27}{}", "", absence.remedy);
+        let _ = writeln!(text, "{:<22}{answer}", row.feature.name());
     }
     text
 }
 
-fn json(kernel: &Kernel) -> String {
+fn json(kernel: &Kernel, rows: &[Row<'_>]) -> String {
     let facts: serde_json::Map<String, serde_json::Value> =
         facts(kernel).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-    let features: Vec<_> = kernel
-        .features()
+    let features: Vec<_> = rows
         .iter()
-        .map(|(feature, absence)| {
+        .map(|row| {
+            let (trial, said) = match &row.trial {
+                None => (None, None),
+                Some(Trial::Works) => (Some("works"), None),
+                Some(Trial::Refused { reason }) => (Some("refused"), Some(reason)),
+                Some(Trial::Untried { reason }) => (Some("untried"), Some(reason)),
+            };
             serde_json::json!({
-                "name": feature.name(),
-                "present": absence.is_none(),
-                "reason": absence.map(|a| &*a.reason),
-                "remedy": absence.map(|a| &*a.remedy),
+                "name": row.feature.name(),
+                "present": row.absence.is_none(),
+                "reason": row.absence.map(|a| &*a.reason),
+                "remedy": row.absence.map(|a| &*a.remedy),
+                "trial": trial,
+                "trial_reason": said,
             })
         })
         .collect();
