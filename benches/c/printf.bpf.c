@@ -1,7 +1,7 @@
 /* printf("%d %s %d\n", pid, comm, nsecs) */
 #include "common.h"
 struct event { u32 id, pid; char comm[16]; u64 nsecs, pad; };
-struct { __uint(type, MAP_RINGBUF); __uint(max_entries, 8 << 20); } ring SEC(".maps");
+struct { __uint(type, MAP_RINGBUF); __uint(max_entries, 64 << 20); } ring SEC(".maps");
 SEC("tracepoint/syscalls/sys_enter_getppid") int prog(void *ctx)
 {
 	struct event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);

@@ -21,6 +21,7 @@ mod place;
 mod program;
 mod reduce;
 mod report;
+mod reuse;
 mod stack;
 mod stmt;
 mod strings;

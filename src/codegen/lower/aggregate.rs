@@ -31,6 +31,7 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(agg) = aggregation(&self.u.program.maps[map.0 as usize]) else {
             return self.internal(span, "an aggregation on a map of plain values");
         };
+        self.forget(map);
         let atomic = self.u.contended[map.0 as usize];
         let mut computed = Operand::Imm(0);
         if let Some(e) = value {

@@ -148,6 +148,8 @@ pub struct Lowerer<'u, 'a> {
     pub inlining: Vec<u32>,
     /// What a program that dispatches system calls knows of its firing.
     pub firing: Option<super::dispatch::Firing>,
+    /// Map elements that need no second lookup.
+    pub known: super::reuse::Known<'a>,
 }
 
 impl FnState {

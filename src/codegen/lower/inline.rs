@@ -2,11 +2,13 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Operand, Vreg};
-use crate::lang::typed::{Block, Expr, FunctionId, LocalId, StatementKind};
+use crate::codegen::target::TargetFacts;
+use crate::lang::typed::{Block, Expr, FunctionId, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
 
 use super::addr::Addr;
 use super::func::{InlineReturn, Lowerer};
+use super::loops::needs_callback;
 use super::value::Tail;
 
 impl<'a> Lowerer<'_, 'a> {
@@ -49,8 +51,8 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(function) = self.u.program.functions.get(id.0 as usize) else {
             return self.internal(e.span, "a function that is not there");
         };
-        if has_callback_loop(&function.body) {
-            return self.unsupported(e.span, "a loop over a map in a function", "the loop in the probe itself");
+        if has_callback_loop(&function.body, self.u.facts) {
+            return self.unsupported(e.span, "this loop in a function", "the loop in the probe itself");
         }
         // Arguments are computed with the caller's variables, then become the callee's.
         let mut scalars = Vec::new();
@@ -99,8 +101,16 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
-fn has_callback_loop(body: &Block) -> bool {
+/// Whether a `return` in the body could stand in a callback, from which it can't leave the function.
+fn has_callback_loop(body: &Block, facts: &TargetFacts) -> bool {
     let mut found = false;
-    super::walk::each(body, &mut |s| found |= matches!(s.kind, StatementKind::ForMap { .. }), &mut |_| ());
+    let mut on_statement = |s: &Statement| {
+        found |= match &s.kind {
+            StatementKind::ForMap { .. } => true,
+            StatementKind::ForRange { start, end, .. } => needs_callback(facts, start, end),
+            _ => false,
+        };
+    };
+    super::walk::each(body, &mut on_statement, &mut |_| ());
     found
 }

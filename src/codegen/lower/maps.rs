@@ -151,10 +151,13 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(self.load(scalar.value, size, signed).into());
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
+        if let Some(value) = key.and_then(|key| self.known_value(map, key)) {
+            return Ok(value.into());
+        }
         let mark = self.mark();
-        let key = self.key(map, key, e.span)?;
+        let at = self.key(map, key, e.span)?;
         let result = self.f.b.new_vreg();
-        let element = self.lookup(bpf, key);
+        let element = self.lookup(bpf, at);
         self.f.b.copy_into(result, 0);
         self.when(Cond::Ne, element.into(), 0.into(), |l| {
             let value = l.load(Addr::new(Base::Reg(element), 0), size, signed);
@@ -162,6 +165,9 @@ impl<'a> Lowerer<'_, 'a> {
             Ok(())
         })?;
         self.release(mark);
+        if let Some(key) = key {
+            self.note_read(map, e, key, result);
+        }
         Ok(result.into())
     }
 
@@ -179,6 +185,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn map_delete(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
+        self.forget(map);
         match self.u.layout.homes[map.0 as usize] {
             Home::PerCpu { .. } => return self.delete_per_cpu(map, e),
             Home::Shared { .. } => {
@@ -270,6 +277,9 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a value assigned to an aggregation") };
         let size = self.size(ty).max(1);
+        if self.rewrites(map, ty) {
+            return self.rewrite(map, bpf, key, value, span);
+        }
         // bpftrace computes the value before the key; it matters when both have effects.
         let src = if !value.ty.fits_register() && value.ty == *ty {
             self.memory(value)?
@@ -279,6 +289,48 @@ impl<'a> Lowerer<'_, 'a> {
             temp
         };
         let key = self.key(map, key, span)?;
+        self.forget(map);
+        self.update(bpf, key, src, span)
+    }
+
+    /// Whether assignments look for the element first and write to it in place, which costs half of
+    /// an update when it is there. Where the script deletes elements, it usually is not; nor may an
+    /// element become another key's between the lookup and the store.
+    fn rewrites(&self, map: MapId, ty: &Type) -> bool {
+        let shared = matches!(self.u.layout.homes[map.0 as usize], Home::Hash { per_cpu: false, .. });
+        shared && ty.fits_register() && !self.u.deleted[map.0 as usize]
+    }
+
+    fn rewrite(
+        &mut self,
+        map: MapId,
+        bpf: BpfMapId,
+        key: Option<&'a Expr>,
+        value: &'a Expr,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let ty = &self.u.program.maps[map.0 as usize].value;
+        let computed = self.scalar(value)?;
+        let computed = self.f.b.copy(computed);
+        let key = self.key(map, key, span)?;
+        self.forget(map);
+        let size = scalar_shape(ty).0;
+        let (there, absent, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let element = self.lookup(bpf, key);
+        self.f.b.branch(Cond::Ne, element, 0, there, absent);
+        self.f.b.switch_to(there);
+        self.store(Addr::new(Base::Reg(element), 0), size, computed);
+        self.f.b.jump(done);
+        self.f.b.switch_to(absent);
+        let src = self.temp(8);
+        self.store(src, 8, computed);
+        self.update(bpf, key, src, span)?;
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    fn update(&mut self, bpf: BpfMapId, key: Addr, src: Addr, span: Span) -> Result<(), CodegenError> {
         let handle = self.f.b.map_addr(bpf);
         let at = self.pointer(key);
         let from = self.pointer(src);
@@ -320,6 +372,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.store(scalar.present, 1, 1);
             return Ok(value);
         }
+        self.forget(map);
         let mark = self.mark();
         let key = self.key(map, key, e.span)?;
         let result = self.f.b.new_vreg();

@@ -274,6 +274,7 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> R
             iterators: Vec::new(),
             inlining: Vec::new(),
             firing: None,
+            known: super::reuse::Known::default(),
         };
         lowerer.program(&plan.targets)?;
         let Lowerer { f, .. } = lowerer;
@@ -320,6 +321,7 @@ impl<'a> Lowerer<'_, 'a> {
             let (body, refused) = (self.f.b.new_block(), self.refused());
             let mark = self.mark();
             self.initialise_for_predicate();
+            self.note_predicate(predicate);
             self.condition(predicate, body, refused)?;
             self.release(mark);
             self.f.b.switch_to(body);

@@ -16,6 +16,9 @@ pub const MOST_FRAMES: u32 = 127;
 /// Multiplier of the hash: the golden ratio in 64 bits.
 const MIX: i64 = 0x9e37_79b9_7f4a_7c15_u64 as i64;
 
+/// Stacks up to this depth are hashed without a loop.
+const UNROLLED: u32 = 16;
+
 impl Lowerer<'_, '_> {
     /// Captures a stack and writes its value: `u64` id, `u32` process, `u32` frames.
     pub fn capture_stack(&mut self, ty: &Type, dst: Addr, span: Span) -> Result<(), CodegenError> {
@@ -48,7 +51,11 @@ impl Lowerer<'_, '_> {
         self.f.b.switch_to(store);
         let frames_got = self.f.b.shr(got, 3);
         self.f.b.copy_into(count, frames_got);
-        self.hash_frames(frames, depth, count, id)?;
+        if depth <= UNROLLED {
+            self.hash_few(frames, depth, id)?;
+        } else {
+            self.hash_frames(frames, depth, count, id)?;
+        }
         self.store(key, 8, id);
         let element = self.lookup(stacks, key);
         self.when(Cond::Eq, element.into(), 0.into(), |l| {
@@ -76,6 +83,24 @@ impl Lowerer<'_, '_> {
         self.u.deepest_stack.max(self.u.stack_depth)
     }
 
+    /// A hash over all `depth` frames, zeros included: two lanes, so that multiplications overlap.
+    fn hash_few(&mut self, frames: Addr, depth: u32, hash: Vreg) -> Result<(), CodegenError> {
+        let mix = self.f.b.imm(MIX);
+        let lanes = [self.f.b.copy(mix), self.f.b.imm(0)];
+        for frame in 0..depth {
+            let lane = lanes[frame as usize % 2];
+            let value = self.load(frames.at(frame * 8), 8, false);
+            self.f.b.alu_into(lane, Alu::Xor, Width::W64, lane, value);
+            self.f.b.alu_into(lane, Alu::Mul, Width::W64, lane, mix);
+        }
+        let high = self.f.b.shr(lanes[0], 29);
+        self.f.b.alu_into(lanes[0], Alu::Xor, Width::W64, lanes[0], high);
+        let folded = self.f.b.mul(lanes[0], mix);
+        let sum = self.f.b.add(folded, lanes[1]);
+        self.f.b.copy_into(hash, sum);
+        self.never_zero(hash)
+    }
+
     /// A hash over the frames in use: a loop with a constant bound, left early.
     fn hash_frames(&mut self, frames: Addr, depth: u32, count: Vreg, hash: Vreg) -> Result<(), CodegenError> {
         self.f.b.copy_into(hash, MIX);
@@ -99,7 +124,11 @@ impl Lowerer<'_, '_> {
         self.f.b.alu_into(index, Alu::Add, Width::W64, index, 1);
         self.f.b.jump(head);
         self.f.b.switch_to(done);
-        // 0 says "no stack".
+        self.never_zero(hash)
+    }
+
+    /// 0 says "no stack".
+    fn never_zero(&mut self, hash: Vreg) -> Result<(), CodegenError> {
         self.when(Cond::Eq, hash.into(), 0.into(), |l| {
             l.f.b.copy_into(hash, 1);
             Ok(())

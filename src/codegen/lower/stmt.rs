@@ -37,9 +37,9 @@ impl<'a> Lowerer<'_, 'a> {
             }
             StatementKind::Report { action, values } => self.report(*action, values, s.span),
             StatementKind::If(c, a, b) => self.if_statement(c, a, b),
-            StatementKind::While(c, body) => self.while_loop(c, body),
-            StatementKind::ForRange { local, start, end, body } => self.for_range(*local, start, end, body, s.span),
-            StatementKind::ForMap { local, map, body } => self.for_map(*local, *map, body, s.span),
+            StatementKind::While(..) | StatementKind::ForRange { .. } | StatementKind::ForMap { .. } => {
+                self.any_loop(s)
+            }
             StatementKind::Unroll(n, body) => self.unroll(*n, body),
             StatementKind::Break => self.leave_loop(s, true),
             StatementKind::Continue => self.leave_loop(s, false),
@@ -107,6 +107,16 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.f.b.switch_to(done);
         Ok(())
+    }
+
+    fn any_loop(&mut self, s: &'a Statement) -> Result<(), CodegenError> {
+        self.forget_all();
+        match &s.kind {
+            StatementKind::While(c, body) => self.while_loop(c, body),
+            StatementKind::ForRange { local, start, end, body } => self.for_range(*local, start, end, body, s.span),
+            StatementKind::ForMap { local, map, body } => self.for_map(*local, *map, body, s.span),
+            _ => self.internal(s.span, "not a loop"),
+        }
     }
 
     fn while_loop(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {

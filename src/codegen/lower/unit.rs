@@ -84,6 +84,8 @@ pub struct Unit<'a> {
     pub maps: Vec<BpfMap>,
     /// By map: true when programs that can interrupt each other update it.
     pub contended: Vec<bool>,
+    /// By map: true when the script deletes elements of it.
+    pub deleted: Vec<bool>,
     /// Sections in use.
     pub sections: Vec<Section>,
     /// Functions by id; absent until finished.
@@ -120,6 +122,7 @@ impl<'a> Unit<'a> {
             facts,
             maps: layout.maps.clone(),
             contended: vec![false; program.maps.len()],
+            deleted: deleted(program),
             layout,
             sections: Vec::new(),
             functions: Vec::new(),
@@ -270,20 +273,35 @@ impl<'a> Unit<'a> {
     }
 }
 
+/// Maps with elements that come and go.
+fn deleted(program: &Program) -> Vec<bool> {
+    let mut deleted = vec![false; program.maps.len()];
+    each_expr(program, &mut |e| {
+        if let crate::lang::typed::ExprKind::MapDelete { map, .. } = &e.kind {
+            deleted[map.0 as usize] = true;
+        }
+    });
+    deleted
+}
+
 /// Frames of the deepest stack that any expression of the script captures.
 fn deepest_stack(program: &Program) -> u32 {
     let mut deepest = 0;
-    let mut visit = |e: &crate::lang::typed::Expr| {
+    each_expr(program, &mut |e| {
         if let Type::KStack { depth, .. } | Type::UStack { depth, .. } = e.ty {
             deepest = deepest.max(u32::from(depth).clamp(1, super::stack::MOST_FRAMES));
         }
-    };
+    });
+    deepest
+}
+
+/// Every expression of a script.
+fn each_expr(program: &Program, visit: &mut dyn FnMut(&crate::lang::typed::Expr)) {
     let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
     for body in bodies {
-        super::walk::each_expr(body, &mut visit);
+        super::walk::each_expr(body, visit);
     }
     for predicate in program.probes.iter().filter_map(|p| p.predicate.as_ref()) {
-        super::walk::each_in(predicate, &mut |_| (), &mut visit);
+        super::walk::each_in(predicate, &mut |_| (), visit);
     }
-    deepest
 }

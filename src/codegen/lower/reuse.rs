@@ -1,0 +1,98 @@
+//! What a predicate has read of a map need not be looked up again.
+//!
+//! `/@start[tid]/ { ... nsecs - @start[tid] ... }` reads one value: a lookup costs more than most
+//! of what else a probe does.
+
+use std::ptr;
+
+use crate::codegen::ir::Vreg;
+use crate::lang::typed::{Builtin, Expr, ExprKind, MapId};
+
+use super::func::Lowerer;
+
+/// Values of map elements that are known, and those that a predicate will make known.
+#[derive(Debug, Default)]
+pub struct Known<'a> {
+    /// Reads that every firing does that gets past the predicate.
+    sure: Vec<&'a Expr>,
+    values: Vec<(MapId, &'a Expr, Vreg)>,
+}
+
+/// Reads in a predicate that happen whenever it turns out true.
+fn sure<'a>(e: &'a Expr, found: &mut Vec<&'a Expr>) {
+    match &e.kind {
+        ExprKind::MapGet { key: Some(_), .. } => found.push(e),
+        ExprKind::And(a, b) | ExprKind::Binary(_, a, b) => {
+            sure(a, found);
+            sure(b, found);
+        }
+        ExprKind::Or(a, _) | ExprKind::Conditional(a, ..) | ExprKind::Unary(_, a) | ExprKind::Cast(a) => {
+            sure(a, found);
+        }
+        _ => {}
+    }
+}
+
+/// Whether two keys are the same value throughout a firing.
+fn same(a: &Expr, b: &Expr) -> bool {
+    if a.ty != b.ty {
+        return false;
+    }
+    match (&a.kind, &b.kind) {
+        (ExprKind::Int(a), ExprKind::Int(b)) => a == b,
+        (ExprKind::Str(a), ExprKind::Str(b)) => a == b,
+        (ExprKind::Builtin(a), ExprKind::Builtin(b)) => a == b && steady(*a),
+        (ExprKind::Cast(a), ExprKind::Cast(b)) => same(a, b),
+        (ExprKind::Tuple(a), ExprKind::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        _ => false,
+    }
+}
+
+/// Builtins that don't change while a program runs.
+const fn steady(builtin: Builtin) -> bool {
+    matches!(
+        builtin,
+        Builtin::Pid
+            | Builtin::Tid
+            | Builtin::Uid
+            | Builtin::Gid
+            | Builtin::Comm
+            | Builtin::Cpu
+            | Builtin::CurTask
+            | Builtin::Cgroup
+            | Builtin::Arg(_)
+            | Builtin::Retval
+            | Builtin::CtxField(_)
+            | Builtin::ProbeId
+    )
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// Remembers which reads of the predicate are good for the body.
+    pub fn note_predicate(&mut self, predicate: &'a Expr) {
+        sure(predicate, &mut self.known.sure);
+    }
+
+    /// The value of `map[key]`, when it was read before and not written since.
+    pub fn known_value(&self, map: MapId, key: &Expr) -> Option<Vreg> {
+        let mut values = self.known.values.iter();
+        values.find(|(m, k, _)| *m == map && same(k, key)).map(|(_, _, value)| *value)
+    }
+
+    /// Remembers what a read gave, if it is one of the predicate's.
+    pub fn note_read(&mut self, map: MapId, e: &'a Expr, key: &'a Expr, value: Vreg) {
+        if self.known.sure.iter().any(|s| ptr::eq(*s, e)) {
+            self.known.values.push((map, key, value));
+        }
+    }
+
+    /// The map is written.
+    pub fn forget(&mut self, map: MapId) {
+        self.known.values.retain(|(m, ..)| *m != map);
+    }
+
+    /// Code follows that runs more than once, or in a function of its own.
+    pub fn forget_all(&mut self) {
+        self.known.values.clear();
+    }
+}
