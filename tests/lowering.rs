@@ -10,7 +10,7 @@ mod make;
 
 use kernel::load;
 use make::*;
-use probescope::lang::typed::{BinaryOp, Builtin, Clock};
+use probescope::lang::typed::{BinaryOp, Builtin, Clock, Expr};
 use probescope::lang::types::{Aggregation, Type};
 
 /// True, with a message, where the kernel lacks what a test is about.
@@ -137,16 +137,16 @@ use probescope::lang::typed::{
 };
 use probescope::lang::types::{AddressSpace, StackMode};
 
-fn call(i: Intrinsic, args: Vec<probescope::lang::typed::Expr>, ty: Type) -> probescope::lang::typed::Expr {
+fn call(i: Intrinsic, args: Vec<Expr>, ty: Type) -> Expr {
     e(ExprKind::Call(i, args), ty)
 }
 
-fn user_pointer(n: u8) -> probescope::lang::typed::Expr {
+fn user_pointer(n: u8) -> Expr {
     let ty = Type::Ptr { to: std::sync::Arc::new(Type::Void), space: AddressSpace::User };
     cast(arg(n), ty)
 }
 
-fn str_of(n: u8, size: u32) -> probescope::lang::typed::Expr {
+fn str_of(n: u8, size: u32) -> Expr {
     call(Intrinsic::Str, vec![user_pointer(n)], Type::Str { size })
 }
 
@@ -206,12 +206,11 @@ fn loops_run_their_rounds() {
     if unavailable() {
         return;
     }
-    let sum =
-        |by: probescope::lang::typed::Expr| set_local(0, binary(BinaryOp::Add, local(0, Type::I64), by, Type::I64));
+    let sum = |by: Expr| set_local(0, binary(BinaryOp::Add, local(0, Type::I64), by, Type::I64));
     let range = |start, end, body| st(StatementKind::ForRange { local: LocalId(1), start, end, body: block(body) });
     let when = |c, then| st(StatementKind::If(c, block(vec![st(then)]), Block::default()));
     let is = |n: i64| binary(BinaryOp::Eq, local(1, Type::I64), int(n), Type::Bool);
-    let bodies = |start: fn() -> probescope::lang::typed::Expr, end: fn() -> probescope::lang::typed::Expr| {
+    let bodies = |start: fn() -> Expr, end: fn() -> Expr| {
         vec![
             set_local(0, int(0)),
             range(
@@ -425,7 +424,7 @@ fn many_system_calls_are_told_apart_by_one_program() {
     }
     let calls = ["getppid", "getuid", "geteuid", "getgid", "getegid", "lseek"];
     let field = |offset, ty| builtin(Builtin::CtxField(offset), ty);
-    let whole = |edge: &str, value: probescope::lang::typed::Expr| {
+    let whole = |edge: &str, value: Expr| {
         let maps = vec![keyed_map("@n", Type::U64, agg(Aggregation::Count)), keyed_map("@last", Type::I32, Type::I64)];
         let mut program = begin(
             maps,
@@ -475,4 +474,52 @@ fn many_system_calls_are_told_apart_by_one_program() {
         assert_eq!(number(&lseek.1) as i64, wanted, "{edge}");
         assert_eq!(loaded.losses(), []);
     }
+}
+
+#[test]
+fn tracepoints_whose_fields_nobody_reads_hang_on_raw_ones() {
+    use libbpf_rs::RawTracepointOpts;
+    use probescope::codegen::artifact::ProgramKind;
+    use probescope::codegen::target::TargetFacts;
+    use probescope::lang::typed::{ExprKind, Target};
+    let events = ["sched_process_fork", "sched_process_exit", "sched_process_exec", "sched_wakeup_new", "sched_waking"];
+    let script = |names: &[&str], key: Expr| {
+        let maps = vec![keyed_map("@n", Type::U64, agg(Aggregation::Count))];
+        let mut program = begin(maps, vec![], vec![aggregate(0, Some(key), None)]);
+        let probe = &mut program.probes[0];
+        let target = |e: &&str| Target::Tracepoint { category: "sched".into(), event: (*e).into() };
+        probe.targets = names.iter().map(target).collect();
+        probe.names = (0..names.len() as u32).map(|n| n + 1).collect();
+        probe.needs_probe_id = true;
+        let pid = builtin(Builtin::Pid, Type::U32);
+        let me = e(ExprKind::Int(u64::from(std::process::id())), Type::U32);
+        probe.predicate = Some(binary(BinaryOp::Eq, pid, me, Type::Bool));
+        program.probe_names = (0..=names.len()).map(|n| format!("name {n}").into()).collect();
+        program
+    };
+    let kinds = |program: &Program, facts: &TargetFacts| -> Vec<(ProgramKind, usize)> {
+        let artifact = probescope::codegen::compile(program, facts).unwrap();
+        artifact.programs.iter().map(|p| (p.kind, p.targets.len())).collect()
+    };
+    let name = || builtin(Builtin::ProbeId, Type::U64);
+    let field = || cast(builtin(Builtin::CtxField(8), Type::U32), Type::U64);
+    let (new, old) = (TargetFacts::of_version(6, 18, 2), TargetFacts::of_version(5, 15, 2));
+    assert_eq!(kinds(&script(&events, name()), &new), [(ProgramKind::RawTracepoint, 5)]);
+    assert_eq!(kinds(&script(&events, name()), &old), [(ProgramKind::RawTracepoint, 1); 5], "no cookies there");
+    assert_eq!(kinds(&script(&events, field()), &new), [(ProgramKind::Tracepoint, 5)], "the record is read");
+    assert_eq!(kinds(&script(&events[..2], name()), &new), [(ProgramKind::Tracepoint, 2)], "few detach soon");
+    if unavailable() || lacks(kernel::facts().version >= 6 << 16 | 10 << 8, "cookies in raw tracepoints") {
+        return;
+    }
+    let loaded = load(&script(&events, name()));
+    let program = loaded.object.progs_mut().next().unwrap();
+    let link = |(i, event): (usize, &&str)| {
+        let options = RawTracepointOpts { cookie: i as u64 + 1, ..RawTracepointOpts::default() };
+        program.attach_raw_tracepoint_with_opts(event, options).unwrap()
+    };
+    let links: Vec<_> = events.iter().enumerate().map(link).collect();
+    std::process::Command::new("true").status().unwrap();
+    drop(links);
+    let forks = loaded.entries(0).into_iter().find(|(key, _)| key[..8] == 1_u64.to_le_bytes());
+    assert!(forks.is_some_and(|(_, count)| count.iter().any(|b| *b != 0)), "the fork, by its name's index");
 }

@@ -19,6 +19,7 @@ mod loops;
 mod maps;
 mod place;
 mod program;
+mod raw;
 mod reduce;
 mod report;
 mod reuse;

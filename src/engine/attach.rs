@@ -130,6 +130,9 @@ fn attach_program(
     let result = match spec.kind {
         ProgramKind::TestRun => Ok(()),
         ProgramKind::Tracepoint => kernel::tracepoints(&job, links),
+        ProgramKind::RawTracepoint if matches!(job.first(), Some(Target::Tracepoint { .. })) => {
+            kernel::raw_tracepoints(&job, links)
+        }
         ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::Iter => {
             kernel::by_section(&job, links)
         }

@@ -6,11 +6,12 @@ use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Size};
 use crate::codegen::target::TargetFacts;
-use crate::lang::typed::{Block, LocalId, Probe, StatementKind, Target};
+use crate::lang::typed::{Block, LocalId, Probe, Program, StatementKind, Target};
 
 use super::dispatch;
 use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, ON_STACK_LIMIT, Role};
 use super::layout::SHARED;
+use super::raw;
 use super::unit::{EXITING, Guard, Region, Unit};
 use super::walk;
 
@@ -65,9 +66,13 @@ fn section_of(target: &Target) -> String {
     }
 }
 
+/// Section of programs whose raw tracepoints are named when they are attached.
+const RAW: &str = "raw_tp";
+
 /// Section of a program with several targets: the engine says where it goes.
 fn shared_section(kind: ProgramKind, target: &Target) -> String {
     match (kind, target) {
+        (ProgramKind::RawTracepoint, Target::Tracepoint { .. }) => RAW.to_owned(),
         (ProgramKind::Tracepoint, _) => "tracepoint".to_owned(),
         (_, Target::Kprobe { ret, .. }) => if *ret { "kretprobe" } else { "kprobe" }.to_owned(),
         _ => section_of(target),
@@ -76,8 +81,9 @@ fn shared_section(kind: ProgramKind, target: &Target) -> String {
 
 /// Splits a probe's targets into programs: one for all targets of a kind, where the kernel lets one
 /// program be attached many times and the body does not differ.
-fn plan(probe: &Probe, facts: &TargetFacts) -> Vec<Plan> {
+fn plan(probe: &Probe, program: &Program, facts: &TargetFacts) -> Vec<Plan> {
     let mut plans: Vec<(Plan, bool)> = Vec::new();
+    let raw = raw::worth(program) && raw::needs_no_record(probe);
     let groups = dispatch::groups(probe, facts);
     for targets in &groups {
         let section = dispatch::section(&probe.targets[targets[0] as usize]);
@@ -87,19 +93,22 @@ fn plan(probe: &Probe, facts: &TargetFacts) -> Vec<Plan> {
         if groups.iter().any(|g| g.binary_search(&(index as u32)).is_ok()) {
             continue;
         }
-        let kind = kind_of(target);
+        let raw = raw && raw::has_raw(target);
+        let kind = if raw { ProgramKind::RawTracepoint } else { kind_of(target) };
+        let cookies = facts.attach_cookie && (!raw || raw::has_cookies(facts));
         // A trampoline program is bound to its function when it is loaded; the operands of a USDT
         // site are part of the code; without cookies a program knows its one target only.
-        let alone = matches!(kind, ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit)
+        let alone = matches!(kind, ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit) && !raw
             || matches!(target, Target::Usdt { .. } | Target::Iter { .. })
-            || (probe.needs_probe_id && (!facts.attach_cookie || kind == ProgramKind::TestRun));
+            || (probe.needs_probe_id && (!cookies || kind == ProgramKind::TestRun));
         let ret = matches!(target, Target::Kprobe { ret: true, .. } | Target::Uprobe { ret: true, .. });
-        let same = plans.iter_mut().find(|(p, r)| !alone && p.kind == kind && *r == ret && !p.targets.is_empty());
+        let same = plans.iter_mut().find(|(p, r)| !alone && p.kind == kind && *r == ret && (!raw || p.section == RAW));
         if let Some((plan, _)) = same {
             plan.targets.push(index as u32);
             plan.section = shared_section(kind, target);
         } else {
-            plans.push((Plan { kind, section: section_of(target), targets: vec![index as u32] }, ret));
+            let section = if raw { shared_section(kind, target) } else { section_of(target) };
+            plans.push((Plan { kind, section, targets: vec![index as u32] }, ret));
         }
     }
     plans.into_iter().map(|(plan, ret)| as_multi(plan, ret, probe, facts)).collect()
@@ -189,7 +198,7 @@ pub fn find_contention(unit: &mut Unit<'_>) {
     for probe in &program.probes {
         let mut maps = Vec::new();
         note_updates(&probe.body, program, &mut maps, 0);
-        for plan in plan(probe, unit.facts) {
+        for plan in plan(probe, program, unit.facts) {
             let class = exclusion(plan.kind, unit.facts);
             number += 1;
             // Members of the shared class count as one user.
@@ -208,7 +217,7 @@ pub fn find_contention(unit: &mut Unit<'_>) {
     }
 }
 
-fn note_updates(block: &Block, program: &crate::lang::typed::Program, maps: &mut Vec<u32>, depth: u32) {
+fn note_updates(block: &Block, program: &Program, maps: &mut Vec<u32>, depth: u32) {
     let mut calls = Vec::new();
     let mut found = Vec::new();
     walk::each(
@@ -240,7 +249,7 @@ fn note_updates(block: &Block, program: &crate::lang::typed::Program, maps: &mut
 
 /// Lowers all programs of a probe.
 pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> Result<(), CodegenError> {
-    for plan in plan(probe, unit.facts) {
+    for plan in plan(probe, unit.program, unit.facts) {
         let target = plan.targets[0] as usize;
         let name = program_name(unit.programs.len(), &probe.targets[target]);
         let single = plan.targets.len() == 1;

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsRawFd as _;
 
-use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, TracepointCategory, TracepointOpts};
+use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, RawTracepointOpts, TracepointCategory, TracepointOpts};
 
 use super::{Attached, Job, Refusal};
 use crate::engine::sys::perf;
@@ -19,6 +19,21 @@ pub(super) fn tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<()
                 &**event,
                 TracepointOpts { cookie, ..TracepointOpts::default() },
             ),
+        };
+        job.done(links, link.map_err(|e| Refusal::new(i, &e))?, 1);
+    }
+    Ok(())
+}
+
+/// Tracepoints by their raw ones, which have the same names.
+pub(super) fn raw_tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    for (i, target) in job.targets() {
+        let Target::Tracepoint { event, .. } = target else { continue };
+        let link = match job.cookie(i) {
+            0 => job.loaded.attach_raw_tracepoint(event),
+            cookie => job
+                .loaded
+                .attach_raw_tracepoint_with_opts(event, RawTracepointOpts { cookie, ..RawTracepointOpts::default() }),
         };
         job.done(links, link.map_err(|e| Refusal::new(i, &e))?, 1);
     }

@@ -1,0 +1,56 @@
+//! Tracepoints of which only the firing matters, hung on the raw tracepoint.
+//!
+//! The kernel detaches perf tracepoints one at a time, waiting for a grace period each (about
+//! 40 ms, `perf_trace_event_unreg`); a raw tracepoint's link closes at once. The firings are the
+//! same; there is no record with fields.
+
+use crate::codegen::target::TargetFacts;
+use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program, Target};
+
+use super::walk;
+
+/// Scripts with fewer tracepoints detach soon enough.
+const FEWEST: usize = 5;
+/// Events that are no tracepoints themselves (`events/CATEGORY` in tracefs).
+const NOT_RAW: [&str; 5] = ["syscalls", "ftrace", "kprobes", "uprobes", "synthetic"];
+/// `bpf_get_attach_cookie` in raw tracepoints.
+const COOKIES: u32 = 6 << 16 | 10 << 8;
+
+/// Whether a tracepoint has a raw one of its name.
+pub fn has_raw(target: &Target) -> bool {
+    matches!(target, Target::Tracepoint { category, .. } if !NOT_RAW.contains(&&**category))
+}
+
+/// Whether a script has so many tracepoints that it is worth it.
+pub fn worth(program: &Program) -> bool {
+    program.probes.iter().flat_map(|p| &p.targets).filter(|t| has_raw(t)).count() >= FEWEST
+}
+
+/// Whether one program can tell its targets apart there.
+pub const fn has_cookies(facts: &TargetFacts) -> bool {
+    facts.version >= COOKIES
+}
+
+/// Whether the probe takes nothing from the context; kernel stacks begin elsewhere, too.
+pub fn needs_no_record(probe: &Probe) -> bool {
+    let mut free = true;
+    let mut visit = |e: &Expr| match &e.kind {
+        ExprKind::Builtin(
+            Builtin::Ctx
+            | Builtin::CtxField(_)
+            | Builtin::DataLoc(_)
+            | Builtin::Register(_)
+            | Builtin::UserMode
+            | Builtin::Arg(_)
+            | Builtin::StackArg(_)
+            | Builtin::Retval,
+        )
+        | ExprKind::Call(Intrinsic::KStack | Intrinsic::Override | Intrinsic::SkbBytes, _) => free = false,
+        _ => {}
+    };
+    walk::each_expr(&probe.body, &mut visit);
+    if let Some(predicate) = &probe.predicate {
+        walk::each_in(predicate, &mut |_| (), &mut visit);
+    }
+    free
+}
