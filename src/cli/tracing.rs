@@ -34,8 +34,10 @@ pub fn may_trace(kernel: &Kernel) -> Result<(), String> {
     if has(SYS_ADMIN) || missing.is_empty() {
         return Ok(());
     }
+    // Without it tracefs may not be read: a capability, or root's file permissions.
+    let tracefs = if kernel.tracefs().is_err() { " and CAP_DAC_READ_SEARCH (for tracefs)" } else { "" };
     Err(format!(
-        "scripts can't run: {} missing; start probescope as root, or `setcap cap_bpf,cap_perfmon,cap_dac_read_search=ep` it",
-        missing.join(" and ")
+        "{}{tracefs} missing: start as root, or give the program cap_bpf,cap_perfmon,cap_dac_read_search=ep by setcap",
+        missing.join(", ")
     ))
 }
