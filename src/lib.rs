@@ -10,6 +10,7 @@ pub mod codegen;
 pub mod engine;
 pub mod kernel;
 pub mod lang;
+pub mod library;
 pub mod model;
 pub mod output;
 pub mod probe;

@@ -6,6 +6,7 @@
 //! terminal and carries the effects out.
 
 pub mod action;
+pub mod assist;
 pub mod browser;
 pub mod catalogue;
 pub mod columns;

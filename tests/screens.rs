@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probescope::lang::diagnostic::{Code, Diagnostic};
+use probescope::lang::service::{Completion, CompletionKind};
 use probescope::lang::source::Span;
 use probescope::session::update::{CompileFigures, Update};
 use probescope::tui::demo::scenes;
@@ -169,7 +170,9 @@ fn checks_while_typing_never_touch_the_trace() {
     press(&mut state, "BEGIN { x }");
     let effects = update::receive(&mut state, Message::Tick);
     assert!(effects.iter().any(|e| matches!(e, Effect::Keep { .. })), "unsaved text is kept: {effects:?}");
-    let Some(Effect::Check { generation, .. }) = effects.last() else { panic!("{effects:?}") };
+    let Some(Effect::Check { generation, .. }) = effects.iter().find(|e| matches!(e, Effect::Check { .. })) else {
+        panic!("{effects:?}")
+    };
     assert_eq!(*generation & CHECK, CHECK);
     let wrong = Diagnostic::error(Code(1), Span::new(8, 9), "there is no x");
     let update = Update::Compiled { generation: *generation, diagnostics: vec![wrong], figures: None };
@@ -188,7 +191,7 @@ fn unsaved_text_is_asked_about_and_saved_before_leaving() {
     press(&mut state, "<esc>");
     assert!(state.layers.is_empty());
     let effects = press(&mut state, "<c-q>s");
-    let [Effect::Save { path, text }] = effects.as_slice() else { panic!("{effects:?}") };
+    let [Effect::Save { path, text, .. }] = effects.as_slice() else { panic!("{effects:?}") };
     let saved = |error| Message::Saved { path: path.clone(), text: text.clone(), error };
     let failed = update::receive(&mut state, saved(Some("cannot save: read-only file system".into())));
     assert!(failed.iter().any(|e| matches!(e, Effect::Keep { .. })) && !failed.contains(&Effect::Quit));
@@ -198,6 +201,48 @@ fn unsaved_text_is_asked_about_and_saved_before_leaving() {
     let done = update::receive(&mut state, saved(None));
     assert!(done.contains(&Effect::Quit));
     assert_eq!(press(&mut state, "<c-q>"), [Effect::Quit], "saved text needs no question");
+}
+
+#[test]
+fn a_bundled_script_opens_as_a_copy_and_unsaved_text_is_asked_about_first() {
+    let mut state = empty();
+    press(&mut state, "<c-o>");
+    assert!(shown(&state, "Open a bundled script"));
+    press(&mut state, "hello<enter>");
+    assert!(state.editor.text().starts_with("// hello:") && state.dirty() && state.file.path.is_none());
+    press(&mut state, "<c-o>syscount<enter>");
+    assert!(shown(&state, "unsaved changes"));
+    let effects = press(&mut state, "<esc>");
+    assert!(effects.is_empty() && state.editor.text().starts_with("// hello:"), "the text stays");
+    press(&mut state, "<c-o>syscount<enter>d");
+    assert!(state.editor.text().starts_with("// syscount:"));
+    press(&mut state, "<c-z>");
+    press(&mut state, "<c-z>");
+    assert!(state.editor.text().starts_with("// hello:"), "undo brings it back: {}", state.editor.text());
+}
+
+#[test]
+fn completions_follow_the_typed_word_and_a_late_answer_is_ignored() {
+    let mut state = empty();
+    press(&mut state, "BEGIN { args.");
+    let asked = state.assist.asked;
+    let item = |label: &str| Completion {
+        label: label.into(),
+        insert: label.into(),
+        replace: Span::new(13, 13),
+        kind: CompletionKind::Field,
+        detail: "int".into(),
+        doc: String::new(),
+    };
+    let items = vec![item("dfd"), item("flags"), item("filename")];
+    update::receive(&mut state, Message::Completed { generation: asked, items: items.clone() });
+    assert!(shown(&state, "filename"));
+    press(&mut state, "fi");
+    assert!(!shown(&state, "flags"), "the popup is narrowed before the answer comes");
+    press(&mut state, "<tab>");
+    assert_eq!(state.editor.text(), "BEGIN { args.filename");
+    update::receive(&mut state, Message::Completed { generation: asked, items });
+    assert!(state.assist.popup.is_none());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::CliError;
 use crate::tui::demo::scenes;
 
-/// Draw every view from recorded data as SVG, without terminal or kernel.
+/// Draw every view from demo data as SVG, without terminal or kernel.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Folder of the pictures.

@@ -97,6 +97,16 @@ pub enum App {
     Help,
     /// Open the list of commands.
     Palette,
+    /// Offer what could be typed at the cursor.
+    Complete,
+    /// Find text in the script.
+    Find,
+    /// Open the list of bundled scripts.
+    Scripts,
+    /// Save, then open the chosen script.
+    SaveAndOpen,
+    /// Open the chosen script in place of unsaved text.
+    OpenAnyway,
     /// Open the probe browser.
     Browse,
     /// Use the next theme.

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use super::effect::{Detail, Field, Found, Hit};
 use super::finder::Finder;
 use crate::kernel::{Absence, Kernel};
+use crate::lang::service::kernel::KernelKnowledge;
+use crate::lang::service::{self, Completion, ServiceEnv};
+use crate::lang::source::SourceText;
 use crate::probe::catalogue::Background;
 use crate::probe::describe::describe;
 use crate::probe::search::Search;
@@ -16,6 +19,7 @@ pub struct Catalogue {
     kernel: Arc<Kernel>,
     background: Background,
     search: Search,
+    knowledge: KernelKnowledge,
 }
 
 impl Catalogue {
@@ -25,7 +29,8 @@ impl Catalogue {
     /// When no thread can be started.
     pub fn spawn(kernel: Arc<Kernel>) -> std::io::Result<Self> {
         let background = Background::spawn(Arc::clone(&kernel))?;
-        Ok(Self { kernel, background, search: Search::default() })
+        let knowledge = KernelKnowledge::new(Arc::clone(&kernel), Some(background.clone()));
+        Ok(Self { knowledge, kernel, background, search: Search::default() })
     }
 }
 
@@ -64,5 +69,23 @@ impl Finder for Catalogue {
             absent: doc.absence.as_ref().map(words),
             skeleton: doc.skeleton,
         }
+    }
+
+    fn complete(&mut self, text: &str, offset: u32) -> Vec<Completion> {
+        service::completions(&SourceText::new("", text), offset, &ServiceEnv { knowledge: &self.knowledge })
+    }
+
+    fn hint(&mut self, text: &str, offset: u32) -> String {
+        let source = SourceText::new("", text);
+        let Some(hover) = service::hover(&source, offset, &ServiceEnv { knowledge: &self.knowledge }) else {
+            let call = service::signature_help(&source, offset);
+            return call.map_or_else(String::new, |call| format!("{} — {}", call.label, call.doc));
+        };
+        let code: Vec<&str> = hover.code.lines().map(str::trim).collect();
+        let code = match code.split_first() {
+            Some((first, rest)) if !rest.is_empty() => format!("{first} ({})", rest.join(", ")),
+            _ => code.concat(),
+        };
+        if hover.doc.is_empty() { code } else { format!("{code} — {}", hover.doc.replace('\n', " ")) }
     }
 }

@@ -1,4 +1,4 @@
-//! Recorded moments of tracing, and the pictures made of them: the same bytes on every run, with no
+//! Demo data, made up to look like moments of tracing, and the pictures made of it: the same bytes on every run, with no
 //! terminal and no kernel.
 
 use std::sync::Arc;

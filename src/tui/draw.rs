@@ -33,6 +33,10 @@ pub fn draw(state: &State, buf: &mut Buffer) {
     if let Some(status) = layout.status {
         panes::bars::status(state, buf, status);
     }
+    if let (Some(popup), Some(editor), true) = (&state.assist.popup, layout.pane(Pane::Editor), state.layers.is_empty())
+    {
+        panes::popup::draw(state, popup, buf, editor, layout.body);
+    }
     for layer in &state.layers {
         draw_layer(state, layer, buf, layout.body);
     }
@@ -47,9 +51,10 @@ fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
         Layer::Help(top) => panes::help::draw(state, *top, buf, body),
         Layer::Palette(palette) => panes::palette::draw(state, palette, buf, body),
         Layer::Reader(reader) => panes::reader::draw(state, reader, buf, body),
-        Layer::ConfirmQuit => panes::reader::confirm(state, buf, body),
+        Layer::ConfirmQuit => panes::reader::confirm(state, buf, body, "Leave?", "leave"),
+        Layer::ConfirmOpen(name) => panes::reader::confirm(state, buf, body, &format!("Open {name}?"), "open"),
         Layer::SaveAs(input) => panes::reader::save_as(state, input, buf, body),
-        Layer::Filter(_) => {}
+        Layer::Filter(_) | Layer::Find(_) => {}
     }
 }
 

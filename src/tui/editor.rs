@@ -92,6 +92,61 @@ impl Editor {
         self.lines().get(self.cursor().0).map_or("", String::as_str)
     }
 
+    /// Byte offset of the cursor in the text.
+    #[must_use]
+    pub fn offset(&self) -> u32 {
+        let (line, column) = self.cursor();
+        let above: usize = self.lines()[..line].iter().map(|l| l.len() + 1).sum();
+        u32::try_from(above + byte_of(self.line(), column)).unwrap_or(u32::MAX)
+    }
+
+    /// Length of the text in bytes.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.lines().iter().map(|l| l.len() + 1).sum::<usize>().saturating_sub(1)
+    }
+
+    /// The cursor's line up to the cursor.
+    #[must_use]
+    pub fn before_cursor(&self) -> &str {
+        &self.line()[..byte_of(self.line(), self.cursor().1)]
+    }
+
+    /// What is marked, when it lies in one line.
+    #[must_use]
+    pub fn marked_text(&self) -> Option<String> {
+        let ((from, a), (to, b)) = self.marked()?;
+        let line = self.lines().get(from).filter(|_| from == to)?;
+        Some(line[byte_of(line, a)..byte_of(line, b)].to_owned())
+    }
+
+    /// Marks the next place of `query` and puts the cursor there: from the start of what is marked
+    /// while it is being typed (`Go::Right`), after it (`Go::Down`) or before it (`Go::Up`), around
+    /// the ends. Letters match in both cases unless the query has a capital. False when there is none.
+    pub fn find(&mut self, query: &str, go: Go) -> bool {
+        let exact = query.chars().any(char::is_uppercase);
+        let fold = |s: &str| if exact { s.to_owned() } else { s.to_ascii_lowercase() };
+        let wanted = fold(query);
+        let from = self.marked().map_or(self.cursor(), |(start, _)| start);
+        let mut places = Vec::new();
+        for (index, line) in self.lines().iter().enumerate() {
+            for (byte, _) in fold(line).match_indices(&wanted) {
+                places.push((index, line[..byte].chars().count()));
+            }
+        }
+        let found = match go {
+            Go::Up => places.iter().rev().find(|p| **p < from).or_else(|| places.last()),
+            Go::Down => places.iter().find(|p| **p > from).or_else(|| places.first()),
+            _ => places.iter().find(|p| **p >= from).or_else(|| places.first()),
+        };
+        let Some((line, column)) = found.copied() else { return false };
+        self.area.cancel_selection();
+        self.jump(line, column);
+        self.area.start_selection();
+        self.jump(line, column + query.chars().count());
+        true
+    }
+
     /// Marked characters as two (line, character) pairs.
     #[must_use]
     pub fn marked(&self) -> Option<((usize, usize), (usize, usize))> {
@@ -557,6 +612,22 @@ mod tests {
         let mut editor = Editor::new("BEGIN { }");
         editor.insert_clause("END { }");
         assert_eq!(editor.text(), "BEGIN { }\n\nEND { }\n");
+    }
+
+    #[test]
+    fn finding_goes_on_and_around_and_marks_what_it_found() {
+        let mut editor = Editor::new("é Comm\ncomm x");
+        assert!(editor.find("comm", Go::Right));
+        assert_eq!((editor.cursor(), editor.marked_text().as_deref()), ((0, 6), Some("Comm")));
+        assert!(editor.find("comm", Go::Down));
+        assert_eq!((editor.cursor(), editor.offset()), ((1, 4), 12));
+        assert!(editor.find("comm", Go::Down));
+        assert_eq!(editor.cursor(), (0, 6));
+        assert!(editor.find("comm", Go::Up));
+        assert_eq!(editor.cursor(), (1, 4));
+        assert!(editor.find("Comm", Go::Right), "a capital is meant");
+        assert_eq!(editor.cursor(), (0, 6));
+        assert!(!editor.find("nothing", Go::Down));
     }
 
     #[test]

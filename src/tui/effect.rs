@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::lang::service::Completion;
 use crate::session::update::{Generation, Update};
 
 /// Bit that is set in the numbers of texts that are only checked.
@@ -33,6 +34,8 @@ pub enum Effect {
         path: PathBuf,
         /// What.
         text: Arc<str>,
+        /// A file with other text under this name stays: a number is put behind the name.
+        fresh: bool,
     },
     /// Keep unsaved text safe.
     Keep {
@@ -54,6 +57,22 @@ pub enum Effect {
     },
     /// Tell everything about a probe.
     Describe(Arc<str>),
+    /// Tell what could be typed at a place.
+    Complete {
+        /// The script.
+        text: Arc<str>,
+        /// Byte offset of the cursor.
+        offset: u32,
+        /// Number of the question.
+        generation: u64,
+    },
+    /// Tell what is known of the word at a place.
+    Hint {
+        /// The script.
+        text: Arc<str>,
+        /// Byte offset of the cursor.
+        offset: u32,
+    },
     /// Put text on the terminal's clipboard.
     Copy(String),
     /// Paint everything anew.
@@ -71,6 +90,20 @@ pub enum Message {
     Found(Found),
     /// A probe was described.
     Described(Detail),
+    /// What could be typed.
+    Completed {
+        /// Number of the question.
+        generation: u64,
+        /// Best first.
+        items: Vec<Completion>,
+    },
+    /// What is known of the word at the cursor.
+    Hinted {
+        /// Where it was asked for.
+        offset: u32,
+        /// One line; empty when nothing is known.
+        hint: String,
+    },
     /// A file was written, or not: the reason in plain words.
     Saved {
         /// Which.

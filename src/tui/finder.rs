@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use super::effect::{Detail, Found, Message};
+use crate::lang::service::Completion;
 
 /// What can be asked about probes.
 pub trait Finder: Send + 'static {
@@ -14,6 +15,16 @@ pub trait Finder: Send + 'static {
 
     /// Everything about a probe.
     fn describe(&mut self, name: &str) -> Detail;
+
+    /// What could be typed at a byte offset of a script.
+    fn complete(&mut self, _text: &str, _offset: u32) -> Vec<Completion> {
+        Vec::new()
+    }
+
+    /// What is known of the word at a byte offset of a script, in one line.
+    fn hint(&mut self, _text: &str, _offset: u32) -> String {
+        String::new()
+    }
 }
 
 /// How often a search is repeated while the catalogue grows.
@@ -26,6 +37,10 @@ pub enum Question {
     Search(String, u64),
     /// Describe.
     Describe(Arc<str>),
+    /// What could be typed: text, byte offset, number.
+    Complete(Arc<str>, u32, u64),
+    /// What is known of a word: text, byte offset.
+    Hint(Arc<str>, u32),
 }
 
 /// Starts the thread; `answer` is called there, and ends it by returning false.
@@ -45,7 +60,7 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
     let mut growing = false;
     loop {
         let mut fresh = false;
-        let mut describe = None;
+        let (mut describe, mut complete, mut hint) = (None, None, None);
         let next = if growing {
             match questions.recv_timeout(AGAIN) {
                 Ok(question) => Some(question),
@@ -63,6 +78,8 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
                     fresh = true;
                 }
                 Question::Describe(name) => describe = Some(name),
+                Question::Complete(text, offset, generation) => complete = Some((text, offset, generation)),
+                Question::Hint(text, offset) => hint = Some((text, offset)),
             }
         }
         if let Some((query, generation)) = search.as_ref().filter(|_| fresh || growing) {
@@ -74,6 +91,16 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
         }
         if let Some(name) = describe
             && !answer(Message::Described(finder.describe(&name)))
+        {
+            return;
+        }
+        if let Some((text, offset, generation)) = complete
+            && !answer(Message::Completed { generation, items: finder.complete(&text, offset) })
+        {
+            return;
+        }
+        if let Some((text, offset)) = hint
+            && !answer(Message::Hinted { offset, hint: finder.hint(&text, offset) })
         {
             return;
         }

@@ -22,6 +22,8 @@ pub enum Scope {
     Always,
     /// In every pane.
     Panes,
+    /// In the popup of completions.
+    Popup,
     /// In the script.
     Script,
     /// In the panes of output.
@@ -40,6 +42,8 @@ pub enum Scope {
     Reader,
     /// When asked whether to leave.
     Question,
+    /// When asked whether to open a script in place of unsaved text.
+    Replace,
 }
 
 impl Scope {
@@ -49,6 +53,7 @@ impl Scope {
         match self {
             Self::Always => "Everywhere",
             Self::Panes => "In every pane",
+            Self::Popup => "Completions",
             Self::Script => "Script",
             Self::Output => "Events, maps, probes",
             Self::Events => "Events",
@@ -58,6 +63,7 @@ impl Scope {
             Self::Input => "Palette and input lines",
             Self::Reader => "Texts to read",
             Self::Question => "Leaving with unsaved text",
+            Self::Replace => "Opening a script over unsaved text",
         }
     }
 }
@@ -129,6 +135,13 @@ const DELETE: Key = plain(KeyCode::Delete);
 
 /// All bindings. Of two that hold, the one in the narrower scope wins.
 pub static BINDINGS: &[Binding] = &[
+    // Completions.
+    bind(Scope::Popup, &[TAB, ENTER], Action::Accept, "insert", "Insert the selected completion", false),
+    bind(Scope::Popup, &[DOWN], Action::Go(Go::Down), "choose", "Next completion", false),
+    bind(Scope::Popup, &[UP], Action::Go(Go::Up), "", "Previous completion", false),
+    bind(Scope::Popup, &[PAGE_DOWN], Action::Go(Go::PageDown), "", "Page down", false),
+    bind(Scope::Popup, &[PAGE_UP], Action::Go(Go::PageUp), "", "Page up", false),
+    bind(Scope::Popup, &[ESC], Action::Cancel, "close", "Close the completions", false),
     // The script.
     bind(Scope::Script, &[ctrl('s'), f(5)], Action::App(App::Run), "run", "Save, compile and attach the script", true),
     bind(
@@ -141,7 +154,16 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(Scope::Script, &[ESC], Action::App(App::FocusNext), "panes", "Go to the output", false),
     bind(Scope::Script, &[ENTER], Action::Edit(Edit::Newline), "", "New line, indented", false),
-    bind(Scope::Script, &[TAB], Action::Edit(Edit::Tab), "", "Indent", false),
+    bind(Scope::Script, &[TAB], Action::Edit(Edit::Tab), "", "Complete the word, or indent", false),
+    bind(
+        Scope::Script,
+        &[ctrl(' '), alt('/')],
+        Action::App(App::Complete),
+        "",
+        "Offer what could be typed at the cursor",
+        true,
+    ),
+    bind(Scope::Script, &[ctrl('f')], Action::App(App::Find), "", "Find text in the script", true),
     bind(Scope::Script, &[BACKSPACE, ctrl('h')], Action::Edit(Edit::Backspace), "", "Delete backwards", false),
     bind(Scope::Script, &[DELETE], Action::Edit(Edit::Delete), "", "Delete forwards", false),
     bind(
@@ -267,6 +289,7 @@ pub static BINDINGS: &[Binding] = &[
     // Every pane.
     bind(Scope::Panes, &[ctrl('s'), f(5)], Action::App(App::Run), "run", "Save, compile and attach the script", false),
     bind(Scope::Panes, &[f(2), ctrl('p')], Action::App(App::Browse), "probes", "Browse the probes", true),
+    bind(Scope::Panes, &[ctrl('o')], Action::App(App::Scripts), "scripts", "Open one of the bundled scripts", true),
     bind(Scope::Panes, &[f(12)], Action::App(App::SaveAs), "", "Save the script under another name", true),
     bind(Scope::Panes, &[f(6)], Action::App(App::Pause), "pause", "Freeze the views, or let them run", true),
     bind(Scope::Panes, &[f(8)], Action::App(App::Stop), "stop", "Stop the trace", true),
@@ -340,6 +363,23 @@ pub static BINDINGS: &[Binding] = &[
         "Leave; a copy of the text is kept",
         false,
     ),
+    bind(
+        Scope::Replace,
+        &[ch('s'), ctrl('s'), ENTER],
+        Action::App(App::SaveAndOpen),
+        "save and open",
+        "Save, then open the script",
+        false,
+    ),
+    bind(
+        Scope::Replace,
+        &[ch('d'), ctrl('o')],
+        Action::App(App::OpenAnyway),
+        "open",
+        "Open the script; undo brings the text back",
+        false,
+    ),
+    bind(Scope::Replace, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "stay", "Stay", false),
     bind(Scope::Question, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "stay", "Stay", false),
     bind(Scope::Always, &[ctrl('l')], Action::App(App::Redraw), "", "Paint the screen anew", true),
 ];
@@ -367,10 +407,14 @@ static INPUT_KEYS: &[(Key, Action)] = &[
 pub fn scopes(state: &State) -> &'static [Scope] {
     match state.layers.last() {
         Some(Layer::Browser(_)) => &[Scope::Browser, Scope::Always],
-        Some(Layer::Palette(_) | Layer::SaveAs(_) | Layer::Filter(_)) => &[Scope::Input, Scope::Always],
+        Some(Layer::Palette(_) | Layer::SaveAs(_) | Layer::Filter(_) | Layer::Find(_)) => {
+            &[Scope::Input, Scope::Always]
+        }
         Some(Layer::Help(_) | Layer::Reader(_)) => &[Scope::Reader, Scope::Always],
+        Some(Layer::ConfirmOpen(_)) => &[Scope::Replace, Scope::Always],
         Some(Layer::ConfirmQuit) => &[Scope::Question, Scope::Always],
         None => match state.focus {
+            Pane::Editor if state.assist.popup.is_some() => &[Scope::Popup, Scope::Script, Scope::Panes, Scope::Always],
             Pane::Editor => &[Scope::Script, Scope::Panes, Scope::Always],
             Pane::Events => &[Scope::Events, Scope::Output, Scope::Panes, Scope::Always],
             Pane::Maps => &[Scope::Maps, Scope::Output, Scope::Panes, Scope::Always],
@@ -382,7 +426,7 @@ pub fn scopes(state: &State) -> &'static [Scope] {
 /// True where characters are text.
 fn takes_text(state: &State) -> bool {
     match state.layers.last() {
-        Some(Layer::Browser(_) | Layer::Palette(_) | Layer::SaveAs(_) | Layer::Filter(_)) => true,
+        Some(Layer::Browser(_) | Layer::Palette(_) | Layer::SaveAs(_) | Layer::Filter(_) | Layer::Find(_)) => true,
         Some(_) => false,
         None => state.focus == Pane::Editor,
     }
@@ -420,7 +464,11 @@ pub fn action(state: &State, event: KeyEvent) -> Option<Action> {
 fn normal(event: KeyEvent) -> Key {
     let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
     let mut modifiers = event.modifiers & known;
+    // A terminal sends NUL for Ctrl-Space.
     let mut code = event.code;
+    if code == KeyCode::Null {
+        (code, modifiers) = (KeyCode::Char(' '), KeyModifiers::CONTROL);
+    }
     if let KeyCode::Char(c) = code {
         if modifiers.contains(KeyModifiers::CONTROL) {
             code = KeyCode::Char(c.to_ascii_lowercase());
@@ -481,6 +529,7 @@ pub fn help() -> Vec<(Scope, Vec<(String, &'static str)>)> {
     let order = [
         Scope::Panes,
         Scope::Script,
+        Scope::Popup,
         Scope::Browser,
         Scope::Output,
         Scope::Events,
@@ -489,6 +538,7 @@ pub fn help() -> Vec<(Scope, Vec<(String, &'static str)>)> {
         Scope::Input,
         Scope::Reader,
         Scope::Question,
+        Scope::Replace,
         Scope::Always,
     ];
     let entries = |scope: Scope| {

@@ -124,6 +124,24 @@ pub fn sparkline(values: impl ExactSizeIterator<Item = u64> + Clone, columns: us
     shown.map(step).collect()
 }
 
+/// A chart of columns, `rows` high, from the top: the newest `columns` values between the least one
+/// or 0 and the largest; nothing where there is no value.
+#[must_use]
+pub fn chart(values: &[Option<i64>], columns: usize, rows: usize) -> Vec<String> {
+    let shown = &values[values.len().saturating_sub(columns)..];
+    let known = || shown.iter().flatten().copied();
+    let (low, high) = (known().min().unwrap_or(0).min(0), known().max().unwrap_or(0).max(1));
+    let span = high as f64 - low as f64;
+    let eighths = |v: i64| ((v as f64 - low as f64) / span * (rows * 8) as f64).round() as usize;
+    let cell = |value: &Option<i64>, row: usize| {
+        let Some(value) = value else { return ' ' };
+        // What was seen is drawn, even the least value.
+        let filled = eighths(*value).max(1).saturating_sub((rows - 1 - row) * 8);
+        [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][filled.min(8)]
+    };
+    (0..rows).map(|row| shown.iter().map(|v| cell(v, row)).collect()).collect()
+}
+
 /// A box in the middle of an area.
 #[must_use]
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
@@ -141,6 +159,14 @@ mod tests {
         assert_eq!(bar(1.0, 4), "████");
         assert_eq!(bar(0.5, 3), "█▌");
         assert_eq!(bar(0.0001, 4), "▏", "what is there is seen");
+    }
+
+    #[test]
+    fn charts_keep_gaps_and_show_the_newest() {
+        let values = [Some(99), Some(0), None, Some(4), Some(8)];
+        assert_eq!(chart(&values, 4, 2), ["   █", "▁ ██"]);
+        assert_eq!(chart(&[], 4, 2), ["", ""]);
+        assert_eq!(chart(&[Some(i64::MIN), Some(i64::MAX)], 9, 1), ["▁█"]);
     }
 
     #[test]

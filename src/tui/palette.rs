@@ -1,33 +1,58 @@
-//! The list of commands: every binding of the key table, searched by its words.
+//! The list of commands and bundled scripts: every binding of the key table and every script of the
+//! library, searched by their words.
 
 use fuzzy_matcher::FuzzyMatcher as _;
 use fuzzy_matcher::skim::SkimMatcherV2;
 
 use super::input::Input;
 use super::keys::{BINDINGS, Binding};
+use crate::library::{self, Script};
 
 /// State of the palette.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Palette {
     /// What is typed.
     pub input: Input,
-    /// Selected command.
+    /// Selected entry.
     pub selected: usize,
+    /// Only scripts are listed.
+    pub scripts_only: bool,
+}
+
+/// Something to choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A command.
+    Command(&'static Binding),
+    /// A script to open as a copy.
+    Script(Script),
+}
+
+impl Entry {
+    /// What is shown and searched.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Command(binding) => binding.about.to_owned(),
+            Self::Script(script) => format!("{}: {}", script.name, script.about),
+        }
+    }
 }
 
 impl Palette {
-    /// The commands that match, best first, with the characters that matched.
+    /// The entries that match, best first, with the characters that matched.
     #[must_use]
-    pub fn commands(&self) -> Vec<(&'static Binding, Vec<usize>)> {
-        let all = BINDINGS.iter().filter(|b| b.in_palette);
+    pub fn entries(&self) -> Vec<(Entry, Vec<usize>)> {
+        let commands = BINDINGS.iter().filter(|b| b.in_palette && !self.scripts_only).map(Entry::Command);
+        let all = commands.chain(library::scripts().into_iter().map(Entry::Script));
         let query = self.input.text();
         if query.is_empty() {
-            return all.map(|b| (b, Vec::new())).collect();
+            return all.map(|e| (e, Vec::new())).collect();
         }
         let matcher = SkimMatcherV2::default();
         let mut hits: Vec<_> =
-            all.filter_map(|b| matcher.fuzzy_indices(b.about, query).map(|(score, at)| (score, b, at))).collect();
+            all.filter_map(|e| matcher.fuzzy_indices(&e.words(), query).map(|(score, at)| (score, e, at))).collect();
         hits.sort_by_key(|(score, ..)| std::cmp::Reverse(*score));
-        hits.into_iter().map(|(_, b, at)| (b, at)).collect()
+        hits.into_iter().map(|(_, e, at)| (e, at)).collect()
     }
 }

@@ -7,5 +7,6 @@ pub mod events;
 pub mod help;
 pub mod maps;
 pub mod palette;
+pub mod popup;
 pub mod probes;
 pub mod reader;

@@ -1,7 +1,7 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
 use std::io::{self, BufWriter, Stdout, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -271,10 +271,15 @@ impl Workbench {
             Effect::Describe(name) => {
                 let _ = self.questions.send(Question::Describe(name));
             }
-            Effect::Save { path, text } => {
-                let error = std::fs::write(&path, text.as_bytes())
-                    .err()
-                    .map(|e| format!("cannot save {}: {e}", path.display()));
+            Effect::Complete { text, offset, generation } => {
+                let _ = self.questions.send(Question::Complete(text, offset, generation));
+            }
+            Effect::Hint { text, offset } => {
+                let _ = self.questions.send(Question::Hint(text, offset));
+            }
+            Effect::Save { path, text, fresh } => {
+                let path = if fresh { free_name(path, &text) } else { path };
+                let error = save(&path, &text, fresh).err().map(|e| format!("cannot save {}: {e}", path.display()));
                 let effects = update::receive(&mut self.state, Message::Saved { path, text, error });
                 self.changed(effects);
             }
@@ -303,13 +308,32 @@ impl Workbench {
 }
 
 /// Writes unsaved text where it will be found again; readable by its owner only.
-pub fn keep(path: &std::path::Path, text: &str) -> io::Result<()> {
+pub fn keep(path: &Path, text: &str) -> io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt as _;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())
+}
+
+/// Writes a script; the folder of scripts without a name is made when it is missing.
+fn save(path: &Path, text: &str, fresh: bool) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|_| fresh) {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, text.as_bytes())
+}
+
+/// `path`, or `NAME-2.bt` and so on where other text is in the way: an earlier script is not lost.
+fn free_name(path: PathBuf, text: &str) -> PathBuf {
+    let free = |p: &PathBuf| match std::fs::read(p) {
+        Ok(there) => there == text.as_bytes() || there.trim_ascii().is_empty(),
+        Err(e) => e.kind() == io::ErrorKind::NotFound,
+    };
+    let stem = path.file_stem().map_or_else(|| "untitled".into(), |s| s.to_string_lossy().into_owned());
+    let numbered = (2..1000).map(|n| path.with_file_name(format!("{stem}-{n}.bt")));
+    std::iter::once(path.clone()).chain(numbered).find(free).unwrap_or(path)
 }
 
 /// Hands the session's updates on; ends with either side.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::assist::Assist;
 use super::browser::Browser;
 use super::editor::Editor;
 use super::events::EventLog;
@@ -56,8 +57,12 @@ pub enum Layer {
     Reader(Reader),
     /// Leave with unsaved text?
     ConfirmQuit,
+    /// Open this bundled script in place of unsaved text?
+    ConfirmOpen(&'static str),
     /// Name of a file to save under.
     SaveAs(Input),
+    /// Text to find in the script, typed in its frame.
+    Find(Input),
     /// The filter of the events, typed in the pane's frame.
     Filter(Input),
 }
@@ -116,6 +121,8 @@ pub struct State {
     pub layers: Vec<Layer>,
     /// The script.
     pub editor: Editor,
+    /// Completions and hints for it.
+    pub assist: Assist,
     /// Its file.
     pub file: File,
     /// Lines of output.
@@ -142,6 +149,8 @@ pub struct State {
     pub kept: Arc<str>,
     /// Quit once the save has succeeded.
     pub quit_after_save: bool,
+    /// Open this bundled script once the save has succeeded.
+    pub open_after_save: Option<&'static str>,
 }
 
 /// The pane of probes.
@@ -169,6 +178,7 @@ impl State {
             zoom: false,
             layers: Vec::new(),
             editor: Editor::new(text),
+            assist: Assist::default(),
             file,
             events: EventLog::default(),
             maps: MapViews::default(),
@@ -182,6 +192,7 @@ impl State {
             search: 0,
             kept: text.into(),
             quit_after_save: false,
+            open_after_save: None,
         }
     }
 

@@ -9,6 +9,9 @@ use crate::session::update::CompileFigures;
 /// Rates are taken over about this long, ns.
 const WINDOW_NS: u64 = 2_000_000_000;
 
+/// A probe that has not fired for this long is told of, ns.
+const PATIENCE_NS: u64 = 3_000_000_000;
+
 /// How many points a rate's history keeps.
 const HISTORY: usize = 120;
 
@@ -47,6 +50,8 @@ pub struct Trace {
     pub stats: Option<Arc<TraceStats>>,
     /// Counters of the last moments, oldest first, for rates.
     window: VecDeque<Arc<TraceStats>>,
+    /// When the first counters came.
+    first_ns: Option<u64>,
     /// Events per second, oldest first.
     pub history: VecDeque<u64>,
 }
@@ -67,6 +72,7 @@ impl Trace {
     pub fn restart(&mut self) {
         self.stats = None;
         self.window.clear();
+        self.first_ns = None;
         self.history.clear();
         self.stale = false;
         self.phase = Phase::Running;
@@ -86,6 +92,7 @@ impl Trace {
         while self.window.len() > 2 && self.window.get(1).is_some_and(|s| s.at_ns + WINDOW_NS <= stats.at_ns) {
             self.window.pop_front();
         }
+        self.first_ns.get_or_insert(stats.at_ns);
         self.stats = Some(stats);
     }
 
@@ -118,6 +125,18 @@ impl Trace {
         Some(rate)
     }
 
+    /// Probes that have not fired although the trace runs for some seconds, by index; empty where the
+    /// kernel gives no run-time statistics.
+    #[must_use]
+    pub fn silent(&self) -> Vec<usize> {
+        let (Some(stats), Some(first)) = (&self.stats, self.first_ns) else { return Vec::new() };
+        if stats.at_ns < first + PATIENCE_NS {
+            return Vec::new();
+        }
+        let probes = stats.probes.iter().enumerate();
+        probes.filter(|(_, p)| p.runs == Some(0) && p.misses == 0 && awaited(&p.name)).map(|(i, _)| i).collect()
+    }
+
     /// Mean kernel ns per run of all probes, and their share of one CPU in percent.
     #[must_use]
     pub fn cost(&self) -> Option<(f64, f64)> {
@@ -145,6 +164,12 @@ impl Trace {
     }
 }
 
+/// False for probes that fire once, at the script's start or end, or by a signal.
+fn awaited(name: &str) -> bool {
+    let kind = name.split(':').next().unwrap_or("");
+    !matches!(kind, "BEGIN" | "END" | "begin" | "end" | "self")
+}
+
 fn seconds(from_ns: u64, to_ns: u64) -> f64 {
     to_ns.saturating_sub(from_ns) as f64 / 1e9
 }
@@ -170,6 +195,22 @@ mod tests {
         assert!((rate.per_second - 200.0).abs() < 1e-9 && (rate.ns_per_run - 50.0).abs() < 1e-9);
         assert!((rate.cpu_percent - 0.001).abs() < 1e-9, "{rate:?}");
         assert_eq!(trace.lost(), 2);
+    }
+
+    #[test]
+    fn a_probe_that_never_fires_is_told_of_after_some_seconds() {
+        let mut trace = Trace::default();
+        trace.take(stats(10, 0, 0, 0));
+        trace.take(stats(12, 0, 0, 0));
+        assert!(trace.silent().is_empty(), "it may still fire");
+        let mut quiet = (*stats(14, 0, 0, 0)).clone();
+        quiet.probes[0].misses = 0;
+        quiet.probes.push(ProbeStats { name: "end".into(), runs: Some(0), ..ProbeStats::default() });
+        trace.take(Arc::new(quiet.clone()));
+        assert_eq!(trace.silent(), [0], "an end probe is not awaited");
+        quiet.probes[0].runs = Some(1);
+        trace.take(Arc::new(quiet));
+        assert!(trace.silent().is_empty());
     }
 
     #[test]

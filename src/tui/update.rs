@@ -1,9 +1,11 @@
 //! How the state changes: an action or a message in, effects out. Nothing here waits or does I/O.
 
 mod app;
+mod assist;
 mod browser;
 mod editor;
 mod layers;
+mod library;
 mod output;
 mod session;
 
@@ -16,10 +18,11 @@ use super::state::{Layer, Pane, State};
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     state.toast = None;
     let effects = if let Action::App(app) = action {
+        state.assist.popup = None;
         app::act(state, *app)
     } else if state.layers.is_empty() {
         match state.focus {
-            Pane::Editor => editor::act(state, action),
+            Pane::Editor => assist::popup(state, action).unwrap_or_else(|| editor::act(state, action)),
             Pane::Events => output::events(state, action),
             Pane::Maps => output::maps(state, action),
             Pane::Probes => output::probes(state, action),
@@ -41,7 +44,16 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Found(found) => browser::found(state, found),
         Message::Described(detail) => browser::described(state, detail),
         Message::Saved { path, text, error } => app::saved(state, &path, &text, error),
-        Message::Tick => keep(state),
+        Message::Completed { generation, items } => assist::completed(state, generation, items),
+        Message::Hinted { offset, hint } => {
+            assist::hinted(state, offset, hint);
+            Vec::new()
+        }
+        Message::Tick => {
+            let mut effects = keep(state);
+            effects.extend(assist::hint(state));
+            effects
+        }
         Message::Resize(width, height) => {
             state.size = (width, height);
             Vec::new()
@@ -59,7 +71,7 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
 pub fn paste(state: &mut State, text: String) -> Vec<Effect> {
     match state.layers.last() {
         None if state.focus != Pane::Editor => Vec::new(),
-        Some(Layer::Help(_) | Layer::Reader(_) | Layer::ConfirmQuit) => Vec::new(),
+        Some(Layer::Help(_) | Layer::Reader(_) | Layer::ConfirmQuit | Layer::ConfirmOpen(_)) => Vec::new(),
         _ => act(state, &Action::Edit(super::action::Edit::Paste(text))),
     }
 }
@@ -67,11 +79,11 @@ pub fn paste(state: &mut State, text: String) -> Vec<Effect> {
 /// True while unsaved text should be kept safe at the next tick.
 #[must_use]
 pub fn wants_tick(state: &State) -> bool {
-    state.editor.differs_from(&state.kept)
+    assist::wants_hint(state) || state.editor.differs_from(&state.kept)
 }
 
 fn keep(state: &mut State) -> Vec<Effect> {
-    if !wants_tick(state) {
+    if !state.editor.differs_from(&state.kept) {
         return Vec::new();
     }
     let text = state.editor.shared();

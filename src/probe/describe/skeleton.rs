@@ -2,8 +2,8 @@
 
 use super::{DocField, Shown};
 
-/// Most fields that a skeleton prints.
-const MOST: usize = 4;
+/// Most fields that a skeleton prints beside the process: a line stays readable.
+const MOST: usize = 2;
 
 /// `tracepoint:syscalls:sys_enter_openat` with a body that prints who did it and the first fields.
 pub(super) fn skeleton(name: &str, fields: &[DocField]) -> String {

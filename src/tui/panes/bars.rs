@@ -29,8 +29,9 @@ pub fn top(state: &State, buf: &mut Buffer, area: Rect) {
         &fit(&neutralise(&file_label(state)), start.saturating_sub(x + 2)),
         theme[Slot::Figure],
     );
-    if state.dirty() {
-        put(buf, area, x + 1, 0, "● unsaved", bar.patch(theme[Slot::Warning]));
+    let x = if state.dirty() { put(buf, area, x + 1, 0, "● unsaved", bar.patch(theme[Slot::Warning])) } else { x };
+    if state.file.read_only.is_some() && x + 11 < start {
+        put(buf, area, x + 1, 0, "read-only", bar.patch(theme[Slot::Info]));
     }
 }
 

@@ -68,6 +68,17 @@ fn results(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
         }
         return;
     }
+    // What is missing from the list altogether stands below it: kinds without a single probe.
+    let missing: Vec<String> = if browser.found.complete && rows > 8 {
+        let room = usize::from(area.width).saturating_sub(3);
+        browser.found.absent.iter().take(1).flat_map(|r| wrap(&neutralise(r), room)).take(3).collect()
+    } else {
+        Vec::new()
+    };
+    let rows = rows - missing.len();
+    for (y, line) in missing.iter().enumerate() {
+        put(buf, area, 1, rows + y, line, theme[Slot::Disabled]);
+    }
     let first = (browser.selected + 1).saturating_sub(rows);
     for (y, (i, hit)) in hits.iter().enumerate().skip(first).take(rows).enumerate() {
         if i == browser.selected {

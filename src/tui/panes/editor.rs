@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::super::editor::{advance, columns, marked_in_line};
-use super::super::paint::{frame, note, put, style_row};
-use super::super::state::{Pane, State};
+use super::super::paint::{clear, frame, note, put, style_row};
+use super::super::state::{Layer, Pane, State};
 use super::super::syntax;
 use super::super::text::{fit, neutralise, wrap};
 use super::super::theme::Slot;
@@ -21,7 +21,7 @@ pub fn text_size(state: &State, area: Rect) -> (usize, usize) {
 }
 
 /// Columns of line numbers and marks.
-fn gutter(state: &State) -> usize {
+pub(super) fn gutter(state: &State) -> usize {
     let digits = state.editor.lines().len().to_string().len().max(2);
     if state.size.0 < 40 { 0 } else { digits + 3 }
 }
@@ -65,6 +65,7 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect) {
     let inside = frame(buf, area, theme, state.focus == Pane::Editor, "Script");
     let (line, column) = state.editor.cursor();
     note(buf, area, &format!("{}:{}", line + 1, column + 1), theme[Slot::Faint], 9);
+    lower_edge(state, buf, area);
     let height = usize::from(inside.height);
     let list = problem_rows(state, height);
     let text_rows = height - list;
@@ -90,6 +91,21 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect) {
     }
     if list > 0 {
         problems(state, buf, inside, text_rows, list);
+    }
+}
+
+/// On the frame's lower edge: the search that is typed, or what is known of the word at the cursor.
+fn lower_edge(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let (y, room) = (usize::from(area.height).saturating_sub(1), usize::from(area.width).saturating_sub(6));
+    let finding = state.layers.iter().find_map(|l| if let Layer::Find(i) = l { Some(i) } else { None });
+    if let Some(input) = finding {
+        let edge = Rect { x: area.x + 1, y: area.y + y as u16, width: area.width.saturating_sub(2), height: 1 };
+        clear(buf, edge, theme[Slot::Overlay]);
+        super::reader::input_line(state, input, "find", buf, edge, 0);
+    } else if !state.assist.hint.is_empty() && state.focus == Pane::Editor && room > 12 {
+        let text = format!(" {} ", fit(&neutralise(&state.assist.hint), room));
+        put(buf, area, 2, y, &text, theme[Slot::Info]);
     }
 }
 

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use super::super::events::matches;
 use super::super::paint::{highlighted, note, put, put_end, style_row};
 use super::super::state::{Layer, Pane, State};
-use super::super::text::{char_width, fit, grouped, neutralise};
+use super::super::text::{char_width, fit, grouped, neutralise, wrap};
 use super::super::theme::Slot;
 use super::super::trace::Phase;
 use super::bars::output_frame;
@@ -104,17 +104,36 @@ fn counts(state: &State) -> String {
     out
 }
 
+/// Nothing was printed yet: why that may be.
+fn waiting(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let room = usize::from(area.width).saturating_sub(2);
+    put(buf, area, 1, 0, &fit("Attached; no line was printed yet.", room), theme[Slot::Dim]);
+    let silent = state.trace.silent();
+    let Some(stats) = state.trace.stats.as_ref().filter(|_| !silent.is_empty()) else { return };
+    put(buf, area, 1, 2, &fit("No events yet, 0 hits:", room), theme[Slot::Warning]);
+    let rows = usize::from(area.height).saturating_sub(3);
+    for (y, index) in silent.iter().take(rows).enumerate() {
+        let name = neutralise(&stats.probes[*index].name).into_owned();
+        put(buf, area, 3, y + 3, &fit(&name, room.saturating_sub(2)), theme[Slot::Probe]);
+    }
+    let hint = "Does what they trace happen now? A predicate counts as a hit, whether it lets an event pass or not.";
+    for (y, line) in wrap(hint, room).iter().enumerate() {
+        put(buf, area, 1, 4 + silent.len().min(rows) + y, line, theme[Slot::Dim]);
+    }
+}
+
 fn welcome(state: &State, buf: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     if state.trace.phase == Phase::Running {
-        put(buf, area, 1, 0, &fit("Attached; no line was printed yet.", usize::from(area.width)), theme[Slot::Dim]);
-        return;
+        return waiting(state, buf, area);
     }
     if state.trace.phase != Phase::Idle {
         return;
     }
-    let lines: [(&str, &str); 7] = [
+    let lines: [(&str, &str); 8] = [
         ("/", "find a probe: try openat"),
+        ("Ctrl-O", "open a bundled script"),
         ("Enter", "insert a clause for it"),
         ("Ctrl-S", "save, compile and attach"),
         ("Esc", "go to the output, and back"),

@@ -5,17 +5,20 @@ use ratatui::layout::Rect;
 
 use super::super::columns::MAP;
 use super::super::maps::{MapView, buckets, cell, frames, key_text, percentiles};
-use super::super::paint::{bar, note, put, put_end, sparkline, style_row};
+use super::super::paint::{bar, chart, note, put, put_end, sparkline, style_row};
 use super::super::state::{Pane, State};
 use super::super::text::{fit, grouped, short_count, width};
 use super::super::theme::Slot;
 use super::super::trace::Phase;
 use super::bars::output_frame;
 use crate::model::snapshot::{MapKind, MapRow};
-use crate::model::value::Value;
+use crate::model::value::{Series, Value};
 
 /// Most rows of one open row (frames of a stack, buckets of a histogram).
 const OPEN_ROWS: usize = 40;
+
+/// Rows of a time series that has a map of its own.
+const CHART_ROWS: usize = 5;
 
 /// Rows that all maps together would like to have.
 #[must_use]
@@ -29,6 +32,9 @@ fn rows_wanted(view: &MapView) -> usize {
     if view.snapshot.keyed {
         let open: usize = view.order.iter().filter(|r| view.is_open(**r)).map(|r| open_rows(&rows[*r as usize])).sum();
         return 2 + rows.len().max(1) + open;
+    }
+    if let Some(Value::TSeries(_)) = rows.first().map(|r| &r.value) {
+        return 1 + CHART_ROWS;
     }
     1 + if view.is_histogram() { rows.first().map_or(0, |r| buckets(&r.value).len()) } else { 0 }
 }
@@ -135,6 +141,9 @@ fn map(state: &State, index: usize, buf: &mut Buffer, area: Rect) {
         if view.is_histogram() {
             let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
             histogram(state, &row.value, buf, below);
+        } else if let Value::TSeries(series) = &row.value {
+            let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+            series_chart(state, series, buf, below);
         }
     } else {
         put(buf, area, x, 0, "nothing yet", theme[Slot::Faint]);
@@ -291,6 +300,10 @@ fn table_row(
                 put(buf, area, x, y, &text, theme[Slot::Faint]);
             }
         }
+    } else if let Value::TSeries(series) = &row.value {
+        let values: Vec<Option<i64>> = series.points.iter().map(|(_, v)| *v).collect();
+        let shape = chart(&values, columns, 1).concat();
+        put(buf, area, x, y, &shape, theme[Slot::Spark].bg_none());
     } else if let (Some(n), true) = (row.value.as_number(), most > 0) {
         let part = n as f64 / most as f64;
         put(buf, area, x, y, &bar(part, columns), theme.gradient(part));
@@ -323,6 +336,30 @@ fn histogram(state: &State, value: &Value, buf: &mut Buffer, area: Rect) {
     let first = shown.len().saturating_sub(rows).min(peak.saturating_sub(rows / 3));
     for (y, (label, count)) in shown.iter().skip(first).take(rows).enumerate() {
         bucket(state, (label, *count, most), (0, labels + 2, counts), buf, area, y);
+    }
+}
+
+/// A time series as a chart, its largest and least value at its left, its length below the newest.
+fn series_chart(state: &State, series: &Series, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let values: Vec<Option<i64>> = series.points.iter().map(|(_, v)| *v).collect();
+    let rows = usize::from(area.height).min(CHART_ROWS);
+    if rows == 0 {
+        return;
+    }
+    let known = || values.iter().flatten().copied();
+    let (high, low) = (known().max().unwrap_or(0).to_string(), known().min().unwrap_or(0).min(0).to_string());
+    let labels = width(&high).max(width(&low)) + 2;
+    put_end(buf, area, labels, 0, &high, theme[Slot::Dim]);
+    if rows > 1 {
+        put_end(buf, area, labels, rows - 1, &low, theme[Slot::Dim]);
+    }
+    // Each value is as wide as room allows.
+    let columns = usize::from(area.width).saturating_sub(labels + 2);
+    let wide = (columns / values.len().max(1)).clamp(1, 4);
+    let stretched: Vec<Option<i64>> = values.iter().flat_map(|v| std::iter::repeat_n(*v, wide)).collect();
+    for (y, line) in chart(&stretched, columns, rows).iter().enumerate() {
+        put(buf, area, labels + 1, y, line, theme[Slot::Spark]);
     }
 }
 

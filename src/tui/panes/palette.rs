@@ -1,35 +1,52 @@
-//! The list of commands.
+//! The list of commands and scripts.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::super::keys;
 use super::super::paint::{centred, clear, frame, highlighted, put, put_end, style_row};
-use super::super::palette::Palette;
+use super::super::palette::{Entry, Palette};
 use super::super::state::State;
+use super::super::text::{fit, width};
 use super::super::theme::Slot;
 use super::reader::input_line;
 
 /// Paints the overlay.
 pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
     let theme = &state.theme;
-    let area = centred(body, 76, body.height.saturating_sub(4).clamp(4, 22));
+    let area = centred(body, 100, body.height.saturating_sub(4).clamp(4, 26));
     clear(buf, area, theme[Slot::Overlay]);
-    let inside = frame(buf, area, theme, true, "Commands");
+    let title = if palette.scripts_only { "Open a bundled script" } else { "Commands and scripts" };
+    let inside = frame(buf, area, theme, true, title);
     input_line(state, &palette.input, "›", buf, inside, 0);
-    let commands = palette.commands();
-    let rows = usize::from(inside.height).saturating_sub(1);
+    let entries = palette.entries();
+    // What the selected script needs stands below the list.
+    let needs = match entries.get(palette.selected) {
+        Some((Entry::Script(script), _)) if inside.height > 4 => format!("needs {}", script.needs),
+        _ => String::new(),
+    };
+    let rows = usize::from(inside.height).saturating_sub(1 + usize::from(!needs.is_empty()));
     let first = (palette.selected + 1).saturating_sub(rows);
-    for (y, (i, (binding, at))) in commands.iter().enumerate().skip(first).take(rows).enumerate() {
-        let key = keys::name(binding.keys[0]);
-        let plain = theme[Slot::Overlay];
-        highlighted(buf, inside, 2, y + 1, binding.about, |i| at.contains(&i), plain, theme[Slot::Matched]);
-        put_end(buf, inside, usize::from(inside.width).saturating_sub(1), y + 1, &format!("  {key}"), theme[Slot::Key]);
+    let columns = usize::from(inside.width);
+    for (y, (i, (entry, at))) in entries.iter().enumerate().skip(first).take(rows).enumerate() {
+        let key = match entry {
+            Entry::Command(binding) => keys::name(binding.keys[0]),
+            Entry::Script(_) if palette.scripts_only => String::new(),
+            Entry::Script(_) => "script".to_owned(),
+        };
+        let (plain, words) = (theme[Slot::Overlay], entry.words());
+        let shown = fit(&words, columns.saturating_sub(width(&key) + 5));
+        highlighted(buf, inside, 2, y + 1, &shown, |i| at.contains(&i), plain, theme[Slot::Matched]);
+        let slot = if matches!(entry, Entry::Command(_)) { Slot::Key } else { Slot::Faint };
+        put_end(buf, inside, columns.saturating_sub(1), y + 1, &key, theme[slot]);
         if i == palette.selected {
             style_row(buf, inside, y + 1, theme[Slot::Selected]);
         }
     }
-    if commands.is_empty() {
-        put(buf, inside, 2, 1, "No command has these letters.", theme[Slot::Dim]);
+    if entries.is_empty() {
+        put(buf, inside, 2, 1, "Nothing has these letters.", theme[Slot::Dim]);
+    }
+    if !needs.is_empty() {
+        put(buf, inside, 2, usize::from(inside.height) - 1, &fit(&needs, columns.saturating_sub(3)), theme[Slot::Info]);
     }
 }

@@ -116,8 +116,11 @@ fn row(state: &State, buf: &mut Buffer, area: Rect, y: usize, index: usize, prob
                 _ => short_count(v),
             },
         );
+        let silent = column == 2 && state.trace.silent().contains(&index);
+        let text = if silent { "0 hits".to_owned() } else { text };
         let wrong = column == 5 && probe.misses > 0;
-        put_end(buf, area, end, y, &text, theme[if wrong { Slot::Error } else { Slot::Value }]);
+        let slot = if wrong { Slot::Error } else { Slot::Value };
+        put_end(buf, area, end, y, &text, theme[if silent { Slot::Warning } else { slot }]);
     }
 }
 

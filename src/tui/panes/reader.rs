@@ -35,16 +35,16 @@ pub fn draw(state: &State, reader: &Reader, buf: &mut Buffer, body: Rect) {
 }
 
 /// Asks what to do with unsaved text.
-pub fn confirm(state: &State, buf: &mut Buffer, body: Rect) {
+pub fn confirm(state: &State, buf: &mut Buffer, body: Rect, title: &str, verb: &str) {
     let theme = &state.theme;
     let area = centred(body, 54, 6);
     clear(buf, area, theme[Slot::Overlay]);
-    let inside = frame(buf, area, theme, true, "Leave?");
+    let inside = frame(buf, area, theme, true, title);
     let text = format!("{} has unsaved changes.", state.name());
     put(buf, inside, 2, 1, &fit(&neutralise(&text), usize::from(inside.width).saturating_sub(3)), theme[Slot::Overlay]);
     let (key, plain) = (theme[Slot::Key], theme[Slot::Overlay]);
-    let parts =
-        [("s", key), (" save and leave   ", plain), ("d", key), (" leave   ", plain), ("Esc", key), (" stay", plain)];
+    let (save, go) = (format!(" save and {verb}   "), format!(" {verb}   "));
+    let parts = [("s", key), (&*save, plain), ("d", key), (&*go, plain), ("Esc", key), (" stay", plain)];
     pieces(buf, inside, 2, 3, &parts);
 }
 

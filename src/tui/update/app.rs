@@ -9,7 +9,7 @@ use super::super::input::Input;
 use super::super::palette::Palette;
 use super::super::state::{Layer, Pane, Reader, State};
 use super::super::trace::Phase;
-use super::browser;
+use super::{assist, browser};
 use crate::lang::diagnostic::Severity;
 
 /// Applies an intent for the whole program.
@@ -18,7 +18,10 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         App::Run => run(state),
         App::SaveAs | App::SaveAndQuit | App::Quit | App::QuitAnyway => leave_or_save(state, app),
         App::Stop | App::Pause | App::Interrupt => control(state, app),
-        App::Help | App::Palette | App::Browse | App::VerifierLog | App::ExplainProblem => open(state, app),
+        App::SaveAndOpen | App::OpenAnyway => super::library::answer(state, app),
+        App::Help | App::Palette | App::Scripts | App::Browse | App::VerifierLog | App::ExplainProblem => {
+            open(state, app)
+        }
         App::FocusNext | App::FocusPrevious | App::Focus(_) | App::Zoom => {
             focus(state, app);
             Vec::new()
@@ -29,6 +32,14 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         }
         App::NextProblem | App::FixProblem => {
             problem(state, app);
+            Vec::new()
+        }
+        App::Complete => {
+            state.focus_on(Pane::Editor);
+            assist::ask(state, true)
+        }
+        App::Find => {
+            assist::find(state);
             Vec::new()
         }
         App::Redraw => vec![Effect::Redraw],
@@ -59,10 +70,12 @@ fn run(state: &mut State) -> Vec<Effect> {
     effects
 }
 
-fn save(state: &State) -> Vec<Effect> {
+/// Writes the text to its file, or to a new one where scripts without a name go.
+pub(super) fn save(state: &State) -> Vec<Effect> {
+    let fresh = state.file.path.is_none();
     let path = state.file.path.as_ref().or(state.file.unnamed.as_ref());
     path.filter(|_| state.dirty() || state.file.path.as_ref().is_some_and(|_| state.file.saved.is_empty()))
-        .map(|path| Effect::Save { path: path.clone(), text: state.editor.shared() })
+        .map(|path| Effect::Save { path: path.clone(), text: state.editor.shared(), fresh })
         .into_iter()
         .collect()
 }
@@ -70,6 +83,7 @@ fn save(state: &State) -> Vec<Effect> {
 /// The answer to a save.
 pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<String>) -> Vec<Effect> {
     let leaving = std::mem::take(&mut state.quit_after_save);
+    let next = state.open_after_save.take();
     if let Some(error) = error {
         state.tell(Severity::Error, format!("{error}; a copy is kept"));
         state.kept = "".into();
@@ -77,6 +91,7 @@ pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<Stri
     }
     let named = state.file.path.as_deref() == Some(path);
     if named || state.file.path.is_none() {
+        state.file.path = Some(path.to_owned());
         state.file.saved = Arc::clone(text);
         state.file.read_only = None;
     }
@@ -84,6 +99,9 @@ pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<Stri
     let mut effects = vec![Effect::Discard];
     if leaving && !state.dirty() {
         effects.push(Effect::Quit);
+    }
+    if let Some(name) = next {
+        effects.extend(super::library::open(state, name));
     }
     effects
 }
@@ -146,6 +164,7 @@ fn open(state: &mut State, app: App) -> Vec<Effect> {
         App::Browse => return browser::open(state, false),
         App::Help => state.layers.push(Layer::Help(0)),
         App::Palette => state.layers.push(Layer::Palette(Palette::default())),
+        App::Scripts => state.layers.push(Layer::Palette(Palette { scripts_only: true, ..Palette::default() })),
         App::VerifierLog => verifier_log(state),
         _ => explain(state),
     }

@@ -3,7 +3,7 @@
 use super::super::action::{Action, Edit};
 use super::super::effect::Effect;
 use super::super::state::{Pane, State};
-use super::{browser, page};
+use super::{assist, browser, page};
 
 /// Applies an intent in the script.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
@@ -11,14 +11,16 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Action::Edit(Edit::Insert('/')) if state.editor.at_clause_start() && state.editor.marked().is_none() => {
             browser::open(state, true)
         }
+        Action::Edit(Edit::Tab) if assist::tab_completes(state) => assist::ask(state, true),
         Action::Edit(edit) => {
             state.editor.edit(edit);
             match edit {
                 Edit::Copy | Edit::Cut => vec![Effect::Copy(state.editor.copied())],
-                _ => Vec::new(),
+                _ => assist::typed(state, edit),
             }
         }
         Action::Go(go) => {
+            state.assist.popup = None;
             let page = page(state, Pane::Editor);
             state.editor.go(*go, false, page);
             Vec::new()

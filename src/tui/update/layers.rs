@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::super::action::{Action, Edit, Events, Go};
 use super::super::effect::Effect;
+use super::super::palette::Entry;
 use super::super::state::{Layer, Reader, State};
 use super::{app_of, browser};
 use crate::lang::diagnostic::Severity;
@@ -29,7 +30,8 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Some(Layer::Palette(_)) => palette(state, action),
         Some(Layer::SaveAs(_)) => save_as(state, action),
         Some(Layer::Filter(_)) => filter(state, action),
-        Some(Layer::ConfirmQuit) | None => Vec::new(),
+        Some(Layer::Find(_)) => super::assist::finding(state, action),
+        Some(Layer::ConfirmQuit | Layer::ConfirmOpen(_)) | None => Vec::new(),
     }
 }
 
@@ -66,15 +68,19 @@ fn palette(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         Action::Go(Go::Up) => palette.selected = palette.selected.saturating_sub(1),
         Action::Go(Go::Down) => {
-            palette.selected = (palette.selected + 1).min(palette.commands().len().saturating_sub(1));
+            palette.selected = (palette.selected + 1).min(palette.entries().len().saturating_sub(1));
         }
         Action::Go(go) => {
             palette.input.go(*go);
         }
         Action::Accept => {
-            let chosen = palette.commands().get(palette.selected).map(|(b, _)| (b.action.clone(), b.scope));
+            let chosen = palette.entries().into_iter().nth(palette.selected).map(|(entry, _)| entry);
             state.layers.pop();
-            return chosen.map_or_else(Vec::new, |(action, scope)| carry_out(state, &action, scope));
+            return match chosen {
+                Some(Entry::Command(binding)) => carry_out(state, &binding.action, binding.scope),
+                Some(Entry::Script(script)) => super::library::ask(state, &script),
+                None => Vec::new(),
+            };
         }
         _ => {}
     }
@@ -115,7 +121,7 @@ fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
                 return Vec::new();
             }
             state.file.path = Some(path.clone());
-            return vec![Effect::Save { path, text: state.editor.shared() }];
+            return vec![Effect::Save { path, text: state.editor.shared(), fresh: false }];
         }
         _ => {}
     }
