@@ -128,7 +128,8 @@ fn map(state: &State, index: usize, buf: &mut Buffer, area: Rect) {
     let x = put(buf, area, x, 0, name, theme[Slot::Map]) + 1;
     let right = usize::from(area.width).saturating_sub(1);
     if view.snapshot.keyed {
-        let keys = format!("{} keys", grouped(view.snapshot.rows.len() as u64));
+        let count = view.snapshot.rows.len();
+        let keys = format!("{} key{}", grouped(count as u64), if count == 1 { "" } else { "s" });
         let full = view.snapshot.rows.len() as u32 >= view.snapshot.capacity && view.snapshot.capacity > 0;
         let slot = if full { Slot::Error } else { Slot::Faint };
         let keys = if full { format!("{keys}, full") } else { keys };
