@@ -24,10 +24,18 @@ impl LossTeller {
         Ok(())
     }
 
+    /// What grew, added up by cause and place: a wildcard's probes share their place in the script.
     fn grown(&mut self, losses: Vec<Loss>) -> Vec<(Loss, u64)> {
-        let mut grown = Vec::new();
+        let mut sums: BTreeMap<(LossCause, (u32, u32)), Loss> = BTreeMap::new();
         for loss in losses {
-            let told = self.told.entry((loss.cause, loss.span)).or_default();
+            let count = loss.count;
+            sums.entry((loss.cause, loss.span))
+                .and_modify(|sum| sum.count = sum.count.saturating_add(count))
+                .or_insert(loss);
+        }
+        let mut grown = Vec::new();
+        for (key, loss) in sums {
+            let told = self.told.entry(key).or_default();
             let more = loss.count.saturating_sub(*told);
             if more > 0 {
                 *told = loss.count;
@@ -50,5 +58,14 @@ mod tests {
         assert_eq!(counts(teller.grown(loss(5))), [5]);
         assert!(counts(teller.grown(loss(5))).is_empty());
         assert_eq!(counts(teller.grown(loss(7))), [2]);
+    }
+
+    #[test]
+    fn probes_of_one_wildcard_are_told_together() {
+        let loss = |site: &str, count| Loss { cause: LossCause::RingFull, site: site.into(), span: (1, 2), count };
+        let mut teller = LossTeller::default();
+        let counts = |grown: Vec<(Loss, u64)>| grown.into_iter().map(|(_, n)| n).collect::<Vec<_>>();
+        assert_eq!(counts(teller.grown(vec![loss("a", 5), loss("b", 3)])), [8]);
+        assert_eq!(counts(teller.grown(vec![loss("a", 5), loss("b", 4)])), [1]);
     }
 }
