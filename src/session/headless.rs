@@ -14,7 +14,7 @@ use crate::codegen::artifact::Artifact;
 use crate::engine::decode::{Decoder, Names};
 use crate::engine::drain::{self, Batch, Sink};
 use crate::engine::{EngineError, Trace, TraceOptions};
-use crate::lang::typed::Program;
+use crate::lang::typed::{Program, Target};
 
 /// Batches on their way to the face; what is more waits in the drain (see `engine::drain`).
 const WAITING_BATCHES: usize = 64;
@@ -102,7 +102,7 @@ pub fn run(
         _ => None,
     };
     drop(sender);
-    if !attach_only {
+    if !attach_only && waits(&program) {
         let traced = options.place.pid.map(|pid| proc.join(pid.to_string()));
         let mut live = Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced };
         live.until_end(messages)?;
@@ -121,6 +121,13 @@ pub fn run(
     }
     drop(detaching);
     Ok(reporter.exit_code().unwrap_or(0))
+}
+
+/// Whether anything can happen between a script's begin and its end; where nothing can, the trace is
+/// over once begin probes have run, as in bpftrace.
+fn waits(program: &Program) -> bool {
+    let done = |target: &Target| matches!(target, Target::Begin | Target::End);
+    !program.probes.iter().flat_map(|probe| &probe.targets).all(done)
 }
 
 /// A sink that sends batches to a mailbox and says when there will be no more.
