@@ -117,7 +117,8 @@ impl Checker<'_> {
                 }
                 _ => false,
             },
-            Some(K::Str) => !matches!(ty, Type::Int { .. } | Type::Ptr { .. }),
+            // As in bpftrace, text can be made of anything; an address prints as one.
+            Some(K::Str) => true,
         };
         if good {
             return value;
