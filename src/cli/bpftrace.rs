@@ -14,9 +14,6 @@ use super::script::{ScriptArgs, kernel};
 use super::{CliError, World};
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
-use crate::probe::expand::{ExpandOptions, expand};
-use crate::probe::name::written_name;
-use crate::probe::point;
 
 /// Environment variable that asks for a line on standard output when everything is attached.
 const NOTIFY: &str = "__BPFTRACE_NOTIFY_PROBES_ATTACHED";
@@ -152,7 +149,7 @@ fn run(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         return info();
     }
     if cli.list {
-        return list(cli.rest.first().map_or("tracepoint:*:*", String::as_str));
+        return list(&cli, world);
     }
     let script = ScriptArgs { program: cli.program, rest: cli.rest };
     let args = RunArgs {
@@ -213,15 +210,10 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
     text
 }
 
-/// Names of the probes that a pattern means, one a line.
-fn list(pattern: &str) -> Result<ExitCode, CliError> {
-    let refused = |text: String| CliError::Refused(text);
-    let point = point::parse(pattern).map_err(|e| refused(e.to_string()))?;
-    let kernel = kernel();
-    let targets = expand(&point, &kernel, &ExpandOptions::default()).map_err(|e| refused(e.to_string()))?;
-    let lines: String = targets.iter().map(|t| format!("{}\n", written_name(&point, t))).collect();
-    std::io::stdout().write_all(lines.as_bytes()).map_err(CliError::stdout)?;
-    Ok(ExitCode::SUCCESS)
+/// Probes that a pattern means, or every probe; with `-v` their arguments.
+fn list(cli: &Cli, world: &World) -> Result<ExitCode, CliError> {
+    let pattern = cli.rest.first().cloned();
+    super::list::run(&super::list::Args { pattern, verbose: cli.verbose, fuzzy: false, all: false }, world)
 }
 
 /// What the kernel offers, in the lines that harnesses look for.

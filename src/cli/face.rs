@@ -79,15 +79,26 @@ impl StreamFace {
         (at.line, at.column)
     }
 
+    /// `file:line:from-to`, or without the end where a span covers several lines.
+    fn place_text(&self, span: Span) -> String {
+        let (start, end) = (self.source.position(span.start), self.source.position(span.end));
+        let name = &self.source.name;
+        if start.line == end.line && end.column > start.column {
+            format!("{name}:{}:{}-{}", start.line, start.column, end.column)
+        } else {
+            format!("{name}:{}:{}", start.line, start.column)
+        }
+    }
+
     /// A message about a place in the script, on standard error; in JSON among the output.
     fn message(&mut self, kind: &'static str, word: &str, text: &[u8], span: Span) {
-        let (line, column) = self.place(span);
         if self.json() {
+            let (line, column) = self.place(span);
             json::message(kind, text, json_place(&self.source, line, column), &mut self.buffer);
             return;
         }
         let text = render::neutralise_bytes(text);
-        let _ = writeln!(io::stderr(), "{}:{line}:{column}: {word}: {}", self.source.name, text.trim_end_matches('\n'));
+        let _ = writeln!(io::stderr(), "{}: {word}: {}", self.place_text(span), text.trim_end_matches('\n'));
     }
 
     fn attached(&mut self, probes: u32) -> io::Result<()> {

@@ -18,16 +18,16 @@ use crate::probe::{describe, listing};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What to list; everything when it is not given.
-    pattern: Option<String>,
+    pub(super) pattern: Option<String>,
     /// Print each probe's arguments below it.
     #[arg(short, long)]
-    verbose: bool,
+    pub(super) verbose: bool,
     /// Search as the workbench does: letters in order, best first, 200 at most.
     #[arg(long)]
-    fuzzy: bool,
+    pub(super) fuzzy: bool,
     /// List also what can't be attached here, with the reason after a tab.
     #[arg(short, long)]
-    all: bool,
+    pub(super) all: bool,
 }
 
 /// Runs the subcommand.
