@@ -25,10 +25,9 @@ pub(super) struct Binaries(Mutex<HashMap<PathBuf, (Stamp, Arc<Binary>)>>);
 impl Binaries {
     pub(super) fn open(&self, path: &Path) -> Result<Arc<Binary>, BinaryError> {
         let stamp = stamp(path);
-        if let Some((known, binary)) = lock(&self.0).get(path) {
-            if stamp.as_ref() == Some(known) {
-                return Ok(Arc::clone(binary));
-            }
+        let known = lock(&self.0).get(path).filter(|(known, _)| Some(known) == stamp.as_ref()).cloned();
+        if let Some((_, binary)) = known {
+            return Ok(binary);
         }
         let binary = Arc::new(Binary::open(path, Some(Path::new(DEBUG_ROOT)))?);
         if let Some(stamp) = stamp {

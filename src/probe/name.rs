@@ -84,7 +84,7 @@ fn place(function: &str, offset: u64) -> String {
 
 fn timed(provider: &str, ns: u64) -> String {
     let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
-    let unit = units.into_iter().find(|(_, size)| ns % size == 0 && ns != 0);
+    let unit = units.into_iter().find(|(_, size)| ns.is_multiple_of(*size) && ns != 0);
     unit.map_or_else(|| format!("{provider}:{ns}ns"), |(name, size)| format!("{provider}:{name}:{}", ns / size))
 }
 

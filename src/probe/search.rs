@@ -163,9 +163,13 @@ impl Search {
                 let here = known.partition_point(|number| ((*number - start) as usize) < part.len());
                 let (these, others) = known.split_at(here);
                 known = others;
-                these.iter().for_each(|number| _ = test(number - start));
+                for number in these {
+                    test(number - start);
+                }
             } else {
-                query.with_characters(part).for_each(|number| _ = test(number));
+                for number in query.with_characters(part) {
+                    test(number);
+                }
             }
         }
         found

@@ -120,7 +120,9 @@ proptest::proptest! {
         }
         let length = section.len() as u32;
         let mut bytes = [&0xeb9f_u16.to_ne_bytes()[..], &[1, 0]].concat();
-        [24, 0, length, length, 6].iter().for_each(|w: &u32| bytes.extend(w.to_ne_bytes()));
+        for word in [24_u32, 0, length, length, 6] {
+            bytes.extend(word.to_ne_bytes());
+        }
         bytes.extend(section);
         bytes.extend(b"\0name\0");
         let btf = Btf::parse(bytes, None).unwrap();

@@ -38,6 +38,7 @@ pub(super) fn of_kind(kernel: &Kernel, kind: ProbeKind) -> Answer {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "sources have one signature, and most can fail")]
 fn special(kernel: &Kernel) -> Answer {
     Ok(vec![special_part(kernel, true, true)])
 }
@@ -102,6 +103,7 @@ fn add_raw(part: &mut PartBuilder, btf: &Btf, absence: u8) {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "sources have one signature, and most can fail")]
 fn kprobes(kernel: &Kernel) -> Answer {
     let forms = [(ProbeKind::Kprobe, "kprobe:"), (ProbeKind::Kretprobe, "kretprobe:")];
     // Where kprobes are missing, one greyed form of each function is enough.
@@ -194,6 +196,7 @@ fn iterators(kernel: &Kernel) -> Answer {
 }
 
 /// USDT probes of libraries that most programs use.
+#[allow(clippy::unnecessary_wraps, reason = "sources have one signature, and most can fail")]
 fn common_libraries(kernel: &Kernel) -> Answer {
     let cache = crate::binary::cache::LibraryCache::read(Path::new("/etc/ld.so.cache"));
     let mut part = PartBuilder::with_capacity(64);

@@ -93,9 +93,11 @@ impl Expander<'_> {
         let plain = function.as_str().replace('*', "");
         let near: Vec<&str> = match (self.kernel.functions(), self.kernel.symbols()) {
             (Ok(table), _) => suggest::nearest(&plain, table.iter().map(|f| f.name), 3),
-            (Err(_), Ok(symbols)) => {
-                suggest::nearest(&plain, symbols.iter().filter(|s| s.is_code()).map(|s| s.name), 3)
-            }
+            (Err(_), Ok(symbols)) => suggest::nearest(
+                &plain,
+                symbols.iter().filter(crate::kernel::symbols::Symbol::is_code).map(|s| s.name),
+                3,
+            ),
             _ => Vec::new(),
         };
         let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
@@ -124,10 +126,7 @@ impl Expander<'_> {
         if wild {
             self.keep_traceable(&mut targets);
         }
-        match targets.is_empty() {
-            true => Err(self.no_fentry(function, exit)),
-            false => Ok(targets),
-        }
+        if targets.is_empty() { Err(self.no_fentry(function, exit)) } else { Ok(targets) }
     }
 
     /// Leaves out what ftrace does not list, when it lists anything.

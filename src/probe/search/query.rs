@@ -29,16 +29,14 @@ impl Query {
     pub(super) fn new(typed: &str) -> Self {
         let mut text: String = typed.chars().filter(|c| !c.is_whitespace()).collect();
         // `t:sched` and `BEGIN` mean what they mean in a script.
-        if let Some((word, rest)) = text.split_once(':') {
-            if let Some(provider) = Provider::find(word) {
-                text = format!("{}:{rest}", provider.name);
-            }
+        let provider = text.split_once(':').and_then(|(word, rest)| Some((Provider::find(word)?, rest)));
+        if let Some((provider, rest)) = provider {
+            text = format!("{}:{rest}", provider.name);
         }
         let text = text.to_ascii_lowercase();
-        let glob = text.contains('*').then(|| match text.contains(':') {
-            true => Glob::new(&text),
-            false => Glob::new(&format!("*{text}*")),
-        });
+        let glob = text
+            .contains('*')
+            .then(|| if text.contains(':') { Glob::new(&text) } else { Glob::new(&format!("*{text}*")) });
         // Vague queries only match the start of a word.
         let first = text.chars().next().filter(|_| glob.is_none() && text.len() < FUZZY);
         let starts = first.map_or(0, |c| mask(c.encode_utf8(&mut [0; 4])));
