@@ -184,6 +184,11 @@ impl Maker<'_> {
                 let base = b.global_addr(SectionId(0), 8);
                 return b.atomic_add(base, 8, Size::B8, reg(*r));
             }
+            // Added to, where the kernel can't fetch at once.
+            Step::Xchg(r) | Step::FetchAdd(r) if !super::load::facts().atomics => {
+                let base = b.global_addr(SectionId(0), 8);
+                return b.atomic_add(base, 16, Size::B8, reg(*r));
+            }
             Step::Xchg(r) => {
                 let base = b.global_addr(SectionId(0), 0);
                 b.atomic_xchg(base, 16, Size::B8, reg(*r))

@@ -61,3 +61,20 @@ pub fn unavailable() -> bool {
         }
     }
 }
+
+/// What the running kernel has.
+pub fn facts() -> &'static probescope::codegen::target::TargetFacts {
+    static FACTS: std::sync::OnceLock<probescope::codegen::target::TargetFacts> = std::sync::OnceLock::new();
+    FACTS.get_or_init(|| {
+        let roots = probescope::kernel::Roots::running();
+        probescope::kernel::Kernel::new(roots).target_facts(None, 0)
+    })
+}
+
+/// Says why a test is skipped on a kernel that lacks something.
+pub fn lacks(what: &str, there: bool) -> bool {
+    if !there {
+        eprintln!("SKIPPED: this kernel has no {what}");
+    }
+    !there
+}

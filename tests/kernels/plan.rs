@@ -140,7 +140,8 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
     let mut outcomes = vec![boot(match report.exit {
         Some(_) => Outcome::Passed,
         None => Outcome::Failed(format!(
-            "the guest ended early; console:\n{}\noutput:\n{}",
+            "the guest ended early or was ended after {} s; console:\n{}\noutput:\n{}",
+            report.took.as_secs(),
             guest::tail(&report.console),
             guest::tail(&report.output)
         )),
