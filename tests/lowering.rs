@@ -1,6 +1,8 @@
 //! Typed programs compiled, loaded into the running kernel and run: what they write is what the
 //! script says.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #[path = "lowering/evaluate.rs"]
 mod evaluate;
 #[path = "lowering/kernel.rs"]

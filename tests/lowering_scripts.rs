@@ -1,6 +1,8 @@
 //! Whole scripts from text to the running kernel's verifier: every bundled script that this kernel's
 //! probes allow is compiled and loaded, and the verifier refuses none of its programs.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #[path = "lowering/kernel.rs"]
 mod kernel;
 

@@ -38,8 +38,8 @@ impl<'a> Lowerer<'_, 'a> {
     /// A builtin that fits a register.
     pub fn builtin(&mut self, builtin: Builtin, e: &'a Expr) -> Result<Operand, CodegenError> {
         Ok(match builtin {
-            Builtin::Pid => self.pid(true, e.span)?.into(),
-            Builtin::Tid => self.pid(false, e.span)?.into(),
+            Builtin::Pid => self.pid(true).into(),
+            Builtin::Tid => self.pid(false).into(),
             Builtin::Uid => {
                 let both = self.f.b.call(h::GET_CURRENT_UID_GID, &[]);
                 self.f.b.extend(both, 32, false).into()
@@ -86,10 +86,10 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Process (`true`) or thread id, in the reader's pid namespace.
-    pub fn pid(&mut self, process: bool, span: Span) -> Result<Vreg, CodegenError> {
+    pub fn pid(&mut self, process: bool) -> Vreg {
         let Some((device, inode)) = self.u.facts.pid_namespace else {
             let both = self.f.pid_tgid();
-            return Ok(if process { self.f.b.shr(both, 32) } else { self.f.b.extend(both, 32, false) });
+            return if process { self.f.b.shr(both, 32) } else { self.f.b.extend(both, 32, false) };
         };
         // `struct bpf_pidns_info { u32 pid; u32 tgid; }`; zero when the task is not in the namespace.
         let mark = self.mark();
@@ -100,8 +100,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.call_void(h::GET_NS_CURRENT_PID_TGID, &[device.into(), inode.into(), at.into(), 8.into()]);
         let value = self.load(if process { info.at(4) } else { info }, 4, false);
         self.release(mark);
-        let _ = span;
-        Ok(value)
+        value
     }
 
     fn clock(&mut self, clock: Clock, span: Span) -> Result<Vreg, CodegenError> {

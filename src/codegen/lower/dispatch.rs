@@ -128,7 +128,7 @@ fn field(offset: u32, exit: bool) -> Option<Field> {
     match offset {
         NUMBER_AT => Some(Field::Number),
         VALUES_AT if exit => Some(Field::Result),
-        _ if exit || offset < VALUES_AT || offset % 8 != 0 => None,
+        _ if exit || offset < VALUES_AT || !offset.is_multiple_of(8) => None,
         _ => CALL.arguments.get((offset - VALUES_AT) as usize / 8).copied().map(Field::Argument),
     }
 }

@@ -113,11 +113,13 @@ impl<'a> Lowerer<'_, 'a> {
             (Intrinsic::KStack | Intrinsic::UStack, _) => self.capture_stack(&e.ty, dst, e.span),
             (Intrinsic::USym, [a]) => {
                 let address = self.scalar(a)?;
-                self.store_user_symbol(address, dst, e.span)
+                self.store_user_symbol(address, dst);
+                Ok(())
             }
             (Intrinsic::FuncAddress, _) => {
                 let address = self.function_address(e.span)?;
-                self.store_user_symbol(address.into(), dst, e.span)
+                self.store_user_symbol(address.into(), dst);
+                Ok(())
             }
             (Intrinsic::Ntop, _) => self.store_address(args, dst, e.span),
             (Intrinsic::MacAddr, [a]) => {
@@ -384,12 +386,11 @@ impl<'a> Lowerer<'_, 'a> {
         self.read_sized(place, dst.at(4), wanted.into(), span)
     }
 
-    fn store_user_symbol(&mut self, address: Operand, dst: Addr, span: Span) -> Result<(), CodegenError> {
+    fn store_user_symbol(&mut self, address: Operand, dst: Addr) {
         self.store(dst, 8, address);
-        let pid = self.pid(true, span)?;
+        let pid = self.pid(true);
         self.store(dst.at(8), 4, pid);
         self.store(dst.at(12), 4, 0);
-        Ok(())
     }
 
     /// Address of the probed function: `bpf_get_func_ip` (5.15), or the instruction pointer.

@@ -51,7 +51,9 @@ impl<'a> Lowerer<'_, 'a> {
             ExprKind::Deref(pointer) => self.pointee(pointer),
             ExprKind::Field { base, offset, .. } => Ok(self.field_base(base)?.at(*offset)),
             ExprKind::Index { base, index } => self.element(base, index, e),
-            ExprKind::Builtin(Builtin::CtxField(offset)) => Ok(self.context_place(*offset, &e.ty)),
+            // A trampoline's slot holds a by-value struct or a pointer to it; the front end says which
+            // by the type. Tracepoint records hold arrays and strings in place.
+            ExprKind::Builtin(Builtin::CtxField(offset)) => Ok(Place::Context(*offset)),
             ExprKind::Builtin(Builtin::DataLoc(offset)) => Ok(self.data_loc(*offset)),
             ExprKind::TupleField(base, index) => {
                 let at = self.tuple_offset(base, *index)?;
@@ -81,13 +83,6 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let base = self.scalar(pointer)?;
         Ok(Place::Remote { base, offset: 0, user: space == AddressSpace::User })
-    }
-
-    fn context_place(&mut self, offset: u32, ty: &Type) -> Place {
-        // A trampoline's slot holds a by-value struct or a pointer to it; the front end says which
-        // by the type. Tracepoint records hold arrays and strings in place.
-        let _ = ty;
-        Place::Context(offset)
     }
 
     /// A dynamic array of a tracepoint: the low 16 bits are its offset in the record.

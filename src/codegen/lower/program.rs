@@ -323,7 +323,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.refuse_after_exit();
         }
         if let Some(pid) = self.u.facts.filter_pid.filter(|_| self.filters_processes()) {
-            let process = self.pid(true, probe.head)?;
+            let process = self.pid(true);
             self.refuse_unless_equal(process, i64::from(pid));
         }
         if let Some(predicate) = &probe.predicate {

@@ -149,9 +149,8 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn result_of(&mut self, totals: &Totals, agg: Aggregation, span: Span) -> Result<Operand, CodegenError> {
-        let signed = match agg {
-            Aggregation::Avg { signed } | Aggregation::Stats { signed } => signed,
-            _ => return Ok(totals.value.into()),
+        let (Aggregation::Avg { signed } | Aggregation::Stats { signed }) = agg else {
+            return Ok(totals.value.into());
         };
         let _ = span;
         self.average(totals.value, totals.count, signed).map(Into::into)

@@ -30,7 +30,7 @@ impl Lowerer<'_, '_> {
         let depth = depth.clamp(1, MOST_FRAMES);
         let bytes = depth * 8;
         let mark = self.mark();
-        let process = if user { self.pid(true, span)? } else { self.f.b.imm(0) };
+        let process = if user { self.pid(true) } else { self.f.b.imm(0) };
         // The map's values have the depth of the script's deepest stack; shorter ones end in zeros.
         let stacks = self.u.stacks(depth);
         let widest = self.deepest();
