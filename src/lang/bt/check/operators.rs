@@ -216,20 +216,18 @@ impl Checker<'_> {
             let e = self.condition(e);
             return not(e, span);
         }
-        let text = self.type_text(&e.ty);
+        let (own, text) = (e.ty.clone(), self.type_text(&e.ty));
         let Some(e) = self.integer(e) else {
             return self.error_expr(OPERAND_TYPE, span, format!("this operator needs an integer, here is {text}"));
         };
-        let (kind, ty) = match op {
-            ast::UnaryOp::Neg => (UnaryOp::Neg, Type::I64),
-            _ => (UnaryOp::BitNot, e.ty.clone()),
-        };
-        let e = convert_scalar(e, &ty);
-        if let Some(v) = e.as_int() {
-            let v = if kind == UnaryOp::Neg { v.wrapping_neg() } else { !v };
-            return Expr::new(ExprKind::Int(v), ty, span);
+        if op == ast::UnaryOp::BitNot {
+            return complement(e, &own, span);
         }
-        Expr::new(ExprKind::Unary(kind, Box::new(e)), ty, span)
+        let e = convert_scalar(e, &Type::I64);
+        if let Some(v) = e.as_int() {
+            return Expr::new(ExprKind::Int(v.wrapping_neg()), Type::I64, span);
+        }
+        Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), Type::I64, span)
     }
 
     /// `++` and `--`.
@@ -257,6 +255,20 @@ impl Checker<'_> {
             _ => self.error_expr(NOT_ASSIGNABLE, span, "only variables and maps can be counted up or down"),
         }
     }
+}
+
+/// `~e`: unsigned and as wide as its operand.
+fn complement(e: Expr, own: &Type, span: Span) -> Expr {
+    let narrow = match *own {
+        Type::Int { size, .. } => Type::Int { size, signed: false },
+        _ => Type::U64,
+    };
+    let e = convert_scalar(e, &Type::U64);
+    let kind = match e.as_int() {
+        Some(v) => ExprKind::Int(!v),
+        None => ExprKind::Unary(UnaryOp::BitNot, Box::new(e)),
+    };
+    convert_scalar(Expr::new(kind, Type::U64, span), &narrow)
 }
 
 /// `!e`, constants at once.
