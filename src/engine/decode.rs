@@ -158,8 +158,8 @@ impl Decoder {
             Type::Timestamp => self.timestamp(number, u32_at(bytes, 8), u32_at(bytes, 12)).into(),
             Type::CgroupPath => self.cgroup(number, u32_at(bytes, 8)),
             Type::Strerror => names::error_text(number),
-            Type::SignalName => names::signal_name(number).unwrap_or("").into(),
-            Type::SyscallName => names::syscalls::name(number).unwrap_or("").into(),
+            Type::SignalName => names::signal_name(number).unwrap_or("N/A").into(),
+            Type::SyscallName => names::syscalls::name(number).unwrap_or("Unknown syscall").into(),
             Type::ProbeName => self.probe_name(number),
             Type::FuncName => {
                 let name = self.probe_name(number);

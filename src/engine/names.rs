@@ -40,7 +40,9 @@ impl Users {
 pub fn error_text(number: u64) -> Arc<str> {
     let number = number as i32;
     let text = std::io::Error::from_raw_os_error(number).to_string();
-    text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text).into()
+    let words = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text);
+    // The C library repeats an unknown number.
+    words.strip_suffix(&format!(" {number}")).unwrap_or(words).into()
 }
 
 /// A signal in the C library's words (`Killed`); `None` for unknown numbers.
