@@ -161,7 +161,8 @@ fn usermode(c: &mut Checker<'_>, span: Span) -> Expr {
 
 fn cpid(c: &mut Checker<'_>, span: Span) -> Expr {
     if c.env.child_pid.is_none() {
-        c.error_help(NOT_IN_PROBE, span, "there is no child process", Some("start one with `-c COMMAND`".into()));
+        let help = Some("start one with `-c COMMAND`".to_owned());
+        c.warn(NOT_IN_PROBE, span, "there is no child process: `cpid` is zero".to_owned(), help);
     }
     builtin(Builtin::ChildPid, Type::U32, span)
 }
