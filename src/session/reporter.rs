@@ -9,6 +9,7 @@ use crate::engine::decode::{Decoder, Header};
 use crate::engine::drain::Batch;
 use crate::engine::names::time;
 use crate::engine::{EngineError, Trace};
+use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, MapId, Program};
 use crate::model::format::Format;
 use crate::model::render::{self, MapOptions};
@@ -92,7 +93,7 @@ impl Reporter {
             }
             kind => {
                 self.decode(header, record, trace);
-                self.text(kind, face)?;
+                self.text(kind, action.span, face)?;
             }
         }
         Ok(())
@@ -105,7 +106,7 @@ impl Reporter {
     }
 
     /// Actions that end in a text.
-    fn text(&mut self, kind: &ActionKind, face: &mut dyn Face) -> io::Result<()> {
+    fn text(&mut self, kind: &ActionKind, span: Span, face: &mut dyn Face) -> io::Result<()> {
         let (kind, text) = match kind {
             ActionKind::Time(format) => {
                 let clocks = self.decoder.names().clocks();
@@ -113,7 +114,10 @@ impl Reporter {
                 (TextKind::Time, time::format(format, now).into_bytes())
             }
             ActionKind::Join(separator) => (TextKind::Join, join(self.values.first(), separator)),
-            ActionKind::Cat(format) => (TextKind::Cat, self.cat(format)),
+            ActionKind::Cat(format) => match self.cat(format) {
+                Ok(text) => (TextKind::Cat, text),
+                Err(message) => return face.report(&Report::RuntimeError { message: &message, span }),
+            },
             ActionKind::System(format) => (TextKind::System, system(&self.formatted(format))),
             _ => return Ok(()),
         };
@@ -126,14 +130,15 @@ impl Reporter {
         text
     }
 
-    fn cat(&self, format: &Format) -> Vec<u8> {
+    /// A file's text, or why it can't be read.
+    fn cat(&self, format: &Format) -> Result<Vec<u8>, String> {
         use std::io::Read as _;
         let path = self.formatted(format);
         let mut bytes = Vec::new();
         let most = u64::from(self.program.config.max_cat_bytes);
         match std::fs::File::open(&path).and_then(|f| f.take(most).read_to_end(&mut bytes)) {
-            Ok(_) => bytes,
-            Err(error) => format!("cat: cannot read {path}: {error}\n").into_bytes(),
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(format!("cat: cannot read {path}: {error}")),
         }
     }
 
