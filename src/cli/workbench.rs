@@ -155,14 +155,17 @@ fn guard_panics(latest: &Arc<Mutex<Arc<str>>>, recovery: Option<PathBuf>) {
             return;
         }
         restore();
-        let text = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(path) = recovery.as_ref().filter(|_| !text.is_empty())
-            && keep(path, &text).is_ok()
-        {
+        if let Some(path) = rescue(&latest, recovery.as_deref()) {
             eprintln!("probescope: the script is kept in {}", path.display());
         }
         report(info);
     }));
+}
+
+/// Keeps the script as it was last; tells where.
+fn rescue<'a>(latest: &Mutex<Arc<str>>, recovery: Option<&'a Path>) -> Option<&'a Path> {
+    let text = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    recovery.filter(|path| !text.is_empty() && keep(path, &text).is_ok())
 }
 
 #[cfg(test)]
@@ -177,6 +180,23 @@ mod tests {
         assert_ne!(a, b);
         assert_eq!(a.parent(), b.parent());
         assert_ne!(recovery(folder, None), a);
+    }
+
+    #[test]
+    fn a_panic_keeps_the_script_even_when_it_held_the_text() {
+        let folder = std::env::temp_dir().join(format!("probescope-rescue-{}", std::process::id()));
+        let path = folder.join("unsaved/a.bt");
+        let latest: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new("BEGIN { }".into()));
+        let held = Arc::clone(&latest);
+        let died = std::thread::spawn(move || {
+            let _held = held.lock().unwrap();
+            panic!("on purpose: the lock is poisoned");
+        });
+        assert!(died.join().is_err());
+        assert_eq!(rescue(&latest, Some(&path)), Some(&*path));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "BEGIN { }");
+        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(rescue(&Mutex::new("".into()), Some(&path)), None, "nothing to keep");
     }
 
     #[test]

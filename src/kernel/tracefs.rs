@@ -219,7 +219,10 @@ pub fn mount_tracefs(roots: &Roots) -> Result<PathBuf, Absence> {
         Ok(found) => return Ok(found),
         Err(absence) => absence,
     };
-    if !roots.tracefs.is_dir() {
+    // Where it is there but closed, mounting it again helps nobody.
+    let closed =
+        std::fs::metadata(roots.tracefs.join("events")).is_err_and(|e| e.kind() == ErrorKind::PermissionDenied);
+    if closed || !roots.tracefs.is_dir() {
         return Err(absence);
     }
     let flags =

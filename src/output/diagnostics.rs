@@ -150,12 +150,13 @@ impl Shown {
         let mut column = 0;
         let wanted = marks.iter().find(|m| m.main).or(marks.first()).map_or(0, |m| m.start);
         // Only a window of a long line is looked at.
-        let from = if line.len() > 4 * MAX_COLUMNS { floor(line, wanted.saturating_sub(MAX_COLUMNS / 2)) } else { 0 };
+        let long = line.len() > 4 * MAX_COLUMNS;
+        let from = if long { floor(line, wanted.saturating_sub(MAX_COLUMNS / 2)) } else { 0 };
         let mut cut = false;
         for (at, c) in line.get(from..).unwrap_or("").char_indices() {
             let text = picture(c, column);
             let width = text.chars().map(|c| c.width().unwrap_or(0)).sum();
-            if from > 0 && column + width > MAX_COLUMNS {
+            if long && column + width > MAX_COLUMNS {
                 cut = true;
                 break;
             }

@@ -58,7 +58,7 @@ impl Scene {
     /// The picture.
     #[must_use]
     pub fn svg(&self) -> String {
-        svg::render(&self.buffer(), &self.state.theme, &self.title)
+        svg::render(&self.buffer(), &self.state.theme, &format!("{} (demo data)", self.title))
     }
 }
 

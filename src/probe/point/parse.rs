@@ -44,12 +44,21 @@ pub(super) fn parse(text: &str) -> Answer {
     }
 }
 
+/// Most characters of a wrong word that a message repeats.
+const MOST_QUOTED: usize = 60;
+
 fn unknown_provider(word: &str, range: std::ops::Range<usize>) -> PointError {
     let words = PROVIDERS.iter().flat_map(|p| std::iter::once(p.name).chain(p.aliases.iter().copied()));
     let near = suggest::nearest(&word.to_ascii_lowercase(), words.filter(|w| w.len() > 2), 1);
     let hint = near.first().map(|n| format!("did you mean `{n}`?"));
-    let message =
-        if word.is_empty() { "an attach point is missing".into() } else { format!("there is no probe type `{word}`") };
+    // A text that is no script at all may be one endless word.
+    let end = word.char_indices().nth(MOST_QUOTED).map_or(word.len(), |(at, _)| at);
+    let more = if end < word.len() { "..." } else { "" };
+    let message = if word.is_empty() {
+        "an attach point is missing".into()
+    } else {
+        format!("there is no probe type `{}{more}`", &word[..end])
+    };
     PointError { message, hint, range }
 }
 

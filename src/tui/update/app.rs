@@ -52,6 +52,9 @@ fn run(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     let mut effects = save(state);
+    if let Some(reason) = state.file.read_only.clone().filter(|_| state.dirty()) {
+        state.tell(Severity::Warning, format!("Not saved: {reason}"));
+    }
     if let Some(reason) = &state.disabled {
         let reason = format!("Cannot run here: {reason}");
         state.tell(Severity::Error, reason);
@@ -74,7 +77,9 @@ fn run(state: &mut State) -> Vec<Effect> {
 pub(super) fn save(state: &State) -> Vec<Effect> {
     let fresh = state.file.path.is_none();
     let path = state.file.path.as_ref().or(state.file.unnamed.as_ref());
-    path.filter(|_| state.dirty() || state.file.path.as_ref().is_some_and(|_| state.file.saved.is_empty()))
+    // Root may write over a read-only file; that it is read-only was meant.
+    path.filter(|_| state.file.read_only.is_none())
+        .filter(|_| state.dirty() || state.file.path.as_ref().is_some_and(|_| state.file.saved.is_empty()))
         .map(|path| Effect::Save { path: path.clone(), text: state.editor.shared(), fresh })
         .into_iter()
         .collect()

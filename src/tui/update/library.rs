@@ -23,6 +23,9 @@ pub fn answer(state: &mut State, app: App) -> Vec<Effect> {
     }
     let effects = super::app::save(state);
     state.open_after_save = Some(name);
+    if effects.is_empty() {
+        return super::app::act(state, App::SaveAs);
+    }
     effects
 }
 

@@ -46,6 +46,8 @@ impl Checker<'_> {
                 let text = self.type_text(other);
                 let help = match other {
                     Type::Int { .. } => Some(format!("cast it first: `((struct NAME *)...).{}`", name.text)),
+                    // `curtask` is an untyped pointer where the kernel's types are not known.
+                    _ if text == "void *" => self.env.facts.types_absent(),
                     _ => None,
                 };
                 self.error_help(NOT_A_STRUCT, span, format!("{text} has no fields, so no `{}`", name.text), help);
