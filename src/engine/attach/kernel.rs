@@ -66,6 +66,9 @@ fn dispatch_event(job: &Job<'_>) -> &'static str {
     }
 }
 
+const NOT_TRACEABLE: &str = "the kernel refuses it (EINVAL): functions that were compiled without tracing, as all of \
+                             its lib/ is, can't be probed, nor can an offset inside an instruction";
+
 pub(super) fn kprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let pmu = pmu_type(job, "kprobe").map_err(|e| Refusal::io(0, &e))?;
     for (i, target) in job.targets() {
@@ -81,7 +84,12 @@ fn kprobe(job: &Job<'_>, pmu: u32, (i, target): (usize, &Target), links: &mut Ve
         "" | "vmlinux" => function.to_string(),
         module => format!("{module}:{function}"),
     };
-    let event = perf::open_kprobe(pmu, &name, *offset, *ret).map_err(|e| Refusal::io(i, &e))?;
+    let event = perf::open_kprobe(pmu, &name, *offset, *ret).map_err(|e| match e.raw_os_error() {
+        // `within_notrace_func` (kernel/trace/trace_kprobe.c) and the list of functions that kprobes
+        // themselves use: both are refused in this way.
+        Some(libc::EINVAL) => Refusal { target: i, reason: NOT_TRACEABLE.to_owned() },
+        _ => Refusal::io(i, &e),
+    })?;
     let link = hang(job, i, event)?;
     job.done(links, link, 1);
     Ok(())
