@@ -33,7 +33,7 @@ impl Popup {
     /// The completions that fit what stands between their start and the cursor, the ones that begin
     /// with it first; attach points are ranked already.
     #[must_use]
-    pub fn new(items: Vec<Completion>, text: &str, offset: u32) -> Option<Self> {
+    pub fn new(items: &[Completion], text: &str, offset: u32) -> Option<Self> {
         let fit = |item: &Completion| {
             let typed = text.get(item.replace.start as usize..offset as usize).unwrap_or("").to_lowercase();
             let label = item.label.to_lowercase();
@@ -66,7 +66,7 @@ impl Popup {
         if self.items.iter().any(|i| i.replace.start > offset) {
             return None;
         }
-        Self::new(self.items, text, offset)
+        Self::new(&self.items, text, offset)
     }
 
     /// The chosen one.
@@ -95,12 +95,12 @@ mod tests {
 
     #[test]
     fn what_begins_with_the_typed_letters_comes_first_and_the_rest_goes() {
-        let popup = Popup::new(vec![item("dfd"), item("xmode"), item("mode")], "a.mo", 4).unwrap();
+        let popup = Popup::new(&[item("dfd"), item("xmode"), item("mode")], "a.mo", 4).unwrap();
         assert_eq!(popup.items.iter().map(|i| &*i.label).collect::<Vec<_>>(), ["mode", "xmode"]);
-        let shorter = Popup::new(vec![item("dfd"), item("mode")], "a.m", 3).unwrap();
+        let shorter = Popup::new(&[item("dfd"), item("mode")], "a.m", 3).unwrap();
         let shifted = shorter.shifted(-1, "a.m", 3).unwrap();
         assert_eq!((&*shifted.items[0].label, shifted.items[0].replace), ("mode", Span::new(2, 3)));
-        assert_eq!(Popup::new(vec![item("dfd")], "a.mo", 4), None);
-        assert_eq!(Popup::new(vec![item("mo")], "a.mo", 4), None, "nothing is left to complete");
+        assert_eq!(Popup::new(&[item("dfd")], "a.mo", 4), None);
+        assert_eq!(Popup::new(&[item("mo")], "a.mo", 4), None, "nothing is left to complete");
     }
 }

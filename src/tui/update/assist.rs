@@ -25,7 +25,7 @@ pub fn completed(state: &mut State, generation: u64, items: Vec<Completion>) -> 
     }
     let single = std::mem::take(&mut state.assist.take_single);
     let was_open = state.assist.popup.is_some();
-    state.assist.popup = Popup::new(items, &state.editor.text(), state.editor.offset());
+    state.assist.popup = Popup::new(&items, &state.editor.text(), state.editor.offset());
     match &state.assist.popup {
         Some(popup) if single && popup.items.len() == 1 => accept(state),
         None if single && !was_open => state.tell(Severity::Info, "Nothing to complete here"),
