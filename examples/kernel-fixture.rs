@@ -1,5 +1,6 @@
 //! Writes `tests/fixtures/kernel` anew from the running kernel: a few event formats and the BTF of
 //! what tests need. Run as root: `cargo run --example kernel-fixture -- tests/fixtures/kernel`.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
 

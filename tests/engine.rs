@@ -1,6 +1,7 @@
 //! The engine on the running kernel: nothing is lost unseen, nothing stays behind.
 //!
 //! Needs root; without it every test says so and passes.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

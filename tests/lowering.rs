@@ -1,5 +1,6 @@
 //! Typed programs compiled, loaded into the running kernel and run: what they write is what the
 //! script says.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

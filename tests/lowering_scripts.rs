@@ -1,5 +1,6 @@
 //! Whole scripts from text to the running kernel's verifier: every bundled script that this kernel's
 //! probes allow is compiled and loaded, and the verifier refuses none of its programs.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

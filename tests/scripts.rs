@@ -2,6 +2,7 @@
 //!
 //! With `PROBESCOPE_PEER="chroot DIR bpftrace"` the same cases are run by bpftrace, which shows that
 //! the expectations are its own.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(missing_docs, reason = "a program, not a library")]
 
 mod support;

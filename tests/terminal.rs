@@ -1,5 +1,6 @@
 //! The real binary in a real terminal (tmux): first light, end to end, on the running kernel. Waits
 //! on what the screen shows, never on time alone.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

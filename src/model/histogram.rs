@@ -42,7 +42,7 @@ pub const fn log2_bucket(value: i64, bits: u8) -> u32 {
     if v < sub {
         return 1 + v as u32;
     }
-    let p = 63 - v.leading_zeros();
+    let p = v.ilog2();
     let shift = p - bits as u32;
     let low = (v >> shift) & (sub - 1);
     1 + (sub as u32) * (shift + 1) + low as u32

@@ -130,11 +130,10 @@ impl Running {
 
     /// Asks it to end (`SIGTERM`) and collects it.
     pub fn terminate(&mut self) {
-        if let Ok(None) = self.child.try_wait() {
-            if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
+        if let Ok(None) = self.child.try_wait()
+            && let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             }
-        }
     }
 }
 

@@ -230,15 +230,12 @@ fn decoded(path: &str) -> String {
     let mut rest = path.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
         let hex = tail.get(..2).filter(|_| *first == b'%').and_then(|h| std::str::from_utf8(h).ok());
-        match hex.and_then(|h| u8::from_str_radix(h, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or(&[]);
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
+        if let Some(byte) = hex.and_then(|h| u8::from_str_radix(h, 16).ok()) {
+            bytes.push(byte);
+            rest = tail.get(2..).unwrap_or(&[]);
+        } else {
+            bytes.push(*first);
+            rest = tail;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
