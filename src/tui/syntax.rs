@@ -181,8 +181,8 @@ impl<'a> Scanner<'a> {
         if rest.starts_with("//") {
             return self.take(rest.len(), Slot::Comment);
         }
-        if rest.starts_with("/*") {
-            let end = rest[2..].find("*/");
+        if let Some(inside) = rest.strip_prefix("/*") {
+            let end = inside.find("*/");
             self.state.comment = end.is_none();
             return self.take(end.map_or(rest.len(), |e| e + 4), Slot::Comment);
         }

@@ -154,7 +154,8 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Destroys the iterators of the loops that a `return` leaves: `from` of them stay.
     pub fn destroy_iterators(&mut self, from: usize) {
-        for slot in self.iterators[from..].to_vec() {
+        for at in from..self.iterators.len() {
+            let slot = self.iterators[at];
             let iterator = self.f.b.slot_addr(slot, 0);
             self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
         }
