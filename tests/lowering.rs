@@ -2,7 +2,6 @@
 //! script says.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-
 #[path = "lowering/evaluate.rs"]
 mod evaluate;
 #[path = "lowering/kernel.rs"]

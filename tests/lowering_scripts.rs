@@ -2,8 +2,6 @@
 //! probes allow is compiled and loaded, and the verifier refuses none of its programs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 #[path = "lowering/kernel.rs"]
 mod kernel;
 

@@ -131,9 +131,10 @@ impl Running {
     /// Asks it to end (`SIGTERM`) and collects it.
     pub fn terminate(&mut self) {
         if let Ok(None) = self.child.try_wait()
-            && let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            }
+            && let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32)
+        {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
     }
 }
 

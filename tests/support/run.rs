@@ -29,7 +29,9 @@ pub struct Subject {
 impl Subject {
     /// `PROBESCOPE_PEER` (`bpftrace`, `chroot DIR bpftrace`) or the program that Cargo built.
     pub fn from_environment() -> Self {
-        let words = if let Ok(peer) = std::env::var("PROBESCOPE_PEER") { peer.split_whitespace().map(str::to_owned).collect() } else {
+        let words = if let Ok(peer) = std::env::var("PROBESCOPE_PEER") {
+            peer.split_whitespace().map(str::to_owned).collect()
+        } else {
             let built = std::env::var(PROGRAM).unwrap_or_else(|_| env!("CARGO_BIN_EXE_probescope").to_owned());
             vec![built, "run".to_owned()]
         };

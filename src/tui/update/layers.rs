@@ -61,10 +61,9 @@ fn read(reader: &mut Reader, action: &Action, page: usize) -> Vec<Effect> {
 fn palette(state: &mut State, action: &Action) -> Vec<Effect> {
     let Some(Layer::Palette(palette)) = state.layers.last_mut() else { return Vec::new() };
     match action {
-        Action::Edit(edit)
-            if palette.input.edit(edit) => {
-                palette.selected = 0;
-            }
+        Action::Edit(edit) if palette.input.edit(edit) => {
+            palette.selected = 0;
+        }
         Action::Go(Go::Up) => palette.selected = palette.selected.saturating_sub(1),
         Action::Go(Go::Down) => {
             palette.selected = (palette.selected + 1).min(palette.entries().len().saturating_sub(1));

@@ -117,10 +117,7 @@ pub fn simplify(op: Alu, width: Width, dst: Vreg, a: Operand, b: Operand) -> Opt
     let Operand::Imm(n) = b else { return None };
     let n = if width == Width::W32 { i64::from(n as i32) } else { n };
     match (op, n) {
-        (Alu::Add | Alu::Sub | Alu::Or | Alu::Xor | Alu::Mod, 0) |
-(Alu::Mul | Alu::Div, 1) | (Alu::And, -1) => {
-            keep(a)
-        }
+        (Alu::Add | Alu::Sub | Alu::Or | Alu::Xor | Alu::Mod, 0) | (Alu::Mul | Alu::Div, 1) | (Alu::And, -1) => keep(a),
         (Alu::Shl | Alu::Shr | Alu::Sar, n) if n & if width == Width::W64 { 63 } else { 31 } == 0 => keep(a),
         (Alu::Mul | Alu::And | Alu::Div, 0) | (Alu::Mod, 1) => constant(0),
         (Alu::And, 0xffff_ffff) => match a {
