@@ -152,6 +152,11 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn store_comm(&mut self, dst: Addr, ty: &Type, tail: Tail) {
         let size = self.size(ty);
+        // Kernels between 5.17 and 6.4 leave what stands behind the terminator as it was (`strscpy`
+        // in `bpf_get_current_comm`, kernel/bpf/helpers.c); keys and comparisons take whole arrays.
+        if tail == Tail::Zeroed && self.u.facts.version < 6 << 16 | 4 << 8 {
+            self.zero(dst, size.min(16));
+        }
         if size >= 16 {
             let to = self.pointer(dst);
             self.f.b.call_void(h::GET_CURRENT_COMM, &[to.into(), 16.into()]);
@@ -160,7 +165,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             return;
         }
-        // The helper terminates what it cuts (`strscpy_pad` since 5.19, an explicit zero before).
+        // The helper terminates what it cuts (`strscpy`, and an explicit zero before that).
         let to = self.pointer(dst);
         self.f.b.call_void(h::GET_CURRENT_COMM, &[to.into(), i64::from(size).into()]);
     }
