@@ -241,6 +241,15 @@ impl<'a> Unit<'a> {
         if let Some(stacks) = self.stacks {
             self.maps[stacks.0 as usize].value_size = self.stack_depth * 8;
         }
+        // Maps that no program touches are read at the end all the same: the probes that fill them may be
+        // absent on this kernel.
+        for home in self.layout.homes.clone() {
+            match home {
+                layout::Home::Shared { .. } => self.section(SHARED),
+                layout::Home::PerCpu { .. } => self.section(PER_CPU),
+                layout::Home::Hash { .. } => continue,
+            };
+        }
         let cpus = layout::cpu_slots(self.facts);
         // One counter a site, shared by all CPUs and added to atomically: a loss needs no CPU number.
         // The other CPUs' copies stay zero, so that readers may add them all.
