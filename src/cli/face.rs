@@ -169,6 +169,10 @@ impl Face for StreamFace {
             Report::RuntimeError { message, span } => {
                 self.message("runtime_error", "ERROR", message.as_bytes(), span);
             }
+            Report::Unattached(probe) => {
+                let text = format!("cannot attach {}: {}; going on without it", probe.probe, probe.reason);
+                let _ = writeln!(io::stderr(), "{}: WARNING: {text}", self.place_text(probe.span));
+            }
             Report::Attached(probes) => self.attached(probes)?,
             Report::Lost { cause, count, span } => self.lost(cause, count, span),
         }

@@ -4,6 +4,7 @@
 //! tracepoints, raw tracepoints and perf events forward; then kprobes, uprobes, USDT, trampolines
 //! and iterators in reverse, because the kernel runs the last one attached first.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use libbpf_rs::{Link, Object, ProgramMut};
@@ -11,7 +12,8 @@ use libbpf_rs::{Link, Object, ProgramMut};
 use super::error::EngineError;
 use super::load::listen;
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
-use crate::lang::typed::{Probe, Program, Target};
+use crate::lang::source::Span;
+use crate::lang::typed::{MissingProbes, Probe, Program, Target};
 
 mod kernel;
 mod perf;
@@ -73,15 +75,30 @@ fn reason(error: &libbpf_rs::Error) -> String {
     }
 }
 
+/// A probe that the kernel would not take, where the script goes on without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unattached {
+    /// Its name, as the script's user knows it.
+    pub probe: String,
+    /// Why, in plain words.
+    pub reason: String,
+    /// Where the script names it.
+    pub span: Span,
+}
+
+/// What attaching gave.
+#[derive(Debug, Default)]
+pub struct Links {
+    /// What is attached.
+    pub attached: Vec<Attached>,
+    /// What is not, in a script whose `missing_probes` forgives it.
+    pub refused: Vec<Unattached>,
+}
+
 /// Attaches every program that has targets. On failure everything attached so far is detached
 /// (by dropping the links) and the error names the probe.
-pub fn attach(
-    program: &Program,
-    artifact: &Artifact,
-    object: &Object,
-    place: &Place,
-) -> Result<Vec<Attached>, EngineError> {
-    let mut links = Vec::new();
+pub fn attach(program: &Program, artifact: &Artifact, object: &Object, place: &Place) -> Result<Links, EngineError> {
+    let mut links = Links::default();
     for second in [false, true] {
         let specs = artifact.programs.iter().enumerate();
         let chosen = specs.filter(|(_, spec)| in_second_pass(program, spec) == second);
@@ -115,8 +132,9 @@ fn attach_program(
     place: &Place,
     index: usize,
     spec: &ProgramSpec,
-    links: &mut Vec<Attached>,
+    all: &mut Links,
 ) -> Result<(), EngineError> {
+    let links = &mut all.attached;
     let probe = program
         .probes
         .get(spec.probe as usize)
@@ -126,7 +144,8 @@ fn attach_program(
     }
     let loaded = find(object, &spec.name)?;
     listen();
-    let job = Job { loaded: &loaded, spec, probe, place, index };
+    let forgiving = program.config.missing_probes != MissingProbes::Error;
+    let job = Job { loaded: &loaded, spec, probe, place, index, forgiving, refused: RefCell::default() };
     let result = match spec.kind {
         ProgramKind::TestRun => Ok(()),
         ProgramKind::Tracepoint => kernel::tracepoints(&job, links),
@@ -143,11 +162,17 @@ fn attach_program(
         ProgramKind::UprobeMulti => user::uprobe_multi(&job, links),
         ProgramKind::PerfEvent => perf::events(&job, links),
     };
-    result.map_err(|refusal| EngineError::Attach {
+    result.or_else(|refusal| job.forgive(refusal)).map_err(|refusal| EngineError::Attach {
         probe: target_name(program, probe, refusal.target),
         reason: refusal.reason,
         span: probe.head,
-    })
+    })?;
+    all.refused.extend(job.refused.into_inner().into_iter().map(|refusal| Unattached {
+        probe: target_name(program, probe, refusal.target),
+        reason: refusal.reason,
+        span: probe.head,
+    }));
+    Ok(())
 }
 
 /// One program's attaching.
@@ -157,6 +182,9 @@ struct Job<'a> {
     probe: &'a Probe,
     place: &'a Place,
     index: usize,
+    /// What can't be attached is told of, and the script goes on.
+    forgiving: bool,
+    refused: RefCell<Vec<Refusal>>,
 }
 
 impl Job<'_> {
@@ -175,6 +203,15 @@ impl Job<'_> {
 
     fn first(&self) -> Option<&Target> {
         self.targets().next().map(|(_, target)| target)
+    }
+
+    /// Keeps a refusal that the script's `missing_probes` forgives.
+    fn forgive(&self, refusal: Refusal) -> Result<(), Refusal> {
+        if !self.forgiving {
+            return Err(refusal);
+        }
+        self.refused.borrow_mut().push(refusal);
+        Ok(())
     }
 
     fn done(&self, links: &mut Vec<Attached>, link: Link, targets: usize) {

@@ -25,6 +25,9 @@ pub enum EngineError {
         /// The verifier's log.
         log: Arc<str>,
     },
+    /// The script forgives missing probes, and not one is left.
+    #[error("no probes to attach: this kernel has none of the script's")]
+    NoProbes,
     /// The kernel refused maps or programs for another reason.
     #[error("cannot load the compiled object: {reason}")]
     Load {

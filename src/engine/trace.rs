@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use libbpf_rs::{MapCore as _, Object};
 
-use super::attach::{self, Attached, Place};
+use super::attach::{self, Attached, Place, Unattached};
 use super::cost;
 use super::drain::{Drain, Sink};
 use super::error::EngineError;
@@ -33,6 +33,7 @@ pub struct Trace {
     artifact: Arc<Artifact>,
     // Fields are dropped in this order: detach first, then stop draining, then unload.
     links: Vec<Attached>,
+    refused: Vec<Unattached>,
     drain: Option<Drain>,
     areas: HashMap<Arc<str>, Area>,
     cpus: usize,
@@ -57,6 +58,9 @@ impl Trace {
         if !trace.exiting() {
             trace.attach(&options.place)?;
         }
+        if trace.attached() == 0 {
+            return Err(EngineError::NoProbes);
+        }
         Ok(trace)
     }
 
@@ -69,7 +73,17 @@ impl Trace {
             None => None,
         };
         let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
-        let trace = Self { program, artifact, links: Vec::new(), drain, areas, cpus, statistics: None, object };
+        let trace = Self {
+            program,
+            artifact,
+            links: Vec::new(),
+            refused: Vec::new(),
+            drain,
+            areas,
+            cpus,
+            statistics: None,
+            object,
+        };
         trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
         Ok(trace)
     }
@@ -81,7 +95,9 @@ impl Trace {
 
     /// Attaches every program; all or nothing.
     pub fn attach(&mut self, place: &Place) -> Result<(), EngineError> {
-        self.links = attach::attach(&self.program, &self.artifact, &self.object, place)?;
+        let links = attach::attach(&self.program, &self.artifact, &self.object, place)?;
+        self.links = links.attached;
+        self.refused = links.refused;
         Ok(())
     }
 
@@ -176,6 +192,12 @@ impl Trace {
     pub fn attached(&self) -> u32 {
         let linked: u32 = self.links.iter().map(|l| l.targets).sum();
         linked + self.runnable().count() as u32
+    }
+
+    /// Probes that the kernel would not take, in a script that goes on without them.
+    #[must_use]
+    pub fn refused(&self) -> &[Unattached] {
+        &self.refused
     }
 
     /// True once the script called `exit()`.

@@ -81,6 +81,20 @@ pub struct Config {
     pub demangle: bool,
     /// Resolve symbols only when printed.
     pub lazy_symbolication: bool,
+    /// What to do about probes that can't be attached here.
+    pub missing_probes: MissingProbes,
+}
+
+/// What to do about probes that this kernel lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum MissingProbes {
+    /// The script can't run.
+    #[default]
+    Error,
+    /// Say so and go on with the others.
+    Warn,
+    /// Go on with the others.
+    Ignore,
 }
 
 impl Default for Config {
@@ -96,6 +110,7 @@ impl Default for Config {
             ring_bytes: 0,
             demangle: true,
             lazy_symbolication: true,
+            missing_probes: MissingProbes::Error,
         }
     }
 }

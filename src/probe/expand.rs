@@ -82,6 +82,12 @@ impl ExpandError {
     pub const fn is_missing(&self) -> bool {
         !matches!(self, Self::Refused { .. })
     }
+
+    /// True when the point is a pattern that matches nothing.
+    #[must_use]
+    pub fn is_unmatched_wildcard(&self) -> bool {
+        matches!(self, Self::NoMatch { name, .. } if Glob::new(name).is_wild())
+    }
 }
 
 impl From<KernelError> for ExpandError {

@@ -14,7 +14,7 @@ use crate::codegen::artifact::Artifact;
 use crate::engine::decode::{Decoder, Names};
 use crate::engine::drain::{self, Batch, Sink};
 use crate::engine::{EngineError, Trace, TraceOptions};
-use crate::lang::typed::{Program, Target};
+use crate::lang::typed::{MissingProbes, Program, Target};
 
 /// Batches on their way to the face; what is more waits in the drain (see `engine::drain`).
 const WAITING_BATCHES: usize = 64;
@@ -94,6 +94,11 @@ pub fn run(
     let sink = sink(sender.clone());
     let mut trace = Trace::start(Arc::clone(&program), Arc::clone(&artifact), &options, sink)?;
     let mut reporter = Reporter::new(Decoder::new(Arc::clone(&program), names));
+    if program.config.missing_probes == MissingProbes::Warn {
+        for probe in trace.refused() {
+            face.report(&Report::Unattached(probe))?;
+        }
+    }
     face.report(&Report::Attached(trace.attached()))?;
     face.flush()?;
     let mut losses = LossTeller::default();

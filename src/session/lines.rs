@@ -107,7 +107,7 @@ impl Face for Lines {
             }
             Report::RuntimeError { message, .. } => self.add(u32::MAX, format!("{message}\n").as_bytes()),
             // Views show these in places of their own.
-            Report::Attached(_) | Report::End { .. } | Report::Lost { .. } => {}
+            Report::Attached(_) | Report::Unattached(_) | Report::End { .. } | Report::Lost { .. } => {}
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::engine::attach::Unattached;
 use crate::lang::source::Span;
 use crate::lang::typed::PrintfSink;
 use crate::model::format::Format;
@@ -16,6 +17,8 @@ use crate::model::value::Value;
 pub enum Report<'a> {
     /// Everything is attached: so many attach points.
     Attached(u32),
+    /// A probe that the kernel would not take; the trace goes on without it.
+    Unattached(&'a Unattached),
     /// `printf` and its kin.
     Printf {
         /// Index of the action.

@@ -72,7 +72,7 @@ const NOT_TRACEABLE: &str = "the kernel refuses it (EINVAL): functions that were
 pub(super) fn kprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let pmu = pmu_type(job, "kprobe").map_err(|e| Refusal::io(0, &e))?;
     for (i, target) in job.targets() {
-        kprobe(job, pmu, (i, target), links)?;
+        kprobe(job, pmu, (i, target), links).or_else(|refusal| job.forgive(refusal))?;
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ impl<'a> Site<'a> {
 
 pub(super) fn uprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     for (i, target) in job.targets().rev() {
-        uprobe(job, i, target, links)?;
+        uprobe(job, i, target, links).or_else(|refusal| job.forgive(refusal))?;
     }
     Ok(())
 }

@@ -47,6 +47,7 @@ use std::sync::Arc;
 use crate::lang::bt::ast;
 use crate::lang::diagnostic::{Code, Diagnostic, Severity};
 use crate::lang::source::{SourceText, Span};
+pub use crate::lang::typed::MissingProbes;
 use crate::lang::typed::{Action, ActionId, ActionKind, Config, Expr, ExprKind, Program};
 use crate::lang::types::Type;
 
@@ -70,18 +71,6 @@ pub struct CheckEnv<'a> {
     pub config_overrides: &'a [(String, String)],
     /// What to do about probes that this kernel lacks, unless the script says so itself.
     pub missing_probes: MissingProbes,
-}
-
-/// What to do about probes that this kernel lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum MissingProbes {
-    /// The script can't run.
-    #[default]
-    Error,
-    /// Say so and go on with the others.
-    Warn,
-    /// Go on with the others.
-    Ignore,
 }
 
 /// What checking gives.
@@ -136,7 +125,6 @@ pub(crate) struct Checker<'a> {
     env: &'a CheckEnv<'a>,
     types: TypeTable<'a>,
     config: Config,
-    missing_probes: MissingProbes,
     maps: Maps,
     variables: HashMap<VariableKey, Type>,
     functions: Vec<definitions::Signature>,
@@ -161,8 +149,7 @@ impl<'a> Checker<'a> {
             source,
             env,
             types: TypeTable::new(env.facts),
-            config: Config::default(),
-            missing_probes: env.missing_probes,
+            config: Config { missing_probes: env.missing_probes, ..Config::default() },
             maps: Maps::default(),
             variables: HashMap::new(),
             functions: Vec::new(),

@@ -52,6 +52,10 @@ fn start(
     match attach(options, &compiled, number, mail) {
         Ok(trace) => {
             let attached = trace.attached();
+            let missing: Vec<&str> = trace.refused().iter().map(|r| r.probe.as_str()).collect();
+            if !missing.is_empty() {
+                let _ = updates.send(Update::Notice(format!("going on without {}", missing.join(", "))));
+            }
             let started = Started { trace, compiled, generation, number, child };
             if mail.send(Mail::Started(Box::new(started))).is_err() {
                 return;

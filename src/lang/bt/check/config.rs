@@ -94,7 +94,7 @@ impl Checker<'_> {
                 None => self.bad_value(value, &["bpftrace", "perf", "raw", "build_id"], span),
             },
             "missing_probes" => {
-                self.missing_probes = match value {
+                self.config.missing_probes = match value {
                     "error" => MissingProbes::Error,
                     "warn" => MissingProbes::Warn,
                     "ignore" => MissingProbes::Ignore,

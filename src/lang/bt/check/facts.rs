@@ -14,6 +14,8 @@ pub struct Refusal {
     pub help: Option<String>,
     /// True when the point is well formed and merely absent here: `missing_probes` then decides.
     pub missing: bool,
+    /// True when the point is a pattern that matches nothing here.
+    pub wildcard: bool,
     /// What the point names all the same, so that the body can be checked: maps that only an absent
     /// probe writes are known then.
     pub shape: Option<Box<Target>>,
@@ -249,7 +251,13 @@ fn kprobe(function: &str, ret: bool) -> Target {
 /// The few probes that need no kernel to be named.
 fn simple_target(point: &str) -> Result<Target, Refusal> {
     let mut parts = point.split(':');
-    let bad = || Refusal { message: format!("there is no probe `{point}`"), help: None, missing: true, shape: None };
+    let bad = || Refusal {
+        message: format!("there is no probe `{point}`"),
+        help: None,
+        missing: true,
+        wildcard: false,
+        shape: None,
+    };
     match (parts.next().unwrap_or("").to_ascii_lowercase().as_str(), parts.next(), parts.next()) {
         ("begin", None, None) => Ok(Target::Begin),
         ("end", None, None) => Ok(Target::End),

@@ -99,12 +99,14 @@ impl Facts for KernelFacts<'_> {
             message: e.message,
             help: e.hint,
             missing: false,
+            wildcard: false,
             shape: None,
         })?;
         let targets = expand(&pattern, self.kernel, &self.options).map_err(|e| Refusal {
             message: e.to_string(),
             help: e.hint(),
             missing: e.is_missing(),
+            wildcard: e.is_unmatched_wildcard(),
             shape: shape_of(&pattern).map(Box::new),
         })?;
         let named = |t: Target| {

@@ -52,14 +52,23 @@ impl Checker<'_> {
         let mut targets: Vec<(Target, String)> = Vec::new();
         let mut known: HashSet<Target> = HashSet::new();
         let mut shape = None;
+        let mut unmatched = Vec::new();
         for point in &probe.points {
             match self.env.facts.expand(&point.text) {
                 Ok(found) => targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone()))),
                 Err(refusal) => {
                     shape = shape.or_else(|| refusal.shape.clone());
-                    self.report_refusal(refusal, point.span);
+                    if refusal.wildcard {
+                        unmatched.push((refusal, point.span));
+                    } else {
+                        self.report_refusal(refusal, point.span);
+                    }
                 }
             }
+        }
+        // A pattern beside other points says "and these, where they exist".
+        if targets.is_empty() {
+            unmatched.into_iter().for_each(|(refusal, span)| self.report_refusal(refusal, span));
         }
         let head = probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span);
         match shape.filter(|_| targets.is_empty()) {
@@ -71,8 +80,8 @@ impl Checker<'_> {
     }
 
     fn report_refusal(&mut self, refusal: Refusal, span: Span) {
-        let forgiven = refusal.missing && self.missing_probes != MissingProbes::Error;
-        if forgiven && self.missing_probes == MissingProbes::Ignore {
+        let forgiven = refusal.missing && self.config.missing_probes != MissingProbes::Error;
+        if forgiven && self.config.missing_probes == MissingProbes::Ignore {
             return;
         }
         let mut diagnostic = if forgiven {
