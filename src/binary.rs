@@ -4,6 +4,7 @@
 //! an error, not a panic.
 
 pub mod cache;
+pub mod dwarf;
 pub mod elf;
 pub mod usdt;
 

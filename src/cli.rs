@@ -41,6 +41,9 @@ pub struct Cli {
     /// What to do; the workbench opens when nothing is named.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Folders to look for separate debug files in, before /usr/lib/debug.
+    #[arg(long, global = true, value_name = "DIR[:DIR]", value_delimiter = ':')]
+    pub debuginfo: Vec<PathBuf>,
     /// The workbench's own options.
     #[command(flatten)]
     pub workbench: workbench::Args,
@@ -69,6 +72,8 @@ pub struct World {
     pub environment: Vec<(String, String)>,
     /// The user's home folder.
     pub home: Option<PathBuf>,
+    /// Folders to look for debug files in, before the distribution's.
+    pub debug_roots: Vec<PathBuf>,
     /// Standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// Standard error is a terminal.
@@ -84,6 +89,7 @@ impl World {
                 .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
                 .collect(),
             home: std::env::var_os("HOME").map(PathBuf::from),
+            debug_roots: Vec::new(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
         }
@@ -147,7 +153,8 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    match dispatch(cli, world) {
+    let world = World { debug_roots: cli.debuginfo.clone(), ..world.clone() };
+    match dispatch(cli, &world) {
         Ok(code) => code,
         Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {

@@ -36,6 +36,7 @@ use symbols::SymbolTable;
 use tracefs::{EventName, TracepointFormat};
 
 use crate::binary::BinaryError;
+use crate::binary::dwarf::{DebugInfo, DwarfError};
 use crate::binary::elf::Binary;
 
 /// Largest BTF file that is read: several times what any kernel has.
@@ -48,6 +49,7 @@ type SharedBtf = Result<Arc<Btf>, Absence>;
 pub struct Kernel {
     roots: Roots,
     search_path: Vec<PathBuf>,
+    debug_roots: Vec<PathBuf>,
     mounts: bool,
     binaries: Binaries,
     version: OnceLock<Version>,
@@ -75,6 +77,7 @@ impl Kernel {
             search_path: ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
                 .map(PathBuf::from)
                 .to_vec(),
+            debug_roots: vec![PathBuf::from(binaries::DEBUG_ROOT)],
             mounts: false,
             binaries: Binaries::default(),
             version: OnceLock::new(),
@@ -92,6 +95,14 @@ impl Kernel {
     #[must_use]
     pub fn with_search_path(mut self, directories: Vec<PathBuf>) -> Self {
         self.search_path = directories;
+        self
+    }
+
+    /// The same kernel with more folders to look for debug files in, before the distribution's.
+    #[must_use]
+    pub fn with_debug_roots(mut self, mut directories: Vec<PathBuf>) -> Self {
+        directories.append(&mut self.debug_roots);
+        self.debug_roots = directories;
         self
     }
 
@@ -175,7 +186,16 @@ impl Kernel {
     /// # Errors
     /// When the file can't be read or is not a 64-bit ELF file.
     pub fn binary(&self, path: &Path) -> Result<Arc<Binary>, BinaryError> {
-        self.binaries.open(path)
+        self.binaries.open(path, &self.debug_roots)
+    }
+
+    /// The debug information of a binary, its debug file's too; found once as long as the file stays the
+    /// same.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn debug_info(&self, path: &Path) -> Result<Arc<DebugInfo>, DwarfError> {
+        self.binaries.debug_info(path, &self.debug_roots)
     }
 
     /// Record layout of a tracepoint.

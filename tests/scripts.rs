@@ -22,7 +22,9 @@ fn main() {
         Ok(cases) => cases.into_iter().map(trial).collect(),
         Err(e) => vec![Trial::test("cases are well formed", move || Err(Failed::from(e)))],
     };
-    libtest_mimic::run(&arguments, trials).exit();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    support::run::clean();
+    conclusion.exit();
 }
 
 fn trial(case: support::case::Case) -> Trial {

@@ -53,15 +53,20 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// Reads a binary's tables; its code and data are not read. When it was stripped, symbols of
-    /// `debug_root/.build-id/xx/yyyy.debug` are added.
+    /// Reads a binary's tables; its code and data are not read. When it was stripped, symbols of its
+    /// debug file are added, unless `debug_roots`, the folders to look for it in, is empty.
     ///
     /// # Errors
     /// When the file can't be read or is not a 64-bit ELF file.
-    pub fn open(path: &Path, debug_root: Option<&Path>) -> Result<Self, BinaryError> {
+    pub fn open(path: &Path, debug_roots: &[PathBuf]) -> Result<Self, BinaryError> {
         let mut binary = Self::read(path)?;
-        let debug = debug_root.filter(|_| !binary.has_symbol_table).and_then(|root| binary.debug_file(root));
-        if let Some(more) = debug.and_then(|debug| Self::read(&debug).ok()) {
+        if binary.has_symbol_table || debug_roots.is_empty() {
+            return Ok(binary);
+        }
+        // By build id, a debug file that has symbols alone counts too.
+        let by_id = debug_roots.iter().filter_map(|root| binary.debug_file(root));
+        let debug = by_id.chain(super::dwarf::debug_file(path, debug_roots)).find_map(|path| Self::read(&path).ok());
+        if let Some(more) = debug {
             binary.functions.extend(more.functions);
             binary.sort_functions();
         }
@@ -138,6 +143,15 @@ impl Binary {
     pub fn function_at(&self, address: u64) -> Option<(&FunctionSymbol, u64)> {
         let covering = self.functions.iter().filter(|f| address >= f.address && address - f.address < f.size.max(1));
         covering.max_by_key(|f| f.address).map(|f| (f, address - f.address))
+    }
+
+    /// The address that an offset in the file is loaded at; code before data where both claim it.
+    #[must_use]
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        let covers = |s: &&Segment| offset.checked_sub(s.offset).is_some_and(|d| d < s.size);
+        let code = self.segments.iter().filter(|s| s.executable).find(covers);
+        let segment = code.or_else(|| self.segments.iter().find(covers))?;
+        segment.address.checked_add(offset - segment.offset)
     }
 
     /// Offset in the file of an address, through the segments; `None` when nothing is loaded there.

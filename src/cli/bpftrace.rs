@@ -99,6 +99,9 @@ struct Cli {
     /// Header files: there is no C compiler to give them to.
     #[arg(long, value_name = "FILE")]
     include: Vec<String>,
+    /// Folders to look for separate debug files in.
+    #[arg(long, value_name = "DIR[:DIR]", value_delimiter = ':')]
+    debuginfo: Vec<PathBuf>,
     /// Ignored: there is no LLVM.
     #[arg(long, hide = true)]
     verify_llvm_ir: bool,
@@ -129,7 +132,8 @@ pub fn main(arguments: &[OsString], world: &World) -> ExitCode {
             return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
     };
-    match run(cli, world) {
+    let world = World { debug_roots: cli.debuginfo.clone(), ..world.clone() };
+    match run(cli, &world) {
         Ok(code) => code,
         Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {

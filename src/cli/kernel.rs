@@ -13,5 +13,6 @@ pub fn running(world: &World) -> Arc<Kernel> {
     let kernel = Kernel::new(Roots::running()).mounting_tracefs();
     let path = world.variable("PATH").unwrap_or("");
     let directories: Vec<PathBuf> = path.split(':').filter(|d| d.starts_with('/')).map(PathBuf::from).collect();
+    let kernel = kernel.with_debug_roots(world.debug_roots.clone());
     Arc::new(if directories.is_empty() { kernel } else { kernel.with_search_path(directories) })
 }

@@ -47,6 +47,10 @@ pub trait Knowledge {
     fn retval(&self, point: &str) -> Option<String>;
     /// Members of `struct x` or `union x`, anonymous ones flattened.
     fn members(&self, ty: &str) -> Vec<Field>;
+    /// As [`Knowledge::members`], where the binary of a user probe has a type of that name the binary's.
+    fn members_in(&self, _point: &str, ty: &str) -> Vec<Field> {
+        self.members(ty)
+    }
     /// Names of structs that begin with `prefix`, at most `limit`.
     fn structs(&self, prefix: &str, limit: usize) -> Vec<String>;
 }

@@ -14,6 +14,7 @@ use super::perf::{self, PerfEvent};
 use super::point::PointPattern;
 use super::suggest;
 use crate::binary::BinaryError;
+use crate::binary::dwarf::DwarfError;
 use crate::kernel::{Absence, Feature, Kernel, KernelError};
 use crate::lang::typed::{Rate, Target};
 
@@ -50,6 +51,9 @@ pub enum ExpandError {
     /// The binary could not be found or read.
     #[error(transparent)]
     Binary(#[from] BinaryError),
+    /// The binary's debug information gives no answer.
+    #[error(transparent)]
+    Dwarf(#[from] DwarfError),
     /// It can't be done, in plain words, and what to do instead.
     #[error("{message}")]
     Refused {
@@ -72,6 +76,7 @@ impl ExpandError {
             },
             Self::Absent(absence) | Self::Kernel(KernelError::Absent(absence)) => Some(absence.remedy.to_string()),
             Self::Binary(error) => error.hint(),
+            Self::Dwarf(error) => error.hint(),
             Self::Refused { hint, .. } => Some(hint.clone()),
             Self::Kernel(_) => None,
         }

@@ -101,12 +101,14 @@ fn hold(child: &mut Command, pid_out: OwnedFd, go_in: OwnedFd, go_out: i32) {
             match rustix::io::read(&go_in, &mut byte) {
                 Ok(1) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+                // Never let go. An error would be told to a parent that may have ended.
+                // SAFETY: _exit is async-signal-safe and runs nothing of the copied parent.
+                Ok(_) => unsafe { libc::_exit(127) },
                 Err(error) => return Err(error.into()),
             }
         }
     };
-    // SAFETY: between fork and exec the closure only calls getpid, write, close and read, which are
+    // SAFETY: between fork and exec the closure only calls getpid, write, close, read and _exit, which are
     // async-signal-safe, and allocates nothing.
     unsafe { child.pre_exec(wait) };
 }
@@ -211,7 +213,9 @@ mod tests {
         let held = Held::start(&format!("touch {}", file.display())).expect("forks");
         let Held { go, spawned, .. } = held;
         drop(go);
-        assert!(spawned.join().expect("no panic").is_err());
+        // `sh`, or whatever it was, would not end with this code.
+        let status = spawned.join().expect("no panic").expect("forked").wait().expect("its end");
+        assert_eq!(status.code(), Some(127));
         assert!(!file.exists());
     }
 }

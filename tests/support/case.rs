@@ -5,6 +5,8 @@
 //! // args: 5 abc             positional parameters, after the file
 //! // stdin: yes              the script goes in on standard input, named `-`
 //! // workload: getppid 100   run under `-c`; see workload.rs. @SELF@ in the script is its binary
+//! // compile: shapes.c -g    a C file of tests/fixtures/c and the compiler's flags; @COMPILED@ is its program
+//! // command: @COMPILED@ 3  run under `-c`, instead of a workload
 //! // needs: kprobe           what the kernel must have; see needs.rs
 //! // exit: 3                 exit code, 0 unless said
 //! // expect: text            the next line of standard output, exactly
@@ -38,6 +40,8 @@ pub struct Case {
     pub args: Vec<String>,
     pub stdin: bool,
     pub workload: Vec<String>,
+    pub compile: Vec<String>,
+    pub command: Option<String>,
     pub needs: Vec<String>,
     pub exit: i32,
     pub lines: Vec<Line>,
@@ -90,6 +94,8 @@ fn directive(case: &mut Case, text: &str) -> Result<(), String> {
         "args" => case.args = words(),
         "stdin" => case.stdin = true,
         "workload" => case.workload = words(),
+        "compile" => case.compile = words(),
+        "command" => case.command = Some(value.to_owned()),
         "needs" => case.needs.extend(words()),
         "exit" => case.exit = value.trim().parse().map_err(|e| format!("exit: {e}"))?,
         "expect" => case.lines.push(Line::Exact(value.to_owned())),

@@ -19,6 +19,7 @@ fn reason(need: &str) -> Option<String> {
         "kprobe.session" => functions() && release() >= (6, 10),
         "fentry" => functions() && release() >= (5, 5) && Path::new("/sys/kernel/btf/vmlinux").is_file(),
         "rawtracepoint" | "iter" => release() >= (5, 8) && Path::new("/sys/kernel/btf/vmlinux").is_file(),
+        "cc" => std::process::Command::new("cc").arg("--version").output().is_ok_and(|o| o.status.success()),
         "uprobe" => tracefs("uprobe_events"),
         "bpf_loop" => release() >= (5, 17),
         "for_each" => release() >= (5, 13),

@@ -1,9 +1,11 @@
 //! Runs one case with the program under test and compares.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::case::{Case, difference};
@@ -58,11 +60,15 @@ pub fn run(subject: &Subject, case: &Case, cap: Duration) -> Outcome {
 
 fn attempt(subject: &Subject, case: &Case, cap: Duration) -> Result<(), String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
-    let script = Script::new(case, &own)?;
+    let paths = Paths { own: own.clone(), compiled: compiled(&case.compile)? };
+    let script = Script::new(case, &paths)?;
     let mut command = subject.command();
-    command.args(case.flags.iter().map(|f| substitute(f, &own)));
+    command.args(case.flags.iter().map(|f| paths.put_in(f)));
     if !case.workload.is_empty() {
         command.arg("-c").arg(format!("{} workload {}", own.display(), case.workload.join(" ")));
+    }
+    if let Some(text) = &case.command {
+        command.arg("-c").arg(paths.put_in(text));
     }
     command.arg(if case.stdin { Path::new("-") } else { &script.path }).args(&case.args);
     command.stdin(if case.stdin { Stdio::piped() } else { Stdio::null() });
@@ -116,24 +122,67 @@ fn drain(from: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<St
     })
 }
 
-fn substitute(text: &str, own: &Path) -> String {
-    text.replace("@SELF@", &own.display().to_string())
+/// What stands for the names between `@` in a case.
+struct Paths {
+    own: PathBuf,
+    compiled: Option<PathBuf>,
 }
 
-/// The script's file: its own, or a copy with `@SELF@` replaced.
+impl Paths {
+    fn put_in(&self, text: &str) -> String {
+        let text = text.replace("@SELF@", &self.own.display().to_string());
+        match &self.compiled {
+            Some(path) => text.replace("@COMPILED@", &path.display().to_string()),
+            None => text,
+        }
+    }
+}
+
+/// Compiles a file of `tests/fixtures/c` with the flags after it, once for all cases that want the same.
+fn compiled(words: &[String]) -> Result<Option<PathBuf>, String> {
+    static DONE: Mutex<BTreeMap<String, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
+    let Some((file, flags)) = words.split_first() else { return Ok(None) };
+    let mut done = DONE.lock().map_err(|e| e.to_string())?;
+    let known = done.len();
+    let result = done.entry(words.join(" ")).or_insert_with(|| compile(file, flags, known));
+    result.clone().map(Some)
+}
+
+fn compile(file: &str, flags: &[String], number: usize) -> Result<PathBuf, String> {
+    let folder = workshop().join(number.to_string());
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/c").join(file);
+    fs::copy(&source, folder.join(file)).map_err(|e| format!("{}: {e}", source.display()))?;
+    let program = file.split('.').next().unwrap_or(file);
+    // In its own folder: split debug information is left beside it.
+    let out = Command::new("cc").current_dir(&folder).args(["-o", program, file]).args(flags).output();
+    let out = out.map_err(|e| format!("cc: {e}"))?;
+    if out.status.success() { Ok(folder.join(program)) } else { Err(String::from_utf8_lossy(&out.stderr).into_owned()) }
+}
+
+fn workshop() -> PathBuf {
+    std::env::temp_dir().join(format!("probescope-compiled-{}", std::process::id()))
+}
+
+/// Removes what was compiled for cases.
+pub fn clean() {
+    let _ = fs::remove_dir_all(workshop());
+}
+
+/// The script's file: its own, or a copy with the names between `@` replaced.
 struct Script {
     path: PathBuf,
     copied: bool,
 }
 
 impl Script {
-    fn new(case: &Case, own: &Path) -> Result<Self, String> {
-        if !case.text.contains("@SELF@") {
+    fn new(case: &Case, paths: &Paths) -> Result<Self, String> {
+        if !case.text.contains("@SELF@") && !case.text.contains("@COMPILED@") {
             return Ok(Self { path: case.path.clone(), copied: false });
         }
         let name = format!("probescope-case-{}-{}.bt", std::process::id(), case.name.replace('/', "-"));
         let path = std::env::temp_dir().join(name);
-        fs::write(&path, substitute(&case.text, own)).map_err(|e| format!("{}: {e}", path.display()))?;
+        fs::write(&path, paths.put_in(&case.text)).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(Self { path, copied: true })
     }
 }

@@ -40,6 +40,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod typename;
+mod user_facts;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

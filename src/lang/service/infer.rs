@@ -133,7 +133,8 @@ impl Inference<'_> {
             }
             Known::Type(ty) => {
                 let base = self.resolve_alias(base_type(ty));
-                self.script_members(&base).unwrap_or_else(|| self.env.knowledge.members(&base))
+                let point = points_of(item).first().map_or("", |p| &*p.text);
+                self.script_members(&base).unwrap_or_else(|| self.env.knowledge.members_in(point, &base))
             }
         }
     }

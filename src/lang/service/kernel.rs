@@ -3,15 +3,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Field, Knowledge, ProbeHit};
+use crate::binary::dwarf::{self, DebugInfo, Tag};
 use crate::kernel::Kernel;
 use crate::kernel::btf::Btf;
 use crate::kernel::btf::{FuncProto, TypeId};
 use crate::probe::catalogue::Background;
+use crate::probe::find::find;
 use crate::probe::point::{self, PointPattern};
 use crate::probe::search::Search;
 
 /// How deep anonymous members are followed.
 const MAX_DEPTH: u32 = 8;
+/// Members after which no further anonymous ones are looked into.
+const MOST_MEMBERS: usize = 4096;
 
 /// What one kernel offers. Reading is lazy and cached by [`Kernel`].
 #[derive(Debug)]
@@ -57,6 +61,36 @@ impl KernelKnowledge {
         }
     }
 
+    /// The members of a type of the binary that a probe is in.
+    fn user_members(&self, pattern: &PointPattern, ty: &str) -> Vec<Field> {
+        let (PointPattern::Uprobe { binary, .. } | PointPattern::Usdt { binary, .. }) = pattern else {
+            return Vec::new();
+        };
+        let file = find(binary, &self.kernel, None).ok().and_then(|f| f.into_iter().next());
+        let Some(info) = file.and_then(|f| self.kernel.debug_info(&f.open).ok()) else { return Vec::new() };
+        let (tag, name) = match ty.split_once(' ') {
+            Some(("struct" | "class", name)) => (Tag::Struct, name),
+            Some(("union", name)) => (Tag::Union, name),
+            _ => (Tag::Named, ty),
+        };
+        let mut fields = Vec::new();
+        if let Ok(Some(id)) = info.find_type(tag, name.trim()) {
+            Self::flatten_user(&info, id, MAX_DEPTH, &mut fields);
+        }
+        fields
+    }
+
+    fn flatten_user(info: &DebugInfo, id: dwarf::TypeId, depth: u32, out: &mut Vec<Field>) {
+        for member in info.members(id).unwrap_or_default() {
+            if !member.name.is_empty() {
+                let ty = info.type_text(Some(member.ty)).unwrap_or_default();
+                out.push(Field { name: member.name.to_string(), ty });
+            } else if let Some(depth) = depth.checked_sub(1).filter(|_| out.len() < MOST_MEMBERS) {
+                Self::flatten_user(info, member.ty, depth, out);
+            }
+        }
+    }
+
     fn flatten(btf: &Btf, id: TypeId, depth: u32, out: &mut Vec<Field>) {
         for member in btf.members(id) {
             if member.name.is_empty() {
@@ -81,6 +115,12 @@ impl Knowledge for KernelKnowledge {
 
     fn args(&self, point: &str) -> Vec<Field> {
         let Ok(pattern) = point::parse(point) else { return Vec::new() };
+        if let PointPattern::Uprobe { ret: false, .. } = &pattern {
+            let known = crate::probe::describe::describe(point, &self.kernel).fields.into_iter();
+            let named =
+                known.filter_map(|f| Some(Field { name: f.access.strip_prefix("args.")?.to_owned(), ty: f.ty }));
+            return named.collect();
+        }
         if let PointPattern::Tracepoint { category, event } = &pattern {
             return self.tracepoint(category.as_str(), event.as_str());
         }
@@ -96,6 +136,11 @@ impl Knowledge for KernelKnowledge {
         }
         let proto = self.prototype(&pattern)?;
         Some(self.btf()?.declaration(proto.ret, ""))
+    }
+
+    fn members_in(&self, point: &str, ty: &str) -> Vec<Field> {
+        let user = point::parse(point).ok().map(|pattern| self.user_members(&pattern, ty)).unwrap_or_default();
+        if user.is_empty() { self.members(ty) } else { user }
     }
 
     fn members(&self, ty: &str) -> Vec<Field> {

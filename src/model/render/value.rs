@@ -22,6 +22,8 @@ pub(super) fn write(value: &Value, field: &mut Field, out: &mut Vec<u8>) {
         Value::Bool(b) => field.token(out, if *b { b"true" } else { b"false" }),
         Value::Int(v, _) => field.signed(out, *v),
         Value::Uint(v, _) => field.unsigned(out, *v, Radix::Decimal),
+        // Unlike `%p`, which leaves out a zero's prefix as C++ streams do.
+        Value::Pointer(0) => field.token(out, b"0x0"),
         Value::Pointer(p) => field.pointer(out, *p),
         Value::Enum { name: Some(name), .. } => field.token(out, name.as_bytes()),
         Value::Enum { value, name: None } => field.signed(out, *value),

@@ -223,7 +223,7 @@ fn add_usdt(part: &mut PartBuilder, path: &Path, binary: &Binary, absence: u8) {
 
 /// Functions, returns and USDT probes of a binary.
 pub(super) fn binary(path: &Path) -> Result<Part, BinaryError> {
-    let binary = Binary::open(path, Some(Path::new("/usr/lib/debug")))?;
+    let binary = Binary::open(path, &[PathBuf::from("/usr/lib/debug")])?;
     let mut part = PartBuilder::with_capacity(binary.functions().len() * 2);
     add_usdt(&mut part, path, &binary, 0);
     let text = path.to_string_lossy();
@@ -245,7 +245,7 @@ pub(super) fn process(kernel: &Kernel, pid: u32) -> Part {
     let program = std::fs::read_link(kernel.roots().proc.join(pid.to_string()).join("exe")).unwrap_or_default();
     let files: Vec<PathBuf> = mapped_files(kernel, pid);
     for path in files {
-        let Ok(binary) = Binary::open(&path, None) else { continue };
+        let Ok(binary) = Binary::open(&path, &[]) else { continue };
         add_usdt(&mut part, &path, &binary, 0);
         if path == program {
             let text = path.to_string_lossy();

@@ -1,12 +1,13 @@
 //! The fields of each kind of probe.
 
 use super::{DocField, Shown};
+use crate::binary::dwarf::{DebugInfo, DwarfType, Parameter, ParameterPlace, TypeId};
 use crate::kernel::Kernel;
-use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
+use crate::kernel::btf::{self, Btf, BtfType, FuncProto};
 use crate::kernel::tracefs::Field;
 use crate::probe::find::find;
 use crate::probe::glob::Glob;
-use crate::probe::point::PointPattern;
+use crate::probe::point::{PointPattern, UprobePlace};
 
 /// What a script can read.
 pub(super) fn fields(pattern: &PointPattern, kernel: &Kernel) -> Vec<DocField> {
@@ -16,7 +17,10 @@ pub(super) fn fields(pattern: &PointPattern, kernel: &Kernel) -> Vec<DocField> {
             if known.is_empty() { numbered(6) } else { known }
         }
         PointPattern::Kprobe { .. } | PointPattern::Uprobe { ret: true, .. } => vec![retval("uint64", Shown::Pointer)],
-        PointPattern::Uprobe { .. } => numbered(6),
+        PointPattern::Uprobe { .. } => {
+            let known = listed(pattern, kernel);
+            if known.is_empty() { numbered(6) } else { known }
+        }
         _ => listed(pattern, kernel),
     }
 }
@@ -36,6 +40,7 @@ pub(super) fn listed(pattern: &PointPattern, kernel: &Kernel) -> Vec<DocField> {
         PointPattern::Fentry { module, function, exit } => prototype_fields(function, module.as_ref(), kernel, *exit),
         PointPattern::Usdt { binary, provider, name } => usdt(binary, provider.as_ref(), name, kernel),
         PointPattern::Iter { kind, .. } => iterator(kind, kernel),
+        PointPattern::Uprobe { binary, place, ret: false } => user_function(binary, place, kernel).unwrap_or_default(),
         _ => Vec::new(),
     }
 }
@@ -121,7 +126,7 @@ fn parameters(btf: &Btf, proto: &FuncProto<'_>, exit: bool) -> Vec<DocField> {
     fields
 }
 
-fn shown(btf: &Btf, ty: TypeId) -> Shown {
+fn shown(btf: &Btf, ty: btf::TypeId) -> Shown {
     match btf.ty(btf.resolve(ty)) {
         BtfType::Ptr(to) => match btf.ty(btf.resolve(to)) {
             BtfType::Int(int) if int.is_char() => Shown::TextPointer,
@@ -160,6 +165,38 @@ fn usdt(binary: &Glob, provider: Option<&Glob>, name: &Glob, kernel: &Kernel) ->
         DocField { declaration: format!("{ty} arg{n}"), access: format!("arg{n}"), ty, shown }
     };
     site.arguments().into_iter().enumerate().map(field).collect()
+}
+
+/// The parameters of a function of a binary with debug information.
+fn user_function(binary: &Glob, place: &UprobePlace, kernel: &Kernel) -> Option<Vec<DocField>> {
+    let UprobePlace::Symbol { name, offset: 0 } = place else { return None };
+    let file = find(binary, kernel, None).ok()?.into_iter().next()?;
+    let address = kernel.binary(&file.open).ok()?.function(name.as_str())?.address;
+    let info = kernel.debug_info(&file.open).ok()?;
+    let function = info.function(address, name.as_str()).ok()?;
+    let field = |(n, p): (usize, Parameter)| {
+        let ty = info.type_text(p.ty).unwrap_or_default();
+        let shown = match p.place {
+            ParameterPlace::Register(_) => p.ty.map_or(Shown::Not, |ty| user_shown(&info, ty)),
+            ParameterPlace::Reference(_) | ParameterPlace::Elsewhere(_) => Shown::Not,
+        };
+        let access = if p.name.is_empty() { format!("arg{n}") } else { format!("args.{}", p.name) };
+        DocField { declaration: format!("{ty} {}", p.name), access, ty, shown }
+    };
+    Some(function.parameters.into_iter().enumerate().map(field).collect())
+}
+
+fn user_shown(info: &DebugInfo, ty: TypeId) -> Shown {
+    match info.describe(ty) {
+        Ok(DwarfType::Pointer(Some(to))) => match info.describe(to) {
+            Ok(DwarfType::Int { text: true, .. }) => Shown::TextPointer,
+            _ => Shown::Pointer,
+        },
+        Ok(DwarfType::Pointer(None)) => Shown::Pointer,
+        Ok(DwarfType::Int { size: 8, .. }) => Shown::Long,
+        Ok(DwarfType::Int { .. } | DwarfType::Enum { .. }) => Shown::Int,
+        _ => Shown::Not,
+    }
 }
 
 fn iterator(kind: &str, kernel: &Kernel) -> Vec<DocField> {

@@ -74,16 +74,15 @@ impl Expander<'_> {
                 let matching = binary.functions().iter().filter(|f| demangled_matches(&f.name, name));
                 self.many(file, binary, matching, name, ret)
             }
-            UprobePlace::Address(address) => {
-                let shown = binary.function_at(*address).filter(|(_, offset)| *offset == 0);
-                let shown = shown.map_or_else(|| "".into(), |(f, _)| Arc::clone(&f.name));
-                Ok(vec![self.uprobe_at(file, binary, *address, shown, ret)?])
-            }
-            UprobePlace::Line { .. } => Err(ExpandError::Refused {
-                message: "probes by source line are not supported".into(),
-                hint: "name the function, with an offset: `objdump -dl` shows which instruction a line starts at"
-                    .into(),
+            UprobePlace::Address(address) => Ok(vec![self.uprobe_at_address(file, binary, *address, ret)?]),
+            UprobePlace::Line { .. } if ret => Err(ExpandError::Refused {
+                message: "a source line does not return".into(),
+                hint: "name the function: `uretprobe:BINARY:FUNCTION`".into(),
             }),
+            UprobePlace::Line { file: source, line, column } => {
+                let addresses = self.kernel.debug_info(&file.open)?.line(source, *line, *column)?;
+                addresses.into_iter().map(|a| self.uprobe_at_address(file, binary, a, ret)).collect()
+            }
         }
     }
 
@@ -101,6 +100,11 @@ impl Expander<'_> {
         let targets: Vec<_> =
             unique.filter_map(|f| self.uprobe_at(file, binary, f.address, Arc::clone(&f.name), ret).ok()).collect();
         if targets.is_empty() { Err(no_symbol(file, binary, name)) } else { Ok(targets) }
+    }
+
+    /// At an address, which is its name.
+    fn uprobe_at_address(&self, file: &Found, binary: &Binary, address: u64, ret: bool) -> Result<Target, ExpandError> {
+        self.uprobe_at(file, binary, address, address.to_string().into(), ret)
     }
 
     fn uprobe_at(

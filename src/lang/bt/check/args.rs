@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use super::coerce::{convert_scalar, pointer};
-use super::facts::{CKind, CParam, Prototype, TraceField};
+use super::facts::{CKind, CParam, Prototype, TraceField, UserParameter};
 use super::frame::Kind;
 use super::{Checker, NO_ARGUMENTS, NO_FIELD, NOT_IN_PROBE, suggest};
+use crate::binary::dwarf::ParameterPlace;
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind, Target};
 use crate::lang::types::{AddressSpace, Type};
+
+/// An argument's name, and its value or why it can't be read.
+type Argument = (Arc<str>, Result<Expr, String>);
 
 impl Checker<'_> {
     /// `args.name`.
@@ -17,7 +21,8 @@ impl Checker<'_> {
         match self.argument_list(span) {
             Err(e) => e,
             Ok(list) => match list.into_iter().find(|(n, _)| *n == name.text) {
-                Some((_, value)) => Expr { span, ..value },
+                Some((_, Ok(value))) => Expr { span, ..value },
+                Some((_, Err(reason))) => self.error_expr(NO_ARGUMENTS, name.span, reason),
                 None => self.no_argument(name, span),
             },
         }
@@ -45,14 +50,29 @@ impl Checker<'_> {
             Err(e) => return e,
             Ok(list) => list,
         };
-        let ty = Type::Record(list.iter().map(|(n, e)| (n.clone(), e.ty.clone())).collect());
+        if list.is_empty() && !matches!(self.frame.kind, Kind::Tracepoint) {
+            let message = format!("`{}` has no parameters", self.frame.name);
+            return self.error_expr(NO_ARGUMENTS, span, message);
+        }
+        let mut known = Vec::new();
+        for (name, value) in list {
+            match value {
+                Ok(value) => known.push((name, Expr { span, ..value })),
+                Err(reason) => {
+                    let help = Some("name the others one by one: `args.NAME`".to_owned());
+                    self.error_help(NO_ARGUMENTS, span, reason, help);
+                    return Self::error_value(span);
+                }
+            }
+        }
+        let ty = Type::Record(known.iter().map(|(n, e)| (n.clone(), e.ty.clone())).collect());
         self.types.complete(&ty);
-        let values = list.into_iter().map(|(_, e)| Expr { span, ..e }).collect();
+        let values = known.into_iter().map(|(_, e)| e).collect();
         Expr::new(ExprKind::Tuple(values), ty, span)
     }
 
     /// All arguments by name, or the reported reason why there are none.
-    fn argument_list(&mut self, span: Span) -> Result<Vec<(Arc<str>, Expr)>, Expr> {
+    fn argument_list(&mut self, span: Span) -> Result<Vec<Argument>, Expr> {
         let Some(target) = self.frame.targets.first().cloned() else {
             return Err(self.not_here("args", span, None));
         };
@@ -72,19 +92,27 @@ impl Checker<'_> {
                     None => Err(format!("the arguments of `{function}` are not in the kernel's type information")),
                 }
             }
-            Target::Uprobe { ret: false, path, symbol, .. } => match self.env.facts.user_prototype(path, symbol) {
-                Some(prototype) => Ok(self.by_calling_convention(&prototype, AddressSpace::User, span)),
-                None => Err(format!("`{path}` has no debug information for the arguments of `{symbol}`")),
-            },
+            Target::Uprobe { ret: false, path, symbol, file_offset, .. } => {
+                return match self.env.facts.user_parameters(path, symbol, *file_offset) {
+                    Ok(parameters) => Ok(self.user_arguments(&parameters, span)),
+                    Err(unknown) => {
+                        let numbered = || "`arg0`, `arg1` and so on work without".to_owned();
+                        let help = unknown.help.or_else(|| Some(numbered()));
+                        self.error_help(NO_ARGUMENTS, span, unknown.message, help);
+                        Err(Self::error_value(span))
+                    }
+                };
+            }
             Target::Kprobe { ret: true, .. } | Target::Uprobe { ret: true, .. } => {
                 let help = "the arguments are gone when the function returns: keep them in a map at its entry";
                 return Err(self.not_here("args", span, Some(help)));
             }
             _ => return Err(self.not_here("args", span, None)),
         };
-        result.map_err(|reason| {
+        let known = |list: Vec<(Arc<str>, Expr)>| list.into_iter().map(|(n, e)| (n, Ok(e))).collect();
+        result.map(known).map_err(|reason| {
             let help = Some("`arg0`, `arg1` and so on work without".to_owned())
-                .filter(|_| matches!(target, Target::Kprobe { .. } | Target::Uprobe { .. }));
+                .filter(|_| matches!(target, Target::Kprobe { .. }));
             self.error_help(NO_ARGUMENTS, span, reason, help);
             Self::error_value(span)
         })
@@ -199,6 +227,35 @@ impl Checker<'_> {
             }
         }
         list
+    }
+
+    /// The arguments of a function of a user-space binary.
+    fn user_arguments(&mut self, parameters: &[UserParameter], span: Span) -> Vec<Argument> {
+        let named = |p: &UserParameter, i: usize| {
+            if p.name.is_empty() { Arc::from(format!("arg{i}")) } else { p.name.clone() }
+        };
+        parameters.iter().enumerate().map(|(i, p)| (named(p, i), self.user_argument(p, span))).collect()
+    }
+
+    fn user_argument(&mut self, parameter: &UserParameter, span: Span) -> Result<Expr, String> {
+        let register = |n: u8| Expr::new(ExprKind::Builtin(Builtin::Arg(n)), Type::U64, span);
+        let ty = parameter.ty.map_or(Type::U64, |id| self.types.import(id, AddressSpace::User));
+        match parameter.place {
+            ParameterPlace::Register(n) if ty == Type::Bool => {
+                // Only the lowest byte of the register counts.
+                let byte = convert_scalar(register(n), &Type::Int { size: 1, signed: false });
+                Ok(convert_scalar(byte, &Type::Bool))
+            }
+            ParameterPlace::Register(n) if ty.fits_register() => Ok(convert_scalar(register(n), &ty)),
+            ParameterPlace::Reference(n) => {
+                let address = convert_scalar(register(n), &pointer(ty.clone(), AddressSpace::User));
+                Ok(Expr::new(ExprKind::Deref(Box::new(address)), ty, span))
+            }
+            ParameterPlace::Register(_) => Err(format!("`{}` has a type that is not understood", parameter.name)),
+            ParameterPlace::Elsewhere(reason) => {
+                Err(format!("`{}` {reason}: a probe reads arguments from integer registers", parameter.name))
+            }
+        }
     }
 
     fn parameter_type(&mut self, parameter: &CParam, space: AddressSpace) -> Type {

@@ -127,7 +127,7 @@ impl Checker<'_> {
 
     /// `struct X *` in kernel memory, or `void *` where the kernel's types are not known.
     pub(super) fn kernel_pointer(&mut self, name: &str, space: AddressSpace) -> Type {
-        let to = self.types.tagged(super::facts::CKind::Struct, name).unwrap_or(Type::Void);
+        let to = self.types.of_kernel(name).unwrap_or(Type::Void);
         pointer(to, space)
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::binary::dwarf::ParameterPlace;
 use crate::lang::typed::Target;
 
 /// Why an attach point can't be used.
@@ -59,6 +60,8 @@ pub enum CType {
         /// `_Bool`.
         boolean: bool,
     },
+    /// A floating-point number, which has no use as a value.
+    Float,
     /// An enum.
     Enum {
         /// Tag, empty when anonymous.
@@ -126,6 +129,26 @@ pub struct Prototype {
     pub result: Option<CTypeId>,
 }
 
+/// A parameter of a function of a user-space binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserParameter {
+    /// Name; empty when it has none.
+    pub name: Arc<str>,
+    /// Type; `None` when it is not known.
+    pub ty: Option<CTypeId>,
+    /// Where it is when the function is entered.
+    pub place: ParameterPlace,
+}
+
+/// Why something is not known, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// Plain words.
+    pub message: String,
+    /// What to do instead.
+    pub help: Option<String>,
+}
+
 /// A field of a tracepoint's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceField {
@@ -166,8 +189,17 @@ pub trait Facts {
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype>;
     /// The arguments of a raw tracepoint; `module` is empty for the kernel's own.
     fn raw_tracepoint(&self, module: &str, event: &str) -> Option<Prototype>;
-    /// The arguments of a function of a user-space binary, by its debug information.
-    fn user_prototype(&self, path: &str, symbol: &str) -> Option<Prototype>;
+    /// The parameters of the function of a user-space binary that begins at an offset in the file, by
+    /// its debug information.
+    fn user_parameters(&self, path: &str, symbol: &str, file_offset: u64) -> Result<Vec<UserParameter>, Unknown>;
+    /// Finds a C type by its name in the debug information of a user-space binary.
+    fn user_type(&self, path: &str, kind: CKind, name: &str) -> Option<CTypeId>;
+    /// Finds an enumerator by its name in the debug information of a user-space binary.
+    fn user_enumerator(&self, path: &str, name: &str) -> Option<(CTypeId, i64)>;
+    /// The id that a type shares with its typedefs and other definitions.
+    fn canonical(&self, id: CTypeId) -> CTypeId {
+        id
+    }
     /// Address of a kernel symbol.
     fn symbol_address(&self, name: &str) -> Option<u64>;
     /// Offset of a symbol in a user-space binary.
@@ -223,7 +255,15 @@ impl Facts for NoFacts {
         None
     }
 
-    fn user_prototype(&self, _: &str, _: &str) -> Option<Prototype> {
+    fn user_parameters(&self, path: &str, _: &str, _: u64) -> Result<Vec<UserParameter>, Unknown> {
+        Err(Unknown { message: format!("{path} has no debug information"), help: None })
+    }
+
+    fn user_type(&self, _: &str, _: CKind, _: &str) -> Option<CTypeId> {
+        None
+    }
+
+    fn user_enumerator(&self, _: &str, _: &str) -> Option<(CTypeId, i64)> {
         None
     }
 

@@ -3,7 +3,10 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::facts::{CKind, CMember, CParam, CType, CTypeId, Facts, Prototype, Refusal, TraceField};
+use super::facts::{
+    CKind, CMember, CParam, CType, CTypeId, Facts, Prototype, Refusal, TraceField, Unknown, UserParameter,
+};
+use super::user_facts::UserTypes;
 use crate::kernel::Kernel;
 use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
 use crate::kernel::tracefs::Dynamic;
@@ -21,13 +24,19 @@ pub struct KernelFacts<'a> {
     kernel: &'a Kernel,
     options: ExpandOptions,
     modules: Mutex<Vec<(Arc<str>, Arc<Btf>)>>,
+    user: UserTypes,
 }
 
 impl<'a> KernelFacts<'a> {
     /// Facts of a kernel. `pid` limits user probes to a process; `unsafe_allowed` is `--unsafe`.
     #[must_use]
     pub fn new(kernel: &'a Kernel, pid: Option<u32>, unsafe_allowed: bool) -> Self {
-        Self { kernel, options: ExpandOptions { pid, unsafe_allowed }, modules: Mutex::default() }
+        Self {
+            kernel,
+            options: ExpandOptions { pid, unsafe_allowed },
+            modules: Mutex::default(),
+            user: UserTypes::default(),
+        }
     }
 
     fn modules(&self) -> std::sync::MutexGuard<'_, Vec<(Arc<str>, Arc<Btf>)>> {
@@ -145,6 +154,9 @@ impl Facts for KernelFacts<'_> {
     }
 
     fn c_type(&self, id: CTypeId) -> CType {
+        if let Some(ty) = self.user.c_type(id) {
+            return ty;
+        }
         self.with(id.object, |btf| {
             let resolved = btf.resolve(TypeId(id.id));
             match btf.ty(resolved) {
@@ -177,6 +189,9 @@ impl Facts for KernelFacts<'_> {
     }
 
     fn members(&self, id: CTypeId) -> Vec<CMember> {
+        if let Some(members) = self.user.members(id) {
+            return members;
+        }
         self.with(id.object, |btf| {
             let mut at = btf.resolve(TypeId(id.id));
             if let BtfType::Forward(name, union) = btf.ty(at) {
@@ -196,6 +211,9 @@ impl Facts for KernelFacts<'_> {
     }
 
     fn variants(&self, id: CTypeId) -> Vec<(Arc<str>, i64)> {
+        if let Some(variants) = self.user.variants(id) {
+            return variants;
+        }
         self.with(id.object, |btf| btf.enumerators(TypeId(id.id)).map(|e| (e.name.into(), e.value)).collect())
             .unwrap_or_default()
     }
@@ -216,8 +234,23 @@ impl Facts for KernelFacts<'_> {
         self.with(object, |btf| btf.raw_tracepoint(event).map(|p| Self::proto(object, btf, &p))).flatten()
     }
 
-    fn user_prototype(&self, _path: &str, _symbol: &str) -> Option<Prototype> {
-        None
+    fn user_parameters(&self, path: &str, symbol: &str, file_offset: u64) -> Result<Vec<UserParameter>, Unknown> {
+        self.user.parameters(self.kernel, path, symbol, file_offset)
+    }
+
+    fn user_type(&self, path: &str, kind: CKind, name: &str) -> Option<CTypeId> {
+        self.user.find(self.kernel, path, kind, name)
+    }
+
+    fn user_enumerator(&self, path: &str, name: &str) -> Option<(CTypeId, i64)> {
+        self.user.enumerator(self.kernel, path, name)
+    }
+
+    fn canonical(&self, id: CTypeId) -> CTypeId {
+        if let Some(id) = self.user.canonical(id) {
+            return id;
+        }
+        self.with(id.object, |btf| Self::id(id.object, btf, btf.resolve(TypeId(id.id)))).unwrap_or(id)
     }
 
     fn symbol_address(&self, name: &str) -> Option<u64> {

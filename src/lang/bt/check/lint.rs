@@ -70,6 +70,8 @@ pub struct ArgumentUses {
     pub context: bool,
     /// `probetype`.
     pub kind: bool,
+    /// Names that may be those of types, or symbols, of the probed binary.
+    pub types: bool,
 }
 
 impl ArgumentUses {
@@ -85,8 +87,18 @@ impl ArgumentUses {
                     fields += 1;
                     return;
                 }
-                ast::ExprKind::Ident(name) => name,
-                ast::ExprKind::Call(name, _) => &name.text,
+                ast::ExprKind::Ident(name) => {
+                    uses.types |= super::builtins::find(name).is_none();
+                    name
+                }
+                ast::ExprKind::Call(name, _) => {
+                    uses.types |= matches!(&*name.text, "uaddr" | "sizeof" | "offsetof" | "container_of");
+                    &name.text
+                }
+                ast::ExprKind::Cast(..) | ast::ExprKind::Type(_) => {
+                    uses.types = true;
+                    return;
+                }
                 _ => return,
             };
             match &**name {

@@ -26,6 +26,10 @@ impl Checker<'_> {
                 let space = space_of(&base).unwrap_or(AddressSpace::Kernel);
                 let inside = if space == AddressSpace::User { space } else { AddressSpace::Kernel };
                 let Some(field) = self.types.field(id, &name.text, inside) else { return self.no_field(id, name) };
+                if field.ty == Type::Void {
+                    let message = format!("`{}` is a floating-point number, or nothing a script can hold", name.text);
+                    return self.error_expr(OPERAND_TYPE, name.span, message);
+                }
                 let kind = ExprKind::Field { base: Box::new(base), offset: field.offset, bits: field.bits };
                 Expr::new(kind, field.ty, span)
             }

@@ -29,12 +29,17 @@ const MAX_BODIES: usize = 4096;
 impl Checker<'_> {
     /// Finds the targets of every probe and groups those that mean the same by their body.
     pub(super) fn expand_probes<'s>(&mut self, script: &'s ast::Script) -> Vec<Group<'s>> {
-        let mut groups = Vec::new();
+        let mut groups: Vec<Group<'s>> = Vec::new();
         let mut any = false;
         for item in &script.items {
             if let ast::Item::Probe(probe) = item {
                 any = true;
                 self.expand_probe(probe, &mut groups);
+            }
+        }
+        for path in groups.iter().flat_map(|g| &g.targets).filter_map(binary_of) {
+            if !self.types.binaries.contains(path) {
+                self.types.binaries.push(Arc::clone(path));
             }
         }
         if !any {
@@ -158,8 +163,16 @@ impl Checker<'_> {
                 let result = format!("{:?}", prototype.as_ref().filter(|_| uses.result).map(|p| p.result));
                 Some(format!("{result}:{}", parameters(prototype)))
             }
-            Target::Uprobe { ret: false, path, symbol, .. } if args => Some(format!("{path}:{symbol}")),
-            Target::Usdt { arguments, .. } if uses.numbered => Some(format!("{arguments:?}")),
+            Target::Uprobe { ret: false, path, symbol, file_offset, .. } if args => {
+                let list = facts.user_parameters(path, symbol, *file_offset);
+                // What is not known is reported where it is used, for each function by itself.
+                let Ok(list) = list else { return Some(format!("{path}:{symbol}")) };
+                let list = list.into_iter().map(|p| (p.name, format!("{:?}{:?}", p.ty, p.place))).collect();
+                Some(format!("{path}:{}", picked(list)))
+            }
+
+            Target::Usdt { path, arguments, .. } if uses.numbered => Some(format!("{path}:{arguments:?}")),
+            Target::Uprobe { path, .. } | Target::Usdt { path, .. } if uses.types => Some(path.to_string()),
             Target::Iter { kind, .. } => Some(kind.to_string()),
             Target::PerfEvent { kind, .. } if uses.kind => Some(kind.to_string()),
             Target::Tracepoint { category, .. } => Some((&**category == "syscalls").to_string()),
@@ -184,6 +197,7 @@ impl Checker<'_> {
             scopes: vec![Vec::new()],
             ..Frame::default()
         };
+        self.types.binary = group.targets.first().and_then(binary_of).cloned();
         let predicate = probe.predicate.as_ref().map(|e| {
             let value = self.value(e);
             self.condition(value)
@@ -193,6 +207,7 @@ impl Checker<'_> {
         body.statements.splice(0..0, zeros);
         let locals = self.typed_locals();
         let needs_probe_id = self.frame.needs_probe_id;
+        self.types.binary = None;
         self.end_frame();
         if group.absent {
             return None;
@@ -207,5 +222,13 @@ impl Checker<'_> {
             span: probe.span,
             head: group.head,
         })
+    }
+}
+
+/// The binary that a target is in.
+const fn binary_of(target: &Target) -> Option<&Arc<str>> {
+    match target {
+        Target::Uprobe { path, .. } | Target::Usdt { path, .. } => Some(path),
+        _ => None,
     }
 }

@@ -11,6 +11,10 @@ use crate::lang::types::{AddressSpace, EnumId, StructId, Type};
 pub struct TypeTable<'a> {
     /// The kernel.
     pub facts: &'a dyn Facts,
+    /// The binary of the probe that is being checked: its types come before the kernel's.
+    pub binary: Option<Arc<str>>,
+    /// All binaries that the script's probes are in: their types are known everywhere, last.
+    pub binaries: Vec<Arc<str>>,
     structs: Vec<StructEntry>,
     enums: Vec<EnumDef>,
     struct_ids: HashMap<CTypeId, StructId>,
@@ -36,6 +40,8 @@ impl<'a> TypeTable<'a> {
     pub fn new(facts: &'a dyn Facts) -> Self {
         Self {
             facts,
+            binary: None,
+            binaries: Vec::new(),
             structs: Vec::new(),
             enums: Vec::new(),
             struct_ids: HashMap::new(),
@@ -50,7 +56,7 @@ impl<'a> TypeTable<'a> {
     /// The type of a C type; pointers without a tag point into `space`.
     pub fn import(&mut self, id: CTypeId, space: AddressSpace) -> Type {
         match self.facts.c_type(id) {
-            CType::Void => Type::Void,
+            CType::Void | CType::Float => Type::Void,
             CType::Int { boolean: true, .. } => Type::Bool,
             CType::Int { size: 16, .. } => Type::Array { of: Arc::new(Type::U64), len: 2 },
             CType::Int { size, signed, .. } => Type::Int { size, signed },
@@ -68,6 +74,7 @@ impl<'a> TypeTable<'a> {
     }
 
     fn import_struct(&mut self, c: CTypeId, name: Arc<str>, union: bool, size: u32) -> StructId {
+        let c = self.facts.canonical(c);
         if let Some(id) = self.struct_ids.get(&c) {
             return *id;
         }
@@ -79,6 +86,7 @@ impl<'a> TypeTable<'a> {
     }
 
     fn import_enum(&mut self, c: CTypeId, name: Arc<str>, size: u8, signed: bool) -> Type {
+        let c = self.facts.canonical(c);
         if let Some((id, size, signed)) = self.enum_ids.get(&c) {
             return Type::Enum { id: *id, size: *size, signed: *signed };
         }
@@ -127,7 +135,8 @@ impl<'a> TypeTable<'a> {
         if let Some(found) = self.enumerators.get(name) {
             return Some(found.clone());
         }
-        let (c, value) = self.facts.enumerator(name)?;
+        let user = self.binary.as_ref().and_then(|b| self.facts.user_enumerator(b, name));
+        let (c, value) = user.or_else(|| self.facts.enumerator(name))?;
         Some((self.import(c, AddressSpace::Kernel), value))
     }
 
@@ -158,7 +167,7 @@ impl<'a> TypeTable<'a> {
     pub fn field(&mut self, id: StructId, name: &str, space: AddressSpace) -> Option<FieldDef> {
         match self.structs.get(id.0 as usize)?.c {
             Some(c) => {
-                let (member, base) = find_member(self.facts, c, name, 0, 0)?;
+                let (member, base) = find_member(self.facts, c, name, 0, 0, &mut MOST_STEPS.clone())?;
                 Some(self.import_member(&member, base, space))
             }
             None => self.script_field(id, name, 0),
@@ -197,7 +206,7 @@ impl<'a> TypeTable<'a> {
         let mut names = Vec::new();
         if let Some(entry) = self.structs.get(id.0 as usize) {
             match entry.c {
-                Some(c) => member_names(self.facts, c, &mut names, 0),
+                Some(c) => member_names(self.facts, c, &mut names, 0, &mut MOST_STEPS.clone()),
                 None => names.extend(entry.def.fields.iter().map(|f| f.name.clone()).filter(|n| !n.is_empty())),
             }
         }
@@ -235,7 +244,25 @@ impl<'a> TypeTable<'a> {
             CKind::Enum => self.script_enums.get(name).cloned(),
             _ => self.script_structs.get(name).map(|id| Type::Struct(*id)),
         };
-        own.or_else(|| self.facts.find_type(kind, name).map(|c| self.import(c, AddressSpace::Kernel)))
+        own.or_else(|| self.found(kind, name))
+    }
+
+    /// A type of the probe's binary, of the kernel, or of another binary of the script.
+    fn found(&mut self, kind: CKind, name: &str) -> Option<Type> {
+        let facts = self.facts;
+        let of_binary = |binary: &Arc<str>| facts.user_type(binary, kind, name).map(|c| (c, AddressSpace::User));
+        let of_kernel = || facts.find_type(kind, name).map(|c| (c, AddressSpace::Kernel));
+        let found = self.binary.as_ref().and_then(of_binary).or_else(of_kernel);
+        let (c, space) = found.or_else(|| self.binaries.iter().find_map(of_binary))?;
+        Some(self.import(c, space))
+    }
+
+    /// `struct X` of the kernel.
+    pub fn of_kernel(&mut self, name: &str) -> Option<Type> {
+        if let Some(id) = self.script_structs.get(name) {
+            return Some(Type::Struct(*id));
+        }
+        self.facts.find_type(CKind::Struct, name).map(|c| self.import(c, AddressSpace::Kernel))
     }
 
     /// Finds a type by a plain name: bpftrace's own names, C's, the script's typedefs, the kernel's.
@@ -246,8 +273,8 @@ impl<'a> TypeTable<'a> {
         if let Some(ty) = self.aliases.get(name) {
             return Some(ty.clone());
         }
-        if let Some(c) = self.facts.find_type(CKind::Typedef, name) {
-            return Some(self.import(c, AddressSpace::Kernel));
+        if let Some(ty) = self.found(CKind::Typedef, name) {
+            return Some(ty);
         }
         if let Some(ty) = libc_type(name) {
             return Some(ty);
@@ -256,6 +283,9 @@ impl<'a> TypeTable<'a> {
         [CKind::Struct, CKind::Enum, CKind::Union].into_iter().find_map(|kind| self.tagged(kind, name))
     }
 }
+
+/// Most anonymous members that are looked into for one name: a damaged file may nest them without end.
+const MOST_STEPS: u32 = 2000;
 
 /// Where a bitfield is loaded: a type wide enough, its byte offset, first bit and width.
 pub fn place_bitfield(ty: Type, bit_offset: u32, width: u32) -> (Type, u32, (u8, u8)) {
@@ -275,7 +305,15 @@ pub fn place_bitfield(ty: Type, bit_offset: u32, width: u32) -> (Type, u32, (u8,
     (Type::Int { size: size as u8, signed }, byte, (first as u8, width.min(64 - first) as u8))
 }
 
-fn find_member(facts: &dyn Facts, c: CTypeId, name: &str, base: u32, depth: u32) -> Option<(CMember, u32)> {
+fn find_member(
+    facts: &dyn Facts,
+    c: CTypeId,
+    name: &str,
+    base: u32,
+    depth: u32,
+    steps: &mut u32,
+) -> Option<(CMember, u32)> {
+    *steps = steps.checked_sub(1)?;
     let members = facts.members(c);
     if let Some(found) = members.iter().find(|m| &*m.name == name) {
         return Some((found.clone(), base));
@@ -286,15 +324,17 @@ fn find_member(facts: &dyn Facts, c: CTypeId, name: &str, base: u32, depth: u32)
     members
         .iter()
         .filter(|m| m.name.is_empty() && matches!(facts.c_type(m.ty), CType::Struct { .. }))
-        .find_map(|m| find_member(facts, m.ty, name, base.saturating_add(m.bit_offset), depth + 1))
+        .find_map(|m| find_member(facts, m.ty, name, base.saturating_add(m.bit_offset), depth + 1, steps))
 }
 
-fn member_names(facts: &dyn Facts, c: CTypeId, names: &mut Vec<Arc<str>>, depth: u32) {
+fn member_names(facts: &dyn Facts, c: CTypeId, names: &mut Vec<Arc<str>>, depth: u32, steps: &mut u32) {
+    let Some(left) = steps.checked_sub(1) else { return };
+    *steps = left;
     for member in facts.members(c) {
         if !member.name.is_empty() {
             names.push(member.name);
         } else if depth < 16 && names.len() < 4096 {
-            member_names(facts, member.ty, names, depth + 1);
+            member_names(facts, member.ty, names, depth + 1, steps);
         }
     }
 }

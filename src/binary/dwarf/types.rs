@@ -1,0 +1,626 @@
+//! Types: what an entry means as a C type, its members, its name in C.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use gimli::{AttributeValue, DwTag, Operation, Reader as _};
+
+use super::error::DwarfError;
+use super::functions::each_child;
+use super::state::{Budget, Die, Place, State, Unit, flag, header_place};
+use super::window::Window;
+
+/// Longest chain of typedefs and qualifiers that is followed.
+const MOST_CHAIN: usize = 64;
+/// Deepest nesting of pointers and arrays.
+const MOST_DEPTH: usize = 24;
+/// Most members or enumerators of one type that are believed.
+const MOST_MEMBERS: usize = 65_536;
+/// Deepest nesting of namespaces that is looked into for a name.
+const MOST_NAMESPACES: u32 = 16;
+
+/// A type of one binary's debug information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub u32);
+
+/// What is looked up by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tag {
+    /// `struct X`, `class X`.
+    Struct,
+    /// `union X`.
+    Union,
+    /// `enum X`.
+    Enum,
+    /// `typedef ... X`, or a base type's name.
+    Named,
+}
+
+impl Tag {
+    fn fits(self, tag: DwTag) -> bool {
+        match self {
+            Self::Struct => matches!(tag, gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type),
+            Self::Union => tag == gimli::DW_TAG_union_type,
+            Self::Enum => tag == gimli::DW_TAG_enumeration_type,
+            Self::Named => matches!(tag, gimli::DW_TAG_typedef | gimli::DW_TAG_base_type),
+        }
+    }
+}
+
+/// A type with its typedefs and qualifiers taken off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DwarfType {
+    /// `void`, functions, and what is not understood.
+    Void,
+    /// An integer.
+    Int {
+        /// Bytes: 1, 2, 4, 8 or 16.
+        size: u8,
+        /// Two's complement when signed.
+        signed: bool,
+        /// Plain `char`.
+        text: bool,
+        /// `_Bool`.
+        boolean: bool,
+    },
+    /// A floating-point or complex number of so many bytes.
+    Float(u32),
+    /// An enum.
+    Enum {
+        /// Tag.
+        name: Arc<str>,
+        /// Bytes.
+        size: u8,
+        /// Has negative values.
+        signed: bool,
+    },
+    /// A pointer or reference.
+    Pointer(Option<TypeId>),
+    /// An array of so many elements; 0 when the number is not constant.
+    Array(TypeId, u32),
+    /// A struct, class or union.
+    Struct {
+        /// Tag.
+        name: Arc<str>,
+        /// Or a union.
+        union: bool,
+        /// Bytes; 0 when it is only declared.
+        size: u32,
+    },
+}
+
+/// A member of a struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DwarfMember {
+    /// Name; empty for anonymous members and base classes.
+    pub name: Arc<str>,
+    /// Type.
+    pub ty: TypeId,
+    /// Offset in bits.
+    pub bit_offset: u32,
+    /// Width of a bitfield, 0 for none.
+    pub bit_size: u32,
+}
+
+/// A type's entry; of an array with several dimensions, the one that remains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Node {
+    place: Place,
+    dimension: u8,
+}
+
+/// By what two definitions of one type are known to be the same: kind, name, bytes.
+type Same = (DwTag, String, u64);
+
+/// All types that were named so far.
+#[derive(Default)]
+pub struct Types {
+    nodes: Vec<Node>,
+    ids: HashMap<Node, TypeId>,
+    same: HashMap<Same, TypeId>,
+    found: HashMap<(Tag, String), Option<TypeId>>,
+    complete: HashMap<TypeId, TypeId>,
+}
+
+type Answer<T> = Result<T, DwarfError>;
+
+impl Types {
+    /// The number of the type at a place.
+    pub fn intern(&mut self, place: Place) -> TypeId {
+        self.node(Node { place, dimension: 0 })
+    }
+
+    fn node(&mut self, node: Node) -> TypeId {
+        if let Some(known) = self.ids.get(&node) {
+            return *known;
+        }
+        let id = TypeId(self.nodes.len() as u32);
+        self.nodes.push(node);
+        self.ids.insert(node, id);
+        id
+    }
+
+    fn get(&self, id: TypeId) -> Option<Node> {
+        self.nodes.get(id.0 as usize).copied()
+    }
+
+    /// The type that an entry's `DW_AT_type` names.
+    fn inner(&mut self, state: &mut State, unit: usize, die: &Die, budget: &mut Budget) -> Answer<Option<TypeId>> {
+        let Some(value) = die.attr_value(gimli::DW_AT_type) else { return Ok(None) };
+        Ok(state.target(unit, &value, budget)?.map(|place| self.intern(place)))
+    }
+
+    /// Follows typedefs and qualifiers. `None` for `void`.
+    fn resolve(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<Option<(TypeId, Die)>> {
+        let mut at = id;
+        for _ in 0..MOST_CHAIN {
+            let Some(node) = self.get(at) else { return Ok(None) };
+            let die = state.entry(node.place)?;
+            if !is_alias(die.tag()) {
+                return Ok(Some((at, die)));
+            }
+            match self.inner(state, node.place.unit, &die, budget)? {
+                Some(next) => at = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a type is.
+    pub fn describe(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<DwarfType> {
+        if !self.ends(state, id, budget)? {
+            return Ok(DwarfType::Void);
+        }
+        let Some((id, die)) = self.resolve(state, id, budget)? else { return Ok(DwarfType::Void) };
+        let Some(node) = self.get(id) else { return Ok(DwarfType::Void) };
+        let unit = node.place.unit;
+        Ok(match die.tag() {
+            gimli::DW_TAG_base_type => base_type(&die, &state.name(unit, &die)),
+            gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type => {
+                DwarfType::Pointer(self.inner(state, unit, &die, budget)?)
+            }
+            gimli::DW_TAG_unspecified_type if bytes(&die) == Some(8) => DwarfType::Pointer(None),
+            gimli::DW_TAG_ptr_to_member_type => DwarfType::Int { size: 8, signed: true, text: false, boolean: false },
+            gimli::DW_TAG_array_type => self.array(state, node, &die, budget)?,
+            gimli::DW_TAG_enumeration_type => self.enumeration(state, id, &die, budget)?,
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
+                let whole = self.completed(state, id, &die, budget)?;
+                let die = if whole == id { die } else { self.entry(state, whole)? };
+                let size = bytes(&die).unwrap_or(0).min(u64::from(u32::MAX)) as u32;
+                let unit = self.get(whole).map_or(unit, |n| n.place.unit);
+                let union = die.tag() == gimli::DW_TAG_union_type;
+                DwarfType::Struct { name: state.name(unit, &die).into(), union, size }
+            }
+            _ => DwarfType::Void,
+        })
+    }
+
+    fn entry(&self, state: &State, id: TypeId) -> Answer<Die> {
+        match self.get(id) {
+            Some(node) => state.entry(node.place),
+            None => Ok(Die::null()),
+        }
+    }
+
+    /// Whether pointers and arrays come to an end: a damaged file may have one that points to itself.
+    fn ends(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<bool> {
+        let mut at = id;
+        for _ in 0..MOST_DEPTH {
+            state.spend(budget, 1)?;
+            let Some((resolved, die)) = self.resolve(state, at, budget)? else { return Ok(true) };
+            let deeper = matches!(
+                die.tag(),
+                gimli::DW_TAG_pointer_type
+                    | gimli::DW_TAG_reference_type
+                    | gimli::DW_TAG_rvalue_reference_type
+                    | gimli::DW_TAG_array_type
+            );
+            let Some(node) = self.get(resolved).filter(|_| deeper) else { return Ok(true) };
+            match self.inner(state, node.place.unit, &die, budget)? {
+                Some(next) => at = next,
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    fn array(&mut self, state: &mut State, node: Node, die: &Die, budget: &mut Budget) -> Answer<DwarfType> {
+        let mut lengths = Vec::new();
+        each_child(state, node.place, budget, |child| {
+            if child.tag() == gimli::DW_TAG_subrange_type {
+                lengths.push(length(child));
+            }
+        })?;
+        let Some(element) = self.inner(state, node.place.unit, die, budget)? else { return Ok(DwarfType::Void) };
+        let at = usize::from(node.dimension);
+        let len = lengths.get(at).copied().unwrap_or(0);
+        if at + 1 < lengths.len() && at < MOST_DEPTH {
+            let rest = self.node(Node { dimension: node.dimension + 1, ..node });
+            return Ok(DwarfType::Array(rest, len));
+        }
+        Ok(DwarfType::Array(element, len))
+    }
+
+    fn enumeration(&mut self, state: &mut State, id: TypeId, die: &Die, budget: &mut Budget) -> Answer<DwarfType> {
+        let whole = self.completed(state, id, die, budget)?;
+        let size = bytes(&self.entry(state, whole)?).filter(|b| matches!(b, 1 | 2 | 4 | 8)).unwrap_or(4) as u8;
+        let signed = self.variants(state, whole, budget)?.iter().any(|(_, value)| *value < 0);
+        let unit = self.get(id).map_or(0, |n| n.place.unit);
+        Ok(DwarfType::Enum { name: state.name(unit, die).into(), size, signed })
+    }
+
+    /// The definition of a type that an entry may only declare.
+    fn completed(&mut self, state: &mut State, id: TypeId, die: &Die, budget: &mut Budget) -> Answer<TypeId> {
+        if let Some(known) = self.complete.get(&id) {
+            return Ok(*known);
+        }
+        let Some(node) = self.get(id) else { return Ok(id) };
+        let declared = flag(die, gimli::DW_AT_declaration);
+        let name = state.name(node.place.unit, die);
+        let whole = if let Some(value) = die.attr_value(gimli::DW_AT_signature) {
+            state.target(node.place.unit, &value, budget)?.map(|place| self.intern(place))
+        } else if declared && !name.is_empty() {
+            let tag = match die.tag() {
+                gimli::DW_TAG_union_type => Tag::Union,
+                gimli::DW_TAG_enumeration_type => Tag::Enum,
+                _ => Tag::Struct,
+            };
+            self.find(state, tag, &name, budget)?
+        } else {
+            None
+        };
+        let whole = match whole {
+            Some(found) => found,
+            // The same type of several compilation units has one number, so that values of it agree.
+            None if !name.is_empty() && !declared => {
+                let same = (die.tag(), name, bytes(die).unwrap_or(0));
+                *self.same.entry(same).or_insert(id)
+            }
+            None => id,
+        };
+        self.complete.insert(id, whole);
+        Ok(whole)
+    }
+
+    /// The one number of a struct, union or enum, whichever of its definitions `id` is.
+    pub fn canonical(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<TypeId> {
+        let Some((id, die)) = self.resolve(state, id, budget)? else { return Ok(id) };
+        match die.tag() {
+            gimli::DW_TAG_structure_type
+            | gimli::DW_TAG_class_type
+            | gimli::DW_TAG_union_type
+            | gimli::DW_TAG_enumeration_type => self.completed(state, id, &die, budget),
+            _ => Ok(id),
+        }
+    }
+
+    /// The members of a struct or union; empty for other types.
+    pub fn members(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<Vec<DwarfMember>> {
+        let id = self.canonical(state, id, budget)?;
+        let Some(node) = self.get(id) else { return Ok(Vec::new()) };
+        let mut dies = Vec::new();
+        each_child(state, node.place, budget, |child| {
+            let member = matches!(child.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance);
+            // Static members are variables.
+            let outside = [gimli::DW_AT_external, gimli::DW_AT_declaration];
+            if member && !outside.into_iter().any(|a| flag(child, a)) && dies.len() < MOST_MEMBERS {
+                dies.push(child.clone());
+            }
+        })?;
+        let mut members = Vec::new();
+        for die in &dies {
+            let Some(ty) = self.inner(state, node.place.unit, die, budget)? else { continue };
+            let name = if die.tag() == gimli::DW_TAG_member { state.name(node.place.unit, die) } else { String::new() };
+            let width = die.attr(gimli::DW_AT_bit_size).and_then(|a| a.udata_value()).unwrap_or(0).min(64) as u32;
+            let storage = if width > 0 { self.size(state, ty, budget)? } else { 0 };
+            let Some(bit_offset) = member_offset(&state.units[node.place.unit], die, width, storage) else { continue };
+            members.push(DwarfMember { name: name.into(), ty, bit_offset, bit_size: width });
+        }
+        Ok(members)
+    }
+
+    /// Bytes of a value; 0 when unknown.
+    pub fn size(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<u64> {
+        let mut count = 1_u64;
+        let mut at = id;
+        for _ in 0..MOST_DEPTH {
+            match self.describe(state, at, budget)? {
+                DwarfType::Void => return Ok(0),
+                DwarfType::Int { size, .. } | DwarfType::Enum { size, .. } => {
+                    return Ok(count.saturating_mul(u64::from(size)));
+                }
+                DwarfType::Float(size) | DwarfType::Struct { size, .. } => {
+                    return Ok(count.saturating_mul(u64::from(size)));
+                }
+                DwarfType::Pointer(_) => return Ok(count.saturating_mul(8)),
+                DwarfType::Array(of, len) => {
+                    count = count.saturating_mul(u64::from(len));
+                    at = of;
+                }
+            }
+        }
+        Ok(0)
+    }
+
+    /// Whether values of a class are passed by their address (`DW_AT_calling_convention` of DWARF 5).
+    pub fn by_reference(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<bool> {
+        let id = self.canonical(state, id, budget)?;
+        let value = self.entry(state, id)?.attr_value(gimli::DW_AT_calling_convention);
+        Ok(matches!(value, Some(AttributeValue::CallingConvention(c)) if c == gimli::DW_CC_pass_by_reference))
+    }
+
+    /// Names and values of an enum; empty for other types.
+    pub fn variants(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<Vec<(Arc<str>, i64)>> {
+        let Some((id, die)) = self.resolve(state, id, budget)? else { return Ok(Vec::new()) };
+        if die.tag() != gimli::DW_TAG_enumeration_type {
+            return Ok(Vec::new());
+        }
+        let id = self.completed(state, id, &die, budget)?;
+        let Some(node) = self.get(id) else { return Ok(Vec::new()) };
+        let mut list = Vec::new();
+        each_child(state, node.place, budget, |child| {
+            if child.tag() == gimli::DW_TAG_enumerator
+                && list.len() < MOST_MEMBERS
+                && let Some(value) = constant(child, gimli::DW_AT_const_value)
+            {
+                list.push((Arc::from(state.name(node.place.unit, child)), value));
+            }
+        })?;
+        Ok(list)
+    }
+
+    /// Finds a defined type by its name: in the units in use first, then in all of them.
+    pub fn find(&mut self, state: &mut State, tag: Tag, name: &str, budget: &mut Budget) -> Answer<Option<TypeId>> {
+        let key = (tag, name.to_owned());
+        if let Some(known) = self.found.get(&key) {
+            return Ok(*known);
+        }
+        let found = self.search(state, tag, name, budget)?;
+        self.found.insert(key, found);
+        Ok(found)
+    }
+
+    fn search(&mut self, state: &mut State, tag: Tag, name: &str, budget: &mut Budget) -> Answer<Option<TypeId>> {
+        let mut seen = HashSet::new();
+        for number in 0..state.units.len() {
+            let unit = &state.units[number];
+            seen.insert((unit.object, header_place(&unit.unit.header)));
+            if let Some(offset) = find_in(state, unit, tag, name, budget)? {
+                return Ok(Some(self.intern(Place { unit: number, offset })));
+            }
+        }
+        for start in state.starts(0, budget)?.iter() {
+            if seen.contains(&(0, (false, *start))) {
+                continue;
+            }
+            state.step(budget)?;
+            let peeked = state.peek(0, *start)?;
+            if peeked.unit.dwo_id.is_some() {
+                let skeleton = state.unit_at(0, *start)?;
+                let Ok(full) = state.full_unit(skeleton) else { continue };
+                if let Some(offset) = find_in(state, &state.units[full], tag, name, budget)? {
+                    return Ok(Some(self.intern(Place { unit: full, offset })));
+                }
+            } else if let Some(offset) = find_in(state, &peeked, tag, name, budget)? {
+                let unit = state.unit_at(0, *start)?;
+                return Ok(Some(self.intern(Place { unit, offset })));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The enum of the units in use that has an enumerator of this name, and its value.
+    pub fn enumerator(&mut self, state: &mut State, name: &str, budget: &mut Budget) -> Answer<Option<(TypeId, i64)>> {
+        for number in 0..state.units.len() {
+            let mut found = None;
+            visit(state, &state.units[number], budget, &mut |die, _| {
+                if die.tag() == gimli::DW_TAG_enumeration_type {
+                    found.get_or_insert_with(Vec::new).push(die.offset().0);
+                }
+                true
+            })?;
+            for offset in found.unwrap_or_default() {
+                let id = self.intern(Place { unit: number, offset });
+                let variants = self.variants(state, id, budget)?;
+                if let Some((_, value)) = variants.iter().find(|(n, _)| &**n == name) {
+                    return Ok(Some((self.canonical(state, id, budget)?, *value)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The type as C writes it, as bpftrace lists it: `const char*`, `struct foo*`.
+    pub fn text(&mut self, state: &mut State, id: Option<TypeId>, budget: &mut Budget) -> Answer<String> {
+        let (mut before, mut after) = (String::new(), String::new());
+        let mut at = id;
+        for _ in 0..MOST_DEPTH {
+            let Some(node) = at.and_then(|id| self.get(id)) else { break };
+            let die = state.entry(node.place)?;
+            let name = state.name(node.place.unit, &die);
+            let keyword = match die.tag() {
+                gimli::DW_TAG_const_type => {
+                    before.push_str("const ");
+                    ""
+                }
+                gimli::DW_TAG_volatile_type => {
+                    before.push_str("volatile ");
+                    ""
+                }
+                gimli::DW_TAG_pointer_type => {
+                    after.insert(0, '*');
+                    ""
+                }
+                gimli::DW_TAG_reference_type => {
+                    after.insert(0, '&');
+                    ""
+                }
+                gimli::DW_TAG_rvalue_reference_type => {
+                    after.insert_str(0, "&&");
+                    ""
+                }
+                gimli::DW_TAG_array_type => {
+                    let DwarfType::Array(_, len) = self.array(state, node, &die, budget)? else { break };
+                    after.push_str(&format!("[{len}]"));
+                    ""
+                }
+                gimli::DW_TAG_subroutine_type => return Ok(format!("{before}<function>{after}")),
+                tag if is_alias(tag) && name.is_empty() => "",
+                gimli::DW_TAG_structure_type => "struct ",
+                gimli::DW_TAG_class_type => "class ",
+                gimli::DW_TAG_union_type => "union ",
+                gimli::DW_TAG_enumeration_type => "enum ",
+                _ => return Ok(format!("{before}{name}{after}")),
+            };
+            if !keyword.is_empty() {
+                let name = if name.is_empty() { "<anonymous>" } else { &name };
+                return Ok(format!("{before}{keyword}{name}{after}"));
+            }
+            at = self.inner(state, node.place.unit, &die, budget)?;
+        }
+        Ok(format!("{before}void{after}"))
+    }
+}
+
+fn is_alias(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_restrict_type
+            | gimli::DW_TAG_atomic_type
+            | gimli::DW_TAG_immutable_type
+            | gimli::DW_TAG_packed_type
+            | gimli::DW_TAG_shared_type
+            | gimli::DW_TAG_template_alias
+    )
+}
+
+fn bytes(die: &Die) -> Option<u64> {
+    die.attr(gimli::DW_AT_byte_size)?.udata_value()
+}
+
+fn constant(die: &Die, name: gimli::DwAt) -> Option<i64> {
+    let attr = die.attr(name)?;
+    attr.sdata_value().or_else(|| attr.udata_value().map(|v| v as i64))
+}
+
+fn length(subrange: &Die) -> u32 {
+    let count = subrange.attr(gimli::DW_AT_count).and_then(|a| a.udata_value());
+    let upper = || {
+        let bound = subrange.attr(gimli::DW_AT_upper_bound)?;
+        // -1 is how some compilers write an array without elements.
+        let bound = bound.sdata_value().map_or_else(|| bound.udata_value(), |v| u64::try_from(v).ok())?;
+        bound.checked_add(1)
+    };
+    count.or_else(upper).unwrap_or(0).min(u64::from(u32::MAX)) as u32
+}
+
+fn base_type(die: &Die, name: &str) -> DwarfType {
+    let size = bytes(die).unwrap_or(0);
+    let encoding = match die.attr_value(gimli::DW_AT_encoding) {
+        Some(AttributeValue::Encoding(encoding)) => encoding,
+        _ => return DwarfType::Void,
+    };
+    let int = |signed, text, boolean| match size {
+        1 | 2 | 4 | 8 | 16 => DwarfType::Int { size: size as u8, signed, text, boolean },
+        _ => DwarfType::Void,
+    };
+    match encoding {
+        gimli::DW_ATE_boolean => int(false, false, size == 1),
+        gimli::DW_ATE_signed | gimli::DW_ATE_signed_char => int(true, size == 1 && name == "char", false),
+        gimli::DW_ATE_unsigned_char => int(false, name == "char", false),
+        gimli::DW_ATE_unsigned
+        | gimli::DW_ATE_UTF
+        | gimli::DW_ATE_UCS
+        | gimli::DW_ATE_ASCII
+        | gimli::DW_ATE_address => int(false, false, false),
+        _ => DwarfType::Float(size.min(u64::from(u32::MAX)) as u32),
+    }
+}
+
+/// Offset of a member in bits. `storage` is the size of its type, for old bitfields.
+fn member_offset(unit: &Unit, die: &Die, width: u32, storage: u64) -> Option<u32> {
+    if let Some(bits) = die.attr(gimli::DW_AT_data_bit_offset).and_then(|a| a.udata_value()) {
+        return u32::try_from(bits).ok();
+    }
+    let bytes = match die.attr(gimli::DW_AT_data_member_location) {
+        None => 0,
+        Some(attr) => match attr.value() {
+            AttributeValue::Exprloc(expression) => offset_of(unit, expression)?,
+            _ => attr.udata_value()?,
+        },
+    };
+    let mut bits = bytes.checked_mul(8)?;
+    // DWARF 3: counted from the most significant bit of the storage unit.
+    if let Some(from_top) = die.attr(gimli::DW_AT_bit_offset).and_then(|a| a.sdata_value()) {
+        let storage = bytes_of_storage(die, storage);
+        let low = i64::try_from(storage.checked_mul(8)?).ok()?.checked_sub(i64::from(width))?.checked_sub(from_top)?;
+        bits = bits.checked_add_signed(low)?;
+    }
+    u32::try_from(bits).ok()
+}
+
+fn bytes_of_storage(die: &Die, storage: u64) -> u64 {
+    bytes(die).unwrap_or(storage)
+}
+
+/// The constant of an expression that adds one to the struct's address.
+fn offset_of(unit: &Unit, expression: gimli::Expression<Window>) -> Option<u64> {
+    let mut operations = expression.operations(unit.unit.encoding());
+    match (operations.next().ok()??, operations.next().ok()?) {
+        (Operation::PlusConstant { value }, None) => Some(value),
+        (Operation::UnsignedConstant { value }, Some(Operation::Plus)) => Some(value),
+        _ => None,
+    }
+}
+
+/// Offset of the definition of a name in a unit.
+fn find_in(state: &State, unit: &Unit, tag: Tag, name: &str, budget: &mut Budget) -> Answer<Option<usize>> {
+    let mut found = None;
+    visit(state, unit, budget, &mut |die, unit| {
+        let declared = flag(die, gimli::DW_AT_declaration);
+        if tag.fits(die.tag()) && !declared && is_named(unit, die, name) {
+            found = Some(die.offset().0);
+        }
+        found.is_none()
+    })?;
+    Ok(found)
+}
+
+fn is_named(unit: &Unit, die: &Die, name: &str) -> bool {
+    let Some(value) = die.attr_value(gimli::DW_AT_name) else { return false };
+    unit.dwarf.attr_string(&unit.unit, value).is_ok_and(|w| w.is_text(name.as_bytes()) && w.len() == name.len())
+}
+
+/// Calls `f` with every entry at the top of a unit and in its namespaces, until it says false.
+fn visit(state: &State, unit: &Unit, budget: &mut Budget, f: &mut dyn FnMut(&Die, &Unit) -> bool) -> Answer<()> {
+    let damaged = |e| state.damaged(e);
+    let mut tree = unit.unit.entries_tree(None).map_err(damaged)?;
+    let root = tree.root().map_err(damaged)?;
+    visit_below(state, unit, root, budget, f, 0).map(|_| ())
+}
+
+fn visit_below(
+    state: &State,
+    unit: &Unit,
+    node: gimli::EntriesTreeNode<'_, '_, Window>,
+    budget: &mut Budget,
+    f: &mut dyn FnMut(&Die, &Unit) -> bool,
+    depth: u32,
+) -> Answer<bool> {
+    let mut children = node.children();
+    while let Some(child) = children.next().map_err(|e| state.damaged(e))? {
+        state.spend(budget, 1)?;
+        if !f(child.entry(), unit) {
+            return Ok(false);
+        }
+        let namespace = matches!(child.entry().tag(), gimli::DW_TAG_namespace | gimli::DW_TAG_module);
+        if namespace && depth < MOST_NAMESPACES && !visit_below(state, unit, child, budget, f, depth + 1)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
