@@ -8,6 +8,8 @@ mod generate;
 mod interp;
 #[path = "codegen_kernel/load.rs"]
 mod load;
+#[path = "support/skip.rs"]
+mod skip;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

@@ -3,6 +3,9 @@
 //! Needs root; without it every test says so and passes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/skip.rs"]
+mod skip;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +26,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 fn root() -> Option<MutexGuard<'static, ()>> {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: loading BPF programs needs root");
+        skip::skip("loading BPF programs needs root");
         return None;
     }
     Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))

@@ -60,8 +60,20 @@ fn main() {
     if arguments.exact {
         run_all.filter = None;
     }
+    // A guest that did not come up is no matter of the filter: nothing that it chose has run.
+    let broken = results.iter().any(|(name, outcome)| match outcome {
+        Outcome::Failed(why) if name.ends_with("/boot") || name.ends_with("/console") => {
+            eprintln!("{name}: {why}");
+            true
+        }
+        _ => false,
+    });
     let trials = results.into_iter().map(trial).collect();
-    libtest_mimic::run(&run_all, trials).exit();
+    let conclusion = libtest_mimic::run(&run_all, trials);
+    if broken {
+        std::process::exit(101);
+    }
+    conclusion.exit();
 }
 
 /// A test's name and how it came out.

@@ -6,6 +6,8 @@
 mod expression;
 #[path = "lowering/kernel.rs"]
 mod kernel;
+#[path = "support/skip.rs"]
+mod skip;
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -48,7 +50,7 @@ fn check(kernel: &Arc<Kernel>, expressions: &[Expr], inputs: &[i64]) -> Result<(
 #[test]
 fn random_expressions_are_worth_on_the_kernel_what_the_language_says() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: loading BPF programs needs root");
+        skip::skip("loading BPF programs needs root");
         return;
     }
     let kernel = Arc::new(Kernel::new(Roots::running()));

@@ -8,6 +8,8 @@ mod evaluate;
 mod kernel;
 #[path = "lowering/make.rs"]
 mod make;
+#[path = "support/skip.rs"]
+mod skip;
 
 use kernel::load;
 use make::*;
@@ -17,7 +19,7 @@ use probescope::lang::types::{Aggregation, Type};
 /// True, with a message, where the kernel lacks what a test is about.
 fn lacks(has: bool, what: &str) -> bool {
     if !has {
-        eprintln!("SKIPPED: this kernel has no {what}");
+        skip::skip(&format!("this kernel has no {what}"));
     }
     !has
 }
@@ -26,7 +28,7 @@ fn lacks(has: bool, what: &str) -> bool {
 fn unavailable() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        eprintln!("SKIPPED: loading BPF programs needs root");
+        skip::skip("loading BPF programs needs root");
     }
     !root
 }

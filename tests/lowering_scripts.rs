@@ -4,6 +4,8 @@
 
 #[path = "lowering/kernel.rs"]
 mod kernel;
+#[path = "support/skip.rs"]
+mod skip;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,7 +61,7 @@ fn try_script(path: &Path, kernel: &Arc<Kernel>) -> Outcome {
 #[test]
 fn bundled_scripts_are_accepted_by_the_verifier() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: loading BPF programs needs root");
+        skip::skip("loading BPF programs needs root");
         return;
     }
     let kernel = Arc::new(Kernel::new(Roots::running()));
@@ -68,7 +70,7 @@ fn bundled_scripts_are_accepted_by_the_verifier() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         match try_script(&path, &kernel) {
             Outcome::Loaded => loaded += 1,
-            Outcome::NotHere(why) => eprintln!("SKIPPED {name}: {why}"),
+            Outcome::NotHere(why) => eprintln!("not here: {name}: {why}"),
             Outcome::Refused(why) => {
                 let end = why.lines().rev().take(12).collect::<Vec<_>>();
                 eprintln!("REFUSED {name}:\n{}", end.into_iter().rev().collect::<Vec<_>>().join("\n"));

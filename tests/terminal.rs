@@ -2,6 +2,9 @@
 //! on what the screen shows, never on time alone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/skip.rs"]
+mod skip;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -99,7 +102,7 @@ impl Drop for Terminal {
 fn has_tmux() -> bool {
     let found = Command::new("tmux").arg("-V").output().is_ok_and(|o| o.status.success());
     if !found {
-        eprintln!("SKIPPED: tmux is not installed; the workbench was not tried in a terminal");
+        skip::skip("tmux is not installed; the workbench was not tried in a terminal");
     }
     found
 }
@@ -132,7 +135,7 @@ fn first_light() {
         return;
     }
     if let Some(reason) = cannot_trace() {
-        eprintln!("SKIPPED: {reason}");
+        skip::skip(reason);
         return;
     }
     let terminal = Terminal::open("first-light", (140, 40), "first.bt");

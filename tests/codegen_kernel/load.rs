@@ -56,7 +56,7 @@ pub fn unavailable() -> bool {
     match load(&module(vec![b.finish()], 8)) {
         Ok(_) => false,
         Err(why) => {
-            eprintln!("SKIPPED: BPF programs can't be loaded here (not root): {why}");
+            crate::skip::skip(&format!("BPF programs can't be loaded here (not root): {why}"));
             true
         }
     }
@@ -74,7 +74,7 @@ pub fn facts() -> &'static probescope::codegen::target::TargetFacts {
 /// Says why a test is skipped on a kernel that lacks something.
 pub fn lacks(what: &str, there: bool) -> bool {
     if !there {
-        eprintln!("SKIPPED: this kernel has no {what}");
+        crate::skip::skip(&format!("this kernel has no {what}"));
     }
     !there
 }

@@ -25,6 +25,10 @@ const GUEST_CAP: Duration = Duration::from_secs(1500);
 const MARK: &str = "\u{1e}result\u{1f}";
 /// Starts a line that names the test binary whose lines follow.
 const TARGET: &str = "== target ";
+/// Starts a line that names a test of the target that could not run, and why.
+const SKIP: &str = "== skipped ";
+/// Names the file of skipped tests to a test binary (`tests/support/skip.rs`).
+const SKIP_FILE: &str = "PROBESCOPE_SKIPPED";
 /// Starts a line with the guest's uptime after a test binary.
 const TIME: &str = "== uptime ";
 
@@ -123,7 +127,9 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
     let _ = writeln!(script, "/run/bin/{OWN} {IN_GUEST} '{filter}'");
     for test in programs.tests.iter().filter(|_| filter.is_empty() || !filter.starts_with("scripts")) {
         let _ = writeln!(script, "echo '{TARGET}{}'", test.name);
+        let _ = writeln!(script, "rm -f /run/skipped; export {}=/run/skipped", SKIP_FILE);
         let _ = writeln!(script, "/run/bin/{} {} --test-threads=2", test.file_name(), test.filters);
+        let _ = writeln!(script, "[ ! -f /run/skipped ] || sed 's/^/{SKIP}/' /run/skipped");
         let _ = writeln!(script, "echo \"{TIME}$(cut -d' ' -f1 /proc/uptime)\"");
     }
     let folder = std::env::temp_dir().join(format!("probescope-guest-{}-{name}", std::process::id()));
@@ -172,6 +178,14 @@ fn parse(name: &str, output: &str) -> Outcomes {
                 _ => Outcome::Failed(text),
             };
             outcomes.push((format!("{name}/scripts/{case}"), outcome));
+        } else if let Some((test, why)) = line.strip_prefix(SKIP).and_then(|l| l.split_once(": ")) {
+            let full = format!("{name}/{target}/{test}");
+            // A test may say so several times, and one that failed has failed.
+            let passed =
+                outcomes.iter_mut().find(|(n, o): &&mut (String, Outcome)| *n == full && *o == Outcome::Passed);
+            if let Some((_, outcome)) = passed {
+                *outcome = Outcome::Skipped(why.to_owned());
+            }
         } else if let Some((test, result)) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... ")) {
             let outcome = match result {
                 "ok" => Outcome::Passed,
