@@ -9,6 +9,7 @@ use super::names::time::{self, Clocks};
 use super::names::{self, Cgroups, Users};
 use super::symbols::{KernelSymbols, UserSymbols};
 use crate::codegen::artifact::RECORD_HEADER;
+use crate::kernel::syscalls::{self, Machine};
 use crate::lang::typed::{FieldDef, Program, StructDef, size_align, tuple_layout};
 use crate::lang::types::{StackMode, StructId, Type};
 use crate::model::value::{Frame, Stack, StackStyle, Value};
@@ -159,7 +160,7 @@ impl Decoder {
             Type::CgroupPath => self.cgroup(number, u32_at(bytes, 8)),
             Type::Strerror => names::error_text(number),
             Type::SignalName => names::signal_name(number).unwrap_or("N/A").into(),
-            Type::SyscallName => names::syscalls::name(number).unwrap_or("Unknown syscall").into(),
+            Type::SyscallName => syscalls::name(Machine::HOST, number).unwrap_or("Unknown syscall").into(),
             Type::ProbeName => self.probe_name(number),
             Type::FuncName => {
                 let name = self.probe_name(number);

@@ -1,11 +1,10 @@
-//! Numbers to names: users, errors, signals, system calls, control groups, times.
+//! Numbers to names: users, errors, signals, control groups, times.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub mod syscalls;
 pub mod time;
 
 /// User names by id, as `/etc/passwd` lists them.

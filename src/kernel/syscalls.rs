@@ -15,10 +15,11 @@ impl Machine {
     /// The machine that this program was built for.
     pub const HOST: Self = if cfg!(target_arch = "x86_64") { Self::X86_64 } else { Self::Arm64 };
 
+    /// The calls that this machine numbers in its own way.
     const fn table(self) -> &'static [(u16, &'static str)] {
         match self {
-            Self::X86_64 => tables::X86_64,
-            Self::Arm64 => tables::ARM64,
+            Self::X86_64 => tables::x86_64::CALLS,
+            Self::Arm64 => tables::arm64::CALLS,
         }
     }
 }
@@ -38,15 +39,16 @@ const EVENT_NAMES: &[(&str, &str)] = &[
 /// Name of a call, as in `man 2`.
 #[must_use]
 pub fn name(machine: Machine, number: u64) -> Option<&'static str> {
-    let table = machine.table();
-    let at = table.binary_search_by_key(&number, |(n, _)| u64::from(*n)).ok()?;
-    table.get(at).map(|(_, name)| *name)
+    [machine.table(), tables::SHARED].into_iter().find_map(|table| {
+        let at = table.binary_search_by_key(&number, |(n, _)| u64::from(*n)).ok()?;
+        table.get(at).map(|(_, name)| *name)
+    })
 }
 
 /// Number of a call by its name.
 #[must_use]
 pub fn number(machine: Machine, name: &str) -> Option<u16> {
-    machine.table().iter().find(|(_, n)| *n == name).map(|(number, _)| *number)
+    all(machine).find(|(_, n)| *n == name).map(|(number, _)| number)
 }
 
 /// Number of the call that the tracepoints `sys_enter_NAME` and `sys_exit_NAME` belong to.
@@ -59,7 +61,7 @@ pub fn number_of_event(machine: Machine, event: &str) -> Option<u16> {
 
 /// All calls of a machine: number and name, ascending by number.
 pub fn all(machine: Machine) -> impl Iterator<Item = (u16, &'static str)> {
-    machine.table().iter().copied()
+    machine.table().iter().chain(tables::SHARED).copied()
 }
 
 #[cfg(test)]
@@ -79,7 +81,9 @@ mod tests {
     #[test]
     fn tables_are_sorted() {
         for machine in [Machine::X86_64, Machine::Arm64] {
-            assert!(machine.table().is_sorted_by_key(|(n, _)| *n));
+            assert!(all(machine).is_sorted_by(|(a, _), (b, _)| a < b));
+            assert_eq!(number(machine, "statmount"), Some(457));
+            assert_eq!(name(machine, 437), Some("openat2"));
         }
     }
 }
