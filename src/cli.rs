@@ -25,6 +25,7 @@ pub mod run;
 pub mod screenshots;
 pub mod script;
 pub mod signals;
+pub mod testing;
 pub mod tracing;
 pub mod workbench;
 

@@ -11,6 +11,7 @@ pub mod losses;
 pub mod names;
 pub mod report;
 pub mod reporter;
+pub mod testing;
 pub mod trial;
 pub mod update;
 

@@ -12,6 +12,7 @@ use super::face::Buffering;
 use super::run::{Args as RunArgs, Format, Runner};
 use super::script::{ScriptArgs, kernel};
 use super::{CliError, World};
+use crate::lang::bt::Purpose;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
 
@@ -102,6 +103,18 @@ struct Cli {
     /// Folders to look for separate debug files in.
     #[arg(long, value_name = "DIR[:DIR]", value_delimiter = ':')]
     debuginfo: Vec<PathBuf>,
+    /// `bench`, `test` or `format`; its compiler's own modes end with a message.
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// Run the script's `test:` probes.
+    #[arg(long)]
+    test: bool,
+    /// Run the script's `bench:` probes.
+    #[arg(long)]
+    bench: bool,
+    /// Only probes whose name this matches.
+    #[arg(long, value_name = "REGEX")]
+    probe_filter: Option<String>,
     /// Ignored: there is no LLVM.
     #[arg(long, hide = true)]
     verify_llvm_ir: bool,
@@ -155,6 +168,9 @@ fn run(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
     if cli.list {
         return list(&cli, world);
     }
+    let purpose = purpose(&cli)?;
+    let probe_filter = cli.probe_filter.as_deref().map(regex::Regex::new).transpose();
+    let probe_filter = probe_filter.map_err(|e| CliError::Refused(format!("--probe-filter: {e}")))?;
     let script = ScriptArgs { program: cli.program, rest: cli.rest };
     let args = RunArgs {
         format: cli.format,
@@ -173,7 +189,27 @@ fn run(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
     let warnings = !cli.no_warnings;
     let shown = move |found: &[Diagnostic], source: &SourceText| diagnostics(found, source, warnings);
     let announce = world.variable(NOTIFY).is_some();
-    Runner { args: &args, world, script: &read, shown: &shown, overrides: overrides(world), announce }.run()
+    let overrides = overrides(world);
+    let runner =
+        Runner { args: &args, world, script: &read, shown: &shown, overrides, announce, purpose, probe_filter };
+    runner.run()
+}
+
+/// What `--mode`, `--test` and `--bench` ask for.
+fn purpose(cli: &Cli) -> Result<Purpose, CliError> {
+    match cli.mode.as_deref() {
+        Some("test") => Ok(Purpose::Test),
+        Some("bench") => Ok(Purpose::Bench),
+        Some(mode @ ("codegen" | "compiler-bench" | "format")) => {
+            Err(CliError::Refused(format!("--mode {mode} is not supported: `probescope compile` and `probescope fmt` do this")))
+        }
+        Some(_) => Err(CliError::Refused(
+            "USAGE: --mode can only be 'codegen', 'compiler-bench', 'bench', 'test' or 'format'.".to_owned(),
+        )),
+        None if cli.test => Ok(Purpose::Test),
+        None if cli.bench => Ok(Purpose::Bench),
+        None => Ok(Purpose::Trace),
+    }
 }
 
 /// Settings from the environment, which win over the script's.
@@ -194,6 +230,14 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
             Severity::Warning => "WARNING",
             Severity::Info => "INFO",
         };
+        if diagnostic.span.start == diagnostic.span.end {
+            // It is about the script as a whole.
+            text.push_str(&format!("{word}: {}\n", diagnostic.message));
+            if let Some(help) = &diagnostic.help {
+                text.push_str(&format!("HINT: {help}\n"));
+            }
+            continue;
+        }
         let (start, end) = (source.position(diagnostic.span.start), source.position(diagnostic.span.end));
         let columns =
             if start.line == end.line { format!("{}-{}", start.column, end.column) } else { start.column.to_string() };

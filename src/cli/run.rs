@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::face::{Buffering, Settings, StreamFace};
+use super::testing::TestPrinter;
 use super::script::{Script, ScriptArgs};
 use super::{CliError, World, signals};
 use crate::engine::TraceOptions;
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
+use crate::lang::bt::Purpose;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::SourceText;
 use crate::lang::typed::Target;
@@ -19,7 +21,7 @@ use crate::output::diagnostics::render_all;
 use crate::session::child::Held;
 use crate::session::compilation::Compiled;
 use crate::session::headless::{self, Job, RunError};
-use crate::session::{failure, front, names};
+use crate::session::{failure, front, names, testing};
 
 /// Run a script and print what it reports.
 ///
@@ -99,7 +101,9 @@ fn setting(text: &str) -> Result<(String, String), String> {
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
-    Runner { args, world, script: &script, shown: &plain, overrides: args.config.clone(), announce: false }.run()
+    let overrides = args.config.clone();
+    let (announce, purpose, probe_filter) = (false, Purpose::Trace, None);
+    Runner { args, world, script: &script, shown: &plain, overrides, announce, purpose, probe_filter }.run()
 }
 
 /// One run; the bpftrace mode makes its own from its own flags.
@@ -111,6 +115,8 @@ pub(super) struct Runner<'a> {
     pub(super) shown: &'a dyn Fn(&[Diagnostic], &SourceText) -> String,
     pub(super) overrides: Vec<(String, String)>,
     pub(super) announce: bool,
+    pub(super) purpose: Purpose,
+    pub(super) probe_filter: Option<regex::Regex>,
 }
 
 impl Runner<'_> {
@@ -146,23 +152,41 @@ impl Runner<'_> {
         settings.pid = self.args.pid;
         settings.unsafe_allowed = self.args.allow_unsafe;
         settings.overrides.clone_from(&self.overrides);
+        settings.purpose = self.purpose;
+        settings.probe_filter.clone_from(&self.probe_filter);
         let compilation = front::compile(&self.script.source, child, &settings);
         self.tell(&compilation.diagnostics);
         compilation.output
     }
 
     fn trace(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Result<i32, RunError> {
+        if self.purpose != Purpose::Trace {
+            return self.test(kernel, compiled);
+        }
         let (sender, messages) = headless::mailbox();
         let wants_signals =
             compiled.program.probes.iter().flat_map(|p| &p.targets).any(|t| matches!(t, Target::SelfSignal(_)));
         signals::watch(sender.clone(), wants_signals)?;
+        let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
+        headless::run(self.job(kernel, compiled, child), &mut face, (sender, &messages))
+    }
+
+    /// Runs the script's tests or benchmarks.
+    fn test(&self, kernel: &Arc<Kernel>, compiled: &Compiled) -> Result<i32, RunError> {
+        let bench = self.purpose == Purpose::Bench;
+        let mut printer = TestPrinter::new(self.settings(), self.script.source.clone(), bench, self.output()?);
+        let code = testing::run(self.job(kernel, compiled, None), self.purpose, &mut printer)?;
+        printer.close()?;
+        Ok(code)
+    }
+
+    fn job(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Job {
         let place = Place {
             sys: kernel.roots().sys.clone(),
             online_cpus: kernel.online_cpus().as_slice().to_vec(),
             pid: self.args.pid,
         };
-        let mut face = self.face()?;
-        let job = Job {
+        Job {
             program: Arc::clone(&compiled.program),
             artifact: Arc::clone(&compiled.artifact),
             options: TraceOptions { place, measure: false },
@@ -170,16 +194,18 @@ impl Runner<'_> {
             child,
             proc: kernel.roots().proc.clone(),
             attach_only: self.args.dry_run,
-        };
-        headless::run(job, &mut face, (sender, &messages))
+        }
     }
 
-    fn face(&self) -> std::io::Result<StreamFace> {
-        let output: Box<dyn Write + Send> = match &self.args.output {
+    fn output(&self) -> std::io::Result<Box<dyn Write + Send>> {
+        Ok(match &self.args.output {
             Some(path) => Box::new(std::fs::File::create(path)?),
             None => Box::new(std::fs::File::from(rustix::io::dup(std::io::stdout())?)),
-        };
-        let settings = Settings {
+        })
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
             format: match self.args.format {
                 Format::Text => OutputFormat::Text,
                 Format::Json => OutputFormat::Json,
@@ -189,8 +215,7 @@ impl Runner<'_> {
             quiet: self.args.quiet,
             keen: self.args.keen,
             announce: self.announce,
-        };
-        Ok(StreamFace::new(settings, self.script.source.clone(), output))
+        }
     }
 
     fn output_name(&self) -> String {

@@ -171,6 +171,8 @@ pub enum GlobalKind {
     Exiting,
     /// Not 0 while user space asks for wake-ups from every report: written by the engine.
     WakeUps,
+    /// What the last `test:` probe returned: written by the program.
+    Result,
 }
 
 /// Layout of a ring buffer record: `u32` action id, `u32` index of the firing target's name in

@@ -86,6 +86,7 @@ fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
         (GlobalKind::StartBootNs, unit::START_BOOT_NS),
         (GlobalKind::Exiting, unit::EXITING),
         (GlobalKind::WakeUps, unit::WAKE_UPS),
+        (GlobalKind::Result, unit::RESULT),
     ];
     Lowered {
         maps: maps.collect(),

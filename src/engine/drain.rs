@@ -112,6 +112,10 @@ pub struct Drain {
 struct Shared {
     stop: AtomicBool,
     delivered: AtomicU64,
+    /// Number of the last call of [`Drain::ask`].
+    asked: AtomicU64,
+    /// Number of the last such call that is done.
+    answered: AtomicU64,
 }
 
 impl Drain {
@@ -127,6 +131,21 @@ impl Drain {
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.shared.delivered.load(Ordering::Relaxed)
+    }
+
+    /// Asks for everything that is in the ring now. It is with the sink once [`Drain::answered`]
+    /// has reached the number given here.
+    #[must_use]
+    pub fn ask(&self) -> u64 {
+        let number = self.shared.asked.fetch_add(1, Ordering::AcqRel) + 1;
+        self.nudge();
+        number
+    }
+
+    /// The last request that was fulfilled.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        self.shared.answered.load(Ordering::Acquire)
     }
 
     /// Looks at the ring at once instead of after the pause.
@@ -176,6 +195,7 @@ fn run(mut ring: Ring, sink: Sink, shared: &Shared) {
     loop {
         // Read before the ring: what was reported before the stop is still taken.
         let last = shared.stop.load(Ordering::Acquire);
+        let asked = shared.asked.load(Ordering::Acquire);
         let mut taken = false;
         loop {
             let full = queue.fill(&mut ring, &mut taken);
@@ -189,6 +209,9 @@ fn run(mut ring: Ring, sink: Sink, shared: &Shared) {
         if last && !taken {
             queue.hand_over_all();
             return;
+        }
+        if queue.waiting.is_empty() {
+            shared.answered.store(asked, Ordering::Release);
         }
         pause = if taken || !queue.waiting.is_empty() { SHORTEST } else { (pause * 2).min(LONGEST) };
         if !last {

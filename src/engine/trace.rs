@@ -26,6 +26,10 @@ pub struct TraceOptions {
     pub measure: bool,
 }
 
+/// A `test:` or `bench:` probe of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial(usize);
+
 /// A trace that runs until it is dropped.
 #[derive(Debug)]
 pub struct Trace {
@@ -132,15 +136,40 @@ impl Trace {
         self.run_matching(|t| *t == Target::SelfSignal(signal))
     }
 
-    /// Runs every `test:` probe and gives its name and result.
-    pub fn run_tests(&self) -> Result<Vec<(Arc<str>, u32)>, EngineError> {
-        let mut results = Vec::new();
-        for (name, index) in self.runnable() {
-            if let Target::Test(test) = name {
-                results.push((Arc::clone(test), self.run(index)?));
-            }
-        }
-        Ok(results)
+    /// The script's `test:` or `bench:` probes in its order: their names, and what runs them.
+    #[must_use]
+    pub fn trials(&self) -> Vec<(Arc<str>, Trial)> {
+        let name = |target: &Target| match target {
+            Target::Test(name) | Target::Bench(name) => Some(Arc::clone(name)),
+            _ => None,
+        };
+        self.runnable().filter_map(|(target, index)| Some((name(target)?, Trial(index)))).collect()
+    }
+
+    /// Runs a test once and gives what it returned. `exit()` ends the test and nothing else.
+    pub fn run_test(&self, trial: Trial) -> Result<u64, EngineError> {
+        self.set_global(GlobalKind::Result, 0);
+        self.run(trial.0)?;
+        self.set_global(GlobalKind::Exiting, 0);
+        Ok(self.global(GlobalKind::Result).unwrap_or(0))
+    }
+
+    /// Asks for all reports so far, see [`Trace::reported`]; `None` for a script that reports nothing.
+    #[must_use]
+    pub fn ask_reports(&self) -> Option<u64> {
+        self.drain.as_ref().map(Drain::ask)
+    }
+
+    /// Whether all reports up to a request have reached the sink.
+    #[must_use]
+    pub fn reported(&self, request: u64) -> bool {
+        self.drain.as_ref().is_none_or(|d| d.answered() >= request)
+    }
+
+    /// Runs and time of a benchmark so far, as the kernel counts them while statistics are on.
+    #[must_use]
+    pub fn figures(&self, trial: Trial) -> (u64, u64) {
+        self.program_info(trial.0).map_or((0, 0), |info| (info.runs, info.run_time_ns))
     }
 
     fn run_matching(&self, wanted: impl Fn(&Target) -> bool) -> Result<usize, EngineError> {

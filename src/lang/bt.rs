@@ -12,7 +12,7 @@ pub mod parser;
 pub mod pretty;
 pub mod visit;
 
-pub use check::{CheckEnv, Checked, MissingProbes, check};
+pub use check::{CheckEnv, Checked, MissingProbes, Purpose, check};
 pub use expand::{ExpandInputs, expand};
 pub use front::{FrontOptions, compile_front};
 pub use parser::{Parsed, parse};

@@ -60,6 +60,24 @@ pub fn helper_error(text: &[u8], helper: &str, code: i32, place: Place<'_>, out:
     close_place(place, out);
 }
 
+/// How a test ended, with what it printed.
+pub fn test_result(name: &str, passed: bool, duration_ns: u64, text: &[u8], out: &mut Vec<u8>) {
+    open("test_result", out);
+    out.push(b'{');
+    string(name.as_bytes(), out);
+    out.extend_from_slice(format!(": {{\"duration\": {duration_ns}, \"passed\": {passed}, \"output\": ").as_bytes());
+    string(text, out);
+    out.extend_from_slice(b"}}}\n");
+}
+
+/// What a benchmark measured.
+pub fn benchmark_result(name: &str, average_ns: u64, runs: u64, out: &mut Vec<u8>) {
+    open("benchmark_result", out);
+    out.push(b'{');
+    string(name.as_bytes(), out);
+    out.extend_from_slice(format!(": {{\"average\": {average_ns}, \"iters\": {runs}}}}}}}\n").as_bytes());
+}
+
 fn close_place(place: Place<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b", \"filename\": ");
     string(place.file.as_bytes(), out);

@@ -8,7 +8,7 @@ use super::compilation::{Compilation, Compiled, Compiler};
 use super::update::CompileFigures;
 use crate::codegen;
 use crate::kernel::Kernel;
-use crate::lang::bt::{self, FrontOptions, MissingProbes};
+use crate::lang::bt::{self, FrontOptions, MissingProbes, Purpose};
 use crate::lang::diagnostic::has_errors;
 use crate::lang::source::SourceText;
 
@@ -34,6 +34,10 @@ pub struct FrontSettings {
     pub overrides: Vec<(String, String)>,
     /// What to do about probes that this kernel lacks.
     pub missing_probes: MissingProbes,
+    /// What the script is run for.
+    pub purpose: Purpose,
+    /// Only probes whose full name this matches.
+    pub probe_filter: Option<regex::Regex>,
 }
 
 impl FrontSettings {
@@ -49,6 +53,8 @@ impl FrontSettings {
             unsafe_allowed: false,
             overrides: Vec::new(),
             missing_probes: MissingProbes::default(),
+            purpose: Purpose::default(),
+            probe_filter: None,
         }
     }
 }
@@ -74,6 +80,8 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         load: &load,
         config_overrides: &settings.overrides,
         missing_probes: settings.missing_probes,
+        purpose: settings.purpose,
+        probe_filter: settings.probe_filter.as_ref(),
     };
     let checked = bt::compile_front(source, &options);
     let mut diagnostics = checked.diagnostics;

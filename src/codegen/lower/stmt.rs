@@ -2,9 +2,10 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::Operand;
-use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
+use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind, Target};
 use crate::lang::types::Type;
 
+use super::addr::{Addr, Base};
 use super::func::{LoopTargets, Lowerer};
 use super::value::Tail;
 use super::walk;
@@ -160,8 +161,14 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn return_statement(&mut self, value: Option<&'a Expr>) -> Result<(), CodegenError> {
         let Some(inline) = self.inline.last().cloned() else {
-            // The number that a probe returns is of no use to the kernel.
-            if let Some(e) = value.filter(|e| !walk::is_pure(e)) {
+            // The number that a probe returns is of no use to the kernel; a test's is read from the
+            // shared section, which a loop's callback reaches too.
+            if let Some(e) = value.filter(|_| self.is_test()) {
+                let result = self.scalar(e)?;
+                let section = self.u.section(super::layout::SHARED);
+                let at = self.f.b.global_addr(section, super::unit::RESULT);
+                self.store(Addr::new(Base::Reg(at), 0), 8, result);
+            } else if let Some(e) = value.filter(|e| !walk::is_pure(e)) {
                 self.effect(e)?;
             }
             self.leave();
@@ -178,6 +185,10 @@ impl<'a> Lowerer<'_, 'a> {
         self.destroy_iterators(inline.iterators);
         self.f.b.jump(inline.done);
         Ok(())
+    }
+
+    fn is_test(&self) -> bool {
+        matches!(self.probe.targets.get(self.target), Some(Target::Test(_)))
     }
 
     /// Ends the probe.

@@ -21,6 +21,8 @@ pub const START_BOOT_NS: u32 = 0;
 pub const EXITING: u32 = 8;
 /// Offset in the shared section of the "wake the reader on every report" word.
 pub const WAKE_UPS: u32 = 16;
+/// Offset in the shared section of what a `test:` probe returned.
+pub const RESULT: u32 = 24;
 /// First byte of the shared section for maps.
 pub const FIRST_FREE: u32 = 64;
 

@@ -72,6 +72,22 @@ pub struct CheckEnv<'a> {
     pub config_overrides: &'a [(String, String)],
     /// What to do about probes that this kernel lacks, unless the script says so itself.
     pub missing_probes: MissingProbes,
+    /// What the script is run for.
+    pub purpose: Purpose,
+    /// Only probes whose full name this matches.
+    pub probe_filter: Option<&'a regex::Regex>,
+}
+
+/// What a script is run for, which decides the probes that belong to the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// To trace: everything but `test:` and `bench:` probes.
+    #[default]
+    Trace,
+    /// To run its tests: `test:` probes between `begin` and `end`.
+    Test,
+    /// To measure: `bench:` probes between `begin` and `end`.
+    Bench,
 }
 
 /// What checking gives.

@@ -3,7 +3,7 @@
 use super::ast;
 use super::check::facts::Facts;
 use super::check::kernel_facts::KernelFacts;
-use super::check::{CheckEnv, Checked, MissingProbes, check};
+use super::check::{CheckEnv, Checked, MissingProbes, Purpose, check};
 use super::{ExpandInputs, expand, parse};
 use crate::kernel::Kernel;
 use crate::lang::source::SourceText;
@@ -28,6 +28,10 @@ pub struct FrontOptions<'a> {
     pub config_overrides: &'a [(String, String)],
     /// What to do about probes that this kernel lacks.
     pub missing_probes: MissingProbes,
+    /// What the script is run for.
+    pub purpose: Purpose,
+    /// Only probes whose full name this matches.
+    pub probe_filter: Option<&'a regex::Regex>,
 }
 
 impl<'a> FrontOptions<'a> {
@@ -44,6 +48,8 @@ impl<'a> FrontOptions<'a> {
             load: &|path| Err(format!("`{path}` can't be read here")),
             config_overrides: &[],
             missing_probes: MissingProbes::Error,
+            purpose: Purpose::Trace,
+            probe_filter: None,
         }
     }
 }
@@ -68,6 +74,8 @@ pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptio
         unsafe_allowed: options.unsafe_allowed,
         config_overrides: options.config_overrides,
         missing_probes: options.missing_probes,
+        purpose: options.purpose,
+        probe_filter: options.probe_filter,
     };
     let mut checked = check(&script, source, &env);
     let mut diagnostics = parsed.diagnostics;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::facts::{Prototype, Refusal};
 use super::frame::{Frame, Kind};
 use super::lint::ArgumentUses;
-use super::{Checker, MISSING_PROBE, MissingProbes, NO_PROBES, NO_SUCH_PROBE};
+use super::{Checker, DUPLICATE, MISSING_PROBE, MissingProbes, NO_PROBES, NO_SUCH_PROBE, Purpose};
 use crate::lang::bt::ast;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
@@ -37,6 +37,13 @@ impl Checker<'_> {
                 self.expand_probe(probe, &mut groups);
             }
         }
+        self.unique_names(&groups);
+        let unpruned = groups.iter().any(|g| !g.absent);
+        let used_for = self.used_for(&groups);
+        self.prune(&mut groups);
+        if any && unpruned && groups.is_empty() {
+            self.error(NO_PROBES, Span::default(), used_for);
+        }
         for path in groups.iter().flat_map(|g| &g.targets).filter_map(binary_of) {
             if !self.types.binaries.contains(path) {
                 self.types.binaries.push(Arc::clone(path));
@@ -51,6 +58,60 @@ impl Checker<'_> {
             );
         }
         groups
+    }
+
+    /// Tests and benchmarks are told apart by their names.
+    fn unique_names(&mut self, groups: &[Group<'_>]) {
+        let mut seen: HashMap<&Target, Span> = HashMap::new();
+        for group in groups {
+            for target in &group.targets {
+                let (word, name) = match target {
+                    Target::Test(name) => ("TEST", name),
+                    Target::Bench(name) => ("BENCH", name),
+                    _ => continue,
+                };
+                if let Some(other) = seen.insert(target, group.head) {
+                    let text = format!("\"{name}\" was used as the name for more than one {word} probe");
+                    self.error(DUPLICATE, group.head, text);
+                    self.error(DUPLICATE, other, "this is the other instance");
+                }
+            }
+        }
+    }
+
+    /// What to say when nothing of the script belongs to this run.
+    fn used_for(&self, groups: &[Group<'_>]) -> &'static str {
+        let has = |wanted: fn(&Target) -> bool| groups.iter().flat_map(|g| &g.targets).any(wanted);
+        if self.env.purpose != Purpose::Trace || self.env.probe_filter.is_some() {
+            "No probes to attach"
+        } else if has(|t| matches!(t, Target::Test(_))) {
+            "No probes attached; use --test to run test probes."
+        } else {
+            "No probes attached; use --bench to run benchmark probes."
+        }
+    }
+
+    /// Drops what does not belong to this run.
+    fn prune(&mut self, groups: &mut Vec<Group<'_>>) {
+        let purpose = self.env.purpose;
+        let belongs = |target: &Target| match target {
+            Target::Begin | Target::End => true,
+            Target::Test(_) => purpose == Purpose::Test,
+            Target::Bench(_) => purpose == Purpose::Bench,
+            _ => purpose == Purpose::Trace,
+        };
+        let names = &self.probe_names;
+        let filter = self.env.probe_filter;
+        let wanted = |id: &u32| filter.is_none_or(|f| names.get(*id as usize).is_some_and(|name| f.is_match(name)));
+        for group in groups.iter_mut().filter(|g| !g.absent) {
+            let keep: Vec<bool> =
+                group.targets.iter().zip(&group.names).map(|(t, n)| belongs(t) && wanted(n)).collect();
+            let mut kept = keep.iter();
+            group.targets.retain(|_| kept.next() == Some(&true));
+            let mut kept = keep.iter();
+            group.names.retain(|_| kept.next() == Some(&true));
+        }
+        groups.retain(|g| !g.targets.is_empty());
     }
 
     fn expand_probe<'s>(&mut self, probe: &'s ast::Probe, groups: &mut Vec<Group<'s>>) {

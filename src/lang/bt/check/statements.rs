@@ -364,11 +364,28 @@ impl Checker<'_> {
         kind
     }
 
+    /// What a probe returns: an integer that nobody reads, except of tests.
+    fn probe_result(&mut self, e: Expr, span: Span) -> StatementKind {
+        let text = self.type_text(&e.ty);
+        let bad = matches!(e.ty, Type::Error);
+        match self.integer(e) {
+            Some(value) if self.frame.kind == super::frame::Kind::Test => {
+                StatementKind::Return(Some(super::coerce::convert_scalar(value, &Type::I64)))
+            }
+            Some(_) => StatementKind::Return(None),
+            None if bad => StatementKind::Return(None),
+            None => {
+                self.error(TYPE_MISMATCH, span, format!("Probe return values can only be integers. Found {text}"));
+                StatementKind::Return(None)
+            }
+        }
+    }
+
     fn return_statement(&mut self, value: Option<&ast::Expr>, span: Span) -> StatementKind {
         let typed = value.map(|v| self.value(v));
         match (self.frame.result.clone(), typed) {
-            // A probe's result is ignored, except that a bare value may be given.
-            (None, _) => StatementKind::Return(None),
+            (None, None) => StatementKind::Return(None),
+            (None, Some(e)) => self.probe_result(e, span),
             (Some(Type::Void), None) => StatementKind::Return(None),
             (Some(ty), Some(e)) => {
                 let e = self.coerce_or_report(e, &ty, |from, to| format!("the function gives {to}, this is {from}"));
