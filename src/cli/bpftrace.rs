@@ -200,9 +200,9 @@ fn purpose(cli: &Cli) -> Result<Purpose, CliError> {
     match cli.mode.as_deref() {
         Some("test") => Ok(Purpose::Test),
         Some("bench") => Ok(Purpose::Bench),
-        Some(mode @ ("codegen" | "compiler-bench" | "format")) => {
-            Err(CliError::Refused(format!("--mode {mode} is not supported: `probescope compile` and `probescope fmt` do this")))
-        }
+        Some(mode @ ("codegen" | "compiler-bench" | "format")) => Err(CliError::Refused(format!(
+            "--mode {mode} is not supported: `probescope compile` and `probescope fmt` do this"
+        ))),
         Some(_) => Err(CliError::Refused(
             "USAGE: --mode can only be 'codegen', 'compiler-bench', 'bench', 'test' or 'format'.".to_owned(),
         )),

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::face::{Buffering, Settings, StreamFace};
-use super::testing::TestPrinter;
 use super::script::{Script, ScriptArgs};
+use super::testing::TestPrinter;
 use super::{CliError, World, signals};
 use crate::engine::TraceOptions;
 use crate::engine::attach::Place;

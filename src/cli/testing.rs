@@ -111,11 +111,7 @@ impl TestFace for TestPrinter {
             (false, false) => self.line("==========", true, &format!("Running {count} tests.")),
             (false, true) => {
                 let dashes = "-".repeat(NAME_WIDTH + TIME_WIDTH + 12);
-                writeln!(
-                    self.output,
-                    "{:NAME_WIDTH$} {:TIME_WIDTH$} Iterations\n{dashes}",
-                    "Benchmark", "Time(ns)"
-                )
+                writeln!(self.output, "{:NAME_WIDTH$} {:TIME_WIDTH$} Iterations\n{dashes}", "Benchmark", "Time(ns)")
             }
         }
     }
