@@ -114,7 +114,7 @@ struct Cli {
     bench: bool,
     /// Only probes whose name this matches.
     #[arg(long, value_name = "REGEX")]
-    probe_filter: Option<String>,
+    probe_filter: Option<regex::Regex>,
     /// Ignored: there is no LLVM.
     #[arg(long, hide = true)]
     verify_llvm_ir: bool,
@@ -169,8 +169,6 @@ fn run(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         return list(&cli, world);
     }
     let purpose = purpose(&cli)?;
-    let probe_filter = cli.probe_filter.as_deref().map(regex::Regex::new).transpose();
-    let probe_filter = probe_filter.map_err(|e| CliError::Refused(format!("--probe-filter: {e}")))?;
     let script = ScriptArgs { program: cli.program, rest: cli.rest };
     let args = RunArgs {
         format: cli.format,
@@ -182,6 +180,9 @@ fn run(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         buffering: cli.buffering,
         allow_unsafe: cli.allow_unsafe,
         dry_run: cli.dry_run,
+        test: purpose == Purpose::Test,
+        bench: purpose == Purpose::Bench,
+        probe_filter: cli.probe_filter,
         config: Vec::new(),
         script,
     };
@@ -189,10 +190,7 @@ fn run(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
     let warnings = !cli.no_warnings;
     let shown = move |found: &[Diagnostic], source: &SourceText| diagnostics(found, source, warnings);
     let announce = world.variable(NOTIFY).is_some();
-    let overrides = overrides(world);
-    let runner =
-        Runner { args: &args, world, script: &read, shown: &shown, overrides, announce, purpose, probe_filter };
-    runner.run()
+    Runner { args: &args, world, script: &read, shown: &shown, overrides: overrides(world), announce }.run()
 }
 
 /// What `--mode`, `--test` and `--bench` ask for.

@@ -74,6 +74,19 @@ pub struct Args {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// Run the script's `test:` probes, one after the other, in place of its other probes: each passes
+    /// when it returns 0.
+    #[arg(long, conflicts_with = "bench")]
+    pub test: bool,
+
+    /// Run the script's `bench:` probes many times each and print what a run of them takes.
+    #[arg(long)]
+    pub bench: bool,
+
+    /// Only probes whose full name this regular expression matches.
+    #[arg(long, value_name = "REGEX")]
+    pub probe_filter: Option<regex::Regex>,
+
     /// Set a value of the script's config block; wins over the script.
     #[arg(long = "config", value_name = "NAME=VALUE", value_parser = setting)]
     pub config: Vec<(String, String)>,
@@ -81,6 +94,17 @@ pub struct Args {
     /// Script and parameters.
     #[command(flatten)]
     pub script: ScriptArgs,
+}
+
+impl Args {
+    /// What the script is run for.
+    const fn purpose(&self) -> Purpose {
+        match (self.test, self.bench) {
+            (true, _) => Purpose::Test,
+            (false, true) => Purpose::Bench,
+            (false, false) => Purpose::Trace,
+        }
+    }
 }
 
 /// Output forms.
@@ -101,9 +125,7 @@ fn setting(text: &str) -> Result<(String, String), String> {
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
-    let overrides = args.config.clone();
-    let (announce, purpose, probe_filter) = (false, Purpose::Trace, None);
-    Runner { args, world, script: &script, shown: &plain, overrides, announce, purpose, probe_filter }.run()
+    Runner { args, world, script: &script, shown: &plain, overrides: args.config.clone(), announce: false }.run()
 }
 
 /// One run; the bpftrace mode makes its own from its own flags.
@@ -115,8 +137,6 @@ pub(super) struct Runner<'a> {
     pub(super) shown: &'a dyn Fn(&[Diagnostic], &SourceText) -> String,
     pub(super) overrides: Vec<(String, String)>,
     pub(super) announce: bool,
-    pub(super) purpose: Purpose,
-    pub(super) probe_filter: Option<regex::Regex>,
 }
 
 impl Runner<'_> {
@@ -152,15 +172,15 @@ impl Runner<'_> {
         settings.pid = self.args.pid;
         settings.unsafe_allowed = self.args.allow_unsafe;
         settings.overrides.clone_from(&self.overrides);
-        settings.purpose = self.purpose;
-        settings.probe_filter.clone_from(&self.probe_filter);
+        settings.purpose = self.args.purpose();
+        settings.probe_filter.clone_from(&self.args.probe_filter);
         let compilation = front::compile(&self.script.source, child, &settings);
         self.tell(&compilation.diagnostics);
         compilation.output
     }
 
     fn trace(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Result<i32, RunError> {
-        if self.purpose != Purpose::Trace {
+        if self.args.purpose() != Purpose::Trace {
             return self.test(kernel, compiled);
         }
         let (sender, messages) = headless::mailbox();
@@ -173,9 +193,9 @@ impl Runner<'_> {
 
     /// Runs the script's tests or benchmarks.
     fn test(&self, kernel: &Arc<Kernel>, compiled: &Compiled) -> Result<i32, RunError> {
-        let bench = self.purpose == Purpose::Bench;
+        let bench = self.args.purpose() == Purpose::Bench;
         let mut printer = TestPrinter::new(self.settings(), self.script.source.clone(), bench, self.output()?);
-        let code = testing::run(self.job(kernel, compiled, None), self.purpose, &mut printer)?;
+        let code = testing::run(self.job(kernel, compiled, None), self.args.purpose(), &mut printer)?;
         printer.close()?;
         Ok(code)
     }
