@@ -1,7 +1,8 @@
 //! The command of `-c`: started, held back until everything is attached, then let go.
 //!
 //! The child is forked at once, so that its process id is known to the compiler, and waits on a
-//! pipe between fork and exec; no signals and no tracing are involved.
+//! pipe between fork and exec. It never outlives this process: held back, it ends when the pipe is
+//! closed; let go, the kernel ends it by `SIGTERM` (`PR_SET_PDEATHSIG`), even after `kill -9`.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -9,7 +10,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -38,7 +39,8 @@ pub struct Held {
     name: String,
     pid: u32,
     go: File,
-    spawned: JoinHandle<io::Result<Child>>,
+    spawned: Receiver<io::Result<Child>>,
+    bond: Sender<()>,
 }
 
 impl Held {
@@ -53,14 +55,18 @@ impl Held {
         let mut child = Command::new(name);
         child.args(arguments);
         hold(&mut child, pid_out, go_in, go_out.as_raw_fd());
+        let (result, spawned) = channel();
+        let (bond, bound) = channel();
         // `spawn` returns only after the exec, so it waits in a thread of its own.
-        let spawned =
-            std::thread::Builder::new().name("child".to_owned()).spawn(move || child.spawn()).map_err(failed)?;
+        std::thread::Builder::new()
+            .name("child".to_owned())
+            .spawn(move || start_and_stay(child, &result, &bound))
+            .map_err(failed)?;
         let mut pid = [0; 4];
         match File::from(pid_in).read_exact(&mut pid) {
-            Ok(()) => Ok(Self { name: name.clone(), pid: u32::from_ne_bytes(pid), go: go_out.into(), spawned }),
+            Ok(()) => Ok(Self { name: name.clone(), pid: u32::from_ne_bytes(pid), go: go_out.into(), spawned, bond }),
             Err(error) => {
-                let source = match spawned.join() {
+                let source = match spawned.recv() {
                     Ok(Err(reason)) => reason,
                     _ => error,
                 };
@@ -79,13 +85,32 @@ impl Held {
     pub fn release(mut self) -> Result<Running, ChildError> {
         let failed = |source| ChildError::Run { command: self.name.clone(), source };
         self.go.write_all(&[1]).map_err(failed)?;
-        let child = match self.spawned.join() {
+        let child = match self.spawned.recv() {
             Ok(result) => result.map_err(failed)?,
             Err(_) => return Err(failed(io::Error::other("the starting thread failed"))),
         };
-        Ok(Running { child })
+        Ok(Running { child, _bond: self.bond })
     }
 }
+
+/// Starts the child and stays until its owner is gone: the kernel counts the thread that forked as
+/// the parent, and would end the child together with it.
+fn start_and_stay(mut command: Command, result: &Sender<io::Result<Child>>, bound: &Receiver<()>) {
+    match result.send(command.spawn()) {
+        Ok(()) => {
+            let _ = bound.recv();
+        }
+        // Nobody wants it any more: it did not exec, and is only collected.
+        Err(unwanted) => {
+            if let Ok(mut child) = unwanted.0 {
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+/// Exit status of a child that was never let go; nobody sees it.
+const NOT_WANTED: i32 = 125;
 
 /// Makes the forked child tell its process id and wait for one byte. Without it (the other end was
 /// closed) it does not exec.
@@ -96,20 +121,21 @@ fn hold(child: &mut Command, pid_out: OwnedFd, go_in: OwnedFd, go_out: i32) {
         // The fork copied the writing end, too: without closing it, the reading end never ends.
         // SAFETY: the copy in the child belongs to nobody there; close is async-signal-safe.
         unsafe { libc::close(go_out) };
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
         let mut byte = [0_u8; 1];
         loop {
             match rustix::io::read(&go_in, &mut byte) {
                 Ok(1) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}
-                // Never let go. An error would be told to a parent that may have ended.
-                // SAFETY: _exit is async-signal-safe and runs nothing of the copied parent.
-                Ok(_) => unsafe { libc::_exit(127) },
+                // An error would be told to a parent that may be gone, which aborts with a message.
+                // SAFETY: _exit is async-signal-safe, and nothing of the child is worth keeping.
+                Ok(_) => unsafe { libc::_exit(NOT_WANTED) },
                 Err(error) => return Err(error.into()),
             }
         }
     };
-    // SAFETY: between fork and exec the closure only calls getpid, write, close, read and _exit, which are
-    // async-signal-safe, and allocates nothing.
+    // SAFETY: between fork and exec the closure only calls getpid, write, close, prctl, read and _exit,
+    // which are async-signal-safe, and allocates nothing.
     unsafe { child.pre_exec(wait) };
 }
 
@@ -117,6 +143,8 @@ fn hold(child: &mut Command, pid_out: OwnedFd, go_in: OwnedFd, go_out: i32) {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
+    /// Keeps the thread that forked it.
+    _bond: Sender<()>,
 }
 
 impl Running {
@@ -213,9 +241,17 @@ mod tests {
         let held = Held::start(&format!("touch {}", file.display())).expect("forks");
         let Held { go, spawned, .. } = held;
         drop(go);
-        // `sh`, or whatever it was, would not end with this code.
-        let status = spawned.join().expect("no panic").expect("forked").wait().expect("its end");
-        assert_eq!(status.code(), Some(127));
+        let mut child = spawned.recv().expect("no panic").expect("its exec failed in no way that is told");
+        assert_eq!(child.wait().expect("ends").code(), Some(NOT_WANTED));
         assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_running_command_ends_with_its_owner() {
+        let held = Held::start("sleep 1000").expect("forks");
+        let pid = held.pid();
+        let Running { mut child, _bond } = held.release().expect("runs");
+        drop(_bond);
+        assert_eq!(child.wait().expect("ends").signal(), Some(15), "process {pid}");
     }
 }

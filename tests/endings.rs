@@ -1,0 +1,95 @@
+//! How the real program ends when it is told to: by signals, at any moment, with and without a
+//! command of its own. Nothing may outlive it, and nothing may be printed that is not meant.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest wait for one condition: far over what is ever needed, so that only a hang ends here.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A script that ends by itself only when its command does.
+const SCRIPT: &str = "interval:s:100 { } END { printf(\"the end\\n\"); }";
+
+fn may_trace() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let capabilities = status.lines().find_map(|l| l.strip_prefix("CapEff:")).unwrap_or("0").trim();
+    let capabilities = u64::from_str_radix(capabilities, 16).unwrap_or(0);
+    let may = capabilities >> 21 & 1 == 1 || (capabilities >> 38 & 3) == 3;
+    if !may {
+        eprintln!("SKIPPED: no CAP_BPF and CAP_PERFMON");
+    }
+    may
+}
+
+/// Starts `probescope run` with a command that would run for a long time. `seconds` also tells the
+/// test's commands apart.
+fn start(seconds: u32) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_probescope"))
+        .args(["run", "-e", SCRIPT, "-c", &format!("sleep {seconds}")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Whether a process with these arguments runs.
+fn runs(seconds: u32) -> bool {
+    let wanted = format!("sleep\0{seconds}\0");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes.filter_map(|p| std::fs::read(p.path().join("cmdline")).ok()).any(|c| c == wanted.as_bytes())
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "never saw {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn send(child: &Child, signal: &str) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Everything on standard error; ends only when nobody holds it open any more.
+fn errors(child: &mut Child) -> String {
+    let mut text = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_command_never_outlives_a_kill_at_any_moment() {
+    if !may_trace() {
+        return;
+    }
+    for (nth, delay_ms) in [0, 2, 5, 10, 20, 40, 80, 160, 320].into_iter().enumerate() {
+        let seconds = 100_000 + nth as u32;
+        let mut child = start(seconds);
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        send(&child, "-KILL");
+        assert!(!child.wait().unwrap().success());
+        let errors = errors(&mut child);
+        assert!(errors.is_empty() || errors == "Attached 2 probes\n", "after {delay_ms} ms: {errors}");
+        wait_until("the command's end", || !runs(seconds));
+    }
+}
+
+#[test]
+fn a_running_command_ends_with_the_trace() {
+    if !may_trace() {
+        return;
+    }
+    for (seconds, signal, code) in [(110_000, "-INT", Some(0)), (110_001, "-TERM", Some(0)), (110_002, "-KILL", None)] {
+        let mut child = start(seconds);
+        wait_until("the command", || runs(seconds));
+        send(&child, signal);
+        assert_eq!(child.wait().unwrap().code(), code, "{signal}");
+        wait_until("the command's end", || !runs(seconds));
+        let mut said = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(said.contains("the end"), code.is_some(), "{signal}: {said}");
+    }
+}
