@@ -1,12 +1,11 @@
 //! `probescope fmt FILE...`.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{CliError, World};
 use crate::lang::bt::{parse, pretty};
-use crate::lang::source::SourceText;
 use crate::output::diagnostics;
 
 /// Format scripts in place.
@@ -35,14 +34,8 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
 fn one(file: &PathBuf, check: bool, world: &World) -> Result<bool, CliError> {
     let name = file.display().to_string();
     let stdin = name == "-";
-    let text = if stdin {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(file)
-    }
-    .map_err(|source| CliError::Read { path: name.clone(), source })?;
-    let source = SourceText::new(&name, &text);
+    let source = super::script::read_file(&name)?;
+    let text = &*source.text;
     let Some(formatted) = pretty::format(&source) else {
         let found = parse(&source).diagnostics;
         let _ = std::io::stderr().write_all(diagnostics::render_all(&source, &found, world.colour()).as_bytes());

@@ -58,7 +58,11 @@ impl ScriptArgs {
     }
 }
 
-fn read_file(path: &str) -> Result<SourceText, CliError> {
+/// Reads a script's file, `-` being standard input.
+///
+/// # Errors
+/// When it can't be read or is not text.
+pub(super) fn read_file(path: &str) -> Result<SourceText, CliError> {
     let mut bytes = Vec::new();
     let failed = |source| CliError::Read { path: path.to_owned(), source };
     if path == "-" {

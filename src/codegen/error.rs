@@ -4,7 +4,7 @@ use crate::lang::diagnostic::{Code, Diagnostic};
 use crate::lang::source::Span;
 
 /// Code of every diagnostic that comes from the compiler's back end.
-pub const CODE: Code = Code(901);
+pub const CODE: Code = crate::lang::codes::run::LIMIT;
 
 /// Why a typed program can't become a BPF object; each carries the place in the script.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,6 +4,7 @@
 
 pub mod check;
 pub mod parse;
+pub mod run;
 
 use super::diagnostic::Code;
 
@@ -19,7 +20,7 @@ pub struct Entry {
 }
 
 /// All tables: one per range of numbers.
-pub const TABLES: &[&[Entry]] = &[parse::TABLE, check::TABLE];
+pub const TABLES: &[&[Entry]] = &[parse::TABLE, check::TABLE, run::TABLE];
 
 /// Everything known about a code.
 #[must_use]

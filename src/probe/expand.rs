@@ -31,10 +31,12 @@ pub struct ExpandOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum ExpandError {
     /// Nothing of that name or pattern exists here.
-    #[error("there is no {kind} `{name}`")]
+    #[error("there is no {kind} `{name}`{}", within.as_ref().map_or_else(String::new, |w| format!(" in {w}")))]
     NoMatch {
-        /// Provider, or what was looked for: `tracepoint`, `function in /bin/bash`.
+        /// Provider, or what was looked for: `tracepoint`, `function`.
         kind: String,
+        /// Where it was looked for, when that is not the kernel: `/bin/bash`.
+        within: Option<String>,
         /// What was asked for.
         name: String,
         /// Full attach points (or names) that look like it, best first.
@@ -183,5 +185,5 @@ impl Expander<'_> {
 }
 
 fn no_match(kind: &str, name: &str, suggestions: Vec<String>) -> ExpandError {
-    ExpandError::NoMatch { kind: kind.to_owned(), name: name.to_owned(), suggestions, reason: None }
+    ExpandError::NoMatch { kind: kind.to_owned(), within: None, name: name.to_owned(), suggestions, reason: None }
 }

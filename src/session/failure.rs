@@ -5,15 +5,9 @@ use std::sync::Arc;
 use super::compilation::Compiled;
 use crate::codegen::verifier_log;
 use crate::engine::EngineError;
-use crate::lang::diagnostic::{Code, Diagnostic};
+use crate::lang::codes::run::{FAULT, NOT_ATTACHED, NOT_RUN, REFUSED};
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
-
-/// The kernel refused a program.
-pub const REFUSED: Code = Code(920);
-/// A probe could not be attached.
-pub const NOT_ATTACHED: Code = Code(921);
-/// Anything else that keeps a compiled script from running.
-pub const NOT_RUN: Code = Code(922);
 
 /// The diagnostic and the verifier's raw log (empty when there is none).
 #[must_use]
@@ -31,6 +25,13 @@ pub fn explain(error: &EngineError, compiled: &Compiled) -> (Diagnostic, Arc<str
         }
         other => (Diagnostic::error(NOT_RUN, Span::default(), other.to_string()), Arc::from("")),
     }
+}
+
+/// The compiler stopped with a panic: a fault of its own, told as such.
+#[must_use]
+pub fn fault() -> Diagnostic {
+    Diagnostic::error(FAULT, Span::default(), "probescope failed on this script by a fault of its own")
+        .help("the trace before it goes on; please report the script that does this")
 }
 
 fn refused(index: usize, log: &str, reason: &str, compiled: &Compiled) -> Diagnostic {

@@ -36,7 +36,9 @@ impl Catalogue {
 
 /// An absence for people: what, why, what to do.
 fn words(absence: &Absence) -> String {
-    format!("{absence}. {}", absence.remedy)
+    let mut remedy = absence.remedy.chars();
+    let first = remedy.next().map(|c| c.to_ascii_uppercase());
+    format!("{absence}. {}{}", first.map(String::from).unwrap_or_default(), remedy.as_str())
 }
 
 impl Finder for Catalogue {

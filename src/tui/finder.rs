@@ -49,9 +49,16 @@ pub fn spawn(
     answer: impl Fn(Message) -> bool + Send + 'static,
 ) -> std::io::Result<Sender<Question>> {
     let (sender, questions) = channel();
-    std::thread::Builder::new()
-        .name("probe search".to_owned())
-        .spawn(move || work(&mut *finder, &questions, &answer))?;
+    std::thread::Builder::new().name("probe search".to_owned()).spawn(move || {
+        let mut once = || work(&mut *finder, &questions, &answer);
+        // A question that makes it panic goes unanswered; those after it are answered as usual.
+        while std::panic::catch_unwind(std::panic::AssertUnwindSafe(&mut once)).is_err() {
+            let text = "the search failed on this by a fault of its own (this is a bug in probescope)";
+            if !answer(Message::Notice(text.to_owned())) {
+                return;
+            }
+        }
+    })?;
     Ok(sender)
 }
 
@@ -122,6 +129,29 @@ mod tests {
         fn describe(&mut self, name: &str) -> Detail {
             Detail { name: name.into(), ..Detail::default() }
         }
+    }
+
+    struct Faulty;
+
+    impl Finder for Faulty {
+        fn search(&mut self, query: &str) -> Found {
+            assert_ne!(query, "bad", "on purpose");
+            Found { complete: true, ..Found::default() }
+        }
+
+        fn describe(&mut self, name: &str) -> Detail {
+            Detail { name: name.into(), ..Detail::default() }
+        }
+    }
+
+    #[test]
+    fn a_fault_in_the_search_is_told_and_survived() {
+        let (sender, answers) = channel();
+        let questions = spawn(Box::new(Faulty), move |m| sender.send(m).is_ok()).unwrap();
+        questions.send(Question::Search("bad".into(), 1)).unwrap();
+        assert!(matches!(answers.recv(), Ok(Message::Notice(_))));
+        questions.send(Question::Search("good".into(), 2)).unwrap();
+        assert!(matches!(answers.recv(), Ok(Message::Found(Found { generation: 2, .. }))));
     }
 
     #[test]

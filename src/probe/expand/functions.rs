@@ -102,7 +102,13 @@ impl Expander<'_> {
         };
         let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
         let reason = Some("it does not exist in this kernel, was inlined, or may not be traced".into());
-        ExpandError::NoMatch { kind: "kernel function".into(), name: function.to_string(), suggestions, reason }
+        ExpandError::NoMatch {
+            kind: "kernel function".into(),
+            within: None,
+            name: function.to_string(),
+            suggestions,
+            reason,
+        }
     }
 
     pub(super) fn fentries(
@@ -152,7 +158,13 @@ impl Expander<'_> {
         let near = suggest::nearest(&plain, btf.own_functions().map(|(n, _)| n), 3);
         let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
         let reason = Some("this kernel's BTF has no function of that name".into());
-        ExpandError::NoMatch { kind: "kernel function".into(), name: function.to_string(), suggestions, reason }
+        ExpandError::NoMatch {
+            kind: "kernel function".into(),
+            within: None,
+            name: function.to_string(),
+            suggestions,
+            reason,
+        }
     }
 }
 

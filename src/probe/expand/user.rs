@@ -149,6 +149,7 @@ impl Expander<'_> {
         if known.is_empty() {
             return Err(ExpandError::NoMatch {
                 kind: "usdt probe".into(),
+                within: None,
                 name: full,
                 suggestions: Vec::new(),
                 reason: Some(format!("{} has no usdt probes at all", binary.as_str())),
@@ -184,7 +185,8 @@ fn no_symbol(file: &Found, binary: &Binary, name: &Glob) -> ExpandError {
         "the function may be inlined"
     };
     ExpandError::NoMatch {
-        kind: format!("function in {}", file.path.display()),
+        kind: "function".into(),
+        within: Some(file.path.display().to_string()),
         name: name.to_string(),
         suggestions,
         reason: Some(reason.into()),

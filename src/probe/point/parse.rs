@@ -66,13 +66,18 @@ impl<'a> Parts<'a> {
     fn shape(&self) -> PointError {
         PointError {
             message: format!("this is not how a {} is written", self.provider.name),
-            hint: Some(format!("write `{}`", self.provider.syntax)),
+            hint: Some(self.syntax()),
             range: self.whole.clone(),
         }
     }
 
+    /// What to write; a provider with two forms has both quoted.
+    fn syntax(&self) -> String {
+        format!("write `{}`", self.provider.syntax.replace(" or ", "` or `"))
+    }
+
     fn wrong(&self, part: &Part, message: String) -> PointError {
-        PointError { message, hint: Some(format!("write `{}`", self.provider.syntax)), range: part.range.clone() }
+        PointError { message, hint: Some(self.syntax()), range: part.range.clone() }
     }
 
     fn exactly(&self, count: usize) -> Result<(), PointError> {

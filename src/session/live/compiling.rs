@@ -17,14 +17,22 @@ pub(super) fn run(options: &SessionOptions, desk: &Desk, mail: &SyncSender<Mail>
     loop {
         match desk.take() {
             Order::Quit => return,
-            Order::Check(text, generation) => {
+            Order::Check(text, generation) => survived(updates, generation, || {
                 tell_compiled(updates, generation, &(options.compiler)(&text, None));
-            }
+            }),
             Order::Run(text, generation) => {
                 number += 1;
-                start(options, &text, generation, number, mail, updates);
+                survived(updates, generation, || start(options, &text, generation, number, mail, updates));
             }
         }
+    }
+}
+
+/// A script that makes the compiler panic is told of as any other that can't run; the next one is
+/// compiled as usual.
+fn survived(updates: &SyncSender<Update>, generation: Generation, work: impl FnOnce()) {
+    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
+        let _ = updates.send(Update::Failed { generation, diagnostic: failure::fault(), raw_log: Arc::from("") });
     }
 }
 

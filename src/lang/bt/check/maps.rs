@@ -339,6 +339,10 @@ impl Checker<'_> {
     }
 
     fn report_value(&mut self, id: MapId, known: &Type, new: &Type, span: Span) {
+        // What is wrong with the value was told already.
+        if matches!(new, Type::Error) {
+            return;
+        }
         let map = self.maps.get(id);
         let (name, first) = (map.name.clone(), map.value_span);
         let (was, is) = (self.type_text(&promote(known)), self.type_text(new));

@@ -117,6 +117,11 @@ impl Parser<'_> {
             self.skip_item();
             return None;
         }
+        let assigns = name.as_ref().is_some_and(|n| n.text.starts_with(['@', '$']));
+        if !self.at_kind(T::LBrace) && (assigns || statement_like(points.last())) {
+            self.outside(if assigns { self.since(start) } else { points.last().map_or(start, |p| p.span) });
+            return None;
+        }
         let predicate = self.predicate();
         if !self.at_kind(T::LBrace) {
             self.missing_body(&points, predicate.is_some());
@@ -164,17 +169,33 @@ impl Parser<'_> {
         }
     }
 
-    fn missing_body(&mut self, points: &[Name], predicate: bool) {
-        if let Some(last) = points.last().filter(|_| statement_like(points.last())) {
-            let span = last.span;
-            self.report(
-                Diagnostic::error(codes::OUTSIDE_PROBE, span, "this stands outside of any probe").help(
-                    "put statements into a probe's braces, such as `BEGIN { ... }` to run them once at the start",
-                ),
-            );
-            self.skip_item();
-            return;
+    /// Statements without a probe, which most often follow a `}` too many: told once, then left out up
+    /// to the next probe or to the `}` that would have closed them.
+    fn outside(&mut self, span: Span) {
+        let before = self.tokens[..self.at].iter().rev().find(|t| t.span.end <= span.start && t.kind == T::RBrace);
+        let mut problem = Diagnostic::error(codes::OUTSIDE_PROBE, span, "this stands outside of any probe")
+            .help("put statements into a probe's braces, such as `BEGIN { ... }` to run them once at the start");
+        if let Some(close) = before {
+            problem = problem.label(close.span, "the probe before it ends here");
         }
+        self.report(problem);
+        let mut depth = 0_u32;
+        while !self.at_end() {
+            match self.kind() {
+                T::Point if depth == 0 && probe_like(self.text_of(self.token())) => return,
+                T::LBrace => depth += 1,
+                T::RBrace if depth == 0 => {
+                    self.bump();
+                    return;
+                }
+                T::RBrace => depth -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    fn missing_body(&mut self, points: &[Name], predicate: bool) {
         let message = format!("expected this probe's body `{{ ... }}`, found {}", self.found());
         let help =
             if predicate { "write `/predicate/ { ... }`" } else { "write the body after the attach points: `{ ... }`" };
@@ -357,6 +378,13 @@ fn statement_like(point: Option<&Name>) -> bool {
             || head.starts_with(['$', '@'])
             || matches!(head, "if" | "for" | "while" | "return" | "unroll")
     })
+}
+
+/// True for text that can hardly be anything but an attach point: `kprobe:f`, `BEGIN`.
+fn probe_like(text: &str) -> bool {
+    let (head, rest) = text.split_once(':').map_or((text, None), |(head, rest)| (head, Some(rest)));
+    let word = !head.is_empty() && head.chars().all(|c| c.is_ascii_alphanumeric());
+    word && (rest.is_some() || matches!(head, "BEGIN" | "END" | "begin" | "end"))
 }
 
 impl Parser<'_> {

@@ -365,3 +365,13 @@ mod arbitrary {
         }
     }
 }
+
+#[test]
+fn what_follows_a_brace_too_many_is_told_once() {
+    let text = "begin {\n  }@n = 1; @m[pid] = count(); printf(\"%d: x\\n\", pid, str(arg0));\n}\nend { print(@n) }\n";
+    let parsed = parse(&SourceText::new("t.bt", text));
+    let said: Vec<&str> = parsed.diagnostics.iter().map(|d| &*d.message).collect();
+    assert_eq!(said, ["this stands outside of any probe"]);
+    assert_eq!(parsed.diagnostics[0].labels[0].span, Span::new(10, 11));
+    assert_eq!(parsed.script.items.len(), 2, "the probe after it is read again");
+}

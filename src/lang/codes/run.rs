@@ -1,0 +1,17 @@
+//! P0900 to P0999: scripts that are right, and do not run all the same.
+
+use super::{Entry, codes};
+use crate::lang::diagnostic::Code;
+
+codes! {
+    LIMIT = 901, "more than BPF can do here",
+        "A BPF program has 512 bytes of stack, at most a million instructions are checked, and jumps have a limited reach. Split the probe, make strings shorter (config max_strlen) or loops smaller.";
+    REFUSED = 920, "a program that the kernel refuses",
+        "The kernel's verifier checks every program before it runs. Scripts that compile should pass it, so this is most often a limit of an older kernel, and sometimes a bug in probescope. F7 in the workbench, or -k of `probescope run`, shows what the verifier said.";
+    NOT_ATTACHED = 921, "a probe that could not be attached",
+        "The kernel knows the place but did not let a program be put there; the message says which one and why. Nothing of the script stays attached.";
+    NOT_RUN = 922, "a script that could not be started",
+        "Something beside the script is in the way: missing rights, a limit of memory or of open files, a kernel without BPF. `probescope doctor` tells what this kernel can do.";
+    FAULT = 923, "a fault of probescope itself",
+        "The compiler stopped with an error of its own, and nothing was changed: the last good trace goes on. Please report the script that does this.";
+}
