@@ -6,6 +6,7 @@
 
 mod completion;
 mod context;
+pub mod highlight;
 mod hover;
 mod infer;
 pub mod kernel;

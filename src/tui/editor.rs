@@ -6,9 +6,10 @@ use std::sync::Arc;
 use tui_textarea::{CursorMove, DataCursor, TextArea};
 
 use super::action::{Edit, Go};
-use super::syntax::{self, LineState};
+use super::syntax::{self, Parts};
 use super::text::char_width;
 use crate::lang::diagnostic::{Diagnostic, Severity};
+use crate::lang::service::highlight::Pieces;
 use crate::lang::source::Span;
 
 /// Columns of a tab stop, and blanks of one step of indentation.
@@ -18,8 +19,11 @@ pub const TAB: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Editor {
     area: TextArea<'static>,
-    /// State at the start of each line.
-    states: Vec<LineState>,
+    /// What each piece of the text is, and the text.
+    pieces: Pieces,
+    lexed: String,
+    /// Byte offset of the start of each line.
+    starts: Vec<usize>,
     /// What the compiler said, spans moved along with later edits.
     diagnostics: Vec<Diagnostic>,
     marks: Vec<Mark>,
@@ -49,8 +53,17 @@ impl Editor {
         let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
         area.set_tab_length(TAB as u8);
         area.set_max_histories(1000);
-        let mut editor = Self { area, states: Vec::new(), diagnostics: Vec::new(), marks: Vec::new(), top: 0, left: 0 };
-        editor.rescan();
+        let mut editor = Self {
+            area,
+            pieces: Pieces::default(),
+            lexed: String::new(),
+            starts: Vec::new(),
+            diagnostics: Vec::new(),
+            marks: Vec::new(),
+            top: 0,
+            left: 0,
+        };
+        editor.rescan(text.to_owned());
         editor
     }
 
@@ -153,20 +166,21 @@ impl Editor {
         self.area.selection_range()
     }
 
-    /// State at the start of a line.
+    /// What the pieces of a line look like.
     #[must_use]
-    pub fn state_at(&self, line: usize) -> LineState {
-        self.states.get(line).copied().unwrap_or_default()
+    pub fn parts(&self, line: usize) -> Parts {
+        match (self.lines().get(line), self.starts.get(line)) {
+            (Some(text), Some(start)) => syntax::line_parts(&self.pieces, &self.lexed, *start, text),
+            _ => Parts::new(),
+        }
     }
 
     /// True when a new clause could begin at the cursor, where a `/` would mean nothing but the
     /// start of a comment.
     #[must_use]
     pub fn at_clause_start(&self) -> bool {
-        let (line, column) = self.cursor();
-        let end = byte_of(self.line(), column);
-        let (_, state) = syntax::scan(&self.line()[..end], self.state_at(line));
-        state.at_clause_start() && self.line()[..end].chars().all(|c| c.is_whitespace() || c == '}')
+        let before = self.before_cursor();
+        before.chars().all(|c| c.is_whitespace() || c == '}') && self.pieces.between_items(self.offset(), &self.lexed)
     }
 
     /// What the compiler said about the text.
@@ -305,7 +319,7 @@ impl Editor {
 
     fn insert_closing_brace(&mut self) {
         let (line, column) = self.cursor();
-        let depth = usize::from(self.state_at(line).depth.saturating_sub(1));
+        let depth = usize::from(self.pieces.depth(self.offset()).saturating_sub(1));
         let blanks = self.line().chars().count();
         if depth * TAB < column && self.line().chars().all(|c| c == ' ') {
             self.jump(line, 0);
@@ -387,6 +401,16 @@ impl Editor {
         }
     }
 
+    /// Puts the cursor on a place, extending what is marked or not.
+    pub fn go_to(&mut self, (line, column): (usize, usize), select: bool) {
+        if !select {
+            self.area.cancel_selection();
+        } else if !self.area.is_selecting() {
+            self.area.start_selection();
+        }
+        self.jump(line, column);
+    }
+
     /// Puts the cursor on a line and character, or the nearest there is.
     pub fn jump(&mut self, line: usize, column: usize) {
         let limit = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
@@ -440,18 +464,15 @@ impl Editor {
         if new == old {
             return false;
         }
-        self.rescan();
         self.follow_edit(old, &new);
+        self.rescan(new);
         true
     }
 
-    fn rescan(&mut self) {
-        let mut state = LineState::default();
-        self.states.clear();
-        for line in self.area.lines() {
-            self.states.push(state);
-            state = syntax::scan_state(line, state);
-        }
+    fn rescan(&mut self, text: String) {
+        self.starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
+        self.pieces = Pieces::of(&text);
+        self.lexed = text;
     }
 
     /// Moves diagnostics of `old` to where their text is in `new`; those whose text changed go.

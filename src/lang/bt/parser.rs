@@ -13,6 +13,8 @@ mod primary;
 mod statements;
 mod types;
 
+pub(in crate::lang) use types::{C_INT_WORDS, TYPE_WORDS};
+
 use super::ast::{Expr, ExprKind, Name, Script};
 use super::lexer::{Token, TokenKind, lex};
 use crate::lang::codes::parse as codes;

@@ -7,7 +7,6 @@ use ratatui::style::{Modifier, Style};
 use super::super::editor::{advance, columns, marked_in_line};
 use super::super::paint::{clear, frame, note, put, style_row};
 use super::super::state::{Layer, Pane, State};
-use super::super::syntax;
 use super::super::text::{fit, neutralise, wrap};
 use super::super::theme::Slot;
 use crate::lang::diagnostic::Severity;
@@ -94,6 +93,35 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect) {
     }
 }
 
+/// Line and character of the script at a place of the screen; `area` is the pane's frame. Absent
+/// where no text can be: on the frame, the messages and the list of problems.
+#[must_use]
+pub fn place_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<(usize, usize)> {
+    let height = usize::from(area.height).saturating_sub(2);
+    let wanted = usize::from(row.checked_sub(area.y + 1)?);
+    if wanted >= height - problem_rows(state, height) {
+        return None;
+    }
+    let last = state.editor.lines().len() - 1;
+    let (cursor, _) = state.editor.cursor();
+    let below = message(state, usize::from(area.width).saturating_sub(2)).len().min(height / 3);
+    let mut index = state.editor.top + wanted;
+    if index > cursor {
+        index = index.checked_sub(below).filter(|i| *i > cursor)?;
+    }
+    let line = &state.editor.lines()[index.min(last)];
+    let from_left = usize::from(column.saturating_sub(area.x + 1)).saturating_sub(gutter(state));
+    let wanted = if index > last { usize::MAX } else { from_left + state.editor.left };
+    let mut at = 0;
+    for (nth, c) in line.chars().enumerate() {
+        at += advance(c, at);
+        if wanted < at {
+            return Some((index.min(last), nth));
+        }
+    }
+    Some((index.min(last), line.chars().count()))
+}
+
 /// On the frame's lower edge: the search that is typed, or what is known of the word at the cursor.
 fn lower_edge(state: &State, buf: &mut Buffer, area: Rect) {
     let theme = &state.theme;
@@ -130,7 +158,7 @@ fn draw_line(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize
         put(buf, area, 1, y, &format!("{:>1$}", index + 1, gutter - 3), theme[number]);
     }
     let text = Rect { x: area.x + gutter as u16, width: area.width.saturating_sub(gutter as u16), ..area };
-    let (parts, _) = syntax::scan(line, editor.state_at(index));
+    let parts = editor.parts(index);
     let marked = editor.marked().and_then(|m| marked_in_line(m, index));
     let mut part = parts.iter().peekable();
     let (mut at, mut letter) = (0, [0_u8; 4]);

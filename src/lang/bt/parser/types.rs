@@ -8,13 +8,14 @@ use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::codes::parse as codes;
 
 /// Words that are part of C's many-worded integer names.
-const C_INT_WORDS: &[&str] = &["unsigned", "signed", "long", "short", "int", "char", "double", "float"];
+pub(in crate::lang) const C_INT_WORDS: &[&str] =
+    &["unsigned", "signed", "long", "short", "int", "char", "double", "float"];
 
 /// Words that say nothing that matters here.
 const QUALIFIERS: &[&str] = &["const", "volatile", "restrict", "__user", "__kernel", "__rcu", "__percpu", "__restrict"];
 
 /// Names that are types wherever they stand.
-const TYPE_WORDS: &[&str] = &[
+pub(in crate::lang) const TYPE_WORDS: &[&str] = &[
     "void",
     "bool",
     "_Bool",
