@@ -6,6 +6,7 @@ use probescope::lang::diagnostic::{Code, Diagnostic};
 use probescope::lang::service::{Completion, CompletionKind};
 use probescope::lang::source::Span;
 use probescope::session::update::{CompileFigures, Update};
+use probescope::tui::action::{Action, Mouse};
 use probescope::tui::demo::scenes;
 use probescope::tui::draw::draw;
 use probescope::tui::effect::{CHECK, Detail, Effect, Found, Hit, Message};
@@ -336,6 +337,58 @@ fn any_key() -> impl Strategy<Value = String> {
     ]
 }
 
+fn click(state: &mut State, column: u16, row: u16) -> Vec<Effect> {
+    update::act(state, &Action::Mouse(Mouse::Press, (column, row)))
+}
+
+/// Column and row of the first place of a text on the screen.
+fn find(state: &State, text: &str) -> (u16, u16) {
+    let rows = rows(&screen(state));
+    let (row, line) = rows.iter().enumerate().find(|(_, r)| r.contains(text)).unwrap();
+    (line[..line.find(text).unwrap()].chars().count() as u16, row as u16)
+}
+
+#[test]
+fn a_click_takes_what_is_under_it() {
+    let mut state = scenes().into_iter().find(|s| s.name == "workbench").unwrap().state;
+    let (column, row) = find(&state, "printf");
+    click(&mut state, column + 3, row);
+    assert_eq!((state.focus, state.editor.before_cursor().trim_start()), (Pane::Editor, "pri"));
+    update::act(&mut state, &Action::Mouse(Mouse::Drag, (column + 6, row)));
+    assert_eq!(state.editor.marked_text().as_deref(), Some("ntf"));
+
+    let (column, row) = find(&state, "nginx  ");
+    click(&mut state, column, row);
+    assert_eq!(state.focus, Pane::Events);
+    let first = state.events.selected();
+    update::act(&mut state, &Action::Mouse(Mouse::WheelUp, (column, row)));
+    assert!(state.events.selected() < first);
+
+    let (column, row) = find(&state, "@opens 8 keys");
+    click(&mut state, column, row + 3);
+    assert_eq!((state.focus, state.maps.current().unwrap().row), (Pane::Maps, 1));
+    assert!(state.maps.current().unwrap().open.is_empty());
+    click(&mut state, column, row + 3);
+    assert_eq!(state.maps.current().unwrap().open.len(), 1, "a second click opens the row");
+    click(&mut state, column + 1, row + 1);
+    assert_eq!(state.maps.current().unwrap().sort, 0, "a heading sorts");
+
+    let (column, row) = find(&state, "Ctrl-Q");
+    click(&mut state, column, row);
+    assert!(state.layers.is_empty() || matches!(state.layers[..], [Layer::ConfirmQuit]), "keys can be clicked");
+}
+
+#[test]
+fn a_click_in_the_browser_selects_then_inserts_and_outside_closes() {
+    let mut state = scenes().into_iter().find(|s| s.name == "browser").unwrap().state;
+    let (column, row) = find(&state, "tracepoint:syscalls:sys_exit_openat ");
+    let asked = click(&mut state, column, row);
+    assert!(matches!(&asked[..], [Effect::Describe(name)] if &**name == "tracepoint:syscalls:sys_exit_openat"));
+    assert!(matches!(click(&mut state, column, row)[..], [Effect::Describe(_)]), "it waits to be described");
+    click(&mut state, 0, 0);
+    assert!(state.layers.is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -348,6 +401,9 @@ proptest! {
         let mut state = scenes().swap_remove(scene).state;
         for (nth, (key, width, height)) in steps.iter().enumerate() {
             press(&mut state, key);
+            let kind = [Mouse::Press, Mouse::Drag, Mouse::WheelUp, Mouse::WheelDown][nth % 4];
+            let at = (width.wrapping_mul(7) % state.size.0.max(1), height.wrapping_mul(5) % state.size.1.max(1));
+            update::act(&mut state, &Action::Mouse(kind, at));
             if nth % 3 == 0 {
                 update::receive(&mut state, Message::Resize(*width, *height));
             }

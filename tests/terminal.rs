@@ -243,6 +243,19 @@ fn without_a_terminal_the_reason_is_told() {
 }
 
 #[test]
+fn a_terminal_that_cannot_place_its_cursor_is_refused() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("dumb", (90, 20), "--version");
+    terminal.wait_for("exit code 0");
+    let run = format!("TERM=dumb {}; echo \"exit code $?\"; read -r _", env!("CARGO_BIN_EXE_probescope"));
+    terminal.tmux(&["respawn-pane", "-k", "-t", "t", "sh", "-c", &run]);
+    let screen = terminal.wait_for("exit code 1");
+    assert!(screen.contains("TERM=dumb") && screen.contains("probescope run"), "{screen}");
+}
+
+#[test]
 fn a_file_that_is_not_text_is_left_alone() {
     if !has_tmux() {
         return;

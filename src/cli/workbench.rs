@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{CliError, World};
+use crate::lang::diagnostic::Severity;
 use crate::tui::catalogue::Catalogue;
-use crate::tui::run::{Ending, Services, keep, restore, run as open};
+use crate::tui::run::{Ending, Services, keep, run as open};
+use crate::tui::screen::restore;
 use crate::tui::state::{File, Layer, Reader, State};
 use crate::tui::theme::Theme;
 
@@ -19,6 +21,9 @@ pub struct Args {
     /// A theme by name (dark, light, high-contrast, nord, amber) or a file (.toml or .tmTheme).
     #[arg(long, value_name = "THEME")]
     pub theme: Option<String>,
+    /// Leave the mouse to the terminal (F11 changes it later).
+    #[arg(long)]
+    pub no_mouse: bool,
 }
 
 /// Opens the workbench.
@@ -28,11 +33,22 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
             "the workbench needs a terminal; `probescope run FILE` traces without one".to_owned(),
         ));
     }
+    if world.variable("TERM") == Some("dumb") {
+        return Err(CliError::Refused(
+            "the workbench needs a terminal that can place its cursor, and TERM=dumb says that this one can't; \
+             `probescope run FILE` traces without it"
+                .to_owned(),
+        ));
+    }
     let state_folder = state_folder(world);
     let (text, file) = script(args.file.as_deref(), state_folder.as_deref())?;
     let (themes, chosen) = themes(args, world)?;
     let recovery = state_folder.as_ref().map(|f| recovery(f, file.path.as_deref()));
     let mut state = State::new(&text, file, themes, (80, 24));
+    state.mouse = !args.no_mouse;
+    if let Some(path) = args.file.as_ref().filter(|p| !p.exists()) {
+        state.tell(Severity::Info, format!("{} is a new script: Ctrl-S makes it", path.display()));
+    }
     if let Some(chosen) = chosen {
         state.theme = chosen;
     }
@@ -87,7 +103,7 @@ type Themes = (Vec<Arc<Theme>>, Option<Arc<Theme>>);
 /// The themes to choose from and the one asked for.
 fn themes(args: &Args, world: &World) -> Result<Themes, CliError> {
     let refused = |e: crate::tui::theme::ThemeError| CliError::Refused(e.to_string());
-    if world.variable("NO_COLOR").is_some_and(|v| !v.is_empty()) || world.variable("TERM") == Some("dumb") {
+    if world.variable("NO_COLOR").is_some_and(|v| !v.is_empty()) {
         return Ok((vec![Arc::new(Theme::monochrome())], None));
     }
     let mut themes = Theme::embedded();
@@ -202,7 +218,7 @@ mod tests {
     #[test]
     fn a_theme_that_is_not_there_names_those_that_are() {
         let world = World { environment: vec![("COLORTERM".into(), "truecolor".into())], ..World::default() };
-        let args = Args { theme: Some("drak".into()), file: None };
+        let args = Args { theme: Some("drak".into()), ..Args::default() };
         let error = themes(&args, &world).unwrap_err().to_string();
         assert!(error.contains("drak") && error.contains("high-contrast"), "{error}");
         let plain = World { environment: vec![("NO_COLOR".into(), "1".into())], ..World::default() };

@@ -21,6 +21,21 @@ pub enum Action {
     Events(Events),
     /// Something for tables of maps and probes.
     Table(Table),
+    /// The mouse, at a column and row of the screen.
+    Mouse(Mouse, (u16, u16)),
+}
+
+/// What the mouse does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mouse {
+    /// The left button goes down.
+    Press,
+    /// The mouse moves with the left button down.
+    Drag,
+    /// The wheel turns away from the user.
+    WheelUp,
+    /// The wheel turns towards the user.
+    WheelDown,
 }
 
 /// Directions.
@@ -121,6 +136,8 @@ pub enum App {
     Zoom,
     /// Paint everything anew.
     Redraw,
+    /// Take the mouse from the terminal, or give it back.
+    ToggleMouse,
     /// Put the cursor on the next problem.
     NextProblem,
     /// Show what the kernel's verifier said.

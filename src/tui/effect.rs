@@ -77,6 +77,8 @@ pub enum Effect {
     Copy(String),
     /// Paint everything anew.
     Redraw,
+    /// Let the mouse speak to the program, or give it back to the terminal.
+    TakeMouse(bool),
     /// Leave.
     Quit,
 }

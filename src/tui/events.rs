@@ -161,6 +161,12 @@ impl EventLog {
         self.len().checked_sub(1 + self.back)
     }
 
+    /// Selects a line by its index; the last one is followed again.
+    pub fn select(&mut self, index: usize) {
+        self.back = self.len().saturating_sub(1).saturating_sub(index);
+        self.stay = self.back > 0;
+    }
+
     /// Moves the selection; leaving the end stops following, reaching it follows again.
     pub fn go(&mut self, lines: isize) {
         let most = self.len().saturating_sub(1);

@@ -308,6 +308,14 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(Scope::Panes, &[f(7)], Action::App(App::VerifierLog), "", "Show what the kernel's verifier said", true),
     bind(Scope::Panes, &[f(10), alt('t')], Action::App(App::NextTheme), "", "Use the next theme", true),
+    bind(
+        Scope::Panes,
+        &[f(11), alt('m')],
+        Action::App(App::ToggleMouse),
+        "",
+        "Give the mouse to the terminal, to mark text with it, or take it back",
+        true,
+    ),
     bind(Scope::Panes, &[ctrl('k')], Action::App(App::Palette), "commands", "Open the list of commands", false),
     bind(
         Scope::Panes,
@@ -481,14 +489,19 @@ fn normal(event: KeyEvent) -> Key {
     Key { code, modifiers }
 }
 
-/// Keys and words for the line of keys, most useful first.
+/// What the line of keys shows, most useful first.
 #[must_use]
-pub fn footer(state: &State) -> Vec<(String, &'static str)> {
-    let mut shown: Vec<(String, &'static str)> = Vec::new();
+pub fn footer(state: &State) -> Vec<&'static Binding> {
+    let mut shown: Vec<&'static Binding> = Vec::new();
     for scope in scopes(state) {
         for binding in BINDINGS.iter().filter(|b| b.scope == *scope && !b.short.is_empty()) {
-            if !shown.iter().any(|(_, short)| *short == binding.short) {
-                shown.push((name(binding.keys[0]), binding.short));
+            // A slash is text inside of a clause; F2 browses the probes there.
+            let slash = takes_text(state) && binding.keys.first() == Some(&ch('/'));
+            if slash && !state.editor.at_clause_start() {
+                continue;
+            }
+            if !shown.iter().any(|b| b.short == binding.short) {
+                shown.push(binding);
             }
         }
     }

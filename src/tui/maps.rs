@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::text::neutralise;
+use super::text::{fit, neutralise, width};
 use crate::model::histogram::{Linear, Log2, log2_bounds};
 use crate::model::snapshot::{MapKind, MapSnapshot};
 use crate::model::value::{Stack, Value};
@@ -239,6 +239,21 @@ pub fn key_text(key: &[Value]) -> String {
     key.iter().map(cell).collect::<Vec<_>>().join(", ")
 }
 
+/// A key on one line of `columns`: the longest parts are cut first, so that a stack does not hide the
+/// name beside it.
+#[must_use]
+pub fn key_fit(key: &[Value], columns: usize) -> String {
+    let mut parts: Vec<String> = key.iter().map(cell).collect();
+    let all = |parts: &[String]| parts.iter().map(|p| width(p)).sum::<usize>() + 2 * parts.len().saturating_sub(1);
+    for _ in 0..parts.len() {
+        let over = all(&parts).saturating_sub(columns);
+        let Some(longest) = parts.iter_mut().max_by_key(|p| width(p)).filter(|_| over > 0) else { break };
+        let least = width(longest).min(8);
+        *longest = fit(longest, width(longest).saturating_sub(over).max(least)).into_owned();
+    }
+    fit(&parts.join(", "), columns).into_owned()
+}
+
 /// A value on one line, safe to draw.
 #[must_use]
 pub fn cell(value: &Value) -> String {
@@ -290,17 +305,43 @@ pub fn frames(stack: &Stack) -> Vec<String> {
     stack.frames.iter().map(line).collect()
 }
 
+/// The counts of a histogram's buckets, used or not.
+fn counts(value: &Value) -> &[u64] {
+    match value {
+        Value::Hist(h) => &h.counts,
+        Value::LHist(h) => &h.counts,
+        _ => &[],
+    }
+}
+
+/// The buckets that are used in any of these values: the first and one past the last.
+#[must_use]
+pub fn used<'v>(values: impl Iterator<Item = &'v Value>) -> std::ops::Range<usize> {
+    let mut out = usize::MAX..0;
+    for counts in values.map(counts) {
+        out.start = out.start.min(counts.iter().position(|c| *c > 0).unwrap_or(usize::MAX));
+        out.end = out.end.max(counts.iter().rposition(|c| *c > 0).map_or(0, |b| b + 1));
+    }
+    if out.start < out.end { out } else { 0..0 }
+}
+
+/// The counts of some buckets in at most `columns` groups of the same number of buckets.
+#[must_use]
+pub fn shape(value: &Value, buckets: &std::ops::Range<usize>, columns: usize) -> Vec<u64> {
+    let shown = counts(value).get(buckets.clone()).unwrap_or(&[]);
+    shown.chunks(shown.len().div_ceil(columns.max(1)).max(1)).map(|g| g.iter().sum()).collect()
+}
+
 /// A histogram ready to draw: label and count of each bucket that matters, ascending.
 #[must_use]
 pub fn buckets(value: &Value) -> Vec<(String, u64)> {
-    let (labels, counts): (Box<dyn Fn(usize) -> String>, &[u64]) = match value {
-        Value::Hist(h) => (Box::new(|b| log2_label(b, h)), &h.counts),
-        Value::LHist(h) => (Box::new(|b| linear_label(b, h)), &h.counts),
+    let label: Box<dyn Fn(usize) -> String> = match value {
+        Value::Hist(h) => Box::new(|b| log2_label(b, h)),
+        Value::LHist(h) => Box::new(|b| linear_label(b, h)),
         _ => return Vec::new(),
     };
-    let Some(first) = counts.iter().position(|c| *c > 0) else { return Vec::new() };
-    let last = counts.iter().rposition(|c| *c > 0).unwrap_or(first);
-    (first..=last).map(|b| (labels(b), counts[b])).collect()
+    let counts = counts(value);
+    used(std::iter::once(value)).map(|b| (label(b), counts[b])).collect()
 }
 
 fn log2_label(bucket: usize, h: &Log2) -> String {
@@ -412,6 +453,29 @@ mod tests {
         assert_eq!(shown.last().unwrap(), &("[64K, 128K)".to_owned(), 1));
         assert_eq!(shown.len(), 5);
         assert_eq!(percentiles(&value).unwrap(), ("8K".to_owned(), "8K".to_owned()));
+    }
+
+    #[test]
+    fn histograms_of_one_map_share_their_axis() {
+        let value = |n: i64| {
+            let mut counts = vec![0; log2_buckets(0) as usize];
+            counts[log2_bucket(n, 0) as usize] = 7;
+            Value::Hist(Arc::new(Log2 { bits: 0, counts }))
+        };
+        let (small, large) = (value(4), value(64));
+        let axis = used([&small, &large].into_iter());
+        assert_eq!(shape(&small, &axis, 40), [7, 0, 0, 0, 0]);
+        assert_eq!(shape(&large, &axis, 40), [0, 0, 0, 0, 7]);
+        assert_eq!(shape(&large, &axis, 3), [0, 0, 7], "two buckets a column");
+        assert!(used(std::iter::empty()).is_empty());
+    }
+
+    #[test]
+    fn a_long_part_of_a_key_gives_way_to_the_others() {
+        let key = [Value::Str(b"schedule and what called it"[..].into()), Value::Str(b"nginx"[..].into())];
+        assert_eq!(key_fit(&key, 99), "schedule and what called it, nginx");
+        assert_eq!(key_fit(&key, 18), "schedule a…, nginx");
+        assert!(width(&key_fit(&key, 4)) <= 4);
     }
 
     #[test]

@@ -1,22 +1,13 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crossterm::clipboard::CopyToClipboard;
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, EventStream};
-use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
-};
-use crossterm::{cursor, execute, queue};
+use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt as _;
-use ratatui::backend::CrosstermBackend;
-use ratatui::layout::Rect;
-use ratatui::{Terminal, TerminalOptions, Viewport};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -24,8 +15,9 @@ use tokio::time::Instant;
 use super::draw::draw;
 use super::effect::{Effect, Message};
 use super::finder::{Finder, Question};
+use super::screen::Screen;
 use super::state::State;
-use super::{finder, keys, update};
+use super::{finder, keys, mouse, update};
 use crate::session::SessionHandle;
 use crate::session::update::Update;
 
@@ -69,44 +61,14 @@ pub enum Ending {
 /// and everything detached.
 pub fn run(state: State, services: Services) -> io::Result<Ending> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-    let ending = {
-        let _screen = Screen::enter()?;
-        runtime.block_on(Workbench::open(state, services)?.serve())
-    };
-    let (ending, session) = ending?;
+    let (ending, session) = runtime.block_on(Workbench::open(state, services)?.serve())?;
     drop(session);
     Ok(ending)
 }
 
-/// The terminal in raw mode on its alternate screen, until dropped.
-struct Screen;
-
-impl Screen {
-    fn enter() -> io::Result<Self> {
-        enable_raw_mode()?;
-        let screen = Self;
-        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
-        Ok(screen)
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        restore();
-    }
-}
-
-/// Gives the terminal back. Safe to call more than once, and from a panic hook.
-pub fn restore() {
-    let _ = execute!(io::stdout(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
-    let _ = disable_raw_mode();
-}
-
-type Backend = CrosstermBackend<BufWriter<Stdout>>;
-
 struct Workbench {
     state: State,
-    terminal: Terminal<Backend>,
+    screen: Screen,
     session: Option<SessionHandle>,
     messages: mpsc::Receiver<Message>,
     questions: Sender<Question>,
@@ -130,17 +92,12 @@ impl Workbench {
             None => None,
         };
         let questions = finder::spawn(services.finder, move |message| sender.blocking_send(message).is_ok())?;
-        let (width, height) = crossterm::terminal::size()?;
-        state.size = (width, height);
-        // A fixed area: the size is told by events, not asked of the terminal at every frame.
-        let viewport = Viewport::Fixed(Rect::new(0, 0, width, height));
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-        let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
-        terminal.clear()?;
+        state.size = crossterm::terminal::size()?;
+        let screen = Screen::enter(state.size, state.mouse)?;
         let now = Instant::now();
         Ok(Self {
             state,
-            terminal,
+            screen,
             session,
             messages,
             questions,
@@ -176,8 +133,8 @@ impl Workbench {
                 Some(message) = self.messages.recv() => self.take(message),
             }
         }
-        let ending = self.ending.unwrap_or(Ending::Left);
-        Ok((ending, self.session.take()))
+        // The terminal is given back now; detaching may take a moment more.
+        Ok((self.ending.unwrap_or(Ending::Left), self.session.take()))
     }
 
     /// A signal asks to end: unsaved text is kept.
@@ -189,11 +146,8 @@ impl Workbench {
     }
 
     fn frame(&mut self) -> io::Result<()> {
-        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let state = &self.state;
-        self.terminal.draw(|frame| draw(state, frame.buffer_mut()))?;
-        queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
-        self.terminal.backend_mut().flush()?;
+        self.screen.paint(|buffer| draw(state, buffer))?;
         self.last_frame = Instant::now();
         self.dirty = false;
         Ok(())
@@ -206,9 +160,12 @@ impl Workbench {
                 None => return,
             },
             Event::Paste(text) => update::paste(&mut self.state, text),
+            Event::Mouse(event) => match mouse::action(event) {
+                Some(action) => update::act(&mut self.state, &action),
+                None => return,
+            },
             Event::Resize(width, height) => {
-                let _ = self.terminal.resize(Rect::new(0, 0, width, height));
-                let _ = self.terminal.clear();
+                let _ = self.screen.resize((width, height));
                 update::receive(&mut self.state, Message::Resize(width, height))
             }
             _ => return,
@@ -290,11 +247,13 @@ impl Workbench {
                 }
             }
             Effect::Copy(text) => {
-                let backend = self.terminal.backend_mut();
-                let _ = execute!(backend, CopyToClipboard::to_clipboard_from(text.as_bytes()));
+                let _ = self.screen.copy(&text);
             }
             Effect::Redraw => {
-                let _ = self.terminal.clear();
+                let _ = self.screen.forget();
+            }
+            Effect::TakeMouse(mouse) => {
+                let _ = self.screen.take_mouse(mouse);
             }
             Effect::Quit => self.ending = Some(Ending::Left),
         }

@@ -117,6 +117,8 @@ pub struct State {
     pub front: Pane,
     /// Whether that pane fills the screen.
     pub zoom: bool,
+    /// Whether the mouse speaks to the program; otherwise the terminal marks text with it.
+    pub mouse: bool,
     /// In front of the panes.
     pub layers: Vec<Layer>,
     /// The script.
@@ -176,6 +178,7 @@ impl State {
             focus: Pane::Editor,
             front: Pane::Events,
             zoom: false,
+            mouse: true,
             layers: Vec::new(),
             editor: Editor::new(text),
             assist: Assist::default(),

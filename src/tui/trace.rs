@@ -150,18 +150,30 @@ impl Trace {
         (runs > 0).then(|| (time as f64 / runs as f64, percent))
     }
 
-    /// Everything lost so far: losses by cause and firings that the kernel skipped.
+    /// Events lost so far: records that found no room, values that found none in a map, and firings
+    /// that the kernel skipped.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.stats.as_ref().map_or(0, |s| {
-            s.losses
-                .iter()
-                .filter(|l| l.cause != LossCause::HistoryTrimmed)
-                .map(|l| l.count)
-                .chain(s.probes.iter().map(|p| p.misses))
-                .fold(0, u64::saturating_add)
-        })
+        let missed = self.stats.iter().flat_map(|s| &s.probes).map(|p| p.misses);
+        missed.chain(self.counts(|cause| !incomplete(cause))).fold(0, u64::saturating_add)
     }
+
+    /// Events that came with a value cut short or unreadable.
+    #[must_use]
+    pub fn incomplete(&self) -> u64 {
+        self.counts(incomplete).fold(0, u64::saturating_add)
+    }
+
+    fn counts(&self, wanted: impl Fn(LossCause) -> bool) -> impl Iterator<Item = u64> {
+        let losses = self.stats.iter().flat_map(|s| &s.losses);
+        losses.filter(move |l| l.cause != LossCause::HistoryTrimmed && wanted(l.cause)).map(|l| l.count)
+    }
+}
+
+/// The event was delivered, but not all of what it should have told.
+const fn incomplete(cause: LossCause) -> bool {
+    use LossCause::{DivideByZero, HelperFailed, OutOfBounds, ReadFailed, Stack, Truncated};
+    matches!(cause, ReadFailed | Truncated | Stack | DivideByZero | OutOfBounds | HelperFailed)
 }
 
 /// False for probes that fire once, at the script's start or end, or by a signal.

@@ -6,6 +6,7 @@ mod browser;
 mod editor;
 mod layers;
 mod library;
+mod mouse;
 mod output;
 mod session;
 
@@ -20,6 +21,8 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     let effects = if let Action::App(app) = action {
         state.assist.popup = None;
         app::act(state, *app)
+    } else if let Action::Mouse(mouse, at) = action {
+        mouse::point(state, *mouse, *at)
     } else if state.layers.is_empty() {
         match state.focus {
             Pane::Editor => assist::popup(state, action).unwrap_or_else(|| editor::act(state, action)),

@@ -68,7 +68,12 @@ pub fn status(state: &State, buf: &mut Buffer, area: Rect) {
         x = put(buf, area, x, 0, &neutralise(&state.name()), figure);
         x = put(buf, area, x, 0, mark, plain.patch(theme[Slot::Warning])) + 2;
     }
-    for segment in segments(state, plain, figure) {
+    let room = usize::from(area.width).saturating_sub(x);
+    let long = segments(state, plain, figure, true);
+    let length = |all: &[Segment]| all.iter().flatten().map(|(t, _)| width(t)).sum::<usize>() + 3 * all.len();
+    // What does not fit with short words either is left out from the end.
+    let shown = if length(&long) <= room { long } else { segments(state, plain, figure, false) };
+    for segment in shown {
         let needed: usize = segment.iter().map(|(t, _)| width(t)).sum();
         let gap = if x > 1 { 3 } else { 0 };
         if x + needed + gap > usize::from(area.width) {
@@ -85,7 +90,7 @@ pub fn status(state: &State, buf: &mut Buffer, area: Rect) {
 type Segment = Vec<(String, Style)>;
 
 /// The most telling ones first: the last ones go when room is short.
-fn segments(state: &State, plain: Style, figure: Style) -> Vec<Segment> {
+fn segments(state: &State, plain: Style, figure: Style, long: bool) -> Vec<Segment> {
     let trace = &state.trace;
     let theme = &state.theme;
     let mut out = Vec::new();
@@ -96,7 +101,7 @@ fn segments(state: &State, plain: Style, figure: Style) -> Vec<Segment> {
             out.push(vec![(format!("{count} {what}{s}"), plain.patch(theme[slot]))]);
         }
     }
-    let narrow = state.size.0 < 110;
+    let narrow = !long;
     if matches!(trace.phase, Phase::Running | Phase::Ended) {
         let s = if trace.attached == 1 { "" } else { "s" };
         let time = if narrow { String::new() } else { format!(" in {}", short_ns(trace.attach_ns as f64)) };
@@ -110,7 +115,12 @@ fn segments(state: &State, plain: Style, figure: Style) -> Vec<Segment> {
         }
         let lost = trace.lost();
         let look = if lost > 0 { plain.patch(theme[Slot::Error]) } else { plain.patch(theme[Slot::Good]) };
-        out.push(vec![("lost ".into(), plain), (grouped(lost), look)]);
+        let mut losses = vec![("lost ".into(), plain), (grouped(lost), look)];
+        let incomplete = trace.incomplete();
+        if incomplete > 0 {
+            losses.push((format!(", {} incomplete", grouped(incomplete)), plain.patch(theme[Slot::Warning])));
+        }
+        out.push(losses);
         if let Some((ns, percent)) = trace.cost() {
             let (before, after) = if narrow { ("", " CPU") } else { ("cost ", " of a CPU") };
             out.push(vec![
@@ -134,7 +144,10 @@ fn segments(state: &State, plain: Style, figure: Style) -> Vec<Segment> {
     }
     if out.is_empty() {
         let text = state.disabled.clone().map_or_else(
-            || "Press / to choose a probe, Ctrl-S to run the script".to_owned(),
+            || {
+                let key = if state.editor.at_clause_start() { "/" } else { "F2" };
+                format!("Press {key} to choose a probe, Ctrl-S to run the script")
+            },
             |reason| format!("Cannot run here: {reason}"),
         );
         out.push(vec![(fit(&text, usize::from(state.size.0).saturating_sub(6)).into_owned(), plain)]);
@@ -164,27 +177,44 @@ pub fn footer(state: &State, buf: &mut Buffer, area: Rect) {
         );
         return;
     }
+    for (x, binding) in shown_keys(state, usize::from(area.width)) {
+        let x = put(buf, area, x, 0, &keys::name(binding.keys[0]), theme[Slot::Key]);
+        put(buf, area, x + 1, 0, word(state, binding), plain);
+    }
+}
+
+fn word(state: &State, binding: &keys::Binding) -> &'static str {
+    if binding.short == "pause" && state.trace.paused { "resume" } else { binding.short }
+}
+
+/// The keys that fit on the line of keys, each with its column.
+fn shown_keys(state: &State, columns: usize) -> Vec<(usize, &'static keys::Binding)> {
     let mut x = 1;
-    for (key, word) in keys::footer(state) {
-        let word = if word == "pause" && state.trace.paused { "resume" } else { word };
-        if x + width(&key) + width(word) + 1 > usize::from(area.width) {
+    let mut out = Vec::new();
+    for binding in keys::footer(state) {
+        let needed = width(&keys::name(binding.keys[0])) + 1 + width(word(state, binding));
+        if x + needed > columns {
             break;
         }
-        x = put(buf, area, x, 0, &key, theme[Slot::Key]);
-        x = put(buf, area, x + 1, 0, word, plain) + 2;
+        out.push((x, binding));
+        x += needed + 2;
     }
+    out
+}
+
+/// What is at a column of the line of keys.
+#[must_use]
+pub fn key_at(state: &State, column: usize, columns: usize) -> Option<&'static keys::Binding> {
+    let shown = shown_keys(state, columns);
+    let (x, binding) = shown.into_iter().rev().find(|(x, _)| *x <= column)?;
+    (column < x + width(&keys::name(binding.keys[0])) + 1 + width(word(state, binding))).then_some(binding)
 }
 
 /// Titles of the panes of output as tabs on a frame's upper edge; returns the column after them.
 pub fn tabs(state: &State, buf: &mut Buffer, area: Rect, current: Pane) -> usize {
     let theme = &state.theme;
-    let mut x = 1;
-    for pane in [Pane::Events, Pane::Maps, Pane::Probes] {
-        let count = match pane {
-            Pane::Events => state.events.len(),
-            Pane::Maps => state.maps.views.len(),
-            _ => state.trace.stats.as_ref().map_or(0, |s| s.probes.len()),
-        };
+    let mut end = 1;
+    for (x, pane, label) in tab_places(state, usize::from(area.width)) {
         let style = if pane == current && state.focus == current {
             theme[Slot::TitleFocus]
         } else if pane == current {
@@ -192,17 +222,41 @@ pub fn tabs(state: &State, buf: &mut Buffer, area: Rect, current: Pane) -> usize
         } else {
             theme[Slot::Faint]
         };
-        let label = if count > 0 && area.width > 50 {
+        end = put(buf, area, x, 0, &label, style);
+    }
+    end
+}
+
+/// The tabs that fit, each with its column and label.
+fn tab_places(state: &State, columns: usize) -> Vec<(usize, Pane, String)> {
+    let mut x = 1;
+    let mut out = Vec::new();
+    for pane in [Pane::Events, Pane::Maps, Pane::Probes] {
+        let count = match pane {
+            Pane::Events => state.events.len(),
+            Pane::Maps => state.maps.views.len(),
+            _ => state.trace.stats.as_ref().map_or(0, |s| s.probes.len()),
+        };
+        let label = if count > 0 && columns > 50 {
             format!(" {} {} ", pane.title(), short_count(count as f64))
         } else {
             format!(" {} ", pane.title())
         };
-        if x + width(&label) + 1 > usize::from(area.width) {
+        if x + width(&label) + 1 > columns {
             break;
         }
-        x = put(buf, area, x, 0, &label, style);
+        let next = x + width(&label);
+        out.push((x, pane, label));
+        x = next;
     }
-    x
+    out
+}
+
+/// The pane whose tab is at a column.
+#[must_use]
+pub fn tab_at(state: &State, column: usize, columns: usize) -> Option<Pane> {
+    let places = tab_places(state, columns);
+    places.into_iter().find(|(x, _, label)| (*x..x + width(label)).contains(&column)).map(|(_, pane, _)| pane)
 }
 
 /// The frame of a pane of output: its title, or all titles as tabs. Returns the inside and the

@@ -11,37 +11,94 @@ use super::super::text::{fit, grouped, neutralise, width, wrap};
 use super::super::theme::Slot;
 use super::reader::input_line;
 
+/// Least width that shows results and details side by side.
+const SIDE_BY_SIDE: u16 = 76;
+
+/// Where the overlay, the results and the details are; those that find no room are absent.
+struct Places {
+    frame: Rect,
+    list: Option<Rect>,
+    details: Option<Rect>,
+}
+
+fn layout(body: Rect) -> Places {
+    let frame = centred(body, body.width.saturating_sub(4).clamp(10, 150), body.height.saturating_sub(2).max(4));
+    let below = Rect {
+        x: frame.x + 1,
+        y: frame.y + 3,
+        width: frame.width.saturating_sub(2),
+        height: frame.height.saturating_sub(4),
+    };
+    if frame.height < 5 {
+        return Places { frame, list: None, details: None };
+    }
+    let (list, details) = if below.width >= SIDE_BY_SIDE {
+        let left = below.width * 55 / 100;
+        let details = Rect { x: below.x + left + 1, width: below.width - left - 1, ..below };
+        (Rect { width: left, ..below }, Some(details))
+    } else if below.height >= 9 {
+        let top = below.height / 2;
+        let details = Rect { y: below.y + top + 1, height: below.height - top - 1, ..below };
+        (Rect { height: top, ..below }, Some(details))
+    } else {
+        (below, None)
+    };
+    Places { frame, list: Some(list), details }
+}
+
+/// What the mouse points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// A result, by its index.
+    Result(usize),
+    /// The details.
+    Details,
+    /// Anything else of the overlay.
+    Elsewhere,
+}
+
+/// What is at a place of the screen; absent outside of the overlay.
+#[must_use]
+pub fn spot_at(browser: &Browser, body: Rect, (column, row): (u16, u16)) -> Option<Spot> {
+    let at = ratatui::layout::Position::new(column, row);
+    let places = layout(body);
+    if !places.frame.contains(at) {
+        return None;
+    }
+    if places.details.is_some_and(|d| d.contains(at)) {
+        return Some(Spot::Details);
+    }
+    let Some(list) = places.list.filter(|l| l.contains(at)) else { return Some(Spot::Elsewhere) };
+    let rows = usize::from(list.height) - missing(browser, list).len();
+    let line = usize::from(row - list.y);
+    let index = (browser.selected + 1).saturating_sub(rows) + line;
+    let on = line < rows && index < browser.found.hits.len();
+    Some(if on { Spot::Result(index) } else { Spot::Elsewhere })
+}
+
 /// Paints the overlay.
 pub fn draw(state: &State, browser: &Browser, buf: &mut Buffer, body: Rect) {
     let theme = &state.theme;
-    let area = centred(body, body.width.saturating_sub(4).clamp(10, 150), body.height.saturating_sub(2).max(4));
-    clear(buf, area, theme[Slot::Overlay]);
-    let inside = frame(buf, area, theme, true, "Probes");
-    note(buf, area, &counts(browser), theme[Slot::Faint], 12);
+    let places = layout(body);
+    clear(buf, places.frame, theme[Slot::Overlay]);
+    let inside = frame(buf, places.frame, theme, true, "Probes");
+    note(buf, places.frame, &counts(browser), theme[Slot::Faint], 12);
     input_line(state, &browser.input, "/", buf, inside, 0);
-    if inside.height < 3 {
-        return;
-    }
+    let Some(list) = places.list else { return };
     put(buf, inside, 0, 1, &"─".repeat(usize::from(inside.width)), theme[Slot::Border]);
-    let below = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
-    if below.width >= 76 {
-        let left = below.width * 55 / 100;
-        let list = Rect { width: left, ..below };
-        let details = Rect { x: below.x + left + 1, width: below.width - left - 1, ..below };
-        for y in 0..usize::from(below.height) {
-            put(buf, below, usize::from(left), y, "│", theme[Slot::Border]);
+    results(state, browser, buf, list);
+    let Some(details) = places.details else { return };
+    if details.y == list.y {
+        let left = usize::from(list.width);
+        for y in 0..usize::from(list.height) {
+            put(buf, inside, left, y + 2, "│", theme[Slot::Border]);
         }
-        put(buf, inside, usize::from(left), 1, "┬", theme[Slot::Border]);
-        results(state, browser, buf, list);
-        detail(state, browser, buf, details);
-    } else if below.height >= 9 {
-        let top = below.height / 2;
-        results(state, browser, buf, Rect { height: top, ..below });
-        put(buf, below, 0, usize::from(top), &"─".repeat(usize::from(below.width)), theme[Slot::Border]);
-        detail(state, browser, buf, Rect { y: below.y + top + 1, height: below.height - top - 1, ..below });
+        put(buf, inside, left, 1, "┬", theme[Slot::Border]);
     } else {
-        results(state, browser, buf, below);
+        let y = usize::from(list.height) + 2;
+        put(buf, inside, 0, y, &"─".repeat(usize::from(inside.width)), theme[Slot::Border]);
     }
+    detail(state, browser, buf, details);
 }
 
 fn counts(browser: &Browser) -> String {
@@ -68,13 +125,7 @@ fn results(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
         }
         return;
     }
-    // What is missing from the list altogether stands below it: kinds without a single probe.
-    let missing: Vec<String> = if browser.found.complete && rows > 8 {
-        let room = usize::from(area.width).saturating_sub(3);
-        browser.found.absent.iter().take(1).flat_map(|r| wrap(&neutralise(r), room)).take(3).collect()
-    } else {
-        Vec::new()
-    };
+    let missing = missing(browser, area);
     let rows = rows - missing.len();
     for (y, line) in missing.iter().enumerate() {
         put(buf, area, 1, rows + y, line, theme[Slot::Disabled]);
@@ -87,6 +138,24 @@ fn results(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
         }
         result(state, hit, buf, area, y);
     }
+}
+
+/// What is missing from the list altogether stands below it, in its own words and whole: kinds
+/// without a single probe.
+fn missing(browser: &Browser, area: Rect) -> Vec<String> {
+    let (rows, room) = (usize::from(area.height), usize::from(area.width).saturating_sub(3));
+    let mut out = Vec::new();
+    if !browser.found.complete {
+        return out;
+    }
+    for reason in &browser.found.absent {
+        let lines = wrap(&neutralise(reason), room);
+        if (out.len() + lines.len()) * 3 > rows {
+            break;
+        }
+        out.extend(lines);
+    }
+    out
 }
 
 /// One result: kind dimmed, name plain, matched letters bright; cut so that the end stays.
@@ -163,17 +232,14 @@ fn described(state: &State, browser: &Browser, known: &Detail, buf: &mut Buffer,
 /// The clause that Enter inserts, in the script's colours.
 fn clause(state: &State, known: &Detail, buf: &mut Buffer, area: Rect, from: usize) {
     let theme = &state.theme;
-    let lines: Vec<&str> = known.skeleton.lines().collect();
-    if from + lines.len() >= usize::from(area.height) || lines.is_empty() {
+    let lines = super::super::syntax::parts(known.skeleton.trim_end_matches('\n'));
+    if from + lines.len() >= usize::from(area.height) || known.skeleton.is_empty() {
         return;
     }
     put(buf, area, 1, from, "Enter inserts", theme[Slot::Faint]);
-    let mut line_state = super::super::syntax::LineState::default();
-    for (i, line) in lines.iter().enumerate() {
+    for (i, (line, parts)) in lines.into_iter().enumerate() {
         let y = from + 1 + i;
         put(buf, area, 1, y, line, theme[Slot::Overlay]);
-        let (parts, next) = super::super::syntax::scan(line, line_state);
-        line_state = next;
         for (range, slot) in parts {
             let style = ratatui::style::Style { bg: None, ..theme[slot] };
             put(buf, area, 1 + width(&line[..range.start]), y, &line[range], style);

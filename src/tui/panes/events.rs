@@ -13,6 +13,17 @@ use super::super::theme::Slot;
 use super::super::trace::Phase;
 use super::bars::output_frame;
 
+/// Index of the line that is shown at a row of the screen; `area` is the pane's frame.
+#[must_use]
+pub fn line_at(state: &State, area: Rect, row: u16) -> Option<usize> {
+    let filtered = state.layers.iter().any(|l| matches!(l, Layer::Filter(_))) || !state.events.filter().is_empty();
+    let top = area.y + 1 + u16::from(filtered && area.height > 3);
+    let rows = usize::from((area.bottom().saturating_sub(1)).saturating_sub(top));
+    let at = usize::from(row.checked_sub(top)?);
+    let index = first_row(state.events.len(), state.events.selected()?, rows) + at;
+    (at < rows && index < state.events.len()).then_some(index)
+}
+
 /// Paints the pane.
 pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
     let (mut inside, taken) = output_frame(state, buf, area, Pane::Events, tabbed);
@@ -131,26 +142,37 @@ fn welcome(state: &State, buf: &mut Buffer, area: Rect) {
     if state.trace.phase != Phase::Idle {
         return;
     }
-    let lines: [(&str, &str); 8] = [
-        ("/", "find a probe: try openat"),
-        ("Ctrl-O", "open a bundled script"),
-        ("Enter", "insert a clause for it"),
-        ("Ctrl-S", "save, compile and attach"),
-        ("Esc", "go to the output, and back"),
-        ("Ctrl-K", "every command by name"),
-        ("F1", "every key"),
-        ("Ctrl-Q", "leave"),
-    ];
+    let (mut area, room) = (area, usize::from(area.width).saturating_sub(2));
+    if let Some(reason) = &state.disabled {
+        let lines = wrap(&neutralise(&format!("Scripts cannot run here: {reason}.")), room);
+        for (y, line) in lines.iter().enumerate() {
+            put(buf, area, 1, y, line, theme[Slot::Warning]);
+        }
+        let used = (lines.len() as u16 + 1).min(area.height);
+        area = Rect { y: area.y + used, height: area.height - used, ..area };
+    }
     let (height, width) = (usize::from(area.height), usize::from(area.width));
     let box_width = 36;
     let x = width.saturating_sub(box_width) / 2;
-    let top = height.saturating_sub(lines.len() + 2) / 2;
-    if height > lines.len() + 1 {
+    let top = height.saturating_sub(WELCOME.len() + 2) / 2;
+    if height > WELCOME.len() + 1 {
         put(buf, area, x, top, "Trace the running kernel", theme[Slot::Heading]);
     }
-    let from = if height > lines.len() + 1 { top + 2 } else { 0 };
-    for (i, (key, what)) in lines.iter().enumerate() {
+    let from = if height > WELCOME.len() + 1 { top + 2 } else { 0 };
+    for (i, (key, what)) in WELCOME.iter().enumerate() {
         put_end(buf, area, x + 6, from + i, key, theme[Slot::Key]);
         put(buf, area, x + 8, from + i, what, theme[Slot::Dim]);
     }
 }
+
+/// The first steps, in their order, and the ways out.
+const WELCOME: [(&str, &str); 8] = [
+    ("/", "find a probe: try openat"),
+    ("Enter", "insert a clause for it"),
+    ("Ctrl-S", "save, compile and attach"),
+    ("Esc", "go to the output, and back"),
+    ("Ctrl-O", "open one of the bundled scripts"),
+    ("Ctrl-K", "every command by name"),
+    ("F1", "every key"),
+    ("Ctrl-Q", "leave"),
+];

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::super::keys;
 use super::super::paint::{centred, clear, frame, note, put};
 use super::super::state::State;
-use super::super::text::{fit, width};
+use super::super::text::{fit, width, wrap};
 use super::super::theme::Slot;
 
 /// A line of the help.
@@ -14,34 +14,59 @@ use super::super::theme::Slot;
 pub enum Line {
     /// Heading of a scope.
     Heading(&'static str),
-    /// Keys and what they do.
-    Entry(String, &'static str),
+    /// Keys and what they do; the keys are empty where a text goes on.
+    Entry(String, String),
     /// Nothing.
     Blank,
 }
 
-/// The help, its keys cut to `columns`.
+/// The overlay's frame.
+fn place(body: Rect) -> Rect {
+    centred(body, 100, body.height.saturating_sub(2).max(3))
+}
+
+/// Columns of the keys and of the texts.
+fn split(area: Rect) -> (usize, usize) {
+    let inside = usize::from(area.width).saturating_sub(2);
+    let keys = if inside < 60 { 14 } else { 30 };
+    (keys, inside.saturating_sub(keys + 4).max(8))
+}
+
+/// The help, its texts wrapped to what the screen gives.
 #[must_use]
-pub fn lines(columns: usize) -> Vec<Line> {
+pub fn lines(body: Rect) -> Vec<Line> {
+    let (keys, room) = split(place(body));
     let mut out = Vec::new();
     for (scope, entries) in keys::help() {
         if !out.is_empty() {
             out.push(Line::Blank);
         }
         out.push(Line::Heading(scope.title()));
-        out.extend(entries.into_iter().map(|(keys, about)| Line::Entry(fit(&keys, columns).into_owned(), about)));
+        for (names, about) in entries {
+            let names = fit(&names, keys).into_owned();
+            let mut about = wrap(about, room).into_iter();
+            out.push(Line::Entry(names, about.next().unwrap_or_default()));
+            out.extend(about.map(|more| Line::Entry(String::new(), more)));
+        }
     }
     out
+}
+
+/// First line that can be at the top.
+#[must_use]
+pub fn last_top(body: Rect) -> usize {
+    lines(body).len().saturating_sub(usize::from(place(body).height).saturating_sub(2))
 }
 
 /// Paints the overlay.
 pub fn draw(state: &State, top: usize, buf: &mut Buffer, body: Rect) {
     let theme = &state.theme;
-    let area = centred(body, 86, body.height.saturating_sub(2).max(3));
+    let area = place(body);
     clear(buf, area, theme[Slot::Overlay]);
     let inside = frame(buf, area, theme, true, "Keys");
-    let keys = if inside.width < 50 { 14 } else { 26 };
-    let all = lines(keys);
+    let (keys, _) = split(area);
+    let all = lines(body);
+    let top = top.min(last_top(body));
     let last = (top + usize::from(inside.height)).min(all.len());
     note(buf, area, &format!("{}–{last} of {}", top + 1, all.len()), theme[Slot::Faint], 8);
     for (y, line) in all.iter().skip(top).take(usize::from(inside.height)).enumerate() {
@@ -51,8 +76,7 @@ pub fn draw(state: &State, top: usize, buf: &mut Buffer, body: Rect) {
             }
             Line::Entry(names, about) => {
                 put(buf, inside, 1 + keys - width(names).min(keys), y, names, theme[Slot::Key]);
-                let room = usize::from(inside.width).saturating_sub(keys + 4);
-                put(buf, inside, keys + 3, y, &fit(about, room), theme[Slot::Overlay]);
+                put(buf, inside, keys + 3, y, about, theme[Slot::Overlay]);
             }
             Line::Blank => {}
         }

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::super::columns::MAP;
-use super::super::maps::{MapView, buckets, cell, frames, key_text, percentiles};
+use super::super::maps::{MapView, buckets, cell, frames, key_fit, key_text, percentiles, shape, used};
 use super::super::paint::{bar, chart, note, put, put_end, sparkline, style_row};
 use super::super::state::{Pane, State};
 use super::super::text::{fit, grouped, short_count, width};
@@ -188,8 +188,13 @@ fn rate_line(state: &State, view: &MapView, buf: &mut Buffer, area: Rect, from: 
     put_end(buf, area, x.saturating_sub(1), 0, &spark, state.theme[Slot::Spark]);
 }
 
-/// Columns of a table: end of the key, end of the value, end of the rate, start and width of the bar.
+/// Least columns of bars: they give way to keys.
+const BARS: usize = 10;
+
+/// Columns of a table: end of the key, end of the value, end of the rate, start and width of the
+/// bar, and the buckets that the rows' histograms share as their axis.
 struct Columns {
+    axis: std::ops::Range<usize>,
     key: usize,
     value: usize,
     rate: Option<usize>,
@@ -201,12 +206,18 @@ fn columns(view: &MapView, total: usize) -> Columns {
     let keys = rows().map(|r| width(&key_text(&r.key))).max().unwrap_or(3).max(3);
     let values = rows().map(|r| width(&shown_value(view, r))).max().unwrap_or(5).clamp(5, total / 2);
     let rate = if view.has_rate() && total > 36 { usize::from(MAP[2].width) } else { 0 };
-    let bars = if has_bars(view) { (total / 3).min(40) } else { 0 };
-    let room = total.saturating_sub(4 + values + rate + if total > 30 && bars > 0 { bars.max(8) } else { 0 });
+    let axis = used(rows().map(|r| &r.value));
+    let bars = match (has_bars(view), view.is_histogram()) {
+        (true, true) => axis.len().max(BARS).min(total / 3),
+        (true, false) => BARS,
+        _ => 0,
+    };
+    let room = total.saturating_sub(4 + values + rate + if total > 30 { bars } else { 0 });
     let key = 2 + keys.min(room.max(6));
     let value = key + 2 + values;
     let end = value + rate;
     Columns {
+        axis,
         key,
         value,
         rate: (rate > 0).then_some(end),
@@ -243,30 +254,95 @@ fn table(state: &State, view: &MapView, selected: bool, buf: &mut Buffer, area: 
         put_end(buf, area, end, 1, &title(2, MAP[2].title), look);
     }
     let rows = usize::from(area.height);
-    let page = rows.saturating_sub(2).max(1);
-    let first = if selected { (view.row + 1).saturating_sub(page) } else { 0 };
     let most = view.largest();
+    for (y, place, row) in places(view, selected, rows) {
+        let contents = &view.snapshot.rows[row as usize];
+        if selected && place == view.row {
+            style_row(buf, area, y, theme[Slot::Selected]);
+        }
+        table_row(state, view, row as usize, contents, &at, most, buf, area, y);
+        if view.is_open(row) {
+            for (below, line) in opened(contents).iter().take(OPEN_ROWS).enumerate() {
+                if y + 1 + below < rows {
+                    open_line(state, line, buf, area, y + 1 + below);
+                }
+            }
+        }
+    }
+}
+
+/// The rows of a table that are shown in `rows` lines, its two headings among them: line, place in
+/// the order shown, index. The selected row is among them, with what is open below it if that fits.
+fn places(view: &MapView, selected: bool, rows: usize) -> Vec<(usize, usize, u32)> {
+    let height = |row: u32| match view.snapshot.rows.get(row as usize) {
+        Some(contents) if view.is_open(row) => 1 + open_rows(contents),
+        _ => 1,
+    };
+    let room = rows.saturating_sub(2).max(1);
+    let mut first = 0;
+    if selected {
+        let wanted = view.row.min(view.order.len().saturating_sub(1));
+        let mut used = 0;
+        for place in (0..=wanted).rev() {
+            used += view.order.get(place).map_or(0, |r| height(*r));
+            if used > room && place < wanted {
+                break;
+            }
+            first = place;
+        }
+    }
     let mut y = 2;
+    let mut out = Vec::new();
     for (place, row) in view.order.iter().enumerate().skip(first) {
         if y >= rows {
             break;
         }
-        let Some(contents) = view.snapshot.rows.get(*row as usize) else { continue };
-        if selected && place == view.row {
-            style_row(buf, area, y, theme[Slot::Selected]);
-        }
-        table_row(state, view, *row as usize, contents, &at, most, buf, area, y);
-        y += 1;
-        if view.is_open(*row) {
-            for line in opened(contents).iter().take(OPEN_ROWS) {
-                if y >= rows {
-                    break;
-                }
-                open_line(state, line, buf, area, y);
-                y += 1;
-            }
+        if view.snapshot.rows.get(*row as usize).is_some() {
+            out.push((y, place, *row));
+            y += height(*row);
         }
     }
+    out
+}
+
+/// What the mouse points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// A row of the table, by its place in the order shown.
+    Row(usize),
+    /// The heading of a column.
+    Heading(usize),
+    /// Anything else of a map.
+    Elsewhere,
+}
+
+/// The map at a place of the screen by its index, and what is there; `area` is the pane's frame.
+#[must_use]
+pub fn spot_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<(usize, Spot)> {
+    let at = usize::from(row.checked_sub(area.y + 1)?);
+    let mut top = 0;
+    let height = usize::from(area.height).saturating_sub(2);
+    for (index, rows) in plan(state, height) {
+        if at < top + rows {
+            let view = state.maps.views.get(index)?;
+            let line = at.checked_sub(top)?;
+            let columns = columns(view, usize::from(area.width).saturating_sub(2));
+            let column = usize::from(column.saturating_sub(area.x + 1));
+            let selected = index == state.maps.selected && state.focus == Pane::Maps;
+            let shown = places(view, selected, rows).into_iter().rev();
+            let spot = match line {
+                _ if !view.snapshot.keyed => Spot::Elsewhere,
+                0 => Spot::Elsewhere,
+                1 if column <= columns.key => Spot::Heading(0),
+                1 if column <= columns.value || columns.rate.is_none() => Spot::Heading(1),
+                1 => Spot::Heading(2),
+                _ => shown.into_iter().find(|(y, ..)| *y <= line).map_or(Spot::Elsewhere, |(_, p, _)| Spot::Row(p)),
+            };
+            return Some((index, spot));
+        }
+        top += rows + 1;
+    }
+    None
 }
 
 #[allow(clippy::too_many_arguments, reason = "a row, its place and the table's measures")]
@@ -282,7 +358,7 @@ fn table_row(
     y: usize,
 ) {
     let theme = &state.theme;
-    put(buf, area, 2, y, &fit(&key_text(&row.key), at.key.saturating_sub(2)), theme[Slot::Text].bg_none());
+    put(buf, area, 2, y, &key_fit(&row.key, at.key.saturating_sub(2)), theme[Slot::Text].bg_none());
     put_end(buf, area, at.value, y, &fit(&shown_value(view, row), at.value - at.key), theme[Slot::Value]);
     if let (Some(end), Some(rate)) = (at.rate, view.rate(index)) {
         let text = if rate.abs() < 0.05 { "·".to_owned() } else { short_count(rate) };
@@ -293,12 +369,13 @@ fn table_row(
         return;
     }
     if view.is_histogram() {
-        let shape = sparkline(buckets(&row.value).iter().map(|(_, c)| *c).collect::<Vec<_>>().into_iter(), columns);
-        let x = put(buf, area, x, y, &shape, theme[Slot::Spark]) + 2;
+        // The figures beside the shape may take half of the room.
+        let counts = shape(&row.value, &at.axis, columns.saturating_sub(columns.min(25) * 9 / 10).max(columns / 2));
+        let x = put(buf, area, x, y, &sparkline(counts.into_iter(), columns), theme[Slot::Spark].bg_none()) + 2;
         if let Some((half, tail)) = percentiles(&row.value) {
             let text = format!("p50<{half} p99<{tail}");
             if x + width(&text) < usize::from(area.width) {
-                put(buf, area, x, y, &text, theme[Slot::Faint]);
+                put(buf, area, x, y, &text, theme[Slot::Faint].bg_none());
             }
         }
     } else if let Value::TSeries(series) = &row.value {

@@ -11,10 +11,35 @@ use super::super::text::{fit, width};
 use super::super::theme::Slot;
 use super::reader::input_line;
 
+fn place(body: Rect) -> Rect {
+    centred(body, 100, body.height.saturating_sub(4).clamp(4, 26))
+}
+
+/// Entries that are shown below the line of text: the first one and how many.
+fn view(palette: &Palette, height: usize, needs: bool) -> (usize, usize) {
+    let rows = height.saturating_sub(1 + usize::from(needs));
+    ((palette.selected + 1).saturating_sub(rows), rows)
+}
+
+/// The entry at a place of the screen by its index, `Some(None)` on the rest of the overlay.
+#[must_use]
+pub fn entry_at(palette: &Palette, body: Rect, (column, row): (u16, u16)) -> Option<Option<usize>> {
+    let area = place(body);
+    if !area.contains(ratatui::layout::Position::new(column, row)) {
+        return None;
+    }
+    let entries = palette.entries();
+    let height = usize::from(area.height).saturating_sub(2);
+    let needs = matches!(entries.get(palette.selected), Some((Entry::Script(_), _))) && height > 4;
+    let (first, rows) = view(palette, height, needs);
+    let line = usize::from(row - area.y).checked_sub(2).filter(|l| *l < rows);
+    Some(line.map(|l| first + l).filter(|i| *i < entries.len()))
+}
+
 /// Paints the overlay.
 pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
     let theme = &state.theme;
-    let area = centred(body, 100, body.height.saturating_sub(4).clamp(4, 26));
+    let area = place(body);
     clear(buf, area, theme[Slot::Overlay]);
     let title = if palette.scripts_only { "Open a bundled script" } else { "Commands and scripts" };
     let inside = frame(buf, area, theme, true, title);
@@ -25,8 +50,7 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
         Some((Entry::Script(script), _)) if inside.height > 4 => format!("needs {}", script.needs),
         _ => String::new(),
     };
-    let rows = usize::from(inside.height).saturating_sub(1 + usize::from(!needs.is_empty()));
-    let first = (palette.selected + 1).saturating_sub(rows);
+    let (first, rows) = view(palette, usize::from(inside.height), !needs.is_empty());
     let columns = usize::from(inside.width);
     for (y, (i, (entry, at))) in entries.iter().enumerate().skip(first).take(rows).enumerate() {
         let key = match entry {

@@ -27,19 +27,47 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
         return;
     };
     heading(state, buf, inside);
-    let mut y = 1;
-    let rows = usize::from(inside.height);
-    for (place, index) in order(state, stats).into_iter().enumerate() {
-        if y >= rows {
-            return;
-        }
-        row(state, buf, inside, y, index, &stats.probes[index]);
+    let (first, rows) = view(state, stats, usize::from(inside.height));
+    for (y, (place, index)) in order(state, stats).into_iter().enumerate().skip(first).take(rows).enumerate() {
+        row(state, buf, inside, y + 1, index, &stats.probes[index]);
         if place == state.probes.selected && state.focus == Pane::Probes {
-            style_row(buf, inside, y, theme[Slot::Selected]);
+            style_row(buf, inside, y + 1, theme[Slot::Selected]);
         }
-        y += 1;
     }
-    losses(state, stats, buf, inside, y);
+    losses(state, stats, buf, inside, rows + 1);
+}
+
+/// The first probe shown, in the order shown, and how many: losses below keep some room.
+fn view(state: &State, stats: &TraceStats, height: usize) -> (usize, usize) {
+    let below = if stats.losses.is_empty() { 0 } else { stats.losses.len() + 1 };
+    let room = height.saturating_sub(1);
+    let rows = stats.probes.len().min(room.saturating_sub(below.min(room / 2)));
+    let selected = if state.focus == Pane::Probes { state.probes.selected } else { 0 };
+    ((selected + 1).saturating_sub(rows), rows)
+}
+
+/// What the mouse points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// A probe, by its place in the order shown.
+    Probe(usize),
+    /// The heading of a column.
+    Heading(usize),
+}
+
+/// What is at a place of the screen; `area` is the pane's frame.
+#[must_use]
+pub fn spot_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<Spot> {
+    let stats = state.trace.stats.as_ref()?;
+    let at = usize::from(row.checked_sub(area.y + 1)?);
+    if at == 0 {
+        let column = usize::from(column.saturating_sub(area.x + 1));
+        let places = places(usize::from(area.width).saturating_sub(2));
+        let ends = places.into_iter().filter(|(_, end)| column < *end);
+        return ends.min_by_key(|(_, end)| *end).map(|(column, _)| Spot::Heading(column));
+    }
+    let (first, rows) = view(state, stats, usize::from(area.height).saturating_sub(2));
+    (at <= rows).then(|| Spot::Probe(first + at - 1))
 }
 
 /// Columns that fit, narrow panes show fewer: (index in the registry, its right end).
@@ -132,7 +160,7 @@ fn losses(state: &State, stats: &TraceStats, buf: &mut Buffer, area: Rect, from:
         }
         return;
     }
-    put(buf, area, 1, from, "lost", theme[Slot::Heading]);
+    put(buf, area, 1, from, "lost or incomplete", theme[Slot::Heading]);
     for (i, loss) in stats.losses.iter().enumerate() {
         let y = from + 1 + i;
         let count = grouped(loss.count);

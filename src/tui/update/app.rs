@@ -43,6 +43,12 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             Vec::new()
         }
         App::Redraw => vec![Effect::Redraw],
+        App::ToggleMouse => {
+            state.mouse = !state.mouse;
+            let whose = if state.mouse { "the workbench" } else { "the terminal: mark text with it as usual" };
+            state.tell(Severity::Info, format!("The mouse belongs to {whose}"));
+            vec![Effect::TakeMouse(state.mouse)]
+        }
     }
 }
 

@@ -18,12 +18,11 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         return Vec::new();
     }
     let page = usize::from(state.size.1).saturating_sub(6).max(1);
-    let height = state.size.1;
+    let body = super::layout::of(state).body;
     match state.layers.last_mut() {
         Some(Layer::Browser(_)) => browser::act(state, action),
         Some(Layer::Help(top)) => {
-            let last = super::super::panes::help::lines(usize::MAX).len().saturating_sub(usize::from(height) / 2);
-            scroll(top, action, page, last);
+            scroll(top, action, page, super::super::panes::help::last_top(body));
             Vec::new()
         }
         Some(Layer::Reader(reader)) => read(reader, action, page),
