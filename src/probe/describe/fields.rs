@@ -2,9 +2,9 @@
 
 use super::{DocField, Shown};
 use crate::binary::dwarf::{DebugInfo, DwarfType, Parameter, ParameterPlace, TypeId};
-use crate::kernel::Kernel;
 use crate::kernel::btf::{self, Btf, BtfType, FuncProto};
 use crate::kernel::tracefs::Field;
+use crate::kernel::{Feature, Kernel};
 use crate::probe::find::find;
 use crate::probe::glob::Glob;
 use crate::probe::point::{PointPattern, UprobePlace};
@@ -15,6 +15,11 @@ pub(super) fn fields(pattern: &PointPattern, kernel: &Kernel) -> Vec<DocField> {
         PointPattern::Kprobe { function, ret: false, .. } => {
             let known = prototype_fields(function, None, kernel, false);
             if known.is_empty() { numbered(6) } else { known }
+        }
+        // Kernels with trampolines keep the arguments until the function returns.
+        PointPattern::Kprobe { module, function, offset: 0, ret: true } if kernel.features().has(Feature::Fentry) => {
+            let parameters = prototype_fields(function, module.as_ref(), kernel, false);
+            parameters.into_iter().chain([retval("uint64", Shown::Pointer)]).collect()
         }
         PointPattern::Kprobe { .. } | PointPattern::Uprobe { ret: true, .. } => vec![retval("uint64", Shown::Pointer)],
         PointPattern::Uprobe { .. } => {

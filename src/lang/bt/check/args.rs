@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::coerce::{convert_scalar, pointer};
-use super::facts::{CKind, CParam, Prototype, TraceField, UserParameter};
+use super::facts::{CKind, CParam, CType, Prototype, TraceField, UserParameter};
 use super::frame::Kind;
 use super::{Checker, NO_ARGUMENTS, NO_FIELD, NOT_IN_PROBE, suggest};
 use crate::binary::dwarf::ParameterPlace;
@@ -104,8 +104,8 @@ impl Checker<'_> {
                 };
             }
             Target::Kprobe { ret: true, .. } | Target::Uprobe { ret: true, .. } => {
-                let help = "the arguments are gone when the function returns: keep them in a map at its entry";
-                return Err(self.not_here("args", span, Some(help)));
+                let help = self.gone_help();
+                return Err(self.not_here("args", span, Some(&help)));
             }
             _ => return Err(self.not_here("args", span, None)),
         };
@@ -294,14 +294,16 @@ impl Checker<'_> {
             }
             Kind::Usdt => {}
             Kind::RawTracepoint | Kind::Fentry | Kind::Fexit if n < 12 => {
-                return Expr::new(ExprKind::Builtin(Builtin::CtxField(n * 8)), Type::U64, span);
+                return self.slot_argument(n, Type::U64, span);
+            }
+            Kind::Kretprobe if n < 12 && self.in_trampoline() => {
+                return self.slot_argument(n, Type::I64, span);
             }
             _ => {
+                let gone = self.gone_help();
                 let help = match self.frame.kind {
                     Kind::Tracepoint => Some("a tracepoint's arguments have names: `args.NAME`"),
-                    Kind::Kretprobe | Kind::Uretprobe => {
-                        Some("the arguments are gone when the function returns: keep them in a map at its entry")
-                    }
+                    Kind::Kretprobe | Kind::Uretprobe => Some(&*gone),
                     _ => None,
                 };
                 return self.not_here(&format!("arg{n}"), span, help);
@@ -309,6 +311,45 @@ impl Checker<'_> {
         }
         let ty = Type::I64;
         Expr::new(ExprKind::Builtin(Builtin::Arg(n as u8)), ty, span)
+    }
+
+    /// Whether the body runs in a kernel function's trampoline.
+    pub(super) fn in_trampoline(&self) -> bool {
+        matches!(self.frame.targets.first(), Some(Target::Fentry { .. }))
+    }
+
+    /// Why a return has no arguments, and what to do instead.
+    fn gone_help(&self) -> String {
+        let reason = match self.frame.targets.first().and_then(|t| self.trampoline(t)) {
+            Some(Err(refusal)) => format!(" ({}, so the kernel can't keep them)", refusal.message),
+            _ => String::new(),
+        };
+        format!("the arguments are gone when the function returns{reason}: keep them in a map at its entry")
+    }
+
+    /// The word of a trampoline's or raw tracepoint's context that holds an argument.
+    fn slot_argument(&mut self, n: u32, ty: Type, span: Span) -> Expr {
+        let known = self.frame.targets.iter().filter_map(|t| match t {
+            Target::Fentry { module, function, .. } => self.env.facts.prototype(module, function),
+            Target::RawTracepoint { module, event } => self.env.facts.raw_tracepoint(module, event),
+            _ => None,
+        });
+        let words = known.map(|p| p.parameters.iter().map(|p| self.words(p)).sum::<u32>()).min();
+        match words {
+            Some(words) if n >= words => {
+                let message = format!("`{}` has {words} arguments, so no `arg{n}`", self.frame.name);
+                self.error_expr(NOT_IN_PROBE, span, message)
+            }
+            _ => Expr::new(ExprKind::Builtin(Builtin::CtxField(n * 8)), ty, span),
+        }
+    }
+
+    /// How many words a parameter takes: structs by value may take several.
+    fn words(&self, parameter: &CParam) -> u32 {
+        match parameter.ty.map(|id| self.env.facts.c_type(id)) {
+            Some(CType::Struct { size, .. }) => size.div_ceil(8).max(1),
+            _ => 1,
+        }
     }
 
     /// `sargN`.

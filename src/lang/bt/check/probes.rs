@@ -136,6 +136,7 @@ impl Checker<'_> {
         if targets.is_empty() {
             unmatched.into_iter().for_each(|(refusal, span)| self.report_refusal(refusal, span));
         }
+        self.keep_arguments(probe, &mut targets);
         let head = probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span);
         match shape.filter(|_| targets.is_empty()) {
             Some(shape) => {
@@ -143,6 +144,28 @@ impl Checker<'_> {
             }
             None => self.group_targets(probe, targets, head, groups),
         }
+    }
+
+    /// A return whose body asks for the function's arguments runs in the function's trampoline, which
+    /// keeps them for each call: recursion and missed returns can't mix them up, as they would a map's.
+    fn keep_arguments(&self, probe: &ast::Probe, targets: &mut [(Target, String)]) {
+        let uses = ArgumentUses::of(probe);
+        if !uses.all && uses.names.is_empty() && !uses.numbered || targets.len() > MAX_BODIES {
+            return;
+        }
+        for (target, _) in targets {
+            if let Some(Ok(kept)) = self.trampoline(target) {
+                *target = kept;
+            }
+        }
+    }
+
+    /// The trampoline of a function whose return is probed, or why there is none.
+    pub(super) fn trampoline(&self, target: &Target) -> Option<Result<Target, Refusal>> {
+        let Target::Kprobe { module, function, offset: 0, ret: true } = target else { return None };
+        let module = if module.is_empty() { String::new() } else { format!("{module}:") };
+        let found = self.env.facts.expand(&format!("fexit:{module}{function}"));
+        found.map(|list| list.into_iter().next().map(|(target, _)| target)).transpose()
     }
 
     fn report_refusal(&mut self, refusal: Refusal, span: Span) {
@@ -248,12 +271,17 @@ impl Checker<'_> {
 
     fn check_group(&mut self, id: u32, group: &Group<'_>) -> Option<Probe> {
         let probe = group.probe;
+        let name = group.names.first().map(|n| self.probe_names[*n as usize].to_string()).unwrap_or_default();
+        let kind = match group.targets.first().map(Kind::of).unwrap_or_default() {
+            Kind::Fexit if name.starts_with("kretprobe:") => Kind::Kretprobe,
+            kind => kind,
+        };
         self.frame = Frame {
             id,
-            kind: group.targets.first().map(Kind::of).unwrap_or_default(),
+            kind,
             targets: group.targets.clone(),
             absent: group.absent,
-            name: group.names.first().map(|n| self.probe_names[*n as usize].to_string()).unwrap_or_default(),
+            name,
             hoisted: super::frame::hoisted_names(probe.predicate.as_ref(), &probe.body),
             scopes: vec![Vec::new()],
             ..Frame::default()

@@ -200,6 +200,10 @@ pub fn cgroup_path(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 pub fn reg(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
     match c.frame.kind {
+        Kind::Kretprobe if c.in_trampoline() => {
+            let help = "a return that uses arguments runs in the function's trampoline, which has no registers";
+            return c.not_here("reg", call.span, Some(help));
+        }
         Kind::Kprobe
         | Kind::Kretprobe
         | Kind::Uprobe
