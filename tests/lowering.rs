@@ -80,9 +80,10 @@ fn scalar_aggregations_count_in_global_data() {
         (0..8).map(|i| aggregate(i, None, (i != 0).then(|| arg(0)))).collect(),
     );
     let mut loaded = load(&program);
-    let values = [-5_i64, 0, 1, 2, 3, 7, 8, 15, 99, 100, 1000, i64::MAX];
-    for v in values {
-        loaded.run(&[v as u64]);
+    let edges = (0..63).flat_map(|n| [(1_i64 << n) - 1, 1 << n, 1 << n | 5]);
+    let values: Vec<i64> = [-5, 2, 3, 15, 99, 100, 1000, i64::MIN, i64::MAX].into_iter().chain(edges).collect();
+    for v in &values {
+        loaded.run(&[*v as u64]);
     }
     let sum: i64 = values.iter().fold(0, |a, b| a.wrapping_add(*b));
     assert_eq!(loaded.summed(0, 1), [values.len() as u64]);

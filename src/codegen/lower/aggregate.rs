@@ -15,9 +15,6 @@ use super::func::Lowerer;
 use super::helpers as h;
 use super::layout::{CONSTANTS, aggregation};
 
-/// A de Bruijn sequence: multiplied by `2^n - 1` forms, its top 6 bits are different for each `n`.
-const DE_BRUIJN: u64 = 0x03f7_9d71_b4cb_0a89;
-
 impl<'a> Lowerer<'_, 'a> {
     /// `@m[key] = agg(value)`.
     pub fn aggregate(
@@ -126,9 +123,9 @@ impl<'a> Lowerer<'_, 'a> {
         self.add_at(Addr::new(Base::Reg(cell), 0), 8, weight, atomic);
     }
 
-    /// `model::histogram::log2_bucket` without a loop: the bits below the highest are filled, the
-    /// result indexes a table through a de Bruijn product. There is no data-dependent branch but
-    /// the one for small values, which keeps the verifier and the branch predictor from 64 cases.
+    /// `model::histogram::log2_bucket` without a loop: three comparisons bring the highest bit into one
+    /// byte, whose logarithm is in a table. Values of one histogram are mostly of one size, so that the
+    /// branch predictor knows the comparisons, and what depends on the value is two shifts and a load.
     fn log2_bucket(&mut self, value: Operand, bits: u8) -> Result<Vreg, CodegenError> {
         let value = self.f.b.in_register(value);
         let sub = 1_i64 << bits;
@@ -139,20 +136,20 @@ impl<'a> Lowerer<'_, 'a> {
         self.small_bucket(result, value, bits);
         self.f.b.jump(done);
         self.f.b.switch_to(large);
-        let power = self.highest_bit(value);
-        let shift = self.f.b.sub(power, i64::from(bits));
-        // Never negative here; the mask tells the verifier.
-        let shift = self.f.b.and(shift, 63);
-        let scaled = self.f.b.shl(shift, i64::from(bits));
-        let bucket = self.f.b.add(scaled, 1 + sub);
-        if bits > 0 {
+        let power = self.highest_bit(value, if bits == 0 { 1 + sub } else { 0 });
+        if bits == 0 {
+            self.f.b.copy_into(result, power);
+        } else {
+            let shift = self.f.b.sub(power, i64::from(bits));
+            // Never negative here; the mask tells the verifier.
+            let shift = self.f.b.and(shift, 63);
+            let scaled = self.f.b.shl(shift, i64::from(bits));
+            let bucket = self.f.b.add(scaled, 1 + sub);
             let low = self.f.b.shr(value, shift);
             let low = self.f.b.and(low, sub - 1);
             let bucket = self.f.b.add(bucket, low);
             self.f.b.copy_into(result, bucket);
             self.clamp(result, log2_buckets(bits))?;
-        } else {
-            self.f.b.copy_into(result, bucket);
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
@@ -181,21 +178,35 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.switch_to(joined);
     }
 
-    /// Number of the highest set bit of a value that is not 0.
-    fn highest_bit(&mut self, value: Vreg) -> Vreg {
-        let filled = self.f.b.copy(value);
-        for step in [1, 2, 4, 8, 16, 32] {
-            let shifted = self.f.b.shr(filled, step);
-            self.f.b.alu_into(filled, Alu::Or, Width::W64, filled, shifted);
+    /// `first` more than the number of the highest set bit of a value that is not 0. The verifier
+    /// knows that it is at most `first + 63`: a constant on each way plus a number below 8.
+    fn highest_bit(&mut self, value: Vreg, first: i64) -> Vreg {
+        let (byte, power) = (self.f.b.copy(value), self.f.b.imm(first));
+        for step in [32, 16, 8] {
+            let (higher, on) = (self.f.b.new_block(), self.f.b.new_block());
+            // A half of all bits does not fit an instruction's constant.
+            let shifted = (step == 32).then(|| self.f.b.shr(byte, step));
+            match shifted {
+                Some(shifted) => self.f.b.branch(Cond::Ne, shifted, 0, higher, on),
+                None => self.f.b.branch(Cond::Ge, byte, 1 << step, higher, on),
+            }
+            self.f.b.switch_to(higher);
+            match shifted {
+                Some(shifted) => self.f.b.copy_into(byte, shifted),
+                None => self.f.b.alu_into(byte, Alu::Shr, Width::W64, byte, step),
+            }
+            self.f.b.alu_into(power, Alu::Add, Width::W64, power, step);
+            self.f.b.jump(on);
+            self.f.b.switch_to(on);
         }
-        let at = self.u.constant(&de_bruijn_table());
+        let at = self.u.constant(&log2_of_bytes());
         let section = self.u.section(CONSTANTS);
-        let product = self.f.b.mul(filled, DE_BRUIJN as i64);
-        let index = self.f.b.shr(product, 58);
+        let index = self.f.b.and(byte, 255);
         let table = self.f.b.global_addr(section, at);
         let entry = self.f.b.add(table, index);
-        let power = self.load(Addr::new(Base::Reg(entry), 0), 1, false);
-        self.f.b.and(power, 63)
+        let of_byte = self.load(Addr::new(Base::Reg(entry), 0), 1, false);
+        let of_byte = self.f.b.and(of_byte, 7);
+        self.f.b.add(power, of_byte)
     }
 
     fn linear_bucket(&mut self, value: Operand, min: i64, max: i64, step: i64) -> Result<Vreg, CodegenError> {
@@ -294,14 +305,9 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
-/// Highest bit by the top 6 bits of the product.
-fn de_bruijn_table() -> [u8; 64] {
-    let mut table = [0_u8; 64];
-    for bit in 0..64_u32 {
-        let filled = u64::MAX >> (63 - bit);
-        table[(filled.wrapping_mul(DE_BRUIJN) >> 58) as usize] = bit as u8;
-    }
-    table
+/// Number of the highest set bit of each byte; 0 for 0.
+fn log2_of_bytes() -> [u8; 256] {
+    std::array::from_fn(|byte| byte.checked_ilog2().unwrap_or(0) as u8)
 }
 
 #[cfg(test)]
@@ -309,10 +315,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_names_every_bit_once() {
-        let table = de_bruijn_table();
-        let mut seen = table.to_vec();
-        seen.sort_unstable();
-        assert_eq!(seen, (0..64).collect::<Vec<u8>>());
+    fn the_table_names_the_highest_bit() {
+        let table = log2_of_bytes();
+        assert_eq!((table[0], table[1], table[2], table[3], table[128], table[255]), (0, 0, 1, 1, 7, 7));
     }
 }

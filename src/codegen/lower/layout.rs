@@ -25,6 +25,9 @@ pub const CONSTANTS: &str = ".rodata.const";
 /// Per-CPU copies start on lines of their own.
 pub const CACHE_LINE: u32 = 64;
 
+/// Per-CPU copies up to this size are rounded up to a power of two.
+const LARGEST_SHIFTED: u32 = 16 << 10;
+
 /// Largest value of a per-CPU map: `PCPU_MIN_UNIT_SIZE` (`include/linux/percpu.h`), checked in
 /// `htab_map_alloc_check` (`kernel/bpf/hashtab.c`).
 const LARGEST_PER_CPU_VALUE: u32 = 32 << 10;
@@ -94,6 +97,10 @@ pub fn plan(program: &Program, facts: &TargetFacts, first_free: u32) -> Result<L
         layout.homes.push(home);
     }
     layout.percpu_stride = percpu.next_multiple_of(CACHE_LINE);
+    if layout.percpu_stride <= LARGEST_SHIFTED {
+        // A shift finds a CPU's copy sooner than a multiplication.
+        layout.percpu_stride = layout.percpu_stride.next_power_of_two();
+    }
     Ok(layout)
 }
 
