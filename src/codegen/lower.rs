@@ -26,9 +26,11 @@ mod reuse;
 mod stack;
 mod stmt;
 mod strings;
+mod trusted;
 mod unit;
 mod value;
 mod walk;
+mod weight;
 
 use std::sync::Arc;
 

@@ -8,7 +8,6 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Size, Vreg};
-use crate::codegen::target::TargetFacts;
 use crate::kernel::syscalls::{self, Machine};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, StatementKind, Target};
@@ -18,7 +17,9 @@ use super::addr::{Addr, Base};
 use super::builtin::REGISTERS;
 use super::func::Lowerer;
 use super::layout::CONSTANTS;
+use super::loops::{Way, way};
 use super::walk;
+use super::weight::Scale;
 
 /// Fewer tracepoints than this are cheaper one by one: the raw tracepoint fires for every call.
 const FEWEST: usize = 5;
@@ -69,9 +70,9 @@ fn call_of(target: &Target) -> Option<(bool, u16)> {
 
 /// The targets of a probe that one program serves: by entry (`false`) and exit, each with more
 /// targets than it is worth or none.
-pub fn groups(probe: &Probe, facts: &TargetFacts) -> Vec<Vec<u32>> {
+pub fn groups(probe: &Probe, scale: Scale<'_>) -> Vec<Vec<u32>> {
     let mut groups = [Vec::new(), Vec::new()];
-    if probe.targets.len() < FEWEST || !facts.btf || probe.names.iter().any(|n| *n >= u32::from(u16::MAX)) {
+    if probe.targets.len() < FEWEST || !scale.facts.btf || probe.names.iter().any(|n| *n >= u32::from(u16::MAX)) {
         return Vec::new();
     }
     let mut taken = std::collections::HashSet::new();
@@ -82,11 +83,11 @@ pub fn groups(probe: &Probe, facts: &TargetFacts) -> Vec<Vec<u32>> {
         }
     }
     let indices = |group: Vec<(u32, u16)>| group.into_iter().map(|(index, _)| index).collect::<Vec<_>>();
-    groups.into_iter().map(indices).filter(|g| g.len() >= FEWEST && translatable(probe, facts, g)).collect()
+    groups.into_iter().map(indices).filter(|g| g.len() >= FEWEST && translatable(probe, scale, g)).collect()
 }
 
 /// Whether everything that the probe takes from its context is in the registers, too.
-fn translatable(probe: &Probe, facts: &TargetFacts, group: &[u32]) -> bool {
+fn translatable(probe: &Probe, scale: Scale<'_>, group: &[u32]) -> bool {
     let exit = group.first().and_then(|i| call_of(&probe.targets[*i as usize])).is_some_and(|(exit, _)| exit);
     let (mut fields, mut translatable) = (false, true);
     let mut on_expr = |e: &crate::lang::typed::Expr| match &e.kind {
@@ -105,7 +106,7 @@ fn translatable(probe: &Probe, facts: &TargetFacts, group: &[u32]) -> bool {
     let mut on_statement = |s: &crate::lang::typed::Statement| {
         callbacks |= match &s.kind {
             StatementKind::ForMap { .. } => true,
-            StatementKind::ForRange { start, end, .. } => super::loops::needs_callback(facts, start, end),
+            StatementKind::ForRange { start, end, body, .. } => way(scale, start, end, body) == Way::Callback,
             _ => false,
         };
     };

@@ -2,14 +2,14 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Operand, Vreg};
-use crate::codegen::target::TargetFacts;
 use crate::lang::typed::{Block, Expr, FunctionId, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
 
 use super::addr::Addr;
 use super::func::{InlineReturn, Lowerer};
-use super::loops::needs_callback;
+use super::loops::{Way, way};
 use super::value::Tail;
+use super::weight::Scale;
 
 impl<'a> Lowerer<'_, 'a> {
     /// A user-defined function whose result fits a register (or that has none).
@@ -51,7 +51,7 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(function) = self.u.program.functions.get(id.0 as usize) else {
             return self.internal(e.span, "a function that is not there");
         };
-        if has_callback_loop(&function.body, self.u.facts) {
+        if has_callback_loop(&function.body, self.u.scale()) {
             return self.unsupported(e.span, "this loop in a function", "the loop in the probe itself");
         }
         // Arguments are computed with the caller's variables, then become the callee's.
@@ -102,12 +102,12 @@ impl<'a> Lowerer<'_, 'a> {
 }
 
 /// Whether a `return` in the body could stand in a callback, from which it can't leave the function.
-fn has_callback_loop(body: &Block, facts: &TargetFacts) -> bool {
+fn has_callback_loop(body: &Block, scale: Scale<'_>) -> bool {
     let mut found = false;
     let mut on_statement = |s: &Statement| {
         found |= match &s.kind {
             StatementKind::ForMap { .. } => true,
-            StatementKind::ForRange { start, end, .. } => needs_callback(facts, start, end),
+            StatementKind::ForRange { start, end, body, .. } => way(scale, start, end, body) == Way::Callback,
             _ => false,
         };
     };

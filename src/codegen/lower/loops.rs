@@ -1,6 +1,6 @@
 //! Loops over ranges and maps.
 //!
-//! A range whose bounds are constants runs as a plain loop, which the verifier follows round by
+//! A range of few rounds that are constant runs as a plain loop, which the verifier follows round by
 //! round. Others use the kernel's numeric iterator (6.4), whose body the verifier checks once, or
 //! `bpf_loop` (5.17) with the body as a callback. Loops over maps are callbacks of
 //! `bpf_for_each_map_elem` (5.13). Callbacks share their program's variables through a frame on its
@@ -8,7 +8,6 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
-use crate::codegen::target::TargetFacts;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId, tuple_layout};
 use crate::lang::types::Type;
@@ -19,9 +18,14 @@ use super::helpers as h;
 use super::layout::aggregation;
 use super::place::scalar_shape;
 use super::value::element_types;
+use super::weight::{self, Scale};
 
 /// Rounds that the verifier follows one by one.
 const PLAIN_ROUNDS: i64 = 256;
+/// Most that the verifier is made to follow where there is another way, roughly in instructions.
+const PLAIN_WEIGHT: u64 = 4 << 10;
+/// Most where there is none: the verifier gives up at a million (`BPF_COMPLEXITY_LIMIT_INSNS`).
+const MOST_FOLLOWED: u64 = 200_000;
 /// Rounds that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
 const MOST_ROUNDS: i64 = 8 << 20;
 
@@ -30,10 +34,35 @@ fn constant_rounds(start: &Expr, end: &Expr) -> Option<i64> {
     Some(end.saturating_sub(start))
 }
 
-/// Whether a range loop's body becomes a callback.
-pub fn needs_callback(facts: &TargetFacts, start: &Expr, end: &Expr) -> bool {
-    let plain = constant_rounds(start, end).is_some_and(|n| n <= PLAIN_ROUNDS);
-    !plain && !facts.iter_num && facts.bpf_loop
+/// How a loop over a range is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A plain loop, which the verifier follows this many times.
+    Plain {
+        /// Rounds.
+        rounds: u64,
+    },
+    /// The kernel's numeric iterator.
+    Iterator,
+    /// `bpf_loop` with the body as a callback.
+    Callback,
+    /// The kernel has nothing for it.
+    None,
+}
+
+/// The way for a loop: a plain one costs least at run time, but what the verifier would follow for
+/// too long must be one that it understands without.
+pub fn way(scale: Scale<'_>, start: &Expr, end: &Expr, body: &Block) -> Way {
+    let facts = scale.facts;
+    let other = match (facts.iter_num, facts.bpf_loop) {
+        (true, _) => Way::Iterator,
+        (false, true) => Way::Callback,
+        (false, false) => Way::None,
+    };
+    let Some(rounds) = constant_rounds(start, end).filter(|n| *n <= PLAIN_ROUNDS) else { return other };
+    let rounds = rounds.max(0) as u64;
+    let most = if other == Way::None { MOST_FOLLOWED } else { PLAIN_WEIGHT };
+    if rounds.saturating_mul(weight::block(scale, body)) <= most { Way::Plain { rounds } } else { other }
 }
 
 /// Helper that starts a loop, with the map in r1 for maps.
@@ -52,27 +81,35 @@ impl<'a> Lowerer<'_, 'a> {
         body: &'a Block,
         span: Span,
     ) -> Result<(), CodegenError> {
-        let plain = constant_rounds(start, end).is_some_and(|n| n <= PLAIN_ROUNDS);
-        let callback = needs_callback(self.u.facts, start, end);
+        let way = way(self.scale(), start, end, body);
         let first = self.scalar(start)?;
         let first = self.keep(first, end);
         let last = self.scalar(end)?;
-        if plain {
-            return self.plain_loop(local, first, last, body);
+        match way {
+            Way::Plain { .. } => self.plain_loop(local, first, last, body),
+            Way::Iterator => {
+                let rounds = self.rounds(first, last)?;
+                self.iterator_loop(local, first, rounds, body)
+            }
+            Way::Callback => {
+                let rounds = self.rounds(first, last)?;
+                self.callback_loop(local, &Over::Range { start: first, rounds }, body, span)
+            }
+            Way::None if constant_rounds(start, end).is_some_and(|n| n <= PLAIN_ROUNDS) => {
+                let error = CodegenError::unsupported(span, "a loop with so much in it", "bpf_loop (Linux 5.17)");
+                Err(error.with_hint("use fewer rounds, or do less in each"))
+            }
+            Way::None => {
+                let what = "a loop with bounds that are not constant";
+                let error = CodegenError::unsupported(span, what, "bpf_loop (Linux 5.17)");
+                Err(error.with_hint(format!("use constant bounds with at most {PLAIN_ROUNDS} rounds")))
+            }
         }
-        if !self.u.facts.iter_num && !self.u.facts.bpf_loop {
-            return Err(CodegenError::unsupported(
-                span,
-                "a loop with bounds that are not constant",
-                "bpf_loop (Linux 5.17)",
-            )
-            .with_hint(format!("use constant bounds with at most {PLAIN_ROUNDS} rounds")));
-        }
-        let rounds = self.rounds(first, last)?;
-        if callback {
-            return self.callback_loop(local, &Over::Range { start: first, rounds }, body, span);
-        }
-        self.iterator_loop(local, first, rounds, body)
+    }
+
+    /// What loops are weighed with.
+    pub const fn scale(&self) -> Scale<'_> {
+        self.u.scale()
     }
 
     /// `end - start`, 0 when negative, at most what the kernel allows.

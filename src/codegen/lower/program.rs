@@ -11,6 +11,7 @@ use crate::lang::typed::{Block, LocalId, Probe, Program, StatementKind, Target};
 use super::dispatch;
 use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, ON_STACK_LIMIT, Role};
 use super::layout::SHARED;
+use super::loops::{Way, way};
 use super::raw;
 use super::unit::{EXITING, Guard, Region, Unit};
 use super::walk;
@@ -81,10 +82,11 @@ fn shared_section(kind: ProgramKind, target: &Target) -> String {
 
 /// Splits a probe's targets into programs: one for all targets of a kind, where the kernel lets one
 /// program be attached many times and the body does not differ.
-fn plan(probe: &Probe, program: &Program, facts: &TargetFacts) -> Vec<Plan> {
+fn plan(probe: &Probe, unit: &Unit<'_>) -> Vec<Plan> {
+    let (program, facts) = (unit.program, unit.facts);
     let mut plans: Vec<(Plan, bool)> = Vec::new();
     let raw = raw::worth(program) && raw::needs_no_record(probe);
-    let groups = dispatch::groups(probe, facts);
+    let groups = dispatch::groups(probe, unit.scale());
     for targets in &groups {
         let section = dispatch::section(&probe.targets[targets[0] as usize]);
         plans.push((Plan { kind: ProgramKind::SyscallDispatch, section, targets: targets.clone() }, false));
@@ -198,7 +200,7 @@ pub fn find_contention(unit: &mut Unit<'_>) {
     for probe in &program.probes {
         let mut maps = Vec::new();
         note_updates(&probe.body, program, &mut maps, 0);
-        for plan in plan(probe, program, unit.facts) {
+        for plan in plan(probe, unit) {
             let class = exclusion(plan.kind, unit.facts);
             number += 1;
             // Members of the shared class count as one user.
@@ -249,7 +251,7 @@ fn note_updates(block: &Block, program: &Program, maps: &mut Vec<u32>, depth: u3
 
 /// Lowers all programs of a probe.
 pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> Result<(), CodegenError> {
-    for plan in plan(probe, unit.program, unit.facts) {
+    for plan in plan(probe, unit) {
         let target = plan.targets[0] as usize;
         let name = program_name(unit.programs.len(), &probe.targets[target]);
         let single = plan.targets.len() == 1;
@@ -283,6 +285,7 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> R
             iterators: Vec::new(),
             inlining: Vec::new(),
             firing: None,
+            reads_task: None,
             known: super::reuse::Known::default(),
         };
         lowerer.program(&plan.targets)?;
@@ -421,13 +424,13 @@ impl<'a> Lowerer<'_, 'a> {
     fn captured(&self, body: &'a Block, predicate: Option<&'a crate::lang::typed::Expr>) -> Vec<LocalId> {
         let mut bodies: Vec<&'a Block> = Vec::new();
         let mut captured = Vec::new();
-        let facts = self.u.facts;
+        let scale = self.u.scale();
         let mut visit = |s: &'a crate::lang::typed::Statement| match &s.kind {
             StatementKind::ForMap { local, body, .. } => {
                 captured.push(*local);
                 bodies.push(body);
             }
-            StatementKind::ForRange { local, start, end, body } if super::loops::needs_callback(facts, start, end) => {
+            StatementKind::ForRange { local, start, end, body } if way(scale, start, end, body) == Way::Callback => {
                 captured.push(*local);
                 bodies.push(body);
             }

@@ -37,7 +37,9 @@ impl Lowerer<'_, '_> {
         let frames = self.temp_scratch(widest * 8 + 8);
         let key = frames;
         let frames = frames.at(8);
-        self.zero(frames, widest * 8);
+        // The helper fills the rest of what it is given with zeros (`__bpf_get_stack`,
+        // kernel/bpf/stackmap.c).
+        self.zero(frames.at(bytes), (widest - depth) * 8);
         let context = self.f.context();
         let to = self.pointer(frames);
         let flags = if user { h::BPF_F_USER_STACK } else { 0 };
@@ -54,7 +56,7 @@ impl Lowerer<'_, '_> {
         if depth <= UNROLLED {
             self.hash_few(frames, depth, id)?;
         } else {
-            self.hash_frames(frames, depth, count, id)?;
+            self.hash_frames(frames, depth, id)?;
         }
         self.store(key, 8, id);
         let element = self.lookup(stacks, key);
@@ -101,28 +103,26 @@ impl Lowerer<'_, '_> {
         self.never_zero(hash)
     }
 
-    /// A hash over the frames in use: a loop with a constant bound, left early.
-    fn hash_frames(&mut self, frames: Addr, depth: u32, count: Vreg, hash: Vreg) -> Result<(), CodegenError> {
+    /// A hash over the frames in use. The loop ends at the first frame that is zero, not by their
+    /// number: of that the verifier would learn something different each time round, and follow what
+    /// comes after as often.
+    fn hash_frames(&mut self, frames: Addr, depth: u32, hash: Vreg) -> Result<(), CodegenError> {
         self.f.b.copy_into(hash, MIX);
         let start = self.pointer(frames);
-        let index = self.f.b.imm(0);
-        let (head, more, body, done) =
-            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let offset = self.f.b.imm(0);
+        let (head, body, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);
         self.f.b.switch_to(head);
-        self.f.b.branch(Cond::Lt, index, i64::from(depth), more, done);
-        self.f.b.switch_to(more);
-        self.f.b.branch(Cond::Lt, index, count, body, done);
-        self.f.b.switch_to(body);
-        let offset = self.f.b.shl(index, 3);
         let at = self.f.b.add(start, offset);
         let frame = self.load(Addr::new(Base::Reg(at), 0), 8, false);
+        self.f.b.branch(Cond::Ne, frame, 0, body, done);
+        self.f.b.switch_to(body);
         self.f.b.alu_into(hash, Alu::Xor, Width::W64, hash, frame);
         self.f.b.alu_into(hash, Alu::Mul, Width::W64, hash, MIX);
         let high = self.f.b.shr(hash, 29);
         self.f.b.alu_into(hash, Alu::Xor, Width::W64, hash, high);
-        self.f.b.alu_into(index, Alu::Add, Width::W64, index, 1);
-        self.f.b.jump(head);
+        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 8);
+        self.f.b.branch(Cond::Lt, offset, i64::from(depth) * 8, head, done);
         self.f.b.switch_to(done);
         self.never_zero(hash)
     }

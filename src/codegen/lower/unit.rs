@@ -14,6 +14,7 @@ use crate::model::stats::LossCause;
 use super::func::Draft;
 use super::helpers::map_type;
 use super::layout::{self, CACHE_LINE, CONSTANTS, LOSSES, Layout, PER_CPU, SCRATCH, SHARED};
+use super::weight::Scale;
 
 /// Offset in the shared section of the start of the trace.
 pub const START_BOOT_NS: u32 = 0;
@@ -30,6 +31,9 @@ pub const FIRST_FREE: u32 = 64;
 const DEFAULT_RING_BYTES: u32 = 16 << 20;
 /// Stacks kept: a bound on memory (`STACK_ENTRIES` times depth times 8 bytes).
 const STACK_ENTRIES: u32 = 16 << 10;
+
+/// Calls of functions inside each other that weighing follows.
+const DEEPEST_CALLS: u32 = 8;
 
 /// Most working memory on all CPUs: a bound of ours, far above real scripts.
 const LARGEST_SCRATCH: u64 = 256 << 20;
@@ -141,6 +145,11 @@ impl<'a> Unit<'a> {
             deepest_stack: deepest_stack(program),
             largest: (Span::default(), 0),
         })
+    }
+
+    /// What loops are weighed with.
+    pub const fn scale(&self) -> Scale<'a> {
+        Scale { program: self.program, facts: self.facts, depth: DEEPEST_CALLS }
     }
 
     /// The section of this name, made at its first use.

@@ -32,7 +32,8 @@ pub fn each_in<'a>(e: &'a Expr, on_statement: &mut dyn FnMut(&'a Statement), on_
     }
 }
 
-fn statement_parts(statement: &Statement) -> (Vec<&Expr>, Vec<&Block>) {
+/// A statement's expressions and blocks.
+pub fn statement_parts(statement: &Statement) -> (Vec<&Expr>, Vec<&Block>) {
     match &statement.kind {
         StatementKind::Expr(e) | StatementKind::SetLocal(_, e) => (vec![e], vec![]),
         StatementKind::SetMap { key, value, .. } => (key.iter().chain([value]).collect(), vec![]),
@@ -51,7 +52,8 @@ fn statement_parts(statement: &Statement) -> (Vec<&Expr>, Vec<&Block>) {
     }
 }
 
-fn children(e: &Expr) -> Vec<&Expr> {
+/// The expressions right below one.
+pub fn children(e: &Expr) -> Vec<&Expr> {
     match &e.kind {
         ExprKind::Int(_)
         | ExprKind::Str(_)

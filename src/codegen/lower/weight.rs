@@ -1,0 +1,84 @@
+//! How much work a piece of script is to the verifier, roughly in instructions: it decides which
+//! loops the verifier may follow round by round.
+
+use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Program, Statement, StatementKind, size_align};
+use crate::lang::types::{Aggregation, Type};
+
+use super::loops::{Way, way};
+use super::walk;
+use crate::codegen::target::TargetFacts;
+
+/// Rounds after which the verifier knows a loop by heart that it need not follow to its end.
+const UNTIL_KNOWN: u64 = 4;
+/// Rounds assumed of a `while` loop, whose number nobody knows.
+const WHILE_ROUNDS: u64 = 32;
+
+/// What weighing needs to know.
+#[derive(Clone, Copy)]
+pub struct Scale<'a> {
+    /// The script.
+    pub program: &'a Program,
+    /// The kernel.
+    pub facts: &'a TargetFacts,
+    /// Functions that may still be entered, against recursion.
+    pub depth: u32,
+}
+
+/// Weight of a block.
+pub fn block(scale: Scale<'_>, block: &Block) -> u64 {
+    block.statements.iter().fold(0, |sum, s| statement(scale, s).saturating_add(sum))
+}
+
+fn statement(scale: Scale<'_>, s: &Statement) -> u64 {
+    let (exprs, blocks) = walk::statement_parts(s);
+    let own = exprs.into_iter().fold(2, |sum: u64, e| sum.saturating_add(expr(scale, e)));
+    let inside = blocks.into_iter().fold(0, |sum: u64, b| sum.saturating_add(block(scale, b)));
+    match &s.kind {
+        StatementKind::ForRange { start, end, body, .. } => match way(scale, start, end, body) {
+            Way::Plain { rounds } => own.saturating_add(inside.saturating_mul(rounds)),
+            _ => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
+        },
+        StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
+        StatementKind::While(..) => own.saturating_add(inside).saturating_mul(WHILE_ROUNDS),
+        StatementKind::Unroll(n, _) => own.saturating_add(inside.saturating_mul(u64::from(*n))),
+        StatementKind::Aggregate { map, .. } => {
+            let aggregation = match scale.program.maps.get(map.0 as usize).map(|m| &m.value) {
+                // Eight ways lead through a logarithm.
+                Some(Type::Agg(Aggregation::Hist { .. })) => 120,
+                Some(Type::Agg(Aggregation::TSeries { .. })) => 60,
+                _ => 25,
+            };
+            own.saturating_add(aggregation)
+        }
+        StatementKind::SetMap { .. } | StatementKind::Report { .. } => own.saturating_add(25),
+        // Both ways, and what follows them twice.
+        StatementKind::If(..) => own.saturating_add(inside).saturating_mul(2),
+        _ => own.saturating_add(inside),
+    }
+}
+
+fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
+    let inside = walk::children(e).into_iter().fold(0, |sum: u64, c| sum.saturating_add(expr(scale, c)));
+    let words = |ty: &Type| u64::from(size_align(ty, &scale.program.structs).0 / 8);
+    let own = match &e.kind {
+        ExprKind::Binary(_, a, b) if !a.ty.fits_register() => {
+            let constant = matches!(a.kind, ExprKind::Str(_)) || matches!(b.kind, ExprKind::Str(_));
+            if constant { 8 } else { 10 * words(&a.ty).min(words(&b.ty)) }
+        }
+        ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
+        ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
+            args.first().map_or(0, |a| words(&a.ty) * 8 * 12)
+        }
+        ExprKind::Call(..) => 20,
+        ExprKind::MapGet { .. } | ExprKind::MapHas { .. } | ExprKind::MapFind { .. } | ExprKind::MapDelete { .. } => 12,
+        ExprKind::MapStep { .. } => 20,
+        ExprKind::Field { .. } | ExprKind::Deref(_) | ExprKind::Index { .. } => 8,
+        ExprKind::Block(b, _) => block(scale, b),
+        ExprKind::CallUser(id, _) if scale.depth > 0 => {
+            let function = scale.program.functions.get(id.0 as usize);
+            function.map_or(0, |f| block(Scale { depth: scale.depth - 1, ..scale }, &f.body))
+        }
+        _ => 2,
+    };
+    own.saturating_add(inside)
+}
