@@ -88,6 +88,9 @@ impl<'a> Lowerer<'_, 'a> {
     /// Process (`true`) or thread id, in the reader's pid namespace.
     pub fn pid(&mut self, process: bool) -> Vreg {
         let Some((device, inode)) = self.u.facts.pid_namespace else {
+            if let Some(id) = self.task_id(process) {
+                return id;
+            }
             let both = self.f.pid_tgid();
             return if process { self.f.b.shr(both, 32) } else { self.f.b.extend(both, 32, false) };
         };

@@ -96,6 +96,8 @@ pub struct FnState {
     body: Option<BlockId>,
     pub cpu: Cached,
     pub pid_tgid: Cached,
+    /// The current task, as a pointer that the verifier knows.
+    pub task: Cached,
     pub percpu: Cached,
     pub scratch: Cached,
     /// The context pointer, in callbacks.
@@ -148,6 +150,8 @@ pub struct Lowerer<'u, 'a> {
     pub inlining: Vec<u32>,
     /// What a program that dispatches system calls knows of its firing.
     pub firing: Option<super::dispatch::Firing>,
+    /// Whether the program reads the current task, once asked for.
+    pub reads_task: Option<bool>,
     /// Map elements that need no second lookup.
     pub known: super::reuse::Known<'a>,
 }
@@ -171,6 +175,7 @@ impl FnState {
             body: None,
             cpu: Cached::default(),
             pid_tgid: Cached::default(),
+            task: Cached::default(),
             percpu: Cached::default(),
             scratch: Cached::default(),
             context: Cached::default(),
@@ -195,6 +200,11 @@ impl FnState {
     /// `bpf_get_current_pid_tgid()`.
     pub fn pid_tgid(&mut self) -> Vreg {
         Self::cached(&mut self.b, &mut self.pid_tgid, self.after_prologue)
+    }
+
+    /// `bpf_get_current_task_btf()`.
+    pub fn task(&mut self) -> Vreg {
+        Self::cached(&mut self.b, &mut self.task, self.after_prologue)
     }
 
     /// Address of this CPU's scalar aggregations.
@@ -343,6 +353,9 @@ fn write_entry(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
     if f.pid_tgid.early {
         load_pid_tgid(f);
     }
+    if f.task.early {
+        load_task(f);
+    }
     if all_early {
         bases(unit, f, probe, span);
     }
@@ -353,6 +366,9 @@ fn write_entry(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
     }
     if !f.pid_tgid.early {
         load_pid_tgid(f);
+    }
+    if !f.task.early {
+        load_task(f);
     }
     if !all_early {
         bases(unit, f, probe, span);
@@ -399,6 +415,13 @@ fn load_context(f: &mut FnState) {
 fn load_pid_tgid(f: &mut FnState) {
     if let Some(dst) = f.pid_tgid.vreg {
         let value = f.b.call(h::GET_CURRENT_PID_TGID, &[]);
+        f.b.copy_into(dst, value);
+    }
+}
+
+fn load_task(f: &mut FnState) {
+    if let Some(dst) = f.task.vreg {
+        let value = f.b.call(h::GET_CURRENT_TASK_BTF, &[]);
         f.b.copy_into(dst, value);
     }
 }

@@ -31,6 +31,7 @@ pub const RINGBUF_OUTPUT: u32 = 130;
 pub const RINGBUF_RESERVE: u32 = 131;
 pub const RINGBUF_SUBMIT: u32 = 132;
 pub const D_PATH: u32 = 147;
+pub const GET_CURRENT_TASK_BTF: u32 = 158;
 pub const FOR_EACH_MAP_ELEM: u32 = 164;
 pub const GET_FUNC_IP: u32 = 173;
 pub const GET_ATTACH_COOKIE: u32 = 174;

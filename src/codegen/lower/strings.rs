@@ -95,7 +95,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.f.b.jump(other);
             return Ok(());
         }
-        let addr = self.memory(e)?;
+        let addr = self.readable(e)?;
         for (at, size) in chunks(bytes.len() as u32, [addr.offset, 0]) {
             let mut word = [0_u8; 8];
             word[..size as usize].copy_from_slice(&bytes[at as usize..(at + size) as usize]);

@@ -13,6 +13,7 @@ use super::func::Lowerer;
 use super::helpers as h;
 use super::layout::CONSTANTS;
 use super::place::{Place, scalar_shape};
+use super::trusted::COMM_BYTES;
 
 /// What may stand after a string's terminator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +153,15 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn store_comm(&mut self, dst: Addr, ty: &Type, tail: Tail) {
         let size = self.size(ty);
+        if size >= COMM_BYTES
+            && let Some(name) = self.task_name(tail == Tail::Zeroed)
+        {
+            self.copy(dst, name, COMM_BYTES);
+            if size > COMM_BYTES && tail == Tail::Zeroed {
+                self.zero(dst.at(COMM_BYTES), size - COMM_BYTES);
+            }
+            return;
+        }
         // Kernels between 5.17 and 6.4 leave what stands behind the terminator as it was (`strscpy`
         // in `bpf_get_current_comm`, kernel/bpf/helpers.c); keys and comparisons take whole arrays.
         if tail == Tail::Zeroed && self.u.facts.version < 6 << 16 | 4 << 8 {
@@ -265,6 +275,7 @@ impl<'a> Lowerer<'_, 'a> {
         let (have, want) = (self.size(from), self.size(to));
         let text = matches!(to, Type::Str { .. });
         match place {
+            _ if text && tail == Tail::Zeroed && self.copy_record_text(place, dst, have, want) => {}
             Place::Remote { .. } | Place::Context(_) if text && (tail == Tail::Zeroed || !self.is_context(place)) => {
                 let limit = have.min(want).max(1);
                 let remote = self.as_remote(place);
