@@ -47,6 +47,8 @@ pub struct Binary {
     segments: Vec<Segment>,
     /// Ascending by name, then address.
     functions: Vec<FunctionSymbol>,
+    /// Variables, in the same order.
+    variables: Vec<FunctionSymbol>,
     sites: Vec<UsdtSite>,
     build_id: Option<Vec<u8>>,
     has_symbol_table: bool,
@@ -68,6 +70,7 @@ impl Binary {
         let debug = by_id.chain(super::dwarf::debug_file(path, debug_roots)).find_map(|path| Self::read(&path).ok());
         if let Some(more) = debug {
             binary.functions.extend(more.functions);
+            binary.variables.extend(more.variables);
             binary.sort_functions();
         }
         Ok(binary)
@@ -86,7 +89,8 @@ impl Binary {
         let sites = usdt::read(&elf, &segments);
         let mut binary = Self {
             path: path.to_owned(),
-            functions: functions(&elf),
+            functions: symbols(&elf, SymbolKind::Text),
+            variables: symbols(&elf, SymbolKind::Data),
             has_symbol_table: elf.section_by_name(".symtab").is_some(),
             build_id: elf.build_id().ok().flatten().map(<[u8]>::to_vec),
             segments,
@@ -97,8 +101,10 @@ impl Binary {
     }
 
     fn sort_functions(&mut self) {
-        self.functions.sort_by(|a, b| (&a.name, a.address).cmp(&(&b.name, b.address)));
-        self.functions.dedup_by(|a, b| a.name == b.name && a.address == b.address);
+        for list in [&mut self.functions, &mut self.variables] {
+            list.sort_by(|a, b| (&a.name, a.address).cmp(&(&b.name, b.address)));
+            list.dedup_by(|a, b| a.name == b.name && a.address == b.address);
+        }
     }
 
     /// Where the distribution keeps this binary's symbols.
@@ -136,6 +142,16 @@ impl Binary {
     pub fn function(&self, name: &str) -> Option<&FunctionSymbol> {
         let first = self.functions.partition_point(|f| &*f.name < name);
         self.functions.get(first).filter(|f| &*f.name == name)
+    }
+
+    /// The function of this name, or the variable.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<&FunctionSymbol> {
+        let variable = || {
+            let first = self.variables.partition_point(|v| &*v.name < name);
+            self.variables.get(first).filter(|v| &*v.name == name)
+        };
+        self.function(name).or_else(variable)
     }
 
     /// The function that covers an address, and the distance from its start.
@@ -182,10 +198,10 @@ fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>) -> V
         .collect()
 }
 
-fn functions<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>) -> Vec<FunctionSymbol> {
+fn symbols<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>, kind: SymbolKind) -> Vec<FunctionSymbol> {
     let symbols = elf.symbols().chain(elf.dynamic_symbols()).take(MAX_SYMBOLS);
     symbols
-        .filter(|s| s.kind() == SymbolKind::Text && s.address() != 0 && !s.is_undefined())
+        .filter(|s| s.kind() == kind && s.address() != 0 && !s.is_undefined())
         .filter_map(|s| {
             let name = s.name().ok()?;
             let name = name.split_once('@').map_or(name, |(name, _version)| name);

@@ -1,20 +1,21 @@
 //! bpftrace's own command line, when the program is started under that name: a link called
 //! `bpftrace` stands in for it in scripts and test harnesses.
 
+mod listing;
+mod options;
+mod usage;
+
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use super::face::Buffering;
-use super::run::{Args as RunArgs, Format, Runner};
-use super::script::{ScriptArgs, kernel};
+use super::run::{Args as RunArgs, Runner};
+use super::script::{Script, ScriptArgs, kernel};
 use super::{CliError, World};
-use crate::lang::bt::Purpose;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
+use options::{Mode, OptionError, Options, Stage};
 
 /// Environment variable that asks for a line on standard output when everything is attached.
 const NOTIFY: &str = "__BPFTRACE_NOTIFY_PROBES_ATTACHED";
@@ -41,94 +42,6 @@ const SETTINGS: &[&str] = &[
     "unstable_tseries",
 ];
 
-/// bpftrace's flags. Those that only concern its compiler are taken and ignored.
-#[derive(Debug, Parser)]
-#[command(name = "bpftrace", disable_version_flag = true)]
-#[allow(clippy::struct_excessive_bools, reason = "flags of a command line")]
-struct Cli {
-    /// Run this program.
-    #[arg(short = 'e', value_name = "PROGRAM")]
-    program: Option<String>,
-    /// List probes.
-    #[arg(short = 'l')]
-    list: bool,
-    /// More messages; with -l, arguments of probes.
-    #[arg(short = 'v')]
-    verbose: bool,
-    /// Run a command.
-    #[arg(short = 'c', value_name = "COMMAND")]
-    command: Option<String>,
-    /// Limit to a process.
-    #[arg(short = 'p', value_name = "PID")]
-    pid: Option<u32>,
-    /// Write output to a file.
-    #[arg(short = 'o', value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Output form.
-    #[arg(short = 'f', value_enum, default_value_t = Format::Text)]
-    format: Format,
-    /// Buffering of output.
-    #[arg(short = 'B', value_enum, default_value_t = Buffering::Line)]
-    buffering: Buffering,
-    /// Nothing but the script's output.
-    #[arg(short = 'q', long = "quiet")]
-    quiet: bool,
-    /// Tell failed reads.
-    #[arg(short = 'k', action = clap::ArgAction::Count)]
-    keen: u8,
-    /// Allow unsafe functions.
-    #[arg(long = "unsafe")]
-    allow_unsafe: bool,
-    /// Attach, then end.
-    #[arg(long)]
-    dry_run: bool,
-    /// No warnings.
-    #[arg(long)]
-    no_warnings: bool,
-    /// Features of this kernel.
-    #[arg(long)]
-    info: bool,
-    /// Print the version.
-    #[arg(short = 'V', long)]
-    version: bool,
-    /// Debug stages: ignored.
-    #[arg(short = 'd', value_name = "STAGE")]
-    debug: Option<String>,
-    /// Include directories: there is no C compiler to give them to.
-    #[arg(short = 'I', value_name = "DIR")]
-    include_dir: Vec<String>,
-    /// Header files: there is no C compiler to give them to.
-    #[arg(long, value_name = "FILE")]
-    include: Vec<String>,
-    /// Folders to look for separate debug files in.
-    #[arg(long, value_name = "DIR[:DIR]", value_delimiter = ':')]
-    debuginfo: Vec<PathBuf>,
-    /// `bench`, `test` or `format`; its compiler's own modes end with a message.
-    #[arg(long, value_name = "MODE")]
-    mode: Option<String>,
-    /// Run the script's `test:` probes.
-    #[arg(long)]
-    test: bool,
-    /// Run the script's `bench:` probes.
-    #[arg(long)]
-    bench: bool,
-    /// Only probes whose name this matches.
-    #[arg(long, value_name = "REGEX")]
-    probe_filter: Option<regex::Regex>,
-    /// Ignored: there is no LLVM.
-    #[arg(long, hide = true)]
-    verify_llvm_ir: bool,
-    /// Ignored.
-    #[arg(long, hide = true, value_name = "NAMES")]
-    no_feature: Option<String>,
-    /// Ignored.
-    #[arg(long, hide = true)]
-    usdt_file_activation: bool,
-    /// Script and parameters.
-    #[arg(value_name = "FILE|PARAMETER", trailing_var_arg = true, allow_hyphen_values = true)]
-    rest: Vec<String>,
-}
-
 /// True when the program was started under bpftrace's name.
 #[must_use]
 pub fn is_asked_for(arguments: &[OsString]) -> bool {
@@ -138,17 +51,20 @@ pub fn is_asked_for(arguments: &[OsString]) -> bool {
 
 /// Runs as bpftrace would.
 pub fn main(arguments: &[OsString], world: &World) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
-        }
+    let words: Vec<String> = arguments.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+    let options = match Options::read(&words) {
+        Ok(options) => options,
+        Err(error) => return refuse(&error),
     };
-    let world = World { debug_roots: cli.debuginfo.clone(), ..world.clone() };
-    match run(cli, &world) {
+    let world = World { debug_roots: options.debug_roots.clone(), ..world.clone() };
+    match run(options, &world) {
         Ok(code) => code,
         Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(CliError::Read { path, source }) => {
+            let text = words_of(&source);
+            let _ = writeln!(std::io::stderr(), "ERROR: failed to open file '{path}': {text}");
+            ExitCode::FAILURE
+        }
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "ERROR: {error}");
             ExitCode::FAILURE
@@ -156,57 +72,140 @@ pub fn main(arguments: &[OsString], world: &World) -> ExitCode {
     }
 }
 
-fn run(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
-    if cli.version {
-        let text = format!("bpftrace v0.27.1 (probescope {})\n", env!("CARGO_PKG_VERSION"));
-        std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
-        return Ok(ExitCode::SUCCESS);
+/// Says why a command line makes no sense.
+fn refuse(error: &OptionError) -> ExitCode {
+    let mut text = error.to_string();
+    if !text.is_empty() {
+        text.push('\n');
     }
-    if cli.info {
-        return info();
+    if error.shows_usage() {
+        text.push_str(usage::TEXT);
     }
-    if cli.list {
-        return list(&cli, world);
-    }
-    let purpose = purpose(&cli)?;
-    let script = ScriptArgs { program: cli.program, rest: cli.rest };
-    let args = RunArgs {
-        format: cli.format,
-        output: cli.output,
-        command: cli.command,
-        pid: cli.pid,
-        quiet: cli.quiet,
-        keen: cli.keen > 0 || cli.verbose,
-        buffering: cli.buffering,
-        allow_unsafe: cli.allow_unsafe,
-        dry_run: cli.dry_run,
-        test: purpose == Purpose::Test,
-        bench: purpose == Purpose::Bench,
-        probe_filter: cli.probe_filter,
-        config: Vec::new(),
-        script,
-    };
-    let read = args.script.read()?;
-    let warnings = !cli.no_warnings;
-    let shown = move |found: &[Diagnostic], source: &SourceText| diagnostics(found, source, warnings);
-    let announce = world.variable(NOTIFY).is_some();
-    Runner { args: &args, world, script: &read, shown: &shown, overrides: overrides(world), announce }.run()
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    ExitCode::FAILURE
 }
 
-/// What `--mode`, `--test` and `--bench` ask for.
-fn purpose(cli: &Cli) -> Result<Purpose, CliError> {
-    match cli.mode.as_deref() {
-        Some("test") => Ok(Purpose::Test),
-        Some("bench") => Ok(Purpose::Bench),
-        Some(mode @ ("codegen" | "compiler-bench" | "format")) => Err(CliError::Refused(format!(
-            "--mode {mode} is not supported: `probescope compile` and `probescope fmt` do this"
-        ))),
-        Some(_) => Err(CliError::Refused(
-            "USAGE: --mode can only be 'codegen', 'compiler-bench', 'bench', 'test' or 'format'.".to_owned(),
-        )),
-        None if cli.test => Ok(Purpose::Test),
-        None if cli.bench => Ok(Purpose::Bench),
-        None => Ok(Purpose::Trace),
+/// The C library's words for an error, without the number that Rust adds.
+fn words_of(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
+    if options.help {
+        return say(usage::TEXT);
+    }
+    if options.version {
+        return say(&format!("bpftrace v0.27.1 (probescope {})\n", env!("CARGO_PKG_VERSION")));
+    }
+    if options.info {
+        return info();
+    }
+    if options.list && listing::is_pattern(&options) {
+        return listing::pattern(&options, world);
+    }
+    if options.program.is_none() && options.rest.is_empty() {
+        return Ok(refuse(&OptionError::Usage("filename or -e 'program' required.".into())));
+    }
+    if let Some(pid) = options.pid
+        && rustix::process::Pid::from_raw(pid as i32).is_none_or(|p| rustix::process::test_kill_process(p).is_err())
+    {
+        let message = "Failed to attach to pid: Unable to open pidfd (No such process)";
+        return Err(CliError::Refused(message.into()));
+    }
+    let script = script(&options)?;
+    let warnings = !options.no_warnings;
+    let shown = move |found: &[Diagnostic], source: &SourceText| diagnostics(found, source, warnings);
+    if options.mode == Mode::Format {
+        return format(&script, &shown);
+    }
+    if options.list {
+        return listing::of_script(&script, &options, world, &shown);
+    }
+    let announce = world.variable(NOTIFY).is_some();
+    let args = run_args(&options);
+    let stages = stages(&options.debug);
+    let runner = Runner {
+        args: &args,
+        world,
+        script: &script,
+        shown: &shown,
+        overrides: overrides(world),
+        announce,
+        like_bpftrace: true,
+    };
+    if !stages.is_empty() || options.mode == Mode::Codegen || options.emit_elf.is_some() {
+        let compiled_only = !stages.is_empty() || options.mode == Mode::Codegen;
+        let done = runner.show_stages(&stages, options.emit_elf.as_deref())?;
+        if compiled_only || done != ExitCode::SUCCESS {
+            return Ok(done);
+        }
+    }
+    runner.run()
+}
+
+/// The stages of `-d` as the compiler names them; what libbpf and the verifier say needs a run.
+fn stages(asked: &[Stage]) -> Vec<super::run::Shown> {
+    use super::run::Shown;
+    let of = |stage: &Stage| match stage {
+        Stage::Ast => Some(Shown::Tree),
+        Stage::Types => Some(Shown::Types),
+        Stage::Codegen => Some(Shown::Code),
+        Stage::Disassembly => Some(Shown::Instructions),
+        Stage::Libbpf | Stage::Verifier => None,
+    };
+    asked.iter().filter_map(of).collect()
+}
+
+fn run_args(options: &Options) -> RunArgs {
+    RunArgs {
+        format: options.format,
+        output: options.output.clone(),
+        command: options.command.clone(),
+        pid: options.pid,
+        quiet: options.quiet || options.dry_run,
+        keen: options.keen,
+        no_warnings: options.no_warnings,
+        buffering: options.buffering,
+        allow_unsafe: options.allow_unsafe,
+        dry_run: options.dry_run,
+        test: options.mode == Mode::Test,
+        bench: options.mode == Mode::Bench,
+        probe_filter: options.probe_filter.clone(),
+        config: Vec::new(),
+        script: ScriptArgs { program: options.program.clone(), rest: options.rest.clone() },
+    }
+}
+
+/// The script, and its parameters: plain ones anywhere, named ones after `--`.
+fn script(options: &Options) -> Result<Script, CliError> {
+    let mut script = ScriptArgs { program: options.program.clone(), rest: options.rest.clone() }.read()?;
+    for word in &options.after {
+        match word.strip_prefix("--").filter(|name| !name.is_empty()) {
+            Some(text) => {
+                let (name, value) = text.split_once('=').map_or((text, None), |(n, v)| (n, Some(v.to_owned())));
+                script.named.push((name.to_owned(), value));
+            }
+            None => script.params.push(word.clone()),
+        }
+    }
+    Ok(script)
+}
+
+fn say(text: &str) -> Result<ExitCode, CliError> {
+    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the script as the formatter writes it.
+fn format(script: &Script, shown: &dyn Fn(&[Diagnostic], &SourceText) -> String) -> Result<ExitCode, CliError> {
+    match crate::lang::bt::pretty::format(&script.source) {
+        Some(text) => say(&text),
+        None => {
+            let found = crate::lang::bt::parse(&script.source).diagnostics;
+            let _ = std::io::stderr().write_all(shown(&found, &script.source).as_bytes());
+            Ok(ExitCode::FAILURE)
+        }
     }
 }
 
@@ -256,12 +255,6 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
     text
 }
 
-/// Probes that a pattern means, or every probe; with `-v` their arguments.
-fn list(cli: &Cli, world: &World) -> Result<ExitCode, CliError> {
-    let pattern = cli.rest.first().cloned();
-    super::list::run(&super::list::Args { pattern, verbose: cli.verbose, fuzzy: false, all: false }, world)
-}
-
 /// What the kernel offers, in the lines that harnesses look for.
 fn info() -> Result<ExitCode, CliError> {
     let kernel = kernel();
@@ -282,8 +275,7 @@ fn info() -> Result<ExitCode, CliError> {
     for (name, there) in rows {
         text.push_str(&format!("  {name}: {}\n", yes(there)));
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
-    Ok(ExitCode::SUCCESS)
+    say(&text)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The face of a headless run: script output to a file or standard output, the rest to standard error.
 
+mod losses;
+
 use std::io::{self, Write};
 
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
 use crate::model::render;
-use crate::model::stats::LossCause;
 use crate::output::{OutputFormat, Printer, json};
 use crate::session::report::{Face, Report, TextKind};
 
@@ -39,6 +40,10 @@ pub struct Settings {
     pub keen: bool,
     /// Say on standard output when everything is attached (bpftrace's test harness asks for it).
     pub announce: bool,
+    /// Print warnings.
+    pub warnings: bool,
+    /// Word messages as bpftrace does.
+    pub like_bpftrace: bool,
 }
 
 /// The face.
@@ -92,6 +97,9 @@ impl StreamFace {
 
     /// A message about a place in the script, on standard error; in JSON among the output.
     fn message(&mut self, kind: &'static str, word: &str, text: &[u8], span: Span) {
+        if word == "WARNING" && !self.settings.warnings {
+            return;
+        }
         if self.json() {
             let (line, column) = self.place(span);
             json::message(kind, text, json_place(&self.source, line, column), &mut self.buffer);
@@ -99,6 +107,15 @@ impl StreamFace {
         }
         let text = render::neutralise_bytes(text);
         let _ = writeln!(io::stderr(), "{}: {word}: {}", self.place_text(span), text.trim_end_matches('\n'));
+    }
+
+    /// Something that the script asked for and that could not be done.
+    fn failed(&mut self, message: &str, span: Span) {
+        if self.settings.like_bpftrace {
+            let _ = writeln!(io::stderr(), "ERROR: {message}");
+        } else {
+            self.message("runtime_error", "ERROR", message.as_bytes(), span);
+        }
     }
 
     fn attached(&mut self, probes: u32) -> io::Result<()> {
@@ -115,24 +132,6 @@ impl StreamFace {
             out.flush()?;
         }
         Ok(())
-    }
-
-    fn lost(&mut self, cause: LossCause, count: u64, span: Span) {
-        if cause == LossCause::RingFull && self.json() {
-            json::lost(count, &mut self.buffer);
-            return;
-        }
-        let unimportant = matches!(cause, LossCause::ReadFailed | LossCause::Truncated | LossCause::HelperFailed);
-        if self.settings.quiet || (unimportant && !self.settings.keen) {
-            return;
-        }
-        if cause == LossCause::RingFull {
-            let _ = writeln!(io::stderr(), "Lost {count} events");
-        } else {
-            let (line, column) = self.place(span);
-            let words = cause.words();
-            let _ = writeln!(io::stderr(), "{}:{line}:{column}: warning: {words}: {count} times", self.source.name);
-        }
     }
 }
 
@@ -173,6 +172,7 @@ impl Face for StreamFace {
                 let text = format!("cannot attach {}: {}; going on without it", probe.probe, probe.reason);
                 let _ = writeln!(io::stderr(), "{}: WARNING: {text}", self.place_text(probe.span));
             }
+            Report::Failed { message, span } => self.failed(message, span),
             Report::Attached(probes) => self.attached(probes)?,
             Report::Lost { cause, count, span } => self.lost(cause, count, span),
         }

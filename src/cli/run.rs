@@ -1,7 +1,7 @@
 //! `probescope run`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,13 +9,14 @@ use super::face::{Buffering, Settings, StreamFace};
 use super::script::{Script, ScriptArgs};
 use super::testing::TestPrinter;
 use super::{CliError, World, signals};
+use crate::codegen::dump;
 use crate::engine::TraceOptions;
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
-use crate::lang::bt::Purpose;
+use crate::lang::bt::{Purpose, pretty};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::SourceText;
-use crate::lang::typed::Target;
+use crate::lang::typed::{Target, dump as types};
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
 use crate::session::child::Held;
@@ -91,9 +92,26 @@ pub struct Args {
     #[arg(long = "config", value_name = "NAME=VALUE", value_parser = setting)]
     pub config: Vec<(String, String)>,
 
+    /// No warnings: of bpftrace's command line only.
+    #[arg(skip)]
+    pub no_warnings: bool,
+
     /// Script and parameters.
     #[command(flatten)]
     pub script: ScriptArgs,
+}
+
+/// A stage of the compiler that is shown in place of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The script as it was read.
+    Tree,
+    /// Types of all maps and variables.
+    Types,
+    /// Intermediate code.
+    Code,
+    /// Machine code.
+    Instructions,
 }
 
 impl Args {
@@ -125,7 +143,8 @@ fn setting(text: &str) -> Result<(String, String), String> {
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
-    Runner { args, world, script: &script, shown: &plain, overrides: args.config.clone(), announce: false }.run()
+    let overrides = args.config.clone();
+    Runner { args, world, script: &script, shown: &plain, overrides, announce: false, like_bpftrace: false }.run()
 }
 
 /// One run; the bpftrace mode makes its own from its own flags.
@@ -137,6 +156,8 @@ pub(super) struct Runner<'a> {
     pub(super) shown: &'a dyn Fn(&[Diagnostic], &SourceText) -> String,
     pub(super) overrides: Vec<(String, String)>,
     pub(super) announce: bool,
+    /// Messages and exit codes are bpftrace's.
+    pub(super) like_bpftrace: bool,
 }
 
 impl Runner<'_> {
@@ -160,6 +181,30 @@ impl Runner<'_> {
             Err(RunError::Write(source)) => Err(CliError::Write { path: self.output_name(), source }),
             Err(error) => Err(CliError::Refused(error.to_string())),
         }
+    }
+
+    /// Prints stages of the compiler and writes the object; nothing is loaded.
+    pub(super) fn show_stages(&self, stages: &[Shown], object: Option<&Path>) -> Result<ExitCode, CliError> {
+        let kernel = super::kernel::running(self.world);
+        let Some(compiled) = self.compile(&kernel, None) else { return Ok(ExitCode::FAILURE) };
+        let facts = kernel.target_facts(self.args.pid, 0);
+        let source = &self.script.source;
+        for stage in stages {
+            let (title, text) = match stage {
+                Shown::Tree => ("AST after: parse", Ok(pretty::format(source).unwrap_or_default())),
+                Shown::Types => ("AST after: TypeResolver", Ok(types::dump(&compiled.program))),
+                Shown::Code => ("Intermediate code", dump::ir(&compiled.program, &facts)),
+                Shown::Instructions => ("Disassembly", dump::code(&compiled.program, &facts, source)),
+            };
+            let text = text.map_err(|e| CliError::Refused(e.to_string()))?;
+            let text = format!("{title}\n-------------------\n{text}\n");
+            std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+        }
+        if let Some(path) = object {
+            std::fs::write(path, &compiled.artifact.object)
+                .map_err(|source| CliError::Write { path: path.display().to_string(), source })?;
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     fn tell(&self, diagnostics: &[Diagnostic]) {
@@ -235,6 +280,8 @@ impl Runner<'_> {
             quiet: self.args.quiet,
             keen: self.args.keen,
             announce: self.announce,
+            warnings: !self.args.no_warnings,
+            like_bpftrace: self.like_bpftrace,
         }
     }
 

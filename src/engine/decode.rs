@@ -206,6 +206,11 @@ impl Decoder {
     fn text(&self, bytes: &[u8], size: u32) -> Value {
         let bytes = &bytes[..bytes.len().min(size as usize)];
         let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
+        let config = &self.program.config;
+        if size == config.max_strlen + 1 && end == config.max_strlen as usize {
+            // As long as strings get: the rest of it is missing.
+            return Value::Str([&bytes[..end], config.str_trunc_trailer.as_bytes()].concat().into());
+        }
         Value::Str(bytes[..end].into())
     }
 

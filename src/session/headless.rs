@@ -92,6 +92,9 @@ pub fn run(
 ) -> Result<i32, RunError> {
     let Job { program, artifact, options, names, child, proc, attach_only } = job;
     let sink = sink(sender.clone());
+    if attach_only {
+        return dry_run(&program, &artifact, &options, sink, face);
+    }
     let mut trace = Trace::start(Arc::clone(&program), Arc::clone(&artifact), &options, sink)?;
     let mut reporter = Reporter::new(Decoder::new(Arc::clone(&program), names));
     if program.config.missing_probes == MissingProbes::Warn {
@@ -103,29 +106,43 @@ pub fn run(
     face.flush()?;
     let mut losses = LossTeller::default();
     let mut running = match child {
-        Some(held) if !attach_only => Some(watch(held, sender.clone())?),
-        _ => None,
+        Some(held) => Some(watch(held, sender.clone())?),
+        None => None,
     };
     drop(sender);
-    if !attach_only && waits(&program) {
+    if waits(&program) {
         let traced = options.place.pid.map(|pid| proc.join(pid.to_string()));
         let mut live = Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced };
         live.until_end(messages)?;
     }
     let detaching = trace.finish()?;
+    losses.tell(&trace, face)?;
     if artifact.ring.is_some() {
         rest(&trace, &mut reporter, face, messages)?;
     }
     losses.tell(&trace, face)?;
-    if !attach_only {
-        reporter.end(&trace, face)?;
-    }
+    reporter.end(&trace, face)?;
     face.flush()?;
     if let Some(child) = &mut running {
         child.terminate();
     }
     drop(detaching);
     Ok(reporter.exit_code().unwrap_or(0))
+}
+
+/// Loads and attaches everything and runs nothing: neither begin nor end.
+fn dry_run(
+    program: &Arc<Program>,
+    artifact: &Arc<Artifact>,
+    options: &TraceOptions,
+    sink: Sink,
+    face: &mut dyn Face,
+) -> Result<i32, RunError> {
+    let mut trace = Trace::load(Arc::clone(program), Arc::clone(artifact), sink)?;
+    trace.attach(&options.place)?;
+    face.report(&Report::Attached(trace.attached()))?;
+    face.flush()?;
+    Ok(0)
 }
 
 /// Whether anything can happen between a script's begin and its end; where nothing can, the trace is

@@ -105,7 +105,9 @@ impl Face for Lines {
                 self.add(u32::MAX, text);
                 self.end_line();
             }
-            Report::RuntimeError { message, .. } => self.add(u32::MAX, format!("{message}\n").as_bytes()),
+            Report::RuntimeError { message, .. } | Report::Failed { message, .. } => {
+                self.add(u32::MAX, format!("{message}\n").as_bytes())
+            }
             // Views show these in places of their own.
             Report::Attached(_) | Report::Unattached(_) | Report::End { .. } | Report::Lost { .. } => {}
         }

@@ -67,6 +67,13 @@ pub enum Report<'a> {
         /// Where in the script.
         span: Span,
     },
+    /// Something that the script asked for could not be done: a file of `cat` that can't be read.
+    Failed {
+        /// Plain words.
+        message: &'a str,
+        /// Where in the script.
+        span: Span,
+    },
     /// Reports or values were lost since the last time this was said.
     Lost {
         /// Why.

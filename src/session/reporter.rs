@@ -116,9 +116,15 @@ impl Reporter {
             ActionKind::Join(separator) => (TextKind::Join, join(self.values.first(), separator)),
             ActionKind::Cat(format) => match self.cat(format) {
                 Ok(text) => (TextKind::Cat, text),
-                Err(message) => return face.report(&Report::RuntimeError { message: &message, span }),
+                Err(message) => return face.report(&Report::Failed { message: &message, span }),
             },
-            ActionKind::System(format) => (TextKind::System, system(&self.formatted(format))),
+            ActionKind::System(format) => {
+                let (text, failure) = system(&self.formatted(format));
+                if let Some(message) = failure {
+                    face.report(&Report::Failed { message: &message, span })?;
+                }
+                (TextKind::System, text)
+            }
             _ => return Ok(()),
         };
         face.report(&Report::Text { kind, text: &text })
@@ -138,7 +144,7 @@ impl Reporter {
         let most = u64::from(self.program.config.max_cat_bytes);
         match std::fs::File::open(&path).and_then(|f| f.take(most).read_to_end(&mut bytes)) {
             Ok(_) => Ok(bytes),
-            Err(error) => Err(format!("cat: cannot read {path}: {error}")),
+            Err(error) => Err(format!("failed to open file '{path}' ({})", words(&error))),
         }
     }
 
@@ -183,12 +189,22 @@ fn join(value: Option<&Value>, separator: &str) -> Vec<u8> {
     bytes.split(|b| *b == 0).collect::<Vec<_>>().join(separator.as_bytes())
 }
 
-/// Runs a shell command that the script asked for and gives its output.
-fn system(command: &str) -> Vec<u8> {
+/// The system's words for an error, without its number.
+fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// Runs a shell command that the script asked for and gives its output, and how it failed.
+fn system(command: &str) -> (Vec<u8>, Option<String>) {
     let output = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     match output {
-        Ok(output) => output.stdout,
-        Err(error) => format!("system: cannot run /bin/sh: {error}\n").into_bytes(),
+        Ok(output) if output.status.success() => (output.stdout, None),
+        Ok(output) => {
+            let code = crate::session::child::shell_code(output.status);
+            (output.stdout, Some(format!("command exited with code {code}")))
+        }
+        Err(error) => (Vec::new(), Some(format!("cannot run /bin/sh: {}", words(&error)))),
     }
 }
 

@@ -183,10 +183,10 @@ impl<'a> Lowerer<'_, 'a> {
     /// Length of a `str()` with the terminator, at most `bound`.
     fn string_limit(&mut self, length: &'a Expr, bound: u32) -> Result<Operand, CodegenError> {
         if let Some(n) = constant(length) {
-            return Ok(Operand::Imm((n.saturating_add(1)).min(u64::from(bound)) as i64));
+            return Ok(Operand::Imm(n.clamp(1, u64::from(bound)) as i64));
         }
         let value = self.scalar(length)?;
-        let limit = self.f.b.add(value, 1);
+        let limit = self.f.b.copy(value);
         self.when(Cond::Gt, limit.into(), i64::from(bound).into(), |l| {
             l.f.b.copy_into(limit, i64::from(bound));
             Ok(())

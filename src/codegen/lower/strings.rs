@@ -19,6 +19,9 @@ const UNROLLED_WORDS: u32 = 16;
 /// Most bytes of a searched string: the verifier follows the search byte by byte.
 const SEARCHED: u32 = 2048;
 
+/// What `strstr` gives without a match: `-ENOENT`, as the kernel's own string function.
+const NOT_FOUND: i64 = -2;
+
 /// Most words compared in a search for a string that is not constant, for the same reason.
 const SEARCHED_WORDS: u32 = 1 << 15;
 
@@ -191,7 +194,7 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(length)
     }
 
-    /// Index of `needle` in `haystack`, or -1.
+    /// Index of `needle` in `haystack`, or [`NOT_FOUND`].
     pub fn search(&mut self, haystack: &'a Expr, needle: &'a Expr, span: Span) -> Result<Vreg, CodegenError> {
         let size = self.size(&haystack.ty);
         if size > SEARCHED {
@@ -207,7 +210,7 @@ impl<'a> Lowerer<'_, 'a> {
             return self.search_variable(haystack, needle, span);
         };
         let bytes: Vec<u8> = text.bytes().take_while(|b| *b != 0).collect();
-        let result = self.f.b.imm(if bytes.is_empty() { 0 } else { -1 });
+        let result = self.f.b.imm(if bytes.is_empty() { 0 } else { NOT_FOUND });
         if bytes.is_empty() || bytes.len() as u32 >= size {
             return Ok(result);
         }
@@ -287,7 +290,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let base = self.searched_copy(haystack, size, words * 8)?;
         let wanted = self.needle_masks(needle, words)?;
-        let (result, offset) = (self.f.b.imm(-1), self.f.b.imm(0));
+        let (result, offset) = (self.f.b.imm(NOT_FOUND), self.f.b.imm(0));
         let (head, body, next, found, done) = (
             self.f.b.new_block(),
             self.f.b.new_block(),
@@ -345,22 +348,56 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(masks)
     }
 
-    /// 0 when `n` bytes are equal, else 1.
+    /// 0 when `n` bytes are equal, else -1 or 1 as the first byte that differs is less or more.
     pub fn compare_memory(&mut self, a: &'a Expr, b: &'a Expr, n: u32, span: Span) -> Result<Operand, CodegenError> {
-        let (same, other, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (other, done) = (self.f.b.new_block(), self.f.b.new_block());
         let mark = self.mark();
         let (left, right) = (self.bytes_of(a, n, span)?, self.bytes_of(b, n, span)?);
-        self.bytes_equal(left, right, n, other)?;
-        self.f.b.jump(same);
+        let result = self.f.b.imm(0);
+        let words = (self.f.b.imm(0), self.f.b.imm(0));
+        self.first_difference(left, right, n, words, other);
+        self.f.b.jump(done);
         self.release(mark);
-        let result = self.f.b.new_vreg();
-        for (block, value) in [(same, 0), (other, 1)] {
-            self.f.b.switch_to(block);
-            self.f.b.copy_into(result, value);
-            self.f.b.jump(done);
-        }
+        self.f.b.switch_to(other);
+        // The first byte in memory becomes the highest.
+        let (x, y) = (self.f.b.bswap(words.0, 64), self.f.b.bswap(words.1, 64));
+        let more = self.f.b.compare(Cond::Gt, x, y);
+        let twice = self.f.b.shl(more, 1);
+        self.f.b.alu_into(result, Alu::Sub, Width::W64, twice, 1);
+        self.f.b.jump(done);
         self.f.b.switch_to(done);
         Ok(result.into())
+    }
+
+    /// Goes on when `bytes` bytes are equal; else jumps to `other` with the first words that differ.
+    fn first_difference(&mut self, a: Addr, b: Addr, bytes: u32, words: (Vreg, Vreg), other: BlockId) {
+        let pieces = chunks(bytes, [a.offset, b.offset]);
+        let straight = pieces.len() as u32 <= UNROLLED_WORDS;
+        let looped = if straight { 0 } else { bytes / 8 * 8 };
+        if looped > 0 {
+            let (left, right) = (self.pointer(a), self.pointer(b));
+            let offset = self.f.b.imm(0);
+            let (head, body, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+            self.f.b.jump(head);
+            self.f.b.switch_to(head);
+            self.f.b.branch(Cond::Lt, offset, i64::from(looped), body, done);
+            self.f.b.switch_to(body);
+            let (at_left, at_right) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
+            let x = self.load(Addr::new(Base::Reg(at_left), 0), 8, false);
+            let y = self.load(Addr::new(Base::Reg(at_right), 0), 8, false);
+            self.f.b.copy_into(words.0, x);
+            self.f.b.copy_into(words.1, y);
+            self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 8);
+            self.f.b.branch(Cond::Eq, x, y, head, other);
+            self.f.b.switch_to(done);
+        }
+        let offsets = [a.offset + looped as i32, b.offset + looped as i32];
+        for (at, size) in chunks(bytes - looped, offsets) {
+            let (x, y) = (self.load(a.at(looped + at), size, false), self.load(b.at(looped + at), size, false));
+            self.f.b.copy_into(words.0, x);
+            self.f.b.copy_into(words.1, y);
+            self.f.b.require(Cond::Eq, x, y, other);
+        }
     }
 
     /// `n` bytes behind a pointer or of a value, in temporary memory.

@@ -151,11 +151,16 @@ fn curtask(c: &mut Checker<'_>, span: Span) -> Expr {
 }
 
 fn usermode(c: &mut Checker<'_>, span: Span) -> Expr {
+    let byte = Type::Int { size: 1, signed: false };
+    let fixed = |user: bool| Expr::new(ExprKind::Int(u64::from(user)), byte.clone(), span);
     match c.frame.kind {
-        Kind::Profile | Kind::Interval | Kind::Perf => {
-            builtin(Builtin::UserMode, Type::Int { size: 1, signed: false }, span)
+        // Registers tell where the sample was taken.
+        Kind::Profile | Kind::Interval | Kind::Perf | Kind::Watchpoint => builtin(Builtin::UserMode, byte, span),
+        // Code of programs, and the tracer's own code that begin and end run on behalf of.
+        Kind::Uprobe | Kind::Uretprobe | Kind::Usdt | Kind::Begin | Kind::End | Kind::SelfSignal | Kind::Test => {
+            fixed(true)
         }
-        _ => c.not_here("usermode", span, Some("profile, interval, software and hardware probes have it")),
+        _ => fixed(false),
     }
 }
 

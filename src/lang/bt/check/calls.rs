@@ -262,6 +262,9 @@ impl Checker<'_> {
     /// An argument that must be a string constant.
     fn string_argument(&mut self, call: Call<'_>, n: usize) -> Option<std::sync::Arc<str>> {
         let arg = call.args.get(n)?;
+        if let ast::ExprKind::Str(s) = &arg.kind {
+            return Some(s.clone());
+        }
         let value = self.value(arg);
         match value.kind {
             ExprKind::Str(s) => Some(s),

@@ -26,6 +26,8 @@ impl Checker<'_> {
 
     pub(super) fn cast_to(&mut self, value: Expr, wanted: &Type, span: Span) -> Expr {
         match (wanted, &value.ty) {
+            // Text is true when it is not empty.
+            (Type::Bool, Type::Str { .. }) => Expr { span, ..self.condition(value) },
             (w, v) if w == v => Expr { span, ..value },
             (Type::Int { .. } | Type::Enum { .. } | Type::Bool, v) if v.fits_register() => {
                 Expr { span, ..convert_scalar(value, wanted) }

@@ -33,7 +33,7 @@ impl Checker<'_> {
                 let ty = if *v > i64::MAX as u64 { Type::U64 } else { Type::I64 };
                 Expr::new(ExprKind::Int(*v), ty, span)
             }
-            ast::ExprKind::Str(s) => string(s, span),
+            ast::ExprKind::Str(s) => self.text(s, span),
             ast::ExprKind::Bool(b) => boolean(*b, span),
             ast::ExprKind::Ident(name) => self.identifier(name, span),
             ast::ExprKind::Variable(name) => self.variable(name, span),
@@ -66,6 +66,17 @@ impl Checker<'_> {
                 self.error_expr(NOT_SUPPORTED, span, "`typeinfo` is not supported: types are no values here")
             }
         }
+    }
+
+    /// A string constant, which is no longer than strings may be.
+    fn text(&mut self, s: &Arc<str>, span: Span) -> Expr {
+        let most = self.config.max_strlen;
+        if s.len() >= most as usize {
+            let message = format!("String is too long (over {most} bytes): {s}");
+            let help = Some("raise it: `config = { max_strlen = ... }`".to_owned());
+            self.error_help(super::OUT_OF_RANGE, span, message, help);
+        }
+        string(s, span)
     }
 
     fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {
@@ -170,13 +181,31 @@ impl Checker<'_> {
     fn size_of_operand(&mut self, what: &ast::TypeOrExpr, span: Span) -> Expr {
         let ty = match what {
             ast::TypeOrExpr::Type(name) => self.type_name(name),
-            ast::TypeOrExpr::Expr(e) => self.type_of(e),
+            ast::TypeOrExpr::Expr(e) => self.smallest_type(e),
         };
         if matches!(ty, Type::Error) {
             return Self::error_value(span);
         }
         let size = self.size_of(&ty);
         Expr::new(ExprKind::Int(u64::from(size)), Type::U64, span)
+    }
+
+    /// As [`Self::type_of`], but literals, and variables and maps that hold nothing else, are as small
+    /// as their values allow.
+    fn smallest_type(&mut self, e: &ast::Expr) -> Type {
+        let typed = match &e.kind {
+            ast::ExprKind::Ident(_) => return self.type_of(e),
+            _ => self.value(e),
+        };
+        let inferred = match &typed.kind {
+            ExprKind::Local(id) => self.inferred_local(*id),
+            ExprKind::MapGet { map, .. } if !matches!(typed.ty, Type::Error) => Some(self.maps.get(*map).value.clone()),
+            _ => None,
+        };
+        match inferred {
+            Some(Type::Agg(_)) | None => join::smallest(&join::infer_type(&typed)),
+            Some(ty) => join::smallest(&ty),
+        }
     }
 
     /// The type of an expression that is not evaluated; a bare name may be a type's.

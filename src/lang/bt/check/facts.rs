@@ -203,7 +203,7 @@ pub trait Facts {
     /// Address of a kernel symbol.
     fn symbol_address(&self, name: &str) -> Option<u64>;
     /// Offset of a symbol in a user-space binary.
-    fn user_symbol(&self, path: &str, name: &str) -> Option<u64>;
+    fn user_symbol(&self, path: &str, name: &str) -> Option<(u64, u64)>;
     /// The id of a cgroup by its path.
     fn cgroup_id(&self, path: &str) -> Option<u64>;
     /// Why there are no kernel types, when there are none.
@@ -271,7 +271,7 @@ impl Facts for NoFacts {
         None
     }
 
-    fn user_symbol(&self, _: &str, _: &str) -> Option<u64> {
+    fn user_symbol(&self, _: &str, _: &str) -> Option<(u64, u64)> {
         None
     }
 

@@ -194,6 +194,12 @@ impl Checker<'_> {
         }
     }
 
+    /// The inferred type of a variable, literals in it still flexible.
+    pub(super) fn inferred_local(&self, id: LocalId) -> Option<Type> {
+        let local = self.frame.locals.get(id.0 as usize).filter(|l| l.fixed.is_none())?;
+        self.variables.get(&local.key).cloned()
+    }
+
     pub(super) fn local_expr(&self, id: LocalId, span: Span) -> Expr {
         Expr::new(ExprKind::Local(id), self.local_type(id), span)
     }
@@ -244,6 +250,22 @@ impl Checker<'_> {
                 Self::error_value(value.span)
             }
         }
+    }
+
+    /// A variable that is counted up or down: an integer, which has 8 bytes from then on.
+    pub(super) fn widened(&mut self, id: LocalId, e: Expr, span: Span) -> Expr {
+        let Type::Int { size, signed } = e.ty else { return e };
+        let inferred = self.frame.locals.get(id.0 as usize).filter(|l| l.fixed.is_none()).map(|l| l.key);
+        let Some(key) = inferred else { return e };
+        let literal = self.variables.get(&key).is_some_and(|t| *t != resolve(t));
+        if size == 8 && !literal {
+            return e;
+        }
+        // Counting computes on 64 bits, signed unless the variable is as wide and unsigned itself.
+        let wide = Type::Int { size: 8, signed: signed || size < 8 };
+        self.variables.insert(key, wide);
+        self.changed = true;
+        self.local_expr(id, span)
     }
 
     /// `name = value`, which declares the variable where it is new.

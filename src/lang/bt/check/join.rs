@@ -35,6 +35,13 @@ pub fn resolve(ty: &Type) -> Type {
     map_ints(ty, &|size, signed| if size & LITERAL == 0 { Type::Int { size, signed } } else { Type::I64 })
 }
 
+/// Literals become the smallest signed type that holds them.
+pub fn smallest(ty: &Type) -> Type {
+    map_ints(ty, &|size, signed| {
+        if size & LITERAL == 0 { Type::Int { size, signed } } else { Type::Int { size: size & !LITERAL, signed: true } }
+    })
+}
+
 /// What maps store: integers of 8 bytes.
 pub fn promote(ty: &Type) -> Type {
     map_ints(ty, &|size, signed| {

@@ -257,9 +257,9 @@ impl Facts for KernelFacts<'_> {
         self.kernel.symbol_address(name)
     }
 
-    fn user_symbol(&self, path: &str, name: &str) -> Option<u64> {
+    fn user_symbol(&self, path: &str, name: &str) -> Option<(u64, u64)> {
         let binary = self.kernel.binary(std::path::Path::new(path)).ok()?;
-        binary.function(name).map(|f| f.address)
+        binary.symbol(name).map(|s| (s.address, s.size))
     }
 
     fn cgroup_id(&self, path: &str) -> Option<u64> {

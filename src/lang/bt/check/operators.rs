@@ -28,10 +28,28 @@ impl Checker<'_> {
             return self.compare(compare, a, b, span);
         }
         let op = arithmetic(op);
+        if let Some(folded) = self.fold_literals(op, &a, &b, span) {
+            return folded;
+        }
         if matches!(a.ty, Type::Ptr { .. }) || matches!(b.ty, Type::Ptr { .. }) {
             return self.pointer_arithmetic(op, a, b, span);
         }
         self.integers(op, a, b, span)
+    }
+
+    /// Two constants make one; a result that no integer type holds is an error.
+    fn fold_literals(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
+        if !matches!((&a.ty, &b.ty), (Type::Int { size: 8, .. }, Type::Int { size: 8, .. })) {
+            return None;
+        }
+        let (x, y) = (wide_constant(a)?, wide_constant(b)?);
+        match fold_wide(op, x, y) {
+            Some(v) if v > i128::from(i64::MAX) => Some(Expr::new(ExprKind::Int(v as u64), Type::U64, span)),
+            Some(v) => Some(Expr::new(ExprKind::Int(v as u64), Type::I64, span)),
+            None => {
+                Some(self.error_expr(super::OUT_OF_RANGE, span, "unable to fold literals due to overflow or underflow"))
+            }
+        }
     }
 
     fn integers(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
@@ -240,6 +258,7 @@ impl Checker<'_> {
                 match &e.ty {
                     Type::Error => Self::error_value(span),
                     Type::Int { .. } | Type::Ptr { .. } => {
+                        let e = self.widened(local, e, target.span);
                         let size = if let Type::Ptr { .. } = e.ty { i64::from(self.pointee_size(&e.ty)) } else { 1 };
                         Expr::new(ExprKind::LocalStep { local, delta: sign * size, postfix }, e.ty, span)
                     }
@@ -304,6 +323,33 @@ pub fn fold(op: BinaryOp, a: Expr, b: Expr, ty: Type, span: Span) -> Expr {
         _ => {}
     }
     Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+}
+
+/// The value of an integer constant.
+fn wide_constant(e: &Expr) -> Option<i128> {
+    let v = e.as_int()?;
+    Some(if e.ty.is_signed() { i128::from(v as i64) } else { i128::from(v) })
+}
+
+/// The exact result of an operator on constants; none when neither 64-bit type holds it, on a division
+/// by zero, and for shifts by more than the bits there are.
+fn fold_wide(op: BinaryOp, x: i128, y: i128) -> Option<i128> {
+    let result = match op {
+        BinaryOp::Add => x + y,
+        BinaryOp::Sub => x - y,
+        BinaryOp::Mul => x.checked_mul(y)?,
+        BinaryOp::Div => x.checked_div(y)?,
+        BinaryOp::Mod => x.checked_rem(y)?,
+        BinaryOp::BitAnd => x & y,
+        BinaryOp::BitOr => x | y,
+        BinaryOp::BitXor => x ^ y,
+        BinaryOp::Shl if x < 0 => i128::from((x as i64).checked_shl(u32::try_from(y).ok()?)?),
+        BinaryOp::Shl => i128::from((x as u64).checked_shl(u32::try_from(y).ok()?)?),
+        BinaryOp::Shr if x < 0 => i128::from((x as i64).checked_shr(u32::try_from(y).ok()?)?),
+        BinaryOp::Shr => i128::from((x as u64).checked_shr(u32::try_from(y).ok()?)?),
+        _ => return None,
+    };
+    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&result).then_some(result)
 }
 
 /// The result on 64 bits; none where it is left to the kernel to report (division by zero).

@@ -76,8 +76,8 @@ impl Checker<'_> {
                     && at >= u64::from(*len)
                     && *len > 0
                 {
-                    let message = format!("element {} of an array of {len}", at as i64);
-                    return self.error_expr(OUT_OF_RANGE, index.span, message);
+                    let message = format!("the index {} is out of bounds for array of size {len}", at as i64);
+                    return self.error_expr(OUT_OF_RANGE, span, message);
                 }
                 (**of).clone()
             }

@@ -196,6 +196,19 @@ impl Checker<'_> {
         value: &ast::Expr,
         span: Span,
     ) -> Option<StatementKind> {
+        if let ast::ExprKind::Block(block) = &value.kind
+            && let Some(last) = &block.value
+            && is_aggregation(last)
+        {
+            // `@m = { let $a = ...; avg($a) }`: the block's last value is what is collected.
+            let block = self.scoped(|c| {
+                let mut statements = c.statements(&block.statements);
+                let kind = c.assign_map(name, keys, target, last, span);
+                statements.extend(kind.map(|kind| Statement { kind, span }));
+                Block { statements }
+            });
+            return Some(StatementKind::Block(block));
+        }
         if let ast::ExprKind::Call(function, args) = &value.kind
             && let Some((agg, value, weight)) = self.aggregation(function, args, value.span)
         {
@@ -397,5 +410,14 @@ impl Checker<'_> {
                 StatementKind::Return(None)
             }
         }
+    }
+}
+
+/// A call that only a map can hold, or a block that ends in one.
+fn is_aggregation(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ast::ExprKind::Call(name, _) => super::calls::AGGREGATIONS.iter().any(|a| a.0 == &*name.text),
+        ast::ExprKind::Block(block) => block.value.as_ref().is_some_and(|last| is_aggregation(last)),
+        _ => false,
     }
 }

@@ -160,6 +160,10 @@ impl Parser<'_> {
                 }
             }
         }
+        if self.at_kind(T::RBrace) {
+            // C compilers only warn where the last member lacks its semicolon.
+            return Some(());
+        }
         self.expect(T::Semicolon, "`;`", "members of a struct end with `;`").map(|_| ())
     }
 

@@ -129,8 +129,8 @@ pub fn kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         None => {
             c.error_help(
                 UNKNOWN_NAME,
-                call.args[0].span,
-                format!("the kernel has no symbol `{name}`, or hides its address"),
+                call.span,
+                format!("Failed to resolve kernel symbol: {name}"),
                 Some("addresses are shown to root only, and not with kernel.kptr_restrict=2".into()),
             );
             Checker::error_value(call.span)
@@ -146,11 +146,13 @@ pub fn uaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         _ => return c.not_here("uaddr", call.span, Some("uprobe and usdt probes have it")),
     };
     match c.env.facts.user_symbol(&path, &name) {
-        Some(offset) => {
-            let offset = Expr::new(ExprKind::Int(offset), Type::U64, call.span);
-            c.intrinsic(Intrinsic::UserAddress, vec![offset], pointer(Type::U64, AddressSpace::User), call)
+        Some((address, size)) => {
+            let address = Expr::new(ExprKind::Int(address), Type::U64, call.span);
+            let size = if matches!(size, 1 | 2 | 4) { size as u8 } else { 8 };
+            let to = pointer(Type::Int { size, signed: false }, AddressSpace::User);
+            c.intrinsic(Intrinsic::UserAddress, vec![address], to, call)
         }
-        None => c.error_expr(UNKNOWN_NAME, call.args[0].span, format!("`{path}` has no symbol `{name}`")),
+        None => c.error_expr(UNKNOWN_NAME, call.span, format!("Could not resolve symbol: {path}:{name}")),
     }
 }
 

@@ -234,6 +234,10 @@ pub fn len(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         let (key, value) = (c.map_key_type(id), c.map_value_type(id));
         if !(key == Type::Void && matches!(value, Type::KStack { .. } | Type::UStack { .. })) {
             c.must_exist(id, call.args[0].span);
+            if key == Type::Void {
+                let message = "call to len() expects a map with explicit keys (non-scalar map)";
+                return c.error_expr(ARGUMENT_TYPE, call.span, message);
+            }
             return Expr::new(ExprKind::MapLen(id), Type::I64, call.span);
         }
     }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use super::Call;
+use crate::lang::bt::ast;
 use crate::lang::bt::check::coerce::{constant, convert_scalar, pointer};
 use crate::lang::bt::check::place::is_place;
 use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, OUT_OF_RANGE};
@@ -15,14 +16,19 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// `str(p[, n])`.
 pub fn str_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    if let Some(number) = literal_number(&call.args[0]) {
+        // A number that the script names, as a parameter may be one: its digits.
+        return super::super::expr::string(&number.to_string().into(), call.span);
+    }
     let value = c.value(&call.args[0]);
     let (size, length) = c.length(call, true);
     match &value.ty {
         Type::Error => value,
         Type::Str { size: have } => {
             let have = *have;
-            match (length, size < have) {
-                (None, true) => Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span),
+            let constant = length.as_ref().is_none_or(|l| l.as_int().is_some());
+            match (constant, size < have) {
+                (true, true) => Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span),
                 _ => Expr { span: call.span, ..value },
             }
         }
@@ -46,10 +52,20 @@ pub fn str_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     }
 }
 
+/// The number of an integer literal, a negative one included.
+fn literal_number(e: &ast::Expr) -> Option<i128> {
+    match &e.kind {
+        ast::ExprKind::Int(n) => Some(i128::from(*n)),
+        ast::ExprKind::Unary(ast::UnaryOp::Neg, inner) => literal_number(inner).map(|n| -n),
+        _ => None,
+    }
+}
+
 impl Checker<'_> {
-    /// The size that a second argument asks for, and the argument when it is not constant.
+    /// The size that a second argument asks for, and the argument itself: for text always, since it
+    /// counts the terminator and the size has room for one more; for bytes when it is not constant.
     fn length(&mut self, call: Call<'_>, text: bool) -> (u32, Option<Expr>) {
-        let default = self.config.max_strlen;
+        let default = self.config.max_strlen + u32::from(text);
         if call.args.len() < 2 {
             return (default, None);
         }
@@ -59,7 +75,8 @@ impl Checker<'_> {
                 self.error(OUT_OF_RANGE, length.span, format!("the length must be from 0 to {MAX_BYTES}"));
                 (default, None)
             }
-            Some(n) => (n as u32 + u32::from(text), None),
+            Some(n) if text => ((n as u32 + 1).min(default), Some(convert_scalar(length, &Type::U64))),
+            Some(n) => (n as u32, None),
             None => (default, Some(convert_scalar(length, &Type::U64))),
         }
     }
@@ -126,7 +143,7 @@ pub fn buf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 pub fn path(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     use crate::lang::bt::check::frame::Kind;
     let value = c.value(&call.args[0]);
-    let (size, _) = c.length(call, true);
+    let (size, _) = c.length(call, false);
     if !matches!(c.frame.kind, Kind::Fentry | Kind::Fexit | Kind::Iter) {
         return c.not_here("path", call.span, Some("the kernel allows it in fentry, fexit and iter probes only"));
     }

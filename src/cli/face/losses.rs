@@ -1,0 +1,94 @@
+//! What was lost, in words: a line of our own, or in bpftrace's form with the script's line below.
+
+use std::io::{self, Write as _};
+
+use super::{StreamFace, json_place};
+use crate::lang::source::Span;
+use crate::model::stats::LossCause;
+use crate::output::json;
+
+/// One place is told of so often at once, and no more, where bpftrace would say it at every firing.
+const MOST_AT_ONCE: u64 = 100;
+
+/// How bpftrace words a loss.
+enum Wording {
+    /// A fault of the script.
+    Fault(&'static str),
+    /// A helper of the kernel failed: name, error number, the system's text for it, and bpftrace's.
+    Helper { name: &'static str, code: i32, error: &'static str, text: &'static str },
+}
+
+const fn wording(cause: LossCause) -> Option<Wording> {
+    Some(match cause {
+        LossCause::DivideByZero => Wording::Fault(
+            "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result.",
+        ),
+        LossCause::OutOfBounds => Wording::Fault("Array access out of bounds. This can lead to unexpected results."),
+        LossCause::MapFull => Wording::Helper {
+            name: "map_update_elem",
+            code: -7,
+            error: "Argument list too long",
+            text: "Map full; can't update element. Try increasing max_map_keys config or manually setting the max \
+                   entries in a map declaration e.g. `let @a = hash(5000)`",
+        },
+        LossCause::ReadFailed => {
+            Wording::Helper { name: "probe_read", code: -14, error: "Bad address", text: "Bad address" }
+        }
+        _ => return None,
+    })
+}
+
+impl StreamFace {
+    pub(super) fn lost(&mut self, cause: LossCause, count: u64, span: Span) {
+        if cause == LossCause::RingFull && self.json() {
+            json::lost(count, &mut self.buffer);
+            return;
+        }
+        let unimportant = matches!(cause, LossCause::ReadFailed | LossCause::Truncated | LossCause::HelperFailed);
+        if (unimportant && !self.settings.keen) || !self.settings.warnings {
+            return;
+        }
+        match wording(cause).filter(|_| self.settings.like_bpftrace || self.json()) {
+            Some(wording) => (0..count.min(MOST_AT_ONCE)).for_each(|_| self.worded(&wording, span)),
+            None if self.settings.quiet => {}
+            None if cause == LossCause::RingFull => {
+                let _ = writeln!(io::stderr(), "Lost {count} events");
+            }
+            None => {
+                let (line, column) = self.place(span);
+                let words = cause.words();
+                let _ = writeln!(io::stderr(), "{}:{line}:{column}: warning: {words}: {count} times", self.source.name);
+            }
+        }
+    }
+
+    fn worded(&mut self, wording: &Wording, span: Span) {
+        if self.json() {
+            let (line, column) = self.place(span);
+            let place = json_place(&self.source, line, column);
+            match *wording {
+                Wording::Fault(text) => json::message("runtime_error", text.as_bytes(), place, &mut self.buffer),
+                Wording::Helper { name, code, error, .. } => {
+                    json::helper_error(error.as_bytes(), name, code, place, &mut self.buffer);
+                }
+            }
+            return;
+        }
+        let text = match *wording {
+            Wording::Fault(text) => text.to_owned(),
+            Wording::Helper { name, code, text, .. } => {
+                format!("{text}\nAdditional Info - helper: {name}, retcode: {code}")
+            }
+        };
+        let place = self.place_text(span);
+        let _ = write!(io::stderr(), "{place}: WARNING: {text}\n{}", self.marked(span));
+    }
+
+    /// The script's line with a mark below the place; the first line of a place of several.
+    pub(super) fn marked(&self, span: Span) -> String {
+        let (start, end) = (self.source.position(span.start), self.source.position(span.end));
+        let line = self.source.line(start.line);
+        let width = if start.line == end.line { end.column.saturating_sub(start.column).max(1) } else { 1 };
+        format!("{line}\n{}{}\n", " ".repeat(start.column.saturating_sub(1) as usize), "~".repeat(width as usize))
+    }
+}
