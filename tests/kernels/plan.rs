@@ -218,6 +218,7 @@ pub fn in_guest(filter: Option<&str>) {
     for case in cases.iter().filter(|c| c.name.contains(filter)) {
         report(&case.name, &run_case(&subject, case, CASE_CAP));
     }
+    support::run::clean();
     let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
     println!("{TIME}{}", uptime.split(' ').next().unwrap_or(""));
 }
