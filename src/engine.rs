@@ -28,6 +28,12 @@ pub fn boot_ns() -> u64 {
     clock(rustix::time::ClockId::Boottime)
 }
 
+/// Now on the wall clock, ns since 1970 (UTC).
+#[must_use]
+pub fn wall_ns() -> u64 {
+    clock(rustix::time::ClockId::Realtime)
+}
+
 fn clock(id: rustix::time::ClockId) -> u64 {
     let now = rustix::time::clock_gettime(id);
     (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)

@@ -167,6 +167,9 @@ pub struct GlobalSpec {
 pub enum GlobalKind {
     /// Start of the trace on the boot clock, ns (`elapsed`): written before begin probes run.
     StartBootNs,
+    /// Wall clock (UTC) minus boot clock, ns (`tseries`, whose intervals begin where the wall clock's do):
+    /// written before begin probes run.
+    WallMinusBootNs,
     /// Not 0 once the trace must report nothing more (`exit()` was called): written by programs.
     Exiting,
     /// Not 0 while user space asks for wake-ups from every report: written by the engine.

@@ -86,6 +86,7 @@ fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
     let shared = unit.sections.iter().any(|s| s.name == layout::SHARED);
     let globals = [
         (GlobalKind::StartBootNs, unit::START_BOOT_NS),
+        (GlobalKind::WallMinusBootNs, unit::WALL_MINUS_BOOT_NS),
         (GlobalKind::Exiting, unit::EXITING),
         (GlobalKind::WakeUps, unit::WAKE_UPS),
         (GlobalKind::Result, unit::RESULT),

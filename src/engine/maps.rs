@@ -329,7 +329,8 @@ fn compare(a: u64, b: u64, signed: bool) -> Ordering {
     if signed { (a as i64).cmp(&(b as i64)) } else { a.cmp(&b) }
 }
 
-/// Joins the CPUs' rings of intervals: for each, epoch (number of the interval since boot), value, count.
+/// Joins the CPUs' rings of intervals: for each, epoch (number of the interval since
+/// 1970), value, and count or, where the latest value counts, its moment.
 fn series(cpus: &[Vec<u8>], interval_ns: u64, buckets: u32, how: Reduce, signed: bool) -> Series {
     let mut epochs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for cpu in cpus {
@@ -341,8 +342,13 @@ fn series(cpus: &[Vec<u8>], interval_ns: u64, buckets: u32, how: Reduce, signed:
             epochs
                 .entry(epoch)
                 .and_modify(|(v, n)| {
-                    *v = combine(*v, value, how, signed);
-                    *n = n.wrapping_add(count);
+                    if how != Reduce::Last {
+                        *v = combine(*v, value, how, signed);
+                        *n = n.wrapping_add(count);
+                    } else if count > *n {
+                        // The moment of the value stands in place of the count.
+                        (*v, *n) = (value, count);
+                    }
                 })
                 .or_insert((value, count));
         }
@@ -431,6 +437,12 @@ mod tests {
         );
         let Value::TSeries(series) = value else { panic!("not a series") };
         assert_eq!(series.points, [(70, Some(1)), (80, None), (90, Some(7))]);
+        let latest = reduce(
+            Aggregation::TSeries { interval_ns: 10, buckets: 1, reduce: Reduce::Last, signed: true },
+            &[cpu(&[7, 1, 79]), cpu(&[7, 5, 72])],
+        );
+        let Value::TSeries(series) = latest else { panic!("not a series") };
+        assert_eq!(series.points, [(70, Some(1))], "of another CPU, and later");
     }
 
     #[test]

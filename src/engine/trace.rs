@@ -89,6 +89,7 @@ impl Trace {
             object,
         };
         trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
+        trace.set_global(GlobalKind::WallMinusBootNs, super::wall_ns().wrapping_sub(super::boot_ns()));
         Ok(trace)
     }
 

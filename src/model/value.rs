@@ -122,7 +122,7 @@ pub struct Frame {
 pub struct Series {
     /// Length of an interval in ns.
     pub interval_ns: u64,
-    /// Intervals from the oldest: start time in ns (boot clock) and value; absent where nothing fell.
+    /// Intervals from the oldest: start time in ns (wall clock, UTC) and value; absent where nothing fell.
     pub points: Vec<(u64, Option<i64>)>,
     /// Whether values are signed.
     pub signed: bool,

@@ -12,7 +12,6 @@ use crate::model::histogram::{linear_buckets, log2_buckets};
 
 use super::addr::{Addr, Base};
 use super::func::Lowerer;
-use super::helpers as h;
 use super::layout::{CONSTANTS, aggregation};
 
 impl<'a> Lowerer<'_, 'a> {
@@ -261,8 +260,7 @@ impl<'a> Lowerer<'_, 'a> {
         signed: bool,
     ) -> Result<(), CodegenError> {
         let value = self.f.b.in_register(value);
-        let clock = if self.u.facts.ktime_boot { h::KTIME_GET_BOOT_NS } else { h::KTIME_GET_NS };
-        let now = self.f.b.call(clock, &[]);
+        let now = self.wall_clock();
         let epoch = self.f.b.alu(Alu::Div, now, interval_ns.max(1) as i64);
         let index = self.f.b.alu(Alu::Mod, epoch, i64::from(buckets.max(1)));
         self.clamp(index, buckets)?;
@@ -279,7 +277,12 @@ impl<'a> Lowerer<'_, 'a> {
             Ok(())
         })?;
         match reduce {
-            Reduce::Last => self.store(value_at, 8, value),
+            Reduce::Last => {
+                // The latest of all CPUs' values is wanted: the moment stands where others count.
+                self.store(value_at, 8, value);
+                self.store(count_at, 8, now);
+                return Ok(());
+            }
             Reduce::Avg | Reduce::Sum => self.add_at(value_at, 8, value.into(), false),
             Reduce::Max | Reduce::Min => {
                 let better = match (reduce, signed) {

@@ -13,7 +13,7 @@ use super::func::Lowerer;
 use super::helpers as h;
 use super::layout::SHARED;
 use super::place::Place;
-use super::unit::START_BOOT_NS;
+use super::unit::{START_BOOT_NS, WALL_MINUS_BOOT_NS};
 
 /// Byte offsets in `struct pt_regs` (`arch/*/include/asm/ptrace.h`): arguments in order, result,
 /// stack pointer, instruction pointer.
@@ -123,6 +123,15 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn boot_clock(&mut self) -> Vreg {
         let helper = if self.u.facts.ktime_boot { h::KTIME_GET_BOOT_NS } else { h::KTIME_GET_NS };
         self.f.b.call(helper, &[])
+    }
+
+    /// The wall clock, ns since 1970.
+    pub fn wall_clock(&mut self) -> Vreg {
+        let now = self.boot_clock();
+        let section = self.u.section(SHARED);
+        let base = self.f.b.global_addr(section, WALL_MINUS_BOOT_NS);
+        let difference = self.load(Addr::new(Base::Reg(base), 0), 8, false);
+        self.f.b.add(now, difference)
     }
 
     fn elapsed(&mut self) -> Vreg {

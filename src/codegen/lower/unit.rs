@@ -24,6 +24,8 @@ pub const EXITING: u32 = 8;
 pub const WAKE_UPS: u32 = 16;
 /// Offset in the shared section of what a `test:` probe returned.
 pub const RESULT: u32 = 24;
+/// Offset in the shared section of wall clock minus boot clock.
+pub const WALL_MINUS_BOOT_NS: u32 = 32;
 /// First byte of the shared section for maps.
 pub const FIRST_FREE: u32 = 64;
 

@@ -36,7 +36,7 @@ impl Clocks {
     #[must_use]
     pub fn chart(&self) -> Clock {
         let now = self.wall(crate::engine::boot_ns(), 0).div_euclid(1_000_000_000);
-        Clock { wall_minus_boot_ns: self.wall_minus_boot, utc_offset_s: utc_offset(now) }
+        Clock { utc_offset_s: utc_offset(now) }
     }
 
     /// Wall-clock ns of a reading of one of the clocks of `Type::Timestamp`.

@@ -8,21 +8,17 @@ use crate::model::value::Series;
 const WIDTH: usize = 53;
 const SECOND: u64 = 1_000_000_000;
 
-/// What turns the boot clock into wall time for display.
+/// What turns wall time into local time for display.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Wall clock (UTC) minus boot clock, ns.
-    pub wall_minus_boot_ns: i64,
     /// Local time minus UTC, seconds.
     pub utc_offset_s: i32,
 }
 
 impl Clock {
     /// Days since 1970-01-01, seconds of the day and ns of the second, in local time.
-    fn local(&self, boot_ns: u64) -> (i64, i64, i64) {
-        let ns = i128::from(boot_ns)
-            + i128::from(self.wall_minus_boot_ns)
-            + i128::from(self.utc_offset_s) * i128::from(SECOND);
+    fn local(&self, wall_ns: u64) -> (i64, i64, i64) {
+        let ns = i128::from(wall_ns) + i128::from(self.utc_offset_s) * i128::from(SECOND);
         let seconds = ns.div_euclid(i128::from(SECOND)) as i64;
         (seconds.div_euclid(86400), seconds.rem_euclid(86400), ns.rem_euclid(i128::from(SECOND)) as i64)
     }
@@ -30,10 +26,10 @@ impl Clock {
 
 /// The start of an interval as JSON output gives it: `2026-11-20 22:24:34.000000000`.
 #[must_use]
-pub fn interval_start(boot_ns: u64, clock: &Clock) -> String {
-    let (days, _, _) = clock.local(boot_ns);
+pub fn interval_start(wall_ns: u64, clock: &Clock) -> String {
+    let (days, _, _) = clock.local(wall_ns);
     let (year, month, day) = civil(days);
-    format!("{year:04}-{month:02}-{day:02} {}", time(boot_ns, clock, 9))
+    format!("{year:04}-{month:02}-{day:02} {}", time(wall_ns, clock, 9))
 }
 
 /// Year, month and day from days since 1970-01-01 in the proleptic Gregorian calendar.
@@ -49,8 +45,8 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-fn time(boot_ns: u64, clock: &Clock, places: usize) -> String {
-    let (_, of_day, ns) = clock.local(boot_ns);
+fn time(wall_ns: u64, clock: &Clock, places: usize) -> String {
+    let (_, of_day, ns) = clock.local(wall_ns);
     let mut text = format!("{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60);
     if places > 0 {
         let fraction = format!("{ns:09}");
