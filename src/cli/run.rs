@@ -255,7 +255,7 @@ impl Runner<'_> {
             program: Arc::clone(&compiled.program),
             artifact: Arc::clone(&compiled.artifact),
             options: TraceOptions { place, measure: false },
-            names: names::of_kernel(kernel, compiled.program.config.demangle),
+            names: names::of_kernel(kernel, &compiled.program),
             child,
             proc: kernel.roots().proc.clone(),
             attach_only: self.args.dry_run,

@@ -1,7 +1,9 @@
 //! Addresses to symbols: the kernel's by its symbol table, processes' by their binaries.
 //!
-//! A process's memory map is read when its first address is seen, so that addresses resolve after
-//! it has exited; binaries are opened by path, through the process's root while it lives.
+//! What is mapped where is known from the kernel's own telling ([`super::processes`]), also of processes
+//! that have ended, else from a process's map, read when its first address is seen. Binaries are opened
+//! by path, through the process's root while it lives; code that a process made itself is looked up in
+//! the map that its compiler wrote ([`super::generated`]).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,8 @@ use std::sync::Arc;
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 
+use super::generated::Generated;
+use super::processes::{self, Mapping, Watch};
 use crate::kernel::Kernel;
 use crate::model::value::Frame;
 
@@ -35,28 +39,19 @@ impl KernelSymbols for NoSymbols {
     }
 }
 
-/// Longest memory map that is read of a process.
-const MOST_MAPPINGS: usize = 65_536;
 /// Processes whose maps are kept; the table is emptied when it is full.
 const MOST_PROCESSES: usize = 4096;
 /// Resolved addresses that are kept.
 const MOST_RESOLVED: usize = 262_144;
 
-/// A mapped part of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Mapping {
-    start: u64,
-    end: u64,
-    offset: u64,
-    path: Arc<str>,
-}
-
 /// Symbols of processes. Starts empty and reads nothing until an address is asked for.
 pub struct UserSymbols {
     proc: PathBuf,
     symbolizer: Option<Symbolizer>,
+    watch: Option<Watch>,
     processes: HashMap<u32, Arc<[Mapping]>>,
     resolved: HashMap<(u32, u64), Arc<[Frame]>>,
+    generated: Generated,
     demangle: bool,
 }
 
@@ -70,12 +65,22 @@ impl UserSymbols {
     /// Reads maps below `proc` (`/proc`).
     #[must_use]
     pub fn new(proc: PathBuf, demangle: bool) -> Self {
-        Self { proc, symbolizer: None, processes: HashMap::new(), resolved: HashMap::new(), demangle }
+        Self {
+            proc,
+            symbolizer: None,
+            watch: None,
+            processes: HashMap::new(),
+            resolved: HashMap::new(),
+            generated: Generated::default(),
+            demangle,
+        }
     }
 
-    /// Remembers a process's memory map now, while it lives.
-    pub fn sight(&mut self, pid: u32) {
-        self.mappings(pid);
+    /// The same, with what is known of processes that may have ended.
+    #[must_use]
+    pub fn watching(mut self, watch: Option<Watch>) -> Self {
+        self.watch = watch;
+        self
     }
 
     fn mappings(&mut self, pid: u32) -> Arc<[Mapping]> {
@@ -86,8 +91,10 @@ impl UserSymbols {
             self.processes.clear();
         }
         let text = std::fs::read_to_string(self.proc.join(pid.to_string()).join("maps")).unwrap_or_default();
-        let maps: Arc<[Mapping]> = parse_maps(&text).into();
-        self.processes.insert(pid, Arc::clone(&maps));
+        let maps: Arc<[Mapping]> = processes::parse_maps(&text, false).into();
+        if !maps.is_empty() {
+            self.processes.insert(pid, Arc::clone(&maps));
+        }
         maps
     }
 
@@ -96,100 +103,88 @@ impl UserSymbols {
         if let Some(known) = self.resolved.get(&(pid, address)) {
             return Arc::clone(known);
         }
-        let frames: Arc<[Frame]> = self.resolve(pid, address).into();
+        let (frames, lasting) = self.resolve(pid, address);
+        let frames: Arc<[Frame]> = frames.into();
         if self.resolved.len() >= MOST_RESOLVED {
             self.resolved.clear();
         }
-        self.resolved.insert((pid, address), Arc::clone(&frames));
+        if lasting {
+            self.resolved.insert((pid, address), Arc::clone(&frames));
+        }
         frames
     }
 
-    fn resolve(&mut self, pid: u32, address: u64) -> Vec<Frame> {
-        let bare = |object| Frame { address, symbol: None, offset: 0, object, inlined: false };
+    /// The mapping that holds an address: as the kernel told of it, else as the process's map has it.
+    fn mapping(&mut self, pid: u32, address: u64) -> Option<Mapping> {
+        if let Some(told) = self.watch.as_ref().and_then(|watch| watch.find(pid, address)) {
+            return Some(told);
+        }
         let maps = self.mappings(pid);
         let at = maps.partition_point(|m| m.end <= address);
-        let Some(mapping) = maps.get(at).filter(|m| m.start <= address) else {
+        let found = maps.get(at).filter(|m| m.start <= address).cloned();
+        if found.is_none() {
             // Mapped since the map was read (a library loaded later): read again next time.
             self.processes.remove(&pid);
-            return vec![bare(None)];
+        }
+        found
+    }
+
+    /// The frames, and whether a later look would find the same.
+    fn resolve(&mut self, pid: u32, address: u64) -> (Vec<Frame>, bool) {
+        let frame = |symbol, offset, object| vec![Frame { address, symbol, offset, object, inlined: false }];
+        let mapping = self.mapping(pid, address);
+        let in_file = mapping.as_ref().is_some_and(|m| m.path.starts_with('/') && !m.path.starts_with("//"));
+        let Some(mapping) = mapping.filter(|_| in_file) else {
+            // Code that the process made itself: a just-in-time compiler may have told of it.
+            return match self.generated.find(&self.proc, pid, address) {
+                Some((name, offset)) => (frame(Some(name), offset, None), true),
+                None => (frame(None, 0, None), false),
+            };
         };
         let object = Some(Arc::clone(&mapping.path));
-        if !mapping.path.starts_with('/') {
-            return vec![bare(object)];
-        }
+        let Some(path) = self.reachable(pid, &mapping) else { return (frame(None, 0, object), true) };
         let offset = address - mapping.start + mapping.offset;
-        let path = self.reachable(pid, &mapping.path);
         let demangle = self.demangle;
         let symbolizer = self.symbolizer.get_or_insert_with(|| {
             Symbolizer::builder().enable_code_info(false).enable_inlined_fns(false).enable_demangling(demangle).build()
         });
         match symbolizer.symbolize_single(&Source::Elf(Elf::new(path)), Input::FileOffset(offset)) {
-            Ok(Symbolized::Sym(sym)) => vec![Frame {
-                address,
-                symbol: Some((*sym.name).into()),
-                offset: sym.offset as u64,
-                object,
-                inlined: false,
-            }],
-            _ => vec![bare(object)],
+            Ok(Symbolized::Sym(sym)) => (frame(Some((*sym.name).into()), sym.offset as u64, object), true),
+            _ => (frame(None, 0, object), true),
         }
     }
 
-    /// The binary's path as the process sees it, or as we do when the process is gone.
-    fn reachable(&self, pid: u32, path: &str) -> PathBuf {
-        let inside = self.proc.join(pid.to_string()).join("root").join(path.trim_start_matches('/'));
-        let outside = Path::new(path);
-        let same = std::fs::metadata(outside).is_ok_and(|ours| {
-            use std::os::unix::fs::MetadataExt as _;
-            std::fs::metadata(&inside).map_or(true, |theirs| theirs.ino() == ours.ino() && theirs.dev() == ours.dev())
-        });
-        // One path for the same file, so that its symbols are parsed once for all processes.
-        if same { outside.to_owned() } else { inside }
-    }
-}
-
-/// The file mappings of `/proc/PID/maps`, ascending.
-fn parse_maps(text: &str) -> Vec<Mapping> {
-    let mut paths: HashMap<&str, Arc<str>> = HashMap::new();
-    text.lines()
-        .take(MOST_MAPPINGS)
-        .filter_map(|line| {
-            let mut fields = line.splitn(6, ' ');
-            let (start, end) = fields.next()?.split_once('-')?;
-            let offset = fields.nth(1)?;
-            let path = fields.nth(2)?.trim_start().trim_end_matches(" (deleted)");
-            if path.is_empty() {
-                return None;
+    /// The binary's path: as we see it when that is the same file, so that its symbols are parsed once
+    /// for all processes, else as the process sees it. `None` for a file that is gone.
+    fn reachable(&self, pid: u32, mapping: &Mapping) -> Option<PathBuf> {
+        use std::os::unix::fs::MetadataExt as _;
+        let process = self.proc.join(pid.to_string());
+        if mapping.deleted {
+            let held = process.join("map_files").join(format!("{:x}-{:x}", mapping.start, mapping.end));
+            return [held, process.join("exe")]
+                .into_iter()
+                .find(|path| std::fs::metadata(path).is_ok_and(|m| mapping.inode == 0 || m.ino() == mapping.inode));
+        }
+        let outside = Path::new(&*mapping.path);
+        let inside = process.join("root").join(mapping.path.trim_start_matches('/'));
+        let ours = std::fs::metadata(outside).ok();
+        if ours.as_ref().is_some_and(|ours| mapping.inode == 0 || ours.ino() == mapping.inode) {
+            return Some(outside.to_owned());
+        }
+        match (std::fs::metadata(&inside), ours) {
+            (Ok(theirs), Some(ours)) if (theirs.ino(), theirs.dev()) == (ours.ino(), ours.dev()) => {
+                Some(outside.to_owned())
             }
-            let path = paths.entry(path).or_insert_with(|| path.into());
-            Some(Mapping {
-                start: u64::from_str_radix(start, 16).ok()?,
-                end: u64::from_str_radix(end, 16).ok()?,
-                offset: u64::from_str_radix(offset, 16).ok()?,
-                path: Arc::clone(path),
-            })
-        })
-        .collect()
+            (Ok(_), _) => Some(inside),
+            // The process is gone, and the file was replaced since: its symbols would be wrong.
+            (Err(_), _) => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn maps_of_a_process() {
-        let maps = parse_maps(
-            "55d0-55e0 r-xp 00001000 08:01 123                        /usr/bin/a b\n\
-             7f00-7f10 rw-p 00000000 00:00 0 \n\
-             7ff0-7fff r-xp 00000000 00:00 0                          [vdso]\nrubbish\n",
-        );
-        assert_eq!(maps.len(), 2);
-        assert_eq!(
-            (maps[0].start, maps[0].end, maps[0].offset, &*maps[0].path),
-            (0x55d0, 0x55e0, 0x1000, "/usr/bin/a b")
-        );
-        assert_eq!(&*maps[1].path, "[vdso]");
-    }
 
     #[inline(never)]
     fn a_function_to_find() -> u64 {

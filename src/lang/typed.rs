@@ -45,6 +45,26 @@ pub struct Program {
     pub config: Config,
 }
 
+impl Program {
+    /// Whether it reports addresses of processes, which are shown as symbols.
+    #[must_use]
+    pub fn has_user_addresses(&self) -> bool {
+        let reported = self.actions.iter().flat_map(|a| &a.values);
+        let kept = self.maps.iter().flat_map(|m| [&m.key, &m.value]);
+        reported.chain(kept).any(is_user_address)
+    }
+}
+
+fn is_user_address(ty: &Type) -> bool {
+    match ty {
+        Type::UStack { .. } | Type::USym => true,
+        Type::Tuple(items) => items.iter().any(is_user_address),
+        Type::Record(items) => items.iter().any(|(_, ty)| is_user_address(ty)),
+        Type::Array { of, .. } => is_user_address(of),
+        _ => false,
+    }
+}
+
 /// Index into [`Program::maps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MapId(pub u32);

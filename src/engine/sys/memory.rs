@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -182,5 +182,71 @@ impl Ring {
         }
         position.store(at, Ordering::Release);
         (at - start) as usize
+    }
+}
+
+/// A perf event's buffer, consumer side.
+///
+/// Layout (`struct perf_event_mmap_page`): the first page holds the positions, at bytes 1024 (written
+/// by the kernel) and 1032 (by us); then the data, in which records wrap. A record has a header of
+/// `u32` type, `u16` flags, `u16` length with the header.
+#[derive(Debug)]
+pub struct PerfRing {
+    mapping: Mapping,
+    page: usize,
+    mask: usize,
+    // Dropped after the mapping.
+    _event: OwnedFd,
+}
+
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+impl PerfRing {
+    /// Maps the buffer of an event, of so many pages, a power of two.
+    pub fn map(event: OwnedFd, pages: usize) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        let mapping = Mapping::new(event.as_fd(), page * (pages + 1), true, 0)?;
+        Ok(Self { mapping, page, mask: page * pages - 1, _event: event })
+    }
+
+    /// Hands every record's type, flags and body to `take`.
+    pub fn consume(&mut self, mut take: impl FnMut(u32, u16, &[u8])) {
+        // SAFETY: both lie in the first page and are aligned.
+        let (head, tail) = unsafe {
+            (
+                AtomicU64::from_ptr(self.mapping.start.add(HEAD).cast()),
+                AtomicU64::from_ptr(self.mapping.start.add(TAIL).cast()),
+            )
+        };
+        let end = head.load(Ordering::Acquire);
+        let mut at = tail.load(Ordering::Relaxed);
+        let mut record = Vec::new();
+        while at < end {
+            self.copy(at, HEADER, &mut record);
+            let (Some(kind), Some(misc), Some(size)) =
+                (record.first_chunk::<4>(), record.get(4..6), record.get(6..8).and_then(|b| b.first_chunk::<2>()))
+            else {
+                break;
+            };
+            let (kind, misc) = (u32::from_ne_bytes(*kind), u16::from_ne_bytes([misc[0], misc[1]]));
+            let size = usize::from(u16::from_ne_bytes(*size));
+            if size < HEADER {
+                break;
+            }
+            self.copy(at + HEADER as u64, size - HEADER, &mut record);
+            take(kind, misc, &record);
+            at += size as u64;
+        }
+        tail.store(end.max(at), Ordering::Release);
+    }
+
+    fn copy(&self, at: u64, len: usize, into: &mut Vec<u8>) {
+        into.clear();
+        for n in 0..len as u64 {
+            let offset = self.page + ((at + n) as usize & self.mask);
+            // SAFETY: masked to the data pages; the kernel does not write before the tail has moved.
+            into.push(unsafe { AtomicU8::from_ptr(self.mapping.start.add(offset)) }.load(Ordering::Relaxed));
+        }
     }
 }

@@ -67,6 +67,23 @@ pub fn open_kprobe(pmu: u32, function: &str, offset: u64, ret: bool) -> io::Resu
     open_raw(&attr, -1, 0)
 }
 
+/// Opens an event that counts nothing and tells, in a buffer that is mapped on it, of all executable
+/// mappings, forks, execs and exits on a CPU.
+pub fn open_side_band(cpu: u32) -> io::Result<OwnedFd> {
+    // PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY.
+    let mut attr = attributes(1, 9);
+    // PERF_SAMPLE_TIME: records end with their time.
+    attr.sample_type = 1 << 2;
+    attr.set_sample_id_all(1);
+    attr.set_mmap(1);
+    attr.set_mmap2(1);
+    attr.set_comm(1);
+    attr.set_comm_exec(1);
+    attr.set_task(1);
+    attr.set_exclude_kernel(1);
+    open_raw(&attr, -1, i32::try_from(cpu).unwrap_or(0))
+}
+
 fn attributes(kind: u32, config: u64) -> libbpf_sys::perf_event_attr {
     libbpf_sys::perf_event_attr {
         type_: kind,

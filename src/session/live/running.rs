@@ -145,7 +145,7 @@ impl SessionThread<'_> {
         if let Some(old) = self.active.take() {
             self.detach_in_background(old.trace, old.ending);
         }
-        let names = names::of_kernel(&self.options.kernel, compiled.program.config.demangle);
+        let names = names::of_kernel(&self.options.kernel, &compiled.program);
         let reporter = Reporter::new(Decoder::new(Arc::clone(&compiled.program), names));
         let child = child.and_then(|held| self.release(held));
         self.active = Some(Active {
