@@ -120,7 +120,7 @@ fn begin_runs_before_the_rest_is_attached_and_end_after_it_is_quiet() {
     getppid(10);
     drop(trace.finish().expect("ends"));
     getppid(10);
-    let mut decoder = Decoder::new(Arc::clone(&program), names::of_kernel(&kernel(), true));
+    let mut decoder = Decoder::new(Arc::clone(&program), names::of_kernel(&kernel(), &program));
     let value = |name: &str, decoder: &mut Decoder| {
         let index = program.maps.iter().position(|m| &*m.name == name).expect("the map");
         let map = trace.read_map(MapId(index as u32), decoder).expect("reads");
