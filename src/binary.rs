@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum BinaryError {
     /// No such program or library.
-    #[error("there is no program or library `{name}`")]
+    #[error("uprobe target file '{name}' does not exist or is not executable")]
     NotFound {
         /// As asked for.
         name: String,

@@ -169,8 +169,9 @@ impl Face for StreamFace {
                 self.message("runtime_error", "ERROR", message.as_bytes(), span);
             }
             Report::Unattached(probe) => {
-                let text = format!("cannot attach {}: {}; going on without it", probe.probe, probe.reason);
-                let _ = writeln!(io::stderr(), "{}: WARNING: {text}", self.place_text(probe.span));
+                let text = format!("Unable to attach probe: {}. Skipping.", probe.probe);
+                let _ =
+                    writeln!(io::stderr(), "{}: WARNING: {text}\nHINT: {}", self.place_text(probe.span), probe.reason);
             }
             Report::Failed { message, span } => self.failed(message, span),
             Report::Attached(probes) => self.attached(probes)?,

@@ -37,6 +37,8 @@ pub struct TargetFacts {
     pub map_lookup_percpu: bool,
     /// One link to many kernel functions, `BPF_TRACE_KPROBE_MULTI` (5.18, with `CONFIG_FPROBE`).
     pub kprobe_multi: bool,
+    /// One link to many places of a binary, `BPF_TRACE_UPROBE_MULTI` (6.6).
+    pub uprobe_multi: bool,
     /// Programs of the uprobe type may be preempted while they run (6.0).
     pub uprobe_preemptible: bool,
     /// `bpf_get_ns_current_pid_tgid`'s device and inode of the reader's pid namespace, when the
@@ -91,6 +93,7 @@ impl TargetFacts {
             d_path: version >= 5 << 16 | 10 << 8,
             map_lookup_percpu: version >= 5 << 16 | 19 << 8,
             kprobe_multi: version >= 5 << 16 | 18 << 8,
+            uprobe_multi: version >= 6 << 16 | 6 << 8,
             uprobe_preemptible: version >= 6 << 16,
             pid_namespace: None,
             task_offsets: None,

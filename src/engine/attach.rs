@@ -70,6 +70,11 @@ fn reason(error: &libbpf_rs::Error) -> String {
         _ => {
             let talk = super::load::talk();
             let said = talk.lines().last().unwrap_or_default().trim_start_matches("libbpf: ");
+            if error.to_string().contains("os error 84") || said.contains("Invalid or incomplete multibyte") {
+                // EILSEQ of `arch_prepare_kprobe`.
+                return "Possible attachment attempt in the middle of an instruction, try a different offset."
+                    .to_owned();
+            }
             if said.is_empty() { format!("{error:#}") } else { format!("{error:#} ({said})") }
         }
     }

@@ -26,7 +26,7 @@ pub enum EngineError {
         log: Arc<str>,
     },
     /// The script forgives missing probes, and not one is left.
-    #[error("no probes to attach: this kernel has none of the script's")]
+    #[error("No probes to attach")]
     NoProbes,
     /// The kernel refused maps or programs for another reason.
     #[error("cannot load the compiled object: {reason}")]

@@ -1,6 +1,6 @@
 //! A running trace: loaded programs, their links, the drain, the maps.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::load;
 use super::sys::bpf;
 use super::sys::memory::{Area, Ring};
 use crate::codegen::artifact::{Artifact, GlobalKind, ProgramKind, Storage};
-use crate::lang::typed::{Program, Target};
+use crate::lang::typed::{Probe, Program, Target};
 use crate::model::stats::TraceStats;
 
 /// How to start a trace.
@@ -217,11 +217,28 @@ impl Trace {
         }
     }
 
-    /// How many attach points are attached; begin, end and signal probes count as one each.
+    /// How many attach points are attached; begin, end and signal probes count as one each, and so
+    /// does a USDT probe with several sites.
     #[must_use]
     pub fn attached(&self) -> u32 {
         let linked: u32 = self.links.iter().map(|l| l.targets).sum();
-        linked + self.runnable().count() as u32
+        linked.saturating_sub(self.further_sites()) + self.runnable().count() as u32
+    }
+
+    /// Sites of USDT probes beyond each probe's first.
+    fn further_sites(&self) -> u32 {
+        let further = |probe: &Probe| {
+            let mut names = HashSet::new();
+            let mut sites = 0;
+            for target in &probe.targets {
+                if let Target::Usdt { path, provider, name, .. } = target {
+                    names.insert((path, provider, name));
+                    sites += 1;
+                }
+            }
+            sites - names.len()
+        };
+        self.program.probes.iter().map(further).sum::<usize>() as u32
     }
 
     /// Probes that the kernel would not take, in a script that goes on without them.

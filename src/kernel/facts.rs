@@ -37,6 +37,7 @@ impl Kernel {
             kprobe_multi: btf.is_some_and(|b| {
                 b.enumerator("BPF_TRACE_KPROBE_MULTI").is_some() && b.func("register_fprobe_ips").is_some()
             }),
+            uprobe_multi: btf.is_some_and(|b| b.enumerator("BPF_TRACE_UPROBE_MULTI").is_some()),
             pid_namespace: self.pid_namespace(),
             task_offsets: btf.and_then(task_offsets),
             child_pid: child,

@@ -31,12 +31,10 @@ pub struct ExpandOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum ExpandError {
     /// Nothing of that name or pattern exists here.
-    #[error("there is no {kind} `{name}`{}", within.as_ref().map_or_else(String::new, |w| format!(" in {w}")))]
+    #[error("No matches for {kind} {name}.")]
     NoMatch {
-        /// Provider, or what was looked for: `tracepoint`, `function`.
+        /// Provider.
         kind: String,
-        /// Where it was looked for, when that is not the kernel: `/bin/bash`.
-        within: Option<String>,
         /// What was asked for.
         name: String,
         /// Full attach points (or names) that look like it, best first.
@@ -93,7 +91,9 @@ impl ExpandError {
     /// True when the point is a pattern that matches nothing.
     #[must_use]
     pub fn is_unmatched_wildcard(&self) -> bool {
-        matches!(self, Self::NoMatch { name, .. } if Glob::new(name).is_wild())
+        // bpftrace looks every raw tracepoint up as a pattern.
+        let raw = |kind: &str, name: &str| kind == "rawtracepoint" && !name.contains(':');
+        matches!(self, Self::NoMatch { kind, name, .. } if Glob::new(name).is_wild() || raw(kind, name))
     }
 }
 
@@ -173,7 +173,16 @@ impl Expander<'_> {
         if matching.is_empty() {
             let near = suggest::nearest(event.as_str(), perf::names(table), 3);
             let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
-            return Err(no_match(&format!("{provider} event"), event.as_str(), suggestions));
+            if event.is_wild() {
+                return Err(no_match(provider, event.as_str(), suggestions));
+            }
+            return Err(ExpandError::Refused {
+                message: format!("{event} is not a {provider} probe"),
+                hint: match suggestions.as_slice() {
+                    [] => format!("`probescope list '{provider}:*'` shows them"),
+                    near => format!("did you mean `{}`?", near.join("` or `")),
+                },
+            });
         }
         Ok(matching)
     }
@@ -185,5 +194,5 @@ impl Expander<'_> {
 }
 
 fn no_match(kind: &str, name: &str, suggestions: Vec<String>) -> ExpandError {
-    ExpandError::NoMatch { kind: kind.to_owned(), within: None, name: name.to_owned(), suggestions, reason: None }
+    ExpandError::NoMatch { kind: kind.to_owned(), name: name.to_owned(), suggestions, reason: None }
 }

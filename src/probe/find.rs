@@ -112,7 +112,7 @@ fn matching_files(pattern: &Glob, kernel: &Kernel, root: &Path) -> Vec<PathBuf> 
     let text = pattern.as_str();
     let mut found: Vec<PathBuf> = match text.strip_prefix('/') {
         Some(path) => vec![(PathBuf::from("/"), path)],
-        None if text.contains('/') => vec![(PathBuf::from("."), text)],
+        None if text.contains('/') => vec![(PathBuf::new(), text)],
         None => kernel.search_path().iter().map(|d| (d.clone(), text)).collect(),
     }
     .into_iter()
@@ -134,7 +134,8 @@ fn walk(start: PathBuf, pattern: &str, root: &Path) -> Vec<PathBuf> {
                 if !glob.is_wild() {
                     return vec![folder.join(component)];
                 }
-                let Ok(entries) = std::fs::read_dir(below(root, folder)) else { return Vec::new() };
+                let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+                let Ok(entries) = std::fs::read_dir(below(root, here)) else { return Vec::new() };
                 let names = entries.filter_map(|e| e.ok()?.file_name().into_string().ok());
                 names.filter(|n| glob.matches(n)).map(|n| folder.join(n)).take(MAX_FILES).collect()
             })

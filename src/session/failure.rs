@@ -14,7 +14,12 @@ use crate::lang::source::Span;
 pub fn explain(error: &EngineError, compiled: &Compiled) -> (Diagnostic, Arc<str>) {
     match error {
         EngineError::Rejected { index, log, reason, .. } => (refused(*index, log, reason, compiled), Arc::clone(log)),
-        EngineError::Attach { span, .. } => (Diagnostic::error(NOT_ATTACHED, *span, error.to_string()), Arc::from("")),
+        EngineError::Attach { span, probe, reason } => {
+            let message = format!(
+                "Unable to attach probe: {probe}. If this is expected, set the 'missing_probes' config variable to 'warn'."
+            );
+            (Diagnostic::error(NOT_ATTACHED, *span, message).help(reason.clone()), Arc::from(""))
+        }
         EngineError::Load { log, .. } => {
             (Diagnostic::error(NOT_RUN, Span::default(), error.to_string()), Arc::clone(log))
         }

@@ -216,7 +216,13 @@ impl<'a> Lowerer<'_, 'a> {
     fn usdt_argument(&mut self, argument: &UsdtArgument, span: Span) -> Result<Operand, CodegenError> {
         let ty = Type::Int { size: argument.size.clamp(1, 8), signed: argument.signed };
         match &argument.place {
-            UsdtPlace::Constant(value) => Ok(Operand::Imm(*value)),
+            // Assemblers write constants with a sign of their own.
+            UsdtPlace::Constant(value) => {
+                let unused = 64 - 8 * u32::from(argument.size.clamp(1, 8));
+                let left = value << unused;
+                let cut = if argument.signed { left >> unused } else { (left as u64 >> unused) as i64 };
+                Ok(Operand::Imm(cut))
+            }
             UsdtPlace::Register(offset) => {
                 let word = self.context_word(*offset);
                 Ok(self.wrap(word, &ty).into())

@@ -119,13 +119,19 @@ fn plan(probe: &Probe, unit: &Unit<'_>) -> Vec<Plan> {
 /// Fewer functions than this are attached one by one, which also reaches those that ftrace can't.
 const MULTI_FROM: usize = 8;
 
-/// One link for many functions (`kprobe.multi`), as wildcards give: attaching them one by one takes
-/// the kernel milliseconds each.
+/// One link for many functions (`kprobe.multi`, `uprobe.multi`), as wildcards give: attaching them one
+/// by one takes the kernel milliseconds each.
 fn as_multi(plan: Plan, ret: bool, probe: &Probe, facts: &TargetFacts) -> Plan {
     let plain = |i: &u32| match &probe.targets[*i as usize] {
         Target::Kprobe { module, offset: 0, .. } => matches!(&**module, "" | "vmlinux"),
         _ => false,
     };
+    let user = |i: &u32| matches!(&probe.targets[*i as usize], Target::Uprobe { .. });
+    if facts.uprobe_multi && plan.kind == ProgramKind::Uprobe && plan.targets.len() > 1 && plan.targets.iter().all(user)
+    {
+        let section = if ret { "uretprobe.multi" } else { "uprobe.multi" };
+        return Plan { kind: ProgramKind::UprobeMulti, section: section.to_owned(), ..plan };
+    }
     let fits = facts.kprobe_multi && plan.kind == ProgramKind::Kprobe && plan.targets.len() >= MULTI_FROM;
     if !fits || !plan.targets.iter().all(plain) {
         return plan;

@@ -24,7 +24,14 @@ impl Expander<'_> {
         let wild = function.is_wild() || module.is_some_and(Glob::is_wild);
         let found = if wild { self.matching_functions(module, function)? } else { self.one_function(module, function) };
         if found.is_empty() {
-            return Err(self.no_function(if ret { "kretprobe" } else { "kprobe" }, function));
+            if let Some(name) = module.filter(|m| !m.is_wild() && !self.has_module(m.as_str())) {
+                let provider = if ret { "kretprobe" } else { "kprobe" };
+                return Err(ExpandError::Refused {
+                    message: format!("specified module {name} in probe {provider}:{name}:{function} is not loaded."),
+                    hint: format!("load it, or leave it out: `{provider}:{function}`"),
+                });
+            }
+            return Err(self.no_function(if ret { "kretprobe" } else { "kprobe" }, module, function));
         }
         let target = |(module, function)| Target::Kprobe { module, function, offset, ret };
         Ok(found.into_iter().map(target).collect())
@@ -45,6 +52,10 @@ impl Expander<'_> {
             None => Target::Kprobe { module: "".into(), function: "".into(), offset: address, ret: false },
         };
         Ok(vec![target])
+    }
+
+    fn has_module(&self, name: &str) -> bool {
+        name == "vmlinux" || self.kernel.roots().sys.join("module").join(name).exists()
     }
 
     /// A function by its exact name: (module as named, function), empty when there is none.
@@ -89,7 +100,7 @@ impl Expander<'_> {
         Ok(found)
     }
 
-    fn no_function(&self, provider: &str, function: &Glob) -> ExpandError {
+    fn no_function(&self, provider: &str, module: Option<&Glob>, function: &Glob) -> ExpandError {
         let plain = function.as_str().replace('*', "");
         let near: Vec<&str> = match (self.kernel.functions(), self.kernel.symbols()) {
             (Ok(table), _) => suggest::nearest(&plain, table.iter().map(|f| f.name), 3),
@@ -102,13 +113,7 @@ impl Expander<'_> {
         };
         let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
         let reason = Some("it does not exist in this kernel, was inlined, or may not be traced".into());
-        ExpandError::NoMatch {
-            kind: "kernel function".into(),
-            within: None,
-            name: function.to_string(),
-            suggestions,
-            reason,
-        }
+        ExpandError::NoMatch { kind: provider.to_owned(), name: in_module(module, function), suggestions, reason }
     }
 
     pub(super) fn fentries(
@@ -132,7 +137,7 @@ impl Expander<'_> {
         if wild {
             self.keep_traceable(&mut targets);
         }
-        if targets.is_empty() { Err(self.no_fentry(function, exit)) } else { Ok(targets) }
+        if targets.is_empty() { Err(self.no_fentry(module, function, exit)) } else { Ok(targets) }
     }
 
     /// Leaves out what ftrace does not list, when it lists anything.
@@ -142,9 +147,10 @@ impl Expander<'_> {
         }
     }
 
-    fn no_fentry(&self, function: &Glob, exit: bool) -> ExpandError {
+    fn no_fentry(&self, module: Option<&Glob>, function: &Glob, exit: bool) -> ExpandError {
         let provider = if exit { "fexit" } else { "fentry" };
-        let Ok(btf) = self.kernel.btf() else { return no_match("kernel function", function.as_str(), Vec::new()) };
+        let name = in_module(module, function);
+        let Ok(btf) = self.kernel.btf() else { return no_match(provider, &name, Vec::new()) };
         if let Some(proto) = btf.func(function.as_str()).filter(|p| p.params.len() > REGISTER_PARAMETERS) {
             return ExpandError::Refused {
                 message: format!(
@@ -158,14 +164,13 @@ impl Expander<'_> {
         let near = suggest::nearest(&plain, btf.own_functions().map(|(n, _)| n), 3);
         let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
         let reason = Some("this kernel's BTF has no function of that name".into());
-        ExpandError::NoMatch {
-            kind: "kernel function".into(),
-            within: None,
-            name: function.to_string(),
-            suggestions,
-            reason,
-        }
+        ExpandError::NoMatch { kind: provider.to_owned(), name, suggestions, reason }
     }
+}
+
+/// `module:function`, or the function alone.
+fn in_module(module: Option<&Glob>, function: &Glob) -> String {
+    module.map_or_else(|| function.to_string(), |m| format!("{m}:{function}"))
 }
 
 fn module_text(module: Option<&Glob>) -> Arc<str> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ExpandError, Expander, no_match};
+use super::{ExpandError, Expander};
 use crate::kernel::Feature;
 use crate::lang::typed::Target;
 
@@ -12,8 +12,10 @@ impl Expander<'_> {
         self.kernel.features().require(Feature::Iter)?;
         let btf = self.kernel.btf()?;
         if btf.find_struct(&format!("bpf_iter__{kind}")).is_none() {
-            let suggestions = ["task", "task_file", "task_vma"].map(|k| format!("iter:{k}")).to_vec();
-            return Err(no_match("iterator", kind, suggestions));
+            return Err(ExpandError::Refused {
+                message: format!("iter {kind} not available for your kernel version."),
+                hint: "there are `iter:task`, `iter:task_file` and `iter:task_vma`".into(),
+            });
         }
         Ok(vec![Target::Iter { kind: Arc::clone(kind), pin: pin.cloned() }])
     }

@@ -69,7 +69,8 @@ impl Expander<'_> {
         if targets.is_empty() {
             let near = suggest::nearest(event.as_str(), kernel.raw_tracepoint_names(), 3);
             let suggestions = near.into_iter().map(|n| format!("rawtracepoint:{n}")).collect();
-            return Err(no_match("raw tracepoint", event.as_str(), suggestions));
+            let wanted = module.map_or_else(|| event.to_string(), |m| format!("{m}:{event}"));
+            return Err(no_match("rawtracepoint", &wanted, suggestions));
         }
         Ok(targets)
     }

@@ -18,7 +18,14 @@ impl Expander<'_> {
         let mut targets = Vec::new();
         let mut first_error = None;
         for file in &files {
-            let opened = self.kernel.binary(&file.open)?;
+            let opened = match self.kernel.binary(&file.open) {
+                Ok(opened) => opened,
+                // A pattern for files also matches scripts and sources.
+                Err(error) => {
+                    first_error = first_error.or(Some(error.into()));
+                    continue;
+                }
+            };
             match self.uprobes_in(file, &opened, place, ret) {
                 Ok(found) => targets.extend(found),
                 Err(error) => first_error = first_error.or(Some(error)),
@@ -55,13 +62,22 @@ impl Expander<'_> {
     ) -> Result<Vec<Target>, ExpandError> {
         match place {
             UprobePlace::Symbol { name, offset } if !name.is_wild() => {
-                let symbol = binary.function(name.as_str()).ok_or_else(|| no_symbol(file, binary, name))?;
+                let symbol = binary.function(name.as_str()).ok_or_else(|| no_symbol(file, binary, name, ret))?;
                 let shown: Arc<str> =
                     if *offset == 0 { Arc::clone(&symbol.name) } else { format!("{name}+{offset}").into() };
                 if *offset != 0 && symbol.size != 0 && *offset >= symbol.size {
                     return Err(ExpandError::Refused {
-                        message: format!("`{name}` has only {} bytes", symbol.size),
+                        message: format!("Offset outside the function bounds ('{name}' size is {})", symbol.size),
                         hint: "give an offset at the start of an instruction inside the function".into(),
+                    });
+                }
+                if symbol.size == 0 && !self.options.unsafe_allowed {
+                    return Err(ExpandError::Refused {
+                        message: format!(
+                            "Could not determine boundary for {name} (symbol has size 0).\nUse --unsafe to force \
+                             attachment. WARNING: This option could lead to data corruption in the target process."
+                        ),
+                        hint: "the symbol is a label of assembly code: name a function".into(),
                     });
                 }
                 Ok(vec![self.uprobe_at(file, binary, symbol.address.wrapping_add(*offset), shown, ret)?])
@@ -99,7 +115,7 @@ impl Expander<'_> {
         let unique = matching.filter(|f| seen.insert(f.address));
         let targets: Vec<_> =
             unique.filter_map(|f| self.uprobe_at(file, binary, f.address, Arc::clone(&f.name), ret).ok()).collect();
-        if targets.is_empty() { Err(no_symbol(file, binary, name)) } else { Ok(targets) }
+        if targets.is_empty() { Err(no_symbol(file, binary, name, ret)) } else { Ok(targets) }
     }
 
     /// At an address, which is its name.
@@ -128,7 +144,11 @@ impl Expander<'_> {
         let mut targets = Vec::new();
         let mut known: Vec<String> = Vec::new();
         for file in &files {
-            let opened = self.kernel.binary(&file.open)?;
+            let opened = match self.kernel.binary(&file.open) {
+                Ok(opened) => opened,
+                Err(_) if binary.is_wild() => continue,
+                Err(error) => return Err(error.into()),
+            };
             let wanted = |p: &str, n: &str| provider.is_none_or(|g| g.matches(p)) && name.matches(n);
             let sites = opened.usdt_sites();
             known.extend(sites.iter().map(|s| format!("{}:{}", s.provider, s.name)));
@@ -148,9 +168,8 @@ impl Expander<'_> {
         let full = provider.map_or_else(|| name.to_string(), |p| format!("{p}:{name}"));
         if known.is_empty() {
             return Err(ExpandError::NoMatch {
-                kind: "usdt probe".into(),
-                within: None,
-                name: full,
+                kind: "usdt".into(),
+                name: format!("{binary}:{name}"),
                 suggestions: Vec::new(),
                 reason: Some(format!("{} has no usdt probes at all", binary.as_str())),
             });
@@ -166,7 +185,11 @@ impl Expander<'_> {
         } else {
             near
         };
-        Err(no_match("usdt probe", &full, near.into_iter().map(|n| format!("usdt:{binary}:{n}")).collect()))
+        Err(no_match(
+            "usdt",
+            &format!("{binary}:{name}"),
+            near.into_iter().map(|n| format!("usdt:{binary}:{n}")).collect(),
+        ))
     }
 }
 
@@ -175,19 +198,19 @@ fn path_text(file: &Found) -> Arc<str> {
     file.open.to_string_lossy().into()
 }
 
-fn no_symbol(file: &Found, binary: &Binary, name: &Glob) -> ExpandError {
+fn no_symbol(file: &Found, binary: &Binary, name: &Glob, ret: bool) -> ExpandError {
+    let provider = if ret { "uretprobe" } else { "uprobe" };
     let plain = name.as_str().replace('*', "");
     let near = suggest::nearest(&plain, binary.functions().iter().map(|f| &*f.name), 3);
-    let suggestions = near.into_iter().map(|n| format!("uprobe:{}:{n}", file.path.display())).collect();
+    let suggestions = near.into_iter().map(|n| format!("{provider}:{}:{n}", file.path.display())).collect();
     let reason = if binary.functions().is_empty() {
         "the binary was stripped: it names no functions"
     } else {
         "the function may be inlined"
     };
     ExpandError::NoMatch {
-        kind: "function".into(),
-        within: Some(file.path.display().to_string()),
-        name: name.to_string(),
+        kind: provider.to_owned(),
+        name: format!("{}:{name}", file.path.display()),
         suggestions,
         reason: Some(reason.into()),
     }

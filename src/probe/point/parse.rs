@@ -57,18 +57,29 @@ fn unknown_provider(word: &str, range: std::ops::Range<usize>) -> PointError {
     let message = if word.is_empty() {
         "an attach point is missing".into()
     } else {
-        format!("there is no probe type `{}{more}`", &word[..end])
+        format!("Invalid probe type: {}{more}", &word[..end])
     };
     PointError { message, hint, range }
 }
 
 impl<'a> Parts<'a> {
     fn shape(&self) -> PointError {
-        PointError {
-            message: format!("this is not how a {} is written", self.provider.name),
-            hint: Some(self.syntax()),
-            range: self.whole.clone(),
-        }
+        let name = self.provider.name;
+        let wanted = match name {
+            "begin" | "end" => "0",
+            "tracepoint" | "self" => "2",
+            "watchpoint" => "3",
+            "usdt" => "2 or 3",
+            "test" | "bench" => "",
+            "uprobe" | "uretprobe" => "2",
+            _ => "1 or 2",
+        };
+        let message = match self.parts.len() {
+            _ if wanted.is_empty() => format!("{name} probes must have a name"),
+            found if wanted.split(" or ").any(|n| n.parse() == Ok(found)) => format!("a part of this {name} is empty"),
+            found => format!("{name} probe type requires {wanted} arguments, found {found}"),
+        };
+        PointError { message, hint: Some(self.syntax()), range: self.whole.clone() }
     }
 
     /// What to write; a provider with two forms has both quoted.
@@ -102,8 +113,12 @@ impl<'a> Parts<'a> {
 
     fn signal(&self) -> Answer {
         let [kind, name] = self.filled()? else { return Err(self.shape()) };
-        let number = signal_number(&name.text).filter(|n| *n == 10 && kind.text == "signal");
-        number.map(PointPattern::SelfSignal).ok_or_else(|| self.wrong(name, "only `self:signal:SIGUSR1` exists".into()))
+        if kind.text != "signal" {
+            return Err(self.wrong(kind, format!("{} is not a supported trigger", kind.text)));
+        }
+        let number = signal_number(&name.text).filter(|n| *n == 10);
+        let unsupported = || self.wrong(name, format!("{} is not a supported signal", name.text));
+        number.map(PointPattern::SelfSignal).ok_or_else(unsupported)
     }
 
     fn timed(&self) -> Answer {
@@ -136,14 +151,14 @@ impl<'a> Parts<'a> {
     fn rate(&self, unit: &Part, number: &Part) -> Result<Rate, PointError> {
         let value = self.number(number, "number")?;
         if value == 0 {
-            return Err(self.wrong(number, format!("a {} of 0 never fires", self.provider.name)));
+            return Err(self.wrong(number, format!("{} frequency should be a positive integer", self.provider.name)));
         }
         let size = match unit.text.as_str() {
             "hz" => return Ok(Rate::Hertz(value)),
             "s" => 1_000_000_000,
             "ms" => 1_000_000,
             "us" => 1_000,
-            other => return Err(self.wrong(unit, format!("`{other}` is no unit; there are hz, s, ms and us"))),
+            other => return Err(self.wrong(unit, format!("{other} is not an accepted unit of time"))),
         };
         let too_long = || self.wrong(number, format!("`{}` is too long", number.text));
         value.checked_mul(size).map(Rate::PeriodNs).ok_or_else(too_long)
@@ -307,7 +322,7 @@ impl<'a> Parts<'a> {
                 'r' => 1,
                 'w' => 2,
                 'x' => 4,
-                _ => return Err(self.wrong(mode, format!("`{c}` is no access; there are r, w and x"))),
+                _ => return Err(self.wrong(mode, format!("invalid watchpoint mode: {}", mode.text))),
             };
             if bits & bit != 0 {
                 return Err(self.wrong(mode, format!("`{c}` stands there twice")));
@@ -317,7 +332,11 @@ impl<'a> Parts<'a> {
         if bits & 4 != 0 && bits != 4 {
             return Err(self.wrong(mode, "x can't be combined with r or w".into()));
         }
-        Ok(PointPattern::Watchpoint { address: self.number(address, "address")?, length: bytes as u8, mode: bits })
+        let at = self.number(address, "address")?;
+        if at == 0 {
+            return Err(self.wrong(address, "watchpoint must be attached to a non-zero address".into()));
+        }
+        Ok(PointPattern::Watchpoint { address: at, length: bytes as u8, mode: bits })
     }
 
     fn iter(&self) -> Answer {

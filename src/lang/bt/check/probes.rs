@@ -134,7 +134,7 @@ impl Checker<'_> {
         }
         // A pattern beside other points says "and these, where they exist".
         if targets.is_empty() {
-            unmatched.into_iter().for_each(|(refusal, span)| self.report_refusal(refusal, span));
+            self.report_unmatched(probe, unmatched);
         }
         self.keep_arguments(probe, &mut targets);
         let head = probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span);
@@ -168,13 +168,35 @@ impl Checker<'_> {
         found.map(|list| list.into_iter().next().map(|(target, _)| target)).transpose()
     }
 
+    /// Patterns that match nothing leave a probe without a place.
+    fn report_unmatched(&mut self, probe: &ast::Probe, unmatched: Vec<(Refusal, Span)>) {
+        let Some((refusal, _)) = unmatched.into_iter().next() else { return };
+        let head = probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span);
+        let mut diagnostic = match self.config.missing_probes {
+            MissingProbes::Ignore => return,
+            MissingProbes::Warn => Diagnostic::warning(
+                MISSING_PROBE,
+                head,
+                "Probe has no valid attach points. It is being removed which may cause issues with program behavior.",
+            ),
+            MissingProbes::Error => Diagnostic::error(
+                NO_SUCH_PROBE,
+                head,
+                "Probe has no valid attach points. If this is expected, set the 'missing_probes' config variable to \
+                 'warn'.",
+            ),
+        };
+        diagnostic.help = refusal.help;
+        self.push(diagnostic);
+    }
+
     fn report_refusal(&mut self, refusal: Refusal, span: Span) {
         let forgiven = refusal.missing && self.config.missing_probes != MissingProbes::Error;
         if forgiven && self.config.missing_probes == MissingProbes::Ignore {
             return;
         }
         let mut diagnostic = if forgiven {
-            Diagnostic::warning(MISSING_PROBE, span, refusal.message)
+            Diagnostic::warning(MISSING_PROBE, span, format!("{} Skipping.", refusal.message))
         } else {
             Diagnostic::error(NO_SUCH_PROBE, span, refusal.message)
         };
