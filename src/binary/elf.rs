@@ -52,6 +52,7 @@ pub struct Binary {
     sites: Vec<UsdtSite>,
     build_id: Option<Vec<u8>>,
     has_symbol_table: bool,
+    moves: bool,
 }
 
 impl Binary {
@@ -91,6 +92,7 @@ impl Binary {
             path: path.to_owned(),
             functions: symbols(&elf, SymbolKind::Text),
             variables: symbols(&elf, SymbolKind::Data),
+            moves: elf.kind() == object::ObjectKind::Dynamic,
             has_symbol_table: elf.section_by_name(".symtab").is_some(),
             build_id: elf.build_id().ok().flatten().map(<[u8]>::to_vec),
             segments,
@@ -117,6 +119,13 @@ impl Binary {
         let (first, rest) = hex.split_at_checked(2)?;
         let file = root.join(".build-id").join(first).join(format!("{rest}.debug"));
         file.is_file().then_some(file)
+    }
+
+    /// Whether it is loaded at an address of the system's choice: position-independent programs and
+    /// libraries.
+    #[must_use]
+    pub const fn moves(&self) -> bool {
+        self.moves
     }
 
     /// Where it was read from.

@@ -76,6 +76,14 @@ pub enum ProgramKind {
     SyscallDispatch,
 }
 
+impl ProgramKind {
+    /// Programs of `BPF_PROG_TYPE_TRACING`, which may call the kernel's functions on tasks.
+    #[must_use]
+    pub const fn is_tracing(self) -> bool {
+        matches!(self, Self::RawTracepoint | Self::Fentry | Self::Fexit | Self::Iter)
+    }
+}
+
 /// Where a script's map lives.
 #[derive(Clone, Debug)]
 pub struct MapSpec {

@@ -70,6 +70,13 @@ impl FunctionBuilder {
         vreg
     }
 
+    /// Makes a stack slot at least so large.
+    pub fn grow_slot(&mut self, slot: Slot, bytes: u32) {
+        if let Some(size) = self.function.slots.get_mut(slot.0 as usize) {
+            *size = (*size).max(bytes);
+        }
+    }
+
     /// A new stack slot of `size` bytes, remembered with the current place.
     pub fn new_slot(&mut self, size: u32) -> Slot {
         let slot = Slot(self.function.slots.len() as u32);

@@ -23,6 +23,8 @@ pub struct TargetFacts {
     pub for_each_map_elem: bool,
     /// `bpf_loop` (5.17).
     pub bpf_loop: bool,
+    /// `bpf_task_from_pid` (6.2).
+    pub task_from_pid: bool,
     /// Open-coded iterators `bpf_iter_num_*` (6.4).
     pub iter_num: bool,
     /// Atomic fetch, exchange and compare-exchange instructions (5.12).
@@ -86,6 +88,7 @@ impl TargetFacts {
             current_task_btf: version >= 5 << 16 | 11 << 8,
             for_each_map_elem: version >= 5 << 16 | 13 << 8,
             bpf_loop: version >= 5 << 16 | 17 << 8,
+            task_from_pid: version >= 6 << 16 | 2 << 8,
             iter_num: version >= 6 << 16 | 4 << 8,
             atomics: version >= 5 << 16 | 12 << 8,
             func_arg: version >= 5 << 16 | 17 << 8,

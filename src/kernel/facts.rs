@@ -28,6 +28,7 @@ impl Kernel {
             current_task_btf: helper("BPF_FUNC_get_current_task_btf", by_version.current_task_btf) && btf.is_some(),
             for_each_map_elem: helper("BPF_FUNC_for_each_map_elem", by_version.for_each_map_elem),
             bpf_loop: helper("BPF_FUNC_loop", by_version.bpf_loop),
+            task_from_pid: btf.is_some_and(|b| b.func("bpf_task_from_pid").is_some()),
             iter_num: btf.is_some_and(|b| b.func("bpf_iter_num_new").is_some()),
             func_arg: helper("BPF_FUNC_get_func_arg", by_version.func_arg),
             probe_read_split: helper("BPF_FUNC_probe_read_kernel", by_version.probe_read_split),

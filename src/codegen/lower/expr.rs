@@ -119,7 +119,11 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn frame(&mut self, at: u32) -> Addr {
         match (self.f.role, self.f.frame) {
             (Role::Callback(pointer), _) => Addr::new(Base::Reg(pointer), at as i32),
-            (Role::Program, Some(slot)) => Addr::new(Base::Slot(slot), at as i32),
+            (Role::Program, Some(slot)) => {
+                // Functions with loops of their own add to it.
+                self.f.b.grow_slot(slot, self.frame_next);
+                Addr::new(Base::Slot(slot), at as i32)
+            }
             (Role::Program, None) => {
                 let slot = self.f.b.new_slot(self.frame_next);
                 self.f.frame = Some(slot);

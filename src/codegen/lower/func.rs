@@ -28,6 +28,8 @@ pub const FRAME_CONTEXT: i32 = 0;
 pub const FRAME_SCRATCH: i32 = 8;
 /// Not 0 when the callback asked the whole probe to end.
 pub const FRAME_RETURNED: i32 = 16;
+/// The value of [`FRAME_RETURNED`] when only the function that the loop is in shall end.
+pub const FUNCTION_RETURNED: i64 = 2;
 /// First byte for captured variables.
 pub const FRAME_LOCALS: u32 = 24;
 
@@ -77,6 +79,11 @@ pub struct InlineReturn {
     pub memory: Option<(Addr, crate::lang::types::Type)>,
     /// Iterators open outside of the function.
     pub iterators: usize,
+    /// How many callbacks the function itself is in.
+    pub callbacks: u32,
+    /// Where a callback of the function's loops leaves its result: in the frame when it fits a register,
+    /// else in working memory.
+    pub kept: Option<u32>,
 }
 
 /// State of one BPF function.
@@ -146,6 +153,8 @@ pub struct Lowerer<'u, 'a> {
     pub frame_next: u32,
     /// Numeric iterators of the loops that code is in.
     pub iterators: Vec<Slot>,
+    /// How many callbacks of loops code is in.
+    pub callbacks: u32,
     /// Functions being inlined, against recursion.
     pub inlining: Vec<u32>,
     /// What a program that dispatches system calls knows of its firing.

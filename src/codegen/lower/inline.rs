@@ -1,12 +1,12 @@
 //! User-defined functions: lowered in place, with variables of their own.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Operand, Vreg};
+use crate::codegen::ir::{Cond, Operand, Vreg};
 use crate::lang::typed::{Block, Expr, FunctionId, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
 
-use super::addr::Addr;
-use super::func::{InlineReturn, Lowerer};
+use super::addr::{Addr, Base};
+use super::func::{FRAME_RETURNED, FUNCTION_RETURNED, InlineReturn, Lowerer};
 use super::loops::{Way, way};
 use super::value::Tail;
 use super::weight::Scale;
@@ -51,9 +51,7 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(function) = self.u.program.functions.get(id.0 as usize) else {
             return self.internal(e.span, "a function that is not there");
         };
-        if has_callback_loop(&function.body, self.u.scale()) {
-            return self.unsupported(e.span, "this loop in a function", "the loop in the probe itself");
-        }
+        let kept = self.kept_result(&function.body, result, memory.as_ref());
         // Arguments are computed with the caller's variables, then become the callee's.
         let mut scalars = Vec::new();
         for arg in args {
@@ -87,7 +85,7 @@ impl<'a> Lowerer<'_, 'a> {
         let done = self.f.b.new_block();
         let loops = std::mem::take(&mut self.f.loops);
         let iterators = self.iterators.len();
-        self.inline.push(InlineReturn { done, result, memory, iterators });
+        self.inline.push(InlineReturn { done, result, memory, iterators, callbacks: self.callbacks, kept });
         self.inlining.push(id.0);
         let lowered = self.block(&function.body);
         self.inlining.pop();
@@ -99,9 +97,86 @@ impl<'a> Lowerer<'_, 'a> {
         self.homes = outer_homes;
         lowered
     }
+
+    /// Where callbacks of a function's loops leave its result.
+    fn kept_result(&mut self, body: &Block, result: Option<Vreg>, memory: Option<&(Addr, Type)>) -> Option<u32> {
+        if !has_callback_loop(body, self.u.scale()) {
+            return None;
+        }
+        match (result, memory) {
+            (Some(_), _) => {
+                let at = self.frame_next.next_multiple_of(8);
+                self.frame_next = at + 8;
+                Some(at)
+            }
+            (None, Some((_, ty))) => {
+                let size = self.size(ty);
+                Some(self.scratch_bytes(size))
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// A `return` inside a callback of a loop of the function: leaves the result where the function
+    /// finds it, and ends the loop.
+    pub fn return_from_callback(&mut self, inline: &InlineReturn, value: Option<&'a Expr>) -> Result<(), CodegenError> {
+        match (value, inline.kept, &inline.memory) {
+            (Some(e), Some(at), None) => {
+                let value = self.scalar(e)?;
+                let place = self.frame(at);
+                self.store(place, 8, value);
+            }
+            (Some(e), Some(at), Some((_, ty))) => {
+                let dst = Addr::new(Base::Reg(self.f.scratch()), at as i32);
+                self.store_value(e, dst, ty, Tail::Zeroed)?;
+            }
+            (value, ..) => {
+                if let Some(e) = value {
+                    self.scalar(e)?;
+                }
+            }
+        }
+        self.destroy_iterators(0);
+        let flag = self.frame(FRAME_RETURNED as u32);
+        self.store(flag, 8, FUNCTION_RETURNED);
+        self.f.b.ret(1);
+        Ok(())
+    }
+
+    /// After a loop whose callback may have ended the function that it is in.
+    pub fn take_returned(&mut self) -> Result<(), CodegenError> {
+        let Some(inline) = self.inline.last().cloned() else { return Ok(()) };
+        let flag = self.frame(FRAME_RETURNED as u32);
+        let returned = self.load(flag, 8, false);
+        self.when(Cond::Eq, returned.into(), FUNCTION_RETURNED.into(), |l| {
+            if inline.callbacks < l.callbacks {
+                // Still inside another loop of the function.
+                l.destroy_iterators(0);
+                l.f.b.ret(1);
+                return Ok(());
+            }
+            let flag = l.frame(FRAME_RETURNED as u32);
+            l.store(flag, 8, 0);
+            match (inline.kept, inline.result, &inline.memory) {
+                (Some(at), Some(result), _) => {
+                    let place = l.frame(at);
+                    let value = l.load(place, 8, false);
+                    l.f.b.copy_into(result, value);
+                }
+                (Some(at), None, Some((dst, ty))) => {
+                    let src = Addr::new(Base::Reg(l.f.scratch()), at as i32);
+                    l.copy_value(src, *dst, ty, ty);
+                }
+                _ => {}
+            }
+            l.destroy_iterators(inline.iterators);
+            l.f.b.jump(inline.done);
+            Ok(())
+        })
+    }
 }
 
-/// Whether a `return` in the body could stand in a callback, from which it can't leave the function.
+/// Whether a loop of the body is made as a callback, from which `return` can't leave the function.
 fn has_callback_loop(body: &Block, scale: Scale<'_>) -> bool {
     let mut found = false;
     let mut on_statement = |s: &Statement| {

@@ -83,7 +83,6 @@ impl<'a> Lowerer<'_, 'a> {
                 let socket = self.kernel_object(socket)?;
                 Ok(self.f.b.call(h::GET_SOCKET_COOKIE, &[socket]).into())
             }
-            (Intrinsic::UserAddress, [a]) => self.scalar(a),
             _ if !e.ty.fits_register() => {
                 let at = self.memory(e)?;
                 Ok(self.pointer(at).into())
@@ -452,10 +451,7 @@ impl<'a> Lowerer<'_, 'a> {
         };
         let base = match args.first() {
             Some(task) if matches!(task.ty, Type::Ptr { .. }) => self.scalar(task)?,
-            Some(_) => {
-                return Err(CodegenError::unsupported(span, "comm() of a process id", "a way from ids to tasks")
-                    .with_hint("give it a `struct task_struct *`, such as curtask.real_parent"));
-            }
+            Some(pid) => return self.store_comm_of_id(pid, offsets.comm, dst, ty, tail, span),
             None => {
                 let task = self.f.b.call(h::GET_CURRENT_TASK, &[]);
                 let at = Place::Remote { base: task.into(), offset: i64::from(offsets.real_parent), user: false };
@@ -466,6 +462,36 @@ impl<'a> Lowerer<'_, 'a> {
         let size = self.size(ty);
         self.read_string(place, dst, size, i64::from(size.min(16)).into(), tail, false, span)?;
         Ok(())
+    }
+
+    /// `comm(id)`: empty when there is no such process.
+    fn store_comm_of_id(
+        &mut self,
+        id: &'a Expr,
+        offset: u32,
+        dst: Addr,
+        ty: &Type,
+        tail: Tail,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        // Programs of the other kinds may call it since 6.12, but those on kprobes and uprobes may not.
+        let newer = matches!(self.kind, ProgramKind::Tracepoint | ProgramKind::PerfEvent)
+            && self.u.facts.version >= 6 << 16 | 12 << 8;
+        if !self.u.facts.task_from_pid || !self.kind.is_tracing() && !newer {
+            let needs = "bpf_task_from_pid (Linux 6.2, not for begin, end, kprobes and uprobes)";
+            return Err(CodegenError::unsupported(span, "comm() of a process id here", needs)
+                .with_hint("give it a `struct task_struct *`, such as curtask.real_parent"));
+        }
+        let size = self.size(ty);
+        let id = self.scalar(id)?;
+        self.zero(dst, size);
+        let task = self.f.b.call_kfunc("bpf_task_from_pid", &[id]);
+        self.when(Cond::Ne, task.into(), 0.into(), |l| {
+            let place = Place::Remote { base: task.into(), offset: i64::from(offset), user: false };
+            l.read_string(place, dst, size, i64::from(size.min(16)).into(), tail, false, span)?;
+            l.f.b.call_kfunc_void("bpf_task_release", &[task.into()]);
+            Ok(())
+        })
     }
 
     /// `percpu_kaddr(address, cpu)`: arguments are the symbol's address, the CPU and the address of

@@ -232,6 +232,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
         }
         self.callback(id, local, over, body, span)?;
+        self.take_returned()?;
         // A `return` in the callback ends the probe, or the callback that this loop is in.
         let flag = self.frame(FRAME_RETURNED as u32);
         let returned = self.load(flag, 8, false);
@@ -260,6 +261,7 @@ impl<'a> Lowerer<'_, 'a> {
         let outer = std::mem::replace(&mut self.f, state);
         let outer_iterators = std::mem::take(&mut self.iterators);
         let outer_scratch = self.scratch_next;
+        self.callbacks += 1;
         self.f.begin_body();
         self.f.b.set_span(span);
         let (next, stop) = (self.f.b.new_block(), self.f.b.new_block());
@@ -279,6 +281,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.switch_to(stop);
         self.f.b.ret(1);
         self.scratch_next = outer_scratch;
+        self.callbacks -= 1;
         self.iterators = outer_iterators;
         let made = std::mem::replace(&mut self.f, outer);
         Lowerer::hand_over(self.u, made, self.probe_index, span);

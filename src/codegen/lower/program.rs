@@ -289,6 +289,7 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> R
             scratch_next: 0,
             frame_next: FRAME_LOCALS,
             iterators: Vec::new(),
+            callbacks: 0,
             inlining: Vec::new(),
             firing: None,
             reads_task: None,

@@ -174,6 +174,9 @@ impl<'a> Lowerer<'_, 'a> {
             self.leave();
             return Ok(());
         };
+        if inline.callbacks < self.callbacks {
+            return self.return_from_callback(&inline, value);
+        }
         if let Some(e) = value {
             if let Some(result) = inline.result {
                 let value = self.scalar(e)?;

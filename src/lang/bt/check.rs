@@ -39,6 +39,7 @@ mod suggest;
 mod table;
 #[cfg(test)]
 mod tests;
+mod typeinfo;
 mod typename;
 mod user_facts;
 

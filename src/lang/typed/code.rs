@@ -388,8 +388,6 @@ pub enum Intrinsic {
     SocketCookie,
     /// The packet bytes of a `skboutput`.
     SkbBytes,
-    /// Adds the run-time load address of a binary to a `uaddr` offset.
-    UserAddress,
 }
 
 impl Expr {

@@ -81,7 +81,7 @@ const FUNCTIONS: &[FunctionInfo] = &[
     f("macaddr", 1, 1, text::macaddr),
     f("kstack", 0, 2, context::kstack),
     f("ustack", 0, 2, context::ustack),
-    f("dw_ustack", 0, 2, context::ustack),
+    f("dw_ustack", 0, 2, context::dw_ustack),
     f("ksym", 1, 1, context::ksym),
     f("usym", 1, 1, context::usym),
     f("kaddr", 1, 1, context::kaddr),

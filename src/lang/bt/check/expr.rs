@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::coerce::{boolean, constant};
-use super::{
-    ARGUMENT_TYPE, Checker, NO_FIELD, NO_VALUE, NOT_SUPPORTED, OPERAND_TYPE, TYPE_MISMATCH, UNKNOWN_TYPE, join,
-};
+use super::{ARGUMENT_TYPE, Checker, NO_FIELD, NO_VALUE, OPERAND_TYPE, TYPE_MISMATCH, UNKNOWN_TYPE, join};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
@@ -62,9 +60,7 @@ impl Checker<'_> {
                 let _ = self.type_name(name);
                 self.error_expr(NO_VALUE, span, "a type is no value")
             }
-            ast::ExprKind::TypeInfo(_) => {
-                self.error_expr(NOT_SUPPORTED, span, "`typeinfo` is not supported: types are no values here")
-            }
+            ast::ExprKind::TypeInfo(what) => self.type_info(what, span),
         }
     }
 
@@ -192,7 +188,7 @@ impl Checker<'_> {
 
     /// As [`Self::type_of`], but literals, and variables and maps that hold nothing else, are as small
     /// as their values allow.
-    fn smallest_type(&mut self, e: &ast::Expr) -> Type {
+    pub(super) fn smallest_type(&mut self, e: &ast::Expr) -> Type {
         let typed = match &e.kind {
             ast::ExprKind::Ident(_) => return self.type_of(e),
             _ => self.value(e),

@@ -140,6 +140,19 @@ pub struct UserParameter {
     pub place: ParameterPlace,
 }
 
+/// A function or variable of a user-space binary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserSymbol {
+    /// Address in the binary's own address space.
+    pub address: u64,
+    /// Bytes; 0 when unknown.
+    pub size: u64,
+    /// The probe's address in the same address space.
+    pub probe: u64,
+    /// The binary may be loaded anywhere.
+    pub moves: bool,
+}
+
 /// Why something is not known, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
@@ -203,7 +216,7 @@ pub trait Facts {
     /// Address of a kernel symbol.
     fn symbol_address(&self, name: &str) -> Option<u64>;
     /// Offset of a symbol in a user-space binary.
-    fn user_symbol(&self, path: &str, name: &str) -> Option<(u64, u64)>;
+    fn user_symbol(&self, path: &str, name: &str, file_offset: u64) -> Option<UserSymbol>;
     /// The id of a cgroup by its path.
     fn cgroup_id(&self, path: &str) -> Option<u64>;
     /// Why there are no kernel types, when there are none.
@@ -271,7 +284,7 @@ impl Facts for NoFacts {
         None
     }
 
-    fn user_symbol(&self, _: &str, _: &str) -> Option<(u64, u64)> {
+    fn user_symbol(&self, _: &str, _: &str, _: u64) -> Option<UserSymbol> {
         None
     }
 

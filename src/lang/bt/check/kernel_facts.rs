@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::facts::{
-    CKind, CMember, CParam, CType, CTypeId, Facts, Prototype, Refusal, TraceField, Unknown, UserParameter,
+    CKind, CMember, CParam, CType, CTypeId, Facts, Prototype, Refusal, TraceField, Unknown, UserParameter, UserSymbol,
 };
 use super::user_facts::UserTypes;
 use crate::kernel::Kernel;
@@ -257,9 +257,11 @@ impl Facts for KernelFacts<'_> {
         self.kernel.symbol_address(name)
     }
 
-    fn user_symbol(&self, path: &str, name: &str) -> Option<(u64, u64)> {
+    fn user_symbol(&self, path: &str, name: &str, file_offset: u64) -> Option<UserSymbol> {
         let binary = self.kernel.binary(std::path::Path::new(path)).ok()?;
-        binary.symbol(name).map(|s| (s.address, s.size))
+        let symbol = binary.symbol(name)?;
+        let (address, size) = (symbol.address, symbol.size);
+        Some(UserSymbol { address, size, probe: binary.address_of(file_offset)?, moves: binary.moves() })
     }
 
     fn cgroup_id(&self, path: &str) -> Option<u64> {

@@ -70,7 +70,9 @@ pub struct ArgumentUses {
     pub context: bool,
     /// `probetype`.
     pub kind: bool,
-    /// Names that may be those of types, or symbols, of the probed binary.
+    /// `uaddr`.
+    pub address: bool,
+    /// Names that may be those of types of the probed binary.
     pub types: bool,
 }
 
@@ -92,7 +94,8 @@ impl ArgumentUses {
                     name
                 }
                 ast::ExprKind::Call(name, _) => {
-                    uses.types |= matches!(&*name.text, "uaddr" | "sizeof" | "offsetof" | "container_of");
+                    uses.types |= matches!(&*name.text, "sizeof" | "offsetof" | "container_of");
+                    uses.address |= &*name.text == "uaddr";
                     &name.text
                 }
                 ast::ExprKind::Cast(..) | ast::ExprKind::Type(_) => {

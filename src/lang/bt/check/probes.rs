@@ -269,7 +269,7 @@ impl Checker<'_> {
                 let result = format!("{:?}", prototype.as_ref().filter(|_| uses.result).map(|p| p.result));
                 Some(format!("{result}:{}", parameters(prototype)))
             }
-            Target::Uprobe { ret: false, path, symbol, file_offset, .. } if args => {
+            Target::Uprobe { ret: false, path, symbol, file_offset, .. } if args && !uses.address => {
                 let list = facts.user_parameters(path, symbol, *file_offset);
                 // What is not known is reported where it is used, for each function by itself.
                 let Ok(list) = list else { return Some(format!("{path}:{symbol}")) };
@@ -277,7 +277,13 @@ impl Checker<'_> {
                 Some(format!("{path}:{}", picked(list)))
             }
 
-            Target::Usdt { path, arguments, .. } if uses.numbered => Some(format!("{path}:{arguments:?}")),
+            Target::Usdt { path, arguments, .. } if uses.numbered && !uses.address => {
+                Some(format!("{path}:{arguments:?}"))
+            }
+            // The distance to a symbol depends on the place.
+            Target::Uprobe { path, file_offset, .. } | Target::Usdt { path, file_offset, .. } if uses.address => {
+                Some(format!("{path}:{file_offset}"))
+            }
             Target::Uprobe { path, .. } | Target::Usdt { path, .. } if uses.types => Some(path.to_string()),
             Target::Iter { kind, .. } => Some(kind.to_string()),
             Target::PerfEvent { kind, .. } if uses.kind => Some(kind.to_string()),

@@ -4,9 +4,11 @@ use super::Call;
 use crate::lang::bt::ast;
 use crate::lang::bt::check::coerce::{convert_scalar, pointer};
 use crate::lang::bt::check::frame::Kind;
-use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, NOT_SUPPORTED, OUT_OF_RANGE, UNKNOWN_NAME, suggest};
+use crate::lang::bt::check::{
+    ARGUMENT_TYPE, Checker, NOT_IN_PROBE, NOT_SUPPORTED, OUT_OF_RANGE, UNKNOWN_NAME, suggest,
+};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Clock, Expr, ExprKind, Intrinsic, Target};
+use crate::lang::typed::{BinaryOp, Builtin, Clock, Expr, ExprKind, Intrinsic, Target};
 use crate::lang::types::{AddressSpace, StackMode, Type};
 
 /// Frames of a stack that names no depth.
@@ -138,23 +140,53 @@ pub fn kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     }
 }
 
-/// `uaddr("symbol")` in a probe on the same binary.
-pub fn uaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
-    let path = match c.frame.targets.first() {
-        Some(Target::Uprobe { path, .. } | Target::Usdt { path, .. }) => path.clone(),
-        _ => return c.not_here("uaddr", call.span, Some("uprobe and usdt probes have it")),
-    };
-    match c.env.facts.user_symbol(&path, &name) {
-        Some((address, size)) => {
-            let address = Expr::new(ExprKind::Int(address), Type::U64, call.span);
-            let size = if matches!(size, 1 | 2 | 4) { size as u8 } else { 8 };
-            let to = pointer(Type::Int { size, signed: false }, AddressSpace::User);
-            c.intrinsic(Intrinsic::UserAddress, vec![address], to, call)
-        }
-        None => c.error_expr(UNKNOWN_NAME, call.span, format!("Could not resolve symbol: {path}:{name}")),
-    }
+/// `dw_ustack([mode][, depth])`: refused, since `ustack` would tell something else.
+pub fn dw_ustack(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.error_help(
+        NOT_SUPPORTED,
+        call.span,
+        "`dw_ustack` is not supported: BPF programs here follow frame pointers, not DWARF's unwinding tables",
+        Some("use `ustack`, with programs compiled with -fno-omit-frame-pointer".into()),
+    );
+    Checker::error_value(call.span)
 }
+
+/// `uaddr("symbol")` in a probe on the same binary: where the symbol is in the process. The binary may
+/// be loaded anywhere; where is told by the place of the probe, at which the process is.
+pub fn uaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let span = call.span;
+    let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(span) };
+    let (path, file_offset, at_return) = match c.frame.targets.first() {
+        Some(Target::Uprobe { path, file_offset, ret, .. }) => (path.clone(), *file_offset, *ret),
+        Some(Target::Usdt { path, file_offset, .. }) => (path.clone(), *file_offset, false),
+        _ => return c.not_here("uaddr", span, Some("uprobe and usdt probes have it")),
+    };
+    let Some(symbol) = c.env.facts.user_symbol(&path, &name, file_offset) else {
+        return c.error_expr(UNKNOWN_NAME, span, format!("Could not resolve symbol: {path}:{name}"));
+    };
+    if at_return && symbol.moves {
+        let message = "at a return it is not known where the process has loaded the binary";
+        let help = "keep it in a map at the function's entry: `@at[tid] = uaddr(...)`";
+        c.error_help(NOT_IN_PROBE, span, message, Some(help.into()));
+        return Checker::error_value(span);
+    }
+    let element = match symbol.size {
+        1 | 2 | 4 => Type::Int { size: symbol.size as u8, signed: false },
+        _ => Type::U64,
+    };
+    let number = |n: u64| Expr::new(ExprKind::Int(n), Type::U64, span);
+    let address = if symbol.moves {
+        let pointer = Expr::new(ExprKind::Builtin(Builtin::Register(INSTRUCTION_POINTER)), Type::U64, span);
+        let distance = number(symbol.address.wrapping_sub(symbol.probe));
+        Expr::new(ExprKind::Binary(BinaryOp::Add, Box::new(pointer), Box::new(distance)), Type::U64, span)
+    } else {
+        number(symbol.address)
+    };
+    convert_scalar(address, &pointer(element, AddressSpace::User))
+}
+
+/// Byte offset of the instruction pointer in `struct pt_regs`.
+const INSTRUCTION_POINTER: u16 = if cfg!(target_arch = "aarch64") { 256 } else { 128 };
 
 /// `percpu_kaddr("symbol"[, cpu])`.
 pub fn percpu_kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
@@ -422,6 +454,7 @@ pub fn socket_cookie(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     c.intrinsic(Intrinsic::SocketCookie, vec![value], Type::U64, call)
 }
 
+/// `unwatch(address)`.
 pub fn unwatch(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let _ = c.value(&call.args[0]);
     c.error_help(
