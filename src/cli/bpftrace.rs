@@ -173,23 +173,17 @@ fn run_args(options: &Options) -> RunArgs {
         bench: options.mode == Mode::Bench,
         probe_filter: options.probe_filter.clone(),
         config: Vec::new(),
-        script: ScriptArgs { program: options.program.clone(), rest: options.rest.clone() },
+        script: arguments(options),
     }
 }
 
 /// The script, and its parameters: plain ones anywhere, named ones after `--`.
 fn script(options: &Options) -> Result<Script, CliError> {
-    let mut script = ScriptArgs { program: options.program.clone(), rest: options.rest.clone() }.read()?;
-    for word in &options.after {
-        match word.strip_prefix("--").filter(|name| !name.is_empty()) {
-            Some(text) => {
-                let (name, value) = text.split_once('=').map_or((text, None), |(n, v)| (n, Some(v.to_owned())));
-                script.named.push((name.to_owned(), value));
-            }
-            None => script.params.push(word.clone()),
-        }
-    }
-    Ok(script)
+    arguments(options).read()
+}
+
+fn arguments(options: &Options) -> ScriptArgs {
+    ScriptArgs { program: options.program.clone(), rest: options.rest.clone(), after: options.after.clone() }
 }
 
 fn say(text: &str) -> Result<ExitCode, CliError> {

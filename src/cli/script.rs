@@ -18,10 +18,13 @@ pub struct ScriptArgs {
     #[arg(short = 'e', value_name = "PROGRAM")]
     pub program: Option<String>,
 
-    /// Script file (`-` for standard input), then the script's parameters $1, $2, ...; parameters
-    /// that start with `--` are the script's named options (getopt).
-    #[arg(value_name = "FILE|PARAMETER", trailing_var_arg = true, allow_hyphen_values = true)]
+    /// Script file (`-` for standard input), then the script's parameters $1, $2, ...
+    #[arg(value_name = "FILE|PARAMETER", allow_negative_numbers = true)]
     pub rest: Vec<String>,
+
+    /// More parameters of the script; those that start with `--` are its named options (getopt).
+    #[arg(value_name = "PARAMETER", last = true)]
+    pub after: Vec<String>,
 }
 
 /// A script and its parameters.
@@ -45,8 +48,9 @@ impl ScriptArgs {
                 return Err(CliError::Refused("name a script file, or give the program with -e".to_owned()));
             }
         };
-        let (options, params): (Vec<&String>, Vec<&String>) =
-            rest.iter().filter(|a| *a != "--").partition(|a| a.len() > 2 && a.starts_with("--"));
+        let (options, after): (Vec<&String>, Vec<&String>) =
+            self.after.iter().partition(|a| a.len() > 2 && a.starts_with("--"));
+        let params = rest.iter().chain(after);
         let named = options.into_iter().map(|text| {
             let text = text.trim_start_matches('-');
             match text.split_once('=') {
@@ -54,7 +58,7 @@ impl ScriptArgs {
                 None => (text.to_owned(), None),
             }
         });
-        Ok(Script { source, params: params.into_iter().cloned().collect(), named: named.collect() })
+        Ok(Script { source, params: params.cloned().collect(), named: named.collect() })
     }
 }
 
