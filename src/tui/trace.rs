@@ -12,6 +12,10 @@ const WINDOW_NS: u64 = 2_000_000_000;
 /// A probe that has not fired for this long is told of, ns.
 const PATIENCE_NS: u64 = 3_000_000_000;
 
+/// Firings per second, and share of one CPU in percent, from which on a probe is told of.
+const HOT_PER_SECOND: f64 = 1_000_000.0;
+const HOT_PERCENT: f64 = 20.0;
+
 /// How many points a rate's history keeps.
 const HISTORY: usize = 120;
 
@@ -137,6 +141,16 @@ impl Trace {
         probes.filter(|(_, p)| p.runs == Some(0) && p.misses == 0 && awaited(&p.name)).map(|(i, _)| i).collect()
     }
 
+    /// The probe that costs most, by index, when it fires so often or takes so much time that the machine
+    /// feels it.
+    #[must_use]
+    pub fn hottest(&self) -> Option<(usize, ProbeRate)> {
+        let probes = self.stats.as_ref()?.probes.len();
+        let rates = (0..probes).filter_map(|i| Some((i, self.probe_rate(i)?)));
+        let hot = rates.filter(|(_, r)| r.per_second > HOT_PER_SECOND || r.cpu_percent > HOT_PERCENT);
+        hot.max_by(|a, b| a.1.cpu_percent.total_cmp(&b.1.cpu_percent))
+    }
+
     /// Mean kernel ns per run of all probes, and their share of one CPU in percent.
     #[must_use]
     pub fn cost(&self) -> Option<(f64, f64)> {
@@ -223,6 +237,20 @@ mod tests {
         quiet.probes[0].runs = Some(1);
         trace.take(Arc::new(quiet));
         assert!(trace.silent().is_empty());
+    }
+
+    #[test]
+    fn a_probe_that_the_machine_feels_is_told_of() {
+        let mut trace = Trace::default();
+        trace.take(stats(0, 0, 0, 0));
+        trace.take(stats(1, 0, 900_000, 100_000_000));
+        assert_eq!(trace.hottest(), None, "a tenth of a CPU");
+        trace.take(stats(2, 0, 900_000, 600_000_000));
+        assert_eq!(trace.hottest().map(|(i, _)| i), Some(0), "half of a CPU");
+        let mut trace = Trace::default();
+        trace.take(stats(0, 0, 0, 0));
+        trace.take(stats(1, 0, 1_500_000, 1));
+        assert_eq!(trace.hottest().map(|(i, r)| (i, r.per_second > 1e6)), Some((0, true)));
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod definitions;
 mod expr;
 pub mod facts;
 mod frame;
+mod hot;
 mod join;
 pub mod kernel_facts;
 mod lint;

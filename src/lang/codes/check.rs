@@ -84,6 +84,8 @@ codes! {
         "Variables belong to the block that first assigns them. Older scripts rely on the opposite, so this works: the variable belongs to the whole probe and is 0 or empty until assigned.";
     MISSING_PROBE = 406, "a probe that this kernel lacks",
         "The script says that it can go on without, so the probe is left out.";
+    HOT_PROBE = 409, "a probe that fires very often",
+        "Every firing costs the traced machine time: from some hundred thousand a second on it shows. The script runs all the same. Name fewer places, sample with profile:hz:99, or count in maps instead of printing. The workbench shows how often each probe fires and what it costs.";
     NEVER_WRITTEN = 408, "a map that is only read",
         "Nothing in the script writes this map, so it is always empty.";
 }

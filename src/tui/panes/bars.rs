@@ -9,7 +9,7 @@ use super::super::paint::{clear, pieces, put, put_end};
 use super::super::state::{Pane, State};
 use super::super::text::{fit, grouped, neutralise, short_count, short_ns, width};
 use super::super::theme::Slot;
-use super::super::trace::Phase;
+use super::super::trace::{Phase, Trace};
 use crate::lang::diagnostic::Severity;
 
 /// Name, file, phase.
@@ -87,6 +87,18 @@ pub fn status(state: &State, buf: &mut Buffer, area: Rect) {
     }
 }
 
+/// The probe that slows the machine down, if there is one.
+fn hot_probe(trace: &Trace, narrow: bool) -> Option<String> {
+    let (index, rate) = trace.hottest()?;
+    let name = neutralise(&trace.stats.as_ref()?.probes.get(index)?.name);
+    let (often, percent) = (short_count(rate.per_second), rate.cpu_percent);
+    Some(if narrow {
+        format!("hot: {percent:.0} % of a CPU")
+    } else {
+        format!("hot: {name} fires {often}/s, {percent:.0} % of a CPU")
+    })
+}
+
 type Segment = Vec<(String, Style)>;
 
 /// The most telling ones first: the last ones go when room is short.
@@ -102,6 +114,9 @@ fn segments(state: &State, plain: Style, figure: Style, long: bool) -> Vec<Segme
         }
     }
     let narrow = !long;
+    if let Some(hot) = hot_probe(trace, narrow).filter(|_| trace.phase == Phase::Running) {
+        out.push(vec![(hot, plain.patch(theme[Slot::Warning]))]);
+    }
     if matches!(trace.phase, Phase::Running | Phase::Ended) {
         let s = if trace.attached == 1 { "" } else { "s" };
         let time = if narrow { String::new() } else { format!(" in {}", short_ns(trace.attach_ns as f64)) };

@@ -121,7 +121,10 @@ impl Checker<'_> {
         let mut unmatched = Vec::new();
         for point in &probe.points {
             match self.env.facts.expand(&point.text) {
-                Ok(found) => targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone()))),
+                Ok(found) => {
+                    self.warn_hot(&found, point.span);
+                    targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone())));
+                }
                 Err(refusal) => {
                     shape = shape.or_else(|| refusal.shape.clone());
                     if refusal.wildcard {
