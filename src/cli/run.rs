@@ -19,7 +19,7 @@ use crate::lang::source::SourceText;
 use crate::lang::typed::{Target, dump as types};
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
-use crate::session::child::Held;
+use crate::session::child::{self, Held};
 use crate::session::compilation::Compiled;
 use crate::session::headless::{self, Job, RunError};
 use crate::session::{failure, front, names, testing};
@@ -139,6 +139,18 @@ fn setting(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// Where the shell would find a program: a path as it stands, a plain name in the folders of PATH.
+fn finds_program(name: &str) -> bool {
+    let executable = |path: &Path| {
+        use std::os::unix::fs::PermissionsExt as _;
+        path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return executable(Path::new(name));
+    }
+    std::env::var_os("PATH").is_none_or(|folders| std::env::split_paths(&folders).any(|f| executable(&f.join(name))))
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
@@ -161,8 +173,22 @@ pub(super) struct Runner<'a> {
 }
 
 impl Runner<'_> {
+    /// Looks for the process of `-p` and the program of `-c` before anything is compiled or attached.
+    fn find_processes(&self) -> Result<(), CliError> {
+        if let Some(pid) = self.args.pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            return Err(CliError::Refused(format!("cannot trace process {pid}: there is no such process")));
+        }
+        let Some(command) = &self.args.command else { return Ok(()) };
+        let name = child::program(command).map_err(|e| CliError::Refused(e.to_string()))?;
+        if finds_program(&name) {
+            return Ok(());
+        }
+        Err(CliError::Refused(format!("cannot run `{name}`: it does not exist or is not executable")))
+    }
+
     pub(super) fn run(self) -> Result<ExitCode, CliError> {
         let kernel = super::kernel::running(self.world);
+        self.find_processes()?;
         let child = self.args.command.as_deref().map(Held::start).transpose();
         let child = child.map_err(|e| CliError::Refused(e.to_string()))?;
         let Some(compiled) = self.compile(&kernel, child.as_ref().map(Held::pid)) else {

@@ -174,6 +174,14 @@ pub fn shell_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
+/// The program that a command line names, its first word.
+///
+/// # Errors
+/// When the command is empty or has an unclosed quote.
+pub fn program(command: &str) -> Result<String, ChildError> {
+    split(command)?.into_iter().next().ok_or(ChildError::Empty)
+}
+
 /// Splits a command line into words.
 fn split(command: &str) -> Result<Vec<String>, ChildError> {
     let mut words = Vec::new();
