@@ -60,6 +60,8 @@ pub(super) struct Lexer<'t> {
     expand: bool,
     mode: Mode,
     depth: u32,
+    /// Parentheses open in a predicate: braces in them don't end the probe.
+    parentheses: u32,
 }
 
 impl<'t> Lexer<'t> {
@@ -72,6 +74,7 @@ impl<'t> Lexer<'t> {
             expand,
             mode: Mode::Between,
             depth: 0,
+            parentheses: 0,
         }
     }
 
@@ -116,6 +119,7 @@ impl<'t> Lexer<'t> {
         if self.mode != Mode::Between && self.mode != Mode::Points && self.probe_begins_here() {
             self.push(TokenKind::Unclosed, start, start);
             self.depth = 0;
+            self.parentheses = 0;
             self.mode = Mode::Between;
         }
         match self.mode {
@@ -158,11 +162,13 @@ impl<'t> Lexer<'t> {
             b'=' => self.single(TokenKind::Assign),
             b'/' => {
                 self.single(TokenKind::Slash);
+                self.parentheses = 0;
                 self.mode = Mode::Probe;
             }
             b'{' => {
                 self.single(TokenKind::LBrace);
                 self.depth = 1;
+                self.parentheses = 0;
                 self.mode = Mode::Probe;
             }
             b';' | b'}' => self.mode = Mode::Between,
@@ -187,6 +193,8 @@ impl<'t> Lexer<'t> {
         }
         self.push(kind, start, end);
         match kind {
+            TokenKind::LParen if self.depth == 0 => self.parentheses += 1,
+            TokenKind::RParen if self.depth == 0 => self.parentheses = self.parentheses.saturating_sub(1),
             TokenKind::LBrace => self.depth += 1,
             TokenKind::RBrace => self.close_brace(),
             TokenKind::Semicolon if self.depth == 0 => self.mode = Mode::Between,
@@ -196,7 +204,7 @@ impl<'t> Lexer<'t> {
 
     fn close_brace(&mut self) {
         self.depth = self.depth.saturating_sub(1);
-        if self.depth == 0 && !(self.mode == Mode::C && definition_goes_on(self.cursor)) {
+        if self.depth == 0 && self.parentheses == 0 && !(self.mode == Mode::C && definition_goes_on(self.cursor)) {
             self.mode = Mode::Between;
         }
     }
