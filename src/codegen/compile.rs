@@ -7,7 +7,7 @@ use super::artifact::Artifact;
 use super::backend::{SourceLines, build};
 use super::error::CodegenError;
 use super::ir::Linkage;
-use super::lower::{Lowered, lower};
+use super::lower::{Lowered, lower, lower_off_stack};
 use super::target::TargetFacts;
 
 /// Compiles a program; its line information names no text. See [`compile_with_source`].
@@ -26,15 +26,26 @@ pub fn compile_with_source(
 }
 
 fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) -> Result<Artifact, CodegenError> {
-    let Lowered { module, mut programs, maps, sites, ring, stacks, globals } = lower(program, facts)?;
-    let built = build(&module, lines)?;
+    let lowered = lower(program, facts)?;
+    let (lowered, built) = match build(&lowered.module, lines) {
+        Err(error @ CodegenError::Stack { .. }) => {
+            let lowered = lower_off_stack(program, facts)?;
+            // The values to name are those of the first attempt.
+            let built = build(&lowered.module, lines).map_err(|_| error)?;
+            (lowered, built)
+        }
+        built => (lowered, built?),
+    };
+    let Lowered { module, mut programs, maps, sites, ring, stacks, globals } = lowered;
     let of_programs = module
         .functions
         .iter()
         .zip(built.functions)
         .filter(|(function, _)| matches!(function.linkage, Linkage::Program { .. }));
+    // Programs are lowered in the order of their functions, with callbacks between them.
+    let mut specs = programs.iter_mut();
     for (function, facts) in of_programs {
-        if let Some(spec) = programs.iter_mut().find(|spec| *spec.name == *function.name) {
+        if let Some(spec) = specs.find(|spec| *spec.name == *function.name) {
             spec.instructions = facts.instructions;
             spec.lines = facts.lines;
         }

@@ -64,7 +64,17 @@ pub struct Lowered {
 
 /// Lowers a typed program for a kernel.
 pub fn lower(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenError> {
-    let mut unit = Unit::new(program, facts)?;
+    lower_within(program, facts, func::ON_STACK_LIMIT)
+}
+
+/// As [`lower`], with next to nothing on the stack: somewhat slower, for scripts that need more of it
+/// than there is.
+pub fn lower_off_stack(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenError> {
+    lower_within(program, facts, func::LITTLE_STACK_LIMIT)
+}
+
+fn lower_within(program: &Program, facts: &TargetFacts, on_stack_limit: u32) -> Result<Lowered, CodegenError> {
+    let mut unit = Unit::new(program, facts, on_stack_limit)?;
     program::find_contention(&mut unit);
     for (index, probe) in program.probes.iter().enumerate() {
         program::lower_probe(&mut unit, index, probe)?;

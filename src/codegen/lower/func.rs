@@ -19,8 +19,10 @@ use super::helpers as h;
 use super::layout::{self, LOSSES, PER_CPU, SCRATCH};
 use super::unit::{CLAIM_SLOTS, GUARD_BYTES, Guard, Unit};
 
-/// Values over this many bytes never live on the BPF stack.
+/// Values over this many bytes don't live on the BPF stack.
 pub const ON_STACK_LIMIT: u32 = 32;
+/// The same for a script whose values take more stack than there is.
+pub const LITTLE_STACK_LIMIT: u32 = 8;
 
 /// Offsets in the frame that callbacks of loops receive.
 pub const FRAME_CONTEXT: i32 = 0;
@@ -281,7 +283,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Temporary memory for a value of `size` bytes: on the stack when small.
     pub fn temp(&mut self, size: u32) -> Addr {
-        if size <= ON_STACK_LIMIT {
+        if size <= self.u.on_stack_limit {
             return Addr::new(Base::Slot(self.f.temp_slot(size)), 0);
         }
         self.temp_scratch(size)

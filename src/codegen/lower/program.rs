@@ -9,7 +9,7 @@ use crate::codegen::target::TargetFacts;
 use crate::lang::typed::{Block, LocalId, Probe, Program, StatementKind, Target};
 
 use super::dispatch;
-use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, ON_STACK_LIMIT, Role};
+use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, Role};
 use super::layout::SHARED;
 use super::loops::{Way, way};
 use super::raw;
@@ -83,9 +83,9 @@ fn shared_section(kind: ProgramKind, target: &Target) -> String {
 /// Splits a probe's targets into programs: one for all targets of a kind, where the kernel lets one
 /// program be attached many times and the body does not differ.
 fn plan(probe: &Probe, unit: &Unit<'_>) -> Vec<Plan> {
-    let (program, facts) = (unit.program, unit.facts);
+    let facts = unit.facts;
     let mut plans: Vec<(Plan, bool)> = Vec::new();
-    let raw = raw::worth(program) && raw::needs_no_record(probe);
+    let raw = unit.raw_worth && raw::needs_no_record(probe);
     let groups = dispatch::groups(probe, unit.scale());
     for targets in &groups {
         let section = dispatch::section(&probe.targets[targets[0] as usize]);
@@ -412,13 +412,13 @@ impl<'a> Lowerer<'_, 'a> {
         for (index, local) in self.locals.iter().enumerate() {
             let size = self.size(&local.ty);
             let id = LocalId(index as u32);
-            let home = if captured.contains(&id) && size <= ON_STACK_LIMIT {
+            let home = if captured.contains(&id) && size <= self.u.on_stack_limit {
                 let at = self.frame_next.next_multiple_of(8);
                 self.frame_next = at + size.next_multiple_of(8).max(8);
                 LocalHome::Frame(at)
             } else if local.ty.fits_register() {
                 LocalHome::Reg(self.f.b.new_vreg())
-            } else if size <= ON_STACK_LIMIT {
+            } else if size <= self.u.on_stack_limit {
                 LocalHome::Slot(self.f.b.new_slot(size.next_multiple_of(8).max(8)))
             } else {
                 LocalHome::Scratch(self.scratch_bytes(size))

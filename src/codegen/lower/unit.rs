@@ -117,13 +117,17 @@ pub struct Unit<'a> {
     pub stack_depth: u32,
     /// Largest stack type in the script: the stack map's value, known before any code is made.
     pub deepest_stack: u32,
+    /// Whether tracepoints are hung on the raw ones where they can be.
+    pub raw_worth: bool,
+    /// Values over this many bytes live in working memory, not on the stack.
+    pub on_stack_limit: u32,
     /// The largest value in working memory and where it is made.
     pub largest: (Span, u32),
 }
 
 impl<'a> Unit<'a> {
     /// Plans the maps.
-    pub fn new(program: &'a Program, facts: &'a TargetFacts) -> Result<Self, CodegenError> {
+    pub fn new(program: &'a Program, facts: &'a TargetFacts, on_stack_limit: u32) -> Result<Self, CodegenError> {
         let layout = layout::plan(program, facts, FIRST_FREE)?;
         Ok(Self {
             program,
@@ -145,6 +149,8 @@ impl<'a> Unit<'a> {
             stacks: None,
             stack_depth: 0,
             deepest_stack: deepest_stack(program),
+            raw_worth: super::raw::worth(program),
+            on_stack_limit,
             largest: (Span::default(), 0),
         })
     }

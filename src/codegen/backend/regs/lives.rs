@@ -205,6 +205,12 @@ impl Lives {
         Vreg(at)
     }
 
+    /// Whether two leaders' values are needed at the same time.
+    #[must_use]
+    pub fn overlap(&self, a: Vreg, b: Vreg) -> bool {
+        overlap(&self.ranges[a.0 as usize], &self.ranges[b.0 as usize])
+    }
+
     /// The ranges of a leader's life, last first.
     #[must_use]
     pub fn ranges(&self, leader: Vreg) -> &[(u32, u32)] {

@@ -4,6 +4,7 @@ use crate::codegen::ir::{Function, Inst, Operand, Size, Slot, Vreg};
 use crate::lang::source::Span;
 
 use super::super::legal::SingleDefs;
+use super::lives::Lives;
 
 /// Where a homeless value comes from.
 enum Home {
@@ -13,14 +14,16 @@ enum Home {
     Slot(Slot),
 }
 
-/// Gives every homeless register a slot, or makes its value again at each use.
-pub fn rewrite(function: &mut Function, homeless: &[Vreg], defs: &SingleDefs) {
+/// Gives every homeless register a slot, or makes its value again at each use. Values that are never
+/// needed at the same time share a slot: there are 512 bytes of stack.
+pub fn rewrite(function: &mut Function, homeless: &[Vreg], defs: &SingleDefs, lives: &Lives) {
     let mut homes: Vec<Option<Home>> = Vec::new();
     homes.resize_with(function.vregs as usize, || None);
+    let mut taken: Vec<(Slot, Vec<Vreg>)> = Vec::new();
     for v in homeless {
         homes[v.0 as usize] = Some(match defs.rematerialisable(*v) {
             Some(inst) => Home::Again(inst.clone()),
-            None => Home::Slot(new_slot(function)),
+            None => Home::Slot(slot_for(lives.leader(*v), lives, &mut taken, function)),
         });
     }
     for at in 0..function.blocks.len() {
@@ -59,6 +62,18 @@ fn slot_copy(inst: &Inst, homes: &[Option<Home>]) -> Option<Inst> {
         }
         _ => None,
     }
+}
+
+/// A slot whose other values live at other times than this one.
+fn slot_for(leader: Vreg, lives: &Lives, taken: &mut Vec<(Slot, Vec<Vreg>)>, function: &mut Function) -> Slot {
+    let free = |users: &[Vreg]| users.iter().all(|user| *user == leader || !lives.overlap(*user, leader));
+    if let Some((slot, users)) = taken.iter_mut().find(|(_, users)| free(users)) {
+        users.push(leader);
+        return *slot;
+    }
+    let slot = new_slot(function);
+    taken.push((slot, vec![leader]));
+    slot
 }
 
 fn new_slot(function: &mut Function) -> Slot {
