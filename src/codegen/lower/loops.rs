@@ -8,6 +8,7 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
+use crate::codegen::target::TargetFacts;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId, tuple_layout};
 use crate::lang::types::Type;
@@ -53,7 +54,11 @@ pub enum Way {
 /// The way for a loop: a plain one costs least at run time, but what the verifier would follow for
 /// too long must be one that it understands without.
 pub fn way(scale: Scale<'_>, start: &Expr, end: &Expr, body: &Block) -> Way {
-    let facts = scale.facts;
+    way_for(scale.facts, start, end, weight::block(scale, body))
+}
+
+/// The way for a loop whose body weighs so much.
+pub fn way_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> Way {
     let other = match (facts.iter_num, facts.bpf_loop) {
         (true, _) => Way::Iterator,
         (false, true) => Way::Callback,
@@ -62,7 +67,7 @@ pub fn way(scale: Scale<'_>, start: &Expr, end: &Expr, body: &Block) -> Way {
     let Some(rounds) = constant_rounds(start, end).filter(|n| *n <= PLAIN_ROUNDS) else { return other };
     let rounds = rounds.max(0) as u64;
     let most = if other == Way::None { MOST_FOLLOWED } else { PLAIN_WEIGHT };
-    if rounds.saturating_mul(weight::block(scale, body)) <= most { Way::Plain { rounds } } else { other }
+    if rounds.saturating_mul(body) <= most { Way::Plain { rounds } } else { other }
 }
 
 /// Helper that starts a loop, with the map in r1 for maps.

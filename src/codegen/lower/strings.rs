@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg, Width};
+use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Slot, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
@@ -12,6 +12,9 @@ use super::addr::{Addr, Base, chunks};
 use super::func::Lowerer;
 use super::place::Place;
 use super::value::Tail;
+
+/// Bytes compared without a branch between them.
+const CHUNK: u32 = 32;
 
 /// Comparisons up to this many words are straight code.
 const UNROLLED_WORDS: u32 = 16;
@@ -55,7 +58,8 @@ impl<'a> Lowerer<'_, 'a> {
         let right = self.memory(b)?;
         let (have, want) = (self.size(&a.ty), self.size(&b.ty));
         let common = have.min(want);
-        self.bytes_equal(left, right, common, other)?;
+        let text = |ty: &Type| matches!(ty, Type::Str { .. });
+        self.bytes_equal(left, right, common, other, text(&a.ty) && text(&b.ty))?;
         // The longer one may go on where the shorter one ends.
         if have == want {
             self.f.b.jump(same);
@@ -112,8 +116,9 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
-    /// Goes on when `bytes` bytes are equal, else jumps to `other`.
-    fn bytes_equal(&mut self, a: Addr, b: Addr, bytes: u32, other: BlockId) -> Result<(), CodegenError> {
+    /// Goes on when `bytes` bytes are equal, else jumps to `other`. Of a `text`, nothing behind its end
+    /// is compared.
+    fn bytes_equal(&mut self, a: Addr, b: Addr, bytes: u32, other: BlockId, text: bool) -> Result<(), CodegenError> {
         let pieces = chunks(bytes, [a.offset, b.offset]);
         if pieces.len() as u32 <= UNROLLED_WORDS {
             for (at, size) in pieces {
@@ -122,26 +127,112 @@ impl<'a> Lowerer<'_, 'a> {
             }
             return Ok(());
         }
-        let words = bytes / 8;
+        let chunks_ = bytes / CHUNK;
         let (left, right) = (self.pointer(a), self.pointer(b));
-        let offset = self.f.b.imm(0);
-        let (head, body, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.jump(head);
-        self.f.b.switch_to(head);
-        self.f.b.branch(Cond::Lt, offset, i64::from(words * 8), body, done);
-        self.f.b.switch_to(body);
-        let (at_left, at_right) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
-        let x = self.load(Addr::new(Base::Reg(at_left), 0), 8, false);
-        let y = self.load(Addr::new(Base::Reg(at_right), 0), 8, false);
-        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 8);
-        self.f.b.branch(Cond::Eq, x, y, head, other);
-        self.f.b.switch_to(done);
-        let tail = words * 8;
+        let done = self.f.b.new_block();
+        // What is compared mostly ends or differs in its first bytes.
+        let last = self.chunk_equal(left, right, other);
+        if text {
+            self.unless_ended(last, done);
+        }
+        if self.u.facts.iter_num {
+            self.chunks_by_iterator(left, right, chunks_, other, done, text);
+        } else {
+            self.chunks_by_counting(left, right, chunks_, other, done, text);
+        }
+        let tail = chunks_ * CHUNK;
         for (at, size) in chunks(bytes - tail, [a.offset + tail as i32, b.offset + tail as i32]) {
             let (x, y) = (self.load(a.at(tail + at), size, false), self.load(b.at(tail + at), size, false));
             self.f.b.require(Cond::Eq, x, y, other);
         }
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
         Ok(())
+    }
+
+    /// Goes on when the chunks at two addresses are equal; the chunk's last word.
+    fn chunk_equal(&mut self, left: Vreg, right: Vreg, other: BlockId) -> Vreg {
+        let mut difference = None;
+        let mut last = left;
+        for at in (0..CHUNK as i32).step_by(8) {
+            let (x, y) = (
+                self.load(Addr::new(Base::Reg(left), at), 8, false),
+                self.load(Addr::new(Base::Reg(right), at), 8, false),
+            );
+            let bits = self.f.b.alu(Alu::Xor, x, y);
+            difference = Some(match difference {
+                Some(before) => self.f.b.alu(Alu::Or, before, bits),
+                None => bits,
+            });
+            last = x;
+        }
+        if let Some(difference) = difference {
+            self.f.b.require(Cond::Eq, difference, 0, other);
+        }
+        last
+    }
+
+    /// Goes on unless a text ended at or before this word: nothing but zeros follows its end.
+    fn unless_ended(&mut self, word: Vreg, done: BlockId) {
+        let byte = self.f.b.shr(word, 56);
+        self.f.b.require(Cond::Ne, byte, 0, done);
+    }
+
+    /// The chunks after the first by the kernel's numeric iterator, whose body the verifier follows
+    /// twice at most: counted loops are followed to their end, on every way that leads to them.
+    fn chunks_by_iterator(&mut self, left: Vreg, right: Vreg, chunks: u32, other: BlockId, done: BlockId, text: bool) {
+        // Not a temporary slot: the verifier tracks the iterator in it until it is destroyed.
+        let slot = self.f.b.new_slot(8);
+        let iterator = self.f.b.slot_addr(slot, 0);
+        self.f.b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), 1.into(), i64::from(chunks).into()]);
+        let (head, inside, out) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (differ, ended) = (self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        let iterator = self.f.b.slot_addr(slot, 0);
+        let number = self.f.b.call_kfunc("bpf_iter_num_next", &[iterator.into()]);
+        self.f.b.branch(Cond::Ne, number, 0, inside, out);
+        self.f.b.switch_to(inside);
+        let index = self.load(Addr::new(Base::Reg(number), 0), 4, false);
+        // Never beyond, but the verifier does not know.
+        self.f.b.require(Cond::Lt, index, i64::from(chunks), out);
+        let offset = self.f.b.mul(index, i64::from(CHUNK));
+        let (x, y) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
+        let last = self.chunk_equal(x, y, differ);
+        if text {
+            self.unless_ended(last, ended);
+        }
+        self.f.b.jump(head);
+        for (from, to) in [(differ, other), (ended, done)] {
+            self.f.b.switch_to(from);
+            self.destroy(slot);
+            self.f.b.jump(to);
+        }
+        self.f.b.switch_to(out);
+        self.destroy(slot);
+    }
+
+    fn destroy(&mut self, slot: Slot) {
+        let iterator = self.f.b.slot_addr(slot, 0);
+        self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+    }
+
+    /// The same on kernels without the iterator.
+    fn chunks_by_counting(&mut self, left: Vreg, right: Vreg, chunks: u32, other: BlockId, done: BlockId, text: bool) {
+        let offset = self.f.b.imm(i64::from(CHUNK));
+        let (head, body, out) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        self.f.b.branch(Cond::Lt, offset, i64::from(chunks * CHUNK), body, out);
+        self.f.b.switch_to(body);
+        let (x, y) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
+        let last = self.chunk_equal(x, y, other);
+        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, i64::from(CHUNK));
+        if text {
+            self.unless_ended(last, done);
+        }
+        self.f.b.jump(head);
+        self.f.b.switch_to(out);
     }
 
     /// 0 when the first `n` bytes (up to a terminator) are equal, else 1.
@@ -156,7 +247,7 @@ impl<'a> Lowerer<'_, 'a> {
         } else {
             let (left, right) = (self.memory(a)?, self.memory(b)?);
             let common = n.min(self.size(&a.ty)).min(self.size(&b.ty));
-            self.bytes_equal(left, right, common, other)?;
+            self.bytes_equal(left, right, common, other, false)?;
             self.f.b.jump(same);
         }
         self.release(mark);

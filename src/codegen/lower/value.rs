@@ -335,23 +335,33 @@ impl<'a> Lowerer<'_, 'a> {
         let to = self.pointer(dst);
         let helper = if user { h::PROBE_READ_USER_STR } else { h::PROBE_READ_KERNEL_STR };
         let length = self.f.b.call(helper, &[to.into(), limit, from]);
-        // One comparison finds both: errors are large when taken as unsigned.
-        let bound = if count_truncated { limit } else { Operand::Imm(i64::from(i32::MAX)) };
-        self.when(Cond::Ge, length.into(), bound, |l| {
-            let (failed, long, done) = (l.f.b.new_block(), l.f.b.new_block(), l.f.b.new_block());
-            l.f.b.branch(Cond::SLt, length, 0, failed, long);
-            l.f.b.switch_to(failed);
-            l.count_loss(LossCause::ReadFailed, None, span);
-            l.f.b.jump(done);
-            l.f.b.switch_to(long);
-            if count_truncated {
+        let result = self.f.b.copy(length);
+        // Linux 5.10 believes in numbers that are at least the bound and at most the string's size at
+        // once: constants keep it from following the script with those.
+        if count_truncated {
+            // One comparison finds both: errors are large when taken as unsigned.
+            self.when(Cond::Ge, length.into(), limit, |l| {
+                let (failed, long, done) = (l.f.b.new_block(), l.f.b.new_block(), l.f.b.new_block());
+                l.f.b.branch(Cond::SLt, length, 0, failed, long);
+                l.f.b.switch_to(failed);
+                l.f.b.copy_into(result, -1);
+                l.count_loss(LossCause::ReadFailed, None, span);
+                l.f.b.jump(done);
+                l.f.b.switch_to(long);
+                l.f.b.copy_into(result, limit);
                 l.count_loss(LossCause::Truncated, None, span);
-            }
-            l.f.b.jump(done);
-            l.f.b.switch_to(done);
-            Ok(())
-        })?;
-        Ok(length)
+                l.f.b.jump(done);
+                l.f.b.switch_to(done);
+                Ok(())
+            })?;
+        } else {
+            self.when(Cond::SLt, length.into(), 0.into(), |l| {
+                l.f.b.copy_into(result, -1);
+                l.count_loss(LossCause::ReadFailed, None, span);
+                Ok(())
+            })?;
+        }
+        Ok(result)
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Program, Statement, StatementKind, size_align};
 use crate::lang::types::{Aggregation, Type};
 
-use super::loops::{Way, way};
+use super::loops::{Way, way_for};
 use super::walk;
 use crate::codegen::target::TargetFacts;
 
@@ -34,7 +34,7 @@ fn statement(scale: Scale<'_>, s: &Statement) -> u64 {
     let own = exprs.into_iter().fold(2, |sum: u64, e| sum.saturating_add(expr(scale, e)));
     let inside = blocks.into_iter().fold(0, |sum: u64, b| sum.saturating_add(block(scale, b)));
     match &s.kind {
-        StatementKind::ForRange { start, end, body, .. } => match way(scale, start, end, body) {
+        StatementKind::ForRange { start, end, .. } => match way_for(scale.facts, start, end, inside) {
             Way::Plain { rounds } => own.saturating_add(inside.saturating_mul(rounds)),
             _ => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         },
@@ -63,7 +63,8 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
     let own = match &e.kind {
         ExprKind::Binary(_, a, b) if !a.ty.fits_register() => {
             let constant = matches!(a.kind, ExprKind::Str(_)) || matches!(b.kind, ExprKind::Str(_));
-            if constant { 8 } else { 10 * words(&a.ty).min(words(&b.ty)) }
+            let counted = if scale.facts.iter_num { 12 } else { words(&a.ty).min(words(&b.ty)) };
+            if constant { 8 } else { 6 * counted }
         }
         ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
         ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
