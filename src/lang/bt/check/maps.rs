@@ -97,14 +97,11 @@ impl Maps {
         self.states
             .iter()
             .map(|m| {
-                let key = m.key.as_ref().map_or(Type::Void, promote);
+                let key = m.key.as_ref().map_or(Type::Void, |key| known(promote(key)));
                 let scalar = key == Type::Void;
                 Map {
                     name: m.name.clone(),
-                    value: match promote(&m.value) {
-                        Type::Error => Type::I64,
-                        ty => ty,
-                    },
+                    value: known(promote(&m.value)),
                     max_entries: if scalar { 1 } else { m.capacity.unwrap_or(config.max_map_keys) },
                     storage: m.storage,
                     span: m.span,
@@ -112,6 +109,16 @@ impl Maps {
                 }
             })
             .collect()
+    }
+}
+
+/// What nothing told the type of is a number: only probes that this kernel lacks use it.
+fn known(ty: Type) -> Type {
+    match ty {
+        Type::Error => Type::I64,
+        Type::Tuple(items) => Type::Tuple(items.iter().cloned().map(known).collect()),
+        Type::Record(items) => Type::Record(items.iter().map(|(n, t)| (n.clone(), known(t.clone()))).collect()),
+        other => other,
     }
 }
 

@@ -1,0 +1,7 @@
+//! See `verifier_log` in `targets.rs`.
+#![no_main]
+
+#[path = "../targets.rs"]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::verifier_log(data));

@@ -1,0 +1,189 @@
+//! What each fuzz target does with its input. Shared by the targets for cargo-fuzz beside this file and
+//! by `tests/fuzz_corpora.rs`, which replays the corpora with mutations on every run of the tests.
+#![allow(dead_code, reason = "each target uses one of them")]
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use probescope::binary::dwarf::{DebugInfo, Tag};
+use probescope::binary::elf::Binary;
+use probescope::codegen::error::CodegenError;
+use probescope::codegen::target::TargetFacts;
+use probescope::codegen::{compile_with_source, verifier_log};
+use probescope::kernel::btf::Btf;
+use probescope::kernel::{Kernel, Roots};
+use probescope::lang::bt::{
+    Checked, ExpandInputs, FrontOptions, MissingProbes, compile_front, dump, expand as expand_script, parse, pretty,
+};
+use probescope::lang::diagnostic::has_errors;
+use probescope::lang::service::{self, NoKnowledge, ServiceEnv};
+use probescope::lang::source::{SourceText, Span};
+use probescope::lang::typed::validate::validate;
+use probescope::output::diagnostics;
+use probescope::probe::expand::{ExpandOptions, expand};
+use probescope::probe::point;
+
+/// A kernel recorded in files, the same on every machine.
+fn recorded() -> &'static Kernel {
+    static KERNEL: OnceLock<Kernel> = OnceLock::new();
+    const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/");
+    // The fuzz targets are a package of their own, one folder below.
+    let root = PathBuf::from(FOLDER.trim_end_matches("fuzz/"));
+    KERNEL.get_or_init(|| Kernel::new(Roots::fixture(root.join("tests/fixtures/kernel"))))
+}
+
+fn checked(source: &SourceText) -> Checked {
+    let mut options = FrontOptions::new(recorded());
+    options.unsafe_allowed = true;
+    options.missing_probes = MissingProbes::Ignore;
+    compile_front(source, &options)
+}
+
+/// Any text: the lexer, the parser, the expander, the formatter and the language service never
+/// panic, spans lie in the text, and formatting keeps the tree and is done after once.
+pub fn lexer_parser(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let source = SourceText::new("fuzz", text);
+    let parsed = parse(&source);
+    for d in &parsed.diagnostics {
+        let (start, end) = (d.span.start as usize, d.span.end as usize);
+        assert!(start <= end && text.is_char_boundary(start) && text.is_char_boundary(end), "{d:?}");
+    }
+    let shown = diagnostics::render_all(&source, &parsed.diagnostics, false);
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()));
+    if let Some(once) = pretty::format(&source) {
+        let formatted = SourceText::new("fuzz", &once);
+        assert_eq!(dump::script(&parse(&formatted).script), dump::script(&parsed.script));
+        assert_eq!(pretty::format(&formatted).as_deref(), Some(once.as_str()));
+    }
+    let env = ServiceEnv { knowledge: &NoKnowledge };
+    let middle = (text.len() / 2) as u32;
+    let _ = service::completions(&source, middle, &env);
+    let _ = service::hover(&source, middle, &env);
+    let _ = service::signature_help(&source, middle);
+    let _ = service::definition(&source, middle);
+    let params = ["7".to_owned(), "x".to_owned()];
+    let inputs = ExpandInputs { params: &params, named: &[], load: &|_| Err("no files here".to_owned()) };
+    let _ = expand_script(parsed.script, &inputs);
+}
+
+/// Any text to a typed program: never a panic; diagnostics lie in the text; a program without errors
+/// keeps the rules that the compiler relies on.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let source = SourceText::new("fuzz", text);
+    let checked = checked(&source);
+    for d in &checked.diagnostics {
+        let (start, end) = (d.span.start as usize, d.span.end as usize);
+        assert!(start <= end && text.is_char_boundary(start) && text.is_char_boundary(end), "{d:?}");
+    }
+    let shown = diagnostics::render_all(&source, &checked.diagnostics, false);
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()));
+    if !has_errors(&checked.diagnostics) {
+        assert_eq!(validate(&checked.program), Vec::<String>::new());
+    }
+}
+
+/// Any script that checks to an object: for old and new kernels, the same bytes each time, and never a
+/// mistake of the compiler's own.
+pub fn codegen(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let source = SourceText::new("fuzz", text);
+    let checked = checked(&source);
+    if has_errors(&checked.diagnostics) {
+        return;
+    }
+    for (major, minor, cpus) in [(5, 10, 2), (6, 1, 1), (6, 12, 64)] {
+        let facts = TargetFacts::of_version(major, minor, cpus);
+        let compile = || compile_with_source(&checked.program, &facts, &source);
+        match (compile(), compile()) {
+            (Ok(a), Ok(b)) => assert_eq!(a.object, b.object),
+            (Err(a), Err(b)) => {
+                assert!(!matches!(a, CodegenError::Internal { .. }), "{a}");
+                assert_eq!(a, b);
+            }
+            _ => panic!("compiled once and once not"),
+        }
+    }
+}
+
+/// Any text as the verifier's log.
+pub fn verifier_log(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let lines: Vec<(u32, Span)> = (0..20).map(|n| (n * 3, Span::new(n, n + 5))).collect();
+    for lines in [&lines[..], &[]] {
+        if let Some(said) = verifier_log::explain(&text, lines) {
+            assert!(!said.message.is_empty() && !said.reason.is_empty());
+        }
+    }
+}
+
+/// Any text as an attach point, and its targets in the recorded kernel.
+pub fn attach_point(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match point::parse(text) {
+        Err(why) => assert!(!why.to_string().is_empty()),
+        Ok(pattern) => {
+            let _ = (pattern.provider(), pattern.is_wild());
+            // Binaries are the machine's own: another target reads hostile ones.
+            if matches!(pattern.provider(), "uprobe" | "uretprobe" | "usdt") {
+                return;
+            }
+            let options = ExpandOptions { pid: None, unsafe_allowed: true };
+            if let Ok(targets) = expand(&pattern, recorded(), &options) {
+                assert!(!targets.is_empty(), "{text}");
+            }
+        }
+    }
+}
+
+/// Any bytes as a binary: its symbols, its USDT notes with their arguments, its debug information.
+pub fn elf_binary(data: &[u8]) {
+    let path = std::env::temp_dir().join(format!("probescope-fuzz-{}", std::process::id()));
+    if std::fs::write(&path, data).is_err() {
+        return;
+    }
+    if let Ok(binary) = Binary::open(&path, &[]) {
+        for function in binary.functions().iter().take(200) {
+            let _ = (binary.function(&function.name), binary.function_at(function.address));
+            let _ = binary.file_offset(function.address).map(|offset| binary.address_of(offset));
+        }
+        for site in binary.usdt_sites().iter().take(200) {
+            let _ = site.arguments();
+        }
+        if let Ok(info) = DebugInfo::open(&path, &[]) {
+            for function in binary.functions().iter().take(50) {
+                let _ = info.function(function.address, &function.name);
+            }
+            for tag in [Tag::Struct, Tag::Union, Tag::Enum] {
+                if let Ok(Some(id)) = info.find_type(tag, "point") {
+                    let _ = (info.describe(id), info.members(id), info.variants(id), info.type_text(Some(id)));
+                }
+            }
+            let _ = (info.enumerator("RED"), info.line("seed.c", 12, None));
+        }
+    }
+    let _ = std::fs::remove_file(&path);
+}
+
+fn recorded_btf() -> Option<Arc<Btf>> {
+    let path = recorded().roots().sys.join("kernel/btf/vmlinux");
+    Btf::parse(std::fs::read(path).ok()?, None).ok().map(Arc::new)
+}
+
+/// Any bytes as BTF, alone and as a module's on top of the recorded kernel's.
+pub fn btf(data: &[u8]) {
+    for base in [None, recorded_btf()] {
+        let Ok(btf) = Btf::parse(data.to_vec(), base) else { continue };
+        for id in btf.own_ids().take(2000) {
+            let _ = (btf.ty(id), btf.size_of(id), btf.resolve_user(id), btf.prototype(id));
+            assert!(btf.declaration(id, "x").len() < 1 << 20);
+            let _ = (btf.definition(id), btf.members(id).take(100).count(), btf.enumerators(id).take(100).count());
+            let name = btf.name(id);
+            let _ = (btf.member(id, "comm"), btf.func(name), btf.find_struct(name), btf.find_type(name));
+        }
+        for name in btf.raw_tracepoint_names().take(100) {
+            let _ = btf.raw_tracepoint(name);
+        }
+    }
+}
