@@ -24,6 +24,7 @@ const NOTIFY: &str = "__BPFTRACE_NOTIFY_PROBES_ATTACHED";
 const SETTINGS: &[&str] = &[
     "cache_user_symbols",
     "cpp_demangle",
+    "dummy_ts_map",
     "lazy_symbolication",
     "license",
     "log_size",

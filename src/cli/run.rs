@@ -19,7 +19,7 @@ use crate::lang::source::SourceText;
 use crate::lang::typed::{Target, dump as types};
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
-use crate::session::child::{self, Held};
+use crate::session::child::{self, ChildError, Held};
 use crate::session::compilation::Compiled;
 use crate::session::headless::{self, Job, RunError};
 use crate::session::{failure, front, names, testing};
@@ -189,7 +189,7 @@ impl Runner<'_> {
     pub(super) fn run(self) -> Result<ExitCode, CliError> {
         let kernel = super::kernel::running(self.world);
         self.find_processes()?;
-        let child = self.args.command.as_deref().map(Held::start).transpose();
+        let child = self.args.command.as_deref().map(|command| self.start(command)).transpose();
         let child = child.map_err(|e| CliError::Refused(e.to_string()))?;
         let Some(compiled) = self.compile(&kernel, child.as_ref().map(Held::pid)) else {
             return Ok(ExitCode::FAILURE);
@@ -206,6 +206,15 @@ impl Runner<'_> {
             }
             Err(RunError::Write(source)) => Err(CliError::Write { path: self.output_name(), source }),
             Err(error) => Err(CliError::Refused(error.to_string())),
+        }
+    }
+
+    /// The command of `-c`; bpftrace splits it at every blank and knows no quotes.
+    fn start(&self, command: &str) -> Result<Held, ChildError> {
+        if self.like_bpftrace {
+            Held::start_words(&command.split(' ').map(str::to_owned).collect::<Vec<_>>())
+        } else {
+            Held::start(command)
         }
     }
 

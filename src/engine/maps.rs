@@ -57,6 +57,7 @@ impl Trace {
             .map(|e| MapRow { key: self.key(&map, &e.key, decoder), value: self.reduced(&map, &e.values, decoder) })
             .collect();
         rows.sort_by(order);
+        align(&mut rows);
         Ok(MapSnapshot {
             name: Arc::clone(&map.name),
             kind: kind(&map.value),
@@ -366,6 +367,29 @@ fn series(cpus: &[Vec<u8>], interval_ns: u64, buckets: u32, how: Reduce, signed:
         (epoch.wrapping_mul(interval_ns), value)
     });
     Series { interval_ns, points: points.collect(), signed }
+}
+
+/// All series of a map end with the latest interval of any of them, and have no more than the script
+/// asked for.
+fn align(rows: &mut [MapRow]) {
+    let ends = rows.iter().filter_map(|row| match &row.value {
+        Value::TSeries(series) => series.points.last().map(|(start, _)| *start),
+        _ => None,
+    });
+    let Some(latest) = ends.max() else { return };
+    for row in rows {
+        let Value::TSeries(series) = &mut row.value else { continue };
+        let Some((last, _)) = series.points.last().copied() else { continue };
+        if last < latest {
+            let most = series.points.len();
+            let series = Arc::make_mut(series);
+            let step = series.interval_ns.max(1);
+            let more = ((latest - last) / step).min(most as u64);
+            let from = latest.saturating_sub(more.saturating_sub(1).saturating_mul(step));
+            series.points.extend((0..more).map(|i| (from + i * step, None)));
+            series.points.drain(..series.points.len() - most);
+        }
+    }
 }
 
 fn combine(a: u64, b: u64, how: Reduce, signed: bool) -> u64 {

@@ -47,7 +47,11 @@ impl Held {
     /// Forks; the child waits before its exec. The command line is split at blanks; quotes keep
     /// blanks and backslashes take the next character as it is.
     pub fn start(command: &str) -> Result<Self, ChildError> {
-        let words = split(command)?;
+        Self::start_words(&split(command)?)
+    }
+
+    /// As [`Held::start`], of words that are split already: the program and its arguments.
+    pub fn start_words(words: &[String]) -> Result<Self, ChildError> {
         let (name, arguments) = words.split_first().ok_or(ChildError::Empty)?;
         let failed = |source| ChildError::Run { command: name.clone(), source };
         let (pid_in, pid_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;

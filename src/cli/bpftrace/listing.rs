@@ -1,19 +1,20 @@
 //! `-l`: the kernel's probes by pattern, or the probes of a script.
 
-use std::collections::BTreeSet;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use super::super::script::Script;
 use super::super::{CliError, World, kernel::running};
 use super::options::Options;
 use crate::kernel::Kernel;
-use crate::lang::bt::{MissingProbes, compile_front};
-use crate::lang::diagnostic::{Diagnostic, has_errors};
+use crate::lang::bt::ast::Item;
+use crate::lang::bt::{ExpandInputs, expand, parse};
+use crate::lang::codes::check::NO_SUCH_PROBE as NOT_LISTED;
+use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
-use crate::lang::typed::Target;
+use crate::probe::expand::{ExpandOptions, expand as probe_expand};
+use crate::probe::point::{self, PointPattern};
 use crate::probe::{describe, listing, name};
 
 /// Most parameters of a raw tracepoint, the kernel's own first one among them, that a program can
@@ -104,24 +105,29 @@ pub fn of_script(
     shown: &dyn Fn(&[Diagnostic], &SourceText) -> String,
 ) -> Result<ExitCode, CliError> {
     let kernel = running(world);
-    let front = script.settings(Arc::clone(&kernel));
+    let parsed = parse(&script.source);
     let load = |path: &str| Err(format!("`{path}` is not read for a listing"));
-    let mut front_options = crate::lang::bt::FrontOptions::new(&kernel);
-    front_options.pid = options.pid;
-    front_options.unsafe_allowed = true;
-    front_options.params = &front.params;
-    front_options.named = &front.named;
-    front_options.load = &load;
-    front_options.missing_probes = MissingProbes::Error;
-    let checked = compile_front(&script.source, &front_options);
-    if has_errors(&checked.diagnostics) {
-        let _ = std::io::stderr().write_all(shown(&checked.diagnostics, &script.source).as_bytes());
+    let inputs = ExpandInputs { params: &script.params, named: &script.named, load: &load };
+    let (expanded, found) = expand(parsed.script, &inputs);
+    let mut diagnostics: Vec<Diagnostic> =
+        parsed.diagnostics.into_iter().chain(found).filter(|d| d.severity == Severity::Error).collect();
+    let expand_options = ExpandOptions { pid: options.pid, unsafe_allowed: true };
+    let mut names: Vec<String> = Vec::new();
+    let probes = expanded.items.iter().filter_map(|item| match item {
+        Item::Probe(probe) => Some(probe),
+        _ => None,
+    });
+    for point in probes.flat_map(|probe| &probe.points) {
+        match listed_names(&point.text, &kernel, &expand_options) {
+            Ok(found) => names.extend(found),
+            Err(message) => diagnostics.push(Diagnostic::error(NOT_LISTED, point.span, message)),
+        }
+    }
+    if !diagnostics.is_empty() {
+        let _ = std::io::stderr().write_all(shown(&diagnostics, &script.source).as_bytes());
         return Ok(ExitCode::FAILURE);
     }
-    let mut names: BTreeSet<String> = BTreeSet::new();
-    for target in checked.program.probes.iter().flat_map(|p| &p.targets) {
-        names.extend(listed_name(target));
-    }
+    names.sort_unstable();
     let mut out = BufWriter::new(std::io::stdout().lock());
     for line in &names {
         write_probe(&mut out, line, options.verbose, &kernel)?;
@@ -130,16 +136,22 @@ pub fn of_script(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A target as `-l` names it: timers and counted events without their numbers; none for what has no
-/// place to attach to.
-fn listed_name(target: &Target) -> Option<String> {
-    let full = name::target_name(target);
-    match target {
-        Target::Begin | Target::End | Target::SelfSignal(_) => None,
-        Target::Interval { .. } | Target::Profile { .. } | Target::PerfEvent { .. } => {
-            full.rsplit_once(':').map(|(kind, _)| format!("{kind}:"))
+/// Names of an attach point's targets as `-l` gives them: timers and counted events without their
+/// numbers, and none for what has no place to attach to.
+fn listed_names(point: &str, kernel: &Kernel, options: &ExpandOptions) -> Result<Vec<String>, String> {
+    let unit = |provider: &str, written: &str| {
+        let unit = written.split_once(':').map_or(written, |(unit, _)| unit);
+        vec![format!("{provider}:{unit}:")]
+    };
+    match point::parse(point).map_err(|e| e.message)? {
+        PointPattern::Begin | PointPattern::End | PointPattern::SelfSignal(_) => Ok(Vec::new()),
+        PointPattern::Interval { written, .. } => Ok(unit("interval", &written)),
+        PointPattern::Profile { written, .. } => Ok(unit("profile", &written)),
+        PointPattern::Software { event, .. } => Ok(unit("software", event.as_str())),
+        PointPattern::Hardware { event, .. } => Ok(unit("hardware", event.as_str())),
+        pattern => {
+            let targets = probe_expand(&pattern, kernel, options).map_err(|e| e.to_string())?;
+            Ok(targets.iter().map(|t| with_module(&name::target_name(t), kernel)).collect())
         }
-        Target::RawTracepoint { event, module } if module.is_empty() => Some(format!("rawtracepoint:vmlinux:{event}")),
-        _ => Some(full),
     }
 }

@@ -36,9 +36,11 @@ impl<'a> Lowerer<'_, 'a> {
                 computed = self.keep(computed, key);
             }
         }
-        let weight = match weight {
-            Some(e) => self.scalar(e)?,
-            None => Operand::Imm(1),
+        // Of a time series it is the time.
+        let weight = match (weight, agg) {
+            (Some(e), _) => self.scalar(e)?,
+            (None, Aggregation::TSeries { .. }) => self.wall_clock().into(),
+            (None, _) => Operand::Imm(1),
         };
         if let Some(scalar) = self.scalar_map(map) {
             self.apply(agg, scalar.value, computed, weight, atomic)?;
@@ -95,7 +97,7 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(())
             }
             Aggregation::TSeries { interval_ns, buckets, reduce, signed } => {
-                self.time_series(at, value, interval_ns, buckets, reduce, signed)
+                self.time_series(at, (value, weight), interval_ns, buckets, (reduce, signed))
             }
         }
     }
@@ -253,14 +255,12 @@ impl<'a> Lowerer<'_, 'a> {
     fn time_series(
         &mut self,
         at: Addr,
-        value: Operand,
+        (value, now): (Operand, Operand),
         interval_ns: u64,
         buckets: u32,
-        reduce: Reduce,
-        signed: bool,
+        (reduce, signed): (Reduce, bool),
     ) -> Result<(), CodegenError> {
-        let value = self.f.b.in_register(value);
-        let now = self.wall_clock();
+        let (value, now) = (self.f.b.in_register(value), self.f.b.in_register(now));
         let epoch = self.f.b.alu(Alu::Div, now, interval_ns.max(1) as i64);
         let index = self.f.b.alu(Alu::Mod, epoch, i64::from(buckets.max(1)));
         self.clamp(index, buckets)?;

@@ -144,6 +144,8 @@ pub(crate) struct Checker<'a> {
     env: &'a CheckEnv<'a>,
     types: TypeTable<'a>,
     config: Config,
+    /// A map that time series take their time from in place of the clock.
+    series_clock: Option<Arc<str>>,
     maps: Maps,
     variables: HashMap<VariableKey, Type>,
     functions: Vec<definitions::Signature>,
@@ -169,6 +171,7 @@ impl<'a> Checker<'a> {
             env,
             types: TypeTable::new(env.facts),
             config: Config { missing_probes: env.missing_probes, ..Config::default() },
+            series_clock: None,
             maps: Maps::default(),
             variables: HashMap::new(),
             functions: Vec::new(),

@@ -75,6 +75,9 @@ pub(super) fn chart(series: &Series, clock: &Clock, out: &mut Vec<u8>) {
         out.push(b'|');
         out.resize(out.len() + WIDTH - 2, b' ');
         out.push(b'|');
+        if let Some(column) = scale.zero() {
+            out[from + column] = b'.';
+        }
         if let Some(column) = value.and_then(|v| scale.column(v)) {
             out[from + column] = b'*';
         }
@@ -92,12 +95,11 @@ pub(super) fn chart(series: &Series, clock: &Clock, out: &mut Vec<u8>) {
     scale.line(times, out);
 }
 
-/// The rows from the first interval with a value to the last; one row when there is none.
+/// The rows from the first interval with a value on; one row when there is none.
 fn used(series: &Series) -> &[(u64, Option<i64>)] {
     let points = &series.points[..];
     let Some(first) = points.iter().position(|(_, v)| v.is_some()) else { return &points[..points.len().min(1)] };
-    let last = points.iter().rposition(|(_, v)| v.is_some()).unwrap_or(first);
-    &points[first..=last]
+    &points[first..]
 }
 
 /// The column's title and decimal places: what the interval needs, and all where only one row is shown.
@@ -134,6 +136,11 @@ impl Scale {
         let value = if i128::from(bits) < low { i128::from(bits as u64) } else { i128::from(bits) };
         let place = (value - low) * (WIDTH as i128 - 1) / (high - low).max(1);
         usize::try_from(place).ok().filter(|p| *p < WIDTH)
+    }
+
+    /// Where zero is, when values lie on both sides of it.
+    fn zero(&self) -> Option<usize> {
+        self.range.filter(|(low, high)| *low < 0 && *high > 0).and_then(|_| self.column(0))
     }
 
     fn line(&self, indent: usize, out: &mut Vec<u8>) {

@@ -443,7 +443,7 @@ fn series_match_bpftrace() {
     assert_eq!(
         drawn(1_000_000_000, &[None, Some(0), None, Some(2), None]),
         format!(
-            "@:\n{s}hh:mm:ss |{lines}|\n22:26:38 *{gap}| 0\n22:26:39 |{gap}| -\n22:26:40 |{gap}* 2\n         v{lines}v\n{s}\n",
+            "@:\n{s}hh:mm:ss |{lines}|\n22:26:38 *{gap}| 0\n22:26:39 |{gap}| -\n22:26:40 |{gap}* 2\n22:26:41 |{gap}| -\n         v{lines}v\n{s}\n",
             s = scale(9, "0", "2")
         )
     );

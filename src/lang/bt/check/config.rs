@@ -9,6 +9,7 @@ use crate::lang::types::StackMode;
 const SETTINGS: &[&str] = &[
     "cache_user_symbols",
     "cpp_demangle",
+    "dummy_ts_map",
     "lazy_symbolication",
     "license",
     "log_size",
@@ -88,6 +89,7 @@ impl Checker<'_> {
             "cpp_demangle" => self.number(value, 0, 1, span, |c, n| c.config.demangle = n == 1),
             "lazy_symbolication" => self.number(value, 0, 1, span, |c, n| c.config.lazy_symbolication = n == 1),
             "str_trunc_trailer" => self.config.str_trunc_trailer = value.into(),
+            "dummy_ts_map" => self.series_clock = Some(value.into()),
             "license" => self.config.license = value.into(),
             "stack_mode" => match stack_mode(value) {
                 Some(mode) => self.config.stack_mode = mode,

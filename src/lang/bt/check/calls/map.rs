@@ -56,7 +56,13 @@ impl Checker<'_> {
                 weight = (args.len() > 4).then(|| self.integer_argument(call, 4));
                 self.lhist(call)
             }
-            _ => self.tseries(call, signed),
+            _ => {
+                weight = self.series_clock.clone().map(|map| {
+                    let time = self.map_get(&map, None, span);
+                    convert_scalar(time, &Type::U64)
+                });
+                self.tseries(call, signed)
+            }
         };
         let value = match agg {
             Some(Aggregation::Hist { .. } | Aggregation::LHist { .. }) => convert_scalar(value, &Type::I64),
