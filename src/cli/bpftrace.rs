@@ -213,10 +213,17 @@ fn overrides(world: &World) -> Vec<(String, String)> {
     SETTINGS.iter().filter_map(of).collect()
 }
 
+/// Hints that bpftrace does not give: harnesses compare all that is printed.
+fn is_own_hint(diagnostic: &Diagnostic) -> bool {
+    use crate::lang::codes::check::{CONSTANT_CONDITION, UNUSED_MAP, UNUSED_VARIABLE};
+    matches!(diagnostic.code, CONSTANT_CONDITION | UNUSED_MAP | UNUSED_VARIABLE)
+        || diagnostic.severity == Severity::Info
+}
+
 /// Diagnostics in bpftrace's form: place, severity, message, the line, a mark.
 fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> String {
     let mut text = String::new();
-    for diagnostic in found.iter().filter(|d| warnings || d.severity == Severity::Error) {
+    for diagnostic in found.iter().filter(|d| d.severity == Severity::Error || (warnings && !is_own_hint(d))) {
         let word = match diagnostic.severity {
             Severity::Error => "ERROR",
             Severity::Warning => "WARNING",

@@ -56,7 +56,7 @@ impl std::fmt::Display for Expr {
             Number(n) => write!(f, "{n}"),
             // A space, so that two minuses are no decrement.
             Unary(op, a) => write!(f, "(int64)({op} ({a}))"),
-            Binary(op @ ("<<" | ">>"), a, b) => write!(f, "(({a}) {op} (({b}) & 63))"),
+            Binary(op @ ("<<" | ">>"), a, b) => write!(f, "(int64)(({a}) {op} (({b}) & 63))"),
             Binary(op, a, b) => write!(f, "(int64)(({a}) {op} ({b}))"),
             Narrow(bits, signed, a) => {
                 write!(f, "(int64)({}int{bits})({a})", if *signed { "" } else { "u" })

@@ -146,6 +146,8 @@ pub(crate) struct Checker<'a> {
     config: Config,
     /// A map that time series take their time from in place of the clock.
     series_clock: Option<Arc<str>>,
+    /// The assignment being checked: where its mismatches are reported.
+    assigning: Option<Span>,
     maps: Maps,
     variables: HashMap<VariableKey, Type>,
     functions: Vec<definitions::Signature>,
@@ -172,6 +174,7 @@ impl<'a> Checker<'a> {
             types: TypeTable::new(env.facts),
             config: Config { missing_probes: env.missing_probes, ..Config::default() },
             series_clock: None,
+            assigning: None,
             maps: Maps::default(),
             variables: HashMap::new(),
             functions: Vec::new(),

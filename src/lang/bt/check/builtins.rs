@@ -106,7 +106,7 @@ impl Checker<'_> {
         }
         let names = BUILTINS.iter().map(|b| b.name).chain(super::calls::names());
         let help = suggest::did_you_mean(name, names).or_else(|| unknown_name_help(name));
-        self.error_help(UNKNOWN_NAME, span, format!("there is no `{name}`"), help);
+        self.error_help(UNKNOWN_NAME, span, format!("Unknown identifier: '{name}'"), help);
         Self::error_value(span)
     }
 

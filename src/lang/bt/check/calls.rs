@@ -173,7 +173,7 @@ impl Checker<'_> {
             self.error_help(
                 super::AGGREGATION,
                 span,
-                format!("`{}` can only be assigned to a map", name.text),
+                format!("{}() must be assigned directly to a map", name.text),
                 Some(format!("write `@name = {}(...);`", name.text)),
             );
             return Self::error_value(span);
@@ -185,7 +185,7 @@ impl Checker<'_> {
         let builtins = super::builtins::BUILTINS.iter().map(|b| b.name);
         let help = suggest::did_you_mean(&name.text, own.iter().map(|n| &**n))
             .or_else(|| suggest::did_you_mean(&name.text, names().chain(builtins)));
-        self.error_help(UNKNOWN_FUNCTION, name.span, format!("there is no function `{}`", name.text), help);
+        self.error_help(UNKNOWN_FUNCTION, span, format!("Unknown function: '{}'", name.text), help);
         Self::error_value(span)
     }
 
@@ -197,15 +197,20 @@ impl Checker<'_> {
         for arg in call.args {
             let _ = self.expr(arg);
         }
-        let wanted = match (min, max) {
-            (0, 0) => "no arguments".to_owned(),
-            (1, 1) => "one argument".to_owned(),
-            (a, b) if a == b => format!("{a} arguments"),
-            (a, MAX_PRINTF) => format!("at least {a} and at most {MAX_PRINTF} arguments"),
-            (a, b) => format!("{a} to {b} arguments"),
+        let arguments = |count: usize| match count {
+            0 => "no arguments".to_owned(),
+            1 => "one argument".to_owned(),
+            n => format!("{n} arguments"),
+        };
+        let wanted = if min == max {
+            format!("requires {}", arguments(min))
+        } else if n < min {
+            format!("requires at least {}", arguments(min))
+        } else {
+            format!("takes up to {}", arguments(max))
         };
         let help = crate::lang::bt::builtins::function(&call.name.text).map(|b| b.signature.to_owned());
-        self.error_help(ARGUMENT_COUNT, call.span, format!("`{}` takes {wanted}, here are {n}", call.name.text), help);
+        self.error_help(ARGUMENT_COUNT, call.span, format!("{}() {wanted} ({n} provided)", call.name.text), help);
         false
     }
 
@@ -230,10 +235,13 @@ impl Checker<'_> {
     fn integer_argument(&mut self, call: Call<'_>, n: usize) -> Expr {
         let Some(arg) = call.args.get(n) else { return Self::error_value(call.span) };
         let value = self.value(arg);
-        let text = self.type_text(&value.ty);
+        let text = self.kind_text(&value.ty);
         match self.integer(value) {
             Some(value) => value,
-            None => self.bad_argument(call, arg.span, "an integer", &text),
+            None => {
+                let message = format!("{}() only supports int arguments ({text} provided)", call.name.text);
+                self.error_expr(ARGUMENT_TYPE, call.span, message)
+            }
         }
     }
 
@@ -270,8 +278,9 @@ impl Checker<'_> {
             ExprKind::Str(s) => Some(s),
             _ if matches!(value.ty, Type::Error) => None,
             _ => {
-                let message = format!("`{}` needs a string in quotes here", call.name.text);
-                self.error(NEEDS_LITERAL, arg.span, message);
+                let text = self.kind_text(&value.ty);
+                let message = format!("{}() expects a string literal ({text} provided)", call.name.text);
+                self.error(NEEDS_LITERAL, call.span, message);
                 None
             }
         }
@@ -282,7 +291,7 @@ impl Checker<'_> {
             self.error_help(
                 NEEDS_UNSAFE,
                 call.span,
-                format!("`{}` changes what it observes, so it must be allowed", call.name.text),
+                format!("{}() is an unsafe function being used in safe mode", call.name.text),
                 Some("start with `--unsafe`".into()),
             );
         }

@@ -86,7 +86,7 @@ impl Checker<'_> {
 
     fn bad_cast(&mut self, value: &Expr, wanted: &Type, span: Span) -> Expr {
         let (from, to) = (self.type_text(&value.ty), self.type_text(wanted));
-        self.error_expr(BAD_CAST, span, format!("{from} can't be cast to {to}"))
+        self.error_expr(BAD_CAST, span, format!("Cannot cast from \"{from}\" to \"{to}\""))
     }
 
     /// The same bytes as another type: a place taken by its address.

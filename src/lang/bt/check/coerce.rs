@@ -61,6 +61,17 @@ impl Checker<'_> {
         to: &Type,
         message: impl FnOnce(String, String) -> String,
     ) -> Expr {
+        self.coerce_or_report_at(e, to, None, message)
+    }
+
+    /// As [`Self::coerce_or_report`], with the report at another place than the value.
+    pub(super) fn coerce_or_report_at(
+        &mut self,
+        e: Expr,
+        to: &Type,
+        place: Option<Span>,
+        message: impl FnOnce(String, String) -> String,
+    ) -> Expr {
         if matches!(e.ty, Type::Error) || matches!(to, Type::Error) {
             return e;
         }
@@ -72,7 +83,27 @@ impl Checker<'_> {
             return self.coerce(e, to);
         }
         let (from, wanted) = (self.type_text(&e.ty), self.type_text(to));
-        self.error_expr(TYPE_MISMATCH, e.span, message(from, wanted))
+        self.error_expr(TYPE_MISMATCH, place.unwrap_or(e.span), message(from, wanted))
+    }
+
+    /// A type as people read it, literals in it as small as their values.
+    pub(super) fn inferred_text(&self, ty: &Type) -> String {
+        self.type_text(&super::join::smallest(ty))
+    }
+
+    /// The kind of a value in one word, as messages about arguments name it.
+    pub(super) fn kind_text(&self, ty: &Type) -> String {
+        match ty {
+            Type::Int { .. } => "int".into(),
+            Type::Str { .. } => "string".into(),
+            Type::Buf { .. } => "buffer".into(),
+            Type::Ptr { .. } => "pointer".into(),
+            Type::Array { .. } => "array".into(),
+            Type::Struct(_) => "struct".into(),
+            Type::Tuple(_) => "tuple".into(),
+            Type::Record(_) => "record".into(),
+            other => self.type_text(other),
+        }
     }
 
     /// A value as a condition: a scalar.
@@ -137,13 +168,13 @@ impl Checker<'_> {
             Type::Array { of, len } => format!("{}[{len}]", self.type_text(of)),
             Type::Struct(id) => self.types.struct_name(*id),
             Type::Tuple(items) => {
-                format!("({})", items.iter().map(|t| self.type_text(t)).collect::<Vec<_>>().join(", "))
+                format!("({})", items.iter().map(|t| self.type_text(t)).collect::<Vec<_>>().join(","))
             }
             Type::Record(items) => {
                 let items: Vec<_> = items.iter().map(|(n, t)| format!("{n}: {}", self.type_text(t))).collect();
                 format!("({})", items.join(", "))
             }
-            Type::Agg(agg) => aggregation_text(*agg).into(),
+            Type::Agg(agg) => format!("{}_t", aggregation_text(*agg)),
             Type::KStack { .. } => "kstack".into(),
             Type::UStack { .. } => "ustack".into(),
             Type::KSym => "ksym".into(),

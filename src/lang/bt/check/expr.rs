@@ -116,10 +116,15 @@ impl Checker<'_> {
         };
         match ty {
             Some(ty) => Expr::new(ExprKind::TupleField(Box::new(base), index as u32), ty, span),
-            None => {
-                let text = self.type_text(&base.ty);
-                self.error_expr(NO_FIELD, span, format!("{text} has no element {index}"))
-            }
+            None => self.error_expr(
+                NO_FIELD,
+                span,
+                format!(
+                    "Invalid tuple index: {index}. Found {} elements in {}.",
+                    super::coerce::element_types(&base.ty).map_or(0, |t| t.len()),
+                    self.kind_text(&base.ty)
+                ),
+            ),
         }
     }
 
@@ -252,7 +257,7 @@ impl Checker<'_> {
         let message = if names.is_empty() {
             format!("{owner} is only declared on this kernel, its fields are not known")
         } else {
-            format!("{owner} has no field `{}`", name.text)
+            format!("Struct/union of type '{owner}' does not contain a field named '{}'", name.text)
         };
         self.error_help(NO_FIELD, name.span, message, help);
         Self::error_value(name.span)

@@ -210,7 +210,7 @@ impl Checker<'_> {
             let known: Vec<Arc<str>> = self.frame.scopes.iter().flatten().map(|(n, _)| n.clone()).collect();
             let help = suggest::did_you_mean(name, known.iter().map(|n| &**n))
                 .unwrap_or_else(|| format!("assign it first: `{name} = ...;`"));
-            self.error_help(UNDEFINED_VARIABLE, span, format!("`{name}` has no value here"), Some(help));
+            self.error_help(UNDEFINED_VARIABLE, span, format!("Undefined or undeclared variable: {name}"), Some(help));
             return Self::error_value(span);
         };
         if let Some(local) = self.frame.locals.get_mut(id.0 as usize) {
@@ -224,7 +224,14 @@ impl Checker<'_> {
         let Some(local) = self.frame.locals.get(id.0 as usize) else { return value };
         let (name, declared) = (local.name.clone(), local.span);
         if let Some(ty) = local.fixed.clone() {
-            return self.coerce_or_report(value, &ty, |from, to| format!("`{name}` is {to}, this value is {from}"));
+            let is = self.inferred_text(&infer_type(&value));
+            let place = self.assigning;
+            return self.coerce_or_report_at(value, &ty, place, |_, to| {
+                format!(
+                    "Type mismatch for {name}: trying to assign value of type '{is}' when variable already has a \
+                     type '{to}'"
+                )
+            });
         }
         let key = local.key;
         let known = self.variables.get(&key).cloned().unwrap_or(Type::Error);
@@ -238,11 +245,14 @@ impl Checker<'_> {
                 self.coerce(value, &resolve(&joined))
             }
             None => {
-                let (was, is) = (self.type_text(&resolve(&known)), self.type_text(&value.ty));
+                let (was, is) = (self.inferred_text(&known), self.inferred_text(&new));
                 let diagnostic = crate::lang::diagnostic::Diagnostic::error(
                     TYPE_MISMATCH,
-                    value.span,
-                    format!("`{name}` holds {was}, this value is {is}"),
+                    self.assigning.unwrap_or(value.span),
+                    format!(
+                        "Type mismatch for {name}: trying to assign value of type '{is}' when variable already has \
+                         a type '{was}'"
+                    ),
                 )
                 .label(declared, "first assigned here")
                 .help("one variable has one type: use another name");

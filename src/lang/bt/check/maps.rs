@@ -256,14 +256,22 @@ impl Checker<'_> {
         let map = self.maps.get(id);
         let (name, first) = (map.name.clone(), map.key_span);
         let known = map.key.clone().unwrap_or(Type::Void);
-        let text = |c: &Self, t: &Type| match t {
-            Type::Void => "no key".to_owned(),
-            t => format!("the key {}", c.type_text(&promote(t))),
+        let (is, was) = (self.inferred_text(new), self.inferred_text(&known));
+        let message = match (new, &known) {
+            (Type::Void, _) => format!(
+                "{name} used as a map without an explicit key (scalar map), previously used with an explicit key \
+                 (non-scalar map)"
+            ),
+            (_, Type::Void) => format!(
+                "{name} used as a map with an explicit key (non-scalar map), previously used without an explicit \
+                 key (scalar map)"
+            ),
+            _ => format!(
+                "Argument mismatch for {name}: trying to access with arguments: '{is}' when map expects arguments: \
+                 '{was}'"
+            ),
         };
-        let (is, was) = (text(self, new), text(self, &known));
-        let diagnostic =
-            Diagnostic::error(KEY_MISMATCH, span, format!("`{name}` is used here with {is}, elsewhere with {was}"))
-                .label(first, format!("here with {was}"));
+        let diagnostic = Diagnostic::error(KEY_MISMATCH, span, message).label(first, "first used here");
         self.push(diagnostic);
     }
 
@@ -296,7 +304,7 @@ impl Checker<'_> {
             self.maps.all().iter().filter(|m| !unknown(&m.value)).map(|m| m.name.clone()).collect();
         let help = suggest::did_you_mean(&name, known.iter().map(|n| &**n))
             .unwrap_or_else(|| format!("assign it somewhere: `{name} = ...;`"));
-        self.error_help(UNDEFINED_MAP, span, format!("nothing ever writes `{name}`"), Some(help));
+        self.error_help(UNDEFINED_MAP, span, format!("Undefined map: {name}"), Some(help));
     }
 
     /// An aggregation read in an expression: the reduction over all CPUs.
@@ -328,7 +336,8 @@ impl Checker<'_> {
                 self.coerce(value, &promote(&joined))
             }
             _ => {
-                self.report_value(id, &known, &value.ty, value.span);
+                let place = self.assigning.unwrap_or(value.span);
+                self.report_value(id, &known, &new, place);
                 Self::error_value(value.span)
             }
         }
@@ -352,12 +361,10 @@ impl Checker<'_> {
         }
         let map = self.maps.get(id);
         let (name, first) = (map.name.clone(), map.value_span);
-        let (was, is) = (self.type_text(&promote(known)), self.type_text(new));
-        let message = match (known, new) {
-            (Type::Agg(_), Type::Agg(_)) => format!("`{name}` is used as {was} and here as {is}"),
-            (Type::Agg(_), _) => format!("`{name}` collects {was}, so nothing else can be assigned to it"),
-            _ => format!("`{name}` holds {was}, this value is {is}"),
-        };
+        let (was, is) = (self.inferred_text(known), self.inferred_text(new));
+        let message = format!(
+            "Type mismatch for {name}: trying to assign value of type '{is}' when map already has a type '{was}'"
+        );
         let diagnostic =
             Diagnostic::error(TYPE_MISMATCH, span, message).label(first, "first here").help("use another map");
         self.push(diagnostic);

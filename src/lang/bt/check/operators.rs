@@ -9,7 +9,15 @@ use crate::lang::types::Type;
 
 impl Checker<'_> {
     pub(super) fn binary(&mut self, op: ast::BinaryOp, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
+        let literals = is_literal(a) && is_literal(b);
         let (a, b) = (self.value(a), self.value(b));
+        if literals
+            && comparison(op).is_none()
+            && !matches!(op, ast::BinaryOp::And | ast::BinaryOp::Or)
+            && let Some(folded) = self.fold_literals(arithmetic(op), &a, &b, span)
+        {
+            return folded;
+        }
         self.operate(op, a, b, span)
     }
 
@@ -28,16 +36,13 @@ impl Checker<'_> {
             return self.compare(compare, a, b, span);
         }
         let op = arithmetic(op);
-        if let Some(folded) = self.fold_literals(op, &a, &b, span) {
-            return folded;
-        }
         if matches!(a.ty, Type::Ptr { .. }) || matches!(b.ty, Type::Ptr { .. }) {
             return self.pointer_arithmetic(op, a, b, span);
         }
         self.integers(op, a, b, span)
     }
 
-    /// Two constants make one; a result that no integer type holds is an error.
+    /// Two literals make one; a result that no integer type holds is an error.
     fn fold_literals(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
         if !matches!((&a.ty, &b.ty), (Type::Int { size: 8, .. }, Type::Int { size: 8, .. })) {
             return None;
@@ -323,6 +328,17 @@ pub fn fold(op: BinaryOp, a: Expr, b: Expr, ty: Type, span: Span) -> Expr {
         _ => {}
     }
     Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+}
+
+/// An integer that stands in the script, or that literals make by operators.
+fn is_literal(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ast::ExprKind::Int(_) => true,
+        ast::ExprKind::Unary(ast::UnaryOp::Neg | ast::UnaryOp::BitNot, inner) => is_literal(inner),
+        ast::ExprKind::Binary(op, a, b) => comparison(*op).is_none() && is_literal(a) && is_literal(b),
+        ast::ExprKind::Comptime(inner) => is_literal(inner),
+        _ => false,
+    }
 }
 
 /// The value of an integer constant.

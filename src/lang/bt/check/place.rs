@@ -54,7 +54,12 @@ impl Checker<'_> {
                     _ if text == "void *" => self.env.facts.types_absent(),
                     _ => None,
                 };
-                self.error_help(NOT_A_STRUCT, span, format!("{text} has no fields, so no `{}`", name.text), help);
+                self.error_help(
+                    NOT_A_STRUCT,
+                    span,
+                    format!("Can not access field '{}' on expression of type '{text}'", name.text),
+                    help,
+                );
                 Self::error_value(span)
             }
         }
@@ -85,7 +90,13 @@ impl Checker<'_> {
             Type::Str { .. } => Type::Int { size: 1, signed: true },
             other => {
                 let text = self.type_text(other);
-                return self.error_expr(NOT_INDEXABLE, span, format!("{text} has no elements"));
+                return self.error_expr(
+                    NOT_INDEXABLE,
+                    span,
+                    format!(
+                        "The array index operator [] can only be used on arrays, pointers, and tuples, found {text}."
+                    ),
+                );
             }
         };
         let Some(index) = self.integer(index) else {

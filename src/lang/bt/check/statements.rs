@@ -105,7 +105,7 @@ impl Checker<'_> {
         self.warn(
             DISCARDED_VALUE,
             span,
-            "this value is not used",
+            "Return value discarded.",
             Some("write `_ = ...;` to say that it is meant".into()),
         );
     }
@@ -120,14 +120,21 @@ impl Checker<'_> {
     ) {
         let span = statement.span;
         let fixed = ty.map(|t| self.type_name(t));
+        let whole = value.map_or(span, |v| Span::new(span.start, v.span.end));
         let value = value.map(|v| self.value(v));
         if self.frame.scopes.last().is_some_and(|s| s.iter().any(|(n, _)| *n == name.text)) {
-            self.error(DUPLICATE, name.span, format!("`{}` is already declared in this block", name.text));
+            self.error(
+                DUPLICATE,
+                name.span,
+                format!("Variable {} was already declared. Variable shadowing is not allowed.", name.text),
+            );
         }
         let id = self.declare(&name.text, node_id(statement), fixed, name.span);
         match value {
             Some(value) => {
+                self.assigning = Some(whole);
                 let value = self.assign_local(id, value);
+                self.assigning = None;
                 out.push(Statement { kind: StatementKind::SetLocal(id, value), span });
             }
             None => out.extend(self.zero_statement(id, span)),
@@ -144,8 +151,12 @@ impl Checker<'_> {
     ) {
         let kind = match (&target.kind, op) {
             (ast::ExprKind::Variable(name), None) => {
+                let whole = target.span.to(value.span);
                 let value = self.value(value);
-                self.set_variable(name, node_id(target), target.span, value)
+                self.assigning = Some(whole);
+                let kind = self.set_variable(name, node_id(target), target.span, value);
+                self.assigning = None;
+                kind
             }
             (ast::ExprKind::Variable(name), Some(op)) => {
                 let left = self.variable(name, target.span);
@@ -215,8 +226,12 @@ impl Checker<'_> {
             let agg = agg?;
             return Some(self.aggregate((name, keys, target), agg, value, weight, span));
         }
+        let whole = target.to(value.span);
         let value = self.value(value);
-        Some(self.set_map(name, keys, target, value))
+        self.assigning = Some(whole);
+        let kind = self.set_map(name, keys, target, value);
+        self.assigning = None;
+        Some(kind)
     }
 
     fn compound_map(
@@ -360,11 +375,15 @@ impl Checker<'_> {
         match value.as_int() {
             Some(n @ 1..=100) => n as u32,
             Some(n) => {
-                self.error(OUT_OF_RANGE, e.span, format!("unroll repeats from 1 to 100 times, not {}", n as i64));
+                self.error(
+                    OUT_OF_RANGE,
+                    e.span,
+                    if n as i64 > 100 { "unroll maximum value is 100" } else { "unroll minimum value is 1" },
+                );
                 1
             }
             None => {
-                self.error(NEEDS_LITERAL, e.span, "unroll needs a number that is known before the script runs");
+                self.error(NEEDS_LITERAL, e.span, "invalid unroll value");
                 1
             }
         }
@@ -372,7 +391,7 @@ impl Checker<'_> {
 
     fn loop_exit(&mut self, word: &str, kind: StatementKind, span: Span) -> StatementKind {
         if self.frame.loops == 0 {
-            self.error(OUTSIDE_LOOP, span, format!("`{word}` is only for loops"));
+            self.error(OUTSIDE_LOOP, span, format!("'{word}' statement is not allowed in a probe"));
         }
         kind
     }

@@ -95,7 +95,7 @@ impl Checker<'_> {
 
     fn unknown_type(&mut self, text: &str, name: &ast::TypeName, help: Option<String>) {
         let help = help.or_else(|| self.env.facts.types_absent());
-        self.error_help(UNKNOWN_TYPE, name.span, format!("there is no type `{text}`"), help);
+        self.error_help(UNKNOWN_TYPE, name.span, format!("Cannot resolve unknown type \"{text}\""), help);
     }
 
     /// A type's name in kernel memory, for declarations outside probes.

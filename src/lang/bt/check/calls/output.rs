@@ -80,11 +80,8 @@ impl Checker<'_> {
         }
         if wanted.len() != values.len() {
             let (n, m) = (wanted.len(), values.len());
-            let message = format!(
-                "the format asks for {n} value{}, here {} {m}",
-                if n == 1 { "" } else { "s" },
-                if m == 1 { "is" } else { "are" }
-            );
+            let word = if m < n { "not enough" } else { "too many" };
+            let message = format!("{word} arguments for format string ({m} supplied, {n} expected)");
             self.error(ARGUMENT_COUNT, call.span, message);
             return None;
         }
@@ -123,7 +120,7 @@ impl Checker<'_> {
         if good {
             return value;
         }
-        let text = self.type_text(&ty);
+        let text = self.inferred_text(&crate::lang::bt::check::join::infer_type(&value));
         let letter = wanted.map_or("", |w| letter(w.kind));
         let help = match &ty {
             Type::Int { signed: true, .. } => Some("use `%d` for a number".to_owned()),
@@ -135,7 +132,8 @@ impl Checker<'_> {
             Type::Buf { .. } => Some("use `%r`, `%rx` or `%rh` for bytes".to_owned()),
             _ => Some("use `%s`".to_owned()),
         };
-        self.error_help(BAD_FORMAT, value.span, format!("`%{letter}` can't print {text}"), help);
+        let message = format!("unsupported format specifier for type '{text}': {letter}");
+        self.error_help(BAD_FORMAT, call.span, message, help);
         Self::error_value(value.span)
     }
 }
