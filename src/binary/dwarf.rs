@@ -9,6 +9,7 @@ mod error;
 mod functions;
 mod lines;
 mod locate;
+mod passing;
 mod state;
 mod types;
 mod window;

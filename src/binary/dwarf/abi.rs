@@ -8,6 +8,7 @@ use gimli::DwLang;
 
 use super::error::DwarfError;
 use super::functions::ParameterPlace;
+use super::passing;
 use super::state::{Budget, State};
 use super::types::{DwarfType, TypeId, Types};
 
@@ -118,7 +119,7 @@ fn classify(
         DwarfType::Float(size) => Class::Vector(size <= 8 || cfg!(target_arch = "aarch64")),
         // C passes arrays as pointers; a language that has arrays as values treats them as structs.
         DwarfType::Struct { .. } | DwarfType::Array(..) => {
-            if types.by_reference(state, ty, budget)? {
+            if passing::by_reference(state, types, ty, budget)? {
                 return Ok(Class::Reference);
             }
             let size = types.size(state, ty, budget)?;

@@ -98,7 +98,8 @@ pub struct State {
     loaded: HashMap<(usize, HeaderPlace), usize>,
     /// The split object of each skeleton, by the skeleton.
     splits: HashMap<usize, usize>,
-    package: Option<Option<gimli::DwarfPackage<Window>>>,
+    package: Option<gimli::DwarfPackage<Window>>,
+    package_sought: bool,
     covered: Option<Vec<Covered>>,
     scanned: bool,
 }
@@ -122,6 +123,7 @@ impl State {
             loaded: HashMap::new(),
             splits: HashMap::new(),
             package: None,
+            package_sought: false,
             covered: None,
             scanned: false,
         };
@@ -255,10 +257,11 @@ impl State {
         name: &Path,
         parent: &Dwarf<Window>,
     ) -> Answer<Option<Dwarf<Window>>> {
-        if self.package.is_none() {
-            self.package = Some(self.find_package());
+        if !self.package_sought {
+            self.package_sought = true;
+            self.package = self.find_package();
         }
-        if let Some(Some(package)) = &self.package
+        if let Some(package) = &self.package
             && let Some(dwarf) = package.find_cu(id, parent).map_err(|e| self.damaged(e))?
         {
             return Ok(Some(dwarf));
@@ -475,7 +478,7 @@ pub fn attr_name(unit: &Unit, die: &Die) -> String {
 pub fn text(window: &Window) -> String {
     let mut window = window.clone();
     let _ = window.truncate(window.len().min(MOST_NAME));
-    let text = window.to_string_lossy().map(|t| t.into_owned()).unwrap_or_default();
+    let text = window.to_string_lossy().map(std::borrow::Cow::into_owned).unwrap_or_default();
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 

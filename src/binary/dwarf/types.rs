@@ -145,7 +145,7 @@ impl Types {
     }
 
     /// The type that an entry's `DW_AT_type` names.
-    fn inner(&mut self, state: &mut State, unit: usize, die: &Die, budget: &mut Budget) -> Answer<Option<TypeId>> {
+    pub fn inner(&mut self, state: &mut State, unit: usize, die: &Die, budget: &mut Budget) -> Answer<Option<TypeId>> {
         let Some(value) = die.attr_value(gimli::DW_AT_type) else { return Ok(None) };
         Ok(state.target(unit, &value, budget)?.map(|place| self.intern(place)))
     }
@@ -312,7 +312,8 @@ impl Types {
         for die in &dies {
             let Some(ty) = self.inner(state, node.place.unit, die, budget)? else { continue };
             let name = if die.tag() == gimli::DW_TAG_member { state.name(node.place.unit, die) } else { String::new() };
-            let width = die.attr(gimli::DW_AT_bit_size).and_then(|a| a.udata_value()).unwrap_or(0).min(64) as u32;
+            let width =
+                die.attr(gimli::DW_AT_bit_size).and_then(gimli::Attribute::udata_value).unwrap_or(0).min(64) as u32;
             let storage = if width > 0 { self.size(state, ty, budget)? } else { 0 };
             let Some(bit_offset) = member_offset(&state.units[node.place.unit], die, width, storage) else { continue };
             members.push(DwarfMember { name: name.into(), ty, bit_offset, bit_size: width });
@@ -343,11 +344,9 @@ impl Types {
         Ok(0)
     }
 
-    /// Whether values of a class are passed by their address (`DW_AT_calling_convention` of DWARF 5).
-    pub fn by_reference(&mut self, state: &mut State, id: TypeId, budget: &mut Budget) -> Answer<bool> {
-        let id = self.canonical(state, id, budget)?;
-        let value = self.entry(state, id)?.attr_value(gimli::DW_AT_calling_convention);
-        Ok(matches!(value, Some(AttributeValue::CallingConvention(c)) if c == gimli::DW_CC_pass_by_reference))
+    /// Where a type's entry is.
+    pub fn place(&self, id: TypeId) -> Option<Place> {
+        self.get(id).map(|node| node.place)
     }
 
     /// Names and values of an enum; empty for other types.
@@ -508,7 +507,7 @@ fn constant(die: &Die, name: gimli::DwAt) -> Option<i64> {
 }
 
 fn length(subrange: &Die) -> u32 {
-    let count = subrange.attr(gimli::DW_AT_count).and_then(|a| a.udata_value());
+    let count = subrange.attr(gimli::DW_AT_count).and_then(gimli::Attribute::udata_value);
     let upper = || {
         let bound = subrange.attr(gimli::DW_AT_upper_bound)?;
         // -1 is how some compilers write an array without elements.
@@ -543,7 +542,7 @@ fn base_type(die: &Die, name: &str) -> DwarfType {
 
 /// Offset of a member in bits. `storage` is the size of its type, for old bitfields.
 fn member_offset(unit: &Unit, die: &Die, width: u32, storage: u64) -> Option<u32> {
-    if let Some(bits) = die.attr(gimli::DW_AT_data_bit_offset).and_then(|a| a.udata_value()) {
+    if let Some(bits) = die.attr(gimli::DW_AT_data_bit_offset).and_then(gimli::Attribute::udata_value) {
         return u32::try_from(bits).ok();
     }
     let bytes = match die.attr(gimli::DW_AT_data_member_location) {
@@ -555,7 +554,7 @@ fn member_offset(unit: &Unit, die: &Die, width: u32, storage: u64) -> Option<u32
     };
     let mut bits = bytes.checked_mul(8)?;
     // DWARF 3: counted from the most significant bit of the storage unit.
-    if let Some(from_top) = die.attr(gimli::DW_AT_bit_offset).and_then(|a| a.sdata_value()) {
+    if let Some(from_top) = die.attr(gimli::DW_AT_bit_offset).and_then(gimli::Attribute::sdata_value) {
         let storage = bytes_of_storage(die, storage);
         let low = i64::try_from(storage.checked_mul(8)?).ok()?.checked_sub(i64::from(width))?.checked_sub(from_top)?;
         bits = bits.checked_add_signed(low)?;

@@ -220,7 +220,23 @@ fn no_symbol(file: &Found, binary: &Binary, name: &Glob, ret: bool) -> ExpandErr
 fn demangled_matches(mangled: &str, wanted: &Glob) -> bool {
     let Some(readable) = demangle(mangled) else { return wanted.matches(mangled) };
     let bare = readable.split_once('(').map_or(readable.as_str(), |(name, _)| name);
-    wanted.matches(&readable) || wanted.matches(bare)
+    wanted.matches(&readable) || wanted.matches(bare) || wanted.matches(without_result(bare))
+}
+
+/// Names of functions made from templates begin with the result's type: `long app::largest<long>`.
+fn without_result(bare: &str) -> &str {
+    let mut depth = 0_u32;
+    let mut start = 0;
+    for (at, c) in bare.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            // `operator new` has a blank of its own.
+            ' ' if depth == 0 && !bare[start..at].ends_with("operator") => start = at + 1,
+            _ => {}
+        }
+    }
+    &bare[start..]
 }
 
 /// Readable form of a C++ or Rust name.
