@@ -1,6 +1,6 @@
 //! Side-by-side runs against other tools, each figure beside the peer's from the same run.
 //!
-//! `cargo bench --bench side_by_side [-- PART...]`; parts: compile, save, startup, kernel, burst, wildcard.
+//! `cargo bench --bench side_by_side [-- PART...]`; parts: compile, save, startup, screen, kernel, burst, wildcard.
 //! The peer is `bpftrace` in PATH, or the command in `PROBESCOPE_PEER` (for one in a chroot:
 //! `PROBESCOPE_PEER="chroot /opt/sid bpftrace"`). Hand-written C is compiled by clang where there is one.
 //! Needs root and a kernel with BPF; machines are noisy, so only ratios within one run mean anything.
@@ -10,6 +10,8 @@
 mod kernel;
 #[path = "side_by_side/rows.rs"]
 mod rows;
+#[path = "side_by_side/screen.rs"]
+mod screen;
 #[path = "side_by_side/session.rs"]
 mod session;
 #[path = "side_by_side/tool.rs"]
@@ -39,6 +41,9 @@ fn main() {
     }
     if wanted("startup") {
         whole::startup(&ours, peer.as_ref());
+    }
+    if wanted("screen") {
+        screen::workbench();
     }
     if wanted("kernel") {
         kernel::table(&ours, peer.as_ref());
