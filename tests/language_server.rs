@@ -150,10 +150,8 @@ fn an_editor_is_served_from_its_first_word_to_its_last() {
     let left = editor.diagnostics();
     assert!(left.as_array().unwrap().iter().all(|d| d["severity"] != 1), "{left}");
     let options = json!({ "tabSize": 4, "insertSpaces": true });
-    let edits = editor.ask(
-        "textDocument/formatting",
-        &json!({ "textDocument": { "uri": "file:///a.bt" }, "options": options }),
-    );
+    let edits = editor
+        .ask("textDocument/formatting", &json!({ "textDocument": { "uri": "file:///a.bt" }, "options": options }));
     assert!(edits[0]["newText"].as_str().unwrap().contains("    @counts[comm] = count();\n"), "{edits}");
 
     assert!(editor.ask("shutdown", &Value::Null).is_null());

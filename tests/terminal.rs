@@ -87,6 +87,31 @@ impl Terminal {
         self.wait(text, |screen| screen.contains(text))
     }
 
+    /// What tmux tells of the pane, by its format language.
+    fn told(&self, format: &str) -> String {
+        String::from_utf8_lossy(&self.tmux(&["display-message", "-p", "-t", "t", format]).stdout).trim().to_owned()
+    }
+
+    /// Process id of the program in the pane.
+    fn child(&self) -> String {
+        let shell = self.told("#{pane_pid}");
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+        children.split_whitespace().next().unwrap().to_owned()
+    }
+
+    /// Runs a command in place of what ran.
+    fn run(&self, command: &str) {
+        let folder = self.folder.display().to_string();
+        let command = format!("env -u NO_COLOR HOME={folder} {command}; echo \"exit code $?\"; read -r _");
+        let out = self.tmux(&["respawn-pane", "-k", "-t", "t", "-c", &folder, "sh", "-c", &command]);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+
+    /// Opens the workbench again.
+    fn again(&self, arguments: &str) {
+        self.run(&format!("{} {arguments}", env!("CARGO_BIN_EXE_probescope")));
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -219,19 +244,113 @@ fn unsaved_text_survives_a_signal_and_comes_back() {
     terminal.wait_for("type / to choose a probe");
     terminal.type_text("BEGIN { exit(); }");
     terminal.wait_for("unsaved");
-    let shell = String::from_utf8_lossy(&terminal.tmux(&["display-message", "-p", "-t", "t", "#{pane_pid}"]).stdout)
-        .trim()
-        .to_owned();
-    let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
-    let child = children.split_whitespace().next().unwrap().to_owned();
-    assert!(Command::new("kill").args(["-TERM", &child]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-TERM", &terminal.child()]).status().unwrap().success());
     terminal.wait_for("exit code 143");
     assert!(!terminal.file("kept.bt").exists(), "only a save writes the script's file");
-    let again = format!("env HOME={} {} kept.bt", terminal.folder.display(), env!("CARGO_BIN_EXE_probescope"));
-    terminal.tmux(&["respawn-pane", "-k", "-t", "t", "-c", &terminal.folder.display().to_string(), "sh", "-c", &again]);
+    terminal.again("kept.bt");
     terminal.wait_for("Unsaved text found");
     terminal.keys(&["Escape"]);
     terminal.wait_for("BEGIN { exit(); }");
+}
+
+#[test]
+fn the_terminal_is_given_back_whatever_ends_it() {
+    if !has_tmux() {
+        return;
+    }
+    // What is open when the end comes, and how it comes.
+    for (nth, (open, signal)) in
+        [("", "-TERM"), ("/", "-HUP"), ("\u{b}", "-INT"), ("x", "-TERM"), ("", "-QUIT-KEY")].into_iter().enumerate()
+    {
+        let terminal = Terminal::open(&format!("back-{nth}"), (100, 30), "");
+        terminal.wait_for("type / to choose a probe");
+        let flags = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}";
+        assert_eq!(terminal.told(flags), "1 1 0", "taken over");
+        terminal.type_text(open);
+        let sign = match open {
+            "/" => "probes ─",
+            "\u{b}" => "Commands and scripts",
+            "x" => "unsaved",
+            _ => "Script",
+        };
+        terminal.wait_for(sign);
+        if signal == "-QUIT-KEY" {
+            terminal.keys(&["C-q"]);
+        } else {
+            assert!(Command::new("kill").args([signal, &terminal.child()]).status().unwrap().success());
+        }
+        terminal.wait_for("exit code");
+        assert_eq!(terminal.told(flags), "0 0 1", "{open:?} {signal}");
+        let tty = std::fs::File::open(terminal.told("#{pane_tty}")).unwrap();
+        let modes = Command::new("stty").arg("-a").stdin(tty).output().unwrap();
+        let modes = String::from_utf8_lossy(&modes.stdout).into_owned();
+        let set = |mode| modes.split([' ', ';', '\n']).any(|m| m == mode);
+        assert!(set("icanon") && set("echo") && set("isig"), "{modes}");
+    }
+}
+
+#[test]
+fn unsaved_text_survives_a_kill() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("kill", (100, 30), "kept.bt");
+    terminal.wait_for("type / to choose a probe");
+    terminal.type_text("BEGIN { exit(); }");
+    let folder = terminal.file(".local/state/probescope/unsaved");
+    terminal.wait("the copy of the text", |_| {
+        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        files.filter_map(|f| std::fs::read_to_string(f.path()).ok()).any(|t| t.contains("BEGIN { exit(); }"))
+    });
+    let process = terminal.child();
+    assert!(Command::new("kill").args(["-KILL", &process]).status().unwrap().success());
+    terminal.wait("its end", |_| !Path::new("/proc").join(&process).exists());
+    terminal.again("kept.bt");
+    terminal.wait_for("Unsaved text found");
+    terminal.keys(&["Escape"]);
+    terminal.wait("the script alone", |s| !s.contains("Unsaved text found"));
+    terminal.keys(&["C-z"]);
+    terminal.wait_for("type / to choose a probe");
+}
+
+#[test]
+fn control_characters_of_traced_programs_never_reach_the_terminal() {
+    if !has_tmux() {
+        return;
+    }
+    if let Some(reason) = cannot_trace() {
+        eprintln!("SKIPPED: {reason}");
+        return;
+    }
+    let script = "tracepoint:syscalls:sys_enter_openat { $f = str(args.filename); if (strcontains($f, \"evil\")) { \
+                  printf(\"%s\\n\", $f); @files[$f] = count(); @last = $f; } }";
+    let evil = "/nowhere/evil\x1b]0;owned\x07\x1b[2J\x1b[31m\u{9b}31m\u{202e}x\r";
+    let terminal = Terminal::open("control", (140, 40), "evil.bt");
+    terminal.wait_for("type / to choose a probe");
+    std::fs::write(terminal.file("evil.bt"), script).unwrap();
+    terminal.keys(&["C-q"]);
+    terminal.wait_for("exit code 0");
+    terminal.again("evil.bt");
+    terminal.wait_for("tracepoint:syscalls");
+    terminal.keys(&["C-s"]);
+    terminal.wait("lines and keys made safe", |s| {
+        let _ = std::fs::File::open(evil);
+        s.contains("@files") && s.contains("@last") && s.matches("evil␛]0;owned␇␛[2J␛[31m").count() >= 3
+    });
+    assert_ne!(terminal.told("#{pane_title}"), "owned");
+    terminal.keys(&["C-q"]);
+    terminal.wait_for("exit code 0");
+
+    // The same on a terminal without the workbench.
+    terminal.run(&format!("{} run evil.bt", env!("CARGO_BIN_EXE_probescope")));
+    terminal.wait("escapes written out", |s| {
+        let _ = std::fs::File::open(evil);
+        s.contains("evil\\x1b]0;owned\\x07\\x1b[2J")
+    });
+    assert!(Command::new("kill").args(["-INT", &terminal.child()]).status().unwrap().success());
+    let screen = terminal.wait_for("exit code 0");
+    assert!(screen.contains("@files[/nowhere/evil\\x1b]0;owned"), "{screen}");
+    assert_ne!(terminal.told("#{pane_title}"), "owned");
 }
 
 #[test]

@@ -128,7 +128,10 @@ pub fn workbench() {
         workbench.close();
     }
     let worst = times.iter().copied().fold(0.0, f64::max);
-    println!("  exec to first frame: {:.1} ms (median of {ROUNDS}, slowest {worst:.1} ms; at most 50 wanted)", median(times));
+    println!(
+        "  exec to first frame: {:.1} ms (median of {ROUNDS}, slowest {worst:.1} ms; at most 50 wanted)",
+        median(times)
+    );
     let Ok(mut workbench) = Workbench::open() else { return };
     // All probes are read once the browser says how many there are.
     workbench.press("/");
@@ -146,7 +149,11 @@ pub fn workbench() {
     }
     keys.sort_by(f64::total_cmp);
     let p99 = keys.get(keys.len() * 99 / 100).copied().unwrap_or(f64::NAN);
-    println!("  key to list of probes: {:.1} ms, p99 {p99:.1} ms ({} keys; at most 16 wanted)", median(keys.clone()), keys.len());
+    println!(
+        "  key to list of probes: {:.1} ms, p99 {p99:.1} ms ({} keys; at most 16 wanted)",
+        median(keys.clone()),
+        keys.len()
+    );
     workbench.press("\x1b");
     std::thread::sleep(Duration::from_secs(1));
     if let (Some(before), start) = (workbench.use_of(), Instant::now()) {
