@@ -357,14 +357,15 @@ fn a_click_takes_what_is_under_it() {
     update::act(&mut state, &Action::Mouse(Mouse::Drag, (column + 6, row)));
     assert_eq!(state.editor.marked_text().as_deref(), Some("ntf"));
 
-    let (column, row) = find(&state, "nginx  ");
+    let (column, row) = find(&state, "Events");
+    let (column, row) = (column + 3, row + 2);
     click(&mut state, column, row);
     assert_eq!(state.focus, Pane::Events);
     let first = state.events.selected();
     update::act(&mut state, &Action::Mouse(Mouse::WheelUp, (column, row)));
     assert!(state.events.selected() < first);
 
-    let (column, row) = find(&state, "@opens 8 keys");
+    let (column, row) = find(&state, "@opens 11 keys");
     click(&mut state, column, row + 3);
     assert_eq!((state.focus, state.maps.current().unwrap().row), (Pane::Maps, 1));
     assert!(state.maps.current().unwrap().open.is_empty());

@@ -1,9 +1,11 @@
 //! Compiler diagnostics: one type for every front end, the checker and the verifier's answers.
 
+use serde::{Deserialize, Serialize};
+
 use super::source::Span;
 
 /// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// Additional information.
     Info,
@@ -14,7 +16,7 @@ pub enum Severity {
 }
 
 /// A stable code, shown as `P0123` and explained by `probescope explain`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Code(pub u16);
 
 impl std::fmt::Display for Code {
@@ -24,7 +26,7 @@ impl std::fmt::Display for Code {
 }
 
 /// A second place that explains the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// Where.
     pub span: Span,
@@ -33,7 +35,7 @@ pub struct Label {
 }
 
 /// A replacement that would mend the error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     /// What to replace; empty to insert.
     pub span: Span,
@@ -42,7 +44,7 @@ pub struct Fix {
 }
 
 /// One message about one place in a script.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::value::Value;
 
 /// One report.
@@ -14,7 +16,7 @@ pub struct Event {
 }
 
 /// A finished line of output, for views that show text: the formatted event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// When it was drained, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
@@ -26,7 +28,7 @@ pub struct Line {
 }
 
 /// An immutable run of lines; history is a list of chunks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Chunk {
     /// Number of the first line since the trace began.
     pub first: u64,

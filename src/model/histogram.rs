@@ -1,7 +1,9 @@
 //! Histograms: bucket numbering shared by the compiler, the decoder and the printers.
 
+use serde::{Deserialize, Serialize};
+
 /// A power-of-two histogram, each power split into `2^bits` buckets.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Log2 {
     /// 0 to 5.
     pub bits: u8,
@@ -10,7 +12,7 @@ pub struct Log2 {
 }
 
 /// A linear histogram.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Linear {
     /// Lower edge of the first full bucket.
     pub min: i64,

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::value::Value;
 
 /// One map's contents.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MapSnapshot {
     /// Name with its `@`.
     pub name: Arc<str>,
@@ -22,7 +24,7 @@ pub struct MapSnapshot {
 }
 
 /// One key and its value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MapRow {
     /// The parts of the key; several for a tuple key.
     pub key: Vec<Value>,
@@ -31,7 +33,7 @@ pub struct MapRow {
 }
 
 /// What a map holds, which decides how it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MapKind {
     /// Plain values.
     Value,

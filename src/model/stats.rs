@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// Counters of a running trace; all since it began.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct TraceStats {
     /// When taken, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
@@ -16,7 +18,7 @@ pub struct TraceStats {
 }
 
 /// One probe's program.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct ProbeStats {
     /// Attach points as the script names them.
     pub name: Arc<str>,
@@ -31,7 +33,7 @@ pub struct ProbeStats {
 }
 
 /// Events or values that were lost, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
     /// Why.
     pub cause: LossCause,
@@ -44,7 +46,7 @@ pub struct Loss {
 }
 
 /// Causes of loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LossCause {
     /// The ring buffer was full.
     RingFull,

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::histogram::{Linear, Log2};
 
 /// A value as it left the kernel, symbols resolved.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// Nothing (absent).
     None,
@@ -52,7 +54,7 @@ pub enum Value {
 }
 
 /// Sum and count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Two's complement sum.
     pub total: i64,
@@ -78,7 +80,7 @@ impl Summary {
 }
 
 /// A resolved stack.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stack {
     /// Innermost first.
     pub frames: Arc<[Frame]>,
@@ -89,7 +91,7 @@ pub struct Stack {
 }
 
 /// How a stack prints; the model's own copy of the script's choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub enum StackStyle {
     /// `symbol+offset`, one a line.
     #[default]
@@ -103,7 +105,7 @@ pub enum StackStyle {
 }
 
 /// One frame of a stack.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// Instruction address.
     pub address: u64,
@@ -118,7 +120,7 @@ pub struct Frame {
 }
 
 /// A time series.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
     /// Length of an interval in ns.
     pub interval_ns: u64,

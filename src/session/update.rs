@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::lang::diagnostic::Diagnostic;
 use crate::model::event::Chunk;
 use crate::model::snapshot::MapSnapshot;
@@ -11,7 +13,7 @@ use crate::model::stats::TraceStats;
 pub type Generation = u64;
 
 /// One message from the session to a face, over a bounded channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Update {
     /// The script was compiled (or not): all diagnostics, and figures when it succeeded.
     Compiled {
@@ -58,7 +60,7 @@ pub enum Update {
 }
 
 /// Figures of one compilation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CompileFigures {
     /// Parse, check and code generation together, ns.
     pub compile_ns: u64,

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::lang::service::Completion;
 use crate::session::update::{Generation, Update};
 
@@ -124,7 +126,7 @@ pub enum Message {
 }
 
 /// The result of a search.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Which search.
     pub generation: u64,
@@ -141,7 +143,7 @@ pub struct Found {
 }
 
 /// A probe in a list of results.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     /// Full name.
     pub name: Arc<str>,
@@ -152,7 +154,7 @@ pub struct Hit {
 }
 
 /// Everything about a probe.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// Full name.
     pub name: Arc<str>,
@@ -169,7 +171,7 @@ pub struct Detail {
 }
 
 /// One field or parameter of a probe.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
     /// As the script writes it (`args.filename`).
     pub name: String,

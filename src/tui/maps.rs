@@ -243,7 +243,8 @@ pub fn key_text(key: &[Value]) -> String {
 /// name beside it.
 #[must_use]
 pub fn key_fit(key: &[Value], columns: usize) -> String {
-    let mut parts: Vec<String> = key.iter().map(cell).collect();
+    let shown = |v| Some(cell(v)).filter(|c| !c.is_empty()).unwrap_or_else(|| "(empty)".to_owned());
+    let mut parts: Vec<String> = key.iter().map(shown).collect();
     let all = |parts: &[String]| parts.iter().map(|p| width(p)).sum::<usize>() + 2 * parts.len().saturating_sub(1);
     for _ in 0..parts.len() {
         let over = all(&parts).saturating_sub(columns);

@@ -184,8 +184,9 @@ impl Trace {
     }
 }
 
-/// The event was delivered, but not all of what it should have told.
-const fn incomplete(cause: LossCause) -> bool {
+/// True where the event was delivered, but not all of what it should have told.
+#[must_use]
+pub const fn incomplete(cause: LossCause) -> bool {
     use LossCause::{DivideByZero, HelperFailed, OutOfBounds, ReadFailed, Stack, Truncated};
     matches!(cause, ReadFailed | Truncated | Stack | DivideByZero | OutOfBounds | HelperFailed)
 }

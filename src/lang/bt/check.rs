@@ -233,6 +233,7 @@ impl<'a> Checker<'a> {
             return;
         }
         if self.diagnostics.len() < MAX_DIAGNOSTICS {
+            let diagnostic = suggest::with_fix(diagnostic, self.source);
             self.diagnostics.push(diagnostic);
         }
     }

@@ -203,7 +203,7 @@ struct Columns {
 
 fn columns(view: &MapView, total: usize) -> Columns {
     let rows = || view.order.iter().take(200).filter_map(|r| view.snapshot.rows.get(*r as usize));
-    let keys = rows().map(|r| width(&key_text(&r.key))).max().unwrap_or(3).max(3);
+    let keys = rows().map(|r| width(&key_fit(&r.key, total))).max().unwrap_or(3).max(3);
     let values = rows().map(|r| width(&shown_value(view, r))).max().unwrap_or(5).clamp(5, total / 2);
     let rate = if view.has_rate() && total > 36 { usize::from(MAP[2].width) } else { 0 };
     let axis = used(rows().map(|r| &r.value));

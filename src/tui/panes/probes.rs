@@ -8,6 +8,7 @@ use super::super::paint::{put, put_end, style_row};
 use super::super::state::{Pane, State};
 use super::super::text::{fit, fit_end, grouped, neutralise, short_count, width};
 use super::super::theme::Slot;
+use super::super::trace::incomplete;
 use super::bars::output_frame;
 use crate::model::stats::{ProbeStats, TraceStats};
 
@@ -164,11 +165,12 @@ fn losses(state: &State, stats: &TraceStats, buf: &mut Buffer, area: Rect, from:
     for (i, loss) in stats.losses.iter().enumerate() {
         let y = from + 1 + i;
         let count = grouped(loss.count);
-        let x = put(buf, area, 1, y, &format!("{:<22}", loss.cause.words()), theme[Slot::Error]);
+        let slot = if incomplete(loss.cause) { Slot::Warning } else { Slot::Error };
+        let x = put(buf, area, 1, y, &format!("{:<22}", loss.cause.words()), theme[slot]);
         let line = state.submitted.get(..loss.span.0 as usize).map_or(0, |t| t.matches('\n').count()) + 1;
         let site = format!("{} line {line}", neutralise(&loss.site));
         let room = usize::from(area.width).saturating_sub(x + width(&count) + 3);
         put(buf, area, x, y, &fit_end(&site, room), theme[Slot::Dim]);
-        put_end(buf, area, usize::from(area.width).saturating_sub(1), y, &count, theme[Slot::Error]);
+        put_end(buf, area, usize::from(area.width).saturating_sub(1), y, &count, theme[slot]);
     }
 }

@@ -1,5 +1,8 @@
 //! "Did you mean": the closest known name by edit distance.
 
+use crate::lang::diagnostic::{Diagnostic, Fix};
+use crate::lang::source::SourceText;
+
 /// The candidate closest to `name`, when it is close enough to be meant.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let limit = (name.chars().count() / 3).max(1);
@@ -19,6 +22,19 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// Help text for a misspelt name, or none.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     closest(name, candidates).map(|c| format!("did you mean `{c}`?"))
+}
+
+/// Makes the one name that a help text suggests a ready repair, where the misspelt name is all that
+/// the diagnostic points at.
+pub fn with_fix(mut diagnostic: Diagnostic, source: &SourceText) -> Diagnostic {
+    let name = diagnostic.help.as_deref().and_then(|h| h.strip_prefix("did you mean `")?.strip_suffix("`?"));
+    let wrong = source.slice(diagnostic.span);
+    if let Some(name) = name.filter(|_| diagnostic.fix.is_none())
+        && closest(wrong, [name]).is_some()
+    {
+        diagnostic.fix = Some(Fix { span: diagnostic.span, replacement: name.to_owned() });
+    }
+    diagnostic
 }
 
 /// Edits (insert, remove, replace, swap neighbours) that turn one name into the other; case is free.

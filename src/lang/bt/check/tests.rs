@@ -120,8 +120,11 @@ fn misspelt_names_get_the_name_that_was_meant() {
         ("struct A { int first; } kprobe:f { print(((struct A *)arg0)->frist); }", "did you mean `first`?"),
         ("config = { max_strln = 5 } BEGIN { exit(); }", "did you mean `max_strlen`?"),
     ] {
-        let helps: Vec<_> = checked(script).diagnostics.into_iter().filter_map(|d| d.help).collect();
-        assert!(helps.iter().any(|h| h == help), "{script}: {helps:?}");
+        let found = checked(script).diagnostics;
+        let told = found.iter().find(|d| d.help.as_deref() == Some(help));
+        let fix = told.unwrap_or_else(|| panic!("{script}: {found:?}")).fix.as_ref().expect(script);
+        assert_eq!(format!("did you mean `{}`?", fix.replacement), help, "{script}");
+        assert!(script[fix.span.start as usize..fix.span.end as usize].len().abs_diff(fix.replacement.len()) <= 1);
     }
 }
 
