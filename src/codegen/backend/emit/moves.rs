@@ -22,6 +22,7 @@ pub struct Move {
 
 /// Orders `moves`; a cycle goes through a register that is neither in a move nor in `taken`.
 pub fn sequence(moves: Vec<Move>, taken: &[Reg]) -> Vec<Move> {
+    let targets: Vec<Reg> = moves.iter().map(|m| m.to).collect();
     let (mut pending, constants): (Vec<Move>, Vec<Move>) =
         moves.into_iter().filter(|m| m.from != Source::Reg(m.to)).partition(|m| matches!(m.from, Source::Reg(_)));
     let mut out = Vec::with_capacity(pending.len() + constants.len() + 1);
@@ -31,10 +32,11 @@ pub fn sequence(moves: Vec<Move>, taken: &[Reg]) -> Vec<Move> {
             out.push(pending.remove(ready));
             continue;
         }
-        // Only cycles are left. There are at most five moves, so that one of ten registers is free.
+        // Only cycles are left. There are at most five moves, so that one of ten registers is free; the
+        // second cycle may take the register that the first one went through.
         let used = |r: Reg| pending.iter().any(|m| m.to == r || m.from == Source::Reg(r));
-        let done = |r: Reg| out.iter().any(|m: &Move| m.to == r);
-        let Some(spare) = (0..10).map(Reg).find(|r| !used(*r) && !done(*r) && !taken.contains(r)) else { break };
+        let free = |r: &Reg| !used(*r) && !targets.contains(r) && !taken.contains(r);
+        let Some(spare) = (0..10).map(Reg).find(free) else { break };
         let from = pending[0].from;
         out.push(Move { to: spare, from });
         for m in pending.iter_mut().filter(|m| m.from == from) {
@@ -50,7 +52,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn two_cycles_share_the_one_register_that_is_free() {
+        let swap = |a: u8, b: u8| [(a, b), (b, a)];
+        let pairs = [swap(1, 5), swap(2, 3)].concat().into_iter().chain([(4, 0)]);
+        let moves = pairs.map(|(to, from)| Move { to: Reg(to), from: Source::Reg(Reg(from)) }).collect();
+        let mut registers: Vec<u8> = (0..10).collect();
+        for m in sequence(moves, &[Reg(6), Reg(7), Reg(8), Reg(9)]) {
+            if let Source::Reg(from) = m.from {
+                registers[m.to.0 as usize] = registers[from.0 as usize];
+            }
+        }
+        assert_eq!(registers[1..6], [5, 3, 2, 0, 1]);
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn every_register_receives_its_value(sources in prop::collection::vec(0u8..10, 0..=5)) {
             let moves: Vec<Move> = sources
