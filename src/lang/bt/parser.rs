@@ -50,6 +50,7 @@ pub fn parse(source: &SourceText) -> Parsed {
         height: 0,
         predicate: false,
         last_error: None,
+        given_up: false,
         diagnostics: lexed.diagnostics,
     };
     let script = parser.script();
@@ -70,6 +71,8 @@ struct Parser<'t> {
     predicate: bool,
     /// Token index of the last error: one place gets one error.
     last_error: Option<usize>,
+    /// The text nests too deep: what is missing at its end is no mistake of its own.
+    given_up: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -177,7 +180,7 @@ impl<'t> Parser<'t> {
     }
 
     fn report_always(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < MAX_ERRORS {
+        if self.diagnostics.len() < MAX_ERRORS && !self.given_up {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -238,7 +241,7 @@ impl<'t> Parser<'t> {
         let message = "nested too deep: the compiler stops reading here";
         self.error_here(codes::TOO_DEEP, message, "split the expression with variables, or the probe into several");
         self.at = self.tokens.len().saturating_sub(1);
-        self.last_error = Some(self.at);
+        self.given_up = true;
     }
 
     /// Notes that a node was put over what was parsed; false when the tree grew too high.
