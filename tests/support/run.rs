@@ -6,6 +6,7 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::case::{Case, difference};
@@ -145,7 +146,21 @@ fn compiled(words: &[String]) -> Result<Option<PathBuf>, String> {
     let mut done = DONE.lock().map_err(|e| e.to_string())?;
     let known = done.len();
     let result = done.entry(words.join(" ")).or_insert_with(|| compile(file, flags, known));
-    result.clone().map(Some)
+    let program = result.clone()?;
+    drop(done);
+    own_copy(&program).map(Some)
+}
+
+/// A file of the case's own: probes are on files, and a case would count the calls of others that run
+/// the same one.
+fn own_copy(program: &Path) -> Result<PathBuf, String> {
+    static COPIES: AtomicUsize = AtomicUsize::new(0);
+    let number = COPIES.fetch_add(1, Ordering::Relaxed);
+    let folder = workshop().join(format!("case-{number}"));
+    let copy = folder.join(program.file_name().unwrap_or_default());
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    fs::copy(program, &copy).map_err(|e| format!("{}: {e}", copy.display()))?;
+    Ok(copy)
 }
 
 fn compile(file: &str, flags: &[String], number: usize) -> Result<PathBuf, String> {

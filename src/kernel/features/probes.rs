@@ -106,9 +106,17 @@ impl Evidence<'_> {
                 self.configured(feature, "BPF_EVENTS")
             }
             Feature::Osnoise if tracer("osnoise") => Ok(()),
-            Feature::Osnoise => Err(self.unset(feature, "OSNOISE_TRACER", "trace irq, softirq and sched tracepoints on the CPU in a script")),
+            Feature::Osnoise => Err(self.unset(
+                feature,
+                "OSNOISE_TRACER",
+                "trace irq, softirq and sched tracepoints on the CPU in a script",
+            )),
             Feature::Timerlat if tracer("timerlat") => Ok(()),
-            Feature::Timerlat => Err(self.unset(feature, "TIMERLAT_TRACER", "trace timer:hrtimer_expire_entry and sched:sched_wakeup in a script")),
+            Feature::Timerlat => Err(self.unset(
+                feature,
+                "TIMERLAT_TRACER",
+                "trace timer:hrtimer_expire_entry and sched:sched_wakeup in a script",
+            )),
             Feature::UserEvents if tracefs.join("user_events_data").exists() => Ok(()),
             Feature::UserEvents => Err(self.unset(feature, "USER_EVENTS", "use usdt probes")),
             _ if self.readme.contains("hist trigger") => Ok(()),
