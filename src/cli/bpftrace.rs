@@ -1,6 +1,7 @@
 //! bpftrace's own command line, when the program is started under that name: a link called
 //! `bpftrace` stands in for it in scripts and test harnesses.
 
+mod headers;
 mod listing;
 mod options;
 mod usage;
@@ -122,6 +123,10 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
     }
     if options.list {
         return listing::of_script(&script, &options, world, &shown);
+    }
+    if let Some(text) = headers::missing(&script.source, &options.includes, &options.include_dirs) {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+        return Ok(ExitCode::FAILURE);
     }
     let announce = world.variable(NOTIFY).is_some();
     let args = run_args(&options);

@@ -114,7 +114,7 @@ impl StreamFace {
         if self.settings.like_bpftrace {
             let _ = writeln!(io::stderr(), "ERROR: {message}");
         } else {
-            self.message("runtime_error", "ERROR", message.as_bytes(), span);
+            self.message("errorf", "ERROR", message.as_bytes(), span);
         }
     }
 
@@ -166,7 +166,7 @@ impl Face for StreamFace {
                 self.printer.text(kind, text, &mut self.buffer);
             }
             Report::RuntimeError { message, span } => {
-                self.message("runtime_error", "ERROR", message.as_bytes(), span);
+                self.message("errorf", "ERROR", message.as_bytes(), span);
             }
             Report::Unattached(probe) => {
                 let text = format!("Unable to attach probe: {}. Skipping.", probe.probe);

@@ -179,14 +179,14 @@ impl Decoder {
     fn kernel_symbol(&self, address: u64) -> Arc<str> {
         match self.names.kernel.symbolize(address) {
             Some((name, _, _)) => name,
-            None => format!("0x{address:x}").into(),
+            None => unknown_address(address),
         }
     }
 
     fn user_symbol(&mut self, pid: u32, address: u64) -> Arc<str> {
         let frames = self.names.user.frames(pid, address);
         let name = frames.last().and_then(|f| f.symbol.clone());
-        name.unwrap_or_else(|| format!("0x{address:x}").into())
+        name.unwrap_or_else(|| unknown_address(address))
     }
 
     fn timestamp(&self, ns: u64, format: u32, clock: u32) -> String {
@@ -348,6 +348,11 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     uint(from(bytes, at), 4) as u32
+}
+
+/// An address without a symbol: `0x` and hexadecimal digits, but plain 0 for none.
+fn unknown_address(address: u64) -> Arc<str> {
+    if address == 0 { "0".into() } else { format!("0x{address:x}").into() }
 }
 
 fn from(bytes: &[u8], at: usize) -> &[u8] {

@@ -10,9 +10,10 @@ use crate::engine::drain::Batch;
 use crate::engine::names::time;
 use crate::engine::{EngineError, Trace};
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionKind, MapId, Program};
+use crate::lang::typed::{ActionKind, MapId, Program, size_align};
 use crate::model::format::Format;
 use crate::model::render::{self, MapOptions};
+use crate::model::snapshot::MapRow;
 use crate::model::value::Value;
 
 /// Failures while a script's reports are handled.
@@ -157,7 +158,17 @@ impl Reporter {
         trace: &Trace,
         face: &mut dyn Face,
     ) -> Result<(), ReportError> {
-        let snapshot = trace.read_map(map, &mut self.decoder)?;
+        let mut snapshot = trace.read_map(map, &mut self.decoder)?;
+        if snapshot.rows.is_empty() && !snapshot.keyed {
+            // A single value that was never set, or was cleared, is zero.
+            let program = Arc::clone(&self.program);
+            let ty = &program.maps[map.0 as usize].value;
+            let zeros = vec![0; size_align(ty, &program.structs).0 as usize];
+            let value = self.decoder.value(ty, &zeros, trace);
+            if value != Value::None {
+                snapshot.rows.push(MapRow { key: Vec::new(), value });
+            }
+        }
         let options = self.options(top, div);
         face.report(&Report::Map { snapshot: &snapshot, options })?;
         Ok(())

@@ -78,6 +78,11 @@ impl<'a> Lowerer<'_, 'a> {
             if matches!(pointer.kind, ExprKind::Builtin(Builtin::Ctx)) {
                 return Ok(Place::Context(0));
             }
+            if matches!(pointer.kind, ExprKind::Cast(_)) {
+                // As another type than the kernel's own, whose offsets the verifier would refuse: the
+                // context is kernel memory, too.
+                return Ok(Place::Remote { base: self.scalar(pointer)?, offset: 0, user: false });
+            }
             let base = self.scalar_register(pointer)?;
             return Ok(Place::Memory(Addr::new(Base::Reg(base), 0)));
         }

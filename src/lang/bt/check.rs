@@ -144,6 +144,8 @@ pub(crate) struct Checker<'a> {
     env: &'a CheckEnv<'a>,
     types: TypeTable<'a>,
     config: Config,
+    /// Settings as the script and its caller gave them, by name.
+    settings: HashMap<String, String>,
     /// A map that time series take their time from in place of the clock.
     series_clock: Option<Arc<str>>,
     /// The assignment being checked: where its mismatches are reported.
@@ -173,6 +175,7 @@ impl<'a> Checker<'a> {
             env,
             types: TypeTable::new(env.facts),
             config: Config { missing_probes: env.missing_probes, ..Config::default() },
+            settings: HashMap::new(),
             series_clock: None,
             assigning: None,
             maps: Maps::default(),

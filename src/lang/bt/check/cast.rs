@@ -29,6 +29,11 @@ impl Checker<'_> {
             // Text is true when it is not empty.
             (Type::Bool, Type::Str { .. }) => Expr { span, ..self.condition(value) },
             (w, v) if w == v => Expr { span, ..value },
+            (Type::Enum { id, .. }, _) if value.as_int().is_some_and(|v| !self.has_variant(*id, v)) => {
+                let name = self.type_text(wanted).trim_start_matches("enum ").to_owned();
+                let n = value.as_int().unwrap_or(0) as i64;
+                self.error_expr(BAD_CAST, span, format!("Enum: {name} doesn't contain a variant value of {n}"))
+            }
             (Type::Int { .. } | Type::Enum { .. } | Type::Bool, v) if v.fits_register() => {
                 Expr { span, ..convert_scalar(value, wanted) }
             }
@@ -82,6 +87,12 @@ impl Checker<'_> {
             (Type::Tuple(_) | Type::Record(_), v) if join::join(wanted, v).is_some() => self.coerce(value, wanted),
             _ => self.bad_cast(&value, wanted, span),
         }
+    }
+
+    /// Whether an enum has a name for a value.
+    fn has_variant(&self, id: crate::lang::types::EnumId, value: u64) -> bool {
+        let def = self.types.enum_defs().get(id.0 as usize);
+        def.is_none_or(|def| def.variants.is_empty() || def.variants.iter().any(|(_, v)| *v == value as i64))
     }
 
     fn bad_cast(&mut self, value: &Expr, wanted: &Type, span: Span) -> Expr {

@@ -3,6 +3,7 @@
 use super::{BAD_SETTING, Checker, MissingProbes, UNKNOWN_SETTING, suggest};
 use crate::lang::bt::{ast, constant};
 use crate::lang::source::Span;
+use crate::lang::typed::Expr;
 use crate::lang::types::StackMode;
 
 /// All settings that scripts may have.
@@ -37,6 +38,27 @@ const SETTINGS: &[&str] = &[
     "unstable_macro",
     "use_blazesym",
     "no_debuginfo",
+];
+
+/// What `config()` gives for settings that nothing sets.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("cache_user_symbols", "PER_PID"),
+    ("cpp_demangle", "true"),
+    ("lazy_symbolication", "false"),
+    ("license", "GPL"),
+    ("log_size", "1000000"),
+    ("max_bpf_progs", "1024"),
+    ("max_cat_bytes", "10240"),
+    ("max_map_keys", "4096"),
+    ("max_probes", "1024"),
+    ("max_strlen", "1024"),
+    ("missing_probes", "error"),
+    ("on_stack_limit", "32"),
+    ("perf_rb_pages", "0"),
+    ("print_maps_on_exit", "true"),
+    ("show_debug_info", "true"),
+    ("stack_mode", "bpftrace"),
+    ("str_trunc_trailer", ".."),
 ];
 
 impl Checker<'_> {
@@ -77,7 +99,27 @@ impl Checker<'_> {
         self.apply_setting(&name, &value, setting.name.span, setting.value.span);
     }
 
+    /// `config().name`: a setting as it is, a constant.
+    pub(super) fn setting_value(&mut self, name: &ast::Name, span: Span) -> Expr {
+        let given = self.settings.get(&*name.text).cloned();
+        let default = DEFAULTS.iter().find(|(n, _)| *n == &*name.text).map(|(_, v)| (*v).to_owned());
+        let Some(value) = given.or(default) else {
+            let help = suggest::did_you_mean(&name.text, DEFAULTS.iter().map(|(n, _)| *n));
+            self.error_help(UNKNOWN_SETTING, name.span, format!("there is no setting `{}`", name.text), help);
+            return Self::error_value(span);
+        };
+        match value.as_str() {
+            "true" => super::coerce::boolean(true, span),
+            "false" => super::coerce::boolean(false, span),
+            text => match text.parse::<i64>() {
+                Ok(number) => super::coerce::constant(number, span),
+                Err(_) => super::expr::string(&text.into(), span),
+            },
+        }
+    }
+
     fn apply_setting(&mut self, name: &str, value: &str, name_span: Span, span: Span) {
+        self.settings.insert(name.to_owned(), value.to_owned());
         match name {
             "max_map_keys" => self.number(value, 1, 1 << 26, span, |c, n| c.config.max_map_keys = n as u32),
             "max_strlen" => self.number(value, 1, 1 << 20, span, |c, n| c.config.max_strlen = n as u32),

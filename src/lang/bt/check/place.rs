@@ -13,6 +13,9 @@ impl Checker<'_> {
         if is_args(base) {
             return self.argument(name, span);
         }
+        if is_config(base) {
+            return self.setting_value(name, span);
+        }
         let base = self.value(base);
         self.field_of(base, name, span)
     }
@@ -166,6 +169,15 @@ pub fn is_args(e: &ast::Expr) -> bool {
         ast::ExprKind::Ident(name) => &**name == "args",
         ast::ExprKind::Call(name, args) => &*name.text == "args" && args.is_empty(),
         ast::ExprKind::Unary(ast::UnaryOp::Deref, inner) => is_args(inner),
+        _ => false,
+    }
+}
+
+/// `config`, or `config()`.
+fn is_config(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ast::ExprKind::Ident(name) => &**name == "config",
+        ast::ExprKind::Call(name, args) => &*name.text == "config" && args.is_empty(),
         _ => false,
     }
 }

@@ -35,11 +35,9 @@ fn in_space(c: &mut Checker<'_>, call: Call<'_>, space: AddressSpace) -> Expr {
 pub fn assert(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let condition = c.value(&call.args[0]);
     let condition = c.condition(condition);
-    let message = if call.args.len() > 1 {
-        c.string_argument(call, 1).unwrap_or_default()
-    } else {
-        format!("assertion failed: {}", c.source.slice(call.args[0].span)).into()
-    };
+    let said = (call.args.len() > 1).then(|| c.string_argument(call, 1)).flatten();
+    let said = said.unwrap_or_else(|| c.source.slice(call.args[0].span).into());
+    let message = format!("assert failed: {said}").into();
     if matches!(condition.ty, Type::Error) {
         return condition;
     }
