@@ -16,7 +16,7 @@ use crate::support::run::{Outcome, Subject, run as run_case};
 /// First word of this binary's command line in a guest.
 pub const IN_GUEST: &str = "--in-guest";
 /// Test targets that run in every kernel whole, and the library's tests that read or load something.
-const TARGETS: [&str; 3] = ["lowering", "lowering_scripts", "codegen_kernel"];
+const TARGETS: [&str; 4] = ["lowering", "lowering_scripts", "codegen_kernel", "generated_scripts"];
 const LIBRARY: &str = "kernel:: engine::";
 /// Emulated cores are many times slower than real ones: a cap against hanging, nothing is timed.
 const CASE_CAP: Duration = Duration::from_secs(180);
@@ -120,7 +120,11 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
     let boot = |outcome| (format!("{name}/boot"), outcome);
     let filter = filter.map_or("", |f| f.strip_prefix(name).map_or(f, |rest| rest.trim_start_matches('/')));
     let mut script = String::from("cp -r /run/results/bin /run/bin && cd /tmp\n");
-    let _ = writeln!(script, "export {}=/run/bin/{SUBJECT} PROPTEST_CASES=16", support::run::PROGRAM);
+    let _ = writeln!(
+        script,
+        "export {}=/run/bin/{SUBJECT} PROPTEST_CASES=16 PROBESCOPE_GENERATED=16",
+        support::run::PROGRAM
+    );
     if let Ok(peer) = std::env::var("PROBESCOPE_PEER") {
         let _ = writeln!(script, "export PROBESCOPE_PEER='{peer}'");
     }

@@ -1,0 +1,145 @@
+//! Scripts made from the grammar: whatever compiles is accepted by the running kernel's verifier, and
+//! nothing on the way there panics.
+//!
+//! `PROBESCOPE_GENERATED=5000` makes more of them, `PROBESCOPE_GENERATED_FROM=100` other ones.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "generated_scripts/grammar.rs"]
+mod grammar;
+#[path = "generated_scripts/probes.rs"]
+mod probes;
+#[path = "generated_scripts/random.rs"]
+mod random;
+#[path = "generated_scripts/tree.rs"]
+mod tree;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use probescope::codegen::error::CodegenError;
+use probescope::engine;
+use probescope::kernel::{Kernel, Roots};
+use probescope::lang::bt::{FrontOptions, MissingProbes, compile_front};
+use probescope::lang::diagnostic::{Severity, has_errors};
+use probescope::lang::source::SourceText;
+
+/// Attempts to make a script smaller that fails.
+const ATTEMPTS: u32 = 200;
+/// Time for that, for one script.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Failures after which the rest is not tried.
+const ENOUGH: usize = 20;
+/// No script here is long; an emulated machine that is busy with others takes its time all the same.
+const SLOW: Duration = Duration::from_secs(240);
+
+/// How a script fared.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Loaded,
+    /// The checker or the compiler said why it can't be had.
+    Declined(String),
+    Failed(String),
+}
+
+impl Outcome {
+    /// What a smaller script must have in common: the first words of the failure.
+    fn sort(&self) -> Option<String> {
+        match self {
+            Self::Failed(why) => Some(why.split_whitespace().take(2).collect::<Vec<_>>().join(" ")),
+            _ => None,
+        }
+    }
+}
+
+fn try_script(text: &str, kernel: &Arc<Kernel>) -> Outcome {
+    let began = Instant::now();
+    let outcome = catch_unwind(AssertUnwindSafe(|| compile_and_load(text, kernel)));
+    let took = began.elapsed();
+    match outcome {
+        Ok(Outcome::Loaded) if took > SLOW => Outcome::Failed(format!("slow: {} s", took.as_secs())),
+        Ok(outcome) => outcome,
+        Err(why) => {
+            let said = why.downcast_ref::<String>().cloned();
+            Outcome::Failed(format!("panic: {}", said.unwrap_or_else(|| "without words".into())))
+        }
+    }
+}
+
+fn compile_and_load(text: &str, kernel: &Arc<Kernel>) -> Outcome {
+    let source = SourceText::new("generated", text);
+    let mut options = FrontOptions::new(kernel);
+    options.unsafe_allowed = true;
+    options.missing_probes = MissingProbes::Ignore;
+    let checked = compile_front(&source, &options);
+    if has_errors(&checked.diagnostics) {
+        let errors = checked.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+        return Outcome::Declined(errors.map(|d| d.message.clone()).take(1).collect());
+    }
+    let facts = kernel.target_facts(None, 0);
+    let artifact = match probescope::codegen::compile_with_source(&checked.program, &facts, &source) {
+        Ok(artifact) => artifact,
+        Err(e @ (CodegenError::Unsupported { .. } | CodegenError::TooLarge { .. } | CodegenError::Stack { .. })) => {
+            return Outcome::Declined(e.to_string());
+        }
+        Err(e) => return Outcome::Failed(format!("compiler: {e}")),
+    };
+    if artifact.programs.is_empty() {
+        return Outcome::Declined("none of its probes is here".into());
+    }
+    match engine::load::load(&checked.program, &artifact) {
+        Ok(_) => Outcome::Loaded,
+        Err(e) => Outcome::Failed(format!("refused: {e}\n{}", details(&e))),
+    }
+}
+
+/// The end of the verifier's log, where it says what it does not like.
+fn details(error: &engine::EngineError) -> String {
+    let engine::EngineError::Rejected { log, .. } = error else { return format!("{error:?}") };
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(25)..].join("\n")
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn no_script_that_compiles_is_refused_by_the_verifier() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: loading BPF programs needs root");
+        return;
+    }
+    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let (count, first) = (number("PROBESCOPE_GENERATED", 40), number("PROBESCOPE_GENERATED_FROM", 0));
+    let wordy = std::env::var_os("PROBESCOPE_GENERATED_WORDY").is_some();
+    let (mut loaded, mut failures) = (0, Vec::new());
+    for seed in first..first + count {
+        let script = grammar::script(seed);
+        let outcome = try_script(&script.to_string(), &kernel);
+        match &outcome {
+            Outcome::Loaded => loaded += 1,
+            Outcome::Declined(why) if wordy => eprintln!("-- script {seed}\n{script}-- declined: {why}"),
+            Outcome::Declined(_) => {}
+            Outcome::Failed(_) => {
+                let (sort, began) = (outcome.sort(), Instant::now());
+                eprintln!("script {seed} failed: {}", sort.as_deref().unwrap_or(""));
+                let small = tree::shrink(&script, ATTEMPTS, &mut |text| {
+                    began.elapsed() < PATIENCE && try_script(text, &kernel).sort() == sort
+                });
+                let text = small.to_string();
+                let Outcome::Failed(why) = try_script(&text, &kernel) else { unreachable!("it failed before") };
+                failures.push(format!("-- script {seed}, made smaller:\n{text}\n{why}\n"));
+                eprintln!("{}", failures.last().unwrap());
+            }
+        }
+        if failures.len() >= ENOUGH {
+            break;
+        }
+    }
+    eprintln!("{loaded} of {count} loaded");
+    assert!(failures.is_empty(), "{} scripts failed:\n{}", failures.len(), failures.join("\n"));
+    // Old kernels lack much of what the grammar has.
+    let least = if kernel.target_facts(None, 0).bpf_loop { count / 4 } else { 1 };
+    assert!(loaded >= least, "only {loaded} of {count} scripts compile: the generator has lost touch");
+}

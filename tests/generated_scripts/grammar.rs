@@ -1,0 +1,710 @@
+//! Scripts from the language's grammar, well-typed as far as can be done without checking them:
+//! what the checker refuses all the same is left out by the test.
+
+use super::probes::{self, Probe};
+use super::random::Random;
+use super::tree::{Kind, Node};
+
+/// The type of a value that variables, keys and maps hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Int,
+    Str,
+    Tuple(Vec<Self>),
+}
+
+/// What a map holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Held {
+    Plain(Shape),
+    /// The call that updates it, with the sign for its argument.
+    Aggregation(&'static str),
+    Stack(&'static str),
+}
+
+#[derive(Clone, Debug)]
+struct Map {
+    name: String,
+    key: Vec<Shape>,
+    held: Held,
+}
+
+/// Updates of aggregations; those that read back as an integer come first.
+const AGGREGATIONS: [&str; 14] = [
+    "count()",
+    "sum(¤)",
+    "min(¤)",
+    "max(¤)",
+    "avg(¤)",
+    "sum((uint64)¤)",
+    "max((uint32)¤)",
+    "stats(¤)",
+    "hist(¤)",
+    "hist(¤, 2)",
+    "hist((uint64)¤, 5)",
+    "lhist(¤, 0, 1000, 100)",
+    "lhist(¤, -100, 100, 7)",
+    "tseries(¤, 1ms, 10, \"max\")",
+];
+const READ_BACK: usize = 7;
+
+/// A script by its number.
+pub fn script(seed: u64) -> Node {
+    let mut writer = Writer { random: Random::new(seed), maps: Vec::new(), scopes: Vec::new(), names: 0, ..START };
+    writer.script()
+}
+
+const START: Writer = Writer {
+    random: Random::new(0),
+    maps: Vec::new(),
+    scopes: Vec::new(),
+    names: 0,
+    probe: probes::ANYWHERE,
+    loops: 0,
+    functions: 0,
+    macros: 0,
+    in_function: false,
+    in_macro: false,
+};
+
+struct Writer {
+    random: Random,
+    maps: Vec<Map>,
+    /// Variables by block.
+    scopes: Vec<Vec<(String, Shape)>>,
+    names: u32,
+    probe: Probe,
+    loops: u32,
+    functions: u32,
+    macros: u32,
+    /// Statements of a function: `return` gives a value there, and probes' calls are not to be had.
+    in_function: bool,
+    /// Macros are given their maps and variables.
+    in_macro: bool,
+}
+
+fn int(text: &str) -> Node {
+    Node::leaf(Kind::Int, text)
+}
+
+impl Writer {
+    fn script(&mut self) -> Node {
+        for n in 0..=self.random.below(6) {
+            let map = self.map(n);
+            self.maps.push(map);
+        }
+        let mut tops = self.declarations();
+        for _ in 0..self.random.below(2) {
+            tops.push(self.function());
+        }
+        for _ in 0..self.random.below(2) {
+            tops.push(self.make_macro());
+        }
+        for _ in 0..=self.random.below(3) {
+            tops.push(self.clause());
+        }
+        tops.push(self.writes_all());
+        Node::list(Kind::Top, tops)
+    }
+
+    fn map(&mut self, n: usize) -> Map {
+        let keys = [0, 0, 1, 1, 1, 2, 2, 3];
+        let key = (0..self.random.pick(&keys)).map(|_| self.shape(1)).collect();
+        let held = match self.random.below(8) {
+            0..=2 => Held::Plain(self.shape(1)),
+            3 if self.random.once_in(2) => Held::Stack(self.random.pick(&["kstack", "ustack", "kstack(3)"])),
+            _ => Held::Aggregation(self.random.pick(&AGGREGATIONS)),
+        };
+        Map { name: format!("@m{n}"), key, held }
+    }
+
+    fn shape(&mut self, depth: u32) -> Shape {
+        match self.random.below(8) {
+            0..=4 => Shape::Int,
+            5 | 6 => Shape::Str,
+            _ if depth == 0 => Shape::Int,
+            _ => Shape::Tuple((0..=self.random.below(3)).map(|_| self.shape(depth - 1)).collect()),
+        }
+    }
+
+    fn declarations(&mut self) -> Vec<Node> {
+        let mut out = Vec::new();
+        if self.random.once_in(2) {
+            let config = ["max_strlen = 32", "max_strlen = 200", "max_map_keys = 17", "on_stack_limit = 64"];
+            out.push(Node::leaf(Kind::Other, format!("config = {{ {} }}\n", self.random.pick(&config))));
+        }
+        for map in &self.maps {
+            let plain = matches!(map.held, Held::Plain(_)) && !map.key.is_empty();
+            if plain && self.random.once_in(6) {
+                let kind = self.random.pick(&["hash", "lruhash", "percpuhash", "percpulruhash"]);
+                out.push(Node::leaf(Kind::Top, format!("let {} = {kind}(50);\n", map.name)));
+            }
+        }
+        out
+    }
+
+    fn function(&mut self) -> Node {
+        let probe = std::mem::replace(&mut self.probe, probes::ANYWHERE);
+        self.scopes.push(vec![("$a".into(), Shape::Int), ("$b".into(), Shape::Int)]);
+        self.in_function = true;
+        let body = self.body(2);
+        let result = self.int(2);
+        self.in_function = false;
+        self.scopes.pop();
+        self.probe = probe;
+        let name = format!("fn f{}($a: int64, $b: int64): int64 {{\n¤  return (int64)¤;\n}}\n", self.functions);
+        self.functions += 1;
+        Node::new(Kind::Top, &name, vec![body, result])
+    }
+
+    fn make_macro(&mut self) -> Node {
+        let probe = std::mem::replace(&mut self.probe, probes::ANYWHERE);
+        let scopes = std::mem::take(&mut self.scopes);
+        self.scopes.push(Vec::new());
+        self.in_macro = true;
+        let value = self.int(2);
+        self.in_macro = false;
+        self.scopes = scopes;
+        self.probe = probe;
+        let name = format!("macro g{}(x) {{ x + ¤ }}\n", self.macros);
+        self.macros += 1;
+        Node::new(Kind::Top, &name, vec![value])
+    }
+
+    /// Every map is written somewhere, or reading it is a mistake.
+    fn writes_all(&mut self) -> Node {
+        self.probe = probes::ANYWHERE;
+        let statements = self.maps.clone().iter().map(|map| self.update(map, 1)).collect();
+        Node::new(Kind::Top, "begin {\n¤}\n", vec![Node::list(Kind::Body, statements)])
+    }
+
+    fn clause(&mut self) -> Node {
+        self.probe = self.random.pick(probes::PROBES);
+        let head = Node::leaf(Kind::Other, self.random.pick(self.probe.points));
+        let predicate = if self.random.once_in(3) {
+            Node::new(Kind::Predicate, " / ¤ /", vec![self.condition(3)])
+        } else {
+            Node::leaf(Kind::Predicate, "")
+        };
+        self.scopes.push(Vec::new());
+        let body = self.body(3);
+        self.scopes.pop();
+        Node::new(Kind::Top, "¤¤ {\n¤}\n", vec![head, predicate, body])
+    }
+
+    fn body(&mut self, depth: u32) -> Node {
+        self.scopes.push(Vec::new());
+        // Loops in loops with much in them are too much for the verifier in any compiler's hands.
+        let most = if depth > 2 { 6 } else { 3 - self.loops.min(2) as usize };
+        let statements = (0..=self.random.below(most)).map(|_| self.statement(depth)).collect();
+        self.scopes.pop();
+        Node::list(Kind::Body, statements)
+    }
+
+    fn statement(&mut self, depth: u32) -> Node {
+        let inner = depth.saturating_sub(1);
+        let choices = if depth == 0 { 11 } else { 20 };
+        match self.random.below(choices) {
+            0..=2 => self.update_map(),
+            3 | 4 => self.let_variable(),
+            5 => self.assign_variable(),
+            6 | 7 => self.printf(),
+            8 => self.map_call(),
+            9 => self.other_report(),
+            10 => Node::new(Kind::Statement, "  _ = ¤;\n", vec![self.int(3)]),
+            11..=13 => self.branch(inner),
+            14 if !self.in_function && self.loops < 2 => self.for_range(inner.min(1)),
+            15 if !self.in_function && self.loops < 2 => self.for_map(inner.min(1)),
+            16 if self.loops == 0 => self.while_loop(inner.min(1)),
+            14..=16 => self.update_map(),
+            17 => {
+                let times = self.random.below(4) + 1;
+                Node::new(Kind::Statement, &format!("  unroll({times}) {{\n¤  }}\n"), vec![self.body(inner)])
+            }
+            18 => self.jump(),
+            _ => Node::new(Kind::Statement, "  {\n¤  }\n", vec![self.body(inner)]),
+        }
+    }
+
+    fn fresh(&mut self) -> String {
+        self.names += 1;
+        format!("$v{}", self.names)
+    }
+
+    fn declare(&mut self, name: &str, shape: Shape) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push((name.to_owned(), shape));
+        }
+    }
+
+    fn variable(&mut self, shape: &Shape) -> Option<String> {
+        let fitting: Vec<&String> = self.scopes.iter().flatten().filter(|(_, s)| s == shape).map(|(n, _)| n).collect();
+        if fitting.is_empty() { None } else { Some(self.random.pick(&fitting).clone()) }
+    }
+
+    fn let_variable(&mut self) -> Node {
+        let shape = self.shape(2);
+        let value = self.value(&shape, 3);
+        let name = self.fresh();
+        let word = match (&shape, self.random.below(6)) {
+            (Shape::Int, 0) => format!("  let {name}: int64 = ¤;\n"),
+            (_, 1) => format!("  {name} = ¤;\n"),
+            _ => format!("  let {name} = ¤;\n"),
+        };
+        self.declare(&name, shape);
+        Node::new(Kind::Statement, &word, vec![value])
+    }
+
+    fn assign_variable(&mut self) -> Node {
+        let shape = self.shape(0);
+        let Some(name) = self.variable(&shape) else { return self.let_variable() };
+        if shape == Shape::Str {
+            return Node::new(Kind::Statement, &format!("  {name} = ¤;\n"), vec![self.string(2)]);
+        }
+        let operator = self.random.pick(&["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="]);
+        Node::new(Kind::Statement, &format!("  {name} {operator} ¤;\n"), vec![self.int(3)])
+    }
+
+    fn pick_map(&mut self, fits: impl Fn(&Map) -> bool) -> Option<Map> {
+        let fitting: Vec<&Map> = self.maps.iter().filter(|m| !self.in_macro && fits(m)).collect();
+        if fitting.is_empty() { None } else { Some(self.random.pick(&fitting).clone()) }
+    }
+
+    /// `@m[key]`
+    fn element(&mut self, map: &Map, depth: u32) -> Node {
+        if map.key.is_empty() {
+            return Node::leaf(Kind::Other, map.name.clone());
+        }
+        let key = self.key(map, depth);
+        Node::new(Kind::Other, &format!("{}[¤]", map.name), vec![key])
+    }
+
+    fn key(&mut self, map: &Map, depth: u32) -> Node {
+        let values: Vec<Node> = map.key.iter().map(|shape| self.value(shape, depth)).collect();
+        let template = vec!["¤"; values.len()].join(", ");
+        Node::new(Kind::Other, &template, values)
+    }
+
+    fn update_map(&mut self) -> Node {
+        let Some(map) = self.pick_map(|_| true) else { return self.printf() };
+        self.update(&map, 2)
+    }
+
+    fn update(&mut self, map: &Map, depth: u32) -> Node {
+        let element = self.element(map, depth);
+        match &map.held {
+            Held::Plain(Shape::Int) => match self.random.below(6) {
+                0 => Node::new(Kind::Statement, "  ¤++;\n", vec![element]),
+                1 => Node::new(Kind::Statement, "  --¤;\n", vec![element]),
+                2 => Node::new(Kind::Statement, "  ¤ += ¤;\n", vec![element, self.int(2)]),
+                3 => Node::new(Kind::Statement, "  ¤ |= ¤;\n", vec![element, self.int(2)]),
+                _ => Node::new(Kind::Statement, "  ¤ = ¤;\n", vec![element, self.int(3)]),
+            },
+            Held::Plain(shape) => {
+                let value = self.value(shape, 3);
+                Node::new(Kind::Statement, "  ¤ = ¤;\n", vec![element, value])
+            }
+            Held::Stack(call) => Node::new(Kind::Statement, &format!("  ¤ = {call};\n"), vec![element]),
+            Held::Aggregation(call) => {
+                let mut children = vec![element];
+                if call.contains('¤') {
+                    children.push(self.int(3));
+                }
+                Node::new(Kind::Statement, &format!("  ¤ = {call};\n"), children)
+            }
+        }
+    }
+
+    fn map_call(&mut self) -> Node {
+        let Some(map) = self.pick_map(|_| true) else { return self.printf() };
+        let name = &map.name;
+        let keyed = !map.key.is_empty();
+        match self.random.below(6) {
+            0 => Node::leaf(Kind::Statement, format!("  clear({name});\n")),
+            1 => Node::leaf(Kind::Statement, format!("  zero({name});\n")),
+            2 => Node::leaf(Kind::Statement, format!("  print({name});\n")),
+            3 | 4 if keyed => {
+                let key = self.key(&map, 2);
+                Node::new(Kind::Statement, &format!("  delete({name}, (¤));\n"), vec![key])
+            }
+            _ => {
+                let element = self.element(&map, 2);
+                Node::new(Kind::Statement, "  print(¤);\n", vec![element])
+            }
+        }
+    }
+
+    fn printf(&mut self) -> Node {
+        let mut format = String::new();
+        let mut values = Vec::new();
+        for _ in 0..self.random.below(5) {
+            let (conversion, value) = match self.random.below(9) {
+                0..=3 => (self.random.pick(&["%d", "%u", "%x", "%lld", "%5d", "%-8llx", "%c"]), self.int(3)),
+                4 | 5 => (self.random.pick(&["%s", "%20s", "%-5s"]), self.string(3)),
+                6 => ("%s", self.formatted()),
+                7 => ("%r", self.buffer()),
+                _ => ("%p", self.int(2)),
+            };
+            format.push_str(conversion);
+            format.push(' ');
+            values.push(value);
+        }
+        let template = format!("  printf(\"{format}\\n\"{});\n", ", ¤".repeat(values.len()));
+        Node::new(Kind::Statement, &template, values)
+    }
+
+    fn buffer(&mut self) -> Node {
+        let Some(pointer) = self.pointer() else { return Node::leaf(Kind::Other, "buf(curtask, 16)") };
+        let length = self.random.pick(&["1", "16", "100", "pid"]);
+        Node::leaf(Kind::Other, format!("buf({pointer}, {length})"))
+    }
+
+    /// Values that print as text and are not strings.
+    fn formatted(&mut self) -> Node {
+        let with_number = [
+            "ksym(¤)",
+            "usym(¤)",
+            "ntop((uint32)¤)",
+            "strftime(\"%H:%M:%S\", ¤)",
+            "strerror(¤)",
+            "signal_name(¤)",
+            "syscall_name(¤)",
+            "cgroup_path(¤)",
+        ];
+        let alone =
+            ["kstack", "ustack", "kstack(2)", "ustack(perf, 3)", "username", "kstack(raw)", "macaddr(\"abcdef\")"];
+        if self.random.once_in(2) {
+            let value = self.int(2);
+            return Node::new(Kind::Other, self.random.pick(&with_number), vec![value]);
+        }
+        Node::leaf(Kind::Other, self.random.pick(&alone))
+    }
+
+    fn other_report(&mut self) -> Node {
+        match self.random.below(9) {
+            0 => Node::leaf(Kind::Statement, "  time(\"%H\\n\");\n"),
+            1 => Node::new(Kind::Statement, "  print(¤);\n", vec![self.formatted()]),
+            2 => Node::new(Kind::Statement, "  print(¤);\n", vec![self.int(3)]),
+            3 => {
+                let shape = Shape::Tuple(vec![Shape::Int, Shape::Str]);
+                Node::new(Kind::Statement, "  print(¤);\n", vec![self.value(&shape, 3)])
+            }
+            4 => Node::new(Kind::Statement, "  cat(\"/proc/%d/stat\", ¤);\n", vec![self.int(1)]),
+            5 => Node::new(Kind::Statement, "  errorf(\"%d\\n\", ¤);\n", vec![self.int(2)]),
+            6 => Node::new(Kind::Statement, "  assert(¤, \"why\");\n", vec![self.condition(2)]),
+            7 => Node::new(Kind::Statement, "  system(\"echo %d %s\", ¤, ¤);\n", vec![self.int(1), self.string(1)]),
+            _ => Node::new(Kind::Statement, "  print(¤);\n", vec![self.string(3)]),
+        }
+    }
+
+    fn branch(&mut self, depth: u32) -> Node {
+        let condition = self.condition(3);
+        let then = self.body(depth);
+        match self.random.below(3) {
+            0 => Node::new(Kind::Statement, "  if (¤) {\n¤  }\n", vec![condition, then]),
+            1 => {
+                let otherwise = self.body(depth);
+                Node::new(Kind::Statement, "  if (¤) {\n¤  } else {\n¤  }\n", vec![condition, then, otherwise])
+            }
+            _ => {
+                let (second, middle, last) = (self.condition(2), self.body(depth), self.body(depth));
+                let template = "  if (¤) {\n¤  } else if (¤) {\n¤  } else {\n¤  }\n";
+                Node::new(Kind::Statement, template, vec![condition, then, second, middle, last])
+            }
+        }
+    }
+
+    fn looped(&mut self, name: &str, shape: Shape, depth: u32) -> Node {
+        self.scopes.push(vec![(name.to_owned(), shape)]);
+        self.loops += 1;
+        let body = self.body(depth);
+        self.loops -= 1;
+        self.scopes.pop();
+        body
+    }
+
+    fn for_range(&mut self, depth: u32) -> Node {
+        let name = self.fresh();
+        let end = match self.random.below(4) {
+            0 => self.int(1),
+            1 => int("1000"),
+            _ => int(self.random.pick(&["3", "10", "100"])),
+        };
+        let body = self.looped(&name, Shape::Int, depth);
+        Node::new(Kind::Statement, &format!("  for {name} : 0..(¤) {{\n¤  }}\n"), vec![end, body])
+    }
+
+    fn for_map(&mut self, depth: u32) -> Node {
+        let plain = |m: &Map| matches!(m.held, Held::Plain(_)) && m.key.len() == 1;
+        let Some(map) = self.pick_map(plain) else { return self.branch(depth) };
+        let Held::Plain(value) = &map.held else { return self.branch(depth) };
+        let name = self.fresh();
+        let pair = Shape::Tuple(vec![map.key[0].clone(), value.clone()]);
+        let body = self.looped(&name, pair, depth);
+        Node::new(Kind::Statement, &format!("  for ({name} : {}) {{\n¤  }}\n", map.name), vec![body])
+    }
+
+    fn while_loop(&mut self, depth: u32) -> Node {
+        let name = self.fresh();
+        // The variable is not offered to the body, which could change it for ever.
+        self.loops += 1;
+        let body = self.body(depth);
+        self.loops -= 1;
+        let times = self.random.pick(&["2", "5", "20"]);
+        let template = format!("  let {name} = 0;\n  while ({name} < {times}) {{\n    {name}++;\n¤  }}\n");
+        Node::new(Kind::Statement, &template, vec![body])
+    }
+
+    fn jump(&mut self) -> Node {
+        let condition = self.condition(2);
+        let words: &[&str] = match (self.in_function, self.loops > 0) {
+            (true, true) => &["break", "continue", "return 3"],
+            (true, false) => &["return 3"],
+            (false, true) => &["break", "continue", "return"],
+            (false, false) => &["return", "exit()", "exit(3)"],
+        };
+        let word = self.random.pick(words);
+        Node::new(Kind::Statement, &format!("  if (¤) {{ {word}; }}\n"), vec![condition])
+    }
+}
+
+/// Expressions.
+impl Writer {
+    fn value(&mut self, shape: &Shape, depth: u32) -> Node {
+        match shape {
+            Shape::Int => self.int(depth),
+            Shape::Str => self.string(depth),
+            Shape::Tuple(items) => {
+                if self.random.once_in(3)
+                    && let Some(name) = self.variable(shape)
+                {
+                    return Node::leaf(Kind::Other, name);
+                }
+                let values: Vec<Node> = items.iter().map(|s| self.value(s, depth.saturating_sub(1))).collect();
+                let comma = if values.len() == 1 { "," } else { "" };
+                let template = format!("({}{comma})", vec!["¤"; values.len()].join(", "));
+                Node::new(Kind::Other, &template, values)
+            }
+        }
+    }
+
+    fn condition(&mut self, depth: u32) -> Node {
+        let inner = depth.saturating_sub(1);
+        match self.random.below(9) {
+            0..=2 => {
+                let operator = self.random.pick(&["==", "!=", "<", "<=", ">", ">="]);
+                Node::new(Kind::Int, &format!("(¤ {operator} ¤)"), vec![self.int(inner), self.int(inner)])
+            }
+            3 | 4 => {
+                let operator = self.random.pick(&["==", "!="]);
+                Node::new(Kind::Int, &format!("(¤ {operator} ¤)"), vec![self.string(inner), self.string(inner)])
+            }
+            5 if depth > 0 => {
+                let operator = self.random.pick(&["&&", "||"]);
+                Node::new(Kind::Int, &format!("(¤ {operator} ¤)"), vec![self.condition(inner), self.condition(inner)])
+            }
+            6 => Node::new(Kind::Int, "!¤", vec![self.int(inner)]),
+            7 => {
+                let keyed = self.pick_map(|m| !m.key.is_empty());
+                let Some(map) = keyed else { return self.int(inner) };
+                let key = self.key(&map, inner);
+                Node::new(Kind::Int, &format!("has_key({}, (¤))", map.name), vec![key])
+            }
+            _ => self.int(inner),
+        }
+    }
+
+    fn literal(&mut self) -> Node {
+        let edges = [
+            "0",
+            "1",
+            "2",
+            "(-1)",
+            "7",
+            "63",
+            "64",
+            "255",
+            "256",
+            "65535",
+            "4096",
+            "1000000",
+            "2147483647",
+            "(-2147483648)",
+            "4294967295",
+            "4294967296",
+            "9223372036854775807",
+            "5ms",
+            "1e6",
+            "0x7f",
+            "true",
+        ];
+        int(self.random.pick(&edges))
+    }
+
+    fn int(&mut self, depth: u32) -> Node {
+        if depth == 0 || self.random.once_in(3) {
+            return self.simple_int();
+        }
+        let inner = depth - 1;
+        match self.random.below(16) {
+            0..=3 => {
+                let operators = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"];
+                let operator = self.random.pick(&operators);
+                Node::new(Kind::Int, &format!("(¤ {operator} ¤)"), vec![self.int(inner), self.int(inner)])
+            }
+            4 | 5 => self.condition(depth),
+            6 => {
+                let operator = self.random.pick(&["-", "~", "!"]);
+                Node::new(Kind::Int, &format!("({operator}¤)"), vec![self.int(inner)])
+            }
+            7 | 8 => {
+                let casts = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"];
+                let cast = self.random.pick(&casts);
+                Node::new(Kind::Int, &format!("(({cast})¤)"), vec![self.int(inner)])
+            }
+            9 => {
+                let children = vec![self.condition(inner), self.int(inner), self.int(inner)];
+                Node::new(Kind::Int, "(¤ ? ¤ : ¤)", children)
+            }
+            10 => self.string_number(inner),
+            11 => self.read_map(inner),
+            12 => self.called(inner),
+            13 => {
+                let name = self.fresh();
+                let template = format!("{{ let {name} = ¤; {name} + ¤ }}");
+                Node::new(Kind::Int, &format!("({template})"), vec![self.int(inner), self.int(inner)])
+            }
+            14 => self.read_memory(inner),
+            _ => self.tuple_field(inner),
+        }
+    }
+
+    fn simple_int(&mut self) -> Node {
+        match self.random.below(6) {
+            0 | 1 => self.literal(),
+            2 => match self.variable(&Shape::Int) {
+                Some(name) => int(&name),
+                None => self.literal(),
+            },
+            3 if !self.probe.integers.is_empty() => int(self.random.pick(self.probe.integers)),
+            _ => int(self.random.pick(probes::ANYWHERE.integers)),
+        }
+    }
+
+    fn string_number(&mut self, depth: u32) -> Node {
+        let a = self.string(depth);
+        match self.random.below(5) {
+            0 => Node::new(Kind::Int, "strlen(¤)", vec![a]),
+            1 => {
+                let n = self.random.pick(&["1", "3", "8", "15"]);
+                Node::new(Kind::Int, &format!("strncmp(¤, ¤, {n})"), vec![a, self.string(depth)])
+            }
+            2 => Node::new(Kind::Int, "strcontains(¤, \"ab\")", vec![a]),
+            3 => Node::new(Kind::Int, "strstr(¤, ¤)", vec![a, self.string(0)]),
+            _ => Node::new(Kind::Int, "(¤ == ¤)", vec![a, self.string(depth)]),
+        }
+    }
+
+    fn read_map(&mut self, depth: u32) -> Node {
+        let readable = |m: &Map| match &m.held {
+            Held::Plain(shape) => *shape == Shape::Int,
+            Held::Aggregation(call) => AGGREGATIONS[..READ_BACK].contains(call),
+            Held::Stack(_) => false,
+        };
+        let Some(map) = self.pick_map(readable) else { return self.literal() };
+        let element = self.element(&map, depth);
+        match (&map.held, self.random.below(8)) {
+            (_, 0) if !map.key.is_empty() => int(&format!("len({})", map.name)),
+            (Held::Plain(_), 1) => Node::new(Kind::Int, "(¤++)", vec![element]),
+            (Held::Plain(_), _) => Node::new(Kind::Int, "¤", vec![element]),
+            _ => Node::new(Kind::Int, "((int64)¤)", vec![element]),
+        }
+    }
+
+    fn called(&mut self, depth: u32) -> Node {
+        match self.random.below(4) {
+            0 if self.functions > 0 && self.scopes.len() > 1 => {
+                let n = self.random.below(self.functions as usize);
+                Node::new(Kind::Int, &format!("f{n}(¤, ¤)"), vec![self.int(depth), self.int(depth)])
+            }
+            1 if self.macros > 0 => {
+                let n = self.random.below(self.macros as usize);
+                Node::new(Kind::Int, &format!("g{n}(¤)"), vec![self.int(depth)])
+            }
+            2 => Node::new(Kind::Int, "bswap((uint32)¤)", vec![self.int(depth)]),
+            _ => Node::new(Kind::Int, "bswap(¤)", vec![self.int(depth)]),
+        }
+    }
+
+    fn read_memory(&mut self, depth: u32) -> Node {
+        let cast = self.random.pick(&["int8", "uint16", "int32", "uint64"]);
+        match self.random.below(3) {
+            0 => Node::new(Kind::Int, &format!("(*({cast}*)¤)"), vec![self.int(depth)]),
+            1 => Node::new(Kind::Int, &format!("(*(({cast}*)uptr(¤)))"), vec![self.int(depth)]),
+            _ => Node::new(Kind::Int, &format!("((({cast}*)curtask)[¤])"), vec![self.int(depth)]),
+        }
+    }
+
+    fn tuple_field(&mut self, depth: u32) -> Node {
+        let shape = Shape::Tuple(vec![Shape::Int, Shape::Str, Shape::Int]);
+        let field = self.random.pick(&["0", "2"]);
+        let tuple = self.value(&shape, depth);
+        Node::new(Kind::Int, &format!("¤.{field}"), vec![tuple])
+    }
+
+    fn pointer(&mut self) -> Option<String> {
+        let pointers = self.probe.pointers;
+        if pointers.is_empty() { None } else { Some((self.random.pick(pointers)).to_owned()) }
+    }
+
+    fn string(&mut self, depth: u32) -> Node {
+        if depth == 0 || self.random.once_in(3) {
+            return self.simple_string();
+        }
+        let inner = depth - 1;
+        match self.random.below(7) {
+            0 => {
+                let children = vec![self.condition(inner), self.string(inner), self.string(inner)];
+                Node::new(Kind::Str, "(¤ ? ¤ : ¤)", children)
+            }
+            1 => Node::new(Kind::Str, "str_concat(¤, ¤)", vec![self.string(inner), self.string(inner)]),
+            2 => match self.pointer() {
+                Some(pointer) => Node::new(Kind::Str, &format!("str({pointer}, (¤ & 255))"), vec![self.int(inner)]),
+                None => self.simple_string(),
+            },
+            3 => {
+                let Some(map) = self.pick_map(|m| m.held == Held::Plain(Shape::Str)) else {
+                    return self.simple_string();
+                };
+                let element = self.element(&map, inner);
+                Node::new(Kind::Str, "¤", vec![element])
+            }
+            4 => Node::new(Kind::Str, "(¤, ¤).1", vec![self.int(inner), self.string(inner)]),
+            5 => Node::new(Kind::Str, "str(¤)", vec![self.int(inner)]),
+            _ => self.simple_string(),
+        }
+    }
+
+    fn simple_string(&mut self) -> Node {
+        let leaf = |text: &str| Node::leaf(Kind::Str, text);
+        match self.random.below(6) {
+            0 | 1 => leaf(self.random.pick(&[
+                "\"\"",
+                "\"a\"",
+                "\"probescope\"",
+                "\"twelve chars\"",
+                "\"a longer text that is no name of any command at all, over sixty-four bytes\"",
+            ])),
+            2 => match self.variable(&Shape::Str) {
+                Some(name) => leaf(&name),
+                None => leaf("comm"),
+            },
+            3 if !self.probe.strings.is_empty() => leaf(self.random.pick(self.probe.strings)),
+            4 => match self.pointer() {
+                Some(pointer) => leaf(&format!("str({pointer})")),
+                None => leaf("comm"),
+            },
+            _ => leaf(self.random.pick(probes::ANYWHERE.strings)),
+        }
+    }
+}
