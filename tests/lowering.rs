@@ -183,8 +183,8 @@ fn strings_are_read_compared_and_searched() {
     let cases: [(&str, &str, [i64; 8]); 4] = [
         ("/etc/passwd", "/etc/passwd", [11, 1, 1, 1, 0, 1, 0, 0]),
         ("/etc/passwd.old", "passwd", [15, 0, 1, 1, 0, 0, 1, 5]),
-        ("", "x", [0, 0, 0, -1, 1, 0, 1, -1]),
-        ("/bin/passw", "", [10, 0, 0, -1, 1, 0, 1, 0]),
+        ("", "x", [0, 0, 0, -2, 1, 0, 1, -2]),
+        ("/bin/passw", "", [10, 0, 0, -2, 1, 0, 1, 0]),
     ];
     for (a, b, expected) in cases {
         let mut loaded = load(&program);

@@ -14,11 +14,13 @@ use crate::lang::typed::{Block, Expr, LocalId, MapId, tuple_layout};
 use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
-use super::func::{FRAME_RETURNED, FnState, LoopTargets, Lowerer, Role};
+use super::func::{FRAME_RETURNED, FnState, LocalHome, LoopTargets, Lowerer, Role};
 use super::helpers as h;
-use super::layout::aggregation;
+use super::layout::{SHARED, aggregation};
 use super::place::scalar_shape;
+use super::unit::NOTHING;
 use super::value::element_types;
+use super::walk;
 use super::weight::{self, Scale};
 
 /// Rounds that the verifier follows one by one.
@@ -192,6 +194,52 @@ impl<'a> Lowerer<'_, 'a> {
         let iterator = self.f.b.slot_addr(slot, 0);
         self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
         Ok(())
+    }
+
+    /// `while` in rounds of the numeric iterator: what the verifier can't foresee the end of, it need not
+    /// follow to the end. Rounds end at what the kernel allows.
+    pub fn while_iterator(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
+        // Not a temporary slot: the verifier tracks the iterator in it until it is destroyed.
+        let slot = self.f.b.new_slot(8);
+        let iterator = self.f.b.slot_addr(slot, 0);
+        self.f.b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), 0.into(), MOST_ROUNDS.into()]);
+        self.forget_constants(body);
+        let (head, check, inside, done) =
+            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.jump(head);
+        self.f.b.switch_to(head);
+        let iterator = self.f.b.slot_addr(slot, 0);
+        let number = self.f.b.call_kfunc("bpf_iter_num_next", &[iterator.into()]);
+        self.f.b.branch(Cond::Ne, number, 0, check, done);
+        self.f.b.switch_to(check);
+        self.iterators.push(slot);
+        let mark = self.mark();
+        self.condition(c, inside, done)?;
+        self.release(mark);
+        self.f.b.switch_to(inside);
+        self.f.loops.push(LoopTargets { on_break: done, on_continue: head });
+        self.block(body)?;
+        self.f.loops.pop();
+        self.iterators.pop();
+        self.f.b.jump(head);
+        self.f.b.switch_to(done);
+        let iterator = self.f.b.slot_addr(slot, 0);
+        self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+        Ok(())
+    }
+
+    /// Adds a zero that the verifier does not know to what a loop changes: of a counter whose first
+    /// value it knows, it would follow every value.
+    fn forget_constants(&mut self, body: &'a Block) {
+        let section = self.u.section(SHARED);
+        let at = self.f.b.global_addr(section, NOTHING);
+        let zero = self.load(Addr::new(Base::Reg(at), 0), 8, false);
+        for id in walk::locals_of(body) {
+            if let Some(LocalHome::Reg(local)) = self.homes.get(id.0 as usize).copied() {
+                let sum = self.f.b.add(local, zero);
+                self.f.b.copy_into(local, sum);
+            }
+        }
     }
 
     /// Destroys the iterators of the loops that a `return` leaves: `from` of them stay.

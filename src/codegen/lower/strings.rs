@@ -19,6 +19,9 @@ const CHUNK: u32 = 32;
 /// Comparisons up to this many words are straight code.
 const UNROLLED_WORDS: u32 = 16;
 
+/// Positions of a searched string in one round.
+const SEARCH_BLOCK: u32 = 16;
+
 /// Most bytes of a searched string: the verifier follows the search byte by byte.
 const SEARCHED: u32 = 2048;
 
@@ -305,31 +308,67 @@ impl<'a> Lowerer<'_, 'a> {
         if bytes.is_empty() || bytes.len() as u32 >= size {
             return Ok(result);
         }
-        let base = self.searched_copy(haystack, size, bytes.len() as u32)?;
-        let offset = self.f.b.imm(0);
-        let (head, body, next, found, done) = (
-            self.f.b.new_block(),
-            self.f.b.new_block(),
-            self.f.b.new_block(),
-            self.f.b.new_block(),
-            self.f.b.new_block(),
-        );
+        let base = self.searched_copy(haystack, size, bytes.len() as u32 + SEARCH_BLOCK)?;
+        self.first_match(base, size - bytes.len() as u32, result, |l, at| l.difference(at, &bytes));
+        Ok(result)
+    }
+
+    /// Puts the first of so many positions that does not differ into `result`; the search ends with the
+    /// string. Positions are tried in blocks, each a round of the kernel's iterator where there is one:
+    /// the verifier follows two blocks then, not all.
+    fn first_match(
+        &mut self,
+        base: Vreg,
+        positions: u32,
+        result: Vreg,
+        difference: impl FnOnce(&mut Self, Vreg) -> Vreg,
+    ) {
+        let blocks = positions.div_ceil(SEARCH_BLOCK);
+        let iterator = self.u.facts.iter_num.then(|| self.f.b.new_slot(8));
+        let (head, body, next) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (found, out, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (start, offset) = (self.f.b.imm(0), self.f.b.imm(0));
+        if let Some(slot) = iterator {
+            let at = self.f.b.slot_addr(slot, 0);
+            self.f.b.call_kfunc_void("bpf_iter_num_new", &[at.into(), 0.into(), i64::from(blocks).into()]);
+        }
         self.f.b.jump(head);
         self.f.b.switch_to(head);
-        self.f.b.branch(Cond::Lt, offset, i64::from(size - bytes.len() as u32), body, done);
+        let most = match iterator {
+            Some(slot) => {
+                let at = self.f.b.slot_addr(slot, 0);
+                let number = self.f.b.call_kfunc("bpf_iter_num_next", &[at.into()]);
+                self.f.b.require(Cond::Ne, number, 0, out);
+                let index = self.load(Addr::new(Base::Reg(number), 0), 4, false);
+                // Never beyond, but the verifier does not know.
+                self.f.b.require(Cond::Lt, index, i64::from(blocks), out);
+                self.f.b.alu_into(start, Alu::Mul, Width::W64, index, i64::from(SEARCH_BLOCK));
+                self.f.b.copy_into(offset, 0);
+                SEARCH_BLOCK
+            }
+            None => blocks * SEARCH_BLOCK,
+        };
+        let first = self.f.b.add(base, start);
+        self.f.b.jump(body);
         self.f.b.switch_to(body);
-        let at = self.f.b.add(base, offset);
-        let difference = self.difference(at, &bytes);
-        self.f.b.branch(Cond::Eq, difference, 0, found, next);
+        let at = self.f.b.add(first, offset);
+        let differs = difference(self, at);
+        self.f.b.branch(Cond::Eq, differs, 0, found, next);
         self.f.b.switch_to(next);
-        let first = self.load(Addr::new(Base::Reg(at), 0), 1, false);
+        let byte = self.load(Addr::new(Base::Reg(at), 0), 1, false);
         self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
-        self.f.b.branch(Cond::Ne, first, 0, head, done);
+        self.f.b.require(Cond::Ne, byte, 0, out);
+        self.f.b.branch(Cond::Lt, offset, i64::from(most), body, if iterator.is_some() { head } else { out });
         self.f.b.switch_to(found);
-        self.f.b.copy_into(result, offset);
+        let place = self.f.b.add(start, offset);
+        self.f.b.copy_into(result, place);
+        self.f.b.jump(out);
+        self.f.b.switch_to(out);
+        if let Some(slot) = iterator {
+            self.destroy(slot);
+        }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
-        Ok(result)
     }
 
     /// The haystack in working memory (which takes variable and unaligned offsets), followed by zeros.
@@ -379,39 +418,21 @@ impl<'a> Lowerer<'_, 'a> {
                 hint: Some("search for a constant, or give str() a shorter length".into()),
             });
         }
-        let base = self.searched_copy(haystack, size, words * 8)?;
+        let base = self.searched_copy(haystack, size, words * 8 + SEARCH_BLOCK)?;
         let wanted = self.needle_masks(needle, words)?;
-        let (result, offset) = (self.f.b.imm(NOT_FOUND), self.f.b.imm(0));
-        let (head, body, next, found, done) = (
-            self.f.b.new_block(),
-            self.f.b.new_block(),
-            self.f.b.new_block(),
-            self.f.b.new_block(),
-            self.f.b.new_block(),
-        );
-        self.f.b.jump(head);
-        self.f.b.switch_to(head);
-        self.f.b.branch(Cond::Lt, offset, i64::from(size), body, done);
-        self.f.b.switch_to(body);
-        let at = self.f.b.add(base, offset);
-        let difference = self.f.b.imm(0);
-        for word in 0..words {
-            let have = self.load(Addr::new(Base::Reg(at), word as i32 * 8), 8, false);
-            let want = self.load(wanted.at(word * 16), 8, false);
-            let mask = self.load(wanted.at(word * 16 + 8), 8, false);
-            let bits = self.f.b.alu(Alu::Xor, have, want);
-            let bits = self.f.b.and(bits, mask);
-            self.f.b.alu_into(difference, Alu::Or, Width::W64, difference, bits);
-        }
-        self.f.b.branch(Cond::Eq, difference, 0, found, next);
-        self.f.b.switch_to(next);
-        let first = self.load(Addr::new(Base::Reg(at), 0), 1, false);
-        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
-        self.f.b.branch(Cond::Ne, first, 0, head, done);
-        self.f.b.switch_to(found);
-        self.f.b.copy_into(result, offset);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        let result = self.f.b.imm(NOT_FOUND);
+        self.first_match(base, size, result, |l, at| {
+            let difference = l.f.b.imm(0);
+            for word in 0..words {
+                let have = l.load(Addr::new(Base::Reg(at), word as i32 * 8), 8, false);
+                let want = l.load(wanted.at(word * 16), 8, false);
+                let mask = l.load(wanted.at(word * 16 + 8), 8, false);
+                let bits = l.f.b.alu(Alu::Xor, have, want);
+                let bits = l.f.b.and(bits, mask);
+                l.f.b.alu_into(difference, Alu::Or, Width::W64, difference, bits);
+            }
+            difference
+        });
         Ok(result)
     }
 

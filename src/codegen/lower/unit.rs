@@ -26,6 +26,8 @@ pub const WAKE_UPS: u32 = 16;
 pub const RESULT: u32 = 24;
 /// Offset in the shared section of wall clock minus boot clock.
 pub const WALL_MINUS_BOOT_NS: u32 = 32;
+/// Offset in the shared section of a word that stays zero, which the verifier does not know.
+pub const NOTHING: u32 = 40;
 /// First byte of the shared section for maps.
 pub const FIRST_FREE: u32 = 64;
 

@@ -39,7 +39,10 @@ fn statement(scale: Scale<'_>, s: &Statement) -> u64 {
             _ => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         },
         StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
-        StatementKind::While(..) => own.saturating_add(inside).saturating_mul(WHILE_ROUNDS),
+        StatementKind::While(..) => {
+            let rounds = if scale.facts.iter_num { UNTIL_KNOWN } else { WHILE_ROUNDS };
+            own.saturating_add(inside).saturating_mul(rounds)
+        }
         StatementKind::Unroll(n, _) => own.saturating_add(inside.saturating_mul(u64::from(*n))),
         StatementKind::Aggregate { map, .. } => {
             let aggregation = match scale.program.maps.get(map.0 as usize).map(|m| &m.value) {
@@ -68,7 +71,8 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
         }
         ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
         ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
-            args.first().map_or(0, |a| words(&a.ty) * 8 * 12)
+            let positions = args.first().map_or(0, |a| words(&a.ty) * 8);
+            12 * if scale.facts.iter_num { positions.min(32) } else { positions }
         }
         ExprKind::Call(..) => 20,
         ExprKind::MapGet { .. } | ExprKind::MapHas { .. } | ExprKind::MapFind { .. } | ExprKind::MapDelete { .. } => 12,
