@@ -199,14 +199,12 @@ fn say(text: &str) -> Result<ExitCode, CliError> {
 
 /// Prints the script as the formatter writes it.
 fn format(script: &Script, shown: &dyn Fn(&[Diagnostic], &SourceText) -> String) -> Result<ExitCode, CliError> {
-    match crate::lang::bt::pretty::format(&script.source) {
-        Some(text) => say(&text),
-        None => {
-            let found = crate::lang::bt::parse(&script.source).diagnostics;
-            let _ = std::io::stderr().write_all(shown(&found, &script.source).as_bytes());
-            Ok(ExitCode::FAILURE)
-        }
+    if let Some(text) = crate::lang::bt::pretty::format(&script.source) {
+        return say(&text);
     }
+    let found = crate::lang::bt::parse(&script.source).diagnostics;
+    let _ = std::io::stderr().write_all(shown(&found, &script.source).as_bytes());
+    Ok(ExitCode::FAILURE)
 }
 
 /// Settings from the environment, which win over the script's.

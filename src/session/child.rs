@@ -93,7 +93,7 @@ impl Held {
             Ok(result) => result.map_err(failed)?,
             Err(_) => return Err(failed(io::Error::other("the starting thread failed"))),
         };
-        Ok(Running { child, _bond: self.bond })
+        Ok(Running { child, bond: self.bond })
     }
 }
 
@@ -148,7 +148,8 @@ fn hold(child: &mut Command, pid_out: OwnedFd, go_in: OwnedFd, go_out: i32) {
 pub struct Running {
     child: Child,
     /// Keeps the thread that forked it.
-    _bond: Sender<()>,
+    #[allow(dead_code, reason = "only its being dropped matters")]
+    bond: Sender<()>,
 }
 
 impl Running {
@@ -262,8 +263,8 @@ mod tests {
     fn a_running_command_ends_with_its_owner() {
         let held = Held::start("sleep 1000").expect("forks");
         let pid = held.pid();
-        let Running { mut child, _bond } = held.release().expect("runs");
-        drop(_bond);
+        let Running { mut child, bond } = held.release().expect("runs");
+        drop(bond);
         assert_eq!(child.wait().expect("ends").signal(), Some(15), "process {pid}");
     }
 }

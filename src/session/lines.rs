@@ -106,7 +106,7 @@ impl Face for Lines {
                 self.end_line();
             }
             Report::RuntimeError { message, .. } | Report::Failed { message, .. } => {
-                self.add(u32::MAX, format!("{message}\n").as_bytes())
+                self.add(u32::MAX, format!("{message}\n").as_bytes());
             }
             // Views show these in places of their own.
             Report::Attached(_) | Report::Unattached(_) | Report::End { .. } | Report::Lost { .. } => {}

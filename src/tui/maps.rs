@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::text::{fit, neutralise, width};
 use crate::model::histogram::{Linear, Log2, log2_bounds};
 use crate::model::snapshot::{MapKind, MapSnapshot};
-use crate::model::value::{Stack, Value};
+use crate::model::value::{Frame, Stack, Value};
 
 /// How many readings a sparkline shows.
 const HISTORY: usize = 60;
@@ -239,11 +239,26 @@ pub fn key_text(key: &[Value]) -> String {
     key.iter().map(cell).collect::<Vec<_>>().join(", ")
 }
 
-/// A key on one line of `columns`: the longest parts are cut first, so that a stack does not hide the
-/// name beside it.
+/// How many innermost frames the stacks of several keys have in common; one at least stays of each.
 #[must_use]
-pub fn key_fit(key: &[Value], columns: usize) -> String {
-    let shown = |v| Some(cell(v)).filter(|c| !c.is_empty()).unwrap_or_else(|| "(empty)".to_owned());
+pub fn common_frames<'v>(keys: impl Iterator<Item = &'v [Value]>) -> usize {
+    let stacks = keys.filter_map(|key| key.iter().find_map(|v| if let Value::Stack(s) = v { Some(s) } else { None }));
+    let mut stacks = stacks.filter(|s| !s.missing && !s.frames.is_empty());
+    let Some(first) = stacks.next() else { return 0 };
+    let same = |s: &Stack| s.frames.iter().zip(&*first.frames).take_while(|(a, b)| a.address == b.address).count();
+    let least = |s: &Stack| same(s).min(s.frames.len() - 1).min(first.frames.len() - 1);
+    stacks.map(|s| least(s)).min().unwrap_or(0)
+}
+
+/// A key on one line of `columns`: the longest parts are cut first, so that a stack does not hide the
+/// name beside it. Of stacks the innermost `skip` frames are left out.
+#[must_use]
+pub fn key_fit(key: &[Value], skip: usize, columns: usize) -> String {
+    let text = |v: &Value| match v {
+        Value::Stack(stack) if skip > 0 => stack_line(stack, skip),
+        other => cell(other),
+    };
+    let shown = |v| Some(text(v)).filter(|c| !c.is_empty()).unwrap_or_else(|| "(empty)".to_owned());
     let mut parts: Vec<String> = key.iter().map(shown).collect();
     let all = |parts: &[String]| parts.iter().map(|p| width(p)).sum::<usize>() + 2 * parts.len().saturating_sub(1);
     for _ in 0..parts.len() {
@@ -274,7 +289,7 @@ pub fn cell(value: &Value) -> String {
             format!("{{{}}}", parts.join(", "))
         }
         Value::Text(text, _) => neutralise(text).into_owned(),
-        Value::Stack(stack) => stack_line(stack),
+        Value::Stack(stack) => stack_line(stack, 0),
         Value::Avg(s) => s.average().to_string(),
         Value::Stats(s) => format!("count {}, average {}, total {}", s.count, s.average(), s.total),
         Value::Hist(h) => h.total().to_string(),
@@ -283,22 +298,24 @@ pub fn cell(value: &Value) -> String {
     }
 }
 
-fn stack_line(stack: &Stack) -> String {
+/// A stack in one line, without its innermost `skip` frames.
+fn stack_line(stack: &Stack, skip: usize) -> String {
     if stack.missing || stack.frames.is_empty() {
         return "(no stack)".to_owned();
     }
-    let names: Vec<String> = stack.frames.iter().take(12).map(frame_name).collect();
-    names.join(" ← ")
+    let names: Vec<String> = stack.frames.iter().skip(skip).take(12).map(frame_name).collect();
+    let lead = if skip > 0 { "… ← " } else { "" };
+    format!("{lead}{}", names.join(" ← "))
 }
 
-fn frame_name(frame: &crate::model::value::Frame) -> String {
+fn frame_name(frame: &Frame) -> String {
     frame.symbol.as_ref().map_or_else(|| format!("{:#x}", frame.address), |s| neutralise(s).into_owned())
 }
 
 /// The frames of a stack, one a line.
 #[must_use]
 pub fn frames(stack: &Stack) -> Vec<String> {
-    let line = |f: &crate::model::value::Frame| {
+    let line = |f: &Frame| {
         let object = f.object.as_ref().map_or_else(String::new, |o| format!(" [{}]", neutralise(o)));
         let offset = if f.symbol.is_some() { format!("+{}", f.offset) } else { String::new() };
         format!("{}{offset}{object}", frame_name(f))
@@ -318,12 +335,12 @@ fn counts(value: &Value) -> &[u64] {
 /// The buckets that are used in any of these values: the first and one past the last.
 #[must_use]
 pub fn used<'v>(values: impl Iterator<Item = &'v Value>) -> std::ops::Range<usize> {
-    let mut out = usize::MAX..0;
+    let (mut first, mut end) = (usize::MAX, 0);
     for counts in values.map(counts) {
-        out.start = out.start.min(counts.iter().position(|c| *c > 0).unwrap_or(usize::MAX));
-        out.end = out.end.max(counts.iter().rposition(|c| *c > 0).map_or(0, |b| b + 1));
+        first = first.min(counts.iter().position(|c| *c > 0).unwrap_or(usize::MAX));
+        end = end.max(counts.iter().rposition(|c| *c > 0).map_or(0, |b| b + 1));
     }
-    if out.start < out.end { out } else { 0..0 }
+    first.min(end)..end
 }
 
 /// The counts of some buckets in at most `columns` groups of the same number of buckets.
@@ -474,9 +491,30 @@ mod tests {
     #[test]
     fn a_long_part_of_a_key_gives_way_to_the_others() {
         let key = [Value::Str(b"schedule and what called it"[..].into()), Value::Str(b"nginx"[..].into())];
-        assert_eq!(key_fit(&key, 99), "schedule and what called it, nginx");
-        assert_eq!(key_fit(&key, 18), "schedule a…, nginx");
-        assert!(width(&key_fit(&key, 4)) <= 4);
+        assert_eq!(key_fit(&key, 0, 99), "schedule and what called it, nginx");
+        assert_eq!(key_fit(&key, 0, 18), "schedule a…, nginx");
+        assert!(width(&key_fit(&key, 0, 4)) <= 4);
+    }
+
+    #[test]
+    fn stacks_in_one_table_leave_out_what_they_share() {
+        let stack = |names: &[&str]| {
+            let frame = |n: &&str| Frame {
+                address: n.bytes().map(u64::from).sum(),
+                symbol: Some((*n).into()),
+                offset: 0,
+                object: None,
+                inlined: false,
+            };
+            [Value::Stack(Stack { frames: names.iter().map(frame).collect(), ..Stack::default() })]
+        };
+        let keys = [stack(&["switch", "schedule", "read"]), stack(&["switch", "schedule", "write", "sys"])];
+        let skip = common_frames(keys.iter().map(|k| &k[..]));
+        assert_eq!(skip, 2);
+        assert_eq!(key_fit(&keys[1], skip, 99), "… ← write ← sys");
+        let same = [stack(&["a", "b"]), stack(&["a", "b"])];
+        assert_eq!(common_frames(same.iter().map(|k| &k[..])), 1, "one stays");
+        assert_eq!(common_frames(keys.iter().take(1).map(|k| &k[..])), 0);
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct Trace {
     pub paused: bool,
     /// Figures of the last successful compilation.
     pub figures: Option<CompileFigures>,
+    /// The script that runs, which places of losses are in.
+    pub source: Arc<str>,
     /// Attach points of the running trace.
     pub attached: u32,
     /// From the save to the last attach, ns.

@@ -201,11 +201,16 @@ fn detail(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
         }
     }
     if let Some(known) = known {
-        described(state, browser, known, buf, area, y);
+        let y = described(state, browser, known, buf, area, y);
+        // What can't be attached is not inserted either.
+        if reason.is_none() {
+            clause(state, known, buf, area, y + 1);
+        }
     }
 }
 
-fn described(state: &State, browser: &Browser, known: &Detail, buf: &mut Buffer, area: Rect, from: usize) {
+/// What a probe is and its fields; returns the row after them.
+fn described(state: &State, browser: &Browser, known: &Detail, buf: &mut Buffer, area: Rect, from: usize) -> usize {
     let theme = &state.theme;
     let room = usize::from(area.width).saturating_sub(2);
     let mut y = from;
@@ -226,7 +231,7 @@ fn described(state: &State, browser: &Browser, known: &Detail, buf: &mut Buffer,
         put(buf, area, widest.max(6) + 3, y, &neutralise(result), theme[Slot::Type]);
         y += 1;
     }
-    clause(state, known, buf, area, y + 1);
+    y
 }
 
 /// The clause that Enter inserts, in the script's colours.

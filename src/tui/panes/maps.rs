@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::super::columns::MAP;
-use super::super::maps::{MapView, buckets, cell, frames, key_fit, key_text, percentiles, shape, used};
+use super::super::maps::{MapView, buckets, cell, common_frames, frames, key_fit, key_text, percentiles, shape, used};
 use super::super::paint::{bar, chart, note, put, put_end, sparkline, style_row};
 use super::super::state::{Pane, State};
 use super::super::text::{fit, grouped, short_count, width};
@@ -194,6 +194,8 @@ const BARS: usize = 10;
 /// Columns of a table: end of the key, end of the value, end of the rate, start and width of the
 /// bar, and the buckets that the rows' histograms share as their axis.
 struct Columns {
+    /// Frames that all stacks share, and that are left out.
+    skip: usize,
     axis: std::ops::Range<usize>,
     key: usize,
     value: usize,
@@ -203,7 +205,8 @@ struct Columns {
 
 fn columns(view: &MapView, total: usize) -> Columns {
     let rows = || view.order.iter().take(200).filter_map(|r| view.snapshot.rows.get(*r as usize));
-    let keys = rows().map(|r| width(&key_fit(&r.key, total))).max().unwrap_or(3).max(3);
+    let skip = common_frames(rows().map(|r| &r.key[..]));
+    let keys = rows().map(|r| width(&key_fit(&r.key, skip, total))).max().unwrap_or(3).max(3);
     let values = rows().map(|r| width(&shown_value(view, r))).max().unwrap_or(5).clamp(5, total / 2);
     let rate = if view.has_rate() && total > 36 { usize::from(MAP[2].width) } else { 0 };
     let axis = used(rows().map(|r| &r.value));
@@ -217,6 +220,7 @@ fn columns(view: &MapView, total: usize) -> Columns {
     let value = key + 2 + values;
     let end = value + rate;
     Columns {
+        skip,
         axis,
         key,
         value,
@@ -358,7 +362,7 @@ fn table_row(
     y: usize,
 ) {
     let theme = &state.theme;
-    put(buf, area, 2, y, &key_fit(&row.key, at.key.saturating_sub(2)), theme[Slot::Text].bg_none());
+    put(buf, area, 2, y, &key_fit(&row.key, at.skip, at.key.saturating_sub(2)), theme[Slot::Text].bg_none());
     put_end(buf, area, at.value, y, &fit(&shown_value(view, row), at.value - at.key), theme[Slot::Value]);
     if let (Some(end), Some(rate)) = (at.rate, view.rate(index)) {
         let text = if rate.abs() < 0.05 { "·".to_owned() } else { short_count(rate) };

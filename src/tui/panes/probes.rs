@@ -167,7 +167,7 @@ fn losses(state: &State, stats: &TraceStats, buf: &mut Buffer, area: Rect, from:
         let count = grouped(loss.count);
         let slot = if incomplete(loss.cause) { Slot::Warning } else { Slot::Error };
         let x = put(buf, area, 1, y, &format!("{:<22}", loss.cause.words()), theme[slot]);
-        let line = state.submitted.get(..loss.span.0 as usize).map_or(0, |t| t.matches('\n').count()) + 1;
+        let line = state.trace.source.get(..loss.span.0 as usize).map_or(0, |t| t.matches('\n').count()) + 1;
         let site = format!("{} line {line}", neutralise(&loss.site));
         let room = usize::from(area.width).saturating_sub(x + width(&count) + 3);
         put(buf, area, x, y, &fit_end(&site, room), theme[Slot::Dim]);

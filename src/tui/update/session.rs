@@ -22,6 +22,7 @@ pub fn receive(state: &mut State, update: Update) {
         }
         Update::Attached { generation, probes, elapsed_ns } if generation == state.generation => {
             state.trace.restart();
+            state.trace.source = state.submitted.clone();
             state.trace.attached = probes;
             state.trace.attach_ns = elapsed_ns;
         }
