@@ -247,7 +247,7 @@ pub fn common_frames<'v>(keys: impl Iterator<Item = &'v [Value]>) -> usize {
     let Some(first) = stacks.next() else { return 0 };
     let same = |s: &Stack| s.frames.iter().zip(&*first.frames).take_while(|(a, b)| a.address == b.address).count();
     let least = |s: &Stack| same(s).min(s.frames.len() - 1).min(first.frames.len() - 1);
-    stacks.map(|s| least(s)).min().unwrap_or(0)
+    stacks.map(least).min().unwrap_or(0)
 }
 
 /// A key on one line of `columns`: the longest parts are cut first, so that a stack does not hide the
