@@ -93,9 +93,9 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Runs the begin probes in script order.
+    /// Runs the begin probes in script order, up to one that calls `exit()`.
     pub fn begin(&self) -> Result<(), EngineError> {
-        self.run_matching(|t| matches!(t, Target::Begin)).map(|_| ())
+        self.run_matching(|t| matches!(t, Target::Begin) && !self.exiting()).map(|_| ())
     }
 
     /// Attaches every program; all or nothing.

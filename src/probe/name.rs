@@ -19,7 +19,9 @@ pub fn target_name(target: &Target) -> String {
         Target::Profile { rate: Rate::Hertz(hz) } => format!("profile:hz:{hz}"),
         Target::Profile { rate: Rate::PeriodNs(ns) } => timed("profile", *ns),
         Target::Tracepoint { category, event } => format!("tracepoint:{category}:{event}"),
-        Target::RawTracepoint { event, module } => format!("rawtracepoint:{}{event}", prefix(module)),
+        Target::RawTracepoint { event, module } => {
+            format!("rawtracepoint:{}:{event}", if module.is_empty() { "vmlinux" } else { module })
+        }
         Target::Kprobe { module, function, offset, ret } => {
             format!("{}:{}{}", returns(*ret, "kprobe", "kretprobe"), prefix(module), place(function, *offset))
         }

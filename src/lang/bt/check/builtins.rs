@@ -199,6 +199,8 @@ fn probetype(c: &mut Checker<'_>, span: Span) -> Expr {
         Some(crate::lang::typed::Target::PerfEvent { kind: 1, .. }) => "software".into(),
         Some(crate::lang::typed::Target::PerfEvent { .. }) => "hardware".into(),
         Some(crate::lang::typed::Target::Bench(_)) => "bench".into(),
+        // bpftrace's word for probes that stand for no place.
+        Some(crate::lang::typed::Target::Begin | crate::lang::typed::Target::End) => "special".into(),
         _ => c.frame.kind.name().into(),
     };
     super::expr::string(&text, span)
