@@ -42,6 +42,33 @@ const ORDER: &[&str] = &[
     "iter",
 ];
 
+/// As [`list`], and with the user probes of a process: those of every binary that it has mapped,
+/// unless the pattern names one.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_of_process(pattern: &str, kernel: &Kernel, pid: u32) -> Result<Listing, ExpandError> {
+    let pattern = pattern.trim();
+    let (provider, rest) = pattern.split_once(':').unwrap_or((pattern, "*"));
+    let provider = if provider.is_empty() { "*" } else { provider };
+    let mut listing = match Provider::find(provider).map(|p| p.name) {
+        Some("uprobe" | "uretprobe" | "usdt") => Listing::default(),
+        _ => list(pattern, kernel)?,
+    };
+    // A name alone is that of a probe in any of the binaries.
+    let rest = if rest.contains(':') { rest.to_owned() } else { format!("*:{rest}") };
+    let wanted = Glob::new(provider);
+    for name in ["uprobe", "uretprobe", "usdt"] {
+        let named = Provider::find(provider).is_some_and(|p| p.name == name);
+        // The returns are those of the same functions: they are listed when they are asked for.
+        if named || provider.contains('*') && wanted.matches(name) && name != "uretprobe" {
+            let found = user(&format!("{name}:{rest}"), kernel, Some(pid))?;
+            listing.lines.extend(found.lines);
+        }
+    }
+    Ok(listing)
+}
+
 /// Lists the probes that a pattern stands for: `tracepoint:sched:*`, `*openat*`, a provider's name,
 /// `uprobe:libc:mallo*`, or everything for an empty one. Text without `*` and `:` matches anywhere in
 /// a name.
@@ -58,7 +85,7 @@ pub fn list(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
         return Ok(of_providers(kernel, std::iter::once(provider.name), &Glob::new("*")));
     }
     match Provider::find(provider).map(|p| p.name) {
-        Some(name @ ("uprobe" | "uretprobe" | "usdt")) => user(&format!("{name}:{rest}"), kernel),
+        Some(name @ ("uprobe" | "uretprobe" | "usdt")) => user(&format!("{name}:{rest}"), kernel, None),
         Some(name) => {
             let short = name == "tracepoint" && !rest.contains(':') && rest.contains('*');
             let glob = Glob::new(&if short { format!("{name}:*:{rest}") } else { format!("{name}:{rest}") });
@@ -69,7 +96,14 @@ pub fn list(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
                 if pattern.contains(['*', ':']) { Glob::new(pattern) } else { Glob::new(&format!("*{pattern}*")) };
             let head = Glob::new(provider);
             let wanted = ORDER.iter().copied().filter(|p| provider.is_empty() || head.matches(p));
-            Ok(of_providers(kernel, wanted, &glob))
+            let mut listing = of_providers(kernel, wanted, &glob);
+            // `*:/bin/bash:read*`: a path belongs to user probes.
+            if head.is_wild() && rest.split(':').next().is_some_and(|binary| binary.contains('/')) {
+                for name in ["uprobe", "usdt"].into_iter().filter(|name| head.matches(name)) {
+                    listing.lines.extend(user(&format!("{name}:{rest}"), kernel, None)?.lines);
+                }
+            }
+            Ok(listing)
         }
     }
 }
@@ -129,8 +163,8 @@ fn of_kind(listing: &mut Listing, kernel: &Kernel, kind: ProbeKind, provider: &s
     listing.lines.extend(probes.map(|p| Line { name: p.name.to_owned(), absence: p.absence.cloned() }));
 }
 
-/// Functions or USDT probes of binaries.
-fn user(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
+/// Functions or USDT probes of binaries, which are looked for where a process sees them.
+fn user(pattern: &str, kernel: &Kernel, pid: Option<u32>) -> Result<Listing, ExpandError> {
     let pattern = point::parse(pattern).or_else(|_| point::parse(&format!("{pattern}:*")));
     let pattern = pattern.map_err(|e| ExpandError::Refused { message: e.message, hint: e.hint.unwrap_or_default() })?;
     let mut listing = Listing::default();
@@ -139,8 +173,13 @@ fn user(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
         PointPattern::Usdt { binary, .. } => (binary, kernel.features().require(Feature::Usdt).err()),
         _ => return Ok(listing),
     };
-    for file in find(binary, kernel, None)? {
-        let opened = kernel.binary(&file.open)?;
+    for file in find(binary, kernel, pid)? {
+        let opened = match kernel.binary(&file.open) {
+            Ok(opened) => opened,
+            // A pattern also matches files that are no binaries.
+            Err(_) if binary.is_wild() => continue,
+            Err(error) => return Err(error.into()),
+        };
         let path = file.path.display();
         let mut names: Vec<String> = match &pattern {
             PointPattern::Usdt { provider, name, .. } => {

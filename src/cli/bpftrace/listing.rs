@@ -42,7 +42,7 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
             writeln!(out, "{definition}").map_err(CliError::stdout)?;
         }
     } else {
-        for line in names(pattern, &kernel)? {
+        for line in names(pattern, options.pid, &kernel)? {
             write_probe(&mut out, &line, options.verbose, &kernel)?;
         }
     }
@@ -51,9 +51,13 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
 }
 
 /// Names that a pattern stands for, providers in the order of the alphabet.
-fn names(pattern: &str, kernel: &Kernel) -> Result<Vec<String>, CliError> {
+fn names(pattern: &str, pid: Option<u32>, kernel: &Kernel) -> Result<Vec<String>, CliError> {
     let all = pattern.is_empty() || pattern == "*";
-    let found = listing::list(pattern, kernel).map_err(|e| CliError::Refused(e.to_string()))?;
+    let found = match pid {
+        Some(pid) => listing::list_of_process(pattern, kernel, pid),
+        None => listing::list(pattern, kernel),
+    };
+    let found = found.map_err(|e| CliError::Refused(e.to_string()))?;
     let shown = |line: &listing::Line| {
         let timer = line.name.starts_with("interval:") || line.name.starts_with("profile:");
         // Counters are named even where the machine has none: what is missing is said at the attach.
