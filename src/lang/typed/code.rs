@@ -399,9 +399,11 @@ impl Expr {
 
     /// The constant integer that it is, if it is one.
     #[must_use]
-    pub const fn as_int(&self) -> Option<u64> {
-        match self.kind {
-            ExprKind::Int(v) => Some(v),
+    pub fn as_int(&self) -> Option<u64> {
+        match &self.kind {
+            ExprKind::Int(v) => Some(*v),
+            // A constant that was cast to the type that literals have.
+            ExprKind::Cast(inner) if inner.ty == self.ty => inner.as_int(),
             _ => None,
         }
     }

@@ -21,7 +21,8 @@ impl Checker<'_> {
             let (each, whole) = (self.size_of(of).max(1), self.size_of(&value.ty));
             wanted = Type::Array { of: of.clone(), len: whole / each };
         }
-        self.cast_to(value, &wanted, span)
+        let cast = self.cast_to(value, &wanted, span);
+        super::coerce::settled(cast)
     }
 
     pub(super) fn cast_to(&mut self, value: Expr, wanted: &Type, span: Span) -> Expr {

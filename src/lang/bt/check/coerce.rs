@@ -20,6 +20,12 @@ impl Checker<'_> {
         if to.fits_register() && e.ty.fits_register() {
             return convert_scalar(e, to);
         }
+        if let (Type::Record(have), Type::Record(wanted)) = (&e.ty, to)
+            && have.len() == wanted.len()
+            && have.iter().zip(wanted.iter()).any(|((a, _), (b, _))| a != b)
+        {
+            return self.reorder(e, to);
+        }
         let elements: Option<Vec<Type>> = element_types(to);
         if let (Some(wanted), Some(have)) = (elements, element_types(&e.ty))
             && wanted.len() == have.len()
@@ -28,6 +34,24 @@ impl Checker<'_> {
         }
         let span = e.span;
         Expr::new(ExprKind::Cast(Box::new(e)), to.clone(), span)
+    }
+
+    /// A record with its fields in another order. It is made first, so that its parts are computed in
+    /// the order of the text.
+    fn reorder(&mut self, e: Expr, to: &Type) -> Expr {
+        let (whole, span) = (e.ty.clone(), e.span);
+        let (Type::Record(have), Type::Record(wanted)) = (&whole, to) else { return e };
+        let local = self.temporary(whole.clone(), span);
+        let set = Statement { kind: StatementKind::SetLocal(local, e), span };
+        let mut items = Vec::with_capacity(wanted.len());
+        for (name, ty) in wanted.iter() {
+            let Some(at) = have.iter().position(|(n, _)| n == name) else { return Self::error_value(span) };
+            let base = Expr::new(ExprKind::Local(local), whole.clone(), span);
+            let item = Expr::new(ExprKind::TupleField(Box::new(base), at as u32), have[at].1.clone(), span);
+            items.push(self.coerce(item, ty));
+        }
+        let record = Expr::new(ExprKind::Tuple(items), to.clone(), span);
+        Expr::new(ExprKind::Block(Block { statements: vec![set] }, Box::new(record)), to.clone(), span)
     }
 
     fn coerce_elements(&mut self, e: Expr, wanted: &[Type], to: &Type) -> Expr {
@@ -215,6 +239,20 @@ pub fn element_types(ty: &Type) -> Option<Vec<Type>> {
         Type::Record(items) => Some(items.iter().map(|(_, t)| t.clone()).collect()),
         _ => None,
     }
+}
+
+/// A constant of a type that was asked for: no literal, which would take on the type of what it meets.
+pub fn settled(e: Expr) -> Expr {
+    if !matches!(e.kind, ExprKind::Int(_)) || e.ty != Type::I64 {
+        return e;
+    }
+    let (ty, span) = (e.ty.clone(), e.span);
+    Expr::new(ExprKind::Cast(Box::new(e)), ty, span)
+}
+
+/// Whether a value is a literal, or made of literals alone.
+pub fn is_literal(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Int(_)) && e.ty == Type::I64
 }
 
 /// Converts between values that fit a register, constants at once.

@@ -94,12 +94,11 @@ pub fn join(a: &Type, b: &Type) -> Option<Type> {
         (Tuple(x), Tuple(y)) if x.len() == y.len() => {
             Tuple(x.iter().zip(y.iter()).map(|(a, b)| join(a, b)).collect::<Option<_>>()?)
         }
-        (Record(x), Record(y)) if x.len() == y.len() => Record(
-            x.iter()
-                .zip(y.iter())
-                .map(|((n, a), (m, b))| if n == m { join(a, b).map(|t| (n.clone(), t)) } else { None })
-                .collect::<Option<_>>()?,
-        ),
+        // The fields stay in the order of the record that was first.
+        (Record(x), Record(y)) if x.len() == y.len() => {
+            let other = |name: &Arc<str>| y.iter().find(|(m, _)| m == name).map(|(_, t)| t);
+            Record(x.iter().map(|(n, t)| Some((n.clone(), join(t, other(n)?)?))).collect::<Option<_>>()?)
+        }
         (Type::Agg(x), Type::Agg(y)) => Type::Agg(join_aggregations(*x, *y)?),
         (KStack { mode, depth }, KStack { mode: m, depth: d }) if mode == m => {
             KStack { mode: *mode, depth: *depth.max(d) }

@@ -1,6 +1,6 @@
 //! Operators: both sides are brought to one type, which decides width and sign.
 
-use super::coerce::{boolean, constant, convert_scalar, truncate};
+use super::coerce::{boolean, constant, convert_scalar, settled, truncate};
 use super::{CONSTANT_CONDITION, Checker, NOT_ASSIGNABLE, OPERAND_TYPE, join};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
@@ -35,7 +35,12 @@ impl Checker<'_> {
         if let Some(compare) = comparison(op) {
             return self.compare(compare, a, b, span);
         }
-        let op = arithmetic(op);
+        let literals = super::coerce::is_literal(&a) && super::coerce::is_literal(&b);
+        let result = self.calculate(arithmetic(op), a, b, span);
+        if literals { result } else { settled(result) }
+    }
+
+    fn calculate(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         if matches!(a.ty, Type::Ptr { .. }) || matches!(b.ty, Type::Ptr { .. }) {
             return self.pointer_arithmetic(op, a, b, span);
         }
