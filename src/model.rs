@@ -7,3 +7,4 @@ pub mod render;
 pub mod snapshot;
 pub mod stats;
 pub mod value;
+pub mod words;

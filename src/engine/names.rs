@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 pub mod time;
 
+pub use crate::model::words::{error_text, signal_name};
+
 /// User names by id, as `/etc/passwd` lists them.
 #[derive(Clone, Debug, Default)]
 pub struct Users(HashMap<u64, Arc<str>>);
@@ -32,55 +34,6 @@ impl Users {
     pub fn name(&self, id: u64) -> Arc<str> {
         self.0.get(&id).cloned().unwrap_or_else(|| id.to_string().into())
     }
-}
-
-/// The text of an error number.
-#[must_use]
-pub fn error_text(number: u64) -> Arc<str> {
-    let number = number as i32;
-    let text = std::io::Error::from_raw_os_error(number).to_string();
-    let words = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text);
-    // The C library repeats an unknown number.
-    words.strip_suffix(&format!(" {number}")).unwrap_or(words).into()
-}
-
-/// A signal in the C library's words (`Killed`); `None` for unknown numbers.
-#[must_use]
-pub fn signal_name(number: u64) -> Option<&'static str> {
-    const NAMES: [&str; 31] = [
-        "Hangup",
-        "Interrupt",
-        "Quit",
-        "Illegal instruction",
-        "Trace/breakpoint trap",
-        "Aborted",
-        "Bus error",
-        "Floating point exception",
-        "Killed",
-        "User defined signal 1",
-        "Segmentation fault",
-        "User defined signal 2",
-        "Broken pipe",
-        "Alarm clock",
-        "Terminated",
-        "Stack fault",
-        "Child exited",
-        "Continued",
-        "Stopped (signal)",
-        "Stopped",
-        "Stopped (tty input)",
-        "Stopped (tty output)",
-        "Urgent I/O condition",
-        "CPU time limit exceeded",
-        "File size limit exceeded",
-        "Virtual timer expired",
-        "Profiling timer expired",
-        "Window changed",
-        "I/O possible",
-        "Power failure",
-        "Bad system call",
-    ];
-    NAMES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
 }
 
 /// Paths of control groups by id: a group's id is the inode number of its folder in cgroup2.

@@ -10,7 +10,7 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
 use crate::codegen::target::TargetFacts;
 use crate::lang::source::Span;
-use crate::lang::typed::{Block, Expr, LocalId, MapId, tuple_layout};
+use crate::lang::typed::{Block, Expr, ExprKind, LocalId, MapId, StatementKind, tuple_layout};
 use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
@@ -92,6 +92,9 @@ impl<'a> Lowerer<'_, 'a> {
         let first = self.scalar(start)?;
         let first = self.keep(first, end);
         let last = self.scalar(end)?;
+        if matches!(way, Way::Iterator | Way::Callback) {
+            self.forget_values(body);
+        }
         match way {
             Way::Plain { .. } => self.plain_loop(local, first, last, body),
             Way::Iterator => {
@@ -111,6 +114,47 @@ impl<'a> Lowerer<'_, 'a> {
                 let error = CodegenError::unsupported(span, what, "bpf_loop (Linux 5.17)");
                 Err(error.with_hint(format!("use constant bounds with at most {PLAIN_ROUNDS} rounds")))
             }
+        }
+    }
+
+    /// Hides from the verifier what it knows of the variables that a loop changes. A counter that it
+    /// follows from a known start has another value in every round, so that no round is like the one
+    /// before and it never comes to an end.
+    fn forget_values(&mut self, body: &'a Block) {
+        let mut changed: Vec<LocalId> = Vec::new();
+        let mut steps: Vec<LocalId> = Vec::new();
+        walk::each(
+            body,
+            &mut |s| {
+                if let StatementKind::SetLocal(id, _) = &s.kind {
+                    changed.push(*id);
+                }
+            },
+            &mut |e| {
+                if let ExprKind::LocalStep { local, .. } = &e.kind {
+                    steps.push(*local);
+                }
+            },
+        );
+        changed.append(&mut steps);
+        changed.sort_unstable_by_key(|id| id.0);
+        changed.dedup();
+        changed.retain(|id| {
+            let known =
+                matches!(self.homes[id.0 as usize], LocalHome::Reg(_) | LocalHome::Slot(_) | LocalHome::Frame(_));
+            known && matches!(self.locals[id.0 as usize].ty, Type::Int { .. } | Type::Bool | Type::Enum { .. })
+        });
+        if changed.is_empty() {
+            return;
+        }
+        let section = self.u.section(SHARED);
+        let at = self.f.b.global_addr(section, NOTHING);
+        let zero = self.load(Addr::new(Base::Reg(at), 0), 8, false);
+        for id in changed {
+            let value = self.read_local(id);
+            let value = self.f.b.in_register(value);
+            let sum = self.f.b.add(value, zero);
+            self.write_local(id, sum.into());
         }
     }
 
@@ -203,7 +247,7 @@ impl<'a> Lowerer<'_, 'a> {
         let slot = self.f.b.new_slot(8);
         let iterator = self.f.b.slot_addr(slot, 0);
         self.f.b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), 0.into(), MOST_ROUNDS.into()]);
-        self.forget_constants(body);
+        self.forget_values(body);
         let (head, check, inside, done) =
             (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);
@@ -228,20 +272,6 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
-    /// Adds a zero that the verifier does not know to what a loop changes: of a counter whose first
-    /// value it knows, it would follow every value.
-    fn forget_constants(&mut self, body: &'a Block) {
-        let section = self.u.section(SHARED);
-        let at = self.f.b.global_addr(section, NOTHING);
-        let zero = self.load(Addr::new(Base::Reg(at), 0), 8, false);
-        for id in walk::locals_of(body) {
-            if let Some(LocalHome::Reg(local)) = self.homes.get(id.0 as usize).copied() {
-                let sum = self.f.b.add(local, zero);
-                self.f.b.copy_into(local, sum);
-            }
-        }
-    }
-
     /// Destroys the iterators of the loops that a `return` leaves: `from` of them stay.
     pub fn destroy_iterators(&mut self, from: usize) {
         for at in from..self.iterators.len() {
@@ -256,6 +286,7 @@ impl<'a> Lowerer<'_, 'a> {
         if !self.u.facts.for_each_map_elem {
             return self.unsupported(span, "a loop over a map", "bpf_for_each_map_elem (Linux 5.13)");
         }
+        self.forget_values(body);
         self.callback_loop(local, &Over::Map(map), body, span)
     }
 

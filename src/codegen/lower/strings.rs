@@ -272,7 +272,8 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(self.f.b.imm(length as i64));
         }
         let mark = self.mark();
-        let size = self.size(&e.ty).max(1);
+        // One more than it has: an array of characters may be full, and the helper ends what it copies.
+        let size = self.size(&e.ty).max(1) + 1;
         let src = self.memory(e)?;
         let temp = self.temp_scratch(size);
         let with_end =

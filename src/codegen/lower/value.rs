@@ -279,7 +279,10 @@ impl<'a> Lowerer<'_, 'a> {
             Place::Remote { .. } | Place::Context(_) if text && (tail == Tail::Zeroed || !self.is_context(place)) => {
                 let limit = have.min(want).max(1);
                 let remote = self.as_remote(place);
-                self.read_string(remote, dst, want, Operand::Imm(i64::from(limit)), tail, false, span)?;
+                let length = self.read_string(remote, dst, want, Operand::Imm(i64::from(limit)), tail, false, span)?;
+                if matches!(from, Type::Str { .. }) && limit == have && have > 1 {
+                    self.last_byte(remote, dst, have, length, span)?;
+                }
             }
             _ => {
                 self.read_place(place, dst, have.min(want), span)?;
@@ -291,6 +294,17 @@ impl<'a> Lowerer<'_, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// An array of characters may be full, without a zero at its end: then its last byte is part of
+    /// the text, and reading it as a string has put a zero there.
+    fn last_byte(&mut self, place: Place, dst: Addr, size: u32, length: Vreg, span: Span) -> Result<(), CodegenError> {
+        let Place::Remote { base, offset, user } = place else { return Ok(()) };
+        let at = i64::from(size) - 1;
+        self.when(Cond::Eq, length.into(), i64::from(size).into(), |l| {
+            let last = Place::Remote { base, offset: offset + at, user };
+            l.read_place(last, dst.at(size - 1), 1, span)
+        })
     }
 
     const fn is_context(&self, place: Place) -> bool {

@@ -72,7 +72,11 @@ impl Checker<'_> {
             let help = Some("raise it: `config = { max_strlen = ... }`".to_owned());
             self.error_help(super::OUT_OF_RANGE, span, message, help);
         }
-        string(s, span)
+        // Strings end at their first zero byte.
+        match s.split_once('\0') {
+            Some((before, _)) => string(&before.into(), span),
+            None => string(s, span),
+        }
     }
 
     fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {

@@ -2,10 +2,12 @@
 
 use super::coerce::{boolean, constant, convert_scalar, settled, truncate};
 use super::{CONSTANT_CONDITION, Checker, NOT_ASSIGNABLE, OPERAND_TYPE, join};
+use crate::kernel::syscalls::{self, Machine};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::lang::types::Type;
+use crate::model::words;
 
 impl Checker<'_> {
     pub(super) fn binary(&mut self, op: ast::BinaryOp, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
@@ -80,6 +82,9 @@ impl Checker<'_> {
     fn compare(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         let equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
         if equality && let Some(result) = self.compare_names(op, &a, &b, span) {
+            return result;
+        }
+        if equality && let Some(result) = compare_words(op, &a, &b, span) {
             return result;
         }
         if a.ty.fits_register() && b.ty.fits_register() {
@@ -284,6 +289,35 @@ impl Checker<'_> {
             _ => self.error_expr(NOT_ASSIGNABLE, span, "only variables and maps can be counted up or down"),
         }
     }
+}
+
+/// `strerror(e) == "..."` and its kin: numbers are compared with those that print as the text.
+fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
+    let (number, text) = match (&a.kind, &b.kind) {
+        (ExprKind::Str(text), _) => (b, text),
+        (_, ExprKind::Str(text)) => (a, text),
+        _ => return None,
+    };
+    // The largest errno is 133, system calls end below 1000.
+    let printed = |n: u64| match number.ty {
+        Type::Strerror => *words::error_text(n) == **text,
+        Type::SignalName => words::signal_name(n) == Some(text),
+        _ => syscalls::name(Machine::HOST, n) == Some(text),
+    };
+    if !matches!(number.ty, Type::Strerror | Type::SignalName | Type::SyscallName) {
+        return None;
+    }
+    let equal = |n: u64| {
+        let left = convert_scalar(number.clone(), &Type::U64);
+        let right = Expr::new(ExprKind::Int(n), Type::U64, span);
+        Expr::new(ExprKind::Binary(BinaryOp::Eq, Box::new(left), Box::new(right)), Type::Bool, span)
+    };
+    let any = (0..1000)
+        .filter(|n| printed(*n))
+        .map(equal)
+        .reduce(|before, next| Expr::new(ExprKind::Or(Box::new(before), Box::new(next)), Type::Bool, span));
+    let result = any.unwrap_or_else(|| boolean(false, span));
+    Some(if op == BinaryOp::Ne { not(result, span) } else { result })
 }
 
 /// `~e`: unsigned and as wide as its operand.

@@ -62,7 +62,7 @@ impl Checker<'_> {
             }
             ast::StatementKind::For { name, over, body } => self.for_statement(name, over, body, statement),
             ast::StatementKind::Unroll(count, body) => {
-                let count = self.unroll_count(count);
+                let count = self.unroll_count(count, span);
                 StatementKind::Unroll(count, self.loop_body(body))
             }
             ast::StatementKind::Break => self.loop_exit("break", StatementKind::Break, span),
@@ -370,16 +370,13 @@ impl Checker<'_> {
         }
     }
 
-    fn unroll_count(&mut self, e: &ast::Expr) -> u32 {
+    fn unroll_count(&mut self, e: &ast::Expr, span: Span) -> u32 {
         let value = self.value(e);
         match value.as_int() {
             Some(n @ 1..=100) => n as u32,
             Some(n) => {
-                self.error(
-                    OUT_OF_RANGE,
-                    e.span,
-                    if n as i64 > 100 { "unroll maximum value is 100" } else { "unroll minimum value is 1" },
-                );
+                let bound = if n as i64 > 100 { "maximum value is 100" } else { "minimum value is 1" };
+                self.error(OUT_OF_RANGE, span, format!("unroll {bound}"));
                 1
             }
             None => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Expander;
-use crate::lang::bt::ast::{Expr, ExprKind, Name, UnaryOp};
+use crate::lang::bt::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
 use crate::lang::bt::lexer::decode_int;
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::Diagnostic;
@@ -48,9 +48,20 @@ impl Expander<'_> {
     /// `str($1)`: the first argument becomes the parameter's text.
     pub(super) fn positional_text(&self, arguments: &mut [Expr]) -> bool {
         let Some(first) = arguments.first_mut() else { return false };
-        let text = match first.kind {
-            ExprKind::Positional(number) => self.param(number).unwrap_or("").to_owned(),
+        let text = match &first.kind {
+            ExprKind::Positional(number) => self.param(*number).unwrap_or("").to_owned(),
             ExprKind::PositionalCount => self.inputs.params.len().to_string(),
+            // `str($1 + 2)`: the text from its third byte on.
+            ExprKind::Binary(BinaryOp::Add, a, b) => {
+                let (number, skipped) = match (&a.kind, &b.kind) {
+                    (ExprKind::Positional(number), ExprKind::Int(skipped))
+                    | (ExprKind::Int(skipped), ExprKind::Positional(number)) => (*number, *skipped),
+                    _ => return false,
+                };
+                let text = self.param(number).unwrap_or("");
+                let at = usize::try_from(skipped).unwrap_or(usize::MAX);
+                text.get(at..).unwrap_or("").to_owned()
+            }
             _ => return false,
         };
         first.kind = ExprKind::Str(text.into());

@@ -350,6 +350,20 @@ pub fn comm(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     }
     let value = c.value(&call.args[0]);
     let ty = Type::Str { size: 16 };
+    match &value.kind {
+        // The process that runs needs no search.
+        ExprKind::Builtin(Builtin::Tid) => {
+            return Expr::new(ExprKind::Builtin(Builtin::Comm), ty, call.span);
+        }
+        ExprKind::Builtin(Builtin::Pid) => {
+            let task = c.kernel_pointer("task_struct", AddressSpace::Kernel);
+            let task = Expr::new(ExprKind::Builtin(Builtin::CurTask), task, call.span);
+            let name = |text: &str| ast::Name { text: text.into(), span: call.span };
+            let leader = c.field_of(task, &name("group_leader"), call.span);
+            return c.field_of(leader, &name("comm"), call.span);
+        }
+        _ => {}
+    }
     match &value.ty {
         Type::Error => value,
         Type::Ptr { .. } => c.intrinsic(Intrinsic::TaskComm, vec![value], ty, call),

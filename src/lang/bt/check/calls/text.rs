@@ -114,7 +114,11 @@ impl Checker<'_> {
 
 /// `buf(x[, n])`.
 pub fn buf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let value = c.value(&call.args[0]);
+    let value = match &call.args[0].kind {
+        // Bytes do not end at the first zero, as text does.
+        ast::ExprKind::Str(bytes) => crate::lang::bt::check::expr::string(bytes, call.args[0].span),
+        _ => c.value(&call.args[0]),
+    };
     let (size, length) = c.length(call, false);
     let size = match &value.ty {
         Type::Error => return value,
@@ -192,7 +196,10 @@ pub fn strcontains(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 pub fn concat(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let (a, b) = (c.text_argument(call, 0), c.text_argument(call, 1));
-    let size = c.size_of(&a.ty).saturating_add(c.size_of(&b.ty)).saturating_sub(1).max(1);
+    // As long as strings get: a variable that is made longer again and again has one type.
+    let both = c.size_of(&a.ty).saturating_add(c.size_of(&b.ty)).saturating_sub(1).max(1);
+    let literals = [&a, &b].iter().all(|e| matches!(e.kind, ExprKind::Str(_)));
+    let size = if literals { both } else { c.config.max_strlen.max(1) };
     c.intrinsic(Intrinsic::StrConcat, vec![a, b], Type::Str { size }, call)
 }
 
