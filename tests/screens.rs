@@ -337,6 +337,30 @@ fn any_key() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn a_script_gets_its_new_name_only_when_it_was_written() {
+    let mut state = empty();
+    state.file.path = Some("/home/ada/old.bt".into());
+    press(&mut state, "BEGIN");
+    for (error, name) in [(Some("no such folder".to_owned()), "/home/ada/old.bt"), (None, "/new/x.bt")] {
+        let effects = press(&mut state, "<f12>/new/x.bt<enter>");
+        let Some(Effect::Save { path, text, .. }) = effects.into_iter().last() else { panic!("nothing is saved") };
+        assert_eq!(path.to_str(), Some("/new/x.bt"), "typing replaces the proposed name");
+        update::receive(&mut state, Message::Saved { path, text, error });
+        assert_eq!(state.file.path.as_ref().and_then(|p| p.to_str()), Some(name));
+    }
+    assert!(!state.dirty());
+}
+
+#[test]
+fn a_long_path_leaves_room_for_what_stands_beside_it() {
+    let mut state = empty();
+    state.file.path = Some(format!("/{}/name.bt", "folder/".repeat(40)).into());
+    press(&mut state, "x");
+    let top = rows(&screen(&state))[0].clone();
+    assert!(top.contains("/name.bt ● unsaved") && top.ends_with("nothing runs"), "{top}");
+}
+
 fn click(state: &mut State, column: u16, row: u16) -> Vec<Effect> {
     update::act(state, &Action::Mouse(Mouse::Press, (column, row)))
 }

@@ -75,6 +75,8 @@ pub enum Edit {
     DeleteWord,
     /// Delete up to the end of the line.
     DeleteLineEnd,
+    /// Delete back to the start of the line, in lines of input.
+    DeleteLineStart,
     /// Take back the last change.
     Undo,
     /// Make it again.

@@ -277,6 +277,9 @@ impl Editor {
             Edit::DeleteLineEnd => {
                 self.area.delete_line_by_end();
             }
+            Edit::DeleteLineStart => {
+                self.area.delete_line_by_head();
+            }
             Edit::Undo => {
                 self.area.undo();
             }

@@ -8,13 +8,27 @@ pub struct Input {
     text: String,
     /// Byte offset, always on a character's border.
     at: usize,
+    /// The whole text is a proposal: what is typed first takes its place.
+    proposed: bool,
 }
 
 impl Input {
     /// Starts with `text`, cursor at its end.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), at: text.len() }
+        Self { text: text.to_owned(), at: text.len(), proposed: false }
+    }
+
+    /// Starts with a proposal, which typing replaces and moving the cursor accepts.
+    #[must_use]
+    pub fn proposing(text: &str) -> Self {
+        Self { proposed: !text.is_empty(), ..Self::new(text) }
+    }
+
+    /// Whether what is typed now takes the place of the whole text.
+    #[must_use]
+    pub const fn is_proposal(&self) -> bool {
+        self.proposed
     }
 
     /// The text.
@@ -32,6 +46,10 @@ impl Input {
     /// Applies a change; true when the text is another one now.
     pub fn edit(&mut self, edit: &Edit) -> bool {
         let before = self.text.len();
+        if std::mem::take(&mut self.proposed) && matches!(edit, Edit::Insert(_) | Edit::Paste(_)) {
+            self.text.clear();
+            self.at = 0;
+        }
         match edit {
             Edit::Insert(c) if !c.is_control() => {
                 self.text.insert(self.at, *c);
@@ -57,6 +75,10 @@ impl Input {
                 self.at = start;
             }
             Edit::DeleteLineEnd => self.text.truncate(self.at),
+            Edit::DeleteLineStart => {
+                self.text.replace_range(..self.at, "");
+                self.at = 0;
+            }
             _ => {}
         }
         self.text.len() != before
@@ -64,6 +86,7 @@ impl Input {
 
     /// Moves the cursor; false when the direction means nothing in one line.
     pub fn go(&mut self, go: Go) -> bool {
+        self.proposed = false;
         match go {
             Go::Left => self.at -= self.before().chars().next_back().map_or(0, char::len_utf8),
             Go::Right => self.at += self.text[self.at..].chars().next().map_or(0, char::len_utf8),
@@ -90,6 +113,21 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proposal_is_replaced_by_typing_and_kept_by_moving() {
+        let mut input = Input::proposing("/a/b.bt");
+        input.edit(&Edit::Insert('x'));
+        input.edit(&Edit::Insert('y'));
+        assert_eq!(input.text(), "xy");
+        let mut input = Input::proposing("/a/b.bt");
+        input.go(Go::End);
+        input.edit(&Edit::Insert('x'));
+        assert_eq!(input.text(), "/a/b.btx");
+        input.go(Go::Left);
+        input.edit(&Edit::DeleteLineStart);
+        assert_eq!((input.text(), input.before()), ("x", ""));
+    }
 
     #[test]
     fn words_and_wide_characters_are_deleted_whole() {

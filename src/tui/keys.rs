@@ -406,7 +406,7 @@ static INPUT_KEYS: &[(Key, Action)] = &[
     (ctrl('h'), Action::Edit(Edit::Backspace)),
     (DELETE, Action::Edit(Edit::Delete)),
     (ctrl('w'), Action::Edit(Edit::DeleteWord)),
-    (ctrl('u'), Action::Edit(Edit::DeleteWord)),
+    (ctrl('u'), Action::Edit(Edit::DeleteLineStart)),
     (ctrl('k'), Action::Edit(Edit::DeleteLineEnd)),
 ];
 

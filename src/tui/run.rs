@@ -236,7 +236,7 @@ impl Workbench {
             }
             Effect::Save { path, text, fresh } => {
                 let path = if fresh { free_name(path, &text) } else { path };
-                let error = save(&path, &text, fresh).err().map(|e| format!("cannot save {}: {e}", path.display()));
+                let error = save(&path, &text, fresh).err().map(|e| format!("cannot save: {e}: {}", path.display()));
                 let effects = update::receive(&mut self.state, Message::Saved { path, text, error });
                 self.changed(effects);
             }

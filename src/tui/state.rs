@@ -149,6 +149,8 @@ pub struct State {
     pub search: u64,
     /// Text that was last kept for emergencies.
     pub kept: Arc<str>,
+    /// The name that the file gets once it has been written.
+    pub save_as: Option<PathBuf>,
     /// Quit once the save has succeeded.
     pub quit_after_save: bool,
     /// Open this bundled script once the save has succeeded.
@@ -194,6 +196,7 @@ impl State {
             submitted: "".into(),
             search: 0,
             kept: text.into(),
+            save_as: None,
             quit_after_save: false,
             open_after_save: None,
         }

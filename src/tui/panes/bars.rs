@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use super::super::keys;
 use super::super::paint::{clear, pieces, put, put_end};
 use super::super::state::{Pane, State};
-use super::super::text::{fit, grouped, neutralise, short_count, short_ns, width};
+use super::super::text::{fit, fit_end, grouped, neutralise, short_count, short_ns, width};
 use super::super::theme::Slot;
 use super::super::trace::{Phase, Trace};
 use crate::lang::diagnostic::Severity;
@@ -21,15 +21,10 @@ pub fn top(state: &State, buf: &mut Buffer, area: Rect) {
     let (pill, slot) = phase(state);
     let end = usize::from(area.width);
     let start = put_end(buf, area, end, 0, &format!(" {pill} "), theme[slot]);
-    let x = put(
-        buf,
-        area,
-        x + 1,
-        0,
-        &fit(&neutralise(&file_label(state)), start.saturating_sub(x + 2)),
-        theme[Slot::Figure],
-    );
-    let x = if state.dirty() { put(buf, area, x + 1, 0, "● unsaved", bar.patch(theme[Slot::Warning])) } else { x };
+    let mark = if state.dirty() { "● unsaved" } else { "" };
+    let room = start.saturating_sub(x + 3 + width(mark));
+    let x = put(buf, area, x + 1, 0, &fit_end(&neutralise(&file_label(state)), room), theme[Slot::Figure]);
+    let x = if mark.is_empty() { x } else { put(buf, area, x + 1, 0, mark, bar.patch(theme[Slot::Warning])) };
     if state.file.read_only.is_some() && x + 11 < start {
         put(buf, area, x + 1, 0, "read-only", bar.patch(theme[Slot::Info]));
     }

@@ -66,7 +66,8 @@ pub fn input_line(state: &State, input: &Input, prompt: &str, buf: &mut Buffer, 
     let shown = neutralise(input.text());
     let cut: String = shown.chars().skip(skip).collect();
     let plain = theme[Slot::Text];
-    put(buf, area, x, y, &cut, ratatui::style::Style { bg: None, ..plain });
+    let look = ratatui::style::Style { bg: None, ..plain };
+    put(buf, area, x, y, &cut, if input.is_proposal() { look.patch(theme[Slot::Marked]) } else { look });
     let under = input.text()[input.before().len()..].chars().next().unwrap_or(' ').to_string();
     put(buf, area, x + before - skip, y, &under, theme[Slot::Cursor]);
 }

@@ -95,12 +95,13 @@ pub(super) fn save(state: &State) -> Vec<Effect> {
 pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<String>) -> Vec<Effect> {
     let leaving = std::mem::take(&mut state.quit_after_save);
     let next = state.open_after_save.take();
+    let renamed = state.save_as.take().is_some_and(|name| name == path);
     if let Some(error) = error {
         state.tell(Severity::Error, format!("{error}; a copy is kept"));
         state.kept = "".into();
         return vec![Effect::Keep { text: Arc::clone(text) }];
     }
-    let named = state.file.path.as_deref() == Some(path);
+    let named = renamed || state.file.path.as_deref() == Some(path);
     if named || state.file.path.is_none() {
         state.file.path = Some(path.to_owned());
         state.file.saved = Arc::clone(text);
@@ -127,7 +128,7 @@ fn leave_or_save(state: &mut State, app: App) -> Vec<Effect> {
         }
         App::SaveAs => {
             let path = state.file.path.as_ref().map_or_else(String::new, |p| p.to_string_lossy().into_owned());
-            state.layers.push(Layer::SaveAs(Input::new(&path)));
+            state.layers.push(Layer::SaveAs(Input::proposing(&path)));
             Vec::new()
         }
         App::SaveAndQuit => {

@@ -117,7 +117,8 @@ fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
                 state.tell(Severity::Info, "Not saved: no name given");
                 return Vec::new();
             }
-            state.file.path = Some(path.clone());
+            // The file gets its new name when it has been written.
+            state.save_as = Some(path.clone());
             return vec![Effect::Save { path, text: state.editor.shared(), fresh: false }];
         }
         _ => {}
@@ -129,7 +130,13 @@ fn filter(state: &mut State, action: &Action) -> Vec<Effect> {
     let Some(Layer::Filter(input)) = state.layers.last_mut() else { return Vec::new() };
     match action {
         Action::Edit(
-            Edit::Insert(_) | Edit::Paste(_) | Edit::Backspace | Edit::Delete | Edit::DeleteWord | Edit::DeleteLineEnd,
+            Edit::Insert(_)
+            | Edit::Paste(_)
+            | Edit::Backspace
+            | Edit::Delete
+            | Edit::DeleteWord
+            | Edit::DeleteLineEnd
+            | Edit::DeleteLineStart,
         ) => {
             if let Action::Edit(edit) = action {
                 input.edit(edit);

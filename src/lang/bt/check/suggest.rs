@@ -1,7 +1,7 @@
 //! "Did you mean": the closest known name by edit distance.
 
 use crate::lang::diagnostic::{Diagnostic, Fix};
-use crate::lang::source::SourceText;
+use crate::lang::source::{SourceText, Span};
 
 /// The candidate closest to `name`, when it is close enough to be meant.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
@@ -24,15 +24,18 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
     closest(name, candidates).map(|c| format!("did you mean `{c}`?"))
 }
 
-/// Makes the one name that a help text suggests a ready repair, where the misspelt name is all that
-/// the diagnostic points at.
+/// Makes the one name that a help text suggests a ready repair, where the diagnostic points at the
+/// misspelt name or at something that begins with it, such as a call.
 pub fn with_fix(mut diagnostic: Diagnostic, source: &SourceText) -> Diagnostic {
     let name = diagnostic.help.as_deref().and_then(|h| h.strip_prefix("did you mean `")?.strip_suffix("`?"));
-    let wrong = source.slice(diagnostic.span);
-    if let Some(name) = name.filter(|_| diagnostic.fix.is_none())
-        && closest(wrong, [name]).is_some()
-    {
-        diagnostic.fix = Some(Fix { span: diagnostic.span, replacement: name.to_owned() });
+    let (span, there) = (diagnostic.span, source.slice(diagnostic.span));
+    if let Some(name) = name.filter(|_| diagnostic.fix.is_none()) {
+        let word = there.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '@' | '$'))).unwrap_or(there.len());
+        let close = |length: &usize| closest(&there[..*length], [name]).is_some();
+        if let Some(length) = [there.len(), word].into_iter().find(close) {
+            let end = span.start + u32::try_from(length).unwrap_or(0);
+            diagnostic.fix = Some(Fix { span: Span::new(span.start, end), replacement: name.to_owned() });
+        }
     }
     diagnostic
 }
