@@ -1,11 +1,13 @@
 //! Operators: both sides are brought to one type, which decides width and sign.
 
+use std::sync::Arc;
+
 use super::coerce::{boolean, constant, convert_scalar, settled, truncate};
 use super::{CONSTANT_CONDITION, Checker, NOT_ASSIGNABLE, OPERAND_TYPE, join};
 use crate::kernel::syscalls::{self, Machine};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::lang::typed::{BinaryOp, Expr, ExprKind, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;
 use crate::model::words;
 
@@ -263,6 +265,33 @@ impl Checker<'_> {
         Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), Type::I64, span)
     }
 
+    fn holds_pointers(&mut self, name: &Arc<str>, span: Span) -> bool {
+        let id = self.map_id(name, span);
+        matches!(self.maps.get(id).value, Type::Ptr { .. })
+    }
+
+    /// `@p++` of a map of pointers: to the next element.
+    fn pointer_step(
+        &mut self,
+        name: &Arc<str>,
+        keys: Option<&[ast::Expr]>,
+        place: Span,
+        sign: i64,
+        postfix: bool,
+        span: Span,
+    ) -> Expr {
+        let old = self.map_get(name, keys, place);
+        let ty = old.ty.clone();
+        let before = self.temporary(ty.clone(), span);
+        let local = |id| Expr::new(ExprKind::Local(id), ty.clone(), span);
+        let new = self.pointer_arithmetic(BinaryOp::Add, local(before), constant(sign, span), span);
+        let after = self.temporary(ty.clone(), span);
+        let set = self.set_map(name, keys, place, local(after));
+        let statements = [StatementKind::SetLocal(before, old), StatementKind::SetLocal(after, new), set];
+        let statements = statements.into_iter().map(|kind| Statement { kind, span }).collect();
+        super::expr::wrap(statements, local(if postfix { before } else { after }), span)
+    }
+
     /// `++` and `--`.
     pub(super) fn step(&mut self, target: &ast::Expr, decrement: bool, postfix: bool, span: Span) -> Expr {
         let sign = if decrement { -1 } else { 1 };
@@ -282,6 +311,9 @@ impl Checker<'_> {
                         self.error_expr(OPERAND_TYPE, span, format!("`{name}` is {text}, which can't be counted up"))
                     }
                 }
+            }
+            ast::ExprKind::Map(name, keys) if self.holds_pointers(name, target.span) => {
+                self.pointer_step(name, keys.as_deref(), target.span, sign, postfix, span)
             }
             ast::ExprKind::Map(name, keys) => {
                 self.map_step(name, keys.as_deref(), target.span, constant(sign, span), postfix, span)

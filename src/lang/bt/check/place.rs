@@ -34,7 +34,8 @@ impl Checker<'_> {
                     return self.error_expr(OPERAND_TYPE, name.span, message);
                 }
                 let kind = ExprKind::Field { base: Box::new(base), offset: field.offset, bits: field.bits };
-                Expr::new(kind, field.ty, span)
+                // The script's own structs don't say in whose memory their pointers point.
+                Expr::new(kind, self.inherit_space(field.ty, Some(space)), span)
             }
             Type::Record(fields) => match fields.iter().position(|(n, _)| *n == name.text) {
                 Some(index) => self.tuple_field(base, index as u64, span),
