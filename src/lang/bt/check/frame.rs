@@ -226,6 +226,15 @@ impl Checker<'_> {
         if let Some(ty) = local.fixed.clone() {
             let is = self.inferred_text(&infer_type(&value));
             let place = self.assigning;
+            if !holds(&ty, &value) {
+                let to = self.type_text(&ty);
+                let message = format!(
+                    "Type mismatch for {name}: trying to assign value of type '{is}' when variable already has a \
+                     type '{to}'"
+                );
+                return self.error_expr(TYPE_MISMATCH, place.unwrap_or(value.span), message);
+            }
+            self.warn_of_cut(&ty, &value);
             return self.coerce_or_report_at(value, &ty, place, |_, to| {
                 format!(
                     "Type mismatch for {name}: trying to assign value of type '{is}' when variable already has a \
@@ -260,6 +269,22 @@ impl Checker<'_> {
                 Self::error_value(value.span)
             }
         }
+    }
+
+    /// A number that a declared type may cut or give another sign.
+    fn warn_of_cut(&mut self, declared: &Type, value: &Expr) {
+        let (Type::Int { size, signed }, Type::Int { size: from, signed: sign }) = (declared, &value.ty) else {
+            return;
+        };
+        if value.as_int().is_some() || from < size && (*signed || !*sign) || from == size && signed == sign {
+            return;
+        }
+        let (is, to) = (self.type_text(&value.ty), self.type_text(declared));
+        let message = format!(
+            "Expression of type: {is} being cast to type: {to}. This may cause unexpected results. Use an explicit \
+             cast to suppress this warning."
+        );
+        self.warn(super::CUT_NUMBER, value.span, message, None);
     }
 
     /// A variable that is counted up or down: an integer, which has 8 bytes from then on.
@@ -368,4 +393,20 @@ pub fn hoisted_names(predicate: Option<&ast::Expr>, body: &ast::Block) -> Vec<Ar
     }
     finder.block(body);
     finder.hoisted
+}
+
+/// Whether a declared type has room for a constant: literals are not cut without being asked.
+fn holds(declared: &Type, value: &Expr) -> bool {
+    match (declared, &value.ty) {
+        (Type::Int { size: 8, .. }, _) => true,
+        (Type::Int { size, signed }, Type::Int { .. }) => value.as_int().is_none_or(|v| {
+            let v = if value.ty.is_signed() { i128::from(v as i64) } else { i128::from(v) };
+            let bits = u32::from(*size) * 8;
+            let (low, high) =
+                if *signed { (-(1_i128 << (bits - 1)), 1_i128 << (bits - 1)) } else { (0, 1_i128 << bits) };
+            (low..high).contains(&v)
+        }),
+        (Type::Str { size }, Type::Str { size: of }) => of <= size || !matches!(value.kind, ExprKind::Str(_)),
+        _ => true,
+    }
 }

@@ -40,7 +40,7 @@ impl Checker<'_> {
         for map in self.maps.all() {
             match (map.used, map.written, map.declared) {
                 (false, _, Some(span)) => {
-                    notes.push((UNUSED_MAP, span, format!("`{}` is declared and never used", map.name)));
+                    notes.push((UNUSED_MAP, span, format!("Unused map: {}", map.name)));
                 }
                 (true, false, Some(_)) if !super::join::unknown(&map.value) => {
                     notes.push((NEVER_WRITTEN, map.span, format!("nothing ever writes `{}`", map.name)));
