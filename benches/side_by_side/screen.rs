@@ -66,7 +66,7 @@ impl Workbench {
         loop {
             let (at, bytes) = self.output.recv_timeout(PATIENCE).ok()?;
             seen.extend_from_slice(&bytes);
-            let whole = memchr::memmem::rfind(&seen, FRAME_END)?;
+            let whole = memchr::memmem::rfind(&seen, FRAME_END).unwrap_or(0);
             if memchr::memmem::find(&seen[..whole], wanted).is_some() {
                 return Some(at);
             }

@@ -21,8 +21,10 @@ use super::{finder, keys, mouse, update};
 use crate::session::SessionHandle;
 use crate::session::update::Update;
 
-/// Least time between two frames.
+/// Least time between two frames of what streams in.
 const FRAME: Duration = Duration::from_millis(16);
+/// Least time between two frames when the last thing was a key, or the answer to one.
+const QUICK: Duration = Duration::from_millis(3);
 /// Unsaved text is kept safe, and checked, this long after the last change.
 const QUIET: Duration = Duration::from_millis(300);
 /// Messages that may wait for the screen.
@@ -75,6 +77,8 @@ struct Workbench {
     recovery: Option<PathBuf>,
     latest: Arc<Mutex<Arc<str>>>,
     dirty: bool,
+    /// The next frame answers the user.
+    quick: bool,
     last_frame: Instant,
     /// When unsaved text is kept.
     tick: Option<Instant>,
@@ -104,6 +108,7 @@ impl Workbench {
             recovery: services.recovery,
             latest: services.latest,
             dirty: true,
+            quick: true,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
             tick: None,
             ending: None,
@@ -117,7 +122,7 @@ impl Workbench {
         let mut interrupt = signal(SignalKind::interrupt())?;
         self.frame()?;
         while self.ending.is_none() {
-            let frame = self.last_frame + FRAME;
+            let frame = self.last_frame + if self.quick { QUICK } else { FRAME };
             let tick = self.tick;
             tokio::select! {
                 biased;
@@ -150,10 +155,12 @@ impl Workbench {
         self.screen.paint(|buffer| draw(state, buffer))?;
         self.last_frame = Instant::now();
         self.dirty = false;
+        self.quick = false;
         Ok(())
     }
 
     fn input(&mut self, event: Event) {
+        self.quick = true;
         let effects = match event {
             Event::Key(key) => match keys::action(&self.state, key) {
                 Some(action) => update::act(&mut self.state, &action),
@@ -178,10 +185,12 @@ impl Workbench {
     }
 
     fn take(&mut self, message: Message) {
+        self.quick |= answers(&message);
         let effects = update::receive(&mut self.state, message);
         self.changed(effects);
         for _ in 0..BATCH {
             let Ok(message) = self.messages.try_recv() else { break };
+            self.quick |= answers(&message);
             let effects = update::receive(&mut self.state, message);
             self.changed(effects);
         }
@@ -264,6 +273,17 @@ impl Workbench {
             let _ = keep(path, text);
         }
     }
+}
+
+/// True for what the user waits for.
+const fn answers(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::Found(_)
+            | Message::Described(_)
+            | Message::Completed { .. }
+            | Message::Session(Update::Compiled { .. } | Update::Attached { .. } | Update::Failed { .. })
+    )
 }
 
 /// Writes unsaved text where it will be found again; readable by its owner only.
