@@ -70,6 +70,12 @@ impl FunctionBuilder {
         vreg
     }
 
+    /// Bytes of a stack slot.
+    #[must_use]
+    pub fn slot_size(&self, slot: Slot) -> u32 {
+        self.function.slots.get(slot.0 as usize).copied().unwrap_or(0)
+    }
+
     /// Makes a stack slot at least so large.
     pub fn grow_slot(&mut self, slot: Slot, bytes: u32) {
         if let Some(size) = self.function.slots.get_mut(slot.0 as usize) {

@@ -74,6 +74,13 @@ pub struct TaskOffsets {
 }
 
 impl TargetFacts {
+    /// Whether the verifier looks at the callback of a loop as if it ran once (before Linux 6.7, commit
+    /// ab5cfac139ab): what it knows of a variable before the loop it believes of every round.
+    #[must_use]
+    pub const fn believes_one_round(&self) -> bool {
+        self.version < 6 << 16 | 7 << 8
+    }
+
     /// A kernel of this version with everything that the version brought; for tests and `compile`.
     #[must_use]
     pub const fn of_version(major: u32, minor: u32, possible_cpus: u32) -> Self {

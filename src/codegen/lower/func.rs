@@ -463,6 +463,12 @@ fn bases(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
         let scratch = f.scratch.vreg.map_or(Operand::Imm(0), Operand::Reg);
         f.b.slot_store(frame, FRAME_SCRATCH, Size::B8, scratch);
         f.b.slot_store(frame, FRAME_RETURNED, Size::B8, 0);
+        if unit.facts.believes_one_round() {
+            // Read before every loop, see `hide_numbers`.
+            for at in (FRAME_LOCALS..f.b.slot_size(frame)).step_by(8) {
+                f.b.slot_store(frame, at as i32, Size::B8, 0);
+            }
+        }
     }
 }
 

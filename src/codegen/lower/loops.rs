@@ -303,12 +303,14 @@ impl<'a> Lowerer<'_, 'a> {
             Over::Range { start, rounds } => {
                 // The first number travels in the loop variable itself.
                 self.write_local(local, *start);
+                self.hide_numbers();
                 self.f.b.call_void(h::LOOP, &[(*rounds).into(), function.into(), frame_pointer.into(), 0.into()]);
             }
             Over::Map(map) => {
                 let Some(bpf) = self.keyed_map(*map) else {
                     return self.internal(span, "a loop over a scalar map");
                 };
+                self.hide_numbers();
                 let handle = self.f.b.map_addr(bpf);
                 self.f
                     .b
@@ -324,6 +326,26 @@ impl<'a> Lowerer<'_, 'a> {
             l.leave();
             Ok(())
         })
+    }
+
+    /// Takes from the verifier what it knows of the numbers in the frame, where it would take them for
+    /// the same in every round and drop the code for others.
+    fn hide_numbers(&mut self) {
+        if !self.u.facts.believes_one_round() {
+            return;
+        }
+        let section = self.u.section(SHARED);
+        let zero = self.f.b.global_addr(section, NOTHING);
+        let zero = self.load(Addr::new(Base::Reg(zero), 0), 8, false);
+        for index in 0..self.homes.len() {
+            let number = matches!(self.locals[index].ty, Type::Int { .. } | Type::Bool | Type::Enum { .. });
+            if let (LocalHome::Frame(at), true) = (self.homes[index], number) {
+                let place = self.frame(at);
+                let value = self.load(place, 8, false);
+                let value = self.f.b.add(value, zero);
+                self.store(place, 8, value);
+            }
+        }
     }
 
     fn callback(
