@@ -113,7 +113,7 @@ fn separate_debug_files_are_found() {
     assert!(DebugInfo::open(&compiled.path(), &[]).is_err(), "stripped, and nothing leads to the file");
     compiled.run("objcopy", &["--add-gnu-debuglink=program.debug", "program"]);
     assert!(explore(&DebugInfo::open(&compiled.path(), &[]).unwrap(), start) > 3, "beside it");
-    assert!(Binary::open(&compiled.path(), &[compiled.0.clone()]).unwrap().function("scalars").is_some());
+    assert!(Binary::open(&compiled.path(), std::slice::from_ref(&compiled.0)).unwrap().function("scalars").is_some());
     compiled.run("mkdir", &["below", ".debug"]);
     compiled.run("mv", &["program.debug", ".debug/"]);
     assert!(DebugInfo::open(&compiled.path(), &[]).is_ok(), "in .debug");

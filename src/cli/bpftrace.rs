@@ -218,8 +218,8 @@ fn overrides(world: &World) -> Vec<(String, String)> {
 
 /// Hints that bpftrace does not give: harnesses compare all that is printed.
 fn is_own_hint(diagnostic: &Diagnostic) -> bool {
-    use crate::lang::codes::check::{CONSTANT_CONDITION, UNUSED_MAP, UNUSED_VARIABLE};
-    matches!(diagnostic.code, CONSTANT_CONDITION | UNUSED_MAP | UNUSED_VARIABLE)
+    use crate::lang::codes::check::{CONSTANT_CONDITION, UNUSED_VARIABLE};
+    matches!(diagnostic.code, CONSTANT_CONDITION | UNUSED_VARIABLE)
         || diagnostic.severity == Severity::Info
 }
 

@@ -131,7 +131,7 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
     let _ = writeln!(script, "/run/bin/{OWN} {IN_GUEST} '{filter}'");
     for test in programs.tests.iter().filter(|_| filter.is_empty() || !filter.starts_with("scripts")) {
         let _ = writeln!(script, "echo '{TARGET}{}'", test.name);
-        let _ = writeln!(script, "rm -f /run/skipped; export {}=/run/skipped", SKIP_FILE);
+        let _ = writeln!(script, "rm -f /run/skipped; export {SKIP_FILE}=/run/skipped");
         let _ = writeln!(script, "/run/bin/{} {} --test-threads=2", test.file_name(), test.filters);
         let _ = writeln!(script, "[ ! -f /run/skipped ] || sed 's/^/{SKIP}/' /run/skipped");
         let _ = writeln!(script, "echo \"{TIME}$(cut -d' ' -f1 /proc/uptime)\"");
