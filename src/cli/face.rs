@@ -109,6 +109,16 @@ impl StreamFace {
         let _ = writeln!(io::stderr(), "{}: {word}: {}", self.place_text(span), text.trim_end_matches('\n'));
     }
 
+    /// The calls of macros that a message came by, each with its line.
+    fn expansions(&self, word: &str, expanded: &[Span]) {
+        if self.json() || (word == "WARNING" && !self.settings.warnings) {
+            return;
+        }
+        for call in expanded {
+            let _ = write!(io::stderr(), "{}: {word}: expanded from\n{}", self.place_text(*call), self.marked(*call));
+        }
+    }
+
     /// Something that the script asked for and that could not be done.
     fn failed(&mut self, message: &str, span: Span) {
         if self.settings.like_bpftrace {
@@ -145,13 +155,12 @@ impl Face for StreamFace {
             Report::Printf { format, values, sink: PrintfSink::Out, .. } => {
                 self.printer.printf(format, values, &mut self.buffer);
             }
-            Report::Printf { format, values, sink, span, .. } => {
+            Report::Printf { format, values, sink, span, expanded, .. } => {
                 let mut text = Vec::new();
                 render::printf_into(format, values, &mut text);
-                match sink {
-                    PrintfSink::Warning => self.message("warnf", "WARNING", &text, span),
-                    _ => self.message("errorf", "ERROR", &text, span),
-                }
+                let (kind, word) = if sink == PrintfSink::Warning { ("warnf", "WARNING") } else { ("errorf", "ERROR") };
+                self.message(kind, word, &text, span);
+                self.expansions(word, expanded);
             }
             Report::Value { value, .. } => self.printer.value(value, &mut self.buffer),
             Report::Map { snapshot, ref options } => self.printer.map(snapshot, options, &mut self.buffer),

@@ -227,6 +227,8 @@ pub struct Action {
     pub values: Vec<Type>,
     /// The call in the source.
     pub span: Span,
+    /// The calls of macros whose bodies hold it, innermost first.
+    pub expanded: Vec<Span>,
 }
 
 /// The kinds of report.

@@ -31,6 +31,8 @@ pub enum Report<'a> {
         sink: PrintfSink,
         /// The call in the script.
         span: Span,
+        /// The calls of macros that it came by, innermost first.
+        expanded: &'a [Span],
     },
     /// `print(value)`.
     Value {

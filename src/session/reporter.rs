@@ -66,7 +66,8 @@ impl Reporter {
             ActionKind::Printf { format, sink } => {
                 self.decode(header, record, trace);
                 let (action, span) = (header.action, action.span);
-                let report = Report::Printf { action, format, values: &self.values, sink: *sink, span };
+                let (values, expanded) = (&self.values[..], &program.actions[action as usize].expanded[..]);
+                let report = Report::Printf { action, format, values, sink: *sink, span, expanded };
                 face.report(&report)?;
             }
             ActionKind::PrintValue => {

@@ -97,6 +97,7 @@ pub fn printf(values: Vec<Type>) -> Action {
         kind: ActionKind::Printf { format: Format::default(), sink: PrintfSink::Out },
         values,
         span: Span::default(),
+        expanded: Vec::new(),
     }
 }
 

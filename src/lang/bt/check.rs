@@ -144,6 +144,8 @@ pub(crate) struct Checker<'a> {
     env: &'a CheckEnv<'a>,
     types: TypeTable<'a>,
     config: Config,
+    /// Calls of macros that enclose what is being checked, outermost first.
+    expansions: Vec<Span>,
     /// Settings as the script and its caller gave them, by name.
     settings: HashMap<String, String>,
     /// A map that time series take their time from in place of the clock.
@@ -175,6 +177,7 @@ impl<'a> Checker<'a> {
             env,
             types: TypeTable::new(env.facts),
             config: Config { missing_probes: env.missing_probes, ..Config::default() },
+            expansions: Vec::new(),
             settings: HashMap::new(),
             series_clock: None,
             assigning: None,
@@ -245,7 +248,8 @@ impl<'a> Checker<'a> {
         for ty in &values {
             self.types.complete(ty);
         }
-        self.actions.push(Action { kind, values, span });
+        let expanded = self.expansions.iter().rev().copied().collect();
+        self.actions.push(Action { kind, values, span, expanded });
         ActionId(self.actions.len() as u32 - 1)
     }
 

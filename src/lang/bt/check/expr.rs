@@ -133,14 +133,30 @@ impl Checker<'_> {
     }
 
     fn block_expression(&mut self, block: &ast::Block, span: Span) -> Expr {
-        self.scoped(|c| {
-            let statements = c.statements(&block.statements);
-            let value = match &block.value {
-                Some(value) => c.expr(value),
-                None => Expr::new(ExprKind::Int(0), Type::Void, span),
-            };
-            wrap(statements, value, span)
+        self.expanding(block.span, span, |c| {
+            c.scoped(|c| {
+                let statements = c.statements(&block.statements);
+                let value = match &block.value {
+                    Some(value) => c.expr(value),
+                    None => Expr::new(ExprKind::Int(0), Type::Void, span),
+                };
+                wrap(statements, value, span)
+            })
         })
+    }
+
+    /// Runs `f` on a body that stands in the place of `call`; the body of a macro stands elsewhere.
+    pub(super) fn expanding<T>(&mut self, body: Span, call: Span, f: impl FnOnce(&mut Self) -> T) -> T {
+        let expanded = body.start < call.start || body.end > call.end;
+        if expanded {
+            let text = self.source.slice(call).trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+            self.expansions.push(Span::new(call.start, call.start + text.len() as u32));
+        }
+        let result = f(self);
+        if expanded {
+            self.expansions.pop();
+        }
+        result
     }
 
     fn conditional(&mut self, c: &ast::Expr, a: Option<&ast::Expr>, b: &ast::Expr, span: Span) -> Expr {

@@ -68,7 +68,9 @@ impl Checker<'_> {
             ast::StatementKind::Break => self.loop_exit("break", StatementKind::Break, span),
             ast::StatementKind::Continue => self.loop_exit("continue", StatementKind::Continue, span),
             ast::StatementKind::Return(value) => self.return_statement(value.as_ref(), span),
-            ast::StatementKind::Block(block) => StatementKind::Block(self.block(block)),
+            ast::StatementKind::Block(block) => {
+                StatementKind::Block(self.expanding(block.span, span, |c| c.block(block)))
+            }
         };
         out.push(Statement { kind, span });
     }
