@@ -79,9 +79,7 @@ fn compile_and_load(text: &str, kernel: &Arc<Kernel>) -> Outcome {
     let facts = kernel.target_facts(None, 0);
     let artifact = match probescope::codegen::compile_with_source(&checked.program, &facts, &source) {
         Ok(artifact) => artifact,
-        Err(e @ (CodegenError::Unsupported { .. } | CodegenError::TooLarge { .. } | CodegenError::Stack { .. })) => {
-            return Outcome::Declined(e.to_string());
-        }
+        Err(e) if !matches!(e, CodegenError::Internal { .. }) => return Outcome::Declined(e.to_string()),
         Err(e) => return Outcome::Failed(format!("compiler: {e}")),
     };
     if artifact.programs.is_empty() {

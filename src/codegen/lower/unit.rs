@@ -70,7 +70,9 @@ pub struct Region {
 impl Region {
     /// Bytes of one slot as laid out.
     pub const fn slot_stride(self) -> u32 {
-        self.bytes.next_multiple_of(CACHE_LINE)
+        // Programs take its address even where nothing of theirs is in it: it must not be the section's end.
+        let bytes = if self.bytes == 0 { 1 } else { self.bytes };
+        bytes.next_multiple_of(CACHE_LINE)
     }
 
     /// Bytes between two CPUs.
