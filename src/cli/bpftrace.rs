@@ -219,8 +219,7 @@ fn overrides(world: &World) -> Vec<(String, String)> {
 /// Hints that bpftrace does not give: harnesses compare all that is printed.
 fn is_own_hint(diagnostic: &Diagnostic) -> bool {
     use crate::lang::codes::check::{CONSTANT_CONDITION, UNUSED_VARIABLE};
-    matches!(diagnostic.code, CONSTANT_CONDITION | UNUSED_VARIABLE)
-        || diagnostic.severity == Severity::Info
+    matches!(diagnostic.code, CONSTANT_CONDITION | UNUSED_VARIABLE) || diagnostic.severity == Severity::Info
 }
 
 /// Diagnostics in bpftrace's form: place, severity, message, the line, a mark.
@@ -232,7 +231,10 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
             Severity::Warning => "WARNING",
             Severity::Info => "INFO",
         };
-        if diagnostic.span.start == diagnostic.span.end {
+        // bpftrace finds these when it attaches, and names no place then.
+        let attaching = ["Could not determine ", "Unable to attach probe", "Offset outside "];
+        let placeless = attaching.iter().any(|start| diagnostic.message.starts_with(start));
+        if placeless || diagnostic.span.start == diagnostic.span.end {
             // It is about the script as a whole.
             text.push_str(&format!("{word}: {}\n", diagnostic.message));
             if let Some(help) = &diagnostic.help {

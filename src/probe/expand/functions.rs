@@ -78,7 +78,9 @@ impl Expander<'_> {
         function: &Glob,
     ) -> Result<Vec<(Arc<str>, Arc<str>)>, ExpandError> {
         let matches = |name: &str, m: Option<&Arc<str>>| {
-            function.matches(name) && module.is_none_or(|wanted| wanted.matches(m.map_or("vmlinux", |m| m)))
+            function.matches(name)
+                && !is_fragile(name)
+                && module.is_none_or(|wanted| wanted.matches(m.map_or("vmlinux", |m| m)))
         };
         let shown = |m: Option<&Arc<str>>| match module {
             Some(_) => m.cloned().unwrap_or_else(|| "vmlinux".into()),
@@ -143,7 +145,8 @@ impl Expander<'_> {
     /// Leaves out what ftrace does not list, when it lists anything.
     fn keep_traceable(&self, targets: &mut Vec<Target>) {
         if let Ok(table) = self.kernel.functions() {
-            targets.retain(|t| matches!(t, Target::Fentry { function, .. } if table.contains(function)));
+            let fits = |name: &str| table.contains(name) && !is_fragile(name);
+            targets.retain(|t| matches!(t, Target::Fentry { function, .. } if fits(function)));
         }
     }
 
@@ -166,6 +169,14 @@ impl Expander<'_> {
         let reason = Some("this kernel's BTF has no function of that name".into());
         ExpandError::NoMatch { kind: provider.to_owned(), name, suggestions, reason }
     }
+}
+
+/// Functions that are known to harm the system when they are traced though nothing marks them, as the
+/// kernel's own tests know them (tools/testing/selftests/bpf/trace_helpers.c, `skip_entry`): patterns
+/// leave them out.
+fn is_fragile(name: &str) -> bool {
+    ["rcu_", "bpf_dispatcher_", "__ftrace_invalid_address__"].iter().any(|p| name.starts_with(p))
+        || matches!(name, "arch_cpu_idle" | "default_idle")
 }
 
 /// `module:function`, or the function alone.
