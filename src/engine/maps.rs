@@ -22,6 +22,9 @@ const BATCH: usize = 4096;
 /// Most entries read of one map: what the largest map that a script may declare holds.
 const MOST_ENTRIES: usize = 1 << 24;
 
+/// Most stacks that are kept after they were read once.
+const MOST_KNOWN_STACKS: usize = 1 << 15;
+
 /// One entry as it lies in the map: the key, and one value for each CPU (one value where shared).
 struct RawEntry {
     key: Vec<u8>,
@@ -31,14 +34,24 @@ struct RawEntry {
 impl StackSource for Trace {
     fn stack(&self, id: u64, frames: u32) -> Option<Vec<u64>> {
         let spec = self.artifact().stacks.as_ref()?;
+        let most = if frames == 0 { spec.depth } else { frames.min(spec.depth) } as usize;
+        let first = |all: &[u64]| all.iter().take(most).copied().collect();
+        if let Some(known) = self.known_stacks().borrow().get(&id) {
+            return Some(first(known));
+        }
         let mut bytes = vec![0_u8; spec.depth as usize * 8];
         let found = self.with_map(&spec.map, |fd, _| bpf::lookup(fd, &id.to_ne_bytes(), &mut bytes))?;
         if !matches!(found, Ok(true)) {
             return None;
         }
-        let most = if frames == 0 { spec.depth } else { frames.min(spec.depth) } as usize;
-        let addresses = bytes.chunks_exact(8).take(most).map(|c| u64_at(c, 0));
-        Some(addresses.take_while(|a| *a != 0).collect())
+        let all: Vec<u64> = bytes.chunks_exact(8).map(|c| u64_at(c, 0)).take_while(|a| *a != 0).collect();
+        let result = first(&all);
+        let mut known = self.known_stacks().borrow_mut();
+        if known.len() >= MOST_KNOWN_STACKS {
+            known.clear();
+        }
+        known.insert(id, all.into());
+        Some(result)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A running trace: loaded programs, their links, the drain, the maps.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -42,6 +43,9 @@ pub struct Trace {
     areas: HashMap<Arc<str>, Area>,
     cpus: usize,
     statistics: Option<OwnedFd>,
+    /// Stacks by the hash of their frames: what was read once need not be read again, for a table of
+    /// stacks is read several times a second.
+    known_stacks: RefCell<HashMap<u64, Box<[u64]>>>,
     object: Object,
 }
 
@@ -86,6 +90,7 @@ impl Trace {
             areas,
             cpus,
             statistics: None,
+            known_stacks: RefCell::default(),
             object,
         };
         trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
@@ -239,6 +244,10 @@ impl Trace {
             sites - names.len()
         };
         self.program.probes.iter().map(further).sum::<usize>() as u32
+    }
+
+    pub(super) fn known_stacks(&self) -> &RefCell<HashMap<u64, Box<[u64]>>> {
+        &self.known_stacks
     }
 
     /// Probes that the kernel would not take, in a script that goes on without them.
