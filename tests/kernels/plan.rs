@@ -1,9 +1,10 @@
 //! What is run in a guest, and how its results come back: the guest writes one line a test, which
 //! the host turns into tests of its own.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ const SKIP_FILE: &str = "PROBESCOPE_SKIPPED";
 /// Starts a line with the guest's uptime after a test binary.
 const TIME: &str = "== uptime ";
 
+/// Programs that cases are about, compiled by the host; its files are the guests' files, but for /tmp.
+const COMPILED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/compiled");
 /// Names of this binary and of the program under test in a guest.
 const OWN: &str = "kernels";
 const SUBJECT: &str = "probescope";
@@ -58,6 +61,7 @@ impl Programs {
     pub fn stage() -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("probescope-guests-{}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        compile_all(&support::cases()?);
         let mut staged = Self { folder, files: Vec::new(), tests: binaries()? };
         let own = std::env::current_exe().map_err(|e| format!("the path of this binary: {e}"))?;
         let built = std::env::var_os("PROBESCOPE_GUEST_PROGRAM").map(PathBuf::from).filter(|p| p.is_file());
@@ -73,6 +77,14 @@ impl Programs {
             staged.files.push(to);
         }
         Ok(staged)
+    }
+}
+
+/// Compiles what the cases want; what can't be compiled is left to the cases to tell.
+fn compile_all(cases: &[support::case::Case]) {
+    let wanted: BTreeSet<&[String]> = cases.iter().map(|c| &c.compile[..]).collect();
+    for (file, flags) in wanted.into_iter().filter_map(<[String]>::split_first) {
+        let _ = support::run::compile(file, flags, Path::new(COMPILED));
     }
 }
 
@@ -128,6 +140,7 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
     if let Ok(peer) = std::env::var("PROBESCOPE_PEER") {
         let _ = writeln!(script, "export PROBESCOPE_PEER='{peer}'");
     }
+    let _ = writeln!(script, "export {}='{COMPILED}'", support::run::COMPILED);
     let _ = writeln!(script, "/run/bin/{OWN} {IN_GUEST} '{filter}'");
     for test in programs.tests.iter().filter(|_| filter.is_empty() || !filter.starts_with("scripts")) {
         let _ = writeln!(script, "echo '{TARGET}{}'", test.name);
