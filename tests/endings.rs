@@ -2,6 +2,9 @@
 //! command of its own. Nothing may outlive it, and nothing may be printed that is not meant.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/skip.rs"]
+mod skip;
+
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,7 +21,7 @@ fn may_trace() -> bool {
     let capabilities = u64::from_str_radix(capabilities, 16).unwrap_or(0);
     let may = capabilities >> 21 & 1 == 1 || (capabilities >> 38 & 3) == 3;
     if !may {
-        eprintln!("SKIPPED: no CAP_BPF and CAP_PERFMON");
+        skip::skip("no CAP_BPF and CAP_PERFMON");
     }
     may
 }

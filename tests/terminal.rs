@@ -319,7 +319,7 @@ fn control_characters_of_traced_programs_never_reach_the_terminal() {
         return;
     }
     if let Some(reason) = cannot_trace() {
-        eprintln!("SKIPPED: {reason}");
+        skip::skip(reason);
         return;
     }
     let script = "tracepoint:syscalls:sys_enter_openat { $f = str(args.filename); if (strcontains($f, \"evil\")) { \
