@@ -17,6 +17,7 @@ mod intrinsic;
 mod layout;
 mod loops;
 mod maps;
+mod numbers;
 mod place;
 mod program;
 mod raw;

@@ -7,7 +7,7 @@
 //! stack.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
+use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Vreg};
 use crate::codegen::target::TargetFacts;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, MapId, StatementKind, tuple_layout};
@@ -16,9 +16,8 @@ use crate::lang::types::Type;
 use super::addr::{Addr, Base};
 use super::func::{FRAME_RETURNED, FnState, LocalHome, LoopTargets, Lowerer, Role};
 use super::helpers as h;
-use super::layout::{SHARED, aggregation};
+use super::layout::aggregation;
 use super::place::scalar_shape;
-use super::unit::NOTHING;
 use super::value::element_types;
 use super::walk;
 use super::weight::{self, Scale};
@@ -147,9 +146,7 @@ impl<'a> Lowerer<'_, 'a> {
         if changed.is_empty() {
             return;
         }
-        let section = self.u.section(SHARED);
-        let at = self.f.b.global_addr(section, NOTHING);
-        let zero = self.load(Addr::new(Base::Reg(at), 0), 8, false);
+        let zero = self.unknown_zero();
         for id in changed {
             let value = self.read_local(id);
             let value = self.f.b.in_register(value);
@@ -205,7 +202,6 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
-    /// `bpf_iter_num_new`, `_next`, `_destroy` (kernel/bpf/bpf_iter.c): `struct bpf_iter_num` is 8 bytes.
     fn iterator_loop(
         &mut self,
         local: LocalId,
@@ -213,16 +209,12 @@ impl<'a> Lowerer<'_, 'a> {
         rounds: Vreg,
         body: &'a Block,
     ) -> Result<(), CodegenError> {
-        // Not a temporary slot: the verifier tracks the iterator in it until it is destroyed.
-        let slot = self.f.b.new_slot(8);
         let first = self.f.b.copy(first);
-        let iterator = self.f.b.slot_addr(slot, 0);
-        self.f.b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), 0.into(), rounds.into()]);
+        let slot = self.open_numbers(0.into(), rounds.into());
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);
         self.f.b.switch_to(head);
-        let iterator = self.f.b.slot_addr(slot, 0);
-        let number = self.f.b.call_kfunc("bpf_iter_num_next", &[iterator.into()]);
+        let number = self.next_number(slot);
         self.f.b.branch(Cond::Ne, number, 0, inside, done);
         self.f.b.switch_to(inside);
         let index = self.load(Addr::new(Base::Reg(number), 0), 4, true);
@@ -235,28 +227,37 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.loops.pop();
         self.f.b.jump(head);
         self.f.b.switch_to(done);
-        let iterator = self.f.b.slot_addr(slot, 0);
-        self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+        self.close_numbers(slot);
         Ok(())
     }
 
     /// `while` in rounds of the numeric iterator: what the verifier can't foresee the end of, it need not
     /// follow to the end. Rounds end at what the kernel allows.
     pub fn while_iterator(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
-        // Not a temporary slot: the verifier tracks the iterator in it until it is destroyed.
-        let slot = self.f.b.new_slot(8);
-        let iterator = self.f.b.slot_addr(slot, 0);
-        self.f.b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), 0.into(), MOST_ROUNDS.into()]);
+        let slot = self.open_numbers(0.into(), MOST_ROUNDS.into());
         self.forget_values(body);
         let (head, check, inside, done) =
             (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);
         self.f.b.switch_to(head);
-        let iterator = self.f.b.slot_addr(slot, 0);
-        let number = self.f.b.call_kfunc("bpf_iter_num_next", &[iterator.into()]);
+        let number = self.next_number(slot);
         self.f.b.branch(Cond::Ne, number, 0, check, done);
         self.f.b.switch_to(check);
         self.iterators.push(slot);
+        self.while_round(c, body, (head, inside, done))?;
+        self.iterators.pop();
+        self.close_numbers(slot);
+        Ok(())
+    }
+
+    /// One round of a `while`: its condition in the present block, its body, and back to the head; goes
+    /// on where the loop is done.
+    pub fn while_round(
+        &mut self,
+        c: &'a Expr,
+        body: &'a Block,
+        (head, inside, done): (BlockId, BlockId, BlockId),
+    ) -> Result<(), CodegenError> {
         let mark = self.mark();
         self.condition(c, inside, done)?;
         self.release(mark);
@@ -264,11 +265,8 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.loops.push(LoopTargets { on_break: done, on_continue: head });
         self.block(body)?;
         self.f.loops.pop();
-        self.iterators.pop();
         self.f.b.jump(head);
         self.f.b.switch_to(done);
-        let iterator = self.f.b.slot_addr(slot, 0);
-        self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
         Ok(())
     }
 
@@ -276,8 +274,7 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn destroy_iterators(&mut self, from: usize) {
         for at in from..self.iterators.len() {
             let slot = self.iterators[at];
-            let iterator = self.f.b.slot_addr(slot, 0);
-            self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+            self.close_numbers(slot);
         }
     }
 
@@ -334,9 +331,7 @@ impl<'a> Lowerer<'_, 'a> {
         if !self.u.facts.believes_one_round() {
             return;
         }
-        let section = self.u.section(SHARED);
-        let zero = self.f.b.global_addr(section, NOTHING);
-        let zero = self.load(Addr::new(Base::Reg(zero), 0), 8, false);
+        let zero = self.unknown_zero();
         for index in 0..self.homes.len() {
             let number = matches!(self.locals[index].ty, Type::Int { .. } | Type::Bool | Type::Enum { .. });
             if let (LocalHome::Frame(at), true) = (self.homes[index], number) {

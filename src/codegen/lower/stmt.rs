@@ -127,16 +127,7 @@ impl<'a> Lowerer<'_, 'a> {
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);
         self.f.b.switch_to(head);
-        let mark = self.mark();
-        self.condition(c, inside, done)?;
-        self.release(mark);
-        self.f.b.switch_to(inside);
-        self.f.loops.push(LoopTargets { on_break: done, on_continue: head });
-        self.block(body)?;
-        self.f.loops.pop();
-        self.f.b.jump(head);
-        self.f.b.switch_to(done);
-        Ok(())
+        self.while_round(c, body, (head, inside, done))
     }
 
     fn unroll(&mut self, n: u32, body: &'a Block) -> Result<(), CodegenError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Slot, Vreg, Width};
+use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
@@ -184,21 +184,12 @@ impl<'a> Lowerer<'_, 'a> {
     /// The chunks after the first by the kernel's numeric iterator, whose body the verifier follows
     /// twice at most: counted loops are followed to their end, on every way that leads to them.
     fn chunks_by_iterator(&mut self, left: Vreg, right: Vreg, chunks: u32, other: BlockId, done: BlockId, text: bool) {
-        // Not a temporary slot: the verifier tracks the iterator in it until it is destroyed.
-        let slot = self.f.b.new_slot(8);
-        let iterator = self.f.b.slot_addr(slot, 0);
-        self.f.b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), 1.into(), i64::from(chunks).into()]);
-        let (head, inside, out) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let slot = self.open_numbers(1.into(), i64::from(chunks).into());
+        let (head, out) = (self.f.b.new_block(), self.f.b.new_block());
         let (differ, ended) = (self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);
         self.f.b.switch_to(head);
-        let iterator = self.f.b.slot_addr(slot, 0);
-        let number = self.f.b.call_kfunc("bpf_iter_num_next", &[iterator.into()]);
-        self.f.b.branch(Cond::Ne, number, 0, inside, out);
-        self.f.b.switch_to(inside);
-        let index = self.load(Addr::new(Base::Reg(number), 0), 4, false);
-        // Never beyond, but the verifier does not know.
-        self.f.b.require(Cond::Lt, index, i64::from(chunks), out);
+        let index = self.next_below(slot, chunks, out);
         let offset = self.f.b.mul(index, i64::from(CHUNK));
         let (x, y) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
         let last = self.chunk_equal(x, y, differ);
@@ -208,16 +199,11 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.jump(head);
         for (from, to) in [(differ, other), (ended, done)] {
             self.f.b.switch_to(from);
-            self.destroy(slot);
+            self.close_numbers(slot);
             self.f.b.jump(to);
         }
         self.f.b.switch_to(out);
-        self.destroy(slot);
-    }
-
-    fn destroy(&mut self, slot: Slot) {
-        let iterator = self.f.b.slot_addr(slot, 0);
-        self.f.b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+        self.close_numbers(slot);
     }
 
     /// The same on kernels without the iterator.
@@ -325,24 +311,15 @@ impl<'a> Lowerer<'_, 'a> {
         difference: impl FnOnce(&mut Self, Vreg) -> Vreg,
     ) {
         let blocks = positions.div_ceil(SEARCH_BLOCK);
-        let iterator = self.u.facts.iter_num.then(|| self.f.b.new_slot(8));
         let (head, body, next) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         let (found, out, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         let (start, offset) = (self.f.b.imm(0), self.f.b.imm(0));
-        if let Some(slot) = iterator {
-            let at = self.f.b.slot_addr(slot, 0);
-            self.f.b.call_kfunc_void("bpf_iter_num_new", &[at.into(), 0.into(), i64::from(blocks).into()]);
-        }
+        let iterator = self.u.facts.iter_num.then(|| self.open_numbers(0.into(), i64::from(blocks).into()));
         self.f.b.jump(head);
         self.f.b.switch_to(head);
         let most = match iterator {
             Some(slot) => {
-                let at = self.f.b.slot_addr(slot, 0);
-                let number = self.f.b.call_kfunc("bpf_iter_num_next", &[at.into()]);
-                self.f.b.require(Cond::Ne, number, 0, out);
-                let index = self.load(Addr::new(Base::Reg(number), 0), 4, false);
-                // Never beyond, but the verifier does not know.
-                self.f.b.require(Cond::Lt, index, i64::from(blocks), out);
+                let index = self.next_below(slot, blocks, out);
                 self.f.b.alu_into(start, Alu::Mul, Width::W64, index, i64::from(SEARCH_BLOCK));
                 self.f.b.copy_into(offset, 0);
                 SEARCH_BLOCK
@@ -366,7 +343,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.jump(out);
         self.f.b.switch_to(out);
         if let Some(slot) = iterator {
-            self.destroy(slot);
+            self.close_numbers(slot);
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
