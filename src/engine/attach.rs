@@ -167,16 +167,16 @@ fn attach_program(
         ProgramKind::UprobeMulti => user::uprobe_multi(&job, links),
         ProgramKind::PerfEvent => perf::events(&job, links),
     };
-    result.or_else(|refusal| job.forgive(refusal)).map_err(|refusal| EngineError::Attach {
+    let named = |refusal: Refusal| Unattached {
         probe: target_name(program, probe, refusal.target),
         reason: refusal.reason,
         span: probe.head,
-    })?;
-    all.refused.extend(job.refused.into_inner().into_iter().map(|refusal| Unattached {
-        probe: target_name(program, probe, refusal.target),
-        reason: refusal.reason,
-        span: probe.head,
-    }));
+    };
+    if let Err(refusal) = result.or_else(|refusal| job.forgive(refusal)) {
+        let Unattached { probe, reason, span } = named(refusal);
+        return Err(EngineError::Attach { probe, reason, span });
+    }
+    all.refused.extend(job.refused.into_inner().into_iter().map(named));
     Ok(())
 }
 
