@@ -3,6 +3,8 @@
 //! Needs root; without it every test says so and passes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/root.rs"]
+mod root;
 #[path = "support/skip.rs"]
 mod skip;
 
@@ -24,9 +26,8 @@ use probescope::session::names;
 /// Tests that count the process's programs must not overlap.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn root() -> Option<MutexGuard<'static, ()>> {
-    if !rustix::process::geteuid().is_root() {
-        skip::skip("loading BPF programs needs root");
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    if root::missing() {
         return None;
     }
     Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
@@ -66,7 +67,7 @@ fn getppid(times: u32) {
 
 #[test]
 fn what_is_delivered_and_what_is_lost_adds_up() {
-    let Some(_alone) = root() else { return };
+    let Some(_alone) = alone() else { return };
     const BURST: u64 = 100_000;
     let script = format!(
         "tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ printf(\"%d %s\\n\", pid, comm); }}",
@@ -95,7 +96,7 @@ fn what_is_delivered_and_what_is_lost_adds_up() {
 
 #[test]
 fn nothing_stays_behind() {
-    let Some(_alone) = root() else { return };
+    let Some(_alone) = alone() else { return };
     let before = held();
     let compiled = compile("BEGIN { @ = 1; } tracepoint:syscalls:sys_enter_getppid { @n = count(); }", &[]);
     let trace =
@@ -107,7 +108,7 @@ fn nothing_stays_behind() {
 
 #[test]
 fn begin_runs_before_the_rest_is_attached_and_end_after_it_is_quiet() {
-    let Some(_alone) = root() else { return };
+    let Some(_alone) = alone() else { return };
     let script = format!(
         "BEGIN {{ @armed = 1; }} tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ @early += @armed == 0; @n += 1; }}
          END {{ @at_end = @n; }}",
@@ -133,7 +134,7 @@ fn begin_runs_before_the_rest_is_attached_and_end_after_it_is_quiet() {
 
 #[test]
 fn a_probe_that_cannot_be_attached_is_named_and_nothing_stays() {
-    let Some(_alone) = root() else { return };
+    let Some(_alone) = alone() else { return };
     let before = held();
     let mut compiled = compile(
         "tracepoint:syscalls:sys_enter_getppid { @a = count(); } tracepoint:syscalls:sys_enter_getpgid { @b = count(); }",

@@ -10,6 +10,8 @@ mod grammar;
 mod probes;
 #[path = "generated_scripts/random.rs"]
 mod random;
+#[path = "support/root.rs"]
+mod root;
 #[path = "support/skip.rs"]
 mod skip;
 #[path = "generated_scripts/tree.rs"]
@@ -115,8 +117,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 #[test]
 fn no_script_that_compiles_is_refused_by_the_verifier() {
-    if !rustix::process::geteuid().is_root() {
-        skip::skip("loading BPF programs needs root");
+    if root::missing() {
         return;
     }
     let kernel = Arc::new(Kernel::new(Roots::running()));

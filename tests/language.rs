@@ -6,6 +6,8 @@
 mod expression;
 #[path = "lowering/kernel.rs"]
 mod kernel;
+#[path = "support/root.rs"]
+mod root;
 #[path = "support/skip.rs"]
 mod skip;
 
@@ -51,8 +53,7 @@ fn check(kernel: &Arc<Kernel>, expressions: &[Expr], inputs: &[i64]) -> Result<(
 
 #[test]
 fn random_expressions_are_worth_on_the_kernel_what_the_language_says() {
-    if !rustix::process::geteuid().is_root() {
-        skip::skip("loading BPF programs needs root");
+    if root::missing() {
         return;
     }
     let kernel = Arc::new(Kernel::new(Roots::running()));

@@ -8,6 +8,8 @@ mod evaluate;
 mod kernel;
 #[path = "lowering/make.rs"]
 mod make;
+#[path = "support/root.rs"]
+mod root;
 #[path = "support/skip.rs"]
 mod skip;
 
@@ -24,18 +26,9 @@ fn lacks(has: bool, what: &str) -> bool {
     !has
 }
 
-/// True, with a message, where programs can't be loaded.
-fn unavailable() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        skip::skip("loading BPF programs needs root");
-    }
-    !root
-}
-
 #[test]
 fn a_report_arrives_with_its_values_in_the_agreed_layout() {
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let types = vec![Type::I64, Type::Str { size: 2 }, Type::U32, Type::Str { size: 16 }, Type::U64];
@@ -60,7 +53,7 @@ fn a_report_arrives_with_its_values_in_the_agreed_layout() {
 
 #[test]
 fn scalar_aggregations_count_in_global_data() {
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let hist = Aggregation::Hist { bits: 0 };
@@ -102,7 +95,7 @@ fn scalar_aggregations_count_in_global_data() {
 
 #[test]
 fn keyed_maps_insert_update_and_count_what_does_not_fit() {
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let key = Type::Tuple([Type::Str { size: 16 }, Type::I64].into());
@@ -156,7 +149,7 @@ fn str_of(n: u8, size: u32) -> Expr {
 
 #[test]
 fn strings_are_read_compared_and_searched() {
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let size = 128;
@@ -207,7 +200,7 @@ fn loops_run_their_rounds() {
     if lacks(kernel::facts().bpf_loop, "bpf_loop") {
         return;
     }
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let sum = |by: Expr| set_local(0, binary(BinaryOp::Add, local(0, Type::I64), by, Type::I64));
@@ -263,7 +256,7 @@ fn loops_over_maps_visit_every_key() {
     if lacks(kernel::facts().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
         return;
     }
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let pair = Type::Tuple([Type::I64, Type::I64].into());
@@ -299,7 +292,7 @@ fn aggregations_can_be_read_and_deleted() {
     if lacks(kernel::facts().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
         return;
     }
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let read = |map: u32, key| get(map, key, Type::I64);
@@ -345,7 +338,7 @@ fn with_probes(probes: Vec<Probe>, maps: Vec<probescope::lang::typed::Map>) -> P
 
 #[test]
 fn every_kind_of_program_that_this_kernel_has_is_accepted() {
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let stack = |user| {
@@ -391,7 +384,7 @@ fn every_kind_of_program_that_this_kernel_has_is_accepted() {
 fn expressions_are_worth_on_the_kernel_what_they_are_worth_here() {
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestRunner};
-    if unavailable() {
+    if root::missing() {
         return;
     }
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
@@ -423,7 +416,7 @@ fn expressions_are_worth_on_the_kernel_what_they_are_worth_here() {
 fn many_system_calls_are_told_apart_by_one_program() {
     use probescope::codegen::artifact::ProgramKind;
     use probescope::lang::typed::{ExprKind, Target};
-    if unavailable() || lacks(std::path::Path::new("/sys/kernel/btf/vmlinux").exists(), "BTF") {
+    if root::missing() || lacks(std::path::Path::new("/sys/kernel/btf/vmlinux").exists(), "BTF") {
         return;
     }
     let calls = ["getppid", "getuid", "geteuid", "getgid", "getegid", "lseek"];
@@ -512,7 +505,7 @@ fn tracepoints_whose_fields_nobody_reads_hang_on_raw_ones() {
     assert_eq!(kinds(&script(&events, name()), &old), [(ProgramKind::RawTracepoint, 1); 5], "no cookies there");
     assert_eq!(kinds(&script(&events, field()), &new), [(ProgramKind::Tracepoint, 5)], "the record is read");
     assert_eq!(kinds(&script(&events[..2], name()), &new), [(ProgramKind::Tracepoint, 2)], "few detach soon");
-    if unavailable() || lacks(kernel::facts().version >= 6 << 16 | 10 << 8, "cookies in raw tracepoints") {
+    if root::missing() || lacks(kernel::facts().version >= 6 << 16 | 10 << 8, "cookies in raw tracepoints") {
         return;
     }
     let loaded = load(&script(&events, name()));

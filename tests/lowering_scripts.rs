@@ -4,6 +4,8 @@
 
 #[path = "lowering/kernel.rs"]
 mod kernel;
+#[path = "support/root.rs"]
+mod root;
 #[path = "support/skip.rs"]
 mod skip;
 
@@ -60,8 +62,7 @@ fn try_script(path: &Path, kernel: &Arc<Kernel>) -> Outcome {
 
 #[test]
 fn bundled_scripts_are_accepted_by_the_verifier() {
-    if !rustix::process::geteuid().is_root() {
-        skip::skip("loading BPF programs needs root");
+    if root::missing() {
         return;
     }
     let kernel = Arc::new(Kernel::new(Roots::running()));
