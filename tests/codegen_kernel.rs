@@ -112,7 +112,7 @@ mod objects {
 
     #[test]
     fn subprograms_are_called_and_are_callbacks_of_helpers() {
-        if load::unavailable() || load::lacks("bpf_loop (Linux 5.17)", load::facts().bpf_loop) {
+        if load::unavailable() || load::lacks("bpf_loop (Linux 5.17)", load::facts().abilities().bpf_loop) {
             return;
         }
         let mut b = program("loops");
@@ -134,7 +134,7 @@ mod objects {
 
     #[test]
     fn kernel_functions_are_linked_by_their_prototypes() {
-        if load::unavailable() || load::lacks("bpf_iter_num_new (Linux 6.4)", load::facts().iter_num) {
+        if load::unavailable() || load::lacks("bpf_iter_num_new (Linux 6.4)", load::facts().abilities().iter_num) {
             return;
         }
         let mut b = program("iterates");

@@ -93,7 +93,9 @@ fn compile_and_load(text: &str, kernel: &Arc<Kernel>) -> Outcome {
         Ok(_) => Outcome::Loaded,
         // Without iterators, searches in text are loops that the verifier follows round by round: several
         // inside of a loop come to more than it is willing to follow.
-        Err(e) if !facts.iter_num && exhausted(&e) => Outcome::Declined("more than the verifier follows".into()),
+        Err(e) if !facts.abilities().iter_num && exhausted(&e) => {
+            Outcome::Declined("more than the verifier follows".into())
+        }
         Err(e) => Outcome::Failed(format!("refused: {e}\n{}", details(&e))),
     }
 }
@@ -153,6 +155,6 @@ fn no_script_that_compiles_is_refused_by_the_verifier() {
     eprintln!("{loaded} of {count} loaded");
     assert!(failures.is_empty(), "{} scripts failed:\n{}", failures.len(), failures.join("\n"));
     // Old kernels lack much of what the grammar has.
-    let least = if kernel.target_facts(None, 0).bpf_loop { count / 4 } else { 1 };
+    let least = if kernel.target_facts(None, 0).abilities().bpf_loop { count / 4 } else { 1 };
     assert!(loaded >= least, "only {loaded} of {count} scripts compile: the generator has lost touch");
 }

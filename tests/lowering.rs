@@ -15,6 +15,7 @@ mod skip;
 
 use kernel::load;
 use make::*;
+use probescope::codegen::target::{Abilities, TargetFacts};
 use probescope::lang::typed::{BinaryOp, Builtin, Clock, Expr};
 use probescope::lang::types::{Aggregation, Type};
 
@@ -197,7 +198,7 @@ fn strings_are_read_compared_and_searched() {
 
 #[test]
 fn loops_run_their_rounds() {
-    if lacks(kernel::facts().bpf_loop, "bpf_loop") {
+    if lacks(kernel::facts().abilities().bpf_loop, "bpf_loop") {
         return;
     }
     if root::missing() {
@@ -245,15 +246,15 @@ fn loops_run_their_rounds() {
 }
 
 /// This kernel without its newest loops: `bpf_loop` with callbacks.
-fn old_loops() -> probescope::codegen::target::TargetFacts {
-    let mut facts = kernel::facts();
-    facts.iter_num = false;
-    facts
+fn old_loops() -> TargetFacts {
+    let facts = kernel::facts();
+    let abilities = Abilities { iter_num: false, ..facts.abilities().clone() };
+    facts.with_abilities(move || abilities)
 }
 
 #[test]
 fn loops_over_maps_visit_every_key() {
-    if lacks(kernel::facts().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
+    if lacks(kernel::facts().abilities().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
         return;
     }
     if root::missing() {
@@ -289,7 +290,7 @@ fn loops_over_maps_visit_every_key() {
 
 #[test]
 fn aggregations_can_be_read_and_deleted() {
-    if lacks(kernel::facts().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
+    if lacks(kernel::facts().abilities().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
         return;
     }
     if root::missing() {
@@ -477,7 +478,6 @@ fn many_system_calls_are_told_apart_by_one_program() {
 fn tracepoints_whose_fields_nobody_reads_hang_on_raw_ones() {
     use libbpf_rs::RawTracepointOpts;
     use probescope::codegen::artifact::ProgramKind;
-    use probescope::codegen::target::TargetFacts;
     use probescope::lang::typed::{ExprKind, Target};
     let events = ["sched_process_fork", "sched_process_exit", "sched_process_exec", "sched_wakeup_new", "sched_waking"];
     let script = |names: &[&str], key: Expr| {

@@ -268,15 +268,15 @@ fn info() -> Result<ExitCode, CliError> {
     let facts = kernel.target_facts(None, 0);
     let yes = |b: bool| if b { "yes" } else { "no" };
     let rows = [
-        ("btf", facts.btf),
-        ("get_attach_cookie", facts.attach_cookie),
-        ("for_each_map_elem", facts.for_each_map_elem),
-        ("bpf_loop", facts.bpf_loop),
-        ("get_func_ip", facts.attach_cookie),
-        ("dpath", facts.d_path),
-        ("ktime_get_boot_ns", facts.ktime_boot),
-        ("get_tai_ns", facts.ktime_tai),
-        ("map_lookup_percpu_elem", facts.map_lookup_percpu),
+        ("btf", facts.abilities().btf),
+        ("get_attach_cookie", facts.abilities().attach_cookie),
+        ("for_each_map_elem", facts.abilities().for_each_map_elem),
+        ("bpf_loop", facts.abilities().bpf_loop),
+        ("get_func_ip", facts.abilities().attach_cookie),
+        ("dpath", facts.abilities().d_path),
+        ("ktime_get_boot_ns", facts.abilities().ktime_boot),
+        ("get_tai_ns", facts.abilities().ktime_tai),
+        ("map_lookup_percpu_elem", facts.abilities().map_lookup_percpu),
     ];
     let mut text = String::from("Kernel features\n");
     for (name, there) in rows {

@@ -1,14 +1,38 @@
 //! What the compiler must know of the kernel that will run the object.
 
-/// Facts about the target kernel. Filled by the `kernel` room; a struct of plain data, so that the
-/// compiler stays a pure function and tests can compile for kernels that are not running.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "independent kernel features, each a yes or no")]
+use std::sync::{Arc, LazyLock};
+
+/// Facts about the target kernel. Filled by the `kernel` room; plain data, so that the compiler stays a
+/// pure function and tests can compile for kernels that are not running. What only the kernel's types
+/// tell is looked up when the compiler first asks: most scripts never do, and the types are megabytes.
+#[derive(Clone, Debug)]
 pub struct TargetFacts {
     /// Kernel version as `major << 16 | minor << 8` (`LINUX_VERSION_CODE` without the patch level).
     pub version: u32,
     /// Possible CPUs (`/sys/devices/system/cpu/possible`), at least 1.
     pub possible_cpus: u32,
+    /// Atomic fetch, exchange and compare-exchange instructions (5.12).
+    pub atomics: bool,
+    /// Programs of the uprobe type may be preempted while they run (6.0).
+    pub uprobe_preemptible: bool,
+    /// `bpf_get_ns_current_pid_tgid`'s device and inode of the reader's pid namespace, when the
+    /// reader is not in the first one.
+    pub pid_namespace: Option<(u64, u64)>,
+    /// Process id of the child started by `-c`, 0 for none.
+    pub child_pid: u32,
+    /// Process that all probes are limited to (`-p`), where the attach point can't do it.
+    pub filter_pid: Option<u32>,
+    /// Offset from the boot clock to TAI, ns, for [`crate::lang::typed::Clock::SoftwareTai`].
+    pub tai_offset_ns: i64,
+    /// Online CPUs.
+    pub online_cpus: u32,
+    abilities: Deferred,
+}
+
+/// What the kernel's list of helpers, functions and types says that it can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "independent kernel features, each a yes or no")]
+pub struct Abilities {
     /// Kernel has BTF (`/sys/kernel/btf/vmlinux`).
     pub btf: bool,
     /// `bpf_ktime_get_boot_ns` (5.8).
@@ -27,12 +51,8 @@ pub struct TargetFacts {
     pub task_from_pid: bool,
     /// Open-coded iterators `bpf_iter_num_*` (6.4).
     pub iter_num: bool,
-    /// Atomic fetch, exchange and compare-exchange instructions (5.12).
-    pub atomics: bool,
     /// `bpf_get_func_arg` and `bpf_get_func_ret` (5.17).
     pub func_arg: bool,
-    /// `bpf_probe_read_kernel` and `_user` (5.5).
-    pub probe_read_split: bool,
     /// `bpf_d_path` (5.10).
     pub d_path: bool,
     /// `bpf_map_lookup_percpu_elem` (5.19).
@@ -41,21 +61,8 @@ pub struct TargetFacts {
     pub kprobe_multi: bool,
     /// One link to many places of a binary, `BPF_TRACE_UPROBE_MULTI` (6.6).
     pub uprobe_multi: bool,
-    /// Programs of the uprobe type may be preempted while they run (6.0).
-    pub uprobe_preemptible: bool,
-    /// `bpf_get_ns_current_pid_tgid`'s device and inode of the reader's pid namespace, when the
-    /// reader is not in the first one.
-    pub pid_namespace: Option<(u64, u64)>,
     /// Byte offsets in `struct task_struct`, from BTF: used for `pid`, `tid`, `comm` without calls.
     pub task_offsets: Option<TaskOffsets>,
-    /// Process id of the child started by `-c`, 0 for none.
-    pub child_pid: u32,
-    /// Process that all probes are limited to (`-p`), where the attach point can't do it.
-    pub filter_pid: Option<u32>,
-    /// Offset from the boot clock to TAI, ns, for [`crate::lang::typed::Clock::SoftwareTai`].
-    pub tai_offset_ns: i64,
-    /// Online CPUs.
-    pub online_cpus: u32,
 }
 
 /// Offsets in `struct task_struct`, in bytes.
@@ -73,6 +80,25 @@ pub struct TaskOffsets {
     pub btf_id: u32,
 }
 
+/// How the kernel is asked.
+type Asker = Box<dyn FnOnce() -> Abilities + Send>;
+
+/// Asked once for all copies.
+#[derive(Clone)]
+struct Deferred(Arc<LazyLock<Abilities, Asker>>);
+
+impl Deferred {
+    fn new(ask: impl FnOnce() -> Abilities + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(ask))))
+    }
+}
+
+impl std::fmt::Debug for Deferred {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Deferred")
+    }
+}
+
 impl TargetFacts {
     /// Whether the verifier looks at the callback of a loop as if it ran once (before Linux 6.7, commit
     /// ab5cfac139ab): what it knows of a variable before the loop it believes of every round.
@@ -81,13 +107,42 @@ impl TargetFacts {
         self.version < 6 << 16 | 7 << 8
     }
 
+    /// What the kernel can do; the first call may read its types.
+    #[must_use]
+    pub fn abilities(&self) -> &Abilities {
+        &self.abilities.0
+    }
+
+    /// The same facts with other abilities, which `ask` tells when they are first wanted.
+    #[must_use]
+    pub fn with_abilities(self, ask: impl FnOnce() -> Abilities + Send + 'static) -> Self {
+        Self { abilities: Deferred::new(ask), ..self }
+    }
+
     /// A kernel of this version with everything that the version brought; for tests and `compile`.
     #[must_use]
-    pub const fn of_version(major: u32, minor: u32, possible_cpus: u32) -> Self {
+    pub fn of_version(major: u32, minor: u32, possible_cpus: u32) -> Self {
         let version = major << 16 | minor << 8;
         Self {
             version,
             possible_cpus,
+            atomics: version >= 5 << 16 | 12 << 8,
+            uprobe_preemptible: version >= 6 << 16,
+            pid_namespace: None,
+            child_pid: 0,
+            filter_pid: None,
+            tai_offset_ns: 0,
+            online_cpus: possible_cpus,
+            abilities: Deferred::new(move || Abilities::of_version(version)),
+        }
+    }
+}
+
+impl Abilities {
+    /// What a version brought; `version` as in [`TargetFacts::version`].
+    #[must_use]
+    pub const fn of_version(version: u32) -> Self {
+        Self {
             btf: true,
             ktime_boot: version >= 5 << 16 | 8 << 8,
             ktime_tai: version >= 6 << 16 | 1 << 8,
@@ -97,20 +152,12 @@ impl TargetFacts {
             bpf_loop: version >= 5 << 16 | 17 << 8,
             task_from_pid: version >= 6 << 16 | 2 << 8,
             iter_num: version >= 6 << 16 | 4 << 8,
-            atomics: version >= 5 << 16 | 12 << 8,
             func_arg: version >= 5 << 16 | 17 << 8,
-            probe_read_split: version >= 5 << 16 | 5 << 8,
             d_path: version >= 5 << 16 | 10 << 8,
             map_lookup_percpu: version >= 5 << 16 | 19 << 8,
             kprobe_multi: version >= 5 << 16 | 18 << 8,
             uprobe_multi: version >= 6 << 16 | 6 << 8,
-            uprobe_preemptible: version >= 6 << 16,
-            pid_namespace: None,
             task_offsets: None,
-            child_pid: 0,
-            filter_pid: None,
-            tai_offset_ns: 0,
-            online_cpus: possible_cpus,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The fixture kernel, seen as a whole, and with things taken away.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::*;
 
@@ -37,12 +38,13 @@ impl Drop for Changed {
 
 #[test]
 fn a_complete_kernel_has_what_its_files_say() {
-    let kernel = Kernel::new(Roots::fixture(FIXTURE));
+    let kernel = Arc::new(Kernel::new(Roots::fixture(FIXTURE)));
     let absent: Vec<_> = kernel.features().iter().filter(|(_, a)| a.is_some()).map(|(f, _)| f.name()).collect();
     assert_eq!(absent, ["user_events"]);
     let facts = kernel.target_facts(Some(7), 0);
     assert_eq!((facts.possible_cpus, facts.online_cpus, facts.filter_pid), (4, 2, Some(7)));
-    assert!(facts.bpf_loop && facts.iter_num && facts.task_offsets.is_some_and(|t| t.comm > t.pid));
+    let abilities = facts.abilities();
+    assert!(abilities.bpf_loop && abilities.iter_num && abilities.task_offsets.is_some_and(|t| t.comm > t.pid));
     assert_eq!(kernel.symbol_address("vfs_read"), Some(0xffff_ffff_8100_2000));
     assert_eq!(
         kernel.functions().unwrap().named("xfs_file_read_iter").next().unwrap().module.map(|m| &**m),
@@ -66,8 +68,9 @@ fn without_btf_helpers_go_by_version() {
     std::fs::remove_file(changed.0.join("sys/kernel/btf/vmlinux")).unwrap();
     let kernel = changed.kernel();
     assert!(kernel.btf().unwrap_err().remedy.contains("CONFIG_DEBUG_INFO_BTF"));
-    let facts = kernel.target_facts(None, 0);
-    assert!(!facts.btf && facts.bpf_loop && facts.task_offsets.is_none());
+    let facts = Arc::new(kernel).target_facts(None, 0);
+    let abilities = facts.abilities();
+    assert!(!abilities.btf && abilities.bpf_loop && abilities.task_offsets.is_none());
 }
 
 #[test]

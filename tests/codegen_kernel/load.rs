@@ -67,7 +67,7 @@ pub fn facts() -> &'static probescope::codegen::target::TargetFacts {
     static FACTS: std::sync::OnceLock<probescope::codegen::target::TargetFacts> = std::sync::OnceLock::new();
     FACTS.get_or_init(|| {
         let roots = probescope::kernel::Roots::running();
-        probescope::kernel::Kernel::new(roots).target_facts(None, 0)
+        std::sync::Arc::new(probescope::kernel::Kernel::new(roots)).target_facts(None, 0)
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, RingBufferBuilder};
 use probescope::codegen::artifact::{Artifact, Storage};
 use probescope::codegen::compile;
-use probescope::codegen::target::{TargetFacts, TaskOffsets};
+use probescope::codegen::target::{Abilities, TargetFacts, TaskOffsets};
 use probescope::lang::typed::Program;
 
 /// The running kernel's version, with this machine's CPUs.
@@ -156,7 +156,8 @@ impl Loaded {
 }
 
 /// Offsets that make `ppid` compile; the values are of no kernel.
-pub fn with_task(mut facts: TargetFacts) -> TargetFacts {
-    facts.task_offsets = Some(TaskOffsets { pid: 8, tgid: 12, comm: 16, real_parent: 32, btf_id: 1 });
-    facts
+pub fn with_task(facts: TargetFacts) -> TargetFacts {
+    let task_offsets = Some(TaskOffsets { pid: 8, tgid: 12, comm: 16, real_parent: 32, btf_id: 1 });
+    let abilities = Abilities { task_offsets, ..facts.abilities().clone() };
+    facts.with_abilities(move || abilities)
 }

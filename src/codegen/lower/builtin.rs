@@ -110,7 +110,7 @@ impl<'a> Lowerer<'_, 'a> {
         match clock {
             Clock::Monotonic => Ok(self.f.b.call(h::KTIME_GET_NS, &[])),
             Clock::Boot => Ok(self.boot_clock()),
-            Clock::Tai if self.u.facts.ktime_tai => Ok(self.f.b.call(h::KTIME_GET_TAI_NS, &[])),
+            Clock::Tai if self.u.facts.abilities().ktime_tai => Ok(self.f.b.call(h::KTIME_GET_TAI_NS, &[])),
             Clock::Tai => self.unsupported(span, "nsecs(tai)", "bpf_ktime_get_tai_ns (Linux 6.1)"),
             Clock::SoftwareTai => {
                 let boot = self.boot_clock();
@@ -121,7 +121,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// The boot clock, or the monotonic one before 5.8 (they differ by suspended time only).
     pub fn boot_clock(&mut self) -> Vreg {
-        let helper = if self.u.facts.ktime_boot { h::KTIME_GET_BOOT_NS } else { h::KTIME_GET_NS };
+        let helper = if self.u.facts.abilities().ktime_boot { h::KTIME_GET_BOOT_NS } else { h::KTIME_GET_NS };
         self.f.b.call(helper, &[])
     }
 
@@ -199,7 +199,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         // After the arguments in a trampoline's context; where depends on their number, which
         // `bpf_get_func_ret` knows (5.17).
-        if !self.u.facts.func_arg {
+        if !self.u.facts.abilities().func_arg {
             return self.unsupported(e.span, "retval", "bpf_get_func_ret (Linux 5.17)");
         }
         let mark = self.mark();

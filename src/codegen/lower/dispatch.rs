@@ -72,7 +72,8 @@ fn call_of(target: &Target) -> Option<(bool, u16)> {
 /// targets than it is worth or none.
 pub fn groups(probe: &Probe, scale: Scale<'_>) -> Vec<Vec<u32>> {
     let mut groups = [Vec::new(), Vec::new()];
-    if probe.targets.len() < FEWEST || !scale.facts.btf || probe.names.iter().any(|n| *n >= u32::from(u16::MAX)) {
+    let named = probe.names.iter().all(|n| *n < u32::from(u16::MAX));
+    if probe.targets.len() < FEWEST || !named || !scale.facts.abilities().btf {
         return Vec::new();
     }
     let mut taken = std::collections::HashSet::new();

@@ -269,7 +269,7 @@ impl<'a> Lowerer<'_, 'a> {
         ty: &Type,
         tail: Tail,
     ) -> Result<(), CodegenError> {
-        if !self.u.facts.d_path {
+        if !self.u.facts.abilities().d_path {
             return self.unsupported(e.span, "path()", "bpf_d_path (Linux 5.10)");
         }
         let size = self.size(ty);
@@ -394,7 +394,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Address of the probed function: `bpf_get_func_ip` (5.15), or the instruction pointer.
     fn function_address(&mut self, span: Span) -> Result<Vreg, CodegenError> {
-        let has_helper = self.u.facts.attach_cookie;
+        let has_helper = self.u.facts.abilities().attach_cookie;
         match self.kind {
             ProgramKind::Uprobe | ProgramKind::UprobeMulti => {
                 let ip = if cfg!(target_arch = "aarch64") { 256 } else { 128 };
@@ -425,7 +425,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// `ppid` of the current or a given task.
     fn parent(&mut self, args: &'a [Expr], span: Span) -> Result<Operand, CodegenError> {
-        let Some(offsets) = self.u.facts.task_offsets else {
+        let Some(offsets) = self.u.facts.abilities().task_offsets else {
             return self.unsupported(span, "ppid", "the kernel's BTF");
         };
         let task = match args.first() {
@@ -446,7 +446,7 @@ impl<'a> Lowerer<'_, 'a> {
         tail: Tail,
         span: Span,
     ) -> Result<(), CodegenError> {
-        let Some(offsets) = self.u.facts.task_offsets else {
+        let Some(offsets) = self.u.facts.abilities().task_offsets else {
             return self.unsupported(span, "comm() of a task", "the kernel's BTF");
         };
         let base = match args.first() {
@@ -477,7 +477,7 @@ impl<'a> Lowerer<'_, 'a> {
         // Programs of the other kinds may call it since 6.12, but those on kprobes and uprobes may not.
         let newer = matches!(self.kind, ProgramKind::Tracepoint | ProgramKind::PerfEvent)
             && self.u.facts.version >= 6 << 16 | 12 << 8;
-        if !self.u.facts.task_from_pid || !self.kind.is_tracing() && !newer {
+        if !self.u.facts.abilities().task_from_pid || !self.kind.is_tracing() && !newer {
             let needs = "bpf_task_from_pid (Linux 6.2, not for begin, end, kprobes and uprobes)";
             return Err(CodegenError::unsupported(span, "comm() of a process id here", needs)
                 .with_hint("give it a `struct task_struct *`, such as curtask.real_parent"));

@@ -60,7 +60,7 @@ pub fn way(scale: Scale<'_>, start: &Expr, end: &Expr, body: &Block) -> Way {
 
 /// The way for a loop whose body weighs so much.
 pub fn way_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> Way {
-    let other = match (facts.iter_num, facts.bpf_loop) {
+    let other = match (facts.abilities().iter_num, facts.abilities().bpf_loop) {
         (true, _) => Way::Iterator,
         (false, true) => Way::Callback,
         (false, false) => Way::None,
@@ -280,7 +280,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// `for $kv : @map`.
     pub fn for_map(&mut self, local: LocalId, map: MapId, body: &'a Block, span: Span) -> Result<(), CodegenError> {
-        if !self.u.facts.for_each_map_elem {
+        if !self.u.facts.abilities().for_each_map_elem {
             return self.unsupported(span, "a loop over a map", "bpf_for_each_map_elem (Linux 5.13)");
         }
         self.forget_values(body);

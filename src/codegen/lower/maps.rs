@@ -243,7 +243,7 @@ impl<'a> Lowerer<'_, 'a> {
             let present = self.load(scalar.present, 1, false);
             return Ok(self.f.b.compare(Cond::Ne, present, 0).into());
         };
-        if !self.u.facts.for_each_map_elem {
+        if !self.u.facts.abilities().for_each_map_elem {
             return self.unsupported(e.span, "len() of a map", "bpf_for_each_map_elem (Linux 5.13)");
         }
         let callback = self.nothing_callback();

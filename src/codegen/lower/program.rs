@@ -97,12 +97,12 @@ fn plan(probe: &Probe, unit: &Unit<'_>) -> Vec<Plan> {
         }
         let raw = raw && raw::has_raw(target);
         let kind = if raw { ProgramKind::RawTracepoint } else { kind_of(target) };
-        let cookies = facts.attach_cookie && (!raw || raw::has_cookies(facts));
+        let cookies = || facts.abilities().attach_cookie && (!raw || raw::has_cookies(facts));
         // A trampoline program is bound to its function when it is loaded; the operands of a USDT
         // site are part of the code; without cookies a program knows its one target only.
         let alone = matches!(kind, ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit) && !raw
             || matches!(target, Target::Usdt { .. } | Target::Iter { .. })
-            || (probe.needs_probe_id && (!cookies || kind == ProgramKind::TestRun));
+            || (probe.needs_probe_id && (!cookies() || kind == ProgramKind::TestRun));
         let ret = matches!(target, Target::Kprobe { ret: true, .. } | Target::Uprobe { ret: true, .. });
         let same = plans.iter_mut().find(|(p, r)| !alone && p.kind == kind && *r == ret && (!raw || p.section == RAW));
         if let Some((plan, _)) = same {
@@ -127,13 +127,13 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, facts: &TargetFacts) -> Plan {
         _ => false,
     };
     let user = |i: &u32| matches!(&probe.targets[*i as usize], Target::Uprobe { .. });
-    if facts.uprobe_multi && plan.kind == ProgramKind::Uprobe && plan.targets.len() > 1 && plan.targets.iter().all(user)
-    {
+    let many = plan.kind == ProgramKind::Uprobe && plan.targets.len() > 1 && plan.targets.iter().all(user);
+    if many && facts.abilities().uprobe_multi {
         let section = if ret { "uretprobe.multi" } else { "uprobe.multi" };
         return Plan { kind: ProgramKind::UprobeMulti, section: section.to_owned(), ..plan };
     }
-    let fits = facts.kprobe_multi && plan.kind == ProgramKind::Kprobe && plan.targets.len() >= MULTI_FROM;
-    if !fits || !plan.targets.iter().all(plain) {
+    let many = plan.kind == ProgramKind::Kprobe && plan.targets.len() >= MULTI_FROM && plan.targets.iter().all(plain);
+    if !many || !facts.abilities().kprobe_multi {
         return plan;
     }
     let section = if ret { "kretprobe.multi" } else { "kprobe.multi" };

@@ -40,7 +40,7 @@ impl<'a> Lowerer<'_, 'a> {
         span: Span,
     ) -> Result<Operand, CodegenError> {
         let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a scalar map with a key") };
-        if !self.u.facts.map_lookup_percpu {
+        if !self.u.facts.abilities().map_lookup_percpu {
             return self.unsupported(
                 span,
                 "the value of a keyed aggregation",

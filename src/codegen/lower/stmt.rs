@@ -121,7 +121,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn while_loop(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
-        if self.u.facts.iter_num {
+        if self.u.facts.abilities().iter_num {
             return self.while_iterator(c, body);
         }
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());

@@ -138,7 +138,7 @@ impl<'a> Lowerer<'_, 'a> {
         if text {
             self.unless_ended(last, done);
         }
-        if self.u.facts.iter_num {
+        if self.u.facts.abilities().iter_num {
             self.chunks_by_iterator(left, right, chunks_, other, done, text);
         } else {
             self.chunks_by_counting(left, right, chunks_, other, done, text);
@@ -314,7 +314,7 @@ impl<'a> Lowerer<'_, 'a> {
         let (head, body, next) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         let (found, out, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         let (start, offset) = (self.f.b.imm(0), self.f.b.imm(0));
-        let iterator = self.u.facts.iter_num.then(|| self.open_numbers(0.into(), i64::from(blocks).into()));
+        let iterator = self.u.facts.abilities().iter_num.then(|| self.open_numbers(0.into(), i64::from(blocks).into()));
         self.f.b.jump(head);
         self.f.b.switch_to(head);
         let most = match iterator {

@@ -31,8 +31,8 @@ const HIGH_BITS: i64 = 0x8080_8080_8080_8080_u64 as i64;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Whether the current task can be read directly.
-    pub const fn has_task(&self) -> bool {
-        self.u.facts.current_task_btf && self.u.facts.task_offsets.is_some()
+    pub fn has_task(&self) -> bool {
+        self.u.facts.abilities().current_task_btf && self.u.facts.abilities().task_offsets.is_some()
     }
 
     /// Whether this program reads the current task anyway, so that its ids are there, too.
@@ -57,7 +57,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// Where the current task's name is, when it may be read by loads; with zeros behind its end when
     /// `padded` is asked for.
     pub fn task_name(&mut self, padded: bool) -> Option<Addr> {
-        let offsets = self.u.facts.task_offsets.filter(|_| self.has_task())?;
+        let offsets = self.u.facts.abilities().task_offsets.filter(|_| self.has_task())?;
         if padded && self.u.facts.version < PADDED_SINCE || !offsets.comm.is_multiple_of(8) {
             return None;
         }
@@ -66,7 +66,10 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// A process's or thread's id from the current task.
     pub fn task_id(&mut self, process: bool) -> Option<Vreg> {
-        let offsets = self.u.facts.task_offsets.filter(|_| self.reads_task())?;
+        if !self.reads_task() {
+            return None;
+        }
+        let offsets = self.u.facts.abilities().task_offsets?;
         let task = self.f.task();
         let at = if process { offsets.tgid } else { offsets.pid };
         Some(self.load(Addr::new(Base::Reg(task), at as i32), 4, false))
@@ -160,7 +163,7 @@ impl<'a> Lowerer<'_, 'a> {
             Builtin::CurTask if self.has_task() => self.f.task(),
             Builtin::CtxField(offset)
                 if matches!(self.kind, ProgramKind::RawTracepoint | ProgramKind::Fentry)
-                    && self.u.facts.btf
+                    && self.u.facts.abilities().btf
                     && self.single =>
             {
                 let context = self.f.context();

@@ -40,7 +40,7 @@ fn statement(scale: Scale<'_>, s: &Statement) -> u64 {
         },
         StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         StatementKind::While(..) => {
-            let rounds = if scale.facts.iter_num { UNTIL_KNOWN } else { WHILE_ROUNDS };
+            let rounds = if scale.facts.abilities().iter_num { UNTIL_KNOWN } else { WHILE_ROUNDS };
             own.saturating_add(inside).saturating_mul(rounds)
         }
         StatementKind::Unroll(n, _) => own.saturating_add(inside.saturating_mul(u64::from(*n))),
@@ -66,13 +66,13 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
     let own = match &e.kind {
         ExprKind::Binary(_, a, b) if !a.ty.fits_register() => {
             let constant = matches!(a.kind, ExprKind::Str(_)) || matches!(b.kind, ExprKind::Str(_));
-            let counted = if scale.facts.iter_num { 12 } else { words(&a.ty).min(words(&b.ty)) };
+            let counted = if scale.facts.abilities().iter_num { 12 } else { words(&a.ty).min(words(&b.ty)) };
             if constant { 8 } else { 6 * counted }
         }
         ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
         ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
             let positions = args.first().map_or(0, |a| words(&a.ty) * 8);
-            12 * if scale.facts.iter_num { positions.min(32) } else { positions }
+            12 * if scale.facts.abilities().iter_num { positions.min(32) } else { positions }
         }
         ExprKind::Call(..) => 20,
         ExprKind::MapGet { .. } | ExprKind::MapHas { .. } | ExprKind::MapFind { .. } | ExprKind::MapDelete { .. } => 12,
