@@ -1,5 +1,6 @@
 //! What every view and printer renders: plain data, no behaviour beyond arithmetic on itself.
 
+pub mod bytes;
 pub mod event;
 pub mod format;
 pub mod histogram;

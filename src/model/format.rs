@@ -50,8 +50,6 @@ pub enum Width {
     None,
     /// A number.
     Fixed(u32),
-    /// `*`: the argument before the value.
-    Argument,
 }
 
 /// C's length modifiers.

@@ -11,6 +11,7 @@ use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Action, ActionId, ActionKind, Expr, ExprKind, Intrinsic, PrintfSink, tuple_layout};
 use crate::lang::types::Type;
+use crate::model::bytes::bytes_of;
 use crate::model::format::{ConversionKind, Format, Piece};
 use crate::model::stats::LossCause;
 
@@ -277,7 +278,7 @@ impl<'a> Lowerer<'_, 'a> {
             };
             args.push(value);
         }
-        let mut text = kernel_format(format).into_bytes();
+        let mut text = bytes_of(&kernel_format(format)).into_owned();
         text.push(0);
         let at = self.u.constant(&text);
         let section = self.u.section(CONSTANTS);

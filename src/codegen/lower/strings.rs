@@ -1,12 +1,13 @@
 //! Comparing and searching strings and other values in memory.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
+use crate::model::bytes::bytes_of;
 
 use super::addr::{Addr, Base, chunks};
 use super::func::Lowerer;
@@ -32,9 +33,9 @@ const NOT_FOUND: i64 = -2;
 const SEARCHED_WORDS: u32 = 1 << 15;
 
 /// The constant string behind an expression, casts to longer strings looked through.
-fn constant_text(e: &Expr) -> Option<&Arc<str>> {
+fn constant_text(e: &Expr) -> Option<Cow<'_, [u8]>> {
     match &e.kind {
-        ExprKind::Str(text) => Some(text),
+        ExprKind::Str(text) => Some(bytes_of(text)),
         ExprKind::Cast(a) if matches!(e.ty, Type::Str { .. }) => constant_text(a),
         _ => None,
     }
@@ -51,10 +52,10 @@ impl<'a> Lowerer<'_, 'a> {
     ) -> Result<(), CodegenError> {
         if matches!(a.ty, Type::Str { .. }) {
             if let Some(text) = constant_text(b) {
-                return self.equals_constant(a, text, None, same, other);
+                return self.equals_constant(a, &text, None, same, other);
             }
             if let Some(text) = constant_text(a) {
-                return self.equals_constant(b, text, None, same, other);
+                return self.equals_constant(b, &text, None, same, other);
             }
         }
         let left = self.stable_memory(a, b)?;
@@ -84,13 +85,13 @@ impl<'a> Lowerer<'_, 'a> {
     fn equals_constant(
         &mut self,
         e: &'a Expr,
-        text: &str,
+        text: &[u8],
         limit: Option<u32>,
         same: BlockId,
         other: BlockId,
     ) -> Result<(), CodegenError> {
         let size = self.size(&e.ty);
-        let mut bytes = text.as_bytes().to_vec();
+        let mut bytes = text.to_vec();
         bytes.push(0);
         if let Some(limit) = limit {
             bytes.truncate(limit as usize);
@@ -232,7 +233,7 @@ impl<'a> Lowerer<'_, 'a> {
         if n == 0 {
             self.f.b.jump(same);
         } else if let Some((e, text)) = constant {
-            self.equals_constant(e, text, Some(n), same, other)?;
+            self.equals_constant(e, &text, Some(n), same, other)?;
         } else {
             let (left, right) = (self.memory(a)?, self.memory(b)?);
             let common = n.min(self.size(&a.ty)).min(self.size(&b.ty));
@@ -254,7 +255,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// Length of a string without its terminator: the helper that copies strings counts.
     pub fn string_length(&mut self, e: &'a Expr) -> Result<Vreg, CodegenError> {
         if let Some(text) = constant_text(e) {
-            let length = text.bytes().position(|b| b == 0).unwrap_or(text.len());
+            let length = text.iter().position(|b| *b == 0).unwrap_or(text.len());
             return Ok(self.f.b.imm(length as i64));
         }
         let mark = self.mark();
@@ -287,10 +288,10 @@ impl<'a> Lowerer<'_, 'a> {
                 hint: Some("give str() a shorter length".into()),
             });
         }
-        let Some(text) = constant_text(needle).cloned() else {
+        let Some(text) = constant_text(needle) else {
             return self.search_variable(haystack, needle, span);
         };
-        let bytes: Vec<u8> = text.bytes().take_while(|b| *b != 0).collect();
+        let bytes: Vec<u8> = text.iter().copied().take_while(|b| *b != 0).collect();
         let result = self.f.b.imm(if bytes.is_empty() { 0 } else { NOT_FOUND });
         if bytes.is_empty() || bytes.len() as u32 >= size {
             return Ok(result);

@@ -6,6 +6,7 @@ use crate::codegen::ir::{Cond, Operand, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind, size_align, tuple_layout};
 use crate::lang::types::Type;
+use crate::model::bytes::bytes_of;
 use crate::model::stats::LossCause;
 
 use super::addr::{Addr, Base};
@@ -70,7 +71,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Address of a constant string, padded to `size`.
     pub fn constant_string(&mut self, text: &str, size: u32) -> Addr {
-        let mut bytes = text.as_bytes().to_vec();
+        let mut bytes = bytes_of(text).into_owned();
         bytes.truncate(size.saturating_sub(1) as usize);
         bytes.resize(size.max(1) as usize, 0);
         let at = self.u.constant(&bytes);
@@ -143,8 +144,8 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Writes a constant string.
-    fn write_string(&mut self, dst: Addr, text: &str, size: u32, tail: Tail) {
-        let mut bytes = text.as_bytes().to_vec();
+    pub fn write_string(&mut self, dst: Addr, text: &str, size: u32, tail: Tail) {
+        let mut bytes = bytes_of(text).into_owned();
         bytes.truncate(size.saturating_sub(1) as usize);
         bytes.push(0);
         let total = if tail == Tail::Zeroed { size } else { (bytes.len() as u32).min(size) };

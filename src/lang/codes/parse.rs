@@ -12,8 +12,6 @@ codes! {
         "A string runs from one double quote to the next on the same line. A line break inside is written `\\n`, a quote `\\\"`.";
     BAD_ESCAPE = 4, "an unknown escape in a string",
         "After a backslash a string may have n, t, r, a quote, a backslash, up to three octal digits or x with one or two hexadecimal digits. Write a backslash itself as `\\\\`.";
-    NOT_TEXT = 5, "escapes that make no text",
-        "The bytes written with \\x or octal escapes are not valid UTF-8. Strings are text here; compare raw bytes with `buf()` instead.";
     BAD_INTEGER = 6, "a malformed integer",
         "Integers are decimal (1000, 1_000, 1e3), hexadecimal (0x3e8) or octal (01750), may end in C's u and l suffixes, or in a unit of time: ns, us, ms, s, m, h, d give nanoseconds.";
     INTEGER_TOO_LARGE = 7, "an integer does not fit 64 bits",

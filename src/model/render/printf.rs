@@ -4,6 +4,7 @@ use super::append_lossy;
 use super::gfp;
 use super::stream::{Field, Radix};
 use super::value;
+use crate::model::bytes::bytes_of;
 use crate::model::format::{Conversion, ConversionKind, Format, Length, Piece, Width};
 use crate::model::value::Value;
 
@@ -19,13 +20,10 @@ pub fn printf_into(format: &Format, values: &[Value], out: &mut Vec<u8>) {
     let mut values = values.iter();
     for piece in &format.pieces {
         match piece {
-            Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
+            Piece::Literal(text) => out.extend_from_slice(&bytes_of(text)),
             Piece::Conversion(conversion) => {
-                let mut field = field(conversion, &mut values);
                 // bpftrace reads a precision and leaves it unused.
-                if matches!(conversion.precision, Some(Width::Argument)) {
-                    values.next();
-                }
+                let mut field = field(conversion);
                 if let Some(v) = values.next() {
                     convert(conversion, v, &mut field, out);
                 }
@@ -34,21 +32,17 @@ pub fn printf_into(format: &Format, values: &[Value], out: &mut Vec<u8>) {
     }
 }
 
-/// No field is wider, so that a width taken from a traced value can't exhaust memory.
+/// No field is wider, so that no script exhausts memory.
 const WIDEST: usize = 64 * 1024;
 
-fn field<'a>(c: &Conversion, values: &mut impl Iterator<Item = &'a Value>) -> Field {
-    let (width, negative) = match c.width {
-        Width::None => (0, false),
-        Width::Fixed(w) => (w as usize, false),
-        Width::Argument => {
-            let w = values.next().and_then(Value::as_number).unwrap_or(0);
-            (usize::try_from(w.unsigned_abs()).unwrap_or(0), w < 0)
-        }
+fn field(c: &Conversion) -> Field {
+    let width = match c.width {
+        Width::None => 0,
+        Width::Fixed(w) => w as usize,
     };
     Field {
         width: width.min(WIDEST),
-        left: c.left || negative,
+        left: c.left,
         fill: if c.zero { b'0' } else { b' ' },
         plus: c.plus,
         base: c.alternate,

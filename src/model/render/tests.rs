@@ -254,21 +254,21 @@ fn traced_bytes_pass_unchanged_into_bytes_and_replaced_into_text() {
 
 #[test]
 fn a_hostile_width_is_bounded() {
-    let star = Piece::Conversion(Conversion {
+    let wide = Piece::Conversion(Conversion {
         left: false,
         plus: false,
         space: false,
         alternate: false,
         zero: false,
-        width: Width::Argument,
+        width: Width::Fixed(u32::MAX),
         precision: None,
         length: Length::None,
         kind: ConversionKind::Signed,
     });
-    let format = Format { text: "%*d".into(), pieces: vec![star] };
+    let format = Format { text: "%d".into(), pieces: vec![wide] };
     let mut out = String::new();
-    printf(&format, &[i(i64::MIN), i(7)], &mut out);
-    assert!(out.len() <= 64 * 1024 && out.starts_with('7'));
+    printf(&format, &[i(7)], &mut out);
+    assert!(out.len() <= 64 * 1024 && out.ends_with('7'));
 }
 
 fn snapshot(name: &str, kind: MapKind, rows: Vec<(Vec<Value>, Value)>) -> MapSnapshot {

@@ -18,7 +18,7 @@ pub fn value_into(value: &Value, out: &mut Vec<u8>) {
 /// Writes a value; the field's width goes to its first token.
 pub(super) fn write(value: &Value, field: &mut Field, out: &mut Vec<u8>) {
     match value {
-        Value::None => field.token(out, b""),
+        Value::None => field.token(out, b"null"),
         Value::Bool(b) => field.token(out, if *b { b"true" } else { b"false" }),
         Value::Int(v, _) => field.signed(out, *v),
         Value::Uint(v, _) => field.unsigned(out, *v, Radix::Decimal),

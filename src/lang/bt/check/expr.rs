@@ -8,6 +8,7 @@ use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::{StructId, Type};
+use crate::model::bytes::bytes_of;
 
 impl Checker<'_> {
     /// Types an expression that must have a value.
@@ -67,7 +68,7 @@ impl Checker<'_> {
     /// A string constant, which is no longer than strings may be.
     fn text(&mut self, s: &Arc<str>, span: Span) -> Expr {
         let most = self.config.max_strlen;
-        if s.len() >= most as usize {
+        if bytes_of(s).len() >= most as usize {
             let message = format!("String is too long (over {most} bytes): {s}");
             let help = Some("raise it: `config = { max_strlen = ... }`".to_owned());
             self.error_help(super::OUT_OF_RANGE, span, message, help);
@@ -286,7 +287,7 @@ impl Checker<'_> {
 
 /// A string constant.
 pub fn string(s: &Arc<str>, span: Span) -> Expr {
-    Expr::new(ExprKind::Str(s.clone()), Type::Str { size: s.len() as u32 + 1 }, span)
+    Expr::new(ExprKind::Str(s.clone()), Type::Str { size: bytes_of(s).len() as u32 + 1 }, span)
 }
 
 /// Statements before a value; no block where there are none.

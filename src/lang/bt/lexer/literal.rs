@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::model::bytes::hold;
+
 /// Why an integer literal has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntError {
@@ -82,12 +84,10 @@ fn parse_digits(digits: &str, radix: u32) -> Result<u64, IntError> {
 pub enum StrError {
     /// An escape that means nothing; bytes of the literal.
     UnknownEscape(Range<usize>),
-    /// Escapes that give bytes which are no UTF-8 text.
-    NotText,
 }
 
 /// The value of a string literal, quotes included in `text` (the closing one may be missing).
-/// `map`, when given, receives for every byte of the value its offset in `text`.
+/// Bytes that are no UTF-8 are held as [`crate::model::bytes`] says. `map`, when given, receives for every byte of the value its offset in `text`.
 pub fn decode_str(text: &str, mut map: Option<&mut Vec<usize>>) -> (String, Vec<StrError>) {
     let inner = text.strip_prefix('"').unwrap_or(text);
     let first = text.len() - inner.len();
@@ -122,10 +122,15 @@ pub fn decode_str(text: &str, mut map: Option<&mut Vec<usize>>) -> (String, Vec<
             }
         }
     }
-    let value = String::from_utf8(bytes).unwrap_or_else(|e| {
-        errors.push(StrError::NotText);
-        String::from_utf8_lossy(e.as_bytes()).into_owned()
-    });
+    // Each byte's place stands once for every byte of the text that holds it.
+    let places = map.as_deref_mut().map(std::mem::take).unwrap_or_default();
+    let mut from = places.into_iter();
+    let mut spread = |share: usize| {
+        if let (Some(map), Some(at)) = (map.as_deref_mut(), from.next()) {
+            map.extend(std::iter::repeat_n(at, share));
+        }
+    };
+    let value = hold(&bytes, Some(&mut spread));
     (value, errors)
 }
 

@@ -412,10 +412,6 @@ impl Parser<'_> {
                     "known are \\n \\t \\r \\\" \\\\, octal \\012 and hexadecimal \\x0a; a backslash itself is \\\\",
                 )
             }
-            StrError::NotText => {
-                Diagnostic::warning(codes::NOT_TEXT, token.span, "these escapes give bytes that are no UTF-8 text")
-                    .help("strings are text; read raw bytes with `buf()`")
-            }
         };
         self.report_always(diagnostic);
     }

@@ -10,7 +10,7 @@ use crate::lang::bt::check::{AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FOR
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
 use crate::lang::types::{Aggregation, Type};
-use crate::model::format::{Conversion, ConversionKind, Format, Piece, Width};
+use crate::model::format::{Conversion, ConversionKind, Format, Piece};
 
 /// Bytes of one `join`: 16 strings of 1024.
 const JOIN_BYTES: u32 = 16 * 1024;
@@ -71,13 +71,14 @@ impl Checker<'_> {
 
     /// Brings each value to what its conversion prints.
     fn match_format(&mut self, format: &Format, values: Vec<Expr>, call: Call<'_>) -> Option<Vec<Expr>> {
-        let mut wanted: Vec<Option<&Conversion>> = Vec::new();
-        for piece in &format.pieces {
-            let Piece::Conversion(conversion) = piece else { continue };
-            let stars = [Some(conversion.width), conversion.precision];
-            wanted.extend(stars.iter().filter(|w| **w == Some(Width::Argument)).map(|_| None));
-            wanted.push(Some(conversion));
-        }
+        let wanted: Vec<&Conversion> = format
+            .pieces
+            .iter()
+            .filter_map(|p| match p {
+                Piece::Conversion(c) => Some(c),
+                Piece::Literal(_) => None,
+            })
+            .collect();
         if wanted.len() != values.len() {
             let (n, m) = (wanted.len(), values.len());
             let word = if m < n { "not enough" } else { "too many" };
@@ -89,16 +90,15 @@ impl Checker<'_> {
         Some(values)
     }
 
-    fn convert_for(&mut self, wanted: Option<&Conversion>, value: Expr, call: Call<'_>) -> Expr {
+    fn convert_for(&mut self, wanted: &Conversion, value: Expr, call: Call<'_>) -> Expr {
         use ConversionKind as K;
         let ty = value.ty.clone();
         if matches!(ty, Type::Error) {
             return value;
         }
         let numeric = ty.fits_register();
-        let good = match wanted.map(|w| w.kind) {
-            None => return convert_scalar(value, &Type::I64),
-            Some(K::Signed | K::Unsigned | K::HexLower | K::HexUpper | K::Octal | K::Char | K::Pointer | K::Gfp) => {
+        let good = match wanted.kind {
+            K::Signed | K::Unsigned | K::HexLower | K::HexUpper | K::Octal | K::Char | K::Pointer | K::Gfp => {
                 if let Type::Array { .. } = ty
                     && let Some(integer) = self.integer(value.clone())
                 {
@@ -106,7 +106,7 @@ impl Checker<'_> {
                 }
                 numeric
             }
-            Some(K::Bytes | K::BytesHex | K::BytesHexEscaped) => match &ty {
+            K::Bytes | K::BytesHex | K::BytesHexEscaped => match &ty {
                 Type::Buf { .. } | Type::Str { .. } => true,
                 Type::Array { .. } => {
                     let size = self.size_of(&ty);
@@ -115,13 +115,13 @@ impl Checker<'_> {
                 _ => false,
             },
             // As in bpftrace, text can be made of anything; an address prints as one.
-            Some(K::Str) => true,
+            K::Str => true,
         };
         if good {
             return value;
         }
         let text = self.inferred_text(&crate::lang::bt::check::join::infer_type(&value));
-        let letter = wanted.map_or("", |w| letter(w.kind));
+        let letter = letter(wanted.kind);
         let help = match &ty {
             Type::Int { signed: true, .. } => Some("use `%d` for a number".to_owned()),
             Type::Int { .. } => Some("use `%u` or `%d` for a number".to_owned()),

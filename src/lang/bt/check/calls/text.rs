@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::Call;
 use crate::lang::bt::ast;
-use crate::lang::bt::check::coerce::{constant, convert_scalar, pointer};
+use crate::lang::bt::check::coerce::{as_text, constant, convert_scalar, pointer};
 use crate::lang::bt::check::place::is_place;
 use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, OUT_OF_RANGE};
 use crate::lang::typed::{Builtin, Clock, Expr, ExprKind, Intrinsic};
 use crate::lang::types::Type;
+use crate::model::bytes::bytes_of;
 
 /// Longest string or buffer that a script may ask for, bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -82,7 +83,7 @@ impl Checker<'_> {
     }
 
     fn text_argument(&mut self, call: Call<'_>, n: usize) -> Expr {
-        let value = self.value(&call.args[n]);
+        let value = as_text(self.value(&call.args[n]));
         match &value.ty {
             Type::Str { .. } | Type::Error => value,
             Type::Array { of, len } if self.size_of(of) == 1 => {
@@ -170,7 +171,7 @@ pub fn path(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 pub fn strlen(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = c.text_argument(call, 0);
     if let ExprKind::Str(s) = &value.kind {
-        return Expr::new(ExprKind::Int(s.len() as u64), Type::U64, call.span);
+        return Expr::new(ExprKind::Int(bytes_of(s).len() as u64), Type::U64, call.span);
     }
     c.intrinsic(Intrinsic::StrLen, vec![value], Type::U64, call)
 }
@@ -189,7 +190,9 @@ pub fn strstr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 pub fn strcontains(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let (a, b) = (c.text_argument(call, 0), c.text_argument(call, 1));
     if let (ExprKind::Str(a), ExprKind::Str(b)) = (&a.kind, &b.kind) {
-        return crate::lang::bt::check::coerce::boolean(a.contains(&**b), call.span);
+        let (a, b) = (bytes_of(a), bytes_of(b));
+        let contains = b.is_empty() || a.windows(b.len()).any(|part| part == &*b);
+        return crate::lang::bt::check::coerce::boolean(contains, call.span);
     }
     c.intrinsic(Intrinsic::StrContains, vec![a, b], Type::Bool, call)
 }
