@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(short = 'q', long = "quiet")]
     pub quiet: bool,
 
-    /// Also say which reads failed and which strings were cut.
+    /// Also say which reads failed, which strings were cut and which keys maps did not have.
     #[arg(short = 'k')]
     pub keen: bool,
 
@@ -253,6 +253,7 @@ impl Runner<'_> {
         settings.unsafe_allowed = self.args.allow_unsafe;
         settings.overrides.clone_from(&self.overrides);
         settings.purpose = self.args.purpose();
+        settings.absent_keys = self.args.keen;
         settings.probe_filter.clone_from(&self.args.probe_filter);
         let compilation = front::compile(&self.script.source, child, &settings);
         self.tell(&compilation.diagnostics);

@@ -22,6 +22,8 @@ pub struct TargetFacts {
     pub child_pid: u32,
     /// Process that all probes are limited to (`-p`), where the attach point can't do it.
     pub filter_pid: Option<u32>,
+    /// Whether maps that are read at a key which they don't have are counted as losses.
+    pub absent_keys: bool,
     /// Offset from the boot clock to TAI, ns, for [`crate::lang::typed::Clock::SoftwareTai`].
     pub tai_offset_ns: i64,
     /// Online CPUs.
@@ -131,6 +133,7 @@ impl TargetFacts {
             pid_namespace: None,
             child_pid: 0,
             filter_pid: None,
+            absent_keys: false,
             tai_offset_ns: 0,
             online_cpus: possible_cpus,
             abilities: Deferred::new(move || Abilities::of_version(version)),

@@ -70,6 +70,8 @@ pub enum LossCause {
     HistoryTrimmed,
     /// A helper failed (signal, override, delete, ...).
     HelperFailed,
+    /// A map was read at a key that it did not have; only counted when asked for.
+    KeyAbsent,
 }
 
 impl LossCause {
@@ -88,6 +90,7 @@ impl LossCause {
             Self::KretprobeMissed => "kretprobe instance missing",
             Self::HistoryTrimmed => "dropped from history",
             Self::HelperFailed => "helper failed",
+            Self::KeyAbsent => "key not in the map",
         }
     }
 }

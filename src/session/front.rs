@@ -36,6 +36,8 @@ pub struct FrontSettings {
     pub missing_probes: MissingProbes,
     /// What the script is run for.
     pub purpose: Purpose,
+    /// Maps that are read at a key which they don't have are counted as losses.
+    pub absent_keys: bool,
     /// Only probes whose full name this matches.
     pub probe_filter: Option<regex::Regex>,
 }
@@ -54,6 +56,7 @@ impl FrontSettings {
             overrides: Vec::new(),
             missing_probes: MissingProbes::default(),
             purpose: Purpose::default(),
+            absent_keys: false,
             probe_filter: None,
         }
     }
@@ -88,7 +91,8 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
     if has_errors(&diagnostics) {
         return Compilation { diagnostics, output: None };
     }
-    let target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
+    let mut target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
+    target.absent_keys = settings.absent_keys;
     match codegen::compile_with_source(&checked.program, &target, source) {
         Ok(artifact) => {
             let figures = CompileFigures {

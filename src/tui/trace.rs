@@ -189,8 +189,8 @@ impl Trace {
 /// True where the event was delivered, but not all of what it should have told.
 #[must_use]
 pub const fn incomplete(cause: LossCause) -> bool {
-    use LossCause::{DivideByZero, HelperFailed, OutOfBounds, ReadFailed, Stack, Truncated};
-    matches!(cause, ReadFailed | Truncated | Stack | DivideByZero | OutOfBounds | HelperFailed)
+    use LossCause::{DivideByZero, HelperFailed, KeyAbsent, OutOfBounds, ReadFailed, Stack, Truncated};
+    matches!(cause, KeyAbsent | ReadFailed | Truncated | Stack | DivideByZero | OutOfBounds | HelperFailed)
 }
 
 /// False for probes that fire once, at the script's start or end, or by a signal.

@@ -277,6 +277,11 @@ impl Options {
             (Some('f'), _) => self.format = format(&value)?,
             (Some('B'), _) => self.buffering = buffering(&value)?,
             (_, "quiet") => self.quiet = true,
+            (_, "warnings") if self.keen => {
+                let message = "USAGE: -kk has been deprecated. Use a single -k for runtime warnings for errors in \
+                               map lookups and probe reads.";
+                return Err(OptionError::Value(message.into()));
+            }
             (_, "warnings") => self.keen = true,
             (_, "debug") => self.debug.extend(stages(&value)?),
             (Some('I'), _) => self.include_dirs.push(value),
@@ -386,6 +391,7 @@ mod tests {
         assert_eq!(words(&["--zz"]), "bpftrace: unrecognized option '--zz'");
         assert_eq!(words(&["-p", "1x"]), "ERROR: Failed to parse pid: pid '1x' is not a valid decimal number");
         assert_eq!(words(&["-p", "0"]), "ERROR: Failed to parse pid: pid '0' out of valid pid range [1,4194304]");
+        assert!(words(&["-kk"]).contains("-kk has been deprecated"));
         assert!(words(&["-c", "a", "-p", "1"]).contains("Cannot use both"));
         assert!(words(&["--in", "x"]).contains("ambiguous"));
         assert!(words(&["-d", "nothing"]).contains("invalid option for -d: nothing"));

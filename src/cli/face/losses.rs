@@ -31,6 +31,12 @@ const fn wording(cause: LossCause) -> Option<Wording> {
             text: "Map full; can't update element. Try increasing max_map_keys config or manually setting the max \
                    entries in a map declaration e.g. `let @a = hash(5000)`",
         },
+        LossCause::KeyAbsent => Wording::Helper {
+            name: "map_lookup_elem",
+            code: 0,
+            error: "Success",
+            text: "Can't lookup map element because it does not exist.",
+        },
         LossCause::ReadFailed => {
             Wording::Helper { name: "probe_read", code: -14, error: "Bad address", text: "Bad address" }
         }
@@ -44,7 +50,10 @@ impl StreamFace {
             json::lost(count, &mut self.buffer);
             return;
         }
-        let unimportant = matches!(cause, LossCause::ReadFailed | LossCause::Truncated | LossCause::HelperFailed);
+        let unimportant = matches!(
+            cause,
+            LossCause::ReadFailed | LossCause::Truncated | LossCause::HelperFailed | LossCause::KeyAbsent
+        );
         if (unimportant && !self.settings.keen) || !self.settings.warnings {
             return;
         }

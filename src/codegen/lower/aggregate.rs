@@ -49,7 +49,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let key = self.key(map, key, span)?;
         let done = self.f.b.new_block();
-        let element = self.lookup_or_insert(map, key, done, span)?;
+        let element = self.lookup_or_insert(map, key, done, false, span)?;
         self.apply(agg, Addr::new(Base::Reg(element), 0), computed, weight, atomic)?;
         self.f.b.jump(done);
         self.f.b.switch_to(done);

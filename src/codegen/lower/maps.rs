@@ -68,12 +68,13 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// The element of a key, inserted with zeros when absent; control goes to `full` when there is no
-    /// room, which is counted.
+    /// room, which is counted. So is the absence of what is `read`, when that is asked for.
     pub fn lookup_or_insert(
         &mut self,
         map: MapId,
         key: Addr,
         full: crate::codegen::ir::BlockId,
+        read: bool,
         span: Span,
     ) -> Result<Vreg, CodegenError> {
         let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a scalar map with a key") };
@@ -83,6 +84,9 @@ impl<'a> Lowerer<'_, 'a> {
         let (insert, ready, again) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.branch(Cond::Ne, element, 0, ready, insert);
         self.f.b.switch_to(insert);
+        if read {
+            self.count_absent(span);
+        }
         let size = self.size(&self.u.program.maps[map.0 as usize].value).max(1);
         let zeros = self.zeros(size);
         let value = self.pointer(zeros);
@@ -97,6 +101,13 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.jump(full);
         self.f.b.switch_to(ready);
         Ok(element)
+    }
+
+    /// Counts a read of a key that the map did not have, when that is asked for.
+    fn count_absent(&mut self, span: Span) {
+        if self.u.facts.absent_keys {
+            self.count_loss(LossCause::KeyAbsent, None, span);
+        }
     }
 
     /// Zeros to read from.
@@ -118,6 +129,7 @@ impl<'a> Lowerer<'_, 'a> {
         let found = self.lookup(bpf, key);
         self.f.b.copy_into(element, found);
         self.when(Cond::Eq, element.into(), 0.into(), |l| {
+            l.count_absent(e.span);
             let zeros = l.zeros(size);
             let from = l.pointer(zeros);
             l.f.b.copy_into(element, from);
@@ -134,11 +146,21 @@ impl<'a> Lowerer<'_, 'a> {
             ExprKind::MapDelete { map, key } => self.map_delete(*map, key.as_deref(), e),
             ExprKind::MapFind { map, key, local } => self.map_find(*map, key, *local, e),
             ExprKind::MapLen(map) => self.map_len(*map, e),
+            ExprKind::MapAddress(map) => Ok(self.map_address(*map)),
             ExprKind::MapStep { map, key, delta, postfix } => {
                 self.map_step(*map, key.as_deref(), delta, Some(*postfix), e)
             }
             _ => self.internal(e.span, "not a map expression"),
         }
+    }
+
+    fn map_address(&mut self, map: MapId) -> Operand {
+        let address = match (self.keyed_map(map), self.scalar_map(map)) {
+            (Some(bpf), _) => self.f.b.map_addr(bpf),
+            (None, Some(scalar)) => self.pointer(scalar.value),
+            (None, None) => return 0.into(),
+        };
+        self.plain(address).into()
     }
 
     fn map_get(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
@@ -151,7 +173,8 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(self.load(scalar.value, size, signed).into());
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
-        if let Some(value) = key.and_then(|key| self.known_value(map, key)) {
+        let known = key.filter(|_| !self.u.facts.absent_keys).and_then(|key| self.known_value(map, key));
+        if let Some(value) = known {
             return Ok(value.into());
         }
         let mark = self.mark();
@@ -164,6 +187,12 @@ impl<'a> Lowerer<'_, 'a> {
             l.f.b.copy_into(result, value);
             Ok(())
         })?;
+        if self.u.facts.absent_keys {
+            self.when(Cond::Eq, element.into(), 0.into(), |l| {
+                l.count_absent(e.span);
+                Ok(())
+            })?;
+        }
         self.release(mark);
         if let Some(key) = key {
             self.note_read(map, e, key, result);
@@ -378,7 +407,7 @@ impl<'a> Lowerer<'_, 'a> {
         let result = self.f.b.new_vreg();
         self.f.b.copy_into(result, 0);
         let done = self.f.b.new_block();
-        let element = self.lookup_or_insert(map, key, done, e.span)?;
+        let element = self.lookup_or_insert(map, key, done, true, e.span)?;
         let per_cpu = matches!(self.u.layout.homes[map.0 as usize], Home::Hash { per_cpu: true, .. });
         let atomic = !per_cpu || self.u.contended[map.0 as usize];
         let value = self.step_at(Addr::new(Base::Reg(element), 0), delta, ty, postfix, atomic);

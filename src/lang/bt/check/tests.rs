@@ -56,7 +56,7 @@ fn mistakes_are_told_at_their_place() {
         ("BEGIN { @a = 1; @a = \"x\"; }", &["P0206 @a = \"x\""]),
         ("BEGIN { @a[1] = 1; @a = 2; }", &["P0207 @a"]),
         ("BEGIN { printf(\"%d %d\\n\", 1); }", &["P0202 printf(\"%d %d\\n\", 1)"]),
-        ("BEGIN { break; }", &["P0219 break;"]),
+        ("BEGIN { break; }", &["P0219 break"]),
         ("BEGIN { print(@nothing); }", &["P0205 @nothing"]),
         ("BEGIN { print(retval); print(arg0); }", &["P0213 retval", "P0213 arg0"]),
         ("BEGIN { signal(9); }", &["P0215 signal(9)"]),

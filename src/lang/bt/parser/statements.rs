@@ -35,7 +35,11 @@ impl Parser<'_> {
             T::LBrace => Some(StatementKind::Block(self.raw_block())),
             _ => self.plain_statement(),
         }?;
-        Some(Statement { kind, span: self.since(start) })
+        // The `;` only separates.
+        let span = self.since(start);
+        let ended = self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).is_some_and(|t| t.kind == T::Semicolon);
+        let span = if ended { Span::new(span.start, self.before_semicolon().max(span.start)) } else { span };
+        Some(Statement { kind, span })
     }
 
     /// An expression or an assignment.
@@ -95,6 +99,11 @@ impl Parser<'_> {
         if !self.begins_statement() {
             self.skip_statement();
         }
+    }
+
+    /// The end of what stands before the `;` just read.
+    fn before_semicolon(&self) -> u32 {
+        self.at.checked_sub(2).and_then(|i| self.tokens.get(i)).map_or(0, |t| t.span.end)
     }
 
     /// True after `}`: blocks end statements by themselves.
