@@ -94,12 +94,18 @@ impl Checker<'_> {
         let mut end_bits = 0_u64;
         let mut align = 1_u64;
         for member in members {
-            let ty = match &member.body {
-                Some(body) => {
+            let float = floating_size(&member.ty);
+            let ty = match (&member.body, float) {
+                (Some(body), _) => {
                     let base = self.define_type(body).unwrap_or(Type::Error);
                     self.with_suffixes(base, &member.ty)
                 }
-                None => self.declared_type(&member.ty),
+                // No script can hold what is in it, only what is beside it.
+                (None, Some(_)) if matches!(member.ty.suffixes.first(), Some(ast::TypeSuffix::Pointer)) => {
+                    self.with_suffixes(Type::Void, &member.ty)
+                }
+                (None, Some(_)) => Type::Void,
+                (None, None) => self.declared_type(&member.ty),
             };
             let ty = match ty {
                 // Arrays of plain `char` are text.
@@ -108,12 +114,15 @@ impl Checker<'_> {
                 }
                 ty => ty,
             };
-            let size = u64::from(self.size_of(&ty));
+            let (size, natural) = match (&ty, float) {
+                (Type::Void, Some(each)) => (each * elements(&member.ty), each),
+                (ty, _) => (u64::from(self.size_of(ty)), self.c_align(ty)),
+            };
             if matches!(ty, Type::Struct(inner) if inner == id) {
                 self.error(BAD_DEFINITION, member.ty.span, "a struct can't hold itself, only a pointer to itself");
                 continue;
             }
-            let each = if packed { 1 } else { self.c_align(&ty) };
+            let each = if packed { 1 } else { natural };
             align = align.max(each);
             let start = if union { 0 } else { end_bits };
             let (field, end) = match member.bits {
@@ -132,7 +141,7 @@ impl Checker<'_> {
             }
         }
         let size = end_bits.div_ceil(8).next_multiple_of(align);
-        self.types.define(id, size as u32, fields);
+        self.types.define(id, size as u32, align as u32, fields);
     }
 
     fn with_suffixes(&self, mut ty: Type, name: &ast::TypeName) -> Type {
@@ -150,11 +159,14 @@ impl Checker<'_> {
     fn c_align(&self, ty: &Type) -> u64 {
         match ty {
             Type::Array { of, .. } => self.c_align(of),
-            Type::Struct(id) => self
-                .types
-                .defs()
-                .get(id.0 as usize)
-                .map_or(8, |d| d.fields.iter().map(|f| self.c_align(&f.ty)).max().unwrap_or(8)),
+            Type::Struct(id) => self.types.alignment(*id).map_or_else(
+                || {
+                    let defs = self.types.defs();
+                    let fields = defs.get(id.0 as usize).map(|d| &d.fields);
+                    fields.and_then(|list| list.iter().map(|f| self.c_align(&f.ty)).max()).unwrap_or(8)
+                },
+                u64::from,
+            ),
             ty => u64::from(crate::lang::typed::size_align(ty, &[]).1),
         }
     }
@@ -218,6 +230,28 @@ fn functions(script: &ast::Script) -> impl Iterator<Item = &ast::Function> {
         ast::Item::Function(function) => Some(function),
         _ => None,
     })
+}
+
+/// Bytes of a floating-point type, which is also its alignment on 64-bit machines.
+fn floating_size(name: &ast::TypeName) -> Option<u64> {
+    match &name.base {
+        ast::TypeBase::Named(text) => match &**text {
+            "float" => Some(4),
+            "double" => Some(8),
+            "long double" => Some(16),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// How many elements an array type has; 1 for what is no array.
+fn elements(name: &ast::TypeName) -> u64 {
+    let length = |suffix: &ast::TypeSuffix| match suffix {
+        ast::TypeSuffix::Array(len) => len.unwrap_or(0).min(1 << 24),
+        ast::TypeSuffix::Pointer => 1,
+    };
+    name.suffixes.iter().map(length).fold(1_u64, u64::saturating_mul)
 }
 
 fn is_char(name: &ast::TypeName) -> bool {

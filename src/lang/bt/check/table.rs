@@ -33,6 +33,8 @@ struct StructEntry {
     def: StructDef,
     c: Option<CTypeId>,
     complete: bool,
+    /// Bytes, of a struct that the script defines.
+    align: Option<u32>,
 }
 
 impl<'a> TypeTable<'a> {
@@ -80,7 +82,7 @@ impl<'a> TypeTable<'a> {
         }
         let id = StructId(self.structs.len() as u32);
         let def = StructDef { name, union, size, fields: Vec::new() };
-        self.structs.push(StructEntry { def, c: Some(c), complete: false });
+        self.structs.push(StructEntry { def, c: Some(c), complete: false, align: None });
         self.struct_ids.insert(c, id);
         id
     }
@@ -100,7 +102,7 @@ impl<'a> TypeTable<'a> {
     pub fn declare_struct(&mut self, name: &Arc<str>, union: bool) -> StructId {
         let id = StructId(self.structs.len() as u32);
         let def = StructDef { name: name.clone(), union, size: 0, fields: Vec::new() };
-        self.structs.push(StructEntry { def, c: None, complete: true });
+        self.structs.push(StructEntry { def, c: None, complete: true, align: None });
         if !name.is_empty() {
             self.script_structs.insert(name.clone(), id);
         }
@@ -108,11 +110,17 @@ impl<'a> TypeTable<'a> {
     }
 
     /// Fills in a struct of the script.
-    pub fn define(&mut self, id: StructId, size: u32, fields: Vec<FieldDef>) {
+    pub fn define(&mut self, id: StructId, size: u32, align: u32, fields: Vec<FieldDef>) {
         if let Some(entry) = self.structs.get_mut(id.0 as usize) {
+            entry.align = Some(align);
             entry.def.size = size;
             entry.def.fields = fields;
         }
+    }
+
+    /// Alignment in bytes of a struct that the script defines.
+    pub fn alignment(&self, id: StructId) -> Option<u32> {
+        self.structs.get(id.0 as usize)?.align
     }
 
     /// Adds an enum of the script.
