@@ -32,6 +32,7 @@ mod unit;
 mod value;
 mod walk;
 mod weight;
+mod words;
 
 use std::sync::Arc;
 

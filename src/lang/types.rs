@@ -245,6 +245,22 @@ impl Type {
             )
     }
 
+    /// Numbers that stand for a text which is known when the script is compiled.
+    #[must_use]
+    pub const fn is_word(&self) -> bool {
+        matches!(self, Self::Strerror | Self::SignalName | Self::SyscallName | Self::ProbeName | Self::FuncName)
+    }
+
+    /// Bytes of a string that holds any text of a type of words ([`Type::is_word`]), terminator
+    /// included; longer names of probes are cut.
+    #[must_use]
+    pub const fn word_bytes(&self) -> u32 {
+        match self {
+            Self::ProbeName | Self::FuncName => 256,
+            _ => 64,
+        }
+    }
+
     /// Whether arithmetic on it is signed.
     #[must_use]
     pub const fn is_signed(&self) -> bool {

@@ -61,6 +61,7 @@ impl<'a> Lowerer<'_, 'a> {
             | ExprKind::MapDelete { .. }
             | ExprKind::MapFind { .. }
             | ExprKind::MapLen(_)
+            | ExprKind::MapAddress(_)
             | ExprKind::MapStep { .. } => self.map_scalar(e),
             ExprKind::Str(_) => {
                 let at = self.memory(e)?;

@@ -169,6 +169,13 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// The address that a place stands for.
     pub fn address_of(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
+        if let ExprKind::Local(id) = &e.kind {
+            let Some(addr) = self.local_memory(*id) else {
+                return self.internal(e.span, "a variable without memory");
+            };
+            let pointer = self.pointer(addr);
+            return Ok(self.plain(pointer).into());
+        }
         Ok(match self.place(e)? {
             Place::Remote { base, offset: 0, .. } => base,
             Place::Remote { base, offset, .. } => self.f.b.add(base, offset).into(),

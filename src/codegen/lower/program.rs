@@ -408,11 +408,15 @@ impl<'a> Lowerer<'_, 'a> {
     /// Gives every local its home.
     pub fn place_locals(&mut self, body: &'a Block, predicate: Option<&'a crate::lang::typed::Expr>) {
         let captured = self.captured(body, predicate);
+        let addressed = walk::addressed(body, predicate);
         self.homes = Vec::with_capacity(self.locals.len());
         for (index, local) in self.locals.iter().enumerate() {
             let size = self.size(&local.ty);
             let id = LocalId(index as u32);
-            let home = if captured.contains(&id) && size <= self.u.on_stack_limit {
+            let home = if addressed.contains(&id) {
+                // Pointers to the stack can't leave the program; working memory is kernel memory.
+                LocalHome::Scratch(self.scratch_bytes(size))
+            } else if captured.contains(&id) && size <= self.u.on_stack_limit {
                 let at = self.frame_next.next_multiple_of(8);
                 self.frame_next = at + size.next_multiple_of(8).max(8);
                 LocalHome::Frame(at)

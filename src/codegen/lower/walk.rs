@@ -59,6 +59,7 @@ pub fn children(e: &Expr) -> Vec<&Expr> {
         | ExprKind::Str(_)
         | ExprKind::Local(_)
         | ExprKind::MapLen(_)
+        | ExprKind::MapAddress(_)
         | ExprKind::Builtin(_)
         | ExprKind::LocalStep { .. } => vec![],
         ExprKind::MapGet { key, .. } | ExprKind::MapHas { key, .. } | ExprKind::MapDelete { key, .. } => {
@@ -120,6 +121,23 @@ pub fn expr_mentions(e: &Expr, id: LocalId) -> bool {
         _ => false,
     };
     own || children(e).into_iter().any(|c| expr_mentions(c, id))
+}
+
+/// The locals whose address a body takes.
+pub fn addressed<'a>(body: &'a Block, predicate: Option<&'a Expr>) -> Vec<LocalId> {
+    let mut found = Vec::new();
+    let mut visit = |e: &'a Expr| {
+        if let ExprKind::AddressOf(inner) = &e.kind
+            && let ExprKind::Local(id) = &inner.kind
+        {
+            found.push(*id);
+        }
+    };
+    each_expr(body, &mut visit);
+    if let Some(predicate) = predicate {
+        each_in(predicate, &mut |_| (), &mut visit);
+    }
+    found
 }
 
 /// The locals that a block mentions.

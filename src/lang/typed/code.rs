@@ -176,8 +176,10 @@ pub enum ExprKind {
         /// Element number, 8 bytes. Out of an array's range reads as zero and is counted.
         index: Box<Expr>,
     },
-    /// The address of a place.
+    /// The address of a place, or of a local, whose memory then lasts as long as the trace.
     AddressOf(Box<Expr>),
+    /// The address of a map: of the kernel's map of a keyed one, of the value of a scalar one.
+    MapAddress(MapId),
     /// A tuple or record; also an array by its elements.
     Tuple(Vec<Expr>),
     /// Element of a tuple or record value.
@@ -342,6 +344,8 @@ pub enum Intrinsic {
     StrStr,
     /// `strncmp(a, b, n)`: 0 when equal. The third argument is constant.
     StrNCmp,
+    /// The text of a value whose type is one of words ([`Type::is_word`]).
+    WordText,
     /// `strcap`/`str_concat`.
     StrConcat,
     /// `memcmp(a, b, n)`.

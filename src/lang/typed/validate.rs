@@ -204,7 +204,7 @@ impl Validator<'_> {
                 self.require(matches!(delta.ty, Type::Int { size: 8, .. }), "a step is not of 8 bytes");
                 self.expr(delta);
             }
-            ExprKind::MapLen(map) => {
+            ExprKind::MapLen(map) | ExprKind::MapAddress(map) => {
                 self.map(*map);
             }
             ExprKind::Binary(op, a, b) => self.binary(*op, e, a, b),

@@ -17,6 +17,10 @@ impl Checker<'_> {
             // The function's name where others store addresses: its own address.
             return Expr::new(ExprKind::Call(Intrinsic::FuncAddress, Vec::new()), Type::KSym, e.span);
         }
+        if e.ty.is_word() && matches!(to, Type::Str { .. }) {
+            let text = as_text(e);
+            return self.coerce(text, to);
+        }
         if to.fits_register() && e.ty.fits_register() {
             return convert_scalar(e, to);
         }
@@ -135,6 +139,8 @@ impl Checker<'_> {
         match &e.ty {
             Type::Error => e,
             t if t.is_scalar() => e,
+            // No word is empty.
+            t if t.is_word() => boolean(true, e.span),
             t if t.fits_register() => convert_scalar(e, &Type::U64),
             Type::Str { .. } => {
                 let span = e.span;
@@ -215,6 +221,15 @@ impl Checker<'_> {
             Type::FuncName => "function name".into(),
         }
     }
+}
+
+/// A value of a type of words as a string; others as they are.
+pub fn as_text(e: Expr) -> Expr {
+    if !e.ty.is_word() {
+        return e;
+    }
+    let (ty, span) = (Type::Str { size: e.ty.word_bytes() }, e.span);
+    Expr::new(ExprKind::Call(Intrinsic::WordText, vec![e]), ty, span)
 }
 
 /// The name of an aggregation's function.

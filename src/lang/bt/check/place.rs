@@ -1,6 +1,9 @@
 //! Places: fields, elements, what pointers point to. Pointers are followed wherever a field is asked for.
 
-use super::coerce::{convert_scalar, pointer};
+use std::sync::Arc;
+
+use super::coerce::{as_text, convert_scalar, pointer};
+use super::join::unknown;
 use super::{BAD_CAST, Checker, NOT_A_STRUCT, NOT_INDEXABLE, OPERAND_TYPE, OUT_OF_RANGE};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
@@ -71,7 +74,7 @@ impl Checker<'_> {
 
     /// `base[index]`.
     pub(super) fn index(&mut self, base: &ast::Expr, index: &ast::Expr, span: Span) -> Expr {
-        let base = self.value(base);
+        let base = as_text(self.value(base));
         let index = self.value(index);
         if matches!(base.ty, Type::Error) || matches!(index.ty, Type::Error) {
             return Self::error_value(span);
@@ -150,17 +153,39 @@ impl Checker<'_> {
 
     /// `&place`.
     pub(super) fn address_of(&mut self, operand: &ast::Expr, span: Span) -> Expr {
+        if let ast::ExprKind::Map(name, None) = &operand.kind {
+            return self.map_address(name, span);
+        }
         let e = self.value(operand);
         match (&e.ty, space_of(&e)) {
             (Type::Error, _) => Self::error_value(span),
+            (ty, _) if matches!(e.kind, ExprKind::Local(_)) => {
+                let ty = pointer(ty.clone(), AddressSpace::Kernel);
+                Expr::new(ExprKind::AddressOf(Box::new(e)), ty, span)
+            }
             (ty, Some(space)) if !matches!(e.kind, ExprKind::Field { bits: Some(_), .. }) => {
                 let ty = pointer(ty.clone(), space);
                 Expr::new(ExprKind::AddressOf(Box::new(e)), ty, span)
             }
             _ => {
-                self.error_expr(BAD_CAST, span, "only what is in the memory of the kernel or a process has an address")
+                let message = "only a variable, a map and what is in memory of the kernel or a process has an address";
+                self.error_expr(BAD_CAST, span, message)
             }
         }
+    }
+
+    /// `&@map`: what it points to is the map's value type.
+    fn map_address(&mut self, name: &Arc<str>, span: Span) -> Expr {
+        let id = self.map_id(name, span);
+        let to = match self.map_value_type(id) {
+            Type::Agg(_) => Type::Void,
+            ty => ty,
+        };
+        if unknown(&to) {
+            self.report_undefined(id, span);
+            return Self::error_value(span);
+        }
+        Expr::new(ExprKind::MapAddress(id), pointer(to, AddressSpace::Kernel), span)
     }
 }
 

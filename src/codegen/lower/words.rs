@@ -1,0 +1,96 @@
+//! Words: numbers that stand for a text which is known when the script is compiled. Where a script
+//! works on the text, it is taken from a table of constants.
+
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Cond, Operand};
+use crate::kernel::syscalls::{self, Machine};
+use crate::lang::typed::Expr;
+use crate::lang::types::Type;
+use crate::model::words;
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::layout::CONSTANTS;
+use super::value::Tail;
+
+/// Error numbers end at 133, signals at 64, system calls below 500.
+const NUMBERS: u64 = 512;
+
+/// The text of a number that is in no table.
+const UNKNOWN: u64 = u32::MAX as u64;
+
+impl<'a> Lowerer<'_, 'a> {
+    /// Writes the text of a value of a type of words.
+    pub fn store_text_of(&mut self, word: &'a Expr, dst: Addr, ty: &Type, tail: Tail) -> Result<(), CodegenError> {
+        let size = self.size(ty);
+        let value = match self.scalar(word)? {
+            Operand::Imm(number) => {
+                let text = self.word(&word.ty, number as u64);
+                self.write_string(dst, &text, size, tail);
+                return Ok(());
+            }
+            Operand::Reg(value) => value,
+        };
+        let (first, table) = self.words_of(&word.ty);
+        let stride = table.iter().map(|text| text.len() as u32 + 1).max().unwrap_or(1).next_multiple_of(8);
+        let stride = stride.min(size.max(1));
+        let mut bytes = Vec::with_capacity(table.len() * stride as usize);
+        for text in &table {
+            let mut entry = text.as_bytes().to_vec();
+            entry.truncate(stride as usize - 1);
+            entry.resize(stride as usize, 0);
+            bytes.extend_from_slice(&entry);
+        }
+        let last = table.len() as i64 - 1;
+        let index = self.f.b.sub(value, first as i64);
+        let index = self.f.b.copy(index);
+        // Also what lies below the first, as a large unsigned number.
+        self.when(Cond::Gt, index.into(), last.into(), |l| {
+            l.f.b.copy_into(index, last);
+            Ok(())
+        })?;
+        let at = self.u.constant(&bytes);
+        let section = self.u.section(CONSTANTS);
+        let start = self.f.b.global_addr(section, at);
+        let offset = self.f.b.mul(index, i64::from(stride));
+        let entry = self.f.b.add(start, offset);
+        self.copy(dst, Addr::new(Base::Reg(entry), 0), stride);
+        if size > stride && tail == Tail::Zeroed {
+            self.zero(dst.at(stride), size - stride);
+        }
+        Ok(())
+    }
+
+    /// The first number of a table and its texts, that of unknown numbers last.
+    fn words_of(&self, ty: &Type) -> (u64, Vec<String>) {
+        let (first, end) = match ty {
+            Type::ProbeName | Type::FuncName => {
+                let names = &self.probe.names;
+                let first = names.iter().min().copied().unwrap_or(0);
+                (u64::from(first), names.iter().max().map_or(0, |last| u64::from(*last) + 1))
+            }
+            _ => (0, NUMBERS),
+        };
+        let mut table: Vec<String> = (first..end).map(|number| self.word(ty, number)).collect();
+        let unknown = self.word(ty, UNKNOWN);
+        while table.last() == Some(&unknown) {
+            table.pop();
+        }
+        table.push(unknown);
+        (first, table)
+    }
+
+    fn word(&self, ty: &Type, number: u64) -> String {
+        let name = || {
+            let index = usize::try_from(number).ok();
+            index.and_then(|i| self.u.program.probe_names.get(i)).map_or("", |name| &**name)
+        };
+        match ty {
+            Type::Strerror => words::error_text(number).to_string(),
+            Type::SignalName => words::signal_name(number).unwrap_or("N/A").to_owned(),
+            Type::SyscallName => syscalls::name(Machine::HOST, number).unwrap_or("Unknown syscall").to_owned(),
+            Type::FuncName => name().rsplit(':').next().unwrap_or("").to_owned(),
+            _ => name().to_owned(),
+        }
+    }
+}
