@@ -98,7 +98,7 @@ impl Recorder {
                 Update::Lines(chunk) if lines < LINES => {
                     let taken: Vec<_> = chunk.lines.iter().take(LINES - lines).cloned().collect();
                     lines += taken.len();
-                    kept.push(Update::Lines(Arc::new(Chunk { first: chunk.first, lines: taken })));
+                    kept.push(Update::Lines(Arc::new(Chunk { lines: taken, ..Chunk::clone(&chunk) })));
                 }
                 Update::Lines(_) | Update::Notice(_) => {}
                 Update::Maps(maps) => {

@@ -9,6 +9,7 @@ pub mod lines;
 pub mod live;
 pub mod losses;
 pub mod names;
+pub mod origin;
 pub mod report;
 pub mod reporter;
 pub mod testing;

@@ -279,7 +279,7 @@ fn control_characters_of_traced_programs_never_reach_the_screen() {
     let mut state = empty();
     let text = "evil\x1b]0;owned\x07\x1b[2J\u{9b}31m\u{202e}";
     let line = Line { at_ns: 0, action: 0, text: text.into() };
-    let chunk = Chunk { first: 0, lines: vec![line] };
+    let chunk = Chunk { lines: vec![line], ..Chunk::default() };
     update::receive(&mut state, Message::Session(Update::Lines(std::sync::Arc::new(chunk))));
     assert!(shown(&state, "evil␛]0;owned␇␛[2J"));
     let buffer = screen(&state);

@@ -30,7 +30,7 @@ mod strings;
 mod trusted;
 mod unit;
 mod value;
-mod walk;
+pub mod walk;
 mod weight;
 mod words;
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::report::{Face, Report};
-use crate::model::event::{Chunk, Line};
+use crate::model::event::{Chunk, Line, Origin};
 use crate::model::render;
 
 /// Lines in one chunk at most.
@@ -15,14 +15,31 @@ const LONGEST_LINE: usize = 64 << 10;
 /// Collects lines; whole ones only, until it is flushed.
 #[derive(Debug, Default)]
 pub struct Lines {
+    origin: Arc<Origin>,
     next: u64,
     lines: Vec<Line>,
+    /// Text without a line break yet, and where it comes from.
     partial: Vec<u8>,
-    partial_action: u32,
+    partial_from: From,
+    /// Where the next text comes from.
+    from: From,
     scratch: Vec<u8>,
 }
 
+/// An action and a time.
+#[derive(Clone, Copy, Debug, Default)]
+struct From {
+    action: u32,
+    at_ns: u64,
+}
+
 impl Lines {
+    /// Of one trace.
+    #[must_use]
+    pub fn new(origin: Origin) -> Self {
+        Self { origin: Arc::new(origin), ..Self::default() }
+    }
+
     /// The lines collected so far, as a chunk; `None` when there are none.
     pub fn take(&mut self) -> Option<Chunk> {
         if self.lines.is_empty() {
@@ -31,7 +48,7 @@ impl Lines {
         let lines = std::mem::take(&mut self.lines);
         let first = self.next;
         self.next += lines.len() as u64;
-        Some(Chunk { first, lines })
+        Some(Chunk { first, lines, origin: Arc::clone(&self.origin) })
     }
 
     /// True when a chunk should be taken now.
@@ -40,21 +57,23 @@ impl Lines {
         self.lines.len() >= CHUNK_LINES
     }
 
-    fn add(&mut self, action: u32, text: &[u8]) {
+    fn add(&mut self, text: &[u8]) {
         let mut rest = text;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let (line, after) = (&rest[..end], &rest[end + 1..]);
             if self.partial.is_empty() {
-                self.push(action, line);
+                self.push(self.from, line);
             } else {
                 let mut whole = std::mem::take(&mut self.partial);
                 whole.extend_from_slice(line);
-                self.push(self.partial_action, &whole);
+                self.push(self.partial_from, &whole);
             }
             rest = after;
         }
         if !rest.is_empty() {
-            self.partial_action = action;
+            if self.partial.is_empty() {
+                self.partial_from = self.from;
+            }
             self.partial.extend_from_slice(rest);
             if self.partial.len() > LONGEST_LINE {
                 self.end_line();
@@ -62,51 +81,52 @@ impl Lines {
         }
     }
 
-    fn push(&mut self, action: u32, text: &[u8]) {
-        let at_ns = crate::engine::monotonic_ns();
+    fn push(&mut self, from: From, text: &[u8]) {
         let text: Arc<str> = match str::from_utf8(text) {
             Ok(text) => text.into(),
             Err(_) => String::from_utf8_lossy(text).into(),
         };
-        self.lines.push(Line { at_ns, action, text });
+        self.lines.push(Line { at_ns: from.at_ns, action: from.action, text });
     }
 
     /// Makes a line of what has no line break yet.
     fn end_line(&mut self) {
         if !self.partial.is_empty() {
             let partial = std::mem::take(&mut self.partial);
-            self.push(self.partial_action, &partial);
+            self.push(self.partial_from, &partial);
         }
     }
 
-    fn add_with(&mut self, action: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    fn add_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         write(&mut scratch);
-        self.add(action, &scratch);
+        self.add(&scratch);
         self.scratch = scratch;
     }
 }
 
 impl Face for Lines {
+    fn comes_from(&mut self, action: u32, at_ns: u64) {
+        self.from = From { action, at_ns };
+    }
+
     fn report(&mut self, report: &Report<'_>) -> io::Result<()> {
         match report {
-            Report::Printf { action, format, values, .. } => {
-                self.add_with(*action, |out| render::printf_into(format, values, out));
+            Report::Printf { format, values, .. } => {
+                self.add_with(|out| render::printf_into(format, values, out));
             }
-            Report::Value { action, value } => self.add_with(*action, |out| {
+            Report::Value { value, .. } => self.add_with(|out| {
                 render::value_into(value, out);
                 out.push(b'\n');
             }),
-            Report::Map { snapshot, options } => {
-                self.add_with(u32::MAX, |out| render::map_into(snapshot, options, out));
-            }
+            Report::Map { snapshot, options } => self.add_with(|out| render::map_into(snapshot, options, out)),
             Report::Text { text, .. } => {
-                self.add(u32::MAX, text);
+                self.add(text);
                 self.end_line();
             }
             Report::RuntimeError { message, .. } | Report::Failed { message, .. } => {
-                self.add(u32::MAX, format!("{message}\n").as_bytes());
+                self.add(format!("{message}\n").as_bytes());
             }
             // Views show these in places of their own.
             Report::Attached(_) | Report::Unattached(_) | Report::End { .. } | Report::Lost { .. } => {}
@@ -131,10 +151,15 @@ mod tests {
     #[test]
     fn parts_are_joined_to_lines() {
         let mut lines = Lines::default();
-        lines.add(0, b"a");
+        lines.comes_from(7, 70);
+        lines.add(b"a");
         assert_eq!(lines.take().map(|c| c.first), None, "no line before its end");
-        lines.add(0, b"b\nc\n\nd");
-        assert_eq!(texts(lines.take()), ["ab", "c", ""]);
+        lines.comes_from(8, 80);
+        lines.add(b"b\nc\n\nd");
+        let chunk = lines.take();
+        let from: Vec<_> = chunk.iter().flat_map(|c| &c.lines).map(|l| (l.action, l.at_ns)).collect();
+        assert_eq!(from, [(7, 70), (8, 80), (8, 80)], "a line comes from where it began");
+        assert_eq!(texts(chunk), ["ab", "c", ""]);
         lines.flush().expect("never fails");
         let chunk = lines.take().expect("the last part is a line when nothing follows");
         assert_eq!((chunk.first, &*chunk.lines[0].text), (3, "d"));
@@ -143,7 +168,7 @@ mod tests {
     #[test]
     fn what_is_not_utf8_is_still_a_line() {
         let mut lines = Lines::default();
-        lines.add(0, b"\xffx\n");
+        lines.add(b"\xffx\n");
         assert_eq!(texts(lines.take()), ["\u{fffd}x"]);
     }
 }

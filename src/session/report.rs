@@ -102,6 +102,10 @@ pub enum TextKind {
 
 /// Whoever shows reports.
 pub trait Face {
+    /// The reports that follow come of a record of this action (an index), drained at this time
+    /// (ns of `CLOCK_MONOTONIC`).
+    fn comes_from(&mut self, _action: u32, _at_ns: u64) {}
+
     /// Takes one report.
     fn report(&mut self, report: &Report<'_>) -> io::Result<()>;
 

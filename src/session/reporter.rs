@@ -53,13 +53,14 @@ impl Reporter {
     /// Handles every record of a batch in order.
     pub fn batch(&mut self, batch: &Batch, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
         for record in batch.records() {
-            self.record(record, trace, face)?;
+            self.record(record, batch.at_ns, trace, face)?;
         }
         Ok(())
     }
 
-    fn record(&mut self, record: &[u8], trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
+    fn record(&mut self, record: &[u8], at_ns: u64, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
         let Some(header) = self.decoder.header(record) else { return Ok(()) };
+        face.comes_from(header.action, at_ns);
         let program = Arc::clone(&self.program);
         let action = &program.actions[header.action as usize];
         match &action.kind {

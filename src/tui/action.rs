@@ -163,6 +163,8 @@ pub enum Events {
     Clear,
     /// Copy the selected line.
     Copy,
+    /// Show times of the day, or times since the start.
+    Clock,
 }
 
 /// Intents for tables.

@@ -1,4 +1,4 @@
-//! The registry of columns: what tables of maps and probes can show and sort by.
+//! The registry of columns: what tables of events, maps and probes can show and sort by.
 
 /// A column of the table of probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,13 @@ pub struct Column {
     /// Columns on the screen.
     pub width: u16,
 }
+
+/// The table of events, in order. A width is the least one.
+pub const EVENTS: [Column; 3] = [
+    Column { title: "time", about: "When it came: seconds since the start, or the time of the day", width: 8 },
+    Column { title: "probe", about: "The probe that printed it", width: 12 },
+    Column { title: "output", about: "What was printed", width: 0 },
+];
 
 /// The table of probes, in order.
 pub const PROBES: [Column; 6] = [

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::model::event::{Chunk, Line};
+use crate::model::event::{Chunk, Line, Origin};
 
 /// Lines kept. Older ones are dropped, and counted.
 pub const HISTORY: usize = 200_000;
@@ -28,8 +28,43 @@ pub struct EventLog {
     pub stay: bool,
     /// First column shown.
     pub left: usize,
+    /// Show the time of the day, not the time since the trace began.
+    pub clock: bool,
     /// Chunks that came while paused.
     waiting: Vec<Arc<Chunk>>,
+}
+
+/// A line and where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// Counted from 0 over all traces so far.
+    pub number: u64,
+    /// The line.
+    pub line: &'a Line,
+    /// Its trace.
+    pub origin: &'a Origin,
+}
+
+impl<'a> Row<'a> {
+    /// The probe that printed it; empty where that is not known.
+    #[must_use]
+    pub fn probe(&self) -> &'a str {
+        self.origin.probe(self.line)
+    }
+
+    /// When it came: of the day, or seconds since the trace began to attach; to the millisecond,
+    /// which is as exact as the drain.
+    #[must_use]
+    pub fn time(&self, clock: bool) -> String {
+        let Row { line, origin, .. } = self;
+        if clock {
+            let ms = (line.at_ns as i64).wrapping_add(origin.local_minus_monotonic_ns).div_euclid(1_000_000);
+            let (s, ms) = (ms.div_euclid(1000).rem_euclid(86_400), ms.rem_euclid(1000));
+            return format!("{:02}:{:02}:{:02}.{ms:03}", s / 3600, s / 60 % 60, s % 60);
+        }
+        let ms = line.at_ns.saturating_sub(origin.began_ns) / 1_000_000;
+        format!("{}.{:03}", ms / 1000, ms % 1000)
+    }
 }
 
 impl EventLog {
@@ -47,18 +82,14 @@ impl EventLog {
             return;
         }
         let first = self.next;
-        let chunk = if chunk.first == first {
-            Arc::clone(chunk)
-        } else {
-            Arc::new(Chunk { first, lines: chunk.lines.clone() })
-        };
+        let chunk =
+            if chunk.first == first { Arc::clone(chunk) } else { Arc::new(Chunk { first, ..Chunk::clone(chunk) }) };
         self.next += chunk.lines.len() as u64;
         self.held += chunk.lines.len();
         let before = self.len();
         if !self.filter.is_empty() {
             let terms = Terms::new(&self.filter);
-            let passing = chunk.lines.iter().enumerate().filter(|(_, l)| terms.pass(&l.text));
-            self.passing.extend(passing.map(|(i, _)| first + i as u64));
+            self.passing.extend(terms.passing(&chunk));
         }
         self.chunks.push_back(chunk);
         if self.stay {
@@ -96,7 +127,7 @@ impl EventLog {
     /// Forgets all lines.
     pub fn clear(&mut self) {
         let filter = std::mem::take(&mut self.filter);
-        *self = Self { filter, ..Self::default() };
+        *self = Self { filter, clock: self.clock, ..Self::default() };
     }
 
     /// How many lines can be shown (those that pass the filter).
@@ -137,14 +168,13 @@ impl EventLog {
         }
         let terms = Terms::new(filter);
         for chunk in &self.chunks {
-            let passing = chunk.lines.iter().enumerate().filter(|(_, l)| terms.pass(&l.text));
-            self.passing.extend(passing.map(|(i, _)| chunk.first + i as u64));
+            self.passing.extend(terms.passing(chunk));
         }
     }
 
-    /// The line at an index of those that can be shown, with its number.
+    /// The line at an index of those that can be shown.
     #[must_use]
-    pub fn get(&self, index: usize) -> Option<(u64, &Line)> {
+    pub fn get(&self, index: usize) -> Option<Row<'_>> {
         let number = if self.filter.is_empty() {
             self.chunks.front()?.first + index as u64
         } else {
@@ -152,7 +182,8 @@ impl EventLog {
         };
         let at = self.chunks.partition_point(|c| c.first <= number).checked_sub(1)?;
         let chunk = self.chunks.get(at)?;
-        chunk.lines.get(usize::try_from(number - chunk.first).ok()?).map(|l| (number, l))
+        let line = chunk.lines.get(usize::try_from(number - chunk.first).ok()?)?;
+        Some(Row { number, line, origin: &chunk.origin })
     }
 
     /// Index of the selected line: the last one when following.
@@ -175,7 +206,8 @@ impl EventLog {
     }
 }
 
-/// A filter taken apart: words that must all be in the line, in any order. A word with a capital
+/// A filter taken apart: words that must all be in the line or the name of its probe, in any order.
+/// A word with a capital
 /// matters as written, others match in any case; `-word` must not be there; `~word`'s letters must
 /// be there in their order.
 struct Terms<'a> {
@@ -202,10 +234,19 @@ impl<'a> Terms<'a> {
         Self { terms: filter.split_whitespace().map(term).collect() }
     }
 
-    fn pass(&self, line: &str) -> bool {
+    /// Numbers of the lines of a chunk that pass.
+    fn passing(&self, chunk: &Chunk) -> impl Iterator<Item = u64> {
+        let lines = chunk.lines.iter().zip(chunk.first..);
+        lines.filter(|(l, _)| self.pass(chunk.origin.probe(l), &l.text)).map(|(_, number)| number)
+    }
+
+    fn pass(&self, probe: &str, line: &str) -> bool {
         self.terms.iter().all(|(kind, word, exact)| match kind {
             Kind::Fuzzy => in_order(line, word, *exact),
-            kind => (find(line, word, *exact).is_some()) == (*kind == Kind::Has),
+            kind => {
+                let found = find(line, word, *exact).or_else(|| find(probe, word, *exact));
+                found.is_some() == (*kind == Kind::Has)
+            }
         })
     }
 }
@@ -239,11 +280,11 @@ mod tests {
 
     fn chunk(first: u64, texts: &[&str]) -> Arc<Chunk> {
         let line = |t: &&str| Line { at_ns: 0, action: 0, text: (*t).into() };
-        Arc::new(Chunk { first, lines: texts.iter().map(line).collect() })
+        Arc::new(Chunk { first, lines: texts.iter().map(line).collect(), ..Chunk::default() })
     }
 
     fn shown(log: &EventLog) -> Vec<&str> {
-        (0..log.len()).filter_map(|i| log.get(i)).map(|(_, l)| &*l.text).collect()
+        (0..log.len()).filter_map(|i| log.get(i)).map(|r| &*r.line.text).collect()
     }
 
     #[test]
@@ -267,10 +308,10 @@ mod tests {
         log.take(&chunk(0, &["a", "b", "c"]), false);
         log.go(-1);
         log.take(&chunk(3, &["d", "e"]), false);
-        assert_eq!(log.get(log.selected().unwrap()).unwrap().1.text.as_ref(), "b");
+        assert_eq!(log.get(log.selected().unwrap()).unwrap().line.text.as_ref(), "b");
         log.go(100);
         log.take(&chunk(5, &["f"]), false);
-        assert_eq!(log.get(log.selected().unwrap()).unwrap().1.text.as_ref(), "f");
+        assert_eq!(log.get(log.selected().unwrap()).unwrap().line.text.as_ref(), "f");
     }
 
     #[test]
@@ -281,7 +322,7 @@ mod tests {
             log.take(&chunk(i * 50_000, &many), false);
         }
         assert_eq!((log.held(), log.trimmed), (HISTORY, 100_000));
-        assert_eq!(log.get(0).unwrap().0, 100_000);
+        assert_eq!(log.get(0).unwrap().number, 100_000);
     }
 
     #[test]
@@ -292,5 +333,26 @@ mod tests {
         assert_eq!((log.len(), log.waiting()), (1, 1));
         log.resume();
         assert_eq!(shown(&log), ["a", "b"]);
+    }
+
+    #[test]
+    fn lines_tell_when_they_came_and_from_which_probe() {
+        let origin = Origin {
+            began_ns: 5_000_000_000,
+            local_minus_monotonic_ns: 86_399_000_000_000,
+            probes: vec!["kprobe:a".into(), "kprobe:b".into()],
+        };
+        let line = |action, at_ns| Line { at_ns, action, text: "x".into() };
+        let lines = vec![line(0, 5_001_999_999), line(1, 17_000_000_000), line(u32::MAX, 0)];
+        let mut log = EventLog::default();
+        log.take(&Arc::new(Chunk { first: 0, lines, origin: Arc::new(origin) }), false);
+        let told = |i| log.get(i).map(|r| (r.probe(), r.time(false), r.time(true))).unwrap();
+        assert_eq!(told(0), ("kprobe:a", "0.001".into(), "00:00:04.001".into()));
+        assert_eq!(told(1), ("kprobe:b", "12.000".into(), "00:00:16.000".into()));
+        assert_eq!(told(2), ("", "0.000".into(), "23:59:59.000".into()));
+        log.set_filter("probe:b");
+        assert_eq!((log.len(), log.get(0).unwrap().number), (1, 1), "a filter looks at probes too");
+        log.set_filter("-probe:b x");
+        assert_eq!(log.len(), 2);
     }
 }

@@ -273,6 +273,15 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Events, &[ch('F')], Action::Events(Events::Follow), "follow", "Follow the newest line, or stay", true),
     bind(Scope::Events, &[ch('c')], Action::Events(Events::Clear), "", "Forget the lines so far", true),
     bind(Scope::Events, &[ch('y')], Action::Events(Events::Copy), "", "Copy the selected line", true),
+    bind(
+        Scope::Events,
+        &[ch('T')],
+        Action::Events(Events::Clock),
+        "clock",
+        "Show times of the day, or times since the trace began",
+        true,
+    ),
+    bind(Scope::Events, &[ENTER], Action::Accept, "open", "Show the selected line in full", false),
     bind(Scope::Events, &[LEFT, ch('h')], Action::Go(Go::Left), "", "Scroll left", false),
     bind(Scope::Events, &[RIGHT], Action::Go(Go::Right), "", "Scroll right", false),
     // Maps.

@@ -16,6 +16,30 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if is_unsafe(c) { visible(c) } else { c }).collect())
 }
 
+/// A line of output as it may be drawn: as [`neutralise`] does, and tabs go to the next column that is
+/// a multiple of eight, as in a terminal.
+#[must_use]
+pub fn neutralise_line(text: &str) -> Cow<'_, str> {
+    if !text.contains('\t') {
+        return neutralise(text);
+    }
+    let mut out = String::with_capacity(text.len() + 32);
+    let mut column = 0;
+    for c in text.chars() {
+        let (c, columns) = match c {
+            '\t' => (' ', 8 - column % 8),
+            c if is_unsafe(c) => (visible(c), 1),
+            c => (c, char_width(c)),
+        };
+        out.push(c);
+        if c == ' ' {
+            out.extend(std::iter::repeat_n(' ', columns - 1));
+        }
+        column += columns;
+    }
+    Cow::Owned(out)
+}
+
 /// Control characters (C0, DEL, C1) and the format characters that change direction or show nothing.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
@@ -196,6 +220,13 @@ mod tests {
         assert!(!safe.chars().any(char::is_control), "{safe:?}");
         assert_eq!(safe, "a␛[31mred␇␀␡\u{fffd}2J\u{fffd}x␍␊");
         assert!(matches!(neutralise("plain é 漢"), Cow::Borrowed("plain é 漢")));
+    }
+
+    #[test]
+    fn tabs_of_output_go_to_their_stops() {
+        assert_eq!(neutralise_line("a\tb\t\x07漢\tc"), "a       b       ␇漢     c");
+        assert_eq!(neutralise_line("12345678\t|"), "12345678        |");
+        assert!(matches!(neutralise_line("plain"), Cow::Borrowed("plain")));
     }
 
     #[test]

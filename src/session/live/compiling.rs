@@ -57,6 +57,7 @@ fn start(
     let compilation = (options.compiler)(text, child.as_ref().map(Held::pid));
     tell_compiled(updates, generation, &compilation);
     let Some(compiled) = compilation.output else { return };
+    let began_ns = crate::engine::monotonic_ns();
     match attach(options, &compiled, number, mail) {
         Ok(trace) => {
             let attached = trace.attached();
@@ -64,7 +65,7 @@ fn start(
             if !missing.is_empty() {
                 let _ = updates.send(Update::Notice(format!("going on without {}", missing.join(", "))));
             }
-            let started = Started { trace, compiled, generation, number, child };
+            let started = Started { trace, compiled, generation, number, child, began_ns };
             if mail.send(Mail::Started(Box::new(started))).is_err() {
                 return;
             }

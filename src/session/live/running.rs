@@ -15,10 +15,10 @@ use crate::engine::trace::Detaching;
 use crate::session::child::{Held, Running};
 use crate::session::compilation::Compiled;
 use crate::session::lines::Lines;
-use crate::session::names;
 use crate::session::report::Face as _;
 use crate::session::reporter::Reporter;
 use crate::session::update::{Generation, Update};
+use crate::session::{names, origin};
 
 /// How often lines are passed on while they come slowly.
 const LINES_EVERY: Duration = Duration::from_millis(33);
@@ -35,6 +35,8 @@ pub(super) struct Started {
     /// Number of the trace, which its batches carry.
     pub(super) number: u64,
     pub(super) child: Option<Held>,
+    /// When it began to attach, ns of `CLOCK_MONOTONIC`.
+    pub(super) began_ns: u64,
 }
 
 /// What reaches the session thread.
@@ -141,11 +143,12 @@ impl SessionThread<'_> {
     }
 
     fn replace(&mut self, started: Started) {
-        let Started { trace, compiled, generation, number, child } = started;
+        let Started { trace, compiled, generation, number, child, began_ns } = started;
         if let Some(old) = self.active.take() {
             self.detach_in_background(old.trace, old.ending);
         }
         let names = names::of_kernel(&self.options.kernel, &compiled.program);
+        let origin = origin::of(&compiled.program, &names.clocks(), began_ns);
         let reporter = Reporter::new(Decoder::new(Arc::clone(&compiled.program), names));
         let child = child.and_then(|held| self.release(held));
         self.active = Some(Active {
@@ -153,7 +156,7 @@ impl SessionThread<'_> {
             generation,
             number,
             reporter,
-            lines: Lines::default(),
+            lines: Lines::new(origin),
             lines_sent: Instant::now(),
             maps_sent: None,
             stats_sent: None,

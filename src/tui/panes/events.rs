@@ -1,14 +1,16 @@
 //! The lines of output.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::super::events::matches;
+use super::super::columns::EVENTS;
+use super::super::events::{Row, matches};
 use super::super::paint::{highlighted, note, put, put_end, style_row};
 use super::super::state::{Layer, Pane, State};
-use super::super::text::{char_width, fit, grouped, neutralise, wrap};
+use super::super::text::{char_width, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
 use super::super::theme::Slot;
 use super::super::trace::Phase;
 use super::bars::output_frame;
@@ -16,13 +18,29 @@ use super::bars::output_frame;
 /// Index of the line that is shown at a row of the screen; `area` is the pane's frame.
 #[must_use]
 pub fn line_at(state: &State, area: Rect, row: u16) -> Option<usize> {
-    let filtered = state.layers.iter().any(|l| matches!(l, Layer::Filter(_))) || !state.events.filter().is_empty();
-    let top = area.y + 1 + u16::from(filtered && area.height > 3);
-    let rows = usize::from((area.bottom().saturating_sub(1)).saturating_sub(top));
-    let at = usize::from(row.checked_sub(top)?);
+    let inside = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
+    let table = below(inside, filter_rows(state, inside));
+    let table = below(table, heading_rows(table));
+    let rows = usize::from(table.height);
+    let at = usize::from(row.checked_sub(table.y)?);
     let index = first_row(state.events.len(), state.events.selected()?, rows) + at;
     (at < rows && index < state.events.len()).then_some(index)
 }
+
+/// Rows that the filter takes above the table.
+fn filter_rows(state: &State, inside: Rect) -> u16 {
+    let filtered = state.layers.iter().any(|l| matches!(l, Layer::Filter(_))) || !state.events.filter().is_empty();
+    u16::from(filtered && inside.height > 1)
+}
+
+/// Rows that the heading takes; small panes have none. Without the frame's columns.
+const fn heading_rows(inside: Rect) -> u16 {
+    if inside.height > 4 && inside.width >= TIME_FROM { 1 } else { 0 }
+}
+
+/// Columns of a pane from which on times, and probes, are shown.
+const TIME_FROM: u16 = 44;
+const PROBE_FROM: u16 = 64;
 
 /// Paints the pane.
 pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
@@ -30,17 +48,9 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
     let theme = &state.theme;
     let log = &state.events;
     note(buf, area, &counts(state), theme[Slot::Faint], taken);
-    let filtering = state.layers.iter().find_map(|l| if let Layer::Filter(i) = l { Some(i) } else { None });
-    if (filtering.is_some() || !log.filter().is_empty()) && inside.height > 1 {
-        let x = put(buf, inside, 0, 0, "filter ", theme[Slot::Key]);
-        let text = filtering.map_or_else(|| log.filter(), |i| i.text());
-        put(buf, inside, x, 0, text, theme[Slot::Text]);
-        if let Some(input) = filtering {
-            let under = input.text()[input.before().len()..].chars().next().unwrap_or(' ').to_string();
-            put(buf, inside, x + super::super::text::width(input.before()), 0, &under, theme[Slot::Cursor]);
-        }
-        inside.y += 1;
-        inside.height -= 1;
+    if filter_rows(state, inside) > 0 {
+        draw_filter(state, buf, inside);
+        inside = below(inside, 1);
     }
     if log.held() == 0 {
         return welcome(state, buf, inside);
@@ -49,19 +59,89 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
         put(buf, inside, 1, 0, "No line passes the filter.", theme[Slot::Dim]);
         return;
     }
-    let rows = usize::from(inside.height);
+    let heading = heading_rows(Rect { width: area.width, ..inside });
+    let rows = usize::from(inside.height - heading);
     let selected = log.selected().unwrap_or(0);
     let first = first_row(log.len(), selected, rows);
-    let numbers = inside.width >= 60;
-    let digits = log.get((first + rows).min(log.len()) - 1).map_or(1, |(n, _)| (n + 1).to_string().len()).max(3);
-    for (y, index) in (first..log.len()).take(rows).enumerate() {
-        let Some((number, line)) = log.get(index) else { break };
-        let mut x = 1;
-        if numbers {
-            put_end(buf, inside, 1 + digits, y, &(number + 1).to_string(), theme[Slot::Faint]);
-            x += digits + 2;
+    let shown: Vec<Row<'_>> = (first..log.len()).take(rows).map_while(|i| log.get(i)).collect();
+    let columns = Columns::of(&shown, log.clock, area.width);
+    if heading > 0 {
+        columns.heading(state, buf, inside);
+        inside = below(inside, heading);
+    }
+    for (y, row) in shown.iter().enumerate() {
+        columns.row(state, buf, inside, y, row);
+        if first + y == selected && state.focus == Pane::Events {
+            style_row(buf, inside, y, theme[Slot::Selected]);
         }
-        let text = neutralise(&line.text);
+    }
+}
+
+const fn below(area: Rect, rows: u16) -> Rect {
+    Rect { y: area.y + rows, height: area.height - rows, ..area }
+}
+
+fn draw_filter(state: &State, buf: &mut Buffer, inside: Rect) {
+    let theme = &state.theme;
+    let filtering = state.layers.iter().find_map(|l| if let Layer::Filter(i) = l { Some(i) } else { None });
+    let x = put(buf, inside, 0, 0, "filter ", theme[Slot::Key]);
+    let text = filtering.map_or_else(|| state.events.filter(), |i| i.text());
+    put(buf, inside, x, 0, &neutralise(text), theme[Slot::Text]);
+    if let Some(input) = filtering {
+        let under = input.text()[input.before().len()..].chars().next().unwrap_or(' ').to_string();
+        put(buf, inside, x + width(input.before()), 0, &under, theme[Slot::Cursor]);
+    }
+}
+
+/// Widths of the table's columns; 0 for one that is left out.
+struct Columns {
+    time: usize,
+    probe: usize,
+}
+
+impl Columns {
+    /// For rows in sight, in a pane of so many columns with its frame.
+    fn of(rows: &[Row<'_>], clock: bool, total: u16) -> Self {
+        let time = rows.iter().map(|r| r.time(clock).len()).max().unwrap_or(0).max(EVENTS[0].width.into());
+        // All probes of the traces in sight count, so that the column stays as it is while lines pass.
+        let most = (usize::from(total) / 4).max(EVENTS[1].width.into());
+        let origins = rows.first().into_iter().chain(rows.last()).map(|r| r.origin);
+        let names = origins.flat_map(|o| &o.probes).map(|name| width(&short_name(name, most)));
+        let probe = names.max().unwrap_or(0);
+        let probe = if probe == 0 { 0 } else { probe.max(EVENTS[1].title.len()) };
+        Self { time: if total < TIME_FROM { 0 } else { time }, probe: if total < PROBE_FROM { 0 } else { probe } }
+    }
+
+    /// Column at which the output starts.
+    fn output(&self) -> usize {
+        let part = |width: usize| if width == 0 { 0 } else { width + 2 };
+        1 + part(self.time) + part(self.probe)
+    }
+
+    fn heading(&self, state: &State, buf: &mut Buffer, area: Rect) {
+        let look = state.theme[Slot::Heading];
+        if self.time > 0 {
+            put_end(buf, area, 1 + self.time, 0, EVENTS[0].title, look);
+        }
+        if self.probe > 0 {
+            put(buf, area, 3 + self.time, 0, EVENTS[1].title, look);
+        }
+        let x = put(buf, area, self.output(), 0, EVENTS[2].title, look);
+        if state.events.left > 0 {
+            put(buf, area, x + 1, 0, &format!("from column {}", state.events.left + 1), state.theme[Slot::Faint]);
+        }
+    }
+
+    fn row(&self, state: &State, buf: &mut Buffer, area: Rect, y: usize, row: &Row<'_>) {
+        let (theme, log) = (&state.theme, &state.events);
+        if self.time > 0 {
+            put_end(buf, area, 1 + self.time, y, &row.time(log.clock), theme[Slot::Faint]);
+        }
+        if self.probe > 0 {
+            put(buf, area, 3 + self.time, y, &short_name(row.probe(), self.probe), theme[Slot::Probe]);
+        }
+        let x = self.output();
+        let text = neutralise_line(&row.line.text);
         let skipped = skip_columns(&text, log.left);
         let found = if log.filter().is_empty() { Vec::new() } else { matches(log.filter(), skipped) };
         let at = |i: usize| {
@@ -69,14 +149,37 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
             found.iter().any(|r| r.contains(&byte))
         };
         if found.is_empty() {
-            put(buf, inside, x, y, skipped, theme[Slot::Text]);
+            put(buf, area, x, y, skipped, theme[Slot::Text]);
         } else {
-            highlighted(buf, inside, x, y, skipped, at, theme[Slot::Text], theme[Slot::Matched]);
+            highlighted(buf, area, x, y, skipped, at, theme[Slot::Text], theme[Slot::Matched]);
         }
-        if index == selected && state.focus == Pane::Events {
-            style_row(buf, inside, y, theme[Slot::Selected]);
+        let last = usize::from(area.width).saturating_sub(1);
+        if wider_than(skipped, (last + 1).saturating_sub(x)) {
+            // The cell before may hold a wide character, which takes the last one too.
+            let before = buf.cell((area.x + last as u16 - u16::from(last > x), area.y + y as u16));
+            let last = last - usize::from(last > x && before.is_some_and(|c| width(c.symbol()) > 1));
+            put(buf, area, last, y, "…", theme[Slot::Faint]);
         }
     }
+}
+
+/// A probe's name in a column: in full, else without its kind and place, else its end.
+fn short_name(name: &str, columns: usize) -> Cow<'_, str> {
+    if width(name) <= columns && !name.contains(char::is_control) {
+        return Cow::Borrowed(name);
+    }
+    let short = name.rfind(':').map_or(name, |at| &name[at + 1..]);
+    Cow::Owned(fit_end(&neutralise(short), columns).into_owned())
+}
+
+/// Whether text takes more columns than this; looks no further than it must.
+fn wider_than(text: &str, columns: usize) -> bool {
+    text.chars()
+        .scan(0, |used, c| {
+            *used += char_width(c);
+            Some(*used)
+        })
+        .any(|used| used > columns)
 }
 
 /// The selected row is in view; near the end the view is full.

@@ -5,7 +5,8 @@ use super::super::columns;
 use super::super::effect::Effect;
 use super::super::input::Input;
 use super::super::maps::{cell, key_text};
-use super::super::state::{Layer, Pane, State};
+use super::super::state::{Layer, Pane, Reader, State};
+use super::super::text::grouped;
 use super::page;
 use crate::lang::diagnostic::Severity;
 
@@ -26,12 +27,27 @@ pub fn events(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         Action::Events(Events::Clear) => state.events.clear(),
         Action::Events(Events::Copy) => {
-            let line = state.events.selected().and_then(|i| state.events.get(i)).map(|(_, l)| l.text.to_string());
+            let line = state.events.selected().and_then(|i| state.events.get(i)).map(|r| r.line.text.to_string());
             return copy(state, line);
         }
+        Action::Events(Events::Clock) => state.events.clock = !state.events.clock,
+        Action::Accept => open_line(state),
         _ => {}
     }
     Vec::new()
+}
+
+/// Shows the selected line in full, broken at the frame.
+fn open_line(state: &mut State) {
+    let Some(row) = state.events.selected().and_then(|i| state.events.get(i)) else { return };
+    let of_day = row.time(true);
+    let mut lines = vec![format!("{of_day}, {} s after the trace began", row.time(false))];
+    if !row.probe().is_empty() {
+        lines.push(row.probe().to_owned());
+    }
+    lines.extend([String::new(), row.line.text.to_string()]);
+    let title = format!("Line {}", grouped(row.number + 1));
+    state.layers.push(Layer::Reader(Reader { title, lines, top: 0, wrap: true }));
 }
 
 /// Applies an intent in the maps.
