@@ -286,6 +286,34 @@ fn control_characters_of_traced_programs_never_reach_the_screen() {
     assert!(!buffer.content().iter().any(|c| c.symbol().chars().any(char::is_control)));
 }
 
+#[test]
+fn events_are_a_table_that_narrow_panes_show_less_of() {
+    let mut state = scenes().into_iter().find(|s| s.name == "workbench").unwrap().state;
+    press(&mut state, "<a-2>z");
+    let heading = |state: &State| rows(&screen(state))[2].clone();
+    let wide = heading(&state);
+    assert!(wide.contains(" time  probe ") && wide.contains(" output"), "{wide}");
+    assert!(shown(&state, " tracepoint:syscalls:sys_enter_openat  "), "there is room for the whole name");
+    for (width, time, probe) in [(63, true, false), (43, false, false)] {
+        update::receive(&mut state, Message::Resize(width, 24));
+        let heading = heading(&state);
+        assert_eq!((heading.contains(" time "), heading.contains(" probe ")), (time, probe), "{heading}");
+    }
+    update::receive(&mut state, Message::Resize(120, 24));
+    // The last line is in the last row: a click finds it there.
+    let last = state.events.len() - 1;
+    click(&mut state, 9, 20);
+    assert_eq!(state.events.selected(), Some(last));
+    click(&mut state, 9, 19);
+    assert_eq!(state.events.selected(), Some(last - 1));
+    let text = state.events.get(last - 1).unwrap().line.text.to_string();
+    press(&mut state, "<enter>");
+    assert!(shown(&state, " s after the trace began") && shown(&state, text.trim()), "the line in full");
+    press(&mut state, "<esc>T");
+    let of_day = state.events.get(last).unwrap().time(true);
+    assert!(shown(&state, &of_day));
+}
+
 /// The pictures of the views, cell by cell with their looks.
 #[test]
 fn views_look_as_recorded() {

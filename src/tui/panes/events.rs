@@ -138,7 +138,7 @@ impl Columns {
             put_end(buf, area, 1 + self.time, y, &row.time(log.clock), theme[Slot::Faint]);
         }
         if self.probe > 0 {
-            put(buf, area, 3 + self.time, y, &short_name(row.probe(), self.probe), theme[Slot::Probe]);
+            put(buf, area, 3 + self.time, y, &short_name(row.probe(), self.probe), theme[Slot::Dim]);
         }
         let x = self.output();
         let text = neutralise_line(&row.line.text);
