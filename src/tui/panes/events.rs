@@ -104,7 +104,7 @@ impl Columns {
     fn of(rows: &[Row<'_>], clock: bool, total: u16) -> Self {
         let time = rows.iter().map(|r| r.time(clock).len()).max().unwrap_or(0).max(EVENTS[0].width.into());
         // All probes of the traces in sight count, so that the column stays as it is while lines pass.
-        let most = (usize::from(total) / 4).max(EVENTS[1].width.into());
+        let most = (usize::from(total) / 3).max(EVENTS[1].width.into());
         let origins = rows.first().into_iter().chain(rows.last()).map(|r| r.origin);
         let names = origins.flat_map(|o| &o.probes).map(|name| width(&short_name(name, most)));
         let probe = names.max().unwrap_or(0);

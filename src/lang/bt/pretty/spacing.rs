@@ -141,6 +141,10 @@ impl Printer<'_> {
                     Gap::Space
                 }
             }
+            // Two of these together would be another token.
+            (T::Minus, T::Minus | T::MinusMinus) | (T::Plus, T::Plus | T::PlusPlus) | (T::Amp, T::Amp | T::AmpAmp) => {
+                Gap::Space
+            }
             (T::Minus | T::Star | T::Amp | T::Plus, _) if self.unary(before) => Gap::None,
             _ => Gap::Space,
         }

@@ -43,6 +43,7 @@ fn blanks_go_where_people_expect_them() {
         ("macro f( $a,@b ,c){$a=c;@b[c]}", "macro f($a, @b, c) { $a = c; @b[c] }\n"),
         ("fn f($a:int64):int64{return $a;}", "fn f($a: int64) : int64 { return $a; }\n"),
         ("import \"x.bt\" ;", "import \"x.bt\";\n"),
+        ("BEGIN { $x = - -$y; $z = - --$y; $w = -  (-1); }", "BEGIN { $x = - -$y; $z = - --$y; $w = -(-1); }\n"),
         ("$x", ""),
     ] {
         if wanted.is_empty() {
