@@ -15,6 +15,7 @@ pub mod draw;
 pub mod editor;
 pub mod effect;
 pub mod events;
+pub mod files;
 pub mod finder;
 pub mod input;
 pub mod keys;

@@ -264,8 +264,7 @@ fn the_terminal_is_given_back_whatever_ends_it() {
     {
         let terminal = Terminal::open(&format!("back-{nth}"), (100, 30), "");
         terminal.wait_for("type / to choose a probe");
-        let flags = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}";
-        assert_eq!(terminal.told(flags), "1 1 0", "taken over");
+        assert_eq!(terminal.told(FLAGS), "1 1 0", "taken over");
         terminal.type_text(open);
         let sign = match open {
             "/" => "probes ─",
@@ -280,13 +279,126 @@ fn the_terminal_is_given_back_whatever_ends_it() {
             assert!(Command::new("kill").args([signal, &terminal.child()]).status().unwrap().success());
         }
         terminal.wait_for("exit code");
-        assert_eq!(terminal.told(flags), "0 0 1", "{open:?} {signal}");
+        assert_eq!(terminal.told(FLAGS), "0 0 1", "{open:?} {signal}");
         let tty = std::fs::File::open(terminal.told("#{pane_tty}")).unwrap();
         let modes = Command::new("stty").arg("-a").stdin(tty).output().unwrap();
         let modes = String::from_utf8_lossy(&modes.stdout).into_owned();
         let set = |mode| modes.split([' ', ';', '\n']).any(|m| m == mode);
         assert!(set("icanon") && set("echo") && set("isig"), "{modes}");
     }
+}
+
+/// What the terminal is told to be like: alternate screen, mouse, cursor.
+const FLAGS: &str = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}";
+
+#[test]
+fn a_fault_of_the_program_gives_the_terminal_back_and_keeps_the_text() {
+    if !has_tmux() {
+        return;
+    }
+    if !cfg!(debug_assertions) {
+        skip::skip("only debug builds fail on demand");
+        return;
+    }
+    let terminal = Terminal::open("fault", (100, 30), "nothing.bt");
+    terminal.wait_for("type / to choose a probe");
+    terminal.run(&format!("PROBESCOPE_FAULTS=1 RUST_BACKTRACE=0 {} kept.bt", env!("CARGO_BIN_EXE_probescope")));
+    terminal.wait_for("type / to choose a probe");
+    let traces = cannot_trace().is_none();
+    terminal.type_text("tracepoint:sched:sched_switch { @ = count(); }");
+    if traces {
+        terminal.keys(&["C-s"]);
+        terminal.wait_for("attached 1 probe");
+    }
+    terminal.type_text(" // not saved");
+    terminal.wait_for("unsaved");
+    let process = terminal.child();
+    assert!(Command::new("kill").args(["-USR2", &process]).status().unwrap().success());
+    let screen = terminal.wait_for("exit code 101");
+    assert!(screen.contains("the script is kept in") && screen.contains("on purpose"), "{screen}");
+    assert_eq!(terminal.told(FLAGS), "0 0 1", "{screen}");
+    assert!(!Path::new("/proc").join(&process).exists(), "what it attached went with it");
+    terminal.again("kept.bt");
+    terminal.wait_for("Unsaved text found");
+    terminal.keys(&["Escape"]);
+    terminal.wait_for("// not saved");
+}
+
+#[test]
+fn stopped_it_lends_the_terminal_and_continued_it_takes_it_again() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("stopped", (100, 30), "a.bt");
+    terminal.wait_for("type / to choose a probe");
+    let process = terminal.child();
+    let state = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    for signal in ["-TSTP", "-STOP"] {
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+        terminal.wait("its stop", |_| state().contains(") T "));
+        let lent = terminal.told(FLAGS);
+        assert!(signal == "-STOP" || lent == "0 0 1", "{lent}");
+        // A shell sets the terminal to what it likes.
+        let tty = std::fs::File::open(terminal.told("#{pane_tty}")).unwrap();
+        assert!(Command::new("stty").arg("sane").stdin(tty).status().unwrap().success());
+        assert!(Command::new("kill").args(["-CONT", &process]).status().unwrap().success());
+        terminal.wait_for("type / to choose a probe");
+        terminal.wait("the terminal taken", |_| terminal.told(FLAGS) == "1 1 0");
+    }
+    terminal.type_text("BEGIN");
+    terminal.wait_for("1  BEGIN");
+}
+
+#[test]
+fn what_another_program_wrote_meanwhile_is_not_written_over_unasked() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("changed", (100, 30), "a.bt");
+    terminal.wait_for("type / to choose a probe");
+    terminal.type_text("BEGIN { exit(); }");
+    let file = terminal.file("a.bt");
+    std::fs::write(&file, "// of another editor\n").unwrap();
+    terminal.keys(&["C-s"]);
+    terminal.wait_for("a.bt was changed by another program");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "// of another editor\n");
+    terminal.keys(&["C-s"]);
+    terminal.wait("the text in the file", |_| std::fs::read_to_string(&file).is_ok_and(|t| t == "BEGIN { exit(); }"));
+    terminal.wait("the mark gone", |screen| !screen.contains("unsaved"));
+}
+
+#[test]
+fn a_full_disk_leaves_the_script_as_it_was() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("full", (100, 30), "nothing.bt");
+    terminal.wait_for("type / to choose a probe");
+    let folder = terminal.file("small");
+    std::fs::create_dir(&folder).unwrap();
+    // A page of script, and another file in all the pages that are left.
+    let prepare = format!(
+        "cd {} && mount -t tmpfs -o size=64k none . && cd . && cd {0} && printf '//%4094s' x > a.bt && \
+         {{ cat /dev/zero > rest 2>/dev/null; exec {} a.bt; }}",
+        folder.display(),
+        env!("CARGO_BIN_EXE_probescope"),
+    );
+    if !Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|s| s.success()) {
+        skip::skip("no rights to mount a file system");
+        return;
+    }
+    terminal.run(&format!("unshare -m sh -c \"{prepare}\""));
+    terminal.wait_for("a.bt");
+    terminal.type_text("x");
+    terminal.wait_for("unsaved");
+    let inside = Path::new("/proc").join(terminal.child()).join("root").join(folder.strip_prefix("/").unwrap());
+    terminal.keys(&["C-s"]);
+    terminal.wait_for("No space left");
+    assert_eq!(std::fs::read(inside.join("a.bt")).unwrap().len(), 4096, "the text before is all there");
+    std::fs::remove_file(inside.join("rest")).unwrap();
+    terminal.keys(&["C-s"]);
+    terminal.wait("the mark gone", |screen| !screen.contains("unsaved"));
+    assert_eq!(std::fs::read(inside.join("a.bt")).unwrap().len(), 4097);
 }
 
 #[test]

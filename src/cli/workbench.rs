@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{CliError, World};
 use crate::lang::diagnostic::Severity;
 use crate::tui::catalogue::Catalogue;
-use crate::tui::run::{Ending, Services, keep, run as open};
+use crate::tui::files::keep;
+use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{File, Layer, Reader, State};
 use crate::tui::theme::Theme;
@@ -65,7 +66,8 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let latest: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new(text.as_str().into()));
     guard_panics(&latest, recovery.clone());
     let finder = Catalogue::spawn(kernel).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
-    let services = Services { session, finder: Box::new(finder), recovery, latest };
+    let faults = world.variable("PROBESCOPE_FAULTS").is_some();
+    let services = Services { session, finder: Box::new(finder), recovery, latest, faults };
     match open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))? {
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),
@@ -93,7 +95,7 @@ fn script(path: Option<&Path>, state_folder: Option<&Path>) -> Result<(String, F
     })?;
     let read_only = std::fs::metadata(path).ok().filter(|m| m.permissions().readonly());
     let read_only = read_only.map(|_| format!("{} is read-only: save under another name with F12", path.display()));
-    let file = File { path: Some(path.to_owned()), unnamed, saved: text.as_str().into(), read_only };
+    let file = File { path: Some(path.to_owned()), unnamed, saved: text.as_str().into(), read_only, told: None };
     Ok((text, file))
 }
 
@@ -171,10 +173,12 @@ fn guard_panics(latest: &Arc<Mutex<Arc<str>>>, recovery: Option<PathBuf>) {
             return;
         }
         restore();
-        if let Some(path) = rescue(&latest, recovery.as_deref()) {
+        let kept = rescue(&latest, recovery.as_deref());
+        report(info);
+        // Last, below a backtrace of any length.
+        if let Some(path) = kept {
             eprintln!("probescope: the script is kept in {}", path.display());
         }
-        report(info);
     }));
 }
 

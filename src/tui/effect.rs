@@ -38,6 +38,9 @@ pub enum Effect {
         text: Arc<str>,
         /// A file with other text under this name stays: a number is put behind the name.
         fresh: bool,
+        /// What is expected in the file; other text there is not written over. `None` writes whatever
+        /// is there.
+        over: Option<Arc<str>>,
     },
     /// Keep unsaved text safe.
     Keep {
@@ -116,6 +119,11 @@ pub enum Message {
         text: Arc<str>,
         /// Why not.
         error: Option<String>,
+    },
+    /// A file was not written: it holds text that nobody expected there.
+    InTheWay {
+        /// Which.
+        path: PathBuf,
     },
     /// The user has not typed for a moment.
     Tick,

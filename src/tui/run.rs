@@ -1,14 +1,14 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt as _;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -17,7 +17,7 @@ use super::effect::{Effect, Message};
 use super::finder::{Finder, Question};
 use super::screen::Screen;
 use super::state::State;
-use super::{finder, keys, mouse, update};
+use super::{files, finder, keys, mouse, update};
 use crate::session::SessionHandle;
 use crate::session::update::Update;
 
@@ -42,6 +42,8 @@ pub struct Services {
     pub recovery: Option<PathBuf>,
     /// The script as it is now, for the panic hook.
     pub latest: Arc<Mutex<Arc<str>>>,
+    /// Fail on SIGUSR2, so that tests see what a fault of the program leaves behind; debug builds only.
+    pub faults: bool,
 }
 
 impl std::fmt::Debug for Services {
@@ -57,6 +59,47 @@ pub enum Ending {
     Left,
     /// A signal ended it: its number.
     Signal(i32),
+}
+
+/// Signals that the workbench answers.
+struct Signals {
+    terminate: Signal,
+    hangup: Signal,
+    interrupt: Signal,
+    quit: Signal,
+    stop: Signal,
+    go_on: Signal,
+    fault: Option<Signal>,
+}
+
+impl Signals {
+    fn new(faults: bool) -> io::Result<Self> {
+        let of = |number| signal(SignalKind::from_raw(number));
+        Ok(Self {
+            terminate: of(libc::SIGTERM)?,
+            hangup: of(libc::SIGHUP)?,
+            interrupt: of(libc::SIGINT)?,
+            quit: of(libc::SIGQUIT)?,
+            stop: of(libc::SIGTSTP)?,
+            go_on: of(libc::SIGCONT)?,
+            fault: if faults { Some(of(libc::SIGUSR2)?) } else { None },
+        })
+    }
+
+    /// The number of the next one.
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.terminate.recv() => libc::SIGTERM,
+            _ = self.hangup.recv() => libc::SIGHUP,
+            _ = self.interrupt.recv() => libc::SIGINT,
+            _ = self.quit.recv() => libc::SIGQUIT,
+            _ = self.stop.recv() => libc::SIGTSTP,
+            _ = self.go_on.recv() => libc::SIGCONT,
+            _ = async { match &mut self.fault { Some(s) => s.recv().await, None => std::future::pending().await } } => {
+                libc::SIGUSR2
+            }
+        }
+    }
 }
 
 /// Opens the workbench on the process's terminal and returns when it is left, the terminal restored
@@ -76,6 +119,7 @@ struct Workbench {
     questions: Sender<Question>,
     recovery: Option<PathBuf>,
     latest: Arc<Mutex<Arc<str>>>,
+    faults: bool,
     dirty: bool,
     /// The next frame answers the user.
     quick: bool,
@@ -107,6 +151,7 @@ impl Workbench {
             questions,
             recovery: services.recovery,
             latest: services.latest,
+            faults: services.faults && cfg!(debug_assertions),
             dirty: true,
             quick: true,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
@@ -116,30 +161,54 @@ impl Workbench {
     }
 
     async fn serve(mut self) -> io::Result<(Ending, Option<SessionHandle>)> {
+        let served = self.work().await;
+        if served.is_err() && self.state.dirty() {
+            self.keep(&self.state.editor.shared());
+        }
+        served?;
+        // The terminal is given back now; detaching may take a moment more.
+        Ok((self.ending.unwrap_or(Ending::Left), self.session.take()))
+    }
+
+    async fn work(&mut self) -> io::Result<()> {
         let mut input = EventStream::new();
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hangup = signal(SignalKind::hangup())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut signals = Signals::new(self.faults)?;
         self.frame()?;
         while self.ending.is_none() {
             let frame = self.last_frame + if self.quick { QUICK } else { FRAME };
             let tick = self.tick;
             tokio::select! {
                 biased;
-                _ = terminate.recv() => self.end_by(15),
-                _ = hangup.recv() => self.end_by(1),
-                _ = interrupt.recv() => self.end_by(2),
+                number = signals.next() => self.signalled(number)?,
                 event = input.next() => match event {
                     Some(event) => self.input(event?),
-                    None => self.end_by(1),
+                    None => self.end_by(libc::SIGHUP),
                 },
                 () = tokio::time::sleep_until(frame), if self.dirty => self.frame()?,
                 () = tokio::time::sleep_until(tick.unwrap_or(frame)), if tick.is_some() => self.tick(),
                 Some(message) = self.messages.recv() => self.take(message),
             }
         }
-        // The terminal is given back now; detaching may take a moment more.
-        Ok((self.ending.unwrap_or(Ending::Left), self.session.take()))
+        Ok(())
+    }
+
+    fn signalled(&mut self, number: i32) -> io::Result<()> {
+        match number {
+            libc::SIGTSTP => {
+                super::screen::restore();
+                // As the default action would do; the shell that continues it gets SIGCONT told of.
+                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
+            }
+            // Whatever stopped it, another program may have had the terminal since.
+            libc::SIGCONT => {
+                self.screen.enter_again(self.state.mouse)?;
+                self.dirty = true;
+            }
+            #[cfg(debug_assertions)]
+            libc::SIGUSR2 => panic!("on purpose, to see what becomes of the terminal"),
+            number => self.end_by(number),
+        }
+        Ok(())
     }
 
     /// A signal asks to end: unsaved text is kept.
@@ -243,10 +312,16 @@ impl Workbench {
             Effect::Hint { text, offset } => {
                 let _ = self.questions.send(Question::Hint(text, offset));
             }
-            Effect::Save { path, text, fresh } => {
-                let path = if fresh { free_name(path, &text) } else { path };
-                let error = save(&path, &text, fresh).err().map(|e| format!("cannot save: {e}: {}", path.display()));
-                let effects = update::receive(&mut self.state, Message::Saved { path, text, error });
+            Effect::Save { path, text, fresh, over } => {
+                let path = if fresh { files::free_name(path, &text) } else { path };
+                let message = if over.is_some_and(|expected| files::in_the_way(&path, &expected, &text)) {
+                    Message::InTheWay { path }
+                } else {
+                    let error = files::save(&path, &text, fresh).err();
+                    let error = error.map(|e| format!("cannot save: {e}: {}", path.display()));
+                    Message::Saved { path, text, error }
+                };
+                let effects = update::receive(&mut self.state, message);
                 self.changed(effects);
             }
             Effect::Keep { text } => self.keep(&text),
@@ -270,7 +345,7 @@ impl Workbench {
 
     fn keep(&self, text: &str) {
         if let Some(path) = &self.recovery {
-            let _ = keep(path, text);
+            let _ = files::keep(path, text);
         }
     }
 }
@@ -284,35 +359,6 @@ const fn answers(message: &Message) -> bool {
             | Message::Completed { .. }
             | Message::Session(Update::Compiled { .. } | Update::Attached { .. } | Update::Failed { .. })
     )
-}
-
-/// Writes unsaved text where it will be found again; readable by its owner only.
-pub fn keep(path: &Path, text: &str) -> io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
-}
-
-/// Writes a script; the folder of scripts without a name is made when it is missing.
-fn save(path: &Path, text: &str, fresh: bool) -> io::Result<()> {
-    if let Some(folder) = path.parent().filter(|_| fresh) {
-        std::fs::create_dir_all(folder)?;
-    }
-    std::fs::write(path, text.as_bytes())
-}
-
-/// `path`, or `NAME-2.bt` and so on where other text is in the way: an earlier script is not lost.
-fn free_name(path: PathBuf, text: &str) -> PathBuf {
-    let free = |p: &PathBuf| match std::fs::read(p) {
-        Ok(there) => there == text.as_bytes() || there.trim_ascii().is_empty(),
-        Err(e) => e.kind() == io::ErrorKind::NotFound,
-    };
-    let stem = path.file_stem().map_or_else(|| "untitled".into(), |s| s.to_string_lossy().into_owned());
-    let numbered = (2..1000).map(|n| path.with_file_name(format!("{stem}-{n}.bt")));
-    std::iter::once(path.clone()).chain(numbered).find(free).unwrap_or(path)
 }
 
 /// Hands the session's updates on; ends with either side.

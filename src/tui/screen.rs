@@ -49,6 +49,19 @@ impl Screen {
         Ok(screen)
     }
 
+    /// Takes the terminal over again, after another program had it; the next painting is a whole one.
+    ///
+    /// # Errors
+    /// As [`Screen::enter`].
+    pub fn enter_again(&mut self, mouse: bool) -> io::Result<()> {
+        // Raw mode is set once only unless it was given back before.
+        disable_raw_mode()?;
+        enable_raw_mode()?;
+        queue!(self.backend, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+        self.take_mouse(mouse)?;
+        self.forget()
+    }
+
     /// Lets the mouse speak to the program, or gives it back to the terminal.
     ///
     /// # Errors

@@ -100,6 +100,8 @@ pub struct File {
     pub saved: Arc<str>,
     /// Why it can't be saved, if that is known.
     pub read_only: Option<String>,
+    /// The file that the user was told of: it holds text of another program.
+    pub told: Option<PathBuf>,
 }
 
 /// All of it.

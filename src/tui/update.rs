@@ -47,6 +47,7 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Found(found) => browser::found(state, found),
         Message::Described(detail) => browser::described(state, detail),
         Message::Saved { path, text, error } => app::saved(state, &path, &text, error),
+        Message::InTheWay { path } => app::in_the_way(state, path),
         Message::Completed { generation, items } => assist::completed(state, generation, items),
         Message::Hinted { offset, hint } => {
             assist::hinted(state, offset, hint);

@@ -1,6 +1,6 @@
 //! Intents for the whole program.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::action::App;
@@ -86,9 +86,37 @@ pub(super) fn save(state: &State) -> Vec<Effect> {
     // Root may write over a read-only file; that it is read-only was meant.
     path.filter(|_| state.file.read_only.is_none())
         .filter(|_| state.dirty() || state.file.path.as_ref().is_some_and(|_| state.file.saved.is_empty()))
-        .map(|path| Effect::Save { path: path.clone(), text: state.editor.shared(), fresh })
+        .map(|path| {
+            let over = expected(state, path).filter(|_| !fresh);
+            Effect::Save { path: path.clone(), text: state.editor.shared(), fresh, over }
+        })
         .into_iter()
         .collect()
+}
+
+/// What a file should hold before it is written over; `None` once the user was told of other text.
+pub(super) fn expected(state: &State, path: &Path) -> Option<Arc<str>> {
+    let own = state.file.path.as_deref() == Some(path);
+    let told = state.file.told.as_deref() == Some(path);
+    (!told).then(|| if own { Arc::clone(&state.file.saved) } else { "".into() })
+}
+
+/// Another program wrote the file, or there is one already under a new name: it is written over only
+/// when that is asked for once more.
+pub fn in_the_way(state: &mut State, path: PathBuf) -> Vec<Effect> {
+    state.quit_after_save = false;
+    state.open_after_save = None;
+    state.save_as = None;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let (why, again) = if state.file.path.as_deref() == Some(&*path) {
+        ("was changed by another program", "Ctrl-S")
+    } else {
+        ("is there already", "F12")
+    };
+    state
+        .tell(Severity::Warning, format!("Not saved: {name} {why}. {again} again writes over it, F12 saves elsewhere"));
+    state.file.told = Some(path);
+    vec![Effect::Keep { text: state.editor.shared() }]
 }
 
 /// The answer to a save.
@@ -107,6 +135,7 @@ pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<Stri
         state.file.saved = Arc::clone(text);
         state.file.read_only = None;
     }
+    state.file.told = None;
     state.kept = Arc::clone(text);
     let mut effects = vec![Effect::Discard];
     if leaving && !state.dirty() {

@@ -119,7 +119,8 @@ fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
             }
             // The file gets its new name when it has been written.
             state.save_as = Some(path.clone());
-            return vec![Effect::Save { path, text: state.editor.shared(), fresh: false }];
+            let over = super::app::expected(state, &path);
+            return vec![Effect::Save { path, text: state.editor.shared(), fresh: false, over }];
         }
         _ => {}
     }

@@ -1,0 +1,104 @@
+//! Scripts on disk: written so that neither a full disk nor another program's change loses text.
+
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+/// Writes a script; the folder of scripts without a name (`fresh`) is made when it is missing. What
+/// is in the file stays when there is no room for the new text.
+///
+/// # Errors
+/// When it can't be opened or written.
+pub fn save(path: &Path, text: &str, fresh: bool) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|_| fresh) {
+        std::fs::create_dir_all(folder)?;
+    }
+    // The old text is cut off last: links, owner and rights stay, as they would not with a new file.
+    let new = !path.exists();
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    let written = reserve(&file, text.len() as u64).and_then(|()| {
+        file.rewind()?;
+        file.write_all(text.as_bytes())
+    });
+    if let Err(error) = written {
+        if new {
+            drop(file);
+            let _ = std::fs::remove_file(path);
+        }
+        return Err(error);
+    }
+    match file.set_len(text.len() as u64) {
+        // What is no regular file has no length.
+        Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes sure that there is room for a text, on file systems that can.
+fn reserve(file: &std::fs::File, bytes: u64) -> io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
+        Err(e @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(e.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file holds other text than what is expected there and what shall be written: another
+/// program wrote it. A file that is missing, empty or can't be read is not in the way.
+#[must_use]
+pub fn in_the_way(path: &Path, expected: &str, text: &str) -> bool {
+    let is = |there: &[u8], what: &str| there == what.as_bytes();
+    std::fs::read(path).is_ok_and(|there| !there.is_empty() && !is(&there, expected) && !is(&there, text))
+}
+
+/// Writes unsaved text where it will be found again; readable by its owner only.
+///
+/// # Errors
+/// When it can't be written.
+pub fn keep(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// `path`, or `NAME-2.bt` and so on where other text is in the way: an earlier script is not lost.
+#[must_use]
+pub fn free_name(path: PathBuf, text: &str) -> PathBuf {
+    let free = |p: &PathBuf| match std::fs::read(p) {
+        Ok(there) => there == text.as_bytes() || there.trim_ascii().is_empty(),
+        Err(e) => e.kind() == io::ErrorKind::NotFound,
+    };
+    let stem = path.file_stem().map_or_else(|| "untitled".into(), |s| s.to_string_lossy().into_owned());
+    let numbered = (2..1000).map(|n| path.with_file_name(format!("{stem}-{n}.bt")));
+    std::iter::once(path.clone()).chain(numbered).find(free).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_save_keeps_links_and_tells_other_programs_changes() {
+        let folder = std::env::temp_dir().join(format!("probescope-files-{}", std::process::id()));
+        let (path, link) = (folder.join("deep/a.bt"), folder.join("link.bt"));
+        assert!(save(&path, "x", false).is_err(), "only scripts without a name make folders");
+        save(&path, "a longer text\n", true).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        save(&link, "short\n", false).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "short\n");
+        assert!(link.is_symlink());
+        assert!(!in_the_way(&path, "short\n", "new") && !in_the_way(&path, "other", "short\n"));
+        assert!(in_the_way(&path, "other", "new") && in_the_way(&path, "", "new"));
+        assert!(!in_the_way(&folder.join("none.bt"), "other", "new"));
+        assert_eq!(free_name(path.clone(), "new"), path.with_file_name("a-2.bt"));
+        std::fs::remove_dir_all(folder).unwrap();
+        save(Path::new("/dev/null"), "what is no file is written, too", false).unwrap();
+    }
+}
