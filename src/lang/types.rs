@@ -14,6 +14,9 @@ pub enum AddressSpace {
     Kernel,
     /// Memory of the current process: `bpf_probe_read_user`.
     User,
+    /// Either, as an address computed from integers may: `bpf_probe_read`, which tells by the address
+    /// itself. The kernel has it wherever user and kernel addresses differ (x86-64 and arm64 do).
+    Either,
     /// The program's own context: loaded directly, offsets checked by the verifier.
     Context,
 }

@@ -4,10 +4,18 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The reason to skip, when one of the needs is not met.
-pub fn unmet(needs: &[String]) -> Option<String> {
-    needs.iter().find_map(|need| reason(need))
+/// The reason to skip, when one of the needs is not met. A need that nobody knows would skip its case
+/// on every kernel: an error.
+pub fn unmet(needs: &[String]) -> Result<Option<String>, String> {
+    for need in needs {
+        if let Some(reason) = reason(need) {
+            return if reason.starts_with(UNKNOWN) { Err(reason) } else { Ok(Some(reason)) };
+        }
+    }
+    Ok(None)
 }
+
+const UNKNOWN: &str = "unknown need";
 
 fn reason(need: &str) -> Option<String> {
     let met = match need {
@@ -47,7 +55,7 @@ fn other(need: &str) -> Option<String> {
     if let Some(function) = need.strip_prefix("symbol:") {
         return (!symbol(function)).then(|| format!("this kernel ({}) has no {function}", text()));
     }
-    Some(format!("unknown need `{need}`"))
+    Some(format!("{UNKNOWN} `{need}`"))
 }
 
 /// A shared library by the start of its file's name.

@@ -50,8 +50,10 @@ impl Subject {
 
 /// Runs a case; it is ended after `cap`.
 pub fn run(subject: &Subject, case: &Case, cap: Duration) -> Outcome {
-    if let Some(reason) = needs::unmet(&case.needs) {
-        return Outcome::Skipped(reason);
+    match needs::unmet(&case.needs) {
+        Ok(None) => {}
+        Ok(Some(reason)) => return Outcome::Skipped(reason),
+        Err(why) => return Outcome::Failed(why),
     }
     match attempt(subject, case, cap) {
         Ok(()) => Outcome::Passed,

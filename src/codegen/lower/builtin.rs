@@ -5,7 +5,7 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Operand, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Clock, Expr, Target, UsdtArgument, UsdtPlace};
-use crate::lang::types::Type;
+use crate::lang::types::{AddressSpace, Type};
 use crate::model::stats::LossCause;
 
 use super::addr::{Addr, Base};
@@ -188,8 +188,8 @@ impl<'a> Lowerer<'_, 'a> {
     fn stack_argument(&mut self, n: u8, span: Span) -> Result<Operand, CodegenError> {
         let stack = self.context_word(REGISTERS.stack);
         let above = if cfg!(target_arch = "aarch64") { 0 } else { 8 };
-        let user = matches!(self.kind, ProgramKind::Uprobe | ProgramKind::UprobeMulti);
-        let place = Place::Remote { base: stack.into(), offset: above + i64::from(n) * 8, user };
+        let space = self.untyped_space();
+        let place = Place::Remote { base: stack.into(), offset: above + i64::from(n) * 8, space };
         self.load_place(place, &Type::U64, None, span)
     }
 
@@ -234,7 +234,7 @@ impl<'a> Lowerer<'_, 'a> {
                     let scaled = self.f.b.mul(word, i64::from(*scale));
                     address = self.f.b.add(address, scaled);
                 }
-                let place = Place::Remote { base: address.into(), offset: *displacement, user: true };
+                let place = Place::Remote { base: address.into(), offset: *displacement, space: AddressSpace::User };
                 self.load_place(place, &ty, None, span)
             }
         }

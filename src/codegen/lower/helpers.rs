@@ -1,9 +1,12 @@
 //! Numbers of the BPF helpers in use, from `enum bpf_func_id` in `include/uapi/linux/bpf.h`.
 #![allow(missing_docs, reason = "each is named after its helper")]
 
+use crate::lang::types::AddressSpace;
+
 pub const MAP_LOOKUP_ELEM: u32 = 1;
 pub const MAP_UPDATE_ELEM: u32 = 2;
 pub const MAP_DELETE_ELEM: u32 = 3;
+pub const PROBE_READ: u32 = 4;
 pub const KTIME_GET_NS: u32 = 5;
 pub const TRACE_PRINTK: u32 = 6;
 pub const GET_PRANDOM_U32: u32 = 7;
@@ -14,6 +17,7 @@ pub const GET_CURRENT_COMM: u32 = 16;
 pub const GET_CURRENT_TASK: u32 = 35;
 pub const PROBE_WRITE_USER: u32 = 36;
 pub const GET_NUMA_NODE_ID: u32 = 42;
+pub const PROBE_READ_STR: u32 = 45;
 pub const GET_SOCKET_COOKIE: u32 = 46;
 pub const OVERRIDE_RETURN: u32 = 58;
 pub const GET_STACK: u32 = 67;
@@ -39,6 +43,24 @@ pub const LOOP: u32 = 181;
 pub const GET_FUNC_RET: u32 = 184;
 pub const MAP_LOOKUP_PERCPU_ELEM: u32 = 195;
 pub const KTIME_GET_TAI_NS: u32 = 208;
+
+/// The helper that reads memory of an address space.
+pub const fn probe_read(space: AddressSpace) -> u32 {
+    match space {
+        AddressSpace::Kernel | AddressSpace::Context => PROBE_READ_KERNEL,
+        AddressSpace::User => PROBE_READ_USER,
+        AddressSpace::Either => PROBE_READ,
+    }
+}
+
+/// The helper that reads a string of an address space.
+pub const fn probe_read_str(space: AddressSpace) -> u32 {
+    match space {
+        AddressSpace::Kernel | AddressSpace::Context => PROBE_READ_KERNEL_STR,
+        AddressSpace::User => PROBE_READ_USER_STR,
+        AddressSpace::Either => PROBE_READ_STR,
+    }
+}
 
 /// `enum bpf_map_type`.
 pub mod map_type {

@@ -164,7 +164,7 @@ impl<'a> Lowerer<'_, 'a> {
             Type::Ptr { .. } => self.pointee(source)?,
             t if t.fits_register() => {
                 let base = self.scalar(source)?;
-                Place::Remote { base, offset: 0, user: self.reads_user() }
+                Place::Remote { base, offset: 0, space: self.untyped_space() }
             }
             _ => self.place(source)?,
         };
@@ -195,8 +195,11 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Where untyped addresses of this probe point.
-    const fn reads_user(&self) -> bool {
-        matches!(self.kind, ProgramKind::Uprobe | ProgramKind::UprobeMulti)
+    pub(super) const fn untyped_space(&self) -> AddressSpace {
+        match self.kind {
+            ProgramKind::Uprobe | ProgramKind::UprobeMulti => AddressSpace::User,
+            _ => AddressSpace::Kernel,
+        }
     }
 
     fn store_buffer(&mut self, args: &'a [Expr], e: &'a Expr, dst: Addr, ty: &Type) -> Result<(), CodegenError> {
@@ -206,7 +209,7 @@ impl<'a> Lowerer<'_, 'a> {
             Type::Ptr { .. } => self.pointee(source)?,
             t if t.fits_register() => {
                 let base = self.scalar(source)?;
-                Place::Remote { base, offset: 0, user: self.reads_user() }
+                Place::Remote { base, offset: 0, space: self.untyped_space() }
             }
             _ => self.place(source)?,
         };
@@ -239,11 +242,12 @@ impl<'a> Lowerer<'_, 'a> {
             (Place::Memory(_) | Place::Context(_), Operand::Imm(n)) => self.read_place(place, data, n as u32, e.span),
             (Place::Memory(addr), Operand::Reg(_)) => {
                 let base = self.pointer(addr).into();
-                self.read_sized(Place::Remote { base, offset: 0, user: false }, data, wanted, e.span)
+                self.read_sized(Place::Remote { base, offset: 0, space: AddressSpace::Kernel }, data, wanted, e.span)
             }
             (Place::Context(offset), Operand::Reg(_)) => {
                 let context = self.f.context();
-                let place = Place::Remote { base: context.into(), offset: i64::from(offset), user: false };
+                let place =
+                    Place::Remote { base: context.into(), offset: i64::from(offset), space: AddressSpace::Kernel };
                 self.read_sized(place, data, wanted, e.span)
             }
             _ => self.read_sized(place, data, wanted, e.span),
@@ -251,10 +255,10 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn read_sized(&mut self, place: Place, dst: Addr, size: Operand, span: Span) -> Result<(), CodegenError> {
-        let Place::Remote { base, offset, user } = place else { return Ok(()) };
+        let Place::Remote { base, offset, space } = place else { return Ok(()) };
         let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
         let to = self.pointer(dst);
-        let helper = if user { h::PROBE_READ_USER } else { h::PROBE_READ_KERNEL };
+        let helper = h::probe_read(space);
         let result = self.f.b.call(helper, &[to.into(), size, from]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| {
             l.count_loss(crate::model::stats::LossCause::ReadFailed, None, span);
@@ -371,7 +375,7 @@ impl<'a> Lowerer<'_, 'a> {
             return self.unsupported(span, "skboutput()", "the kernel's BTF of `struct sk_buff`");
         };
         let base = self.scalar(skb)?;
-        let place = Place::Remote { base, offset: i64::from(field.offset), user: false };
+        let place = Place::Remote { base, offset: i64::from(field.offset), space: AddressSpace::Kernel };
         let start = self.load_place(place, &Type::U64, None, span)?;
         let from = self.scalar(offset)?;
         let start = self.f.b.add(start, from);
@@ -382,7 +386,7 @@ impl<'a> Lowerer<'_, 'a> {
             Ok(())
         })?;
         self.store(dst, 4, wanted);
-        let place = Place::Remote { base: start.into(), offset: 0, user: false };
+        let place = Place::Remote { base: start.into(), offset: 0, space: AddressSpace::Kernel };
         self.read_sized(place, dst.at(4), wanted.into(), span)
     }
 
@@ -433,7 +437,7 @@ impl<'a> Lowerer<'_, 'a> {
             Some(task) => self.scalar(task)?,
             None => self.f.b.call(h::GET_CURRENT_TASK, &[]).into(),
         };
-        let at = |base, offset: u32| Place::Remote { base, offset: i64::from(offset), user: false };
+        let at = |base, offset: u32| Place::Remote { base, offset: i64::from(offset), space: AddressSpace::Kernel };
         let parent = self.load_place(at(task, offsets.real_parent), &Type::U64, None, span)?;
         self.load_place(at(parent, offsets.tgid), &Type::U32, None, span)
     }
@@ -455,11 +459,15 @@ impl<'a> Lowerer<'_, 'a> {
             Some(pid) => return self.store_comm_of_id(pid, offsets.comm, dst, ty, tail, span),
             None => {
                 let task = self.f.b.call(h::GET_CURRENT_TASK, &[]);
-                let at = Place::Remote { base: task.into(), offset: i64::from(offsets.real_parent), user: false };
+                let at = Place::Remote {
+                    base: task.into(),
+                    offset: i64::from(offsets.real_parent),
+                    space: AddressSpace::Kernel,
+                };
                 self.load_place(at, &Type::U64, None, span)?
             }
         };
-        let place = Place::Remote { base, offset: i64::from(offsets.comm), user: false };
+        let place = Place::Remote { base, offset: i64::from(offsets.comm), space: AddressSpace::Kernel };
         let size = self.size(ty);
         self.read_string(place, dst, size, i64::from(size.min(16)).into(), tail, false, span)?;
         Ok(())
@@ -488,7 +496,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.zero(dst, size);
         let task = self.f.b.call_kfunc("bpf_task_from_pid", &[id]);
         self.when(Cond::Ne, task.into(), 0.into(), |l| {
-            let place = Place::Remote { base: task.into(), offset: i64::from(offset), user: false };
+            let place = Place::Remote { base: task.into(), offset: i64::from(offset), space: AddressSpace::Kernel };
             l.read_string(place, dst, size, i64::from(size.min(16)).into(), tail, false, span)?;
             l.f.b.call_kfunc_void("bpf_task_release", &[task.into()]);
             Ok(())
@@ -506,7 +514,7 @@ impl<'a> Lowerer<'_, 'a> {
         let table = self.scalar(table)?;
         let scaled = self.f.b.shl(cpu, 3);
         let entry = self.f.b.add(table, scaled);
-        let place = Place::Remote { base: entry.into(), offset: 0, user: false };
+        let place = Place::Remote { base: entry.into(), offset: 0, space: AddressSpace::Kernel };
         let offset = self.load_place(place, &Type::U64, None, span)?;
         Ok(self.f.b.add(offset, address).into())
     }
@@ -563,7 +571,10 @@ impl<'a> Lowerer<'_, 'a> {
     /// `join`: the strings of a `char **`, each with its terminator, one after the other.
     fn store_join(&mut self, argv: &'a Expr, dst: Addr, ty: &Type, span: Span) -> Result<(), CodegenError> {
         let Type::Buf { size: capacity } = ty else { return self.internal(span, "join() into another type") };
-        let user = matches!(argv.ty, Type::Ptr { space: AddressSpace::User, .. }) || self.reads_user();
+        let space = match argv.ty {
+            Type::Ptr { space, .. } if space != AddressSpace::Kernel => space,
+            _ => self.untyped_space(),
+        };
         let base = self.scalar(argv)?;
         let most = (*capacity).min(1024);
         // Each string may be as long as `most` wherever it starts: the room behind is for the verifier.
@@ -572,12 +583,12 @@ impl<'a> Lowerer<'_, 'a> {
         let used = self.f.b.imm(0);
         let done = self.f.b.new_block();
         for i in 0..JOIN_STRINGS {
-            let place = Place::Remote { base, offset: i64::from(i) * 8, user };
+            let place = Place::Remote { base, offset: i64::from(i) * 8, space };
             let pointer = self.load_place(place, &Type::U64, None, span)?;
             self.f.b.require(Cond::Ne, pointer, 0, done);
             self.f.b.require(Cond::Lt, used, i64::from(*capacity), done);
             let to = self.f.b.add(start, used);
-            let source = Place::Remote { base: pointer, offset: 0, user };
+            let source = Place::Remote { base: pointer, offset: 0, space };
             let length = self.read_string(
                 source,
                 Addr::new(Base::Reg(to), 0),

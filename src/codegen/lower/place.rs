@@ -20,8 +20,8 @@ pub enum Place {
     Memory(Addr),
     /// In the program's context, at an offset.
     Context(u32),
-    /// Behind a kernel or user pointer: read by helpers.
-    Remote { base: Operand, offset: i64, user: bool },
+    /// Behind a pointer: read by the helper of its address space.
+    Remote { base: Operand, offset: i64, space: AddressSpace },
 }
 
 impl Place {
@@ -30,7 +30,7 @@ impl Place {
         match self {
             Self::Memory(addr) => Self::Memory(addr.at(bytes)),
             Self::Context(offset) => Self::Context(offset + bytes),
-            Self::Remote { base, offset, user } => Self::Remote { base, offset: offset + bytes as i64, user },
+            Self::Remote { base, offset, space } => Self::Remote { base, offset: offset + bytes as i64, space },
         }
     }
 }
@@ -81,13 +81,13 @@ impl<'a> Lowerer<'_, 'a> {
             if matches!(pointer.kind, ExprKind::Cast(_)) {
                 // As another type than the kernel's own, whose offsets the verifier would refuse: the
                 // context is kernel memory, too.
-                return Ok(Place::Remote { base: self.scalar(pointer)?, offset: 0, user: false });
+                return Ok(Place::Remote { base: self.scalar(pointer)?, offset: 0, space: AddressSpace::Kernel });
             }
             let base = self.scalar_register(pointer)?;
             return Ok(Place::Memory(Addr::new(Base::Reg(base), 0)));
         }
         let base = self.scalar(pointer)?;
-        Ok(Place::Remote { base, offset: 0, user: space == AddressSpace::User })
+        Ok(Place::Remote { base, offset: 0, space })
     }
 
     /// A dynamic array of a tracepoint: the low 16 bits are its offset in the record.
@@ -98,7 +98,7 @@ impl<'a> Lowerer<'_, 'a> {
         let at = self.f.b.and(location, 0xffff);
         // The context takes no variable offsets: the record is read as kernel memory.
         let base = self.f.b.add(context, at);
-        Place::Remote { base: base.into(), offset: 0, user: false }
+        Place::Remote { base: base.into(), offset: 0, space: AddressSpace::Kernel }
     }
 
     fn element(&mut self, base: &'a Expr, index: &'a Expr, e: &'a Expr) -> Result<Place, CodegenError> {
@@ -113,9 +113,9 @@ impl<'a> Lowerer<'_, 'a> {
         if let Some(i) = index.as_int()
             && len.is_none_or(|len| i < u64::from(len))
         {
-            if let Place::Remote { base, offset, user } = place {
+            if let Place::Remote { base, offset, space } = place {
                 let offset = offset.wrapping_add((i as i64).wrapping_mul(i64::from(size)));
-                return Ok(Place::Remote { base, offset, user });
+                return Ok(Place::Remote { base, offset, space });
             }
             return Ok(place.at((i as u32).wrapping_mul(size)));
         }
@@ -138,9 +138,9 @@ impl<'a> Lowerer<'_, 'a> {
         };
         let scaled = self.f.b.mul(index, i64::from(size));
         match place {
-            Place::Remote { base, offset, user } => {
+            Place::Remote { base, offset, space } => {
                 let base = self.f.b.add(base, scaled);
-                Ok(Place::Remote { base: base.into(), offset, user })
+                Ok(Place::Remote { base: base.into(), offset, space })
             }
             Place::Memory(_) | Place::Context(_) => {
                 // Variable offsets are only taken in map values: the array is moved there.
@@ -268,10 +268,10 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Reads through a helper; what can't be read is zero and counted.
     pub fn read_remote(&mut self, place: Place, dst: Addr, size: u32, span: Span) -> Result<(), CodegenError> {
-        let Place::Remote { base, offset, user } = place else { return Ok(()) };
+        let Place::Remote { base, offset, space } = place else { return Ok(()) };
         let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
         let to = self.pointer(dst);
-        let helper = if user { h::PROBE_READ_USER } else { h::PROBE_READ_KERNEL };
+        let helper = h::probe_read(space);
         let result = self.f.b.call(helper, &[to.into(), i64::from(size).into(), from]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| {
             l.count_loss(LossCause::ReadFailed, None, span);

@@ -5,7 +5,7 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind, size_align, tuple_layout};
-use crate::lang::types::Type;
+use crate::lang::types::{AddressSpace, Type};
 use crate::model::bytes::bytes_of;
 use crate::model::stats::LossCause;
 
@@ -300,10 +300,10 @@ impl<'a> Lowerer<'_, 'a> {
     /// An array of characters may be full, without a zero at its end: then its last byte is part of
     /// the text, and reading it as a string has put a zero there.
     fn last_byte(&mut self, place: Place, dst: Addr, size: u32, length: Vreg, span: Span) -> Result<(), CodegenError> {
-        let Place::Remote { base, offset, user } = place else { return Ok(()) };
+        let Place::Remote { base, offset, space } = place else { return Ok(()) };
         let at = i64::from(size) - 1;
         self.when(Cond::Eq, length.into(), i64::from(size).into(), |l| {
-            let last = Place::Remote { base, offset: offset + at, user };
+            let last = Place::Remote { base, offset: offset + at, space };
             l.read_place(last, dst.at(size - 1), 1, span)
         })
     }
@@ -319,9 +319,11 @@ impl<'a> Lowerer<'_, 'a> {
             Place::Context(offset) => {
                 let context = self.f.context();
                 let base = self.f.b.add(context, i64::from(offset));
-                Place::Remote { base: base.into(), offset: 0, user: false }
+                Place::Remote { base: base.into(), offset: 0, space: AddressSpace::Kernel }
             }
-            Place::Memory(addr) => Place::Remote { base: self.pointer(addr).into(), offset: 0, user: false },
+            Place::Memory(addr) => {
+                Place::Remote { base: self.pointer(addr).into(), offset: 0, space: AddressSpace::Kernel }
+            }
             remote @ Place::Remote { .. } => remote,
         }
     }
@@ -340,7 +342,7 @@ impl<'a> Lowerer<'_, 'a> {
         span: Span,
     ) -> Result<Vreg, CodegenError> {
         let place = self.as_remote(place);
-        let Place::Remote { base, offset, user } = place else {
+        let Place::Remote { base, offset, space } = place else {
             return self.internal(span, "a string without an address");
         };
         if tail == Tail::Zeroed {
@@ -348,7 +350,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
         let to = self.pointer(dst);
-        let helper = if user { h::PROBE_READ_USER_STR } else { h::PROBE_READ_KERNEL_STR };
+        let helper = h::probe_read_str(space);
         let length = self.f.b.call(helper, &[to.into(), limit, from]);
         let result = self.f.b.copy(length);
         // Linux 5.10 believes in numbers that are at least the bound and at most the string's size at

@@ -61,6 +61,7 @@ pub fn type_text(ty: &Type, program: &Program) -> String {
             let space = match space {
                 AddressSpace::Kernel => "",
                 AddressSpace::User => "__user ",
+                AddressSpace::Either => "__any ",
                 AddressSpace::Context => "__ctx ",
             };
             format!("{} {space}*", text(to))

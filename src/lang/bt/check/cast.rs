@@ -110,11 +110,7 @@ impl Checker<'_> {
     }
 
     /// The memory that untyped addresses of this probe point to.
-    pub(super) fn default_space(&self) -> AddressSpace {
-        let user = self.frame.kind.in_user_space()
-            || self.frame.targets.first().is_some_and(
-                |t| matches!(t, crate::lang::typed::Target::Tracepoint { category, .. } if &**category == "syscalls"),
-            );
-        if user { AddressSpace::User } else { AddressSpace::Kernel }
+    pub(super) const fn default_space(&self) -> AddressSpace {
+        self.frame.kind.space_of_integers()
     }
 }

@@ -7,7 +7,7 @@ use super::{Checker, OUTER_SCOPE, TYPE_MISMATCH, UNDEFINED_VARIABLE, suggest};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Local, LocalId, Statement, StatementKind, Target};
-use crate::lang::types::Type;
+use crate::lang::types::{AddressSpace, Type};
 
 /// A variable: the body that it belongs to and the address of the syntax node that declares it.
 pub type VariableKey = (u32, usize);
@@ -106,9 +106,17 @@ impl Kind {
         }
     }
 
-    /// Whether untyped addresses in such a probe are those of the traced process.
-    pub const fn in_user_space(self) -> bool {
-        matches!(self, Self::Uprobe | Self::Uretprobe | Self::Usdt)
+    /// Where integers point that such a probe takes for addresses.
+    pub const fn space_of_integers(self) -> AddressSpace {
+        match self {
+            Self::Uprobe | Self::Uretprobe | Self::Usdt => AddressSpace::User,
+            // No process is traced there, and the programs of tests have no other helper.
+            Self::Function | Self::Begin | Self::End | Self::SelfSignal | Self::Test | Self::Iter => {
+                AddressSpace::Kernel
+            }
+            // A system call's arguments and a task's fields are integers alike.
+            _ => AddressSpace::Either,
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::lang::typed::{Expr, ExprKind};
-use crate::lang::types::{Aggregation, Type};
+use crate::lang::types::{AddressSpace, Aggregation, Type};
 
 /// Set in the size of a literal's type, beside the bytes that its value needs when signed.
 pub const LITERAL: u8 = 0x80;
@@ -85,9 +85,9 @@ pub fn join(a: &Type, b: &Type) -> Option<Type> {
         (p @ Ptr { .. }, Int { .. }) | (Int { .. }, p @ Ptr { .. }) => p.clone(),
         (Ptr { to, .. }, other @ Ptr { .. }) if **to == Type::Void => other.clone(),
         (other @ Ptr { .. }, Ptr { to, .. }) if **to == Type::Void => other.clone(),
-        (Ptr { to, space }, Ptr { to: t, .. }) => {
+        (Ptr { to, space }, Ptr { to: t, space: s }) => {
             let to = join_pointees(to, t)?;
-            Ptr { to: Arc::new(to), space: *space }
+            Ptr { to: Arc::new(to), space: join_spaces(*space, *s) }
         }
         (Str { size }, Str { size: s }) => Str { size: *size.max(s) },
         (Buf { size }, Buf { size: s }) => Buf { size: *size.max(s) },
@@ -121,6 +121,17 @@ fn join_pointees(a: &Type, b: &Type) -> Option<Type> {
         _ if a == b => Some(a.clone()),
         (Type::Int { size, .. }, Type::Int { size: s, .. }) if size == s => Some(a.clone()),
         _ => None,
+    }
+}
+
+/// The context is kernel memory too; what may be in another memory each time tells by its address.
+fn join_spaces(a: AddressSpace, b: AddressSpace) -> AddressSpace {
+    match (a, b) {
+        _ if a == b => a,
+        (AddressSpace::Context, AddressSpace::Kernel) | (AddressSpace::Kernel, AddressSpace::Context) => {
+            AddressSpace::Kernel
+        }
+        _ => AddressSpace::Either,
     }
 }
 

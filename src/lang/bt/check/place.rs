@@ -30,7 +30,7 @@ impl Checker<'_> {
             Type::Struct(id) => {
                 let id = *id;
                 let space = space_of(&base).unwrap_or(AddressSpace::Kernel);
-                let inside = if space == AddressSpace::User { space } else { AddressSpace::Kernel };
+                let inside = if space == AddressSpace::Context { AddressSpace::Kernel } else { space };
                 let Some(field) = self.types.field(id, &name.text, inside) else { return self.no_field(id, name) };
                 if field.ty == Type::Void {
                     let message = format!("`{}` is a floating-point number, or nothing a script can hold", name.text);
@@ -113,10 +113,13 @@ impl Checker<'_> {
         Expr::new(ExprKind::Index { base: Box::new(base), index: Box::new(index) }, element, span)
     }
 
-    /// Pointers read out of user memory point into user memory.
+    /// Pointers read out of user memory point into user memory, and those out of either into either.
     fn inherit_space(&self, ty: Type, space: Option<AddressSpace>) -> Type {
         match (ty, space) {
             (Type::Ptr { to, .. }, Some(AddressSpace::User)) => Type::Ptr { to, space: AddressSpace::User },
+            (Type::Ptr { to, space: AddressSpace::Kernel }, Some(AddressSpace::Either)) => {
+                Type::Ptr { to, space: AddressSpace::Either }
+            }
             (ty, _) => ty,
         }
     }
