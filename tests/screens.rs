@@ -314,6 +314,19 @@ fn events_are_a_table_that_narrow_panes_show_less_of() {
     assert!(shown(&state, &of_day));
 }
 
+#[test]
+fn letters_of_every_width_stand_where_the_cursor_goes() {
+    let mut state = empty();
+    update::paste(&mut state, "// 漢e\u{301}\u{202e}x\ty".to_owned());
+    assert!(shown(&state, "// 漢 e\u{301}\u{fffd}x    y"), "{:#?}", rows(&screen(&state))[2]);
+    let (column, row) = find(&state, "//");
+    // The wide letter takes two columns, the accent none, what reverses text is one to be seen.
+    for (right, typed) in [(3, "// "), (5, "// 漢"), (6, "// 漢e\u{301}"), (7, "// 漢e\u{301}\u{202e}")] {
+        click(&mut state, column + right, row);
+        assert_eq!(state.editor.before_cursor(), typed, "{right} columns from the start");
+    }
+}
+
 /// The pictures of the views, cell by cell with their looks.
 #[test]
 fn views_look_as_recorded() {

@@ -7,7 +7,7 @@ use tui_textarea::{CursorMove, DataCursor, TextArea};
 
 use super::action::{Edit, Go};
 use super::syntax::{self, Parts};
-use super::text::char_width;
+use super::text::shown_width;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::service::highlight::Pieces;
 use crate::lang::source::Span;
@@ -562,8 +562,7 @@ pub fn columns(line: &str, column: usize) -> usize {
 pub fn advance(c: char, at: usize) -> usize {
     match c {
         '\t' => TAB - at % TAB,
-        c if c.is_control() => 1,
-        c => char_width(c),
+        c => shown_width(c),
     }
 }
 

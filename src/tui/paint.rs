@@ -78,6 +78,18 @@ pub fn note(buf: &mut Buffer, area: Rect, text: &str, style: Style, taken: usize
     }
 }
 
+/// Adds a mark without a width of its own (an accent) to the character at a column.
+pub fn add_mark(buf: &mut Buffer, area: Rect, x: usize, y: usize, mark: char) {
+    let area = area.intersection(buf.area);
+    if y < usize::from(area.height)
+        && x < usize::from(area.width)
+        && let Some(cell) = buf.cell_mut((area.x + x as u16, area.y + y as u16))
+    {
+        let whole = format!("{}{mark}", cell.symbol());
+        cell.set_symbol(&whole);
+    }
+}
+
 /// Text with some characters (by index) in another look.
 #[allow(clippy::too_many_arguments, reason = "a place, a text and two looks")]
 pub fn highlighted(
@@ -90,12 +102,19 @@ pub fn highlighted(
     plain: Style,
     marked: Style,
 ) -> usize {
-    let mut column = x;
+    let (mut column, mut last) = (x, None);
     let mut letter = [0_u8; 4];
     for (i, c) in text.chars().enumerate() {
         if column + char_width(c) > usize::from(area.width) {
             break;
         }
+        if char_width(c) == 0 {
+            if let Some(last) = last {
+                add_mark(buf, area, last, y, c);
+            }
+            continue;
+        }
+        last = Some(column);
         let style = if at(i) { plain.patch(marked) } else { plain };
         column = put(buf, area, column, y, c.encode_utf8(&mut letter), style);
     }
@@ -167,6 +186,15 @@ mod tests {
         assert_eq!(chart(&values, 4, 2), ["   █", "▁ ██"]);
         assert_eq!(chart(&[], 4, 2), ["", ""]);
         assert_eq!(chart(&[Some(i64::MIN), Some(i64::MAX)], 9, 1), ["▁█"]);
+    }
+
+    #[test]
+    fn accents_stay_on_their_letters() {
+        let mut buf = Buffer::empty(Rect::new(0, 0, 6, 1));
+        let area = buf.area;
+        highlighted(&mut buf, area, 0, 0, "e\u{301}漢\u{302}x", |i| i == 3, Style::new(), Style::new());
+        let cells: Vec<&str> = buf.content().iter().map(|c| c.symbol()).collect();
+        assert_eq!(cells, ["e\u{301}", "漢\u{302}", " ", "x", " ", " "]);
     }
 
     #[test]

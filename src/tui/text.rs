@@ -69,6 +69,12 @@ pub fn char_width(c: char) -> usize {
     UnicodeWidthChar::width(c).unwrap_or(0)
 }
 
+/// Columns that a character takes once it has been made safe by [`neutralise`].
+#[must_use]
+pub fn shown_width(c: char) -> usize {
+    if is_unsafe(c) { 1 } else { char_width(c) }
+}
+
 /// `text` cut to `columns`, with an ellipsis where something was left out.
 #[must_use]
 pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {

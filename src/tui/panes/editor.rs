@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::super::editor::{advance, columns, marked_in_line};
-use super::super::paint::{clear, frame, note, put, style_row};
+use super::super::paint::{add_mark, clear, frame, note, put, style_row};
 use super::super::state::{Layer, Pane, State};
 use super::super::text::{fit, neutralise, wrap};
 use super::super::theme::Slot;
@@ -161,7 +161,7 @@ fn draw_line(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize
     let parts = editor.parts(index);
     let marked = editor.marked().and_then(|m| marked_in_line(m, index));
     let mut part = parts.iter().peekable();
-    let (mut at, mut letter) = (0, [0_u8; 4]);
+    let (mut at, mut letter, mut last) = (0, [0_u8; 4], None);
     for (nth, (byte, c)) in line.char_indices().enumerate() {
         while part.peek().is_some_and(|(r, _)| r.end <= byte) {
             part.next();
@@ -176,7 +176,10 @@ fn draw_line(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize
             style = style.patch(theme[Slot::Cursor]);
         }
         let columns = advance(c, at);
-        if let Some(x) = at.checked_sub(editor.left) {
+        if let Some(x) = last.filter(|_| columns == 0) {
+            add_mark(buf, text, x, y, c);
+        } else if let Some(x) = at.checked_sub(editor.left) {
+            last = Some(x);
             let shown =
                 if c == '\t' { " ".repeat(columns) } else { neutralise(c.encode_utf8(&mut letter)).into_owned() };
             put(buf, text, x, y, &shown, style);
