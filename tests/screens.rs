@@ -327,6 +327,42 @@ fn letters_of_every_width_stand_where_the_cursor_goes() {
     }
 }
 
+#[test]
+fn the_status_line_says_all_figures_on_eighty_columns_and_drops_the_last_ones_below() {
+    let running = || scenes().into_iter().find(|s| s.name == "workbench").unwrap().state;
+    for (width, figures) in [(138, 5), (80, 5), (60, 4), (40, 2)] {
+        let mut state = running();
+        update::receive(&mut state, Message::Resize(width, 24));
+        let all = rows(&screen(&state));
+        let status = &all[22];
+        let told = ["2 probes", "/s", "lost 0", " ns", " insns"].iter().filter(|f| status.contains(**f)).count();
+        assert!(told >= figures, "{width}: {status}");
+    }
+}
+
+#[test]
+fn the_selected_map_of_many_has_the_room() {
+    use probescope::model::snapshot::{MapRow, MapSnapshot};
+    use probescope::model::value::Value;
+    let mut state = scenes().into_iter().find(|s| s.name == "workbench").unwrap().state;
+    let template = state.maps.current().unwrap().snapshot.clone();
+    let rows_of =
+        |many: u64| (0..many).map(|n| MapRow { key: vec![Value::Uint(n, 8)], value: Value::Uint(n, 8) }).collect();
+    let map = |n: usize| MapSnapshot { name: format!("@m{n:02}").into(), rows: rows_of(30), ..template.clone() };
+    let maps: Vec<MapSnapshot> = (0..14).map(map).collect();
+    update::receive(&mut state, Message::Session(Update::Maps(maps.into())));
+    press(&mut state, "<a-3>z");
+    state.maps.selected = 0;
+    for _ in 0..13 {
+        press(&mut state, "]");
+    }
+    let shown = rows(&screen(&state));
+    let heading = shown.iter().position(|r| r.contains("@m13 30 keys")).unwrap();
+    let below = shown[heading + 2..].iter().take_while(|r| r.chars().filter(char::is_ascii_digit).count() > 0).count();
+    assert!(below >= 30, "all rows of the selected map: {shown:#?}");
+    assert!(shown.iter().any(|r| r.contains("@m12")) && !shown.iter().any(|r| r.contains("@m00")), "{shown:#?}");
+}
+
 /// The pictures of the views, cell by cell with their looks.
 #[test]
 fn views_look_as_recorded() {

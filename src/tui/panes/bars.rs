@@ -64,10 +64,11 @@ pub fn status(state: &State, buf: &mut Buffer, area: Rect) {
         x = put(buf, area, x, 0, mark, plain.patch(theme[Slot::Warning])) + 2;
     }
     let room = usize::from(area.width).saturating_sub(x);
-    let long = segments(state, plain, figure, true);
     let length = |all: &[Segment]| all.iter().flatten().map(|(t, _)| width(t)).sum::<usize>() + 3 * all.len();
-    // What does not fit with short words either is left out from the end.
-    let shown = if length(&long) <= room { long } else { segments(state, plain, figure, false) };
+    let said = |words| segments(state, plain, figure, words);
+    let fitting = [Words::All, Words::Short].into_iter().map(said).find(|all| length(all) <= room);
+    // What does not fit with the fewest words either is left out from the end.
+    let shown = fitting.unwrap_or_else(|| said(Words::Few));
     for segment in shown {
         let needed: usize = segment.iter().map(|(t, _)| width(t)).sum();
         let gap = if x > 1 { 3 } else { 0 };
@@ -96,8 +97,27 @@ fn hot_probe(trace: &Trace, narrow: bool) -> Option<String> {
 
 type Segment = Vec<(String, Style)>;
 
+/// How much the status line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+enum Words {
+    Few,
+    Short,
+    All,
+}
+
+impl Words {
+    /// The words of a figure by how many there is room for.
+    const fn of(self, all: &'static str, short: &'static str, few: &'static str) -> &'static str {
+        match self {
+            Self::All => all,
+            Self::Short => short,
+            Self::Few => few,
+        }
+    }
+}
+
 /// The most telling ones first: the last ones go when room is short.
-fn segments(state: &State, plain: Style, figure: Style, long: bool) -> Vec<Segment> {
+fn segments(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segment> {
     let trace = &state.trace;
     let theme = &state.theme;
     let mut out = Vec::new();
@@ -108,48 +128,19 @@ fn segments(state: &State, plain: Style, figure: Style, long: bool) -> Vec<Segme
             out.push(vec![(format!("{count} {what}{s}"), plain.patch(theme[slot]))]);
         }
     }
-    let narrow = !long;
-    if let Some(hot) = hot_probe(trace, narrow).filter(|_| trace.phase == Phase::Running) {
+    if let Some(hot) = hot_probe(trace, words < Words::All).filter(|_| trace.phase == Phase::Running) {
         out.push(vec![(hot, plain.patch(theme[Slot::Warning]))]);
     }
     if matches!(trace.phase, Phase::Running | Phase::Ended) {
-        let s = if trace.attached == 1 { "" } else { "s" };
-        let time = if narrow { String::new() } else { format!(" in {}", short_ns(trace.attach_ns as f64)) };
-        out.push(vec![
-            ("attached ".into(), plain),
-            (format!("{} probe{s}", grouped(trace.attached.into())), figure),
-            (time, plain),
-        ]);
-        if let Some(rate) = trace.event_rate() {
-            out.push(vec![(short_count(rate), figure), (" events/s".into(), plain)]);
-        }
-        let lost = trace.lost();
-        let look = if lost > 0 { plain.patch(theme[Slot::Error]) } else { plain.patch(theme[Slot::Good]) };
-        let mut losses = vec![("lost ".into(), plain), (grouped(lost), look)];
-        let incomplete = trace.incomplete();
-        if incomplete > 0 {
-            losses.push((format!(", {} incomplete", grouped(incomplete)), plain.patch(theme[Slot::Warning])));
-        }
-        out.push(losses);
-        if let Some((ns, percent)) = trace.cost() {
-            let (before, after) = if narrow { ("", " CPU") } else { ("cost ", " of a CPU") };
-            out.push(vec![
-                (before.into(), plain),
-                (format!("{ns:.0} ns"), figure),
-                ("/event, ".into(), plain),
-                (format!("{percent:.2} %"), figure),
-                (after.into(), plain),
-            ]);
-        }
+        out.extend(traced(state, plain, figure, words));
     }
     if let Some(figures) = &trace.figures {
-        let (before, after) = if narrow { ("", " insns") } else { ("compiled in ", " instructions") };
         out.push(vec![
-            (before.into(), plain),
+            (words.of("compiled in ", "", "").into(), plain),
             (short_ns(figures.compile_ns as f64), figure),
             (", ".into(), plain),
             (figures.instructions.to_string(), figure),
-            (after.into(), plain),
+            (words.of(" instructions", " insns", " insns").into(), plain),
         ]);
     }
     if out.is_empty() {
@@ -161,6 +152,41 @@ fn segments(state: &State, plain: Style, figure: Style, long: bool) -> Vec<Segme
             |reason| format!("Cannot run here: {reason}"),
         );
         out.push(vec![(fit(&text, usize::from(state.size.0).saturating_sub(6)).into_owned(), plain)]);
+    }
+    out
+}
+
+/// What is attached, comes in, is lost and costs.
+fn traced(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segment> {
+    let (trace, theme) = (&state.trace, &state.theme);
+    let s = if trace.attached == 1 { "" } else { "s" };
+    let time = if words == Words::All { format!(" in {}", short_ns(trace.attach_ns as f64)) } else { String::new() };
+    let mut out = vec![vec![
+        (words.of("attached ", "attached ", "").into(), plain),
+        (format!("{} probe{s}", grouped(trace.attached.into())), figure),
+        (time, plain),
+    ]];
+    if let Some(rate) = trace.event_rate() {
+        out.push(vec![(short_count(rate), figure), (words.of(" events/s", " events/s", "/s").into(), plain)]);
+    }
+    let count = |n: u64| if words == Words::Few { short_count(n as f64) } else { grouped(n) };
+    let lost = trace.lost();
+    let look = if lost > 0 { plain.patch(theme[Slot::Error]) } else { plain.patch(theme[Slot::Good]) };
+    let mut losses = vec![("lost ".into(), plain), (count(lost), look)];
+    let incomplete = trace.incomplete();
+    if incomplete > 0 {
+        let what = words.of(" incomplete", " incomplete", " partial");
+        losses.push((format!(", {}{what}", count(incomplete)), plain.patch(theme[Slot::Warning])));
+    }
+    out.push(losses);
+    if let Some((ns, percent)) = trace.cost() {
+        out.push(vec![
+            (words.of("cost ", "", "").into(), plain),
+            (format!("{ns:.0} ns"), figure),
+            (words.of("/event, ", "/event, ", ", ").into(), plain),
+            (format!("{percent:.2} %"), figure),
+            (words.of(" of a CPU", " CPU", "").into(), plain),
+        ]);
     }
     out
 }

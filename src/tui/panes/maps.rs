@@ -89,22 +89,28 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
     }
 }
 
-/// Which maps are shown, and in how many rows: all when there is room, otherwise the selected one
-/// gets what it wants first, then those after it.
+/// Which maps are shown, and in how many rows: all when there is room. Otherwise the selected one gets
+/// what it wants first (in a zoomed pane before its neighbours get any), then those after it.
 fn plan(state: &State, height: usize) -> Vec<(usize, usize)> {
     let views = &state.maps.views;
     let wanted: Vec<usize> = views.iter().map(rows_wanted).collect();
     let mut given: Vec<usize> = wanted.iter().map(|w| (*w).min(if *w == 1 { 1 } else { 4 })).collect();
+    let selected = state.maps.selected.min(views.len().saturating_sub(1));
+    if state.zoom
+        && let (Some(given), Some(wanted)) = (given.get_mut(selected), wanted.get(selected))
+    {
+        *given = (*wanted).min(height.max(*given));
+    }
     let mut shown: Vec<usize> = (0..views.len()).collect();
     let total = |shown: &[usize], given: &[usize]| {
         shown.iter().map(|i| given[*i]).sum::<usize>() + shown.len().saturating_sub(1)
     };
     while shown.len() > 1 && total(&shown, &given) > height {
-        let last = shown.iter().rposition(|i| *i != state.maps.selected).unwrap_or(0);
-        shown.remove(last);
+        let furthest = (0..shown.len()).max_by_key(|at| shown[*at].abs_diff(selected)).unwrap_or(0);
+        shown.remove(furthest);
     }
     let mut left = height.saturating_sub(total(&shown, &given));
-    let first = shown.iter().position(|i| *i == state.maps.selected).unwrap_or(0);
+    let first = shown.iter().position(|i| *i == selected).unwrap_or(0);
     let mut turn: Vec<usize> = shown.clone();
     turn.rotate_left(first);
     while left > 0 && turn.iter().any(|i| given[*i] < wanted[*i]) {
