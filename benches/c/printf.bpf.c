@@ -10,7 +10,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int prog(void *ctx)
 	e->id = 0;
 	e->pid = bpf_get_current_pid_tgid() >> 32;
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
-	e->nsecs = bpf_ktime_get_ns();
+	e->nsecs = bpf_ktime_get_boot_ns();
 	bpf_ringbuf_submit(e, 1);
 	return 0;
 }

@@ -7,7 +7,7 @@ SEC("tracepoint/syscalls/sys_enter_getppid") int prog(void *ctx)
 	u32 zero = 0;
 	struct value *v = bpf_map_lookup_elem(&total, &zero);
 	if (v) {
-		v->sum += bpf_ktime_get_ns();
+		v->sum += bpf_ktime_get_boot_ns();
 		v->count += 1;
 	}
 	return 0;
