@@ -6,8 +6,9 @@ use std::sync::Once;
 use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel};
 
 use super::error::{CAPABILITIES, EngineError};
-use super::sys::bpf;
+use super::sys::bpf::{self, LogLevel};
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
+use crate::codegen::verifier_log;
 use crate::lang::typed::{ActionKind, Program, Target};
 
 /// Size of the ring buffer when the script names none: a burst of a million small records from one
@@ -15,8 +16,10 @@ use crate::lang::typed::{ActionKind, Program, Target};
 pub const DEFAULT_RING_BYTES: u32 = 8 << 20;
 /// Enough for scripts that report nothing but `exit()` and whole maps.
 const SMALL_RING_BYTES: u32 = 64 << 10;
-/// Room for the verifier's log of one program.
+/// Room for the verifier's log of one program, with every instruction that it looked at.
 const LOG_BYTES: usize = 1 << 20;
+/// Room for its complaint and statistics alone.
+const SHORT_LOG_BYTES: usize = 16 << 10;
 /// Most that is kept of what libbpf says.
 const TALK_BYTES: usize = 64 << 10;
 
@@ -51,11 +54,28 @@ pub(super) fn listen() {
 
 /// Loads the object's maps and programs; nothing is attached.
 pub fn load(program: &Program, artifact: &Artifact) -> Result<Object, EngineError> {
+    // A whole log takes the kernel seconds for a program that is too much for it, and room that it does
+    // not find: the complaint alone tells whether more is worth asking for.
+    match attempt(program, artifact, LogLevel::Complaint) {
+        Err(refused @ EngineError::Rejected { .. }) if told_all(&refused) => Err(refused),
+        Err(EngineError::Rejected { .. }) => attempt(program, artifact, LogLevel::Whole),
+        result => result,
+    }
+}
+
+fn attempt(program: &Program, artifact: &Artifact, level: LogLevel) -> Result<Object, EngineError> {
     listen();
     let mut object = open(artifact)?;
     size_ring(program, artifact, &mut object)?;
     name_targets(program, artifact, &mut object)?;
-    bpf::load_with_logs(object, LOG_BYTES).map_err(|(error, logs)| explain(artifact, &error, logs))
+    let bytes = if level == LogLevel::Whole { LOG_BYTES } else { SHORT_LOG_BYTES };
+    bpf::load_with_logs(object, level, bytes).map_err(|(error, logs)| explain(artifact, &error, logs))
+}
+
+/// Whether a complaint is understood without the instructions before it.
+fn told_all(refused: &EngineError) -> bool {
+    let EngineError::Rejected { log, .. } = refused else { return false };
+    verifier_log::explain(log, &[]).is_some_and(|said| said.cause == verifier_log::Cause::Complexity)
 }
 
 fn open(artifact: &Artifact) -> Result<OpenObject, EngineError> {

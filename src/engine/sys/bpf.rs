@@ -6,6 +6,9 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 
 use libbpf_rs::{AsRawLibbpf as _, OpenProgramMut};
 
+/// `BPF_LOG_STATS` (`include/linux/bpf_verifier.h`).
+const BPF_LOG_STATS: u32 = 4;
+
 /// A program's log: the verifier writes it when the program is refused. Must outlive the load.
 #[derive(Debug)]
 pub struct LogBuffer(Box<[u8]>);
@@ -40,9 +43,19 @@ impl LogBuffer {
     }
 }
 
-/// Loads an object whose programs write their logs to `logs` (one for each program, in order).
+/// How much the verifier says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Its complaint and statistics (`BPF_LOG_STATS`, 5.2).
+    Complaint,
+    /// Every instruction that it looks at, too, when it refuses (libbpf asks a second time then).
+    Whole,
+}
+
+/// Loads an object whose programs write logs; of a refusal they are given back, in the order of programs.
 pub fn load_with_logs(
     mut object: libbpf_rs::OpenObject,
+    level: LogLevel,
     bytes_each: usize,
 ) -> Result<libbpf_rs::Object, (libbpf_rs::Error, Vec<(String, String)>)> {
     let mut logs: Vec<(String, LogBuffer)> = Vec::new();
@@ -50,6 +63,9 @@ pub fn load_with_logs(
         let mut log = LogBuffer::new(bytes_each);
         // SAFETY: `logs` lives until after `load`, and the buffers are boxed, so they do not move.
         unsafe { log.install(&mut program) };
+        if level == LogLevel::Complaint {
+            program.set_log_level(BPF_LOG_STATS);
+        }
         logs.push((program.name().to_string_lossy().into_owned(), log));
     }
     object.load().map_err(|error| (error, logs.into_iter().map(|(name, log)| (name, log.text())).collect()))
