@@ -158,6 +158,41 @@ mod objects {
         assert_eq!(load::run(&mut object, &[0]).unwrap(), 45);
     }
 
+    /// Two ways of 40,000 instructions each: more than a jump of 16 bits can pass.
+    fn with_a_long_way() -> Function {
+        let mut b = program("far");
+        let word = b.load(b.parameter(0), 0, Size::B8);
+        let (one, other, done) = (b.new_block(), b.new_block(), b.new_block());
+        let sum = b.imm(0);
+        b.branch(Cond::Gt, word, 5, one, other);
+        for (way, first) in [(one, 1), (other, 100)] {
+            b.switch_to(way);
+            b.copy_into(sum, first);
+            for _ in 0..40_000 {
+                b.alu_into(sum, Alu::Xor, Width::W64, sum, word);
+            }
+            b.jump(done);
+        }
+        b.switch_to(done);
+        b.ret(sum);
+        b.finish()
+    }
+
+    #[test]
+    fn far_jumps_are_made_where_the_kernel_takes_them() {
+        let mut module = load::module(vec![with_a_long_way()], 8);
+        module.cpu_v4 = false;
+        let error = build(&module, &SourceLines::none()).unwrap_err();
+        assert!(matches!(error, CodegenError::JumpTooFar { .. }), "{error}");
+        if load::unavailable() || load::lacks("jumps of 32 bits (Linux 6.6)", load::facts().cpu_v4) {
+            return;
+        }
+        module.cpu_v4 = true;
+        let mut object = load::load(&module).unwrap();
+        assert_eq!(load::run(&mut object, &[7]).unwrap(), 1);
+        assert_eq!(load::run(&mut object, &[3]).unwrap(), 100);
+    }
+
     /// Twenty values that all live across a call.
     fn crowded(values: u32) -> Function {
         let mut b = program("crowded");

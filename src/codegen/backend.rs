@@ -95,15 +95,15 @@ pub struct BuiltFunction {
 /// Compiles a module.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "callers hold it by reference")]
 pub fn build(module: &Module, source: &SourceLines) -> Result<BuiltObject, CodegenError> {
-    let codes = module.functions.iter().map(compile).collect::<Result<Vec<Code>, _>>()?;
+    let codes = module.functions.iter().map(|f| compile(f, module.cpu_v4)).collect::<Result<Vec<Code>, _>>()?;
     frame::check_chains(module, &codes)?;
     let object = link::link(module, &codes, *source)?;
     let functions = (0..codes.len()).map(|i| built(FuncId(i as u32), module, &codes)).collect();
     Ok(BuiltObject { object, functions })
 }
 
-/// Machine code of one function.
-pub fn compile(function: &Function) -> Result<Code, CodegenError> {
+/// Machine code of one function, with instructions of cpu v4 where the kernel takes them.
+pub fn compile(function: &Function, cpu_v4: bool) -> Result<Code, CodegenError> {
     let mut function = function.clone();
     check_size(&function)?;
     legal::initialise(&mut function);
@@ -114,7 +114,7 @@ pub fn compile(function: &Function) -> Result<Code, CodegenError> {
     };
     let frame = frame::Frame::of(&function);
     frame::check_frame(&function, &frame)?;
-    emit::emit(&function, &allocation, &frame)
+    emit::emit(&function, &allocation, &frame, cpu_v4)
 }
 
 fn check_size(function: &Function) -> Result<(), CodegenError> {

@@ -46,6 +46,8 @@ pub struct Module {
     pub sections: Vec<Section>,
     /// `license` section.
     pub license: String,
+    /// The kernel takes the instructions of cpu v4: loads and moves that extend by sign, far jumps.
+    pub cpu_v4: bool,
 }
 
 /// A program or subprogram.

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 /// pure function and tests can compile for kernels that are not running. What only the kernel's types
 /// tell is looked up when the compiler first asks: most scripts never do, and the types are megabytes.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "independent kernel features, each a yes or no")]
 pub struct TargetFacts {
     /// Kernel version as `major << 16 | minor << 8` (`LINUX_VERSION_CODE` without the patch level).
     pub version: u32,
@@ -13,6 +14,8 @@ pub struct TargetFacts {
     pub possible_cpus: u32,
     /// Atomic fetch, exchange and compare-exchange instructions (5.12).
     pub atomics: bool,
+    /// Instructions of cpu v4 (6.6): sign-extending loads and moves, jumps with offsets of 32 bits.
+    pub cpu_v4: bool,
     /// Programs of the uprobe type may be preempted while they run (6.0).
     pub uprobe_preemptible: bool,
     /// `bpf_get_ns_current_pid_tgid`'s device and inode of the reader's pid namespace, when the
@@ -129,6 +132,7 @@ impl TargetFacts {
             version,
             possible_cpus,
             atomics: version >= 5 << 16 | 12 << 8,
+            cpu_v4: cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && version >= 6 << 16 | 6 << 8,
             uprobe_preemptible: version >= 6 << 16,
             pid_namespace: None,
             child_pid: 0,

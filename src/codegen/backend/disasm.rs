@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::insn::{Insn, OP_CALL, OP_EXIT, OP_JA, OP_LD_IMM64, PSEUDO_CALL};
+use super::insn::{Insn, OP_CALL, OP_EXIT, OP_JA, OP_JA_FAR, OP_LD_IMM64, PSEUDO_CALL};
 use super::{BuiltFunction, SourceLines, helper};
 
 /// One line for each instruction, with its index; constants of 64 bits are one line.
@@ -45,6 +45,7 @@ fn text(insn: Insn, high: i32) -> String {
         0 if code == OP_LD_IMM64 => {
             format!("r{dst} = {:#x}", (u64::from(high as u32) << 32) | u64::from(imm as u32))
         }
+        1 if code & 0xe0 == 0x80 => format!("r{dst} = *({} *)(r{src} {off:+})", size(code).replace('u', "s")),
         1 => format!("r{dst} = *({} *)(r{src} {off:+})", size(code)),
         2 => format!("*({} *)(r{dst} {off:+}) = {imm}", size(code)),
         3 if code & 0xe0 == 0xc0 => atomic(insn),
@@ -76,7 +77,10 @@ fn atomic(insn: Insn) -> String {
 }
 
 fn alu(insn: Insn, letter: char) -> String {
-    let Insn { code, dst, src, imm, .. } = insn;
+    let Insn { code, dst, src, off, imm } = insn;
+    if code & 0xf8 == 0xb8 && off != 0 {
+        return format!("{letter}{dst} = (s{off}){letter}{src}");
+    }
     let operand = if code & 8 == 0 { imm.to_string() } else { format!("{letter}{src}") };
     let sign = match code & 0xf0 {
         0x00 => "+=",
@@ -102,6 +106,7 @@ fn jump(insn: Insn) -> String {
     match code {
         OP_EXIT => return "exit".to_owned(),
         OP_JA => return format!("goto pc{off:+}"),
+        OP_JA_FAR => return format!("gotol pc{imm:+}"),
         OP_CALL if src == PSEUDO_CALL => return "call subprogram".to_owned(),
         OP_CALL => {
             return helper::name(imm as u32)
@@ -146,6 +151,9 @@ mod tests {
             Insn::jump_imm(Cond::SLt, Width::W32, Reg(2), 10),
             Insn::call(0, 14),
             Insn::to_big_endian(Reg(2), 16),
+            Insn::mov_signed(Reg(2), Reg(3), 16),
+            Insn::load_signed(Size::B1, Reg(2), Reg(6), 5),
+            Insn::ja_far(-70_000),
             Insn::exit(),
         ];
         let bytes: Vec<u8> = code.iter().flat_map(|i| i.encode()).collect();
@@ -162,7 +170,10 @@ mod tests {
                 "7 (c6) if w2 s< 0xa goto pc+0",
                 "8 (85) call bpf_get_current_pid_tgid#14",
                 "9 (dc) r2 = be16 r2",
-                "10 (95) exit",
+                "10 (bf) r2 = (s16)r3",
+                "11 (91) r2 = *(s8 *)(r6 +5)",
+                "12 (06) gotol pc-70000",
+                "13 (95) exit",
             ]
         );
     }

@@ -7,7 +7,7 @@ use crate::codegen::ir::{
 use crate::lang::source::Span;
 
 use super::frame::Frame;
-use super::insn::{FRAME, Insn, PSEUDO_CALL, PSEUDO_FUNC, Reg};
+use super::insn::{FRAME, Insn, OP_JA_FAR, PSEUDO_CALL, PSEUDO_FUNC, Reg};
 use super::legal::{commutes, fits};
 use super::regs::Allocation;
 
@@ -59,12 +59,30 @@ pub struct Code {
     pub stack: u32,
 }
 
-/// Emits a legalised function.
-pub fn emit(function: &Function, allocation: &Allocation, frame: &Frame) -> Result<Code, CodegenError> {
+/// Emits a legalised function, with instructions of cpu v4 where the kernel takes them.
+pub fn emit(function: &Function, allocation: &Allocation, frame: &Frame, cpu_v4: bool) -> Result<Code, CodegenError> {
+    match emit_with(function, allocation, frame, Isa { cpu_v4, far_jumps: false }) {
+        Err(CodegenError::JumpTooFar { .. }) if cpu_v4 => {
+            emit_with(function, allocation, frame, Isa { cpu_v4, far_jumps: true })
+        }
+        result => result,
+    }
+}
+
+/// Which instructions are used.
+#[derive(Clone, Copy, Debug)]
+struct Isa {
+    cpu_v4: bool,
+    /// All jumps are far ones.
+    far_jumps: bool,
+}
+
+fn emit_with(function: &Function, allocation: &Allocation, frame: &Frame, isa: Isa) -> Result<Code, CodegenError> {
     let mut emitter = Emitter {
         function,
         allocation,
         frame,
+        isa,
         code: Code { stack: frame.bytes, ..Code::default() },
         span: Span::default(),
         starts: vec![u32::MAX; function.blocks.len()],
@@ -95,6 +113,7 @@ struct Emitter<'a> {
     function: &'a Function,
     allocation: &'a Allocation,
     frame: &'a Frame,
+    isa: Isa,
     code: Code,
     span: Span,
     /// Index of each block's first instruction.
@@ -267,13 +286,18 @@ impl Emitter<'_> {
     }
 
     fn load(&mut self, dst: Reg, base: Reg, offset: i16, size: Size, signed: bool) {
-        self.push(Insn::load(size, dst, base, offset));
         let bits = match size {
             Size::B1 => 8,
             Size::B2 => 16,
             Size::B4 => 32,
-            Size::B8 => return,
+            Size::B8 => 64,
         };
+        let signed = signed && bits < 64;
+        if signed && self.isa.cpu_v4 {
+            self.push(Insn::load_signed(size, dst, base, offset));
+            return;
+        }
+        self.push(Insn::load(size, dst, base, offset));
         if signed {
             self.extend(dst, dst, bits, true);
         }
@@ -293,6 +317,7 @@ impl Emitter<'_> {
                 self.copy(dst, src);
                 self.push(Insn::alu_imm(Alu::And, Width::W64, dst, (1 << bits) - 1));
             }
+            (_, true) if self.isa.cpu_v4 => self.push(Insn::mov_signed(dst, src, bits)),
             (_, true) => {
                 self.copy(dst, src);
                 let unused = 64 - i32::from(bits);
@@ -364,8 +389,7 @@ impl Emitter<'_> {
                     Operand::Reg(b) => Insn::jump_reg(cond, *width, self.reg(*a), self.reg(*b)),
                     Operand::Imm(n) => Insn::jump_imm(cond, *width, self.reg(*a), *n as i32),
                 };
-                self.jumps.push((self.at(), taken, self.span));
-                self.push(insn);
+                self.branch(insn, taken);
                 self.jump(falls, next);
             }
             Terminator::Return(value) => {
@@ -383,17 +407,33 @@ impl Emitter<'_> {
     fn jump(&mut self, to: BlockId, next: Option<BlockId>) {
         if Some(to) != next {
             self.jumps.push((self.at(), to, self.span));
-            self.push(Insn::ja(0));
+            self.push(if self.isa.far_jumps { Insn::ja_far(0) } else { Insn::ja(0) });
         }
+    }
+
+    /// A conditional jump; there is no far one, so it leads to a jump that is, over one that leads past it.
+    fn branch(&mut self, mut insn: Insn, taken: BlockId) {
+        if self.isa.far_jumps {
+            insn.off = 1;
+            self.push(insn);
+            self.push(Insn::ja(1));
+            self.jump(taken, None);
+            return;
+        }
+        self.jumps.push((self.at(), taken, self.span));
+        self.push(insn);
     }
 
     fn patch_jumps(&mut self) -> Result<(), CodegenError> {
         for (at, block, span) in &self.jumps {
             let distance = i64::from(self.starts[block.0 as usize]) - i64::from(*at) - 1;
-            let Ok(off) = i16::try_from(distance) else {
-                return Err(CodegenError::JumpTooFar { span: *span, distance });
-            };
-            self.code.insns[*at as usize].off = off;
+            let insn = &mut self.code.insns[*at as usize];
+            let too_far = || CodegenError::JumpTooFar { span: *span, distance };
+            if insn.code == OP_JA_FAR {
+                insn.imm = i32::try_from(distance).map_err(|_| too_far())?;
+            } else {
+                insn.off = i16::try_from(distance).map_err(|_| too_far())?;
+            }
         }
         Ok(())
     }

@@ -20,6 +20,8 @@ pub const OP_CALL: u8 = 0x85;
 pub const OP_EXIT: u8 = 0x95;
 /// Opcode of `goto`.
 pub const OP_JA: u8 = 0x05;
+/// Opcode of `gotol`, whose offset is the constant (cpu v4).
+pub const OP_JA_FAR: u8 = 0x06;
 /// Opcode of the 16-byte load of a constant.
 pub const OP_LD_IMM64: u8 = 0x18;
 
@@ -78,6 +80,12 @@ impl Insn {
         Self { code: alu_class(width) | 0xb0 | 0x08, dst: dst.0, src: src.0, off: 0, imm: 0 }
     }
 
+    /// `dst = ` the low `bits` (8, 16, 32) of `src`, extended by sign (cpu v4).
+    #[must_use]
+    pub const fn mov_signed(dst: Reg, src: Reg, bits: u8) -> Self {
+        Self { code: 0xbf, dst: dst.0, src: src.0, off: bits as i16, imm: 0 }
+    }
+
     /// `dst = imm`, extended by sign.
     #[must_use]
     pub const fn mov_imm(dst: Reg, imm: i32) -> Self {
@@ -106,6 +114,12 @@ impl Insn {
     #[must_use]
     pub const fn load(size: Size, dst: Reg, base: Reg, off: i16) -> Self {
         Self { code: 0x61 | size_code(size), dst: dst.0, src: base.0, off, imm: 0 }
+    }
+
+    /// `dst = *(base + off)`, extended by sign; 1, 2 or 4 bytes (cpu v4).
+    #[must_use]
+    pub const fn load_signed(size: Size, dst: Reg, base: Reg, off: i16) -> Self {
+        Self { code: 0x81 | size_code(size), dst: dst.0, src: base.0, off, imm: 0 }
     }
 
     /// `*(base + off) = src`
@@ -154,6 +168,12 @@ impl Insn {
     #[must_use]
     pub const fn ja(off: i16) -> Self {
         Self { code: OP_JA, dst: 0, src: 0, off, imm: 0 }
+    }
+
+    /// Jumps `distance` instructions ahead of the next one (cpu v4).
+    #[must_use]
+    pub const fn ja_far(distance: i32) -> Self {
+        Self { code: OP_JA_FAR, dst: 0, src: 0, off: 0, imm: distance }
     }
 
     /// Jumps when `a cond b`.
