@@ -91,9 +91,9 @@ fn compile_and_load(text: &str, kernel: &Arc<Kernel>) -> Outcome {
     }
     match engine::load::load(&checked.program, &artifact) {
         Ok(_) => Outcome::Loaded,
-        // Without iterators, searches in text are loops that the verifier follows round by round: several
+        // Without bpf_loop, searches in text are loops that the verifier follows round by round: several
         // inside of a loop come to more than it is willing to follow.
-        Err(e) if !facts.abilities().iter_num && exhausted(&e) => {
+        Err(e) if !facts.abilities().bpf_loop && exhausted(&e) => {
             Outcome::Declined("more than the verifier follows".into())
         }
         Err(e) => Outcome::Failed(format!("refused: {e}\n{}", details(&e))),

@@ -157,7 +157,7 @@ fn strings_are_read_compared_and_searched() {
     let s = || local(0, Type::Str { size });
     let long = Type::Str { size: 1024 };
     let mut program = begin(
-        (0..8).map(|i| scalar_map(&format!("@r{i}"), Type::I64)).collect(),
+        (0..9).map(|i| scalar_map(&format!("@r{i}"), Type::I64)).collect(),
         vec![printf(vec![Type::I64, long.clone()]), printf(vec![Type::Str { size }])],
         vec![
             set_local(0, str_of(0, size)),
@@ -169,22 +169,30 @@ fn strings_are_read_compared_and_searched() {
             set(5, None, cast(binary(BinaryOp::Eq, s(), str_of(1, 64), Type::Bool), Type::I64)),
             set(6, None, cast(binary(BinaryOp::Ne, s(), str_of(1, size), Type::Bool), Type::I64)),
             set(7, None, call(Intrinsic::StrStr, vec![str_of(0, 64), str_of(1, 64)], Type::I64)),
+            set(8, None, cast(binary(BinaryOp::Eq, str_of(0, 256), str_of(1, 256), Type::Bool), Type::I64)),
             report(0, vec![int(5), call(Intrinsic::Str, vec![user_pointer(0)], long)]),
             report(1, vec![s()]),
         ],
     );
     program.probes[0].locals = locals(vec![Type::Str { size }]);
-    let cases: [(&str, &str, [i64; 8]); 4] = [
-        ("/etc/passwd", "/etc/passwd", [11, 1, 1, 1, 0, 1, 0, 0]),
-        ("/etc/passwd.old", "passwd", [15, 0, 1, 1, 0, 0, 1, 5]),
-        ("", "x", [0, 0, 0, -2, 1, 0, 1, -2]),
-        ("/bin/passw", "", [10, 0, 0, -2, 1, 0, 1, 0]),
+    let far = format!("/{}etc/passwd", "x".repeat(100));
+    let almost = format!("/{}etc/passwc", "x".repeat(100));
+    let cases: [(&str, &str, [i64; 9]); 6] = [
+        ("/etc/passwd", "/etc/passwd", [11, 1, 1, 1, 0, 1, 0, 0, 1]),
+        ("/etc/passwd.old", "passwd", [15, 0, 1, 1, 0, 0, 1, 5, 0]),
+        ("", "x", [0, 0, 0, -2, 1, 0, 1, -2, 0]),
+        ("/bin/passw", "", [10, 0, 0, -2, 1, 0, 1, 0, 0]),
+        (&far, &far, [111, 0, 1, 101, 1, 0, 0, 0, 1]),
+        (&far, &almost, [111, 0, 1, 101, 1, 0, 1, 0, 0]),
     ];
-    for (a, b, expected) in cases {
-        let mut loaded = load(&program);
+    let mut oldest = old_loops();
+    oldest.bpf_loop = false;
+    let kernels = [kernel::facts(), old_loops(), oldest];
+    for (facts, (a, b, expected)) in kernels.iter().flat_map(|facts| cases.iter().map(move |case| (facts, *case))) {
+        let mut loaded = kernel::load_with(&program, facts);
         let (a, b) = (std::ffi::CString::new(a).unwrap(), std::ffi::CString::new(b).unwrap());
         loaded.run(&[a.as_ptr() as u64, b.as_ptr() as u64]);
-        let got: Vec<i64> = (0..8).map(|i| loaded.number(i).unwrap()).collect();
+        let got: Vec<i64> = (0..9).map(|i| loaded.number(i).unwrap()).collect();
         assert_eq!(got, expected, "{a:?} {b:?} {:?}", loaded.losses());
         let records = loaded.records();
         assert_eq!(records.len(), 2);

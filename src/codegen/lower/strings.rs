@@ -11,6 +11,7 @@ use crate::model::bytes::bytes_of;
 
 use super::addr::{Addr, Base, chunks};
 use super::func::Lowerer;
+use super::numbers::Walking;
 use super::place::Place;
 use super::value::Tail;
 
@@ -139,10 +140,10 @@ impl<'a> Lowerer<'_, 'a> {
         if text {
             self.unless_ended(last, done);
         }
-        if self.u.facts.abilities().iter_num {
-            self.chunks_by_iterator(left, right, chunks_, other, done, text);
-        } else {
-            self.chunks_by_counting(left, right, chunks_, other, done, text);
+        match self.walking() {
+            Walking::Iterator => self.chunks_by_iterator(left, right, chunks_, other, done, text),
+            Walking::Callback => self.chunks_by_callback(left, right, chunks_, other, done, text),
+            Walking::Counting => self.chunks_by_counting(left, right, chunks_, other, done, text),
         }
         let tail = chunks_ * CHUNK;
         for (at, size) in chunks(bytes - tail, [a.offset + tail as i32, b.offset + tail as i32]) {
@@ -207,7 +208,34 @@ impl<'a> Lowerer<'_, 'a> {
         self.close_numbers(slot);
     }
 
-    /// The same on kernels without the iterator.
+    /// The same by `bpf_loop`, on kernels without the iterator.
+    fn chunks_by_callback(&mut self, left: Vreg, right: Vreg, chunks: u32, other: BlockId, done: BlockId, text: bool) {
+        const DIFFERENT: i64 = 1;
+        const ENDED: i64 = 2;
+        let found = self.rounds_of_callback(chunks - 1, 0, &[left, right], |l, index, pointers, result| {
+            // The first chunk is compared already.
+            let offset = l.f.b.mul(index, i64::from(CHUNK));
+            let offset = l.f.b.add(offset, i64::from(CHUNK));
+            let (x, y) = (l.f.b.add(pointers[0], offset), l.f.b.add(pointers[1], offset));
+            let (differ, ended) = (l.f.b.new_block(), l.f.b.new_block());
+            let last = l.chunk_equal(x, y, differ);
+            if text {
+                l.unless_ended(last, ended);
+            }
+            l.f.b.ret(0);
+            for (block, what) in [(differ, DIFFERENT), (ended, ENDED)] {
+                l.f.b.switch_to(block);
+                l.store(result, 8, what);
+                l.f.b.ret(1);
+            }
+        });
+        self.f.b.require(Cond::Ne, found, DIFFERENT, other);
+        if text {
+            self.f.b.require(Cond::Ne, found, ENDED, done);
+        }
+    }
+
+    /// The same on kernels that have neither.
     fn chunks_by_counting(&mut self, left: Vreg, right: Vreg, chunks: u32, other: BlockId, done: BlockId, text: bool) {
         let offset = self.f.b.imm(i64::from(CHUNK));
         let (head, body, out) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
@@ -297,20 +325,26 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(result);
         }
         let base = self.searched_copy(haystack, size, bytes.len() as u32 + SEARCH_BLOCK)?;
-        self.first_match(base, size - bytes.len() as u32, result, |l, at| l.difference(at, &bytes));
+        self.first_match(base, size - bytes.len() as u32, result, None, |l, at, _| l.difference(at, &bytes));
         Ok(result)
     }
 
     /// Puts the first of so many positions that does not differ into `result`; the search ends with the
-    /// string. Positions are tried in blocks, each a round of the kernel's iterator where there is one:
-    /// the verifier follows two blocks then, not all.
+    /// string. Positions are tried in blocks, each a round of the kernel's iterator or of `bpf_loop` where
+    /// there is one: the verifier follows one or two blocks then, not all. `wanted` is handed to
+    /// `difference`, as it is where the code runs.
     fn first_match(
         &mut self,
         base: Vreg,
         positions: u32,
         result: Vreg,
-        difference: impl FnOnce(&mut Self, Vreg) -> Vreg,
+        wanted: Option<Vreg>,
+        difference: impl FnOnce(&mut Self, Vreg, Vreg) -> Vreg,
     ) {
+        let wanted = wanted.unwrap_or(base);
+        if self.walking() == Walking::Callback {
+            return self.first_match_by_callback(base, positions, result, wanted, difference);
+        }
         let blocks = positions.div_ceil(SEARCH_BLOCK);
         let (head, body, next) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         let (found, out, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
@@ -331,7 +365,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.jump(body);
         self.f.b.switch_to(body);
         let at = self.f.b.add(first, offset);
-        let differs = difference(self, at);
+        let differs = difference(self, at, wanted);
         self.f.b.branch(Cond::Eq, differs, 0, found, next);
         self.f.b.switch_to(next);
         let byte = self.load(Addr::new(Base::Reg(at), 0), 1, false);
@@ -348,6 +382,43 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
+    }
+
+    fn first_match_by_callback(
+        &mut self,
+        base: Vreg,
+        positions: u32,
+        result: Vreg,
+        wanted: Vreg,
+        difference: impl FnOnce(&mut Self, Vreg, Vreg) -> Vreg,
+    ) {
+        let blocks = positions.div_ceil(SEARCH_BLOCK);
+        let found = self.rounds_of_callback(blocks, NOT_FOUND, &[base, wanted], |l, index, pointers, place| {
+            let start = l.f.b.mul(index, i64::from(SEARCH_BLOCK));
+            let first = l.f.b.add(pointers[0], start);
+            let offset = l.f.b.imm(0);
+            let (body, next, on) = (l.f.b.new_block(), l.f.b.new_block(), l.f.b.new_block());
+            let (found, ended) = (l.f.b.new_block(), l.f.b.new_block());
+            l.f.b.jump(body);
+            l.f.b.switch_to(body);
+            let at = l.f.b.add(first, offset);
+            let differs = difference(l, at, pointers[1]);
+            l.f.b.branch(Cond::Eq, differs, 0, found, next);
+            l.f.b.switch_to(next);
+            let byte = l.load(Addr::new(Base::Reg(at), 0), 1, false);
+            l.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
+            l.f.b.require(Cond::Ne, byte, 0, ended);
+            l.f.b.branch(Cond::Lt, offset, i64::from(SEARCH_BLOCK), body, on);
+            l.f.b.switch_to(on);
+            l.f.b.ret(0);
+            l.f.b.switch_to(found);
+            let index = l.f.b.add(start, offset);
+            l.store(place, 8, index);
+            l.f.b.ret(1);
+            l.f.b.switch_to(ended);
+            l.f.b.ret(1);
+        });
+        self.f.b.copy_into(result, found);
     }
 
     /// The haystack in working memory (which takes variable and unaligned offsets), followed by zeros.
@@ -399,8 +470,10 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let base = self.searched_copy(haystack, size, words * 8 + SEARCH_BLOCK)?;
         let wanted = self.needle_masks(needle, words)?;
+        let wanted = self.pointer(wanted);
         let result = self.f.b.imm(NOT_FOUND);
-        self.first_match(base, size, result, |l, at| {
+        self.first_match(base, size, result, Some(wanted), |l, at, wanted| {
+            let wanted = Addr::new(Base::Reg(wanted), 0);
             let difference = l.f.b.imm(0);
             for word in 0..words {
                 let have = l.load(Addr::new(Base::Reg(at), word as i32 * 8), 8, false);
