@@ -185,8 +185,8 @@ fn strings_are_read_compared_and_searched() {
         (&far, &far, [111, 0, 1, 101, 1, 0, 0, 0, 1]),
         (&far, &almost, [111, 0, 1, 101, 1, 0, 1, 0, 0]),
     ];
-    let mut oldest = old_loops();
-    oldest.bpf_loop = false;
+    let oldest = Abilities { bpf_loop: false, ..old_loops().abilities().clone() };
+    let oldest = old_loops().with_abilities(move || oldest);
     let kernels = [kernel::facts(), old_loops(), oldest];
     for (facts, (a, b, expected)) in kernels.iter().flat_map(|facts| cases.iter().map(move |case| (facts, *case))) {
         let mut loaded = kernel::load_with(&program, facts);

@@ -117,6 +117,8 @@ pub enum Storage {
         present: u32,
         /// Bytes between CPUs.
         stride: u32,
+        /// The map's key is the CPU's number: each CPU's value is an element of its own.
+        keyed: bool,
     },
     /// A hash map of its own; per CPU when said.
     Hash {

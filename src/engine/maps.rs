@@ -94,7 +94,11 @@ impl Trace {
             at_ns: super::monotonic_ns(),
         };
         let Storage::Hash { map: name, per_cpu, key_size, value_size } = &storage else {
-            snapshot.rows = self.read_map(id, decoder)?.rows;
+            let entries =
+                self.entries(&map, &storage)?.into_iter().filter(|e| e.key.iter().eq(key.iter().take(e.key.len())));
+            snapshot.rows = entries
+                .map(|e| MapRow { key: self.key(&map, &e.key, decoder), value: self.reduced(&map, &e.values, decoder) })
+                .collect();
             return Ok(snapshot);
         };
         let mut wanted = key[..key.len().min(*key_size as usize)].to_vec();
@@ -174,7 +178,7 @@ impl Trace {
     fn each_scalar(&self, storage: &Storage, mut f: impl FnMut(&Area, usize, usize)) {
         let (area, offset, present, stride, cpus) = match storage {
             Storage::Global { area, offset, present } => (area, *offset, *present, 0, 1),
-            Storage::GlobalPerCpu { area, offset, present, stride } => {
+            Storage::GlobalPerCpu { area, offset, present, stride, .. } => {
                 (area, *offset, *present, *stride as usize, self.cpus())
             }
             Storage::Hash { .. } => return,
@@ -209,9 +213,25 @@ impl Trace {
                     }
                     values.push(bytes);
                 });
+                if matches!(scalar, Storage::GlobalPerCpu { keyed: true, .. }) {
+                    return Ok(self.elements_of_cpus(map, scalar, values));
+                }
                 Ok(if there { vec![RawEntry { key: Vec::new(), values }] } else { Vec::new() })
             }
         }
+    }
+
+    /// Each CPU's value as an element of its own, under the CPU's number.
+    fn elements_of_cpus(&self, map: &Map, storage: &Storage, values: Vec<Vec<u8>>) -> Vec<RawEntry> {
+        let key_size = (size_align(&map.key, &self.program().structs).0 as usize).min(8);
+        let mut there = Vec::new();
+        self.each_scalar(storage, |area, _, present| there.push(area.read_u8(present) != 0));
+        let all = values.into_iter().zip(there).enumerate().filter(|(_, (_, there))| *there);
+        all.map(|(cpu, (value, _))| RawEntry {
+            key: (cpu as u64).to_le_bytes()[..key_size].to_vec(),
+            values: vec![value],
+        })
+        .collect()
     }
 
     fn key(&self, map: &Map, bytes: &[u8], decoder: &mut Decoder) -> Vec<Value> {

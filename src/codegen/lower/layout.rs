@@ -19,6 +19,10 @@ pub const PER_CPU: &str = ".bss.percpu";
 pub const LOSSES: &str = ".bss.losses";
 /// Name of the section with programs' working memory, one copy a CPU.
 pub const SCRATCH: &str = ".bss.scratch";
+/// Name of the section with ids of stacks that are in the stack map.
+pub const KNOWN_STACKS: &str = ".bss.stacks";
+/// How many ids it holds.
+pub const KNOWN_STACK_IDS: u32 = 256;
 /// Name of the section with constants.
 pub const CONSTANTS: &str = ".rodata.const";
 
@@ -46,8 +50,9 @@ const LARGEST_PREALLOCATION: u64 = 16 << 20;
 pub enum Home {
     /// Value at an offset in [`SHARED`], presence byte at another.
     Shared { offset: u32, present: u32 },
-    /// Value at an offset in [`PER_CPU`]'s copy of one CPU, presence byte at another.
-    PerCpu { offset: u32, present: u32 },
+    /// Value at an offset in [`PER_CPU`]'s copy of one CPU, presence byte at another. With `keyed`, the map's
+    /// key is the number of the CPU, see [`super::keys::by_cpu`].
+    PerCpu { offset: u32, present: u32, keyed: bool },
     /// A BPF map: index into the module's.
     Hash { map: u32, per_cpu: bool, lru: bool },
 }
@@ -75,15 +80,16 @@ pub const fn cpu_slots(facts: &TargetFacts) -> u32 {
 pub fn plan(program: &Program, facts: &TargetFacts, first_free: u32) -> Result<Layout, CodegenError> {
     let mut layout = Layout { shared_bytes: first_free, ..Layout::default() };
     let mut percpu = 0_u32;
+    let by_cpu = super::keys::by_cpu(program, facts);
     for (index, map) in program.maps.iter().enumerate() {
         let (size, align) = size_align(&map.value, &program.structs);
         let (size, align) = (size.max(1), align.max(1));
-        let home = if map.key != Type::Void {
+        let home = if map.key != Type::Void && !by_cpu[index] {
             keyed(&mut layout, program, facts, index, map, size)?
         } else if matches!(map.value, Type::Agg(_)) {
             let offset = percpu.next_multiple_of(align);
             percpu = offset.saturating_add(size).saturating_add(1);
-            Home::PerCpu { offset, present: percpu.saturating_sub(1) }
+            Home::PerCpu { offset, present: percpu.saturating_sub(1), keyed: by_cpu[index] }
         } else {
             // A value of its own cache line: counters of different maps don't disturb each other.
             let offset = layout.shared_bytes.next_multiple_of(CACHE_LINE);
@@ -157,7 +163,7 @@ fn keyed(
 /// commit c6bde958a62b lifted it): a key that ends with a longer string is cut there, and readers take
 /// the bytes that are not stored as zeros.
 fn key_size(program: &Program, facts: &TargetFacts, map: &Map) -> Result<u32, CodegenError> {
-    let (size, _) = size_align(&map.key, &program.structs);
+    let size = padded(&map.key, size_align(&map.key, &program.structs).0);
     if size <= OLD_KEY_LIMIT || facts.version >= 5 << 16 | 11 << 8 {
         return Ok(size);
     }
@@ -180,6 +186,13 @@ fn key_size(program: &Program, facts: &TargetFacts, map: &Map) -> Result<u32, Co
     })
 }
 
+/// Bytes of a key in the kernel's map: numbers and tuples fill whole words, with zeros behind them. The
+/// kernel compares keys by words and the rest byte by byte (`memcmp`, lib/string.c), which costs more than
+/// a whole word.
+pub fn padded(key: &Type, size: u32) -> u32 {
+    if key.fits_register() || matches!(key, Type::Tuple(_) | Type::Record(_)) { size.next_multiple_of(8) } else { size }
+}
+
 /// `m3_start` for `@start`: unique by its number, at most `BPF_OBJ_NAME_LEN - 1` characters.
 fn map_name(index: usize, name: &str) -> String {
     let word: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
@@ -192,11 +205,12 @@ fn map_name(index: usize, name: &str) -> String {
 pub fn storage(home: &Home, layout: &Layout) -> Storage {
     match home {
         Home::Shared { offset, present } => Storage::Global { area: SHARED.into(), offset: *offset, present: *present },
-        Home::PerCpu { offset, present } => Storage::GlobalPerCpu {
+        Home::PerCpu { offset, present, keyed } => Storage::GlobalPerCpu {
             area: PER_CPU.into(),
             offset: *offset,
             present: *present,
             stride: layout.percpu_stride,
+            keyed: *keyed,
         },
         Home::Hash { map, per_cpu, .. } => {
             let spec = &layout.maps[*map as usize];

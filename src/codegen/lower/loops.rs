@@ -10,10 +10,11 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Vreg};
 use crate::codegen::target::TargetFacts;
 use crate::lang::source::Span;
-use crate::lang::typed::{Block, Expr, ExprKind, LocalId, MapId, StatementKind, tuple_layout};
+use crate::lang::typed::{Block, Expr, ExprKind, LocalId, MapId, Statement, StatementKind, tuple_layout};
 use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
+use super::counted;
 use super::func::{FRAME_RETURNED, FnState, LocalHome, LoopTargets, Lowerer, Role};
 use super::helpers as h;
 use super::layout::aggregation;
@@ -69,6 +70,12 @@ pub fn way_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> Way 
     let rounds = rounds.max(0) as u64;
     let most = if other == Way::None { MOST_FOLLOWED } else { PLAIN_WEIGHT };
     if rounds.saturating_mul(body) <= most { Way::Plain { rounds } } else { other }
+}
+
+/// Whether a `while` is a plain loop: it counts a few rounds, and the verifier may follow them.
+pub fn counted_plainly(scale: Scale<'_>, before: &[Statement], condition: &Expr, body: &Block) -> bool {
+    let Some(rounds) = counted::rounds(before, condition, body) else { return false };
+    rounds <= PLAIN_ROUNDS as u64 && rounds.saturating_mul(weight::block(scale, body)) <= PLAIN_WEIGHT
 }
 
 /// Helper that starts a loop, with the map in r1 for maps.

@@ -10,7 +10,7 @@ use crate::model::stats::LossCause;
 use super::addr::{Addr, Base};
 use super::func::Lowerer;
 use super::helpers as h;
-use super::layout::{Home, SHARED, aggregation};
+use super::layout::{Home, SHARED, aggregation, padded};
 use super::place::scalar_shape;
 use super::value::Tail;
 
@@ -30,7 +30,7 @@ impl<'a> Lowerer<'_, 'a> {
                 let base = Base::Reg(self.f.b.global_addr(section, offset));
                 Some(Scalar { value: Addr::new(base, 0), present: Addr::new(base, (present - offset) as i32) })
             }
-            Home::PerCpu { offset, present } => {
+            Home::PerCpu { offset, present, .. } => {
                 self.u.section(super::layout::PER_CPU);
                 let base = Base::Reg(self.f.percpu());
                 Some(Scalar { value: Addr::new(base, offset as i32), present: Addr::new(base, present as i32) })
@@ -47,17 +47,46 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    /// Writes a key into memory; keys that are in memory already stay there.
+    /// Writes a key into memory; keys that are in memory already stay there, unless they need zeros
+    /// behind them.
     pub fn key(&mut self, map: MapId, key: Option<&'a Expr>, span: Span) -> Result<Addr, CodegenError> {
         let Some(key) = key else { return self.internal(span, "a keyed map without a key") };
         let want = &self.u.program.maps[map.0 as usize].key;
-        if !key.ty.fits_register() && key.ty == *want {
+        let size = self.size(want);
+        let room = padded(want, size);
+        if !key.ty.fits_register() && key.ty == *want && room == size {
             return self.memory(key);
         }
-        let size = self.size(want);
-        let temp = self.temp(size);
-        self.store_value(key, temp, want, Tail::Zeroed)?;
+        let temp = self.temp(room);
+        match &key.kind {
+            _ if want.fits_register() && key.ty.fits_register() => {
+                let value = self.scalar(key)?;
+                self.store_padded(temp, value, size);
+            }
+            ExprKind::Tuple(items) if key.ty == *want => {
+                self.store_tuple(items, temp, want, Tail::Zeroed, room)?;
+            }
+            _ => {
+                self.store_value(key, temp, want, Tail::Zeroed)?;
+                self.zero(temp.at(size), room - size);
+            }
+        }
         Ok(temp)
+    }
+
+    /// Writes a number of so many bytes, and zeros behind it up to a word.
+    pub fn store_padded(&mut self, dst: Addr, value: Operand, bytes: u32) {
+        let value = match value {
+            _ if bytes >= 8 => value,
+            Operand::Imm(n) => Operand::Imm(n & ((1 << (bytes * 8)) - 1)),
+            Operand::Reg(register) => self.f.b.extend(register, (bytes * 8) as u8, false).into(),
+        };
+        // A store takes a constant of 32 bits with its sign.
+        let value = match value {
+            Operand::Imm(n) if i32::try_from(n).is_err() => self.f.b.imm(n).into(),
+            fits => fits,
+        };
+        self.store(dst, 8, value);
     }
 
     /// `bpf_map_lookup_elem`: an address, or 0.

@@ -21,7 +21,7 @@ impl<'a> Lowerer<'_, 'a> {
         key: Option<&'a Expr>,
         e: &'a Expr,
     ) -> Result<Operand, CodegenError> {
-        if matches!(self.u.layout.homes[map.0 as usize], Home::PerCpu { .. }) {
+        if matches!(self.u.layout.homes[map.0 as usize], Home::PerCpu { keyed: false, .. }) {
             return self.reduce_scalar(map, agg, e.span);
         }
         let mark = self.mark();
@@ -158,7 +158,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// `clear` of a scalar aggregation from the script: `delete(@m)`. True when any CPU had it.
     pub fn delete_per_cpu(&mut self, map: MapId, e: &'a Expr) -> Result<Operand, CodegenError> {
-        let Home::PerCpu { offset, present } = self.u.layout.homes[map.0 as usize] else {
+        let Home::PerCpu { offset, present, .. } = self.u.layout.homes[map.0 as usize] else {
             return self.internal(e.span, "not a scalar aggregation");
         };
         let section = self.u.section(PER_CPU);

@@ -1,7 +1,7 @@
 //! Kernel and user stacks: captured once, stored under the hash of their content.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, Cond, Vreg, Width};
+use crate::codegen::ir::{Alu, BpfMapId, Cond, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
@@ -9,6 +9,7 @@ use crate::model::stats::LossCause;
 use super::addr::{Addr, Base};
 use super::func::Lowerer;
 use super::helpers as h;
+use super::layout::{KNOWN_STACK_IDS, KNOWN_STACKS};
 
 /// `kernel.perf_event_max_stack`'s default: `bpf_get_stack` refuses nothing above it but returns no more.
 pub const MOST_FRAMES: u32 = 127;
@@ -16,8 +17,10 @@ pub const MOST_FRAMES: u32 = 127;
 /// Multiplier of the hash: the golden ratio in 64 bits.
 const MIX: i64 = 0x9e37_79b9_7f4a_7c15_u64 as i64;
 
-/// Stacks up to this depth are hashed without a loop.
-const UNROLLED: u32 = 16;
+/// Deeper stacks are hashed in pieces of so many frames, as far as they go.
+const PIECE: u32 = 8;
+/// Stacks up to this depth are hashed in one piece.
+const ONE_PIECE: u32 = 16;
 
 impl Lowerer<'_, '_> {
     /// Captures a stack and writes its value: `u64` id, `u32` process, `u32` frames.
@@ -53,24 +56,8 @@ impl Lowerer<'_, '_> {
         self.f.b.switch_to(store);
         let frames_got = self.f.b.shr(got, 3);
         self.f.b.copy_into(count, frames_got);
-        if depth <= UNROLLED {
-            self.hash_few(frames, depth, id)?;
-        } else {
-            self.hash_frames(frames, depth, id)?;
-        }
-        self.store(key, 8, id);
-        let element = self.lookup(stacks, key);
-        self.when(Cond::Eq, element.into(), 0.into(), |l| {
-            let handle = l.f.b.map_addr(stacks);
-            let at = l.pointer(key);
-            let value = l.pointer(frames);
-            let result = l.f.b.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), value.into(), h::BPF_ANY.into()]);
-            l.when(Cond::Ne, result.into(), 0.into(), |l| {
-                l.count_loss(LossCause::Stack, None, span);
-                l.f.b.copy_into(id, 0);
-                Ok(())
-            })
-        })?;
+        self.hash_frames(frames, depth, id)?;
+        self.keep_stack(stacks, id, key, frames, span)?;
         self.f.b.jump(done);
         self.f.b.switch_to(done);
         self.store(dst, 8, id);
@@ -80,50 +67,73 @@ impl Lowerer<'_, '_> {
         Ok(())
     }
 
+    /// Puts a stack into the map of stacks, unless it is there; `id` becomes 0 when there is no room.
+    ///
+    /// Stacks stay in the map as long as it lives, so an id that was seen in it needs no second look: a
+    /// table of ids, shared by all CPUs and overwritten as they come, saves the lookup of frequent ones.
+    fn keep_stack(
+        &mut self,
+        stacks: BpfMapId,
+        id: Vreg,
+        key: Addr,
+        frames: Addr,
+        span: Span,
+    ) -> Result<(), CodegenError> {
+        let section = self.u.section(KNOWN_STACKS);
+        // The id's highest bits are its best mixed ones.
+        let place = self.f.b.shr(id, i64::from(64 - 3 - KNOWN_STACK_IDS.trailing_zeros()));
+        let place = self.f.b.and(place, i64::from(KNOWN_STACK_IDS - 1) * 8);
+        let table = self.f.b.global_addr(section, 0);
+        let entry = Addr::new(Base::Reg(self.f.b.add(table, place)), 0);
+        let known = self.load(entry, 8, false);
+        self.when(Cond::Ne, known.into(), id.into(), |l| {
+            l.store(key, 8, id);
+            let element = l.lookup(stacks, key);
+            l.when(Cond::Eq, element.into(), 0.into(), |l| {
+                let handle = l.f.b.map_addr(stacks);
+                let at = l.pointer(key);
+                let value = l.pointer(frames);
+                let args = [handle.into(), at.into(), value.into(), h::BPF_ANY.into()];
+                let result = l.f.b.call(h::MAP_UPDATE_ELEM, &args);
+                l.when(Cond::Ne, result.into(), 0.into(), |l| {
+                    l.count_loss(LossCause::Stack, None, span);
+                    l.f.b.copy_into(id, 0);
+                    Ok(())
+                })
+            })?;
+            l.store(entry, 8, id);
+            Ok(())
+        })
+    }
+
     /// Frames of the script's deepest stack: the stack map's value.
     fn deepest(&self) -> u32 {
         self.u.deepest_stack.max(self.u.stack_depth)
     }
 
-    /// A hash over all `depth` frames, zeros included: two lanes, so that multiplications overlap.
-    fn hash_few(&mut self, frames: Addr, depth: u32, hash: Vreg) -> Result<(), CodegenError> {
+    /// A hash over the frames, in two lanes, so that multiplications overlap. A deep stack's ends with the
+    /// first piece that ends with a zero. There is no loop: the verifier would follow one frame by frame,
+    /// and come out of it on as many ways.
+    fn hash_frames(&mut self, frames: Addr, depth: u32, hash: Vreg) -> Result<(), CodegenError> {
         let mix = self.f.b.imm(MIX);
         let lanes = [self.f.b.copy(mix), self.f.b.imm(0)];
+        let done = self.f.b.new_block();
         for frame in 0..depth {
             let lane = lanes[frame as usize % 2];
             let value = self.load(frames.at(frame * 8), 8, false);
             self.f.b.alu_into(lane, Alu::Xor, Width::W64, lane, value);
             self.f.b.alu_into(lane, Alu::Mul, Width::W64, lane, mix);
+            if depth > ONE_PIECE && frame % PIECE == PIECE - 1 {
+                self.f.b.require(Cond::Ne, value, 0, done);
+            }
         }
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
         let high = self.f.b.shr(lanes[0], 29);
         self.f.b.alu_into(lanes[0], Alu::Xor, Width::W64, lanes[0], high);
         let folded = self.f.b.mul(lanes[0], mix);
         let sum = self.f.b.add(folded, lanes[1]);
         self.f.b.copy_into(hash, sum);
-        self.never_zero(hash)
-    }
-
-    /// A hash over the frames in use. The loop ends at the first frame that is zero, not by their
-    /// number: of that the verifier would learn something different each time round, and follow what
-    /// comes after as often.
-    fn hash_frames(&mut self, frames: Addr, depth: u32, hash: Vreg) -> Result<(), CodegenError> {
-        self.f.b.copy_into(hash, MIX);
-        let start = self.pointer(frames);
-        let offset = self.f.b.imm(0);
-        let (head, body, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.jump(head);
-        self.f.b.switch_to(head);
-        let at = self.f.b.add(start, offset);
-        let frame = self.load(Addr::new(Base::Reg(at), 0), 8, false);
-        self.f.b.branch(Cond::Ne, frame, 0, body, done);
-        self.f.b.switch_to(body);
-        self.f.b.alu_into(hash, Alu::Xor, Width::W64, hash, frame);
-        self.f.b.alu_into(hash, Alu::Mul, Width::W64, hash, MIX);
-        let high = self.f.b.shr(hash, 29);
-        self.f.b.alu_into(hash, Alu::Xor, Width::W64, hash, high);
-        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 8);
-        self.f.b.branch(Cond::Lt, offset, i64::from(depth) * 8, head, done);
-        self.f.b.switch_to(done);
         self.never_zero(hash)
     }
 

@@ -7,20 +7,24 @@ use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
 use super::func::{LoopTargets, Lowerer};
+use super::loops::counted_plainly;
 use super::value::Tail;
 use super::walk;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Lowers a block.
     pub fn block(&mut self, block: &'a Block) -> Result<(), CodegenError> {
-        for statement in &block.statements {
+        for (at, statement) in block.statements.iter().enumerate() {
             if self.f.b.is_terminated() {
                 // Whatever follows `return` or `break` never runs.
                 break;
             }
             let previous = self.f.b.set_span(statement.span);
             let mark = self.mark();
-            let result = self.statement(statement);
+            let result = match &statement.kind {
+                StatementKind::While(c, body) => self.while_loop(c, body, &block.statements[..at]),
+                _ => self.statement(statement),
+            };
             self.release(mark);
             self.f.b.set_span(previous);
             result?;
@@ -38,8 +42,14 @@ impl<'a> Lowerer<'_, 'a> {
             }
             StatementKind::Report { action, values } => self.report(*action, values, s.span),
             StatementKind::If(c, a, b) => self.if_statement(c, a, b),
-            StatementKind::While(..) | StatementKind::ForRange { .. } | StatementKind::ForMap { .. } => {
-                self.any_loop(s)
+            StatementKind::While(c, body) => self.while_loop(c, body, &[]),
+            StatementKind::ForRange { local, start, end, body } => {
+                self.forget_all();
+                self.for_range(*local, start, end, body, s.span)
+            }
+            StatementKind::ForMap { local, map, body } => {
+                self.forget_all();
+                self.for_map(*local, *map, body, s.span)
             }
             StatementKind::Unroll(n, body) => self.unroll(*n, body),
             StatementKind::Break => self.leave_loop(s, true),
@@ -110,18 +120,10 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
-    fn any_loop(&mut self, s: &'a Statement) -> Result<(), CodegenError> {
+    /// `while`; `before` are the statements before it in its block.
+    fn while_loop(&mut self, c: &'a Expr, body: &'a Block, before: &'a [Statement]) -> Result<(), CodegenError> {
         self.forget_all();
-        match &s.kind {
-            StatementKind::While(c, body) => self.while_loop(c, body),
-            StatementKind::ForRange { local, start, end, body } => self.for_range(*local, start, end, body, s.span),
-            StatementKind::ForMap { local, map, body } => self.for_map(*local, *map, body, s.span),
-            _ => self.internal(s.span, "not a loop"),
-        }
-    }
-
-    fn while_loop(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
-        if self.u.facts.abilities().iter_num {
+        if self.u.facts.abilities().iter_num && !counted_plainly(self.u.scale(), before, c, body) {
             return self.while_iterator(c, body);
         }
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());

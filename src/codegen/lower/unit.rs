@@ -13,7 +13,9 @@ use crate::model::stats::LossCause;
 
 use super::func::Draft;
 use super::helpers::map_type;
-use super::layout::{self, CACHE_LINE, CONSTANTS, LOSSES, Layout, PER_CPU, SCRATCH, SHARED};
+use super::layout::{
+    self, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, PER_CPU, SCRATCH, SHARED,
+};
 use super::weight::Scale;
 
 /// Offset in the shared section of the start of the trace.
@@ -288,6 +290,7 @@ impl<'a> Unit<'a> {
                 PER_CPU => self.layout.percpu_stride * cpus,
                 LOSSES => stride * cpus,
                 SCRATCH => scratch,
+                KNOWN_STACKS => KNOWN_STACK_IDS * 8,
                 _ => self.constants.len() as u32,
             };
             section.size = size.max(8);

@@ -98,7 +98,10 @@ impl<'a> Lowerer<'_, 'a> {
                 self.write_string(dst, text, self.size(ty), tail);
                 Ok(())
             }
-            ExprKind::Tuple(items) => self.store_tuple(items, dst, ty, tail),
+            ExprKind::Tuple(items) => {
+                let size = self.size(ty);
+                self.store_tuple(items, dst, ty, tail, size)
+            }
             ExprKind::Builtin(Builtin::Comm) => {
                 self.store_comm(dst, ty, tail);
                 Ok(())
@@ -181,28 +184,53 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.call_void(h::GET_CURRENT_COMM, &[to.into(), i64::from(size).into()]);
     }
 
-    fn store_tuple(&mut self, items: &'a [Expr], dst: Addr, ty: &Type, tail: Tail) -> Result<(), CodegenError> {
+    /// Writes a tuple, and zeros behind it up to `room`.
+    pub fn store_tuple(
+        &mut self,
+        items: &'a [Expr],
+        dst: Addr,
+        ty: &Type,
+        tail: Tail,
+        room: u32,
+    ) -> Result<(), CodegenError> {
         let types = element_types(ty);
         if types.len() != items.len() {
             let span = items.first().map_or_else(Span::default, |i| i.span);
             return self.internal(span, "a tuple of another length than its type");
         }
         let structs = &self.u.program.structs;
-        let ((size, _), offsets) = tuple_layout(types.iter().copied(), structs);
+        let (_, offsets) = tuple_layout(types.iter().copied(), structs);
         let mut end = 0;
-        for ((item, ty), offset) in items.iter().zip(&types).zip(&offsets) {
-            if *offset > end {
+        for (i, (item, ty)) in items.iter().zip(&types).enumerate() {
+            let offset = offsets[i];
+            if offset > end {
                 self.zero(dst.at(end), offset - end);
             }
+            let next = offsets.get(i + 1).map_or(room, |next| *next);
             let mark = self.mark();
-            self.store_value(item, dst.at(*offset), ty, tail)?;
+            end = if self.fills_word(item, ty, dst.at(offset), next - offset) {
+                let previous = self.f.b.set_span(item.span);
+                let value = self.scalar(item);
+                self.f.b.set_span(previous);
+                self.store_padded(dst.at(offset), value?, self.size(ty));
+                offset + 8
+            } else {
+                self.store_value(item, dst.at(offset), ty, tail)?;
+                offset + self.size(ty)
+            };
             self.release(mark);
-            end = offset + self.size(ty);
         }
-        if size > end {
-            self.zero(dst.at(end), size - end);
+        if room > end {
+            self.zero(dst.at(end), room - end);
         }
         Ok(())
+    }
+
+    /// Whether a number and the zeros behind it are a whole word: one store then, which the kernel's
+    /// loads of whole words need not wait for.
+    fn fills_word(&self, item: &Expr, ty: &Type, dst: Addr, bytes: u32) -> bool {
+        let number = ty.fits_register() && item.ty.fits_register();
+        number && bytes == 8 && self.size(ty) < 8 && dst.offset % 8 == 0
     }
 
     /// Byte offset of a tuple's or record's element.

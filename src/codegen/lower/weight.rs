@@ -4,7 +4,8 @@
 use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Program, Statement, StatementKind, size_align};
 use crate::lang::types::{Aggregation, Type};
 
-use super::loops::{Way, way_for};
+use super::counted;
+use super::loops::{Way, counted_plainly, way_for};
 use super::walk;
 use crate::codegen::target::TargetFacts;
 
@@ -26,10 +27,11 @@ pub struct Scale<'a> {
 
 /// Weight of a block.
 pub fn block(scale: Scale<'_>, block: &Block) -> u64 {
-    block.statements.iter().fold(0, |sum, s| statement(scale, s).saturating_add(sum))
+    let weights = block.statements.iter().enumerate().map(|(at, s)| statement(scale, s, &block.statements[..at]));
+    weights.fold(0, u64::saturating_add)
 }
 
-fn statement(scale: Scale<'_>, s: &Statement) -> u64 {
+fn statement(scale: Scale<'_>, s: &Statement, before: &[Statement]) -> u64 {
     let (exprs, blocks) = walk::statement_parts(s);
     let own = exprs.into_iter().fold(2, |sum: u64, e| sum.saturating_add(expr(scale, e)));
     let inside = blocks.into_iter().fold(0, |sum: u64, b| sum.saturating_add(block(scale, b)));
@@ -39,8 +41,12 @@ fn statement(scale: Scale<'_>, s: &Statement) -> u64 {
             _ => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         },
         StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
-        StatementKind::While(..) => {
-            let rounds = if scale.facts.abilities().iter_num { UNTIL_KNOWN } else { WHILE_ROUNDS };
+        StatementKind::While(condition, body) => {
+            let rounds = match counted::rounds(before, condition, body) {
+                Some(rounds) if !scale.facts.abilities().iter_num || counted_plainly(scale, before, condition, body) => rounds,
+                _ if scale.facts.abilities().iter_num => UNTIL_KNOWN,
+                _ => WHILE_ROUNDS,
+            };
             own.saturating_add(inside).saturating_mul(rounds)
         }
         StatementKind::Unroll(n, _) => own.saturating_add(inside.saturating_mul(u64::from(*n))),
@@ -66,13 +72,13 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
     let own = match &e.kind {
         ExprKind::Binary(_, a, b) if !a.ty.fits_register() => {
             let constant = matches!(a.kind, ExprKind::Str(_)) || matches!(b.kind, ExprKind::Str(_));
-            let counted = if scale.facts.abilities().iter_num { 12 } else { words(&a.ty).min(words(&b.ty)) };
+            let counted = if scale.facts.abilities().bpf_loop { 12 } else { words(&a.ty).min(words(&b.ty)) };
             if constant { 8 } else { 6 * counted }
         }
         ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
         ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
             let positions = args.first().map_or(0, |a| words(&a.ty) * 8);
-            12 * if scale.facts.abilities().iter_num { positions.min(32) } else { positions }
+            12 * if scale.facts.abilities().bpf_loop { positions.min(32) } else { positions }
         }
         ExprKind::Call(..) => 20,
         ExprKind::MapGet { .. } | ExprKind::MapHas { .. } | ExprKind::MapFind { .. } | ExprKind::MapDelete { .. } => 12,
