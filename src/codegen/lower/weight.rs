@@ -43,7 +43,11 @@ fn statement(scale: Scale<'_>, s: &Statement, before: &[Statement]) -> u64 {
         StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         StatementKind::While(condition, body) => {
             let rounds = match counted::rounds(before, condition, body) {
-                Some(rounds) if !scale.facts.abilities().iter_num || counted_plainly(scale, before, condition, body) => rounds,
+                Some(rounds)
+                    if !scale.facts.abilities().iter_num || counted_plainly(scale, before, condition, body) =>
+                {
+                    rounds
+                }
                 _ if scale.facts.abilities().iter_num => UNTIL_KNOWN,
                 _ => WHILE_ROUNDS,
             };
