@@ -62,10 +62,8 @@ impl Held {
         let (result, spawned) = channel();
         let (bond, bound) = channel();
         // `spawn` returns only after the exec, so it waits in a thread of its own.
-        std::thread::Builder::new()
-            .name("child".to_owned())
-            .spawn(move || start_and_stay(child, &result, &bound))
-            .map_err(failed)?;
+        // Without a name of its own: until its exec the child bears the name of this process.
+        std::thread::Builder::new().spawn(move || start_and_stay(child, &result, &bound)).map_err(failed)?;
         let mut pid = [0; 4];
         match File::from(pid_in).read_exact(&mut pid) {
             Ok(()) => Ok(Self { name: name.clone(), pid: u32::from_ne_bytes(pid), go: go_out.into(), spawned, bond }),

@@ -13,9 +13,9 @@ impl Checker<'_> {
         if e.ty == *to || matches!(e.ty, Type::Error) || matches!(to, Type::Error | Type::Void) {
             return e;
         }
-        if e.ty == Type::FuncName && *to == Type::KSym {
+        if e.ty == Type::FuncName && matches!(to, Type::KSym | Type::USym) {
             // The function's name where others store addresses: its own address.
-            return Expr::new(ExprKind::Call(Intrinsic::FuncAddress, Vec::new()), Type::KSym, e.span);
+            return Expr::new(ExprKind::Call(Intrinsic::FuncAddress, Vec::new()), to.clone(), e.span);
         }
         if e.ty.is_word() && matches!(to, Type::Str { .. }) {
             let text = as_text(e);

@@ -61,6 +61,11 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("str_trunc_trailer", ".."),
 ];
 
+/// Licences with which the kernel lets programs call what is reserved to the GPL
+/// (`license_is_gpl_compatible`, include/linux/license.h).
+const LICENSES: &[&str] =
+    &["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
+
 impl Checker<'_> {
     /// Applies the `config` block, then what the caller sets.
     pub(super) fn read_config(&mut self, script: &ast::Script) {
@@ -118,6 +123,28 @@ impl Checker<'_> {
         }
     }
 
+    /// Refuses a feature that the script's own settings forbid, warns of one that they say to warn of.
+    pub(super) fn refuse_unstable(&mut self, feature: &str, span: Span) {
+        let setting = format!("unstable_{feature}");
+        match self.settings.get(setting.as_str()).map(String::as_str) {
+            Some("error") => {
+                let message = format!(
+                    "{feature} feature is not enabled by default. To enable this unstable feature, set the config flag \
+                     to enable. {setting}=enable"
+                );
+                self.error(BAD_SETTING, span, message);
+            }
+            Some("warn") => {
+                let message = format!(
+                    "Script is using an unstable feature: {feature}. To prevent this warning you must explicitly \
+                     enable it in the config e.g. {setting}=enable"
+                );
+                self.warn(BAD_SETTING, span, message, None);
+            }
+            _ => {}
+        }
+    }
+
     fn apply_setting(&mut self, name: &str, value: &str, name_span: Span, span: Span) {
         self.settings.insert(name.to_owned(), value.to_owned());
         match name {
@@ -132,7 +159,8 @@ impl Checker<'_> {
             "lazy_symbolication" => self.number(value, 0, 1, span, |c, n| c.config.lazy_symbolication = n == 1),
             "str_trunc_trailer" => self.config.str_trunc_trailer = value.into(),
             "dummy_ts_map" => self.series_clock = Some(value.into()),
-            "license" => self.config.license = value.into(),
+            "license" if LICENSES.contains(&value) => self.config.license = value.into(),
+            "license" => self.bad_value(value, LICENSES, span),
             "stack_mode" => match stack_mode(value) {
                 Some(mode) => self.config.stack_mode = mode,
                 None => self.bad_value(value, &["bpftrace", "perf", "raw", "build_id"], span),

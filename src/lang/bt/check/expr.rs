@@ -163,6 +163,15 @@ impl Checker<'_> {
     fn conditional(&mut self, c: &ast::Expr, a: Option<&ast::Expr>, b: &ast::Expr, span: Span) -> Expr {
         let typed = self.value(c);
         let Some(a) = a else {
+            let known = match &typed.kind {
+                ExprKind::Str(text) => Some(!text.is_empty()),
+                _ => typed.as_int().map(|n| n != 0),
+            };
+            if let Some(taken) = known {
+                let b = self.value(b);
+                let condition = boolean(taken, span);
+                return self.choose(condition, typed, b, span);
+            }
             // `c ?: b`: the condition is evaluated once.
             let local = self.temporary(typed.ty.clone(), c.span);
             let again = Expr::new(ExprKind::Local(local), typed.ty.clone(), c.span);
@@ -192,6 +201,9 @@ impl Checker<'_> {
             return wrap(vec![statement], Expr::new(ExprKind::Int(0), Type::Void, span), span);
         }
         let Some(joined) = join::join(&join::infer_type(&a), &join::infer_type(&b)) else {
+            if let Some(known) = condition.as_int() {
+                return if known == 0 { b } else { a };
+            }
             let (x, y) = (self.type_text(&a.ty), self.type_text(&b.ty));
             return self.error_expr(TYPE_MISMATCH, span, format!("one branch gives {x}, the other {y}"));
         };

@@ -9,6 +9,7 @@ use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;
+use crate::model::bytes::{bytes_of, hold};
 use crate::model::words;
 
 impl Checker<'_> {
@@ -20,6 +21,9 @@ impl Checker<'_> {
             && !matches!(op, ast::BinaryOp::And | ast::BinaryOp::Or)
             && let Some(folded) = self.fold_literals(arithmetic(op), &a, &b, span)
         {
+            return folded;
+        }
+        if let Some(folded) = fold_texts(op, &a, &b, span) {
             return folded;
         }
         self.operate(op, a, b, span)
@@ -98,6 +102,10 @@ impl Checker<'_> {
                 let (a, b) = (self.coerce(a, &ty), self.coerce(b, &ty));
                 return Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), Type::Bool, span);
             }
+        }
+        if equality && matches!((&a.ty, &b.ty), (Type::Tuple(_), Type::Tuple(_))) {
+            // Tuples of other types are other values.
+            return boolean(op == BinaryOp::Ne, span);
         }
         let (ta, tb) = (self.type_text(&a.ty), self.type_text(&b.ty));
         let help = match (&a.ty, &b.ty) {
@@ -258,11 +266,13 @@ impl Checker<'_> {
         if op == ast::UnaryOp::BitNot {
             return complement(e, &own, span);
         }
-        let e = convert_scalar(e, &Type::I64);
+        // The largest unsigned type has no signed one above it.
+        let ty = if own == Type::U64 { Type::U64 } else { Type::I64 };
+        let e = convert_scalar(e, &ty);
         if let Some(v) = e.as_int() {
-            return Expr::new(ExprKind::Int(v.wrapping_neg()), Type::I64, span);
+            return Expr::new(ExprKind::Int(v.wrapping_neg()), ty, span);
         }
-        Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), Type::I64, span)
+        Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), ty, span)
     }
 
     fn holds_pointers(&mut self, name: &Arc<str>, span: Span) -> bool {
@@ -409,6 +419,31 @@ fn is_literal(e: &ast::Expr) -> bool {
         ast::ExprKind::Binary(op, a, b) => comparison(*op).is_none() && is_literal(a) && is_literal(b),
         ast::ExprKind::Comptime(inner) => is_literal(inner),
         _ => false,
+    }
+}
+
+/// Operators on string literals: they are joined, cut at the front, and compared by their bytes.
+fn fold_texts(op: ast::BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
+    let text = |bytes: &[u8]| Some(super::expr::string(&hold(bytes, None).into(), span));
+    match (&a.kind, &b.kind) {
+        (ExprKind::Str(a), ExprKind::Str(b)) => {
+            let (a, b) = (bytes_of(a), bytes_of(b));
+            match op {
+                ast::BinaryOp::Add => text(&[&a[..], &b[..]].concat()),
+                ast::BinaryOp::Eq => Some(boolean(a == b, span)),
+                ast::BinaryOp::Ne => Some(boolean(a != b, span)),
+                ast::BinaryOp::Lt => Some(boolean(a < b, span)),
+                ast::BinaryOp::Le => Some(boolean(a <= b, span)),
+                ast::BinaryOp::Gt => Some(boolean(a > b, span)),
+                ast::BinaryOp::Ge => Some(boolean(a >= b, span)),
+                _ => None,
+            }
+        }
+        (ExprKind::Str(s), ExprKind::Int(n)) | (ExprKind::Int(n), ExprKind::Str(s)) if op == ast::BinaryOp::Add => {
+            let bytes = bytes_of(s);
+            text(bytes.get(usize::try_from(*n).ok()?..).unwrap_or(&[]))
+        }
+        _ => None,
     }
 }
 

@@ -44,6 +44,7 @@ impl Checker<'_> {
         if any && unpruned && groups.is_empty() {
             self.error(NO_PROBES, Span::default(), used_for);
         }
+        self.limit_probes(&groups);
         for path in groups.iter().flat_map(|g| &g.targets).filter_map(binary_of) {
             if !self.types.binaries.contains(path) {
                 self.types.binaries.push(Arc::clone(path));
@@ -58,6 +59,19 @@ impl Checker<'_> {
             );
         }
         groups
+    }
+
+    /// Keeps to the limit that the script or its user sets; there is none of itself.
+    fn limit_probes(&mut self, groups: &[Group<'_>]) {
+        let Some(limit) = self.settings.get("max_probes").and_then(|n| n.parse::<usize>().ok()) else { return };
+        let probes: usize = groups.iter().filter(|g| !g.absent).map(|g| g.targets.len()).sum();
+        if probes > limit {
+            let message =
+                format!("Can't attach to {probes} probes because it exceeds the current limit of {limit} probes.");
+            let help = "You can increase the limit through the BPFTRACE_MAX_PROBES environment variable, but BE CAREFUL \
+                        since a high number of probes attached can cause your system to crash.";
+            self.error_help(NO_PROBES, Span::default(), message, Some(help.into()));
+        }
     }
 
     /// Tests and benchmarks are told apart by their names.

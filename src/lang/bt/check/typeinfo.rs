@@ -11,6 +11,7 @@ use crate::lang::types::Type;
 impl Checker<'_> {
     /// `(btf_id = 0, base_type = "int", full_type = "uint64")` of a type or of an expression's type.
     pub(super) fn type_info(&mut self, what: &ast::TypeOrExpr, span: Span) -> Expr {
+        self.refuse_unstable("typeinfo", span);
         let ty = match what {
             ast::TypeOrExpr::Type(name) => self.type_name(name),
             ast::TypeOrExpr::Expr(e) => self.smallest_type(e),

@@ -4,6 +4,7 @@ use super::Call;
 use crate::lang::bt::ast;
 use crate::lang::bt::check::coerce::{convert_scalar, pointer};
 use crate::lang::bt::check::frame::Kind;
+use crate::lang::bt::check::join;
 use crate::lang::bt::check::{
     ARGUMENT_TYPE, Checker, NOT_IN_PROBE, NOT_SUPPORTED, OUT_OF_RANGE, UNKNOWN_NAME, suggest,
 };
@@ -274,12 +275,13 @@ pub fn reg(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 /// `bswap(x)`: of the width of `x`.
 pub fn bswap(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = c.value(&call.args[0]);
-    let ty = match &value.ty {
+    // Literals are as small as they can be.
+    let ty = match join::smallest(&join::infer_type(&value)) {
         Type::Error => return value,
-        Type::Int { size, .. } | Type::Enum { size, .. } => Type::Int { size: *size, signed: false },
+        Type::Int { size, .. } | Type::Enum { size, .. } => Type::Int { size, signed: false },
         Type::Bool => Type::Int { size: 1, signed: false },
         other => {
-            let text = c.type_text(other);
+            let text = c.type_text(&other);
             return c.bad_argument(call, call.args[0].span, "an integer", &text);
         }
     };

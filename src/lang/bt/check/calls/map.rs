@@ -107,6 +107,7 @@ impl Checker<'_> {
     }
 
     fn tseries(&mut self, call: Call<'_>, signed: bool) -> Option<Aggregation> {
+        self.refuse_unstable("tseries", call.span);
         let (interval, buckets) = (self.literal_argument(call, 1), self.literal_argument(call, 2));
         let reduce = match call.args.get(3) {
             None => Some(Reduce::Last),
