@@ -5,6 +5,8 @@ use super::probes::{self, Probe};
 use super::random::Random;
 use super::tree::{Kind, Node};
 
+mod places;
+mod reuse;
 mod values;
 
 /// The type of a value that variables, keys and maps hold.
@@ -29,6 +31,17 @@ struct Map {
     name: String,
     key: Vec<Shape>,
     held: Held,
+}
+
+impl Map {
+    /// What an element reads as, if as anything.
+    fn value(&self) -> Option<Shape> {
+        match &self.held {
+            Held::Plain(shape) => Some(shape.clone()),
+            Held::Aggregation(call) if AGGREGATIONS[..READ_BACK].contains(call) => Some(Shape::Int),
+            Held::Aggregation(_) | Held::Stack(_) => None,
+        }
+    }
 }
 
 /// Updates of aggregations; those that read back as an integer come first.
@@ -64,7 +77,9 @@ const START: Writer = Writer {
     probe: probes::ANYWHERE,
     loops: 0,
     functions: 0,
+    texts: 0,
     macros: 0,
+    map_macros: 0,
     in_function: false,
     in_macro: false,
 };
@@ -78,7 +93,11 @@ struct Writer {
     probe: Probe,
     loops: u32,
     functions: u32,
+    /// Functions of texts.
+    texts: u32,
     macros: u32,
+    /// Macros that are given a map and a variable.
+    map_macros: u32,
     /// Statements of a function: `return` gives a value there, and probes' calls are not to be had.
     in_function: bool,
     /// Macros are given their maps and variables.
@@ -101,6 +120,12 @@ impl Writer {
         }
         for _ in 0..self.random.below(2) {
             tops.push(self.make_macro());
+        }
+        if self.random.once_in(3) {
+            tops.push(self.text_function());
+        }
+        if self.random.once_in(3) {
+            tops.push(self.map_macro());
         }
         for _ in 0..=self.random.below(3) {
             tops.push(self.clause());
@@ -205,7 +230,10 @@ impl Writer {
 
     fn statement(&mut self, depth: u32) -> Node {
         let inner = depth.saturating_sub(1);
-        let choices = if depth == 0 { 11 } else { 20 };
+        let choices = if depth == 0 { 11 } else { 21 };
+        if self.random.once_in(12) {
+            return self.reused_statement(depth);
+        }
         match self.random.below(choices) {
             0..=2 => self.update_map(),
             3 | 4 => self.let_variable(),
@@ -224,6 +252,7 @@ impl Writer {
                 Node::new(Kind::Statement, &format!("  unroll({times}) {{\n¤  }}\n"), vec![self.body(inner)])
             }
             18 => self.jump(),
+            19 => self.if_value(inner),
             _ => Node::new(Kind::Statement, "  {\n¤  }\n", vec![self.body(inner)]),
         }
     }
@@ -321,7 +350,12 @@ impl Writer {
         let Some(map) = self.pick_map(|_| true) else { return self.printf() };
         let name = &map.name;
         let keyed = !map.key.is_empty();
-        match self.random.below(6) {
+        match self.random.below(8) {
+            6 => Node::leaf(Kind::Statement, format!("  print({name}, 3{});\n", if keyed { ", 2" } else { "" })),
+            7 if keyed => {
+                let key = self.key(&map, 2);
+                Node::new(Kind::Statement, &format!("  delete({name}[¤]);\n"), vec![key])
+            }
             0 => Node::leaf(Kind::Statement, format!("  clear({name});\n")),
             1 => Node::leaf(Kind::Statement, format!("  zero({name});\n")),
             2 => Node::leaf(Kind::Statement, format!("  print({name});\n")),
@@ -383,7 +417,13 @@ impl Writer {
     }
 
     fn other_report(&mut self) -> Node {
-        match self.random.below(9) {
+        match self.random.below(12) {
+            9 => Node::new(Kind::Statement, "  warnf(\"%s\\n\", ¤);\n", vec![self.string(2)]),
+            10 => Node::leaf(Kind::Statement, "  signal(\"SIGUSR1\");\n"),
+            11 => match self.probe.lists.first() {
+                None => Node::leaf(Kind::Statement, "  print(1);\n"),
+                Some(list) => Node::leaf(Kind::Statement, format!("  join({list});\n")),
+            },
             0 => Node::leaf(Kind::Statement, "  time(\"%H\\n\");\n"),
             1 => Node::new(Kind::Statement, "  print(¤);\n", vec![self.formatted()]),
             2 => Node::new(Kind::Statement, "  print(¤);\n", vec![self.int(3)]),
@@ -432,16 +472,18 @@ impl Writer {
             1 => int("1000"),
             _ => int(self.random.pick(&["3", "10", "100"])),
         };
+        let start = if self.random.once_in(3) { self.int(1) } else { int("0") };
         let body = self.looped(&name, Shape::Int, depth);
-        Node::new(Kind::Statement, &format!("  for {name} : 0..(¤) {{\n¤  }}\n"), vec![end, body])
+        Node::new(Kind::Statement, &format!("  for {name} : (¤)..(¤) {{\n¤  }}\n"), vec![start, end, body])
     }
 
     fn for_map(&mut self, depth: u32) -> Node {
-        let plain = |m: &Map| matches!(m.held, Held::Plain(_)) && m.key.len() == 1;
-        let Some(map) = self.pick_map(plain) else { return self.branch(depth) };
-        let Held::Plain(value) = &map.held else { return self.branch(depth) };
+        let looped = |m: &Map| !m.key.is_empty() && m.value().is_some();
+        let Some(map) = self.pick_map(looped) else { return self.branch(depth) };
+        let Some(value) = map.value() else { return self.branch(depth) };
         let name = self.fresh();
-        let pair = Shape::Tuple(vec![map.key[0].clone(), value.clone()]);
+        let key = if map.key.len() == 1 { map.key[0].clone() } else { Shape::Tuple(map.key.clone()) };
+        let pair = Shape::Tuple(vec![key, value]);
         let body = self.looped(&name, pair, depth);
         Node::new(Kind::Statement, &format!("  for ({name} : {}) {{\n¤  }}\n", map.name), vec![body])
     }

@@ -81,7 +81,8 @@ impl Writer {
             return self.simple_int();
         }
         let inner = depth - 1;
-        match self.random.below(16) {
+        match self.random.below(18) {
+            16 | 17 => self.placed(inner),
             0..=3 => {
                 let operators = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"];
                 let operator = self.random.pick(&operators);
@@ -197,7 +198,11 @@ impl Writer {
             return self.simple_string();
         }
         let inner = depth - 1;
-        match self.random.below(7) {
+        match self.random.below(9) {
+            7 if self.texts > 0 && self.scopes.len() > 1 => {
+                Node::new(Kind::Str, "s0(¤, ¤)", vec![self.string(inner), self.int(inner)])
+            }
+            8 => Node::new(Kind::Str, "(name = ¤, n = ¤).name", vec![self.string(inner), self.int(inner)]),
             0 => {
                 let children = vec![self.condition(inner), self.string(inner), self.string(inner)];
                 Node::new(Kind::Str, "(¤ ? ¤ : ¤)", children)
