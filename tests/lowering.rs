@@ -253,6 +253,52 @@ fn loops_run_their_rounds() {
     assert_eq!(loaded.number(0), Some(355));
 }
 
+#[test]
+fn a_while_with_much_in_it_goes_round_as_often_as_it_says() {
+    if lacks(kernel::facts().abilities().bpf_loop, "bpf_loop") || root::missing() {
+        return;
+    }
+    let one_more = |of: u32, by: Expr| set_local(of, binary(BinaryOp::Add, local(of, Type::I64), by, Type::I64));
+    let until = |of: u32, end: Expr| binary(BinaryOp::Lt, local(of, Type::I64), end, Type::Bool);
+    let entry = |n: u32| set(n, Some(local(1, Type::I64)), local(0, Type::I64));
+    let leave = |at: i64, how| {
+        let reached = binary(BinaryOp::Eq, local(1, Type::I64), int(at), Type::Bool);
+        st(StatementKind::If(reached, block(vec![st(how)]), Block::default()))
+    };
+    let inner = vec![
+        one_more(1, int(1)),
+        leave(900, StatementKind::Break),
+        leave(3, StatementKind::Continue),
+        entry(1),
+        entry(2),
+        entry(3),
+    ];
+    let outer = vec![
+        one_more(0, int(1)),
+        set_local(1, int(0)),
+        st(StatementKind::While(until(1, arg(0)), block(inner))),
+        one_more(2, local(1, Type::I64)),
+    ];
+    let body = vec![
+        set_local(0, int(0)),
+        set_local(2, int(0)),
+        st(StatementKind::While(until(0, arg(1)), block(outer))),
+        set(0, None, local(2, Type::I64)),
+        set(4, None, local(0, Type::I64)),
+    ];
+    let keyed = |name: &str| keyed_map(name, Type::I64, Type::I64);
+    let maps = vec![scalar_map("@r", Type::I64), keyed("@a"), keyed("@b"), keyed("@c"), scalar_map("@n", Type::I64)];
+    let mut program = begin(maps, vec![], body);
+    program.probes[0].locals = locals(vec![Type::I64; 3]);
+    for facts in [kernel::facts(), old_loops()] {
+        let mut loaded = kernel::load_with(&program, &facts);
+        for (rounds, times, expected) in [(20, 30, 600), (0, 7, 0), (1000, 2, 1800), (3, 3, 9)] {
+            loaded.run(&[rounds, times]);
+            assert_eq!((loaded.number(0), loaded.number(4)), (Some(expected), Some(times as i64)));
+        }
+    }
+}
+
 /// This kernel without its newest loops: `bpf_loop` with callbacks.
 fn old_loops() -> TargetFacts {
     let facts = kernel::facts();

@@ -29,6 +29,7 @@ mod reuse;
 mod stack;
 mod stmt;
 mod strings;
+mod transfer;
 mod trusted;
 mod unit;
 mod value;

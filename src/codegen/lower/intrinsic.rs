@@ -2,7 +2,7 @@
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
+use crate::codegen::ir::{Cond, Operand, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, Type};
@@ -12,13 +12,6 @@ use super::func::Lowerer;
 use super::helpers as h;
 use super::place::Place;
 use super::value::Tail;
-
-/// Address families of `Inet` values (`include/linux/socket.h`).
-const AF_INET: i64 = 2;
-const AF_INET6: i64 = 10;
-
-/// Strings that `join` collects.
-const JOIN_STRINGS: u32 = 16;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Functions whose result fits a register.
@@ -254,7 +247,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    fn read_sized(&mut self, place: Place, dst: Addr, size: Operand, span: Span) -> Result<(), CodegenError> {
+    pub fn read_sized(&mut self, place: Place, dst: Addr, size: Operand, span: Span) -> Result<(), CodegenError> {
         let Place::Remote { base, offset, space } = place else { return Ok(()) };
         let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
         let to = self.pointer(dst);
@@ -351,43 +344,6 @@ impl<'a> Lowerer<'_, 'a> {
             self.store(dst.at(size - 1), 1, 0);
         }
         Ok(())
-    }
-
-    /// The linear part of a packet: `length` bytes from `offset` behind `skb->data`.
-    fn store_packet(
-        &mut self,
-        skb: &'a Expr,
-        length: &'a Expr,
-        offset: &'a Expr,
-        dst: Addr,
-        ty: &Type,
-        span: Span,
-    ) -> Result<(), CodegenError> {
-        let Type::Buf { size: capacity } = ty else { return self.internal(span, "a packet of another type") };
-        let data = match &skb.ty {
-            Type::Ptr { to, .. } => match **to {
-                Type::Struct(id) => self.u.program.structs.get(id.0 as usize),
-                _ => None,
-            },
-            _ => None,
-        };
-        let Some(field) = data.and_then(|s| s.fields.iter().find(|f| &*f.name == "data")) else {
-            return self.unsupported(span, "skboutput()", "the kernel's BTF of `struct sk_buff`");
-        };
-        let base = self.scalar(skb)?;
-        let place = Place::Remote { base, offset: i64::from(field.offset), space: AddressSpace::Kernel };
-        let start = self.load_place(place, &Type::U64, None, span)?;
-        let from = self.scalar(offset)?;
-        let start = self.f.b.add(start, from);
-        let wanted = self.scalar(length)?;
-        let wanted = self.f.b.copy(wanted);
-        self.when(Cond::Gt, wanted.into(), i64::from(*capacity).into(), |l| {
-            l.f.b.copy_into(wanted, i64::from(*capacity));
-            Ok(())
-        })?;
-        self.store(dst, 4, wanted);
-        let place = Place::Remote { base: start.into(), offset: 0, space: AddressSpace::Kernel };
-        self.read_sized(place, dst.at(4), wanted.into(), span)
     }
 
     fn store_user_symbol(&mut self, address: Operand, dst: Addr) {
@@ -518,109 +474,10 @@ impl<'a> Lowerer<'_, 'a> {
         let offset = self.load_place(place, &Type::U64, None, span)?;
         Ok(self.f.b.add(offset, address).into())
     }
-
-    fn write_user(&mut self, dst: &'a Expr, src: &'a Expr, n: &'a Expr, span: Span) -> Result<Operand, CodegenError> {
-        let Some(n) = constant(n) else {
-            return self.unsupported(span, "write_user() with a length that is not constant", "a constant");
-        };
-        let to = self.scalar(dst)?;
-        let from = if src.ty.fits_register() && !matches!(src.ty, Type::Ptr { .. }) {
-            let temp = self.temp(8);
-            self.store_value(src, temp, &src.ty, Tail::Zeroed)?;
-            temp
-        } else {
-            let temp = self.temp(n.min(4096) as u32);
-            let place = if matches!(src.ty, Type::Ptr { .. }) { self.pointee(src)? } else { self.place(src)? };
-            self.read_place(place, temp, n.min(4096) as u32, span)?;
-            temp
-        };
-        let from = self.pointer(from);
-        let result = self.f.b.call(h::PROBE_WRITE_USER, &[to, from.into(), (n as i64).into()]);
-        self.helper_failed(result, span)?;
-        Ok(result.into())
-    }
-
-    /// `ntop([family,] address)`.
-    fn store_address(&mut self, args: &'a [Expr], dst: Addr, span: Span) -> Result<(), CodegenError> {
-        let (family, address) = match args {
-            [address] => (None, address),
-            [family, address] => (Some(family), address),
-            _ => return self.internal(span, "ntop() with other arguments"),
-        };
-        let bytes = if address.ty.fits_register() { 4 } else { self.size(&address.ty).min(16) };
-        self.zero(dst, 20);
-        let data = dst.at(4);
-        if address.ty.fits_register() && !matches!(address.ty, Type::Ptr { .. }) {
-            let value = self.scalar(address)?;
-            self.store(data, 4, value);
-        } else if let Type::Ptr { .. } = address.ty {
-            let place = self.pointee(address)?;
-            self.read_place(place, data, 16, span)?;
-        } else {
-            let place = self.place(address)?;
-            self.read_place(place, data, bytes, span)?;
-        }
-        let family = match family {
-            Some(e) => self.scalar(e)?,
-            None => Operand::Imm(if bytes == 16 { AF_INET6 } else { AF_INET }),
-        };
-        self.store(dst, 4, family);
-        Ok(())
-    }
-
-    /// `join`: the strings of a `char **`, each with its terminator, one after the other.
-    fn store_join(&mut self, argv: &'a Expr, dst: Addr, ty: &Type, span: Span) -> Result<(), CodegenError> {
-        let Type::Buf { size: capacity } = ty else { return self.internal(span, "join() into another type") };
-        let space = match argv.ty {
-            Type::Ptr { space, .. } if space != AddressSpace::Kernel => space,
-            _ => self.untyped_space(),
-        };
-        let base = self.scalar(argv)?;
-        let most = (*capacity).min(1024);
-        // Each string may be as long as `most` wherever it starts: the room behind is for the verifier.
-        let copy = self.temp_scratch(*capacity + most);
-        let start = self.pointer(copy);
-        let used = self.f.b.imm(0);
-        let done = self.f.b.new_block();
-        for i in 0..JOIN_STRINGS {
-            let place = Place::Remote { base, offset: i64::from(i) * 8, space };
-            let pointer = self.load_place(place, &Type::U64, None, span)?;
-            self.f.b.require(Cond::Ne, pointer, 0, done);
-            self.f.b.require(Cond::Lt, used, i64::from(*capacity), done);
-            let to = self.f.b.add(start, used);
-            let source = Place::Remote { base: pointer, offset: 0, space };
-            let length = self.read_string(
-                source,
-                Addr::new(Base::Reg(to), 0),
-                most,
-                i64::from(most).into(),
-                Tail::Loose,
-                false,
-                span,
-            )?;
-            self.f.b.require(Cond::SGe, length, 0, done);
-            // Older kernels return 0 for an empty string, without its terminator.
-            let length = self.f.b.copy(length);
-            self.when(Cond::Eq, length.into(), 0.into(), |l| {
-                l.f.b.copy_into(length, 1);
-                Ok(())
-            })?;
-            self.f.b.alu_into(used, Alu::Add, crate::codegen::ir::Width::W64, used, length);
-        }
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
-        self.when(Cond::Gt, used.into(), i64::from(*capacity).into(), |l| {
-            l.f.b.copy_into(used, i64::from(*capacity));
-            Ok(())
-        })?;
-        self.store(dst, 4, used);
-        self.copy(dst.at(4), copy, *capacity);
-        Ok(())
-    }
 }
 
 /// The constant that an expression is, conversions looked through.
-fn constant(e: &Expr) -> Option<u64> {
+pub fn constant(e: &Expr) -> Option<u64> {
     match &e.kind {
         ExprKind::Int(v) => Some(*v),
         ExprKind::Cast(a) => constant(a).map(|v| super::expr::wrap_constant(v as i64, &e.ty) as u64),

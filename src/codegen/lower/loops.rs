@@ -29,6 +29,8 @@ const PLAIN_ROUNDS: i64 = 256;
 const PLAIN_WEIGHT: u64 = 4 << 10;
 /// Most where there is none: the verifier gives up at a million (`BPF_COMPLEXITY_LIMIT_INSNS`).
 const MOST_FOLLOWED: u64 = 200_000;
+/// Most in the body of a `while` whose rounds nobody knows.
+const PLAIN_WHILE_WEIGHT: u64 = 64;
 /// Rounds that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
 const MOST_ROUNDS: i64 = 8 << 20;
 
@@ -72,6 +74,13 @@ pub fn way_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> Way 
     if rounds.saturating_mul(body) <= most { Way::Plain { rounds } } else { other }
 }
 
+/// Whether a `while` is a callback of `bpf_loop`: before the numeric iterator, when there is so much in it that
+/// the verifier should not follow its rounds.
+pub fn while_is_callback(scale: Scale<'_>, body: &Block) -> bool {
+    let abilities = scale.facts.abilities();
+    !abilities.iter_num && abilities.bpf_loop && weight::block(scale, body) > PLAIN_WHILE_WEIGHT
+}
+
 /// Whether a `while` is a plain loop: it counts a few rounds, and the verifier may follow them.
 pub fn counted_plainly(scale: Scale<'_>, before: &[Statement], condition: &Expr, body: &Block) -> bool {
     let Some(rounds) = counted::rounds(before, condition, body) else { return false };
@@ -79,9 +88,10 @@ pub fn counted_plainly(scale: Scale<'_>, before: &[Statement], condition: &Expr,
 }
 
 /// Helper that starts a loop, with the map in r1 for maps.
-enum Over {
-    Range { start: Operand, rounds: Vreg },
-    Map(MapId),
+enum Over<'a> {
+    Range { local: LocalId, start: Operand, rounds: Vreg },
+    Map { local: LocalId, map: MapId },
+    While(&'a Expr),
 }
 
 impl<'a> Lowerer<'_, 'a> {
@@ -109,7 +119,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             Way::Callback => {
                 let rounds = self.rounds(first, last)?;
-                self.callback_loop(local, &Over::Range { start: first, rounds }, body, span)
+                self.callback_loop(&Over::Range { local, start: first, rounds }, body, span)
             }
             Way::None if constant_rounds(start, end).is_some_and(|n| n <= PLAIN_ROUNDS) => {
                 let error = CodegenError::unsupported(span, "a loop with so much in it", "bpf_loop (Linux 5.17)");
@@ -291,10 +301,16 @@ impl<'a> Lowerer<'_, 'a> {
             return self.unsupported(span, "a loop over a map", "bpf_for_each_map_elem (Linux 5.13)");
         }
         self.forget_values(body);
-        self.callback_loop(local, &Over::Map(map), body, span)
+        self.callback_loop(&Over::Map { local, map }, body, span)
     }
 
-    fn callback_loop(&mut self, local: LocalId, over: &Over, body: &'a Block, span: Span) -> Result<(), CodegenError> {
+    /// `while` in rounds of `bpf_loop`, which end at what the kernel allows.
+    pub fn while_callback(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
+        self.forget_values(body);
+        self.callback_loop(&Over::While(c), body, c.span)
+    }
+
+    fn callback_loop(&mut self, over: &Over<'a>, body: &'a Block, span: Span) -> Result<(), CodegenError> {
         let frame = self.frame(0);
         // The callback takes the base of the working memory from the frame.
         if self.f.role == Role::Program {
@@ -304,13 +320,18 @@ impl<'a> Lowerer<'_, 'a> {
         let frame_pointer = self.pointer(frame);
         let function = self.f.b.func_addr(id);
         match over {
-            Over::Range { start, rounds } => {
+            Over::Range { local, start, rounds } => {
                 // The first number travels in the loop variable itself.
-                self.write_local(local, *start);
+                self.write_local(*local, *start);
                 self.hide_numbers();
                 self.f.b.call_void(h::LOOP, &[(*rounds).into(), function.into(), frame_pointer.into(), 0.into()]);
             }
-            Over::Map(map) => {
+            Over::While(_) => {
+                self.hide_numbers();
+                let args = [MOST_ROUNDS.into(), function.into(), frame_pointer.into(), 0.into()];
+                self.f.b.call_void(h::LOOP, &args);
+            }
+            Over::Map { map, .. } => {
                 let Some(bpf) = self.keyed_map(*map) else {
                     return self.internal(span, "a loop over a scalar map");
                 };
@@ -321,7 +342,7 @@ impl<'a> Lowerer<'_, 'a> {
                     .call_void(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), frame_pointer.into(), 0.into()]);
             }
         }
-        self.callback(id, local, over, body, span)?;
+        self.callback(id, over, body, span)?;
         self.take_returned()?;
         // A `return` in the callback ends the probe, or the callback that this loop is in.
         let flag = self.frame(FRAME_RETURNED as u32);
@@ -353,15 +374,14 @@ impl<'a> Lowerer<'_, 'a> {
     fn callback(
         &mut self,
         id: crate::codegen::ir::FuncId,
-        local: LocalId,
-        over: &Over,
+        over: &Over<'a>,
         body: &'a Block,
         span: Span,
     ) -> Result<(), CodegenError> {
         // bpf_loop: (index, frame); bpf_for_each_map_elem: (map, key, value, frame).
         let (parameters, frame) = match over {
-            Over::Range { .. } => (2, Vreg(1)),
-            Over::Map(_) => (4, Vreg(3)),
+            Over::Range { .. } | Over::While(_) => (2, Vreg(1)),
+            Over::Map { .. } => (4, Vreg(3)),
         };
         let region = self.f.region;
         let name = format!("loop_{}", id.0);
@@ -374,16 +394,24 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.set_span(span);
         let (next, stop) = (self.f.b.new_block(), self.f.b.new_block());
         self.f.loops.push(LoopTargets { on_break: stop, on_continue: next });
-        if let Over::Map(map) = over {
-            self.element_variable(local, *map, span)?;
+        match over {
+            Over::Map { local, map } => self.element_variable(*local, *map, span)?,
+            Over::While(c) => {
+                let inside = self.f.b.new_block();
+                let mark = self.mark();
+                self.condition(c, inside, stop)?;
+                self.release(mark);
+                self.f.b.switch_to(inside);
+            }
+            Over::Range { .. } => {}
         }
         self.block(body)?;
         self.f.b.jump(next);
         self.f.b.switch_to(next);
-        if let Over::Range { .. } = over {
-            let number = self.read_local(local);
+        if let Over::Range { local, .. } = over {
+            let number = self.read_local(*local);
             let number = self.f.b.add(number, 1);
-            self.write_local(local, number.into());
+            self.write_local(*local, number.into());
         }
         self.f.b.ret(0);
         self.f.b.switch_to(stop);

@@ -11,7 +11,7 @@ use crate::lang::typed::{Block, LocalId, Probe, Program, StatementKind, Target};
 use super::dispatch;
 use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, Role};
 use super::layout::SHARED;
-use super::loops::{Way, way};
+use super::loops::{Way, way, while_is_callback};
 use super::raw;
 use super::unit::{EXITING, Guard, Region, Unit};
 use super::walk;
@@ -436,7 +436,12 @@ impl<'a> Lowerer<'_, 'a> {
         let mut bodies: Vec<&'a Block> = Vec::new();
         let mut captured = Vec::new();
         let scale = self.u.scale();
+        let mut read = Vec::new();
         let mut visit = |s: &'a crate::lang::typed::Statement| match &s.kind {
+            StatementKind::While(c, body) if while_is_callback(scale, body) => {
+                read.push(c);
+                bodies.push(body);
+            }
             StatementKind::ForMap { local, body, .. } => {
                 captured.push(*local);
                 bodies.push(body);
@@ -453,6 +458,9 @@ impl<'a> Lowerer<'_, 'a> {
         }
         for body in bodies {
             captured.extend(walk::locals_of(body));
+        }
+        for condition in read {
+            captured.extend(walk::locals_in(condition));
         }
         captured
     }

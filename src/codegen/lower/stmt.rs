@@ -7,7 +7,7 @@ use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
 use super::func::{LoopTargets, Lowerer};
-use super::loops::counted_plainly;
+use super::loops::{counted_plainly, while_is_callback};
 use super::value::Tail;
 use super::walk;
 
@@ -125,6 +125,9 @@ impl<'a> Lowerer<'_, 'a> {
         self.forget_all();
         if self.u.facts.abilities().iter_num && !counted_plainly(self.u.scale(), before, c, body) {
             return self.while_iterator(c, body);
+        }
+        if while_is_callback(self.u.scale(), body) {
+            return self.while_callback(c, body);
         }
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);

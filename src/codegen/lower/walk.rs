@@ -140,6 +140,21 @@ pub fn addressed<'a>(body: &'a Block, predicate: Option<&'a Expr>) -> Vec<LocalI
     found
 }
 
+/// The locals that an expression mentions.
+pub fn locals_in(e: &Expr) -> Vec<LocalId> {
+    let mut found = Vec::new();
+    let mut blocks = Vec::new();
+    each_in(e, &mut |_| (), &mut |e| match &e.kind {
+        ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } | ExprKind::MapFind { local: id, .. } => {
+            found.push(*id);
+        }
+        ExprKind::Block(block, _) => blocks.push(block),
+        _ => {}
+    });
+    found.extend(blocks.into_iter().flat_map(locals_of));
+    found
+}
+
 /// The locals that a block mentions.
 pub fn locals_of(block: &Block) -> Vec<LocalId> {
     let mut found = Vec::new();

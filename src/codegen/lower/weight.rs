@@ -5,7 +5,7 @@ use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Program, Statement, S
 use crate::lang::types::{Aggregation, Type};
 
 use super::counted;
-use super::loops::{Way, counted_plainly, way_for};
+use super::loops::{Way, counted_plainly, way_for, while_is_callback};
 use super::walk;
 use crate::codegen::target::TargetFacts;
 
@@ -42,13 +42,11 @@ fn statement(scale: Scale<'_>, s: &Statement, before: &[Statement]) -> u64 {
         },
         StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         StatementKind::While(condition, body) => {
+            let abilities = scale.facts.abilities();
             let rounds = match counted::rounds(before, condition, body) {
-                Some(rounds)
-                    if !scale.facts.abilities().iter_num || counted_plainly(scale, before, condition, body) =>
-                {
-                    rounds
-                }
-                _ if scale.facts.abilities().iter_num => UNTIL_KNOWN,
+                _ if while_is_callback(scale, body) => UNTIL_KNOWN,
+                Some(rounds) if !abilities.iter_num || counted_plainly(scale, before, condition, body) => rounds,
+                _ if abilities.iter_num => UNTIL_KNOWN,
                 _ => WHILE_ROUNDS,
             };
             own.saturating_add(inside).saturating_mul(rounds)
