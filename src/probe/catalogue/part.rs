@@ -178,7 +178,7 @@ impl PartBuilder {
         let text = self.part.text.get(start..).unwrap_or("");
         self.part.masks.push(mask(text));
         self.part.starts.push(starts_mask(text));
-        let own = worth::own_name_start(text) as u16;
+        let own = worth::own_name_start(kind, text) as u16;
         let worth = worth::of(kind, text, absence != 0, demoted);
         self.part.entries.push(Entry { start: start32, length, own, worth, kind, absence });
     }

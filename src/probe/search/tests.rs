@@ -21,11 +21,29 @@ const NAMES: &[&str] = &[
     "kprobe:vfs_readv",
     "rawtracepoint:sched_switch",
     "software:page-faults:",
+    "tracepoint:mei:mei_reg_write",
+    "tracepoint:syscalls:sys_enter_write",
+    "tracepoint:ksm:ksm_exit",
+    "tracepoint:syscalls:sys_enter_exit",
+    "tracepoint:sched:sched_process_exit",
+    "tracepoint:irq:softirq_exit",
+    "tracepoint:irq:softirq_entry",
+    "absent kprobe:do_softirq",
+    "absent kprobe:vfs_fsync",
+    "kprobe:read_profile",
+    "profile:hz:99",
+    "tracepoint:syscalls:sys_enter_sched_rr_get_interval",
+    "interval:s:1",
 ];
 
 fn catalogue() -> Catalogue {
     let mut part = PartBuilder::with_capacity(NAMES.len());
+    let missing = part.absence(&Absence::new("kprobe", "no kprobes", "use tracepoints"));
     for name in NAMES {
+        if let Some(name) = name.strip_prefix("absent ") {
+            part.push(ProbeKind::Kprobe, &[name], missing, false);
+            continue;
+        }
         let kind = ProbeKind::of_provider(name.split(':').next().unwrap());
         part.push(kind, &[name], 0, name.contains("__pfx_"));
     }
@@ -53,6 +71,13 @@ fn what_people_look_for_comes_first() {
         ("T:sched:exec", "tracepoint:sched:sched_process_exec"),
         ("faults", "software:page-faults:"),
         ("sc", "tracepoint:sched:sched_switch"),
+        ("write", "tracepoint:syscalls:sys_enter_write"),
+        ("sys_enter_openat", "tracepoint:syscalls:sys_enter_openat"),
+        ("exit", "tracepoint:syscalls:sys_enter_exit"),
+        ("softirq", "tracepoint:irq:softirq_entry"),
+        ("fsync", "kprobe:vfs_fsync"),
+        ("profile", "profile:hz:99"),
+        ("interval", "interval:s:1"),
     ] {
         assert_eq!(names(query).first().map(String::as_str), Some(first), "{query}");
     }
@@ -61,7 +86,7 @@ fn what_people_look_for_comes_first() {
 
 #[test]
 fn patterns_and_nothing() {
-    assert_eq!(names("kprobe:vfs_*"), ["kprobe:vfs_read", "kprobe:vfs_readv"]);
+    assert_eq!(names("kprobe:vfs_*"), ["kprobe:vfs_read", "kprobe:vfs_readv", "kprobe:vfs_fsync"]);
     assert!(names("xyzzy").is_empty());
     assert_eq!(names("").len(), NAMES.len());
 }
