@@ -12,5 +12,6 @@ pub mod perf;
 pub mod point;
 pub mod search;
 pub mod suggest;
+pub mod user;
 
 pub use name::target_name;

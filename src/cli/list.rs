@@ -99,6 +99,9 @@ fn exact(pattern: &str, kernel: &Kernel) -> Result<listing::Listing, CliError> {
 }
 
 fn fuzzy(pattern: &str, kernel: &Kernel) -> listing::Listing {
+    if let Some(lines) = crate::probe::user::probes(pattern, kernel) {
+        return listing::Listing { lines, absences: Vec::new() };
+    }
     let catalogue = Catalogue::build(kernel);
     let results = Search::default().search(&catalogue, pattern, 0);
     let line = |hit: crate::probe::search::Hit| listing::Line { name: hit.name.to_string(), absence: hit.absence };

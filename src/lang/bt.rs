@@ -10,6 +10,7 @@ pub mod front;
 pub mod lexer;
 pub mod parser;
 pub mod pretty;
+pub mod settings;
 pub mod visit;
 
 pub use check::{CheckEnv, Checked, MissingProbes, Purpose, check};

@@ -11,13 +11,14 @@ mod hover;
 mod infer;
 pub mod kernel;
 mod navigate;
+mod places;
 mod signature;
 
 use super::source::Span;
 
 pub use completion::completions;
 pub use hover::hover;
-pub use navigate::{definition, symbols};
+pub use navigate::{definition, imported, symbols};
 pub use signature::signature_help;
 
 /// One field, argument or member.

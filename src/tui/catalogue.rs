@@ -11,7 +11,9 @@ use crate::lang::service::{self, Completion, ServiceEnv};
 use crate::lang::source::SourceText;
 use crate::probe::catalogue::Background;
 use crate::probe::describe::describe;
-use crate::probe::search::Search;
+use crate::probe::listing::Line;
+use crate::probe::search::{MOST, Search};
+use crate::probe::user;
 
 /// The running system's probes.
 #[derive(Debug)]
@@ -41,8 +43,25 @@ fn words(absence: &Absence) -> String {
     format!("{absence}. {}{}", first.map(String::from).unwrap_or_default(), remedy.as_str())
 }
 
+/// The probes of one binary as the answer to a search.
+fn of_binary(query: &str, lines: Vec<Line>) -> Found {
+    let count = lines.len();
+    let own = query.rsplit(':').next().unwrap_or("");
+    let hit = |line: Line| {
+        let at = line.name.rfind(':').and_then(|colon| Some(colon + line.name.get(colon..)?.find(own)?));
+        let start = at.map_or(0, |at| line.name.get(..at).map_or(0, |head| head.chars().count()) as u32);
+        let matched = at.map_or_else(Vec::new, |_| (start..start + own.chars().count() as u32).collect());
+        Hit { name: line.name.into(), matched, absent: line.absence.as_ref().map(|a| words(a).into()) }
+    };
+    let hits = lines.into_iter().take(MOST).map(hit).collect();
+    Found { hits, matched: count, total: count, complete: true, ..Found::default() }
+}
+
 impl Finder for Catalogue {
     fn search(&mut self, query: &str) -> Found {
+        if let Some(lines) = user::probes(query, &self.kernel) {
+            return of_binary(query, lines);
+        }
         let results = self.search.search(&self.background.snapshot(), query, 0);
         let hit = |h: crate::probe::search::Hit| Hit {
             name: h.name,

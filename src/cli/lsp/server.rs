@@ -172,6 +172,9 @@ impl<'a> Server<'a> {
 
     fn definition(&self, place: &TextDocumentPositionParams) -> Option<GotoDefinitionResponse> {
         let (source, offset) = self.at(place)?;
+        if let Some(path) = service::imported(source, offset) {
+            return imported(&place.text_document.uri, &path);
+        }
         let span = service::definition(source, offset)?;
         let uri = place.text_document.uri.clone();
         Some(GotoDefinitionResponse::Scalar(Location { uri, range: convert::range(source, span) }))
@@ -239,4 +242,15 @@ fn decoded(path: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The file that an import names, in the folder of the script that imports it.
+fn imported(script: &Uri, path: &str) -> Option<GotoDefinitionResponse> {
+    let file = folder_of(script).join(path);
+    if path.starts_with('/') || !file.is_file() {
+        return None;
+    }
+    let folder = script.as_str().rsplit_once('/')?.0;
+    let uri = format!("{folder}/{path}").parse().ok()?;
+    Some(GotoDefinitionResponse::Scalar(Location { uri, range: lsp_types::Range::default() }))
 }

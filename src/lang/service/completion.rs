@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 
 use super::context::{Context, each_expr};
 use super::infer::Inference;
-use super::{Completion, CompletionKind, ServiceEnv};
+use super::{Completion, CompletionKind, ServiceEnv, places};
 use crate::lang::bt::ast::{Expr, ExprKind, Item, StatementKind};
 use crate::lang::bt::builtins::{self, Builtin};
 use crate::lang::bt::lexer::TokenKind as T;
+use crate::lang::bt::settings;
 use crate::lang::source::{SourceText, Span};
 
 /// How many probes or structs are offered at once.
 const LIMIT: usize = 200;
 
 /// Words that begin statements.
-const KEYWORDS: &[(&str, &str)] = &[
+pub(super) const KEYWORDS: &[(&str, &str)] = &[
     ("if", "if condition { ... }"),
     ("else", "else { ... }"),
     ("for", "for ($kv : @map) { ... } or for ($i : 0..10) { ... }"),
@@ -30,7 +31,7 @@ const KEYWORDS: &[(&str, &str)] = &[
 ];
 
 /// Words that begin items.
-const ITEM_WORDS: &[(&str, &str)] = &[
+pub(super) const ITEM_WORDS: &[(&str, &str)] = &[
     ("BEGIN", "BEGIN { ... }: once, before anything else"),
     ("END", "END { ... }: once, when the script ends"),
     ("config", "config = { name = value; }"),
@@ -78,6 +79,9 @@ impl Completer<'_> {
 
     /// Nothing typed yet.
     fn empty(&self, here: Span) -> Vec<Completion> {
+        if let Some(own) = self.own_words("", here, None) {
+            return own;
+        }
         if !self.context.in_code() {
             let after = self.context.before(None).map(|i| self.context.kind(i));
             // After a complete attach point comes `,`, a predicate or the body.
@@ -108,7 +112,37 @@ impl Completer<'_> {
         hits.chain(keywords(ITEM_WORDS, typed, span)).collect()
     }
 
+    /// Where only some words make sense: settings, their values, types.
+    fn own_words(&self, typed: &str, span: Span, index: Option<usize>) -> Option<Vec<Completion>> {
+        if places::takes_type(self.context, index) {
+            return Some(types(typed, span).collect());
+        }
+        let setting = places::setting(self.context, index)?;
+        if let Some(setting) = settings::find(setting) {
+            let fitting = setting.words.iter().filter(|w| starts(w, typed));
+            return Some(
+                fitting.map(|w| simple((*w).to_owned(), span, CompletionKind::Keyword, String::new())).collect(),
+            );
+        }
+        let fitting = settings::SETTINGS.iter().filter(|s| setting.is_empty() && starts(s.name, typed));
+        Some(
+            fitting
+                .map(|s| Completion {
+                    label: s.name.to_owned(),
+                    insert: format!("{} = ", s.name),
+                    replace: span,
+                    kind: CompletionKind::Keyword,
+                    detail: s.default.to_owned(),
+                    doc: s.doc.to_owned(),
+                })
+                .collect(),
+        )
+    }
+
     fn words(&self, typed: &str, span: Span, index: usize) -> Vec<Completion> {
+        if let Some(own) = self.own_words(typed, span, Some(index)) {
+            return own;
+        }
         let before = self.context.before(Some(index)).map(|i| self.context.text(i));
         if matches!(before, Some("struct" | "union")) {
             return self.structs(typed, span);
@@ -135,6 +169,9 @@ impl Completer<'_> {
         all.extend(builtins::VARIABLES.iter().filter(fits).map(|b| row(CompletionKind::Builtin)(&b)));
         all.extend(builtins::FUNCTIONS.iter().filter(fits).map(|b| row(CompletionKind::Function)(&b)));
         all.extend(keywords(KEYWORDS, typed, span));
+        if !typed.is_empty() {
+            all.extend(types(typed, span));
+        }
         all
     }
 
@@ -223,6 +260,12 @@ impl Completer<'_> {
                 base = Some(&**inner);
             }
         });
+        if let Some(Expr { kind: ExprKind::Variable(name), .. }) = base
+            && let Some(parts) = places::loop_parts(item, name)
+        {
+            let part = |(n, what): (&str, &str)| simple(n.to_owned(), span, CompletionKind::Field, what.to_owned());
+            return parts.into_iter().map(part).collect();
+        }
         let Some(known) = base.and_then(|b| self.inference.of(b, item)) else { return Vec::new() };
         let fields = self.inference.fields(&known, item).into_iter();
         fields.map(|f| simple(f.name, span, CompletionKind::Field, f.ty)).collect()
@@ -238,6 +281,11 @@ impl Completer<'_> {
 
 fn simple(name: String, replace: Span, kind: CompletionKind, detail: String) -> Completion {
     Completion { label: name.clone(), insert: name, replace, kind, detail, doc: String::new() }
+}
+
+fn types(typed: &str, span: Span) -> impl Iterator<Item = Completion> {
+    let fitting = places::TYPES.iter().filter(move |(name, _)| starts(name, typed));
+    fitting.map(move |(name, what)| simple((*name).to_owned(), span, CompletionKind::Type, (*what).to_owned()))
 }
 
 fn starts(name: &str, typed: &str) -> bool {

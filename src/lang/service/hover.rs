@@ -1,12 +1,14 @@
 //! What is known about the thing under the cursor.
 
+use super::completion::{ITEM_WORDS, KEYWORDS};
 use super::context::{Context, each_expr};
 use super::infer::{Inference, Known};
-use super::{Hover, ServiceEnv};
-use crate::lang::bt::ast::{Expr, ExprKind, Item, StatementKind};
+use super::{Hover, ServiceEnv, places};
+use crate::lang::bt::ast::{Expr, ExprKind, Item, StatementKind, TypeDef};
 use crate::lang::bt::builtins::{self, Builtin};
 use crate::lang::bt::dump;
 use crate::lang::bt::lexer::TokenKind as T;
+use crate::lang::bt::{constant, settings};
 use crate::lang::source::{SourceText, Span};
 
 /// How many arguments of a probe are shown.
@@ -22,7 +24,7 @@ pub fn hover(source: &SourceText, offset: u32, env: &ServiceEnv<'_>) -> Option<H
     match context.kind(index) {
         T::Point => point(text, span, env),
         T::Word if matches!(before, Some(T::Dot | T::Arrow)) => field(&context, span, *env),
-        T::Word => word(&context, index, text, span),
+        T::Word => own_word(&context, index, text, span, env).or_else(|| word(&context, index, text, span)),
         T::Variable | T::Map => place(&context, text, span, *env),
         T::Int => {
             let value = crate::lang::bt::lexer::decode_int(text).ok()?;
@@ -101,7 +103,58 @@ fn word(context: &Context<'_>, index: usize, text: &str, span: Span) -> Option<H
     } else {
         (builtins::variable(text), builtins::function(text))
     };
-    first.or(second).map(|b| of_builtin(b, span))
+    first.or(second).map(|b| of_builtin(b, span)).or_else(|| of_language(text, span))
+}
+
+/// A setting, a struct or an enumerator: words that mean something only where they stand.
+fn own_word(context: &Context<'_>, index: usize, text: &str, span: Span, env: &ServiceEnv<'_>) -> Option<Hover> {
+    if places::setting(context, Some(index)).is_some_and(str::is_empty)
+        && let Some(setting) = settings::find(text)
+    {
+        let default = if setting.default.is_empty() { String::new() } else { format!(" = {}", setting.default) };
+        let words = setting.words.join(", ");
+        let words = if words.is_empty() { String::new() } else { format!(" One of {words}.") };
+        return Some(Hover { span, code: format!("{text}{default}"), doc: format!("{}{words}", setting.doc) });
+    }
+    let tag = context.before(Some(index)).map(|i| context.text(i)).filter(|t| matches!(*t, "struct" | "union"));
+    if let (Some(tag), Some(item)) = (tag, context.item()) {
+        let name = format!("{tag} {text}");
+        let inference = Inference { context, env: *env };
+        let fields = inference.fields(&Known::Type(name.clone()), item);
+        let mut lines: Vec<_> =
+            fields.iter().take(MAX_ARGS).map(|f| format!("    {}", declaration(&f.ty, &f.name))).collect();
+        if fields.len() > MAX_ARGS {
+            lines.push(format!("    ... {} more", fields.len() - MAX_ARGS));
+        }
+        return (!lines.is_empty()).then(|| Hover {
+            span,
+            code: format!("{name}\n{}", lines.join("\n")),
+            doc: String::new(),
+        });
+    }
+    context.script.items.iter().find_map(|item| {
+        let Item::TypeDef(TypeDef::Enum { name, variants, .. }) = item else { return None };
+        let mut next = Some(0);
+        for (variant, value) in variants {
+            let number = value.as_ref().map_or(next, constant::fold);
+            if *variant.text == *text {
+                let number = number.map_or_else(String::new, |n| format!(" = {n}"));
+                return Some(Hover { span, code: format!("{text}{number}"), doc: format!("Of enum {}.", name.text) });
+            }
+            next = number.map(|n| n + 1);
+        }
+        None
+    })
+}
+
+/// What a word of the language is for.
+fn of_language(text: &str, span: Span) -> Option<Hover> {
+    let form = KEYWORDS.iter().chain(ITEM_WORDS).find(|(word, _)| *word == text).map(|(_, form)| *form);
+    if let Some(form) = form {
+        return Some(Hover { span, code: form.to_owned(), doc: String::new() });
+    }
+    let (name, what) = places::TYPES.iter().find(|(name, _)| *name == text)?;
+    Some(Hover { span, code: (*name).to_owned(), doc: format!("{}.", capital(what)) })
 }
 
 fn of_builtin(builtin: &Builtin, span: Span) -> Hover {

@@ -11,6 +11,7 @@ use crate::probe::catalogue::Background;
 use crate::probe::find::find;
 use crate::probe::point::{self, PointPattern};
 use crate::probe::search::Search;
+use crate::probe::user;
 
 /// How deep anonymous members are followed.
 const MAX_DEPTH: u32 = 8;
@@ -106,6 +107,16 @@ impl KernelKnowledge {
 
 impl Knowledge for KernelKnowledge {
     fn probes(&self, typed: &str, limit: usize) -> Vec<ProbeHit> {
+        let files = user::files(typed);
+        if !files.is_empty() {
+            return files.into_iter().take(limit).map(|point| ProbeHit { point, detail: String::new() }).collect();
+        }
+        if let Some(lines) = user::probes(typed, &self.kernel) {
+            let detail =
+                |absence: Option<crate::kernel::Absence>| absence.map_or(String::new(), |a| a.reason.to_string());
+            let hits = lines.into_iter().take(limit);
+            return hits.map(|line| ProbeHit { point: line.name, detail: detail(line.absence) }).collect();
+        }
         let Some(catalogue) = &self.catalogue else { return Vec::new() };
         let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
         let hits = search.search(&catalogue.snapshot(), typed, 0).hits.into_iter().take(limit);

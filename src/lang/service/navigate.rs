@@ -1,7 +1,8 @@
 //! Where things are defined, and what a script holds.
 
 use super::context::{Context, each_block, each_expr, item_span};
-use super::{Symbol, SymbolKind};
+use super::infer::{Inference, Known};
+use super::{NoKnowledge, ServiceEnv, Symbol, SymbolKind};
 use crate::lang::bt::ast::{ExprKind, Item, Name, StatementKind, TypeDef};
 use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::source::{SourceText, Span};
@@ -16,7 +17,7 @@ pub fn definition(source: &SourceText, offset: u32) -> Option<Span> {
     match context.kind(index) {
         T::Variable => variable(&context, text),
         T::Map => map(&context, text),
-        T::Word if matches!(before, Some(T::Dot | T::Arrow)) => member(&context, text),
+        T::Word if matches!(before, Some(T::Dot | T::Arrow)) => member(&context, context.span(index), text),
         T::Word => name(&context, text).or_else(|| define_line(&context, text)),
         _ => None,
     }
@@ -94,14 +95,37 @@ fn name(context: &Context<'_>, text: &str) -> Option<Span> {
     })
 }
 
-/// A member of a struct that the script defines.
-fn member(context: &Context<'_>, text: &str) -> Option<Span> {
-    context.script.items.iter().find_map(|item| match item {
-        Item::TypeDef(TypeDef::Struct { members, .. }) => {
-            members.iter().find(|m| *m.name.text == *text).map(|m| m.name.span)
-        }
-        _ => None,
-    })
+/// A member of a struct that the script defines: of the one that stands before the dot, where that is
+/// known.
+fn member(context: &Context<'_>, span: Span, text: &str) -> Option<Span> {
+    let mut base = None;
+    if let Some(item) = context.item() {
+        each_expr(item, &mut |e| {
+            if let ExprKind::Field(inner, name) = &e.kind
+                && name.span == span
+            {
+                base = Some((&**inner, item));
+            }
+        });
+    }
+    let inference = Inference { context, env: ServiceEnv { knowledge: &NoKnowledge } };
+    let known = base.and_then(|(e, item)| inference.of(e, item));
+    let own = known.as_ref().and_then(|k| if let Known::Type(ty) = k { Some(tag_of(ty)) } else { None });
+    let find = |wanted: Option<&str>| {
+        context.script.items.iter().find_map(|item| match item {
+            Item::TypeDef(TypeDef::Struct { name, members, .. }) if wanted.is_none_or(|w| *name.text == *w) => {
+                members.iter().find(|m| *m.name.text == *text).map(|m| m.name.span)
+            }
+            _ => None,
+        })
+    };
+    own.and_then(|tag| find(Some(tag))).or_else(|| find(None))
+}
+
+/// `x` of `const struct x *`.
+fn tag_of(ty: &str) -> &str {
+    let words = ty.split(['*', '[']).next().unwrap_or("");
+    words.split_whitespace().next_back().unwrap_or("")
 }
 
 /// The `#define` line of a name.
@@ -110,6 +134,16 @@ pub(super) fn define_line(context: &Context<'_>, text: &str) -> Option<Span> {
     lines.map(|t| t.span).find(|span| {
         let line = context.source.slice(*span).trim_start_matches(['#', ' ', '\t']);
         line.strip_prefix("define").is_some_and(|rest| rest.split_whitespace().next() == Some(text))
+    })
+}
+
+/// The path of the `import` that `offset` is in, as the script has it.
+#[must_use]
+pub fn imported(source: &SourceText, offset: u32) -> Option<String> {
+    let context = Context::new(source, offset);
+    context.script.items.iter().find_map(|item| match item {
+        Item::Import(path) if (path.span.start..=path.span.end).contains(&offset) => Some(path.text.to_string()),
+        _ => None,
     })
 }
 

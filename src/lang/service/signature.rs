@@ -14,7 +14,10 @@ pub fn signature_help(source: &SourceText, offset: u32) -> Option<SignatureHelp>
     let context = Context::new(source, offset);
     let (name, active) = open_call(&context)?;
     let (label, doc) = describe(&context, name)?;
-    let parameters = parameters(&label);
+    // Of several forms the first that has so many parameters.
+    let forms = label.match_indices(" or ").map(|(at, _)| at + 4);
+    let forms = std::iter::once(0).chain(forms).map(|from| parameters(&label, from));
+    let parameters = forms.reduce(|best, next| if best.len() > active { best } else { next }).unwrap_or_default();
     let active = active.min(parameters.len().saturating_sub(1));
     Some(SignatureHelp { label, doc, parameters, active })
 }
@@ -68,9 +71,10 @@ pub(super) fn of_function(f: &Function) -> String {
 }
 
 /// Byte ranges of the parameters in a signature, blanks and brackets of optional ones left out.
-fn parameters(label: &str) -> Vec<(usize, usize)> {
-    let Some(open) = label.find('(') else { return Vec::new() };
-    let close = label.find(')').unwrap_or(label.len());
+fn parameters(label: &str, from: usize) -> Vec<(usize, usize)> {
+    let after = |c: char, from: usize| label.get(from..).and_then(|rest| rest.find(c)).map(|at| from + at);
+    let Some(open) = after('(', from) else { return Vec::new() };
+    let close = after(')', open).unwrap_or(label.len());
     let inner = label.get(open + 1..close).unwrap_or("");
     let mut start = open + 1;
     let mut out = Vec::new();

@@ -78,6 +78,16 @@ fn completion_offers_what_fits_the_place() {
         ("BEGIN { \"hi|\" }", &[]),
         ("// hi|", &[]),
         ("kprobe:f |", &[]),
+        ("config = { max_map|", &["max_map_keys"]),
+        ("config = { max_map_keys = 1; stack_m| }", &["stack_mode"]),
+        ("config = { missing_probes = | }", &["error", "warn", "ignore"]),
+        ("config = { missing_probes = w|", &["warn"]),
+        ("BEGIN { let $x: uint1| = 1; }", &["uint16"]),
+        ("fn f($a: inte|", &[]),
+        ("fn f($a: boo|", &["bool"]),
+        ("fn f($a: int8) : stri|", &["string"]),
+        ("BEGIN { $x = (uint3|", &["uint32"]),
+        ("BEGIN { @a[1] = 2; for ($kv : @a) { print($kv.|); } }", &["0", "1"]),
     ] {
         assert_eq!(labels(text), wanted, "{text}");
     }
@@ -100,6 +110,13 @@ fn hover_shows_types_and_sentences() {
         ("macro m($a, b) { } BEGIN { m|($x, 1) }", "macro m($a, b)", ""),
         ("#define N 5\nBEGIN { print(N|) }", "#define N 5", ""),
         ("BEGIN { 5m|s }", "5000000 (0x4c4b40)", ""),
+        ("config = { max_map|_keys = 5 }", "max_map_keys = 4096", "Keys that a map can hold"),
+        ("config = { stack_mo|de = perf }", "stack_mode = bpftrace", "One of bpftrace, perf, raw, build_id."),
+        ("BEGIN { $x = (struct in|ode *)0; }", "struct inode\n    unsigned long i_ino", ""),
+        ("struct s { int a; }; BEGIN { sizeof(struct s|) }", "struct s\n    int a", ""),
+        ("enum e { A, B = 5, C }; BEGIN { print(C|); }", "C = 6", "Of enum e."),
+        ("BEGIN { unro|ll(5) { } }", "unroll(5) { ... }", ""),
+        ("BEGIN { $x = (uint6|4)1; }", "uint64", "8 bytes, unsigned."),
     ] {
         let (source, at) = marked(text);
         let hover = hover(&source, at, &ServiceEnv { knowledge: &World }).unwrap_or_else(|| panic!("nothing: {text}"));
@@ -117,6 +134,8 @@ fn signatures_tell_which_parameter_is_typed() {
         ("BEGIN { str((1, 2), |) }", "str(pointer[, length]): string", "length"),
         ("macro m($a, b) { } BEGIN { m($x,| }", "m($a, b)", "b"),
         ("fn f($a: int64) { } BEGIN { f(| }", "f($a: int64)", "$a: int64"),
+        ("BEGIN { print(|", "print(value) or print(@map[, top[, div]])", "value"),
+        ("BEGIN { print(@m, 5, |", "print(value) or print(@map[, top[, div]])", "div"),
     ] {
         let (source, at) = marked(text);
         let help = signature_help(&source, at).unwrap_or_else(|| panic!("nothing: {text}"));
@@ -140,6 +159,7 @@ fn definitions_are_found() {
         ("struct s { int a; }; BEGIN { (struct s|*)1 }", "s { int a"),
         ("enum e { A, B }; BEGIN { print(B|) }", "B }"),
         ("#define N 5\nBEGIN { N| }", "#define N"),
+        ("struct a { int x; }; struct b { char x; }; BEGIN { ((struct b *)0)->x| }", "x; }; BEGIN"),
     ] {
         let (source, at) = marked(text);
         let span = definition(&source, at).unwrap_or_else(|| panic!("nothing: {text}"));

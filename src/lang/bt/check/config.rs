@@ -1,65 +1,15 @@
 //! The `config` block and the settings that win over it.
 
 use super::{BAD_SETTING, Checker, MissingProbes, UNKNOWN_SETTING, suggest};
-use crate::lang::bt::{ast, constant};
+use crate::lang::bt::{ast, constant, settings};
 use crate::lang::source::Span;
 use crate::lang::typed::Expr;
 use crate::lang::types::StackMode;
 
-/// All settings that scripts may have.
-const SETTINGS: &[&str] = &[
-    "cache_user_symbols",
-    "cpp_demangle",
-    "dummy_ts_map",
-    "lazy_symbolication",
-    "license",
-    "log_size",
-    "max_ast_nodes",
-    "max_bpf_progs",
-    "max_cat_bytes",
-    "max_map_keys",
-    "max_probes",
-    "max_strlen",
-    "max_type_res_iterations",
-    "missing_probes",
-    "on_stack_limit",
-    "perf_rb_pages",
-    "print_maps_on_exit",
-    "show_debug_info",
-    "stack_mode",
-    "str_trunc_trailer",
-    "unstable_dw_ustack",
-    "unstable_import",
-    "unstable_import_statement",
-    "unstable_map_decl",
-    "unstable_tseries",
-    "unstable_typeinfo",
-    "unstable_addr",
-    "unstable_macro",
-    "use_blazesym",
-    "no_debuginfo",
-];
-
-/// What `config()` gives for settings that nothing sets.
-const DEFAULTS: &[(&str, &str)] = &[
-    ("cache_user_symbols", "PER_PID"),
-    ("cpp_demangle", "true"),
-    ("lazy_symbolication", "false"),
-    ("license", "GPL"),
-    ("log_size", "1000000"),
-    ("max_bpf_progs", "1024"),
-    ("max_cat_bytes", "10240"),
-    ("max_map_keys", "4096"),
-    ("max_probes", "1024"),
-    ("max_strlen", "1024"),
-    ("missing_probes", "error"),
-    ("on_stack_limit", "32"),
-    ("perf_rb_pages", "0"),
-    ("print_maps_on_exit", "true"),
-    ("show_debug_info", "true"),
-    ("stack_mode", "bpftrace"),
-    ("str_trunc_trailer", ".."),
-];
+/// Settings that `config()` can read when nothing sets them.
+fn readable() -> impl Iterator<Item = &'static settings::Setting> {
+    settings::SETTINGS.iter().filter(|s| !s.default.is_empty())
+}
 
 /// Licences with which the kernel lets programs call what is reserved to the GPL
 /// (`license_is_gpl_compatible`, include/linux/license.h).
@@ -107,9 +57,9 @@ impl Checker<'_> {
     /// `config().name`: a setting as it is, a constant.
     pub(super) fn setting_value(&mut self, name: &ast::Name, span: Span) -> Expr {
         let given = self.settings.get(&*name.text).cloned();
-        let default = DEFAULTS.iter().find(|(n, _)| *n == &*name.text).map(|(_, v)| (*v).to_owned());
+        let default = readable().find(|s| s.name == &*name.text).map(|s| s.default.to_owned());
         let Some(value) = given.or(default) else {
-            let help = suggest::did_you_mean(&name.text, DEFAULTS.iter().map(|(n, _)| *n));
+            let help = suggest::did_you_mean(&name.text, readable().map(|s| s.name));
             self.error_help(UNKNOWN_SETTING, name.span, format!("there is no setting `{}`", name.text), help);
             return Self::error_value(span);
         };
@@ -173,9 +123,9 @@ impl Checker<'_> {
                     other => return self.bad_value(other, &["error", "warn", "ignore"], span),
                 };
             }
-            known if SETTINGS.contains(&known) => {}
+            known if settings::find(known).is_some() => {}
             unknown => {
-                let help = suggest::did_you_mean(unknown, SETTINGS.iter().copied());
+                let help = suggest::did_you_mean(unknown, settings::SETTINGS.iter().map(|s| s.name));
                 self.error_help(UNKNOWN_SETTING, name_span, format!("there is no setting `{unknown}`"), help);
             }
         }

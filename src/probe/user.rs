@@ -1,0 +1,101 @@
+//! User probes while they are typed: the files that a path could become, and what is in a binary.
+//! The catalogue does not hold them: there are too many files.
+
+use std::path::Path;
+
+use super::listing::{Line, list};
+use super::point::Provider;
+use crate::kernel::Kernel;
+
+/// Most files of a folder that are looked at.
+const MOST_FILES: usize = 4096;
+
+/// An attach point of a user probe, taken apart as far as it is typed.
+struct Typed<'t> {
+    provider: &'static str,
+    binary: &'t str,
+    /// What stands behind the binary's colon.
+    place: Option<&'t str>,
+}
+
+fn taken_apart(typed: &str) -> Option<Typed<'_>> {
+    let (word, rest) = typed.trim().split_once(':')?;
+    let provider = Provider::find(word)?.name;
+    if !matches!(provider, "uprobe" | "uretprobe" | "usdt") {
+        return None;
+    }
+    let (binary, place) = rest.split_once(':').map_or((rest, None), |(binary, place)| (binary, Some(place)));
+    Some(Typed { provider, binary, place })
+}
+
+/// The probes of the binary that is named in what was typed, those that begin so first; `None` when no
+/// binary of that name is there, or when it is no user probe.
+#[must_use]
+pub fn probes(typed: &str, kernel: &Kernel) -> Option<Vec<Line>> {
+    let Typed { provider, binary, place } = taken_apart(typed)?;
+    if binary.is_empty() || binary.contains('*') {
+        return None;
+    }
+    let place = place.unwrap_or("");
+    let wanted = if place.contains('*') { place.to_owned() } else { format!("*{place}*") };
+    // Of a USDT probe either name may be the one that is typed.
+    let wanted = if provider == "usdt" && !place.contains(':') { format!("*:{wanted}") } else { wanted };
+    let mut lines = list(&format!("{provider}:{binary}:{wanted}"), kernel).ok()?.lines;
+    let own = |line: &Line| line.name.rsplit(':').next().map_or(0, |own| usize::from(!own.starts_with(place)));
+    lines.sort_by_cached_key(|line| (own(line), line.name.len(), line.name.clone()));
+    Some(lines)
+}
+
+/// What the path in an attach point could become: folders with their slash, programs and libraries
+/// with the colon that follows them. Empty once the binary is typed.
+#[must_use]
+pub fn files(typed: &str) -> Vec<String> {
+    let Some(Typed { provider, binary, place: None }) = taken_apart(typed) else { return Vec::new() };
+    let Some(cut) = binary.rfind('/') else { return Vec::new() };
+    let (folder, begun) = binary.split_at(cut + 1);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
+    let name = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().ok().filter(|n| n.starts_with(begun))?;
+        let end = if entry.path().is_dir() {
+            "/"
+        } else if is_code(&entry.path(), &name) {
+            ":"
+        } else {
+            return None;
+        };
+        // Hidden files are offered to who asks for them.
+        (begun.starts_with('.') || !name.starts_with('.')).then(|| format!("{provider}:{folder}{name}{end}"))
+    };
+    let mut found: Vec<String> = entries.filter_map(name).collect();
+    found.sort_unstable();
+    found
+}
+
+/// A library by its name, a program by its rights.
+fn is_code(path: &Path, name: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    name.contains(".so") || path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Roots;
+
+    #[test]
+    fn a_path_grows_to_files_and_a_binary_to_its_functions() {
+        let program = std::env::current_exe().unwrap();
+        let folder = program.parent().unwrap().display().to_string();
+        let name = program.file_name().unwrap().to_string_lossy().into_owned();
+        let (begun, _) = name.split_at(name.len() - 2);
+        assert_eq!(files(&format!("u:{folder}/{begun}")), [format!("uprobe:{folder}/{name}:")]);
+        let parent = program.ancestors().nth(2).unwrap().display();
+        assert!(files(&format!("usdt:{parent}/")).contains(&format!("usdt:{folder}/")));
+        assert!(files("uprobe:/bin/bash:read").is_empty() && files("kprobe:/").is_empty());
+
+        let kernel = Kernel::new(Roots::running());
+        let found = probes(&format!("uprobe:{}:rust_eh_perso", program.display()), &kernel).unwrap();
+        assert!(found.iter().any(|l| l.name.ends_with(":rust_eh_personality")), "{found:?}");
+        assert!(probes("uprobe:/no/such:f", &kernel).is_none() && probes("kprobe:vfs_read", &kernel).is_none());
+    }
+}
