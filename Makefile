@@ -8,6 +8,12 @@ TOOLS := $(CACHE)/tools
 export PATH := $(TOOLS)/bin:$(HOME)/.cargo/bin:$(PATH)
 export PROBESCOPE_CACHE := $(CACHE)
 
+# A fresh checkout for every run, as on CI, still finds the dependencies compiled.
+ifeq ($(CI),true)
+export CARGO_TARGET_DIR := $(CACHE)/target
+export CARGO_INCREMENTAL := 0
+endif
+
 BUILD_PACKAGES := build-essential pkg-config libelf-dev zlib1g-dev
 TEST_PACKAGES := tmux qemu-system-x86 busybox-static kmod zstd xz-utils cpio
 

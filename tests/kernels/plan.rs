@@ -103,7 +103,7 @@ impl Binary {
 /// The test binaries as Cargo has them already: those that talk to a kernel.
 fn binaries() -> Result<Vec<Binary>, String> {
     let mut cargo = Command::new(option_env!("CARGO").unwrap_or("cargo"));
-    cargo.args(["test", "--no-run", "--locked", "--message-format=json", "--lib"]);
+    cargo.args(["test", "--no-run", "--locked", "--message-format=json", "--profile", &profile(), "--lib"]);
     cargo.args(TARGETS.iter().flat_map(|t| ["--test", t]));
     let out = cargo
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -125,6 +125,14 @@ fn binaries() -> Result<Vec<Binary>, String> {
         .filter(|b| b.name == "probescope" || TARGETS.contains(&b.name.as_str()))
         .collect();
     if binaries.is_empty() { Err("cargo names no test binary".into()) } else { Ok(binaries) }
+}
+
+/// The profile that this binary was built with, by its place in Cargo's target folder
+/// (`FOLDER/PROFILE/deps/NAME`, where the profile `dev` is called `debug`).
+fn profile() -> String {
+    let own = std::env::current_exe().unwrap_or_default();
+    let folder = own.ancestors().nth(2).and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    if folder == "debug" { "dev".to_owned() } else { folder.into_owned() }
 }
 
 /// Boots one kernel and brings its results back.
@@ -151,8 +159,7 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
     }
     let folder = std::env::temp_dir().join(format!("probescope-guest-{}-{name}", std::process::id()));
     let boots = || guest::run(kernel, &script, &programs.files, &folder, GUEST_CAP);
-    // Emulated processors now and then run an instruction that the kernel is just rewriting (a static key
-    // of a tracepoint), which real ones don't: one panic is the emulator's, two are somebody's fault.
+    // One panic may be the emulator's, two are somebody's fault.
     let result = match boots() {
         Ok(report) if report.exit.is_none() && report.console.contains("Kernel panic") => {
             eprintln!("kernel {name}: it panicked and is booted once more:\n{}", guest::tail(&report.console));
