@@ -57,9 +57,10 @@ fn run(name: &str, words: &[String]) -> i32 {
         // N calls of a function of this binary.
         "step" => {
             // Read first: a probe can't read a page that was never touched.
-            black_box(c"workload".to_bytes().iter().map(|b| u64::from(*b)).sum::<u64>());
+            let text = black_box(c"workload");
+            black_box(text.to_bytes().iter().map(|b| u64::from(*b)).sum::<u64>());
             (0..number(0)).for_each(|i| {
-                black_box(probescope_workload_step(black_box(i), black_box(c"workload".as_ptr().cast())));
+                black_box(probescope_workload_step(black_box(i), black_box(text.as_ptr().cast())));
             });
         }
         // N connections over loopback.
