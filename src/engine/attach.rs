@@ -58,6 +58,10 @@ impl Refusal {
     }
 }
 
+/// What EILSEQ of `arch_prepare_kprobe` means.
+const INSIDE_AN_INSTRUCTION: &str =
+    "Possible attachment attempt in the middle of an instruction, try a different offset.";
+
 /// libbpf's error in plain words: the kernel's error number where there is one.
 fn reason(error: &libbpf_rs::Error) -> String {
     use libbpf_rs::ErrorKind as Kind;
@@ -71,9 +75,7 @@ fn reason(error: &libbpf_rs::Error) -> String {
             let talk = super::load::talk();
             let said = talk.lines().last().unwrap_or_default().trim_start_matches("libbpf: ");
             if error.to_string().contains("os error 84") || said.contains("Invalid or incomplete multibyte") {
-                // EILSEQ of `arch_prepare_kprobe`.
-                return "Possible attachment attempt in the middle of an instruction, try a different offset."
-                    .to_owned();
+                return INSIDE_AN_INSTRUCTION.to_owned();
             }
             if said.is_empty() { format!("{error:#}") } else { format!("{error:#} ({said})") }
         }

@@ -1,8 +1,9 @@
 //! Probes by pattern, as `list` prints them.
 
 use super::catalogue::{Catalogue, ProbeKind};
-use super::expand::ExpandError;
+use super::expand::{ExpandError, ExpandOptions, expand};
 use super::glob::Glob;
+use super::name::target_name;
 use super::perf;
 use super::point::{self, PointPattern, Provider, UprobePlace};
 use crate::kernel::btf::{Btf, BtfType, TypeId};
@@ -86,6 +87,9 @@ pub fn list(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
     }
     match Provider::find(provider).map(|p| p.name) {
         Some(name @ ("uprobe" | "uretprobe" | "usdt")) => user(&format!("{name}:{rest}"), kernel, None),
+        Some(name @ ("kprobe" | "kretprobe" | "rawtracepoint")) if rest.contains(':') => {
+            of_modules(&format!("{name}:{rest}"), kernel)
+        }
         Some(name) => {
             let short = name == "tracepoint" && !rest.contains(':') && rest.contains('*');
             let glob = Glob::new(&if short { format!("{name}:*:{rest}") } else { format!("{name}:{rest}") });
@@ -161,6 +165,22 @@ fn of_kind(listing: &mut Listing, kernel: &Kernel, kind: ProbeKind, provider: &s
     };
     let probes = catalogue.iter().filter(|p| p.kind == kind && matches(p.name));
     listing.lines.extend(probes.map(|p| Line { name: p.name.to_owned(), absence: p.absence.cloned() }));
+}
+
+/// Functions and raw tracepoints by module: what the catalogue names without one.
+fn of_modules(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
+    let pattern = point::parse(pattern)
+        .map_err(|e| ExpandError::Refused { message: e.message, hint: e.hint.unwrap_or_default() })?;
+    let options = ExpandOptions { pid: None, unsafe_allowed: true };
+    match expand(&pattern, kernel, &options) {
+        Ok(targets) => {
+            let lines = targets.iter().map(|t| Line { name: target_name(t), absence: None }).collect();
+            Ok(Listing { lines, absences: Vec::new() })
+        }
+        Err(ExpandError::Absent(absence)) => Ok(Listing { lines: Vec::new(), absences: vec![absence] }),
+        // A pattern that nothing matches is an empty listing.
+        Err(_) => Ok(Listing::default()),
+    }
 }
 
 /// Functions or USDT probes of binaries, which are looked for where a process sees them.
@@ -251,6 +271,9 @@ mod tests {
         assert_eq!(names("tracepoint:sched:sched_s*"), ["tracepoint:sched:sched_switch"]);
         assert_eq!(names("t:*switch"), ["tracepoint:sched:sched_switch"]);
         assert_eq!(names("kprobe:xfs*"), ["kprobe:xfs_file_read_iter", "kprobe:xfs_file_write_iter"]);
+        assert_eq!(names("kprobe:xfs:*r*d*"), ["kprobe:xfs:xfs_file_read_iter"]);
+        assert_eq!(names("kretprobe:*:vfs_r*"), ["kretprobe:vmlinux:vfs_read"]);
+        assert_eq!(names("kprobe:nosuch:*"), [""; 0]);
         assert_eq!(names("fentry:vfs_r*"), ["fentry:vmlinux:vfs_read"]);
         assert_eq!(names("interval:*"), ["interval:hz:", "interval:ms:", "interval:s:", "interval:us:"]);
         assert_eq!(

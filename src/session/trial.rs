@@ -59,7 +59,10 @@ pub fn of(feature: Feature, kernel: &Arc<Kernel>) -> Option<Trial> {
     let compilation = front::compile(&SourceText::new("trial", script), None, &settings);
     let Some(compiled) = compilation.output else {
         let mut errors = compilation.diagnostics.into_iter().filter(|d| d.severity == Severity::Error);
-        let reason = errors.next().map_or_else(|| "the trial did not compile".to_owned(), |d| d.message);
+        let reason = match feature {
+            Feature::Usdt => "the C library here was built without such probes".to_owned(),
+            _ => errors.next().map_or_else(|| "the trial did not compile".to_owned(), |d| d.message),
+        };
         return Some(Trial::Untried { reason });
     };
     let place =

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use super::super::script::Script;
 use super::super::{CliError, World, kernel::running};
 use super::options::Options;
-use crate::kernel::Kernel;
+use crate::kernel::{Feature, Kernel};
 use crate::lang::bt::ast::Item;
 use crate::lang::bt::{ExpandInputs, expand, parse};
 use crate::lang::codes::check::NO_SUCH_PROBE as NOT_LISTED;
@@ -52,7 +52,15 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
 
 /// Names that a pattern stands for, providers in the order of the alphabet.
 fn names(pattern: &str, pid: Option<u32>, kernel: &Kernel) -> Result<Vec<String>, CliError> {
+    if pattern.contains(',') {
+        // Attach points of several probes, as a script writes them.
+        let lists = pattern.split(',').map(|one| names(one.trim(), pid, kernel)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(lists.concat());
+    }
     let all = pattern.is_empty() || pattern == "*";
+    // The returns are those of the same functions: they are listed when they are asked for.
+    let asked = provider(pattern);
+    let returns = pattern.contains(':') && !asked.is_empty() && !asked.contains('*');
     let found = match pid {
         Some(pid) => listing::list_of_process(pattern, kernel, pid),
         None => listing::list(pattern, kernel),
@@ -61,8 +69,10 @@ fn names(pattern: &str, pid: Option<u32>, kernel: &Kernel) -> Result<Vec<String>
     let shown = |line: &listing::Line| {
         let timer = line.name.starts_with("interval:") || line.name.starts_with("profile:");
         // Counters are named even where the machine has none: what is missing is said at the attach.
-        let attachable = line.absence.is_none() || line.name.starts_with("hardware:");
-        attachable && !(all && timer) && fits_registers(&line.name, kernel)
+        let of_a_map = line.name.starts_with("iter:") && kernel.features().has(Feature::Iter);
+        let attachable = line.absence.is_none() || line.name.starts_with("hardware:") || of_a_map;
+        let wanted = returns || !matches!(provider(&line.name), "kretprobe" | "fexit");
+        attachable && wanted && !(all && timer) && fits_registers(&line.name, kernel)
     };
     let mut names: Vec<String> =
         found.lines.iter().filter(|l| shown(l)).map(|l| with_module(&l.name, kernel)).collect();
@@ -94,14 +104,30 @@ fn with_module(name: &str, kernel: &Kernel) -> String {
 fn write_probe(out: &mut impl std::io::Write, name: &str, verbose: bool, kernel: &Kernel) -> Result<(), CliError> {
     writeln!(out, "{name}").map_err(CliError::stdout)?;
     if verbose {
-        for argument in describe::arguments(name, kernel) {
+        for argument in arguments(name, kernel) {
             writeln!(out, "    {argument}").map_err(CliError::stdout)?;
         }
     }
     Ok(())
 }
 
-/// Lists the probes of a script, by provider and name.
+/// Arguments by the names that every bpftrace takes: numbers in a kprobe, the result in a kretprobe.
+fn arguments(name: &str, kernel: &Kernel) -> Vec<String> {
+    match provider(name) {
+        "kprobe" => {
+            let fields = describe::describe(name, kernel).fields;
+            let typed = fields.iter().filter(|f| f.access.starts_with("args."));
+            typed.enumerate().map(|(n, f)| format!("{} arg{n}", f.ty)).collect()
+        }
+        "kretprobe" => {
+            let known = describe::arguments(name, kernel);
+            known.into_iter().filter(|a| a.ends_with(" retval") || a.ends_with("*retval")).collect()
+        }
+        _ => describe::arguments(name, kernel),
+    }
+}
+
+/// Lists the probes of a script, in its order.
 pub fn of_script(
     script: &Script,
     options: &Options,
@@ -131,7 +157,6 @@ pub fn of_script(
         let _ = std::io::stderr().write_all(shown(&diagnostics, &script.source).as_bytes());
         return Ok(ExitCode::FAILURE);
     }
-    names.sort_unstable();
     let mut out = BufWriter::new(std::io::stdout().lock());
     for line in &names {
         write_probe(&mut out, line, options.verbose, &kernel)?;

@@ -88,6 +88,7 @@ fn kprobe(job: &Job<'_>, pmu: u32, (i, target): (usize, &Target), links: &mut Ve
         // `within_notrace_func` (kernel/trace/trace_kprobe.c) and the list of functions that kprobes
         // themselves use: both are refused in this way.
         Some(libc::EINVAL) => Refusal { target: i, reason: NOT_TRACEABLE.to_owned() },
+        Some(libc::EILSEQ) => Refusal { target: i, reason: super::INSIDE_AN_INSTRUCTION.to_owned() },
         _ => Refusal::io(i, &e),
     })?;
     let link = hang(job, i, event)?;

@@ -134,8 +134,10 @@ impl Evidence<'_> {
                 self.value(feature, "BPF_TRACE_KPROBE_MULTI", (5, 18), "each function is attached by itself")
             }
             Feature::KprobeSession => {
-                self.kernel_functions(Feature::KprobeMulti)?;
-                self.value(feature, "BPF_TRACE_KPROBE_SESSION", (6, 10), "entry and return are attached apart")
+                self.kprobe()?;
+                // Its own version first: that of the links that it builds on would be too low.
+                self.value(feature, "BPF_TRACE_KPROBE_SESSION", (6, 10), "entry and return are attached apart")?;
+                self.kernel_functions(Feature::KprobeMulti)
             }
             Feature::Fentry => self.fentry(),
             _ => {

@@ -19,6 +19,10 @@ type Answer = Result<Vec<Part>, Absence>;
 pub(super) const SOURCES: &[fn(&Kernel) -> Answer] =
     &[special, tracepoints, raw_tracepoints, kprobes, fentries, iterators, common_libraries];
 
+/// Iterators over the elements of a map (`.attach_target` of `bpf_map_elem_reg_info` and its kin,
+/// kernel/bpf/map_iter.c and net/core).
+const MAP_ITERATORS: [&str; 3] = ["bpf_map_elem", "bpf_sk_storage_map", "sockmap"];
+
 /// Libraries that many processes share and that have statically defined probes.
 const COMMON_LIBRARIES: &[&str] = &["libc", "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libstdc++"];
 
@@ -186,10 +190,22 @@ fn parameters(btf: &Btf, function: crate::kernel::btf::TypeId) -> u32 {
 
 fn iterators(kernel: &Kernel) -> Answer {
     let btf = kernel.btf()?;
-    let mut part = PartBuilder::with_capacity(4);
+    let mut part = PartBuilder::with_capacity(32);
     let absence = kernel.features().require(Feature::Iter).err().map_or(0, |a| part.absence(&a));
-    let kinds = ["task", "task_file", "task_vma"].into_iter();
-    for kind in kinds.filter(|k| btf.find_struct(&format!("bpf_iter__{k}")).is_some()) {
+    // Each kind's context is a struct of this name (`DEFINE_BPF_ITER_FUNC`, include/linux/bpf.h).
+    let mut kinds: Vec<&str> = btf.own_structs().filter_map(|(name, _)| name.strip_prefix("bpf_iter__")).collect();
+    // `bpf_iter__task__safe_trusted` and its like are notes to the verifier.
+    kinds.retain(|kind| !kind.contains("__"));
+    kinds.sort_unstable();
+    kinds.dedup();
+    let one_map = Absence::new(
+        "this iterator",
+        "it walks the elements of one map that is named when it is attached",
+        "use iter:bpf_map for the maps themselves",
+    );
+    let one_map = part.absence(&one_map);
+    for kind in kinds {
+        let absence = if absence == 0 && MAP_ITERATORS.contains(&kind) { one_map } else { absence };
         part.push(ProbeKind::Iter, &["iter:", kind], absence, false);
     }
     Ok(vec![part.finish()])

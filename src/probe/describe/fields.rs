@@ -37,9 +37,10 @@ pub(super) fn listed(pattern: &PointPattern, kernel: &Kernel) -> Vec<DocField> {
             .tracepoint(category.as_str(), event.as_str())
             .map(|f| f.own_fields().map(tracepoint_field).collect())
             .unwrap_or_default(),
-        PointPattern::RawTracepoint { event, .. } => {
-            let Ok(btf) = kernel.btf() else { return Vec::new() };
-            btf.raw_tracepoint(event.as_str()).map(|p| parameters(btf, &p, false)).unwrap_or_default()
+        PointPattern::RawTracepoint { module, event } => {
+            let module = module.as_ref().map_or("vmlinux", Glob::as_str);
+            let Ok(btf) = kernel.module_btf(module) else { return Vec::new() };
+            btf.raw_tracepoint(event.as_str()).map(|p| parameters(&btf, &p, false)).unwrap_or_default()
         }
         PointPattern::Kprobe { module, function, ret, .. } => prototype_fields(function, module.as_ref(), kernel, *ret),
         PointPattern::Fentry { module, function, exit } => prototype_fields(function, module.as_ref(), kernel, *exit),

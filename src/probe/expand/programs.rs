@@ -14,7 +14,7 @@ impl Expander<'_> {
         if btf.find_struct(&format!("bpf_iter__{kind}")).is_none() {
             return Err(ExpandError::Refused {
                 message: format!("iter {kind} not available for your kernel version."),
-                hint: "there are `iter:task`, `iter:task_file` and `iter:task_vma`".into(),
+                hint: "`-l 'iter:*'` lists those of this kernel, such as `iter:task`".into(),
             });
         }
         Ok(vec![Target::Iter { kind: Arc::clone(kind), pin: pin.cloned() }])
