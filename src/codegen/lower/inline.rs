@@ -2,12 +2,12 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
-use crate::lang::typed::{Block, Expr, FunctionId, LocalId, Statement, StatementKind};
+use crate::lang::typed::{Block, Expr, FunctionId, LocalId};
 use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
 use super::func::{FRAME_RETURNED, FUNCTION_RETURNED, InlineReturn, Lowerer};
-use super::loops::{Way, way};
+use super::loops::is_callback;
 use super::value::Tail;
 use super::weight::Scale;
 
@@ -179,13 +179,6 @@ impl<'a> Lowerer<'_, 'a> {
 /// Whether a loop of the body is made as a callback, from which `return` can't leave the function.
 fn has_callback_loop(body: &Block, scale: Scale<'_>) -> bool {
     let mut found = false;
-    let mut on_statement = |s: &Statement| {
-        found |= match &s.kind {
-            StatementKind::ForMap { .. } => true,
-            StatementKind::ForRange { start, end, body, .. } => way(scale, start, end, body) == Way::Callback,
-            _ => false,
-        };
-    };
-    super::walk::each(body, &mut on_statement, &mut |_| ());
+    super::walk::each_placed(body, &mut |before, s| found |= is_callback(scale, before, s));
     found
 }

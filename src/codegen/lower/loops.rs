@@ -29,8 +29,6 @@ const PLAIN_ROUNDS: i64 = 256;
 const PLAIN_WEIGHT: u64 = 4 << 10;
 /// Most where there is none: the verifier gives up at a million (`BPF_COMPLEXITY_LIMIT_INSNS`).
 const MOST_FOLLOWED: u64 = 200_000;
-/// Most in the body of a `while` whose rounds nobody knows.
-const PLAIN_WHILE_WEIGHT: u64 = 64;
 /// Rounds that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
 const MOST_ROUNDS: i64 = 8 << 20;
 
@@ -74,11 +72,20 @@ pub fn way_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> Way 
     if rounds.saturating_mul(body) <= most { Way::Plain { rounds } } else { other }
 }
 
-/// Whether a `while` is a callback of `bpf_loop`: before the numeric iterator, when there is so much in it that
-/// the verifier should not follow its rounds.
-pub fn while_is_callback(scale: Scale<'_>, body: &Block) -> bool {
+/// Whether a `while` is a callback of `bpf_loop`: before the numeric iterator, unless the verifier may follow it.
+pub fn while_is_callback(scale: Scale<'_>, before: &[Statement], condition: &Expr, body: &Block) -> bool {
     let abilities = scale.facts.abilities();
-    !abilities.iter_num && abilities.bpf_loop && weight::block(scale, body) > PLAIN_WHILE_WEIGHT
+    !abilities.iter_num && abilities.bpf_loop && !counted_plainly(scale, before, condition, body)
+}
+
+/// Whether a statement is a loop whose body is a callback; `before` are the statements before it in its block.
+pub fn is_callback(scale: Scale<'_>, before: &[Statement], s: &Statement) -> bool {
+    match &s.kind {
+        StatementKind::ForMap { .. } => true,
+        StatementKind::ForRange { start, end, body, .. } => way(scale, start, end, body) == Way::Callback,
+        StatementKind::While(condition, body) => while_is_callback(scale, before, condition, body),
+        _ => false,
+    }
 }
 
 /// Whether a `while` is a plain loop: it counts a few rounds, and the verifier may follow them.

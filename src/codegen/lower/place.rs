@@ -136,20 +136,24 @@ impl<'a> Lowerer<'_, 'a> {
             Some(len) => self.checked_index(index, len, span)?,
             None => index,
         };
-        let scaled = self.f.b.mul(index, i64::from(size));
         match place {
             Place::Remote { base, offset, space } => {
+                let scaled = self.f.b.mul(index, i64::from(size));
                 let base = self.f.b.add(base, scaled);
                 Ok(Place::Remote { base: base.into(), offset, space })
             }
             Place::Memory(_) | Place::Context(_) => {
                 // Variable offsets are only taken in map values: the array is moved there.
                 let (bytes, _) = size_align(&base.ty, &self.u.program.structs);
-                let copy = self.temp_scratch(bytes.saturating_add(size));
+                let most = len.unwrap_or(0).saturating_add(1).next_power_of_two();
+                let copy = self.temp_scratch(bytes.saturating_add(size).max(most.saturating_mul(size)));
                 self.read_place(place, copy, bytes, span)?;
                 // What an index out of range reads.
                 self.zero(copy.at(bytes), size);
                 let start = self.pointer(copy);
+                // The mask changes nothing; before 5.16 the verifier forgets the bound of what is spilled.
+                let bounded = self.f.b.and(index, i64::from(most - 1));
+                let scaled = self.f.b.mul(bounded, i64::from(size));
                 let at = self.f.b.add(start, scaled);
                 Ok(Place::Memory(Addr::new(Base::Reg(at), 0)))
             }

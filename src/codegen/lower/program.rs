@@ -6,12 +6,12 @@ use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Size};
 use crate::codegen::target::TargetFacts;
-use crate::lang::typed::{Block, LocalId, Probe, Program, StatementKind, Target};
+use crate::lang::typed::{Block, LocalId, Probe, Program, Statement, StatementKind, Target};
 
 use super::dispatch;
 use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, Role};
 use super::layout::SHARED;
-use super::loops::{Way, way, while_is_callback};
+use super::loops::is_callback;
 use super::raw;
 use super::unit::{EXITING, Guard, Region, Unit};
 use super::walk;
@@ -433,34 +433,24 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Locals that loop callbacks of this body use.
     fn captured(&self, body: &'a Block, predicate: Option<&'a crate::lang::typed::Expr>) -> Vec<LocalId> {
-        let mut bodies: Vec<&'a Block> = Vec::new();
         let mut captured = Vec::new();
         let scale = self.u.scale();
-        let mut read = Vec::new();
-        let mut visit = |s: &'a crate::lang::typed::Statement| match &s.kind {
-            StatementKind::While(c, body) if while_is_callback(scale, body) => {
-                read.push(c);
-                bodies.push(body);
+        let mut visit = |before: &'a [Statement], s: &'a Statement| {
+            if !is_callback(scale, before, s) {
+                return;
             }
-            StatementKind::ForMap { local, body, .. } => {
+            if let StatementKind::ForMap { local, .. } | StatementKind::ForRange { local, .. } = &s.kind {
                 captured.push(*local);
-                bodies.push(body);
             }
-            StatementKind::ForRange { local, start, end, body } if way(scale, start, end, body) == Way::Callback => {
-                captured.push(*local);
-                bodies.push(body);
+            let (exprs, blocks) = walk::statement_parts(s);
+            if let StatementKind::While(..) = &s.kind {
+                captured.extend(exprs.into_iter().flat_map(walk::locals_in));
             }
-            _ => {}
+            captured.extend(blocks.into_iter().flat_map(walk::locals_of));
         };
-        walk::each(body, &mut visit, &mut |_| ());
+        walk::each_placed(body, &mut visit);
         if let Some(predicate) = predicate {
-            walk::each_in(predicate, &mut visit, &mut |_| ());
-        }
-        for body in bodies {
-            captured.extend(walk::locals_of(body));
-        }
-        for condition in read {
-            captured.extend(walk::locals_in(condition));
+            walk::each_placed_in(predicate, &mut visit);
         }
         captured
     }

@@ -126,7 +126,7 @@ impl<'a> Lowerer<'_, 'a> {
         if self.u.facts.abilities().iter_num && !counted_plainly(self.u.scale(), before, c, body) {
             return self.while_iterator(c, body);
         }
-        if while_is_callback(self.u.scale(), body) {
+        if while_is_callback(self.u.scale(), before, c, body) {
             return self.while_callback(c, body);
         }
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());

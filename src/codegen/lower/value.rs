@@ -376,6 +376,7 @@ impl<'a> Lowerer<'_, 'a> {
         if tail == Tail::Zeroed {
             self.zero(dst, size);
         }
+        let limit = self.bounded(limit, size)?;
         let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
         let to = self.pointer(dst);
         let helper = h::probe_read_str(space);
@@ -407,6 +408,20 @@ impl<'a> Lowerer<'_, 'a> {
             })?;
         }
         Ok(result)
+    }
+}
+
+impl Lowerer<'_, '_> {
+    /// A length that is at most `most`: it is so before, but a verifier that forgets bounds of spilled numbers must
+    /// see it right before the call.
+    fn bounded(&mut self, length: Operand, most: u32) -> Result<Operand, CodegenError> {
+        let Operand::Reg(register) = length else { return Ok(length) };
+        let bounded = self.f.b.copy(register);
+        self.when(Cond::Gt, bounded.into(), i64::from(most).into(), |l| {
+            l.f.b.copy_into(bounded, i64::from(most));
+            Ok(())
+        })?;
+        Ok(bounded.into())
     }
 }
 

@@ -32,6 +32,30 @@ pub fn each_in<'a>(e: &'a Expr, on_statement: &mut dyn FnMut(&'a Statement), on_
     }
 }
 
+/// Calls `visit` on every statement with those before it in its block, statements inside expressions included.
+pub fn each_placed<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a [Statement], &'a Statement)) {
+    for (at, statement) in block.statements.iter().enumerate() {
+        visit(&block.statements[..at], statement);
+        let (exprs, blocks) = statement_parts(statement);
+        for e in exprs {
+            each_placed_in(e, visit);
+        }
+        for b in blocks {
+            each_placed(b, visit);
+        }
+    }
+}
+
+/// Calls it on all statements inside an expression.
+pub fn each_placed_in<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a [Statement], &'a Statement)) {
+    if let ExprKind::Block(block, _) = &e.kind {
+        each_placed(block, visit);
+    }
+    for child in children(e) {
+        each_placed_in(child, visit);
+    }
+}
+
 /// A statement's expressions and blocks.
 pub fn statement_parts(statement: &Statement) -> (Vec<&Expr>, Vec<&Block>) {
     match &statement.kind {

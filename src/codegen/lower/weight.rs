@@ -44,7 +44,7 @@ fn statement(scale: Scale<'_>, s: &Statement, before: &[Statement]) -> u64 {
         StatementKind::While(condition, body) => {
             let abilities = scale.facts.abilities();
             let rounds = match counted::rounds(before, condition, body) {
-                _ if while_is_callback(scale, body) => UNTIL_KNOWN,
+                _ if while_is_callback(scale, before, condition, body) => UNTIL_KNOWN,
                 Some(rounds) if !abilities.iter_num || counted_plainly(scale, before, condition, body) => rounds,
                 _ if abilities.iter_num => UNTIL_KNOWN,
                 _ => WHILE_ROUNDS,
