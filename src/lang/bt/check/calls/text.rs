@@ -27,9 +27,11 @@ pub fn str_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Type::Error => value,
         Type::Str { size: have } => {
             let have = *have;
-            let constant = length.as_ref().is_none_or(|l| l.as_int().is_some());
-            match (constant, size < have) {
-                (true, true) => Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span),
+            match length {
+                Some(length) if length.as_int().is_none() => {
+                    c.intrinsic(Intrinsic::Str, vec![value, length], Type::Str { size: size.min(have) }, call)
+                }
+                _ if size < have => Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span),
                 _ => Expr { span: call.span, ..value },
             }
         }
