@@ -106,6 +106,21 @@ fn a_slash_finds_a_probe_and_enter_inserts_it() {
 }
 
 #[test]
+fn why_a_save_failed_stays_in_sight_while_the_script_runs() {
+    let mut state = empty();
+    let effects = press(&mut state, "BEGIN { exit(); }<c-s>");
+    let Some(Effect::Save { path, text, .. }) = effects.into_iter().next() else { panic!("nothing is saved") };
+    update::receive(&mut state, Message::Saved { path, text, error: Some("cannot save: no space".into()) });
+    let generation = state.generation;
+    for update in [Update::Attached { generation, probes: 1, elapsed_ns: 1 }, Update::Ended { generation, code: 0 }] {
+        update::receive(&mut state, Message::Session(update));
+    }
+    assert!(shown(&state, "cannot save: no space"));
+    press(&mut state, "<left>");
+    assert!(!shown(&state, "cannot save: no space"), "until the next key");
+}
+
+#[test]
 fn stale_results_never_replace_newer_ones() {
     let mut state = empty();
     press(&mut state, "/o");

@@ -225,6 +225,13 @@ impl State {
         self.toast = Some(Toast { severity, text: text.into() });
     }
 
+    /// Shows a passing message unless a graver one is there, which the user may not have read yet.
+    pub fn mention(&mut self, severity: Severity, text: impl Into<String>) {
+        if self.toast.as_ref().is_none_or(|toast| toast.severity <= severity) {
+            self.tell(severity, text);
+        }
+    }
+
     /// Puts the keys on a pane.
     pub fn focus_on(&mut self, pane: Pane) {
         self.focus = pane;

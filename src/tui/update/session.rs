@@ -45,9 +45,9 @@ pub fn receive(state: &mut State, update: Update) {
         Update::Ended { generation, code } if generation == state.generation => {
             state.trace.phase = Phase::Ended;
             let code = if code == 0 { String::new() } else { format!(" with exit code {code}") };
-            state.tell(Severity::Info, format!("The trace ended{code}"));
+            state.mention(Severity::Info, format!("The trace ended{code}"));
         }
-        Update::Notice(text) => state.tell(Severity::Info, text),
+        Update::Notice(text) => state.mention(Severity::Info, text),
         _ => {}
     }
 }
