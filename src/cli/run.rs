@@ -37,7 +37,7 @@ use crate::session::{failure, front, names, testing};
 ///
 ///   probescope run -f json -o out.json -c 'ls -l' count.bt
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(about = "Run a script and print what it reports", verbatim_doc_comment)]
 pub struct Args {
     /// Output form.
     #[arg(short = 'f', long = "format", value_enum, default_value_t = Format::Text)]

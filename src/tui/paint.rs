@@ -193,7 +193,7 @@ mod tests {
         let mut buf = Buffer::empty(Rect::new(0, 0, 6, 1));
         let area = buf.area;
         highlighted(&mut buf, area, 0, 0, "e\u{301}漢\u{302}x", |i| i == 3, Style::new(), Style::new());
-        let cells: Vec<&str> = buf.content().iter().map(|c| c.symbol()).collect();
+        let cells: Vec<&str> = buf.content().iter().map(ratatui::buffer::Cell::symbol).collect();
         assert_eq!(cells, ["e\u{301}", "漢\u{302}", " ", "x", " ", " "]);
     }
 

@@ -162,13 +162,17 @@ fn losses(state: &State, stats: &TraceStats, buf: &mut Buffer, area: Rect, from:
         return;
     }
     put(buf, area, 1, from, "lost or incomplete", theme[Slot::Heading]);
-    for (i, loss) in stats.losses.iter().enumerate() {
+    let rows = usize::from(area.height).saturating_sub(from + 1);
+    for (i, loss) in stats.losses.iter().take(rows).enumerate() {
         let y = from + 1 + i;
         let count = grouped(loss.count);
         let slot = if incomplete(loss.cause) { Slot::Warning } else { Slot::Error };
         let x = put(buf, area, 1, y, &format!("{:<22}", loss.cause.words()), theme[slot]);
-        let line = state.trace.source.get(..loss.span.0 as usize).map_or(0, |t| t.matches('\n').count()) + 1;
-        let site = format!("{} line {line}", neutralise(&loss.site));
+        let before = state.trace.source.get(..loss.span.0 as usize).unwrap_or("");
+        let (line, column) =
+            (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1);
+        // Several calls of one line lose on their own account.
+        let site = format!("{} line {line}:{column}", neutralise(&loss.site));
         let room = usize::from(area.width).saturating_sub(x + width(&count) + 3);
         put(buf, area, x, y, &fit_end(&site, room), theme[Slot::Dim]);
         put_end(buf, area, usize::from(area.width).saturating_sub(1), y, &count, theme[slot]);
