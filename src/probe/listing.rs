@@ -86,6 +86,16 @@ pub fn list(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
         return Ok(of_providers(kernel, std::iter::once(provider.name), &Glob::new("*")));
     }
     match Provider::find(provider).map(|p| p.name) {
+        Some("self") => {
+            let mut listing = Listing::default();
+            add(
+                &mut listing,
+                std::iter::once("self:signal:SIGUSR1".to_owned()),
+                &Glob::new(&format!("self:{rest}")),
+                None,
+            );
+            Ok(listing)
+        }
         Some(name @ ("uprobe" | "uretprobe" | "usdt")) => user(&format!("{name}:{rest}"), kernel, None),
         Some(name @ ("kprobe" | "kretprobe" | "rawtracepoint")) if rest.contains(':') => {
             of_modules(&format!("{name}:{rest}"), kernel)
@@ -284,6 +294,7 @@ mod tests {
         assert_eq!(everywhere[..2], ["kprobe:do_sys_openat2", "kretprobe:do_sys_openat2"]);
         assert_eq!(everywhere[2..], ["fentry:vmlinux:do_sys_openat2", "fexit:vmlinux:do_sys_openat2"]);
         assert!(names("vfs_read").contains(&"fexit:vmlinux:vfs_read".to_owned()));
+        assert_eq!(names("self:*"), ["self:signal:SIGUSR1"]);
         assert!(names("nothing:at:all").is_empty());
     }
 

@@ -83,7 +83,18 @@ fn qemu(kernel: &Bootable, results: &Path, console: &Path) -> Result<Child, Stri
     // each, QEMU before 8.0 may keep a translation of an instruction that the kernel is just rewriting
     // (a tracepoint's static key), and the guest panics. Page tables of five levels are work without use.
     Command::new("qemu-system-x86_64")
-        .args(["-accel", "tcg,thread=single", "-cpu", "max,la57=off", "-smp", "2", "-no-reboot", "-nographic", "-nic", "none"])
+        .args([
+            "-accel",
+            "tcg,thread=single",
+            "-cpu",
+            "max,la57=off",
+            "-smp",
+            "2",
+            "-no-reboot",
+            "-nographic",
+            "-nic",
+            "none",
+        ])
         .args(["-m", &MEMORY.to_string(), "-serial", "stdio", "-monitor", "none"])
         .args(["-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check"])
         .arg("-kernel")

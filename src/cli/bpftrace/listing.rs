@@ -39,7 +39,7 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     if let Some(types) = listing::types(pattern, &kernel) {
         for (_, definition) in types.map_err(|a| CliError::Refused(a.to_string()))? {
-            writeln!(out, "{definition}").map_err(CliError::stdout)?;
+            writeln!(out, "vmlinux: {definition}").map_err(CliError::stdout)?;
         }
     } else {
         for line in names(pattern, options.pid, &kernel)? {

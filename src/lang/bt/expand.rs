@@ -44,6 +44,7 @@ pub fn expand(mut script: Script, inputs: &ExpandInputs<'_>) -> (Script, Vec<Dia
         diagnostics,
         active: Vec::new(),
         options: Vec::new(),
+        described: Vec::new(),
         fresh: 0,
         depth: 0,
         nodes: 0,
@@ -65,6 +66,8 @@ struct Expander<'a> {
     active: Vec<Arc<Macro>>,
     /// Names the script asked for with `getopt`.
     options: Vec<Arc<str>>,
+    /// What options are for, of those whose `getopt` says.
+    described: Vec<(Arc<str>, Arc<str>)>,
     fresh: u32,
     depth: u32,
     nodes: u32,

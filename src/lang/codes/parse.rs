@@ -94,8 +94,6 @@ codes! {
         "An option with an integer default takes an integer, one with a boolean default takes true, false or nothing.";
     UNKNOWN_OPTION = 87, "an argument that the script does not ask for",
         "The script has no getopt of this name. Options the script knows are listed in the message.";
-    NOT_A_NUMBER = 88, "a positional parameter that is no number",
-        "`$1` is a number wherever it is not inside `str()`. For text write `str($1)`.";
     IMPORT_FAILED = 89, "an import that can't be read",
         "The imported script could not be read; the message says why. Paths are relative to the importing script.";
     IMPORT_KIND = 90, "an import of a kind that is not supported",

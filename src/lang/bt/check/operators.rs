@@ -362,9 +362,10 @@ fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
     Some(if op == BinaryOp::Ne { not(result, span) } else { result })
 }
 
-/// `~e`: unsigned and as wide as its operand.
+/// `~e`: unsigned and as wide as its operand; signed where that is the widest there is and no literal.
 fn complement(e: Expr, own: &Type, span: Span) -> Expr {
     let narrow = match *own {
+        Type::Int { size: 8, signed: true } if !super::coerce::is_literal(&e) => Type::I64,
         Type::Int { size, .. } => Type::Int { size, signed: false },
         _ => Type::U64,
     };

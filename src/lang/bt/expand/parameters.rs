@@ -68,7 +68,7 @@ impl Expander<'_> {
         true
     }
 
-    /// `$1` as a number; a missing one is 0.
+    /// `$1`: a number when it is one, else a text; a missing one is 0.
     pub(super) fn positional(&mut self, e: &mut Expr) {
         let ExprKind::Positional(number) = e.kind else {
             e.kind = ExprKind::Int(self.inputs.params.len() as u64);
@@ -79,15 +79,7 @@ impl Expander<'_> {
             e.kind = value;
             return;
         }
-        self.diagnostics.push(
-            Diagnostic::error(
-                codes::NOT_A_NUMBER,
-                e.span,
-                format!("`${number}` is used as a number, but `{text}` was given"),
-            )
-            .help(format!("give a number, or use the text with `str(${number})`")),
-        );
-        e.kind = ExprKind::Error;
+        e.kind = ExprKind::Str(text.into());
     }
 
     /// `getopt("name", default[, "help"])` becomes the option's value.
@@ -96,7 +88,8 @@ impl Expander<'_> {
         let (name, default) = match arguments.as_slice() {
             [Expr { kind: ExprKind::Str(name), .. }] => (name.clone(), ExprKind::Bool(false)),
             [Expr { kind: ExprKind::Str(name), .. }, default] => (name.clone(), default.kind.clone()),
-            [Expr { kind: ExprKind::Str(name), .. }, default, Expr { kind: ExprKind::Str(_), .. }] => {
+            [Expr { kind: ExprKind::Str(name), .. }, default, Expr { kind: ExprKind::Str(text), .. }] => {
+                self.described.push((name.clone(), text.clone()));
                 (name.clone(), default.kind.clone())
             }
             _ => return self.bad_getopt(e),
@@ -156,15 +149,26 @@ impl Expander<'_> {
             if self.options.iter().any(|o| **o == **name) {
                 continue;
             }
-            let known: Vec<_> = self.options.iter().map(|o: &Arc<str>| format!("--{o}")).collect();
+            let known: Vec<_> = self
+                .options
+                .iter()
+                .map(|o: &Arc<str>| match self.described.iter().find(|(n, _)| n == o) {
+                    Some((_, text)) => format!("--{o}: {text}"),
+                    None => format!("--{o}"),
+                })
+                .collect();
             let help = if known.is_empty() {
                 "the script has no options".to_owned()
             } else {
-                format!("the script has {}", known.join(", "))
+                format!("expected program options: {}", known.join(", "))
             };
             self.diagnostics.push(
-                Diagnostic::error(codes::UNKNOWN_OPTION, Span::default(), format!("the script has no option --{name}"))
-                    .help(help),
+                Diagnostic::error(
+                    codes::UNKNOWN_OPTION,
+                    Span::default(),
+                    format!("unexpected program command line options: --{name}"),
+                )
+                .help(help),
             );
         }
     }
