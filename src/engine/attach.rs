@@ -15,6 +15,7 @@ use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
 use crate::lang::source::Span;
 use crate::lang::typed::{MissingProbes, Probe, Program, Target};
 
+mod iter;
 mod kernel;
 mod perf;
 mod user;
@@ -159,9 +160,8 @@ fn attach_program(
         ProgramKind::RawTracepoint if matches!(job.first(), Some(Target::Tracepoint { .. })) => {
             kernel::raw_tracepoints(&job, links)
         }
-        ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::Iter => {
-            kernel::by_section(&job, links)
-        }
+        ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit => kernel::by_section(&job, links),
+        ProgramKind::Iter => iter::walk(&job, links),
         ProgramKind::SyscallDispatch => kernel::dispatch(&job, links),
         ProgramKind::Kprobe => kernel::kprobes(&job, links),
         ProgramKind::KprobeMulti => kernel::kprobe_multi(&job, links),

@@ -146,9 +146,9 @@ fn dry_run(
 }
 
 /// Whether anything can happen between a script's begin and its end; where nothing can, the trace is
-/// over once begin probes have run, as in bpftrace.
+/// over once begin probes have run and iterators have been walked, as in bpftrace.
 fn waits(program: &Program) -> bool {
-    let done = |target: &Target| matches!(target, Target::Begin | Target::End);
+    let done = |target: &Target| matches!(target, Target::Begin | Target::End | Target::Iter { .. });
     !program.probes.iter().flat_map(|probe| &probe.targets).all(done)
 }
 
