@@ -12,6 +12,42 @@ pub fn error_text(number: u64) -> Arc<str> {
     words.strip_suffix(&format!(" {number}")).unwrap_or(words).into()
 }
 
+/// The C library keeps the first two real-time signals of the kernel to itself.
+const FIRST_REAL_TIME: usize = 34;
+const REAL_TIME: [&str; 31] = [
+    "Real-time signal 0",
+    "Real-time signal 1",
+    "Real-time signal 2",
+    "Real-time signal 3",
+    "Real-time signal 4",
+    "Real-time signal 5",
+    "Real-time signal 6",
+    "Real-time signal 7",
+    "Real-time signal 8",
+    "Real-time signal 9",
+    "Real-time signal 10",
+    "Real-time signal 11",
+    "Real-time signal 12",
+    "Real-time signal 13",
+    "Real-time signal 14",
+    "Real-time signal 15",
+    "Real-time signal 16",
+    "Real-time signal 17",
+    "Real-time signal 18",
+    "Real-time signal 19",
+    "Real-time signal 20",
+    "Real-time signal 21",
+    "Real-time signal 22",
+    "Real-time signal 23",
+    "Real-time signal 24",
+    "Real-time signal 25",
+    "Real-time signal 26",
+    "Real-time signal 27",
+    "Real-time signal 28",
+    "Real-time signal 29",
+    "Real-time signal 30",
+];
+
 /// A signal in the C library's words (`Killed`); `None` for unknown numbers.
 #[must_use]
 pub fn signal_name(number: u64) -> Option<&'static str> {
@@ -48,5 +84,7 @@ pub fn signal_name(number: u64) -> Option<&'static str> {
         "Power failure",
         "Bad system call",
     ];
-    NAMES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
+    let number = usize::try_from(number).ok()?;
+    let named = NAMES.get(number.checked_sub(1)?);
+    named.or_else(|| REAL_TIME.get(number.checked_sub(FIRST_REAL_TIME)?)).copied()
 }
