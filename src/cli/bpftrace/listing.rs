@@ -13,6 +13,7 @@ use crate::lang::bt::{ExpandInputs, expand, parse};
 use crate::lang::codes::check::NO_SUCH_PROBE as NOT_LISTED;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
+use crate::probe::expand::functions::is_split_off;
 use crate::probe::expand::{ExpandOptions, expand as probe_expand};
 use crate::probe::point::{self, PointPattern};
 use crate::probe::{describe, listing, name};
@@ -72,6 +73,7 @@ fn names(pattern: &str, pid: Option<u32>, kernel: &Kernel) -> Result<Vec<String>
         let of_a_map = line.name.starts_with("iter:") && kernel.features().has(Feature::Iter);
         let attachable = line.absence.is_none() || line.name.starts_with("hardware:") || of_a_map;
         let wanted = returns || !matches!(provider(&line.name), "kretprobe" | "fexit");
+        let wanted = wanted && !(pattern.contains('*') && line.name.contains("probe:") && is_split_off(&line.name));
         attachable && wanted && !(all && timer) && fits_registers(&line.name, kernel)
     };
     let mut names: Vec<String> =

@@ -80,6 +80,7 @@ impl Expander<'_> {
         let matches = |name: &str, m: Option<&Arc<str>>| {
             function.matches(name)
                 && !is_fragile(name)
+                && !is_split_off(name)
                 && module.is_none_or(|wanted| wanted.matches(m.map_or("vmlinux", |m| m)))
         };
         let shown = |m: Option<&Arc<str>>| match module {
@@ -177,6 +178,12 @@ impl Expander<'_> {
 fn is_fragile(name: &str) -> bool {
     ["rcu_", "bpf_dispatcher_", "__ftrace_invalid_address__"].iter().any(|p| name.starts_with(p))
         || matches!(name, "arch_cpu_idle" | "default_idle")
+}
+
+/// Cold ends of functions that the compiler has split off: patterns mean the functions themselves, as
+/// in bpftrace.
+pub fn is_split_off(name: &str) -> bool {
+    name.contains(".part.")
 }
 
 /// `module:function`, or the function alone.
