@@ -106,6 +106,27 @@ fn a_slash_finds_a_probe_and_enter_inserts_it() {
 }
 
 #[test]
+fn the_best_probe_is_selected_while_the_catalogue_grows_unless_another_was_chosen() {
+    let mut state = empty();
+    press(&mut state, "/openat");
+    let generation = state.search;
+    let hits = |names: &[&str]| {
+        let hit = |n: &&str| Hit { name: (*n).into(), ..Hit::default() };
+        Message::Found(Found { generation, hits: names.iter().map(hit).collect(), ..Found::default() })
+    };
+    let selected = |state: &State| match state.layers.last() {
+        Some(Layer::Browser(browser)) => browser.hit().unwrap().name.to_string(),
+        _ => panic!("no browser"),
+    };
+    update::receive(&mut state, hits(&["kprobe:io_openat", "kprobe:openat"]));
+    update::receive(&mut state, hits(&["tracepoint:openat", "kprobe:io_openat", "kprobe:openat"]));
+    assert_eq!(selected(&state), "tracepoint:openat");
+    press(&mut state, "<down>");
+    update::receive(&mut state, hits(&["usdt:openat", "tracepoint:openat", "kprobe:io_openat"]));
+    assert_eq!(selected(&state), "kprobe:io_openat");
+}
+
+#[test]
 fn why_a_save_failed_stays_in_sight_while_the_script_runs() {
     let mut state = empty();
     let effects = press(&mut state, "BEGIN { exit(); }<c-s>");

@@ -18,6 +18,8 @@ pub struct Browser {
     pub detail: Option<Detail>,
     /// Number of the search that is awaited.
     pub awaited: u64,
+    /// The user has moved the selection: it stays on its probe while more results come.
+    pub chosen: bool,
     /// First line of the details shown.
     pub detail_top: usize,
     /// A clause is inserted as soon as the selected probe is described.
@@ -45,7 +47,8 @@ impl Browser {
         if found.generation < self.awaited {
             return Vec::new();
         }
-        let keep = self.hit().map(|h| Arc::clone(&h.name)).filter(|_| found.generation == self.found.generation);
+        self.chosen &= found.generation == self.found.generation;
+        let keep = self.hit().map(|h| Arc::clone(&h.name)).filter(|_| self.chosen);
         self.found = found;
         self.selected = keep.and_then(|name| self.found.hits.iter().position(|h| h.name == name)).unwrap_or(0);
         self.describe()
@@ -64,6 +67,7 @@ impl Browser {
     pub fn go(&mut self, by: isize) -> Vec<Effect> {
         let last = self.found.hits.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
+        self.chosen = true;
         self.describe()
     }
 }

@@ -131,6 +131,7 @@ fn overlay(state: &mut State, mouse: Mouse, at: (u16, u16), body: Rect) -> Vec<E
             Some(browser::Spot::Result(index)) if index == open.selected => layers::act(state, &Action::Accept),
             Some(browser::Spot::Result(index)) => {
                 open.selected = index;
+                open.chosen = true;
                 open.describe()
             }
             Some(_) => Vec::new(),
