@@ -4,7 +4,7 @@ use crate::lang::source::SourceText;
 use crate::lang::typed::Program;
 
 use super::artifact::Artifact;
-use super::backend::{SourceLines, build};
+use super::backend::{BuiltObject, SourceLines, build};
 use super::error::CodegenError;
 use super::ir::Linkage;
 use super::lower::{Lowered, lower, lower_off_stack};
@@ -25,17 +25,27 @@ pub fn compile_with_source(
     compile_lines(program, facts, &SourceLines::new(source))
 }
 
-fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) -> Result<Artifact, CodegenError> {
+/// Intermediate and machine code; with next to nothing on the stack, when there is no room for more.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as `build` takes it")]
+pub(super) fn lower_and_build(
+    program: &Program,
+    facts: &TargetFacts,
+    lines: &SourceLines,
+) -> Result<(Lowered, BuiltObject), CodegenError> {
     let lowered = lower(program, facts)?;
-    let (lowered, built) = match build(&lowered.module, lines) {
+    match build(&lowered.module, lines) {
         Err(error @ CodegenError::Stack { .. }) => {
             let lowered = lower_off_stack(program, facts)?;
             // The values to name are those of the first attempt.
             let built = build(&lowered.module, lines).map_err(|_| error)?;
-            (lowered, built)
+            Ok((lowered, built))
         }
-        built => (lowered, built?),
-    };
+        built => Ok((lowered, built?)),
+    }
+}
+
+fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) -> Result<Artifact, CodegenError> {
+    let (lowered, built) = lower_and_build(program, facts, lines)?;
     let Lowered { module, mut programs, maps, sites, ring, stacks, globals } = lowered;
     let of_programs = module
         .functions

@@ -3,7 +3,8 @@
 use crate::lang::source::SourceText;
 use crate::lang::typed::Program;
 
-use super::backend::{SourceLines, build, disasm};
+use super::backend::{SourceLines, disasm};
+use super::compile::lower_and_build;
 use super::error::CodegenError;
 use super::lower::lower;
 use super::target::TargetFacts;
@@ -15,10 +16,9 @@ pub fn ir(program: &Program, facts: &TargetFacts) -> Result<String, CodegenError
 
 /// Machine code of every function, with the script's lines between.
 pub fn code(program: &Program, facts: &TargetFacts, source: &SourceText) -> Result<String, CodegenError> {
-    let module = lower(program, facts)?.module;
     let lines = SourceLines::new(source);
-    let built = build(&module, &lines)?;
-    let functions = module.functions.iter().zip(&built.functions);
+    let (lowered, built) = lower_and_build(program, facts, &lines)?;
+    let functions = lowered.module.functions.iter().zip(&built.functions);
     let listings: Vec<String> = functions.map(|(f, built)| disasm::listing(&f.name, built, &lines)).collect();
     Ok(listings.join("\n"))
 }
