@@ -29,11 +29,11 @@ impl Writer {
         }
     }
 
-    /// `$x = if (..) { .. } else { .. }`
+    /// `let $x = if (..) { .. } else { .. };`
     pub(super) fn if_value(&mut self, depth: u32) -> Node {
         let name = self.fresh();
         let children = vec![self.condition(2), self.int(depth), self.int(depth)];
         self.declare(&name, Shape::Int);
-        Node::new(Kind::Statement, &format!("  let {name} = (int64)(¤ ? ¤ : ¤);\n"), children)
+        Node::new(Kind::Statement, &format!("  let {name} = if (¤) {{ (int64)¤ }} else {{ (int64)¤ }};\n"), children)
     }
 }
