@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::codegen::ir::{Alu, Cond, Function, Inst, Operand, Size, Terminator, Vreg, Width};
+use crate::codegen::ir::{Alu, Function, Inst, Operand, Size, Terminator, Vreg, Width};
 
 use super::super::flow::reverse_postorder;
 use super::fold;
@@ -294,10 +294,7 @@ impl Walk {
                         *a = right;
                         *b = imm;
                     }
-                    // What a comparison with a bound tells of a variable, older verifiers don't take over to
-                    // its copies once either is spilled: the one that is used must be the one compared.
-                    (Operand::Reg(v), _) if self.is_single(*a) || matches!(cond, Cond::Eq | Cond::Ne) => *a = v,
-                    (Operand::Reg(_), _) => {}
+                    (Operand::Reg(v), _) => *a = v,
                 }
             }
             _ => {}
