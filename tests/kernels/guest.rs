@@ -81,13 +81,14 @@ fn qemu(kernel: &Bootable, results: &Path, console: &Path) -> Result<Child, Stri
     // Hosts that offer /dev/kvm inside a virtual machine often can't run guests with it: software
     // emulation works everywhere. Both processors take turns on one thread of the host: with a thread
     // each, QEMU before 8.0 may keep a translation of an instruction that the kernel is just rewriting
-    // (a tracepoint's static key), and the guest panics. Page tables of five levels are work without use.
+    // (a tracepoint's static key), and the guest panics. Page tables of five levels are work without use,
+    // and the string instructions that are fast on real processors are emulated byte by byte.
     Command::new("qemu-system-x86_64")
         .args([
             "-accel",
             "tcg,thread=single",
             "-cpu",
-            "max,la57=off",
+            "max,la57=off,erms=off,fsrm=off",
             "-smp",
             "2",
             "-no-reboot",
