@@ -147,7 +147,8 @@ fn parallel_guests() -> usize {
         .unwrap_or(0);
     let memory = usize::try_from(kib / 1024 / (guest::MEMORY + 1024)).unwrap_or(1);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    memory.min(cores).max(1)
+    // One more than there are cores: guests rest now and then, and the last one would leave cores idle.
+    memory.min(cores + 1).max(1)
 }
 
 /// Kernels are kept outside the checkout.
