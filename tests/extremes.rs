@@ -67,6 +67,17 @@ fn a_megabyte_of_one_expression() {
 }
 
 #[test]
+fn loops_in_loops_in_loops() {
+    const DEPTH: usize = 32;
+    let mut text = String::from("begin { @ = 0; ");
+    (0..DEPTH).for_each(|n| write!(text, "$v{n} = 0; while ($v{n} < 2) {{ ").unwrap());
+    text.push_str("@ += 1; ");
+    (0..DEPTH).rev().for_each(|n| write!(text, "$v{n}++; }} ").unwrap());
+    text.push('}');
+    assert!(compile(text).unwrap() > DEPTH as u32);
+}
+
+#[test]
 fn ten_thousand_probes() {
     let text = "interval:s:1 { @ = count(); }\n".repeat(10_000);
     match compile(text) {

@@ -18,6 +18,7 @@ use super::counted;
 use super::func::{FRAME_RETURNED, FnState, LocalHome, LoopTargets, Lowerer, Role};
 use super::helpers as h;
 use super::layout::aggregation;
+use super::numbers::Walking;
 use super::place::scalar_shape;
 use super::value::element_types;
 use super::walk;
@@ -53,6 +54,17 @@ pub enum Way {
     None,
 }
 
+impl Way {
+    /// The way for rounds whose number nobody knows.
+    fn unforeseen(facts: &TargetFacts) -> Self {
+        match Walking::of(facts) {
+            Walking::Iterator => Self::Iterator,
+            Walking::Callback => Self::Callback,
+            Walking::Counting => Self::None,
+        }
+    }
+}
+
 /// The way for a loop: a plain one costs least at run time, but what the verifier would follow for
 /// too long must be one that it understands without.
 pub fn way(scale: Scale<'_>, start: &Expr, end: &Expr, body: &Block) -> Way {
@@ -61,21 +73,26 @@ pub fn way(scale: Scale<'_>, start: &Expr, end: &Expr, body: &Block) -> Way {
 
 /// The way for a loop whose body weighs so much.
 pub fn way_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> Way {
-    let other = match (facts.abilities().iter_num, facts.abilities().bpf_loop) {
-        (true, _) => Way::Iterator,
-        (false, true) => Way::Callback,
-        (false, false) => Way::None,
-    };
+    let other = Way::unforeseen(facts);
     let Some(rounds) = constant_rounds(start, end).filter(|n| *n <= PLAIN_ROUNDS) else { return other };
     let rounds = rounds.max(0) as u64;
     let most = if other == Way::None { MOST_FOLLOWED } else { PLAIN_WEIGHT };
     if rounds.saturating_mul(body) <= most { Way::Plain { rounds } } else { other }
 }
 
-/// Whether a `while` is a callback of `bpf_loop`: before the numeric iterator, unless the verifier may follow it.
-pub fn while_is_callback(scale: Scale<'_>, before: &[Statement], condition: &Expr, body: &Block) -> bool {
-    let abilities = scale.facts.abilities();
-    !abilities.iter_num && abilities.bpf_loop && !counted_plainly(scale, before, condition, body)
+/// The way for a `while`; `before` are the statements before it in its block. It is a plain loop when it
+/// counts a few rounds, which the verifier may follow, and for want of anything else.
+pub fn while_way(scale: Scale<'_>, before: &[Statement], condition: &Expr, body: &Block) -> Way {
+    while_way_for(scale.facts, counted::rounds(before, condition, body), || weight::block(scale, body))
+}
+
+/// The way for a `while` of so many rounds, when they are known, whose body weighs so much. Who has weighed
+/// the body already hands that over: weighed at every level anew, nested loops would take exponential time.
+pub fn while_way_for(facts: &TargetFacts, rounds: Option<u64>, body: impl FnOnce() -> u64) -> Way {
+    match rounds.filter(|n| *n <= PLAIN_ROUNDS as u64) {
+        Some(rounds) if rounds.saturating_mul(body()) <= PLAIN_WEIGHT => Way::Plain { rounds },
+        _ => Way::unforeseen(facts),
+    }
 }
 
 /// Whether a statement is a loop whose body is a callback; `before` are the statements before it in its block.
@@ -83,15 +100,9 @@ pub fn is_callback(scale: Scale<'_>, before: &[Statement], s: &Statement) -> boo
     match &s.kind {
         StatementKind::ForMap { .. } => true,
         StatementKind::ForRange { start, end, body, .. } => way(scale, start, end, body) == Way::Callback,
-        StatementKind::While(condition, body) => while_is_callback(scale, before, condition, body),
+        StatementKind::While(condition, body) => while_way(scale, before, condition, body) == Way::Callback,
         _ => false,
     }
-}
-
-/// Whether a `while` is a plain loop: it counts a few rounds, and the verifier may follow them.
-pub fn counted_plainly(scale: Scale<'_>, before: &[Statement], condition: &Expr, body: &Block) -> bool {
-    let Some(rounds) = counted::rounds(before, condition, body) else { return false };
-    rounds <= PLAIN_ROUNDS as u64 && rounds.saturating_mul(weight::block(scale, body)) <= PLAIN_WEIGHT
 }
 
 /// Helper that starts a loop, with the map in r1 for maps.

@@ -3,6 +3,7 @@
 //! by round.
 
 use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Slot, Vreg};
+use crate::codegen::target::TargetFacts;
 
 use super::addr::{Addr, Base};
 use super::func::{FnState, Lowerer, Role};
@@ -21,16 +22,18 @@ pub enum Walking {
     Counting,
 }
 
-impl Lowerer<'_, '_> {
-    /// The way of this kernel.
-    pub fn walking(&self) -> Walking {
-        match (self.u.facts.abilities().iter_num, self.u.facts.abilities().bpf_loop) {
-            (true, _) => Walking::Iterator,
-            (false, true) => Walking::Callback,
-            (false, false) => Walking::Counting,
+impl Walking {
+    /// The way of a kernel.
+    pub fn of(facts: &TargetFacts) -> Self {
+        match (facts.abilities().iter_num, facts.abilities().bpf_loop) {
+            (true, _) => Self::Iterator,
+            (false, true) => Self::Callback,
+            (false, false) => Self::Counting,
         }
     }
+}
 
+impl Lowerer<'_, '_> {
     /// Runs `body` so many times as a callback of `bpf_loop`, until it returns 1. It gets the round's number,
     /// which the verifier knows to be below `rounds`, the pointers as they are there, and the place of the
     /// result; ends each of its ways with a return. The result is `first` when no round writes it.

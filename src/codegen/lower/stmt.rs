@@ -7,7 +7,7 @@ use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
 use super::func::{LoopTargets, Lowerer};
-use super::loops::{counted_plainly, while_is_callback};
+use super::loops::{Way, while_way};
 use super::value::Tail;
 use super::walk;
 
@@ -21,10 +21,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             let previous = self.f.b.set_span(statement.span);
             let mark = self.mark();
-            let result = match &statement.kind {
-                StatementKind::While(c, body) => self.while_loop(c, body, &block.statements[..at]),
-                _ => self.statement(statement),
-            };
+            let result = self.statement(statement, &block.statements[..at]);
             self.release(mark);
             self.f.b.set_span(previous);
             result?;
@@ -32,7 +29,8 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
-    fn statement(&mut self, s: &'a Statement) -> Result<(), CodegenError> {
+    /// Lowers a statement; `before` are those before it in its block.
+    fn statement(&mut self, s: &'a Statement, before: &'a [Statement]) -> Result<(), CodegenError> {
         match &s.kind {
             StatementKind::Expr(e) => self.effect(e),
             StatementKind::SetLocal(id, e) => self.set_local(*id, e),
@@ -42,7 +40,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             StatementKind::Report { action, values } => self.report(*action, values, s.span),
             StatementKind::If(c, a, b) => self.if_statement(c, a, b),
-            StatementKind::While(c, body) => self.while_loop(c, body, &[]),
+            StatementKind::While(c, body) => self.while_loop(c, body, before),
             StatementKind::ForRange { local, start, end, body } => {
                 self.forget_all();
                 self.for_range(*local, start, end, body, s.span)
@@ -123,11 +121,10 @@ impl<'a> Lowerer<'_, 'a> {
     /// `while`; `before` are the statements before it in its block.
     fn while_loop(&mut self, c: &'a Expr, body: &'a Block, before: &'a [Statement]) -> Result<(), CodegenError> {
         self.forget_all();
-        if self.u.facts.abilities().iter_num && !counted_plainly(self.u.scale(), before, c, body) {
-            return self.while_iterator(c, body);
-        }
-        if while_is_callback(self.u.scale(), before, c, body) {
-            return self.while_callback(c, body);
+        match while_way(self.u.scale(), before, c, body) {
+            Way::Iterator => return self.while_iterator(c, body),
+            Way::Callback => return self.while_callback(c, body),
+            Way::Plain { .. } | Way::None => {}
         }
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);

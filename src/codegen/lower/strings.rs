@@ -140,7 +140,7 @@ impl<'a> Lowerer<'_, 'a> {
         if text {
             self.unless_ended(last, done);
         }
-        match self.walking() {
+        match Walking::of(self.u.facts) {
             Walking::Iterator => self.chunks_by_iterator(left, right, chunks_, other, done, text),
             Walking::Callback => self.chunks_by_callback(left, right, chunks_, other, done, text),
             Walking::Counting => self.chunks_by_counting(left, right, chunks_, other, done, text),
@@ -342,14 +342,16 @@ impl<'a> Lowerer<'_, 'a> {
         difference: impl FnOnce(&mut Self, Vreg, Vreg) -> Vreg,
     ) {
         let wanted = wanted.unwrap_or(base);
-        if self.walking() == Walking::Callback {
+        let walking = Walking::of(self.u.facts);
+        if walking == Walking::Callback {
             return self.first_match_by_callback(base, positions, result, wanted, difference);
         }
         let blocks = positions.div_ceil(SEARCH_BLOCK);
         let (head, body, next) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         let (found, out, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         let (start, offset) = (self.f.b.imm(0), self.f.b.imm(0));
-        let iterator = self.u.facts.abilities().iter_num.then(|| self.open_numbers(0.into(), i64::from(blocks).into()));
+        let by_iterator = walking == Walking::Iterator;
+        let iterator = by_iterator.then(|| self.open_numbers(0.into(), i64::from(blocks).into()));
         self.f.b.jump(head);
         self.f.b.switch_to(head);
         let most = match iterator {

@@ -5,7 +5,7 @@ use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Program, Statement, S
 use crate::lang::types::{Aggregation, Type};
 
 use super::counted;
-use super::loops::{Way, counted_plainly, way_for, while_is_callback};
+use super::loops::{Way, way_for, while_way_for};
 use super::walk;
 use crate::codegen::target::TargetFacts;
 
@@ -42,12 +42,11 @@ fn statement(scale: Scale<'_>, s: &Statement, before: &[Statement]) -> u64 {
         },
         StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         StatementKind::While(condition, body) => {
-            let abilities = scale.facts.abilities();
-            let rounds = match counted::rounds(before, condition, body) {
-                _ if while_is_callback(scale, before, condition, body) => UNTIL_KNOWN,
-                Some(rounds) if !abilities.iter_num || counted_plainly(scale, before, condition, body) => rounds,
-                _ if abilities.iter_num => UNTIL_KNOWN,
-                _ => WHILE_ROUNDS,
+            let counted = counted::rounds(before, condition, body);
+            let rounds = match while_way_for(scale.facts, counted, || inside) {
+                Way::Plain { rounds } => rounds,
+                Way::Iterator | Way::Callback => UNTIL_KNOWN,
+                Way::None => counted.unwrap_or(WHILE_ROUNDS),
             };
             own.saturating_add(inside).saturating_mul(rounds)
         }
