@@ -244,11 +244,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Keeps an index below `count`: never false, but the verifier does not know.
     fn clamp(&mut self, index: Vreg, count: u32) -> Result<(), CodegenError> {
-        let last = i64::from(count.max(1) - 1);
-        self.when(Cond::Gt, index.into(), last.into(), |l| {
-            l.f.b.copy_into(index, last);
-            Ok(())
-        })
+        self.at_most(index, i64::from(count.max(1) - 1))
     }
 
     /// One cell for each interval, reused in turn: a cell of another interval is begun anew.

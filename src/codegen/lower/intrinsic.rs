@@ -180,10 +180,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let value = self.scalar(length)?;
         let limit = self.f.b.copy(value);
-        self.when(Cond::Gt, limit.into(), i64::from(bound).into(), |l| {
-            l.f.b.copy_into(limit, i64::from(bound));
-            Ok(())
-        })?;
+        self.at_most(limit, i64::from(bound))?;
         Ok(limit.into())
     }
 
@@ -221,10 +218,7 @@ impl<'a> Lowerer<'_, 'a> {
                 } else {
                     let value = self.scalar(length)?;
                     let length = self.f.b.copy(value);
-                    self.when(Cond::Gt, length.into(), i64::from(known).into(), |l| {
-                        l.f.b.copy_into(length, i64::from(known));
-                        Ok(())
-                    })?;
+                    self.at_most(length, i64::from(known))?;
                     length.into()
                 }
             }
@@ -322,10 +316,7 @@ impl<'a> Lowerer<'_, 'a> {
             l.f.b.copy_into(at, without);
             Ok(())
         })?;
-        self.when(Cond::Gt, at.into(), (limit - 1).into(), |l| {
-            l.f.b.copy_into(at, limit - 1);
-            Ok(())
-        })?;
+        self.at_most(at, limit - 1)?;
         let start = self.pointer(whole);
         let to = self.f.b.add(start, at);
         self.read_string(

@@ -244,10 +244,7 @@ impl<'a> Lowerer<'_, 'a> {
             l.f.b.copy_into(used, 1);
             Ok(())
         })?;
-        self.when(Cond::Gt, used.into(), i64::from(size).into(), |l| {
-            l.f.b.copy_into(used, i64::from(size));
-            Ok(())
-        })?;
+        self.at_most(used, i64::from(size))?;
         Ok(used)
     }
 

@@ -49,10 +49,7 @@ impl<'a> Lowerer<'_, 'a> {
         let start = self.f.b.add(start, from);
         let wanted = self.scalar(length)?;
         let wanted = self.f.b.copy(wanted);
-        self.when(Cond::Gt, wanted.into(), i64::from(*capacity).into(), |l| {
-            l.f.b.copy_into(wanted, i64::from(*capacity));
-            Ok(())
-        })?;
+        self.at_most(wanted, i64::from(*capacity))?;
         self.store(dst, 4, wanted);
         let place = Place::Remote { base: start.into(), offset: 0, space: AddressSpace::Kernel };
         self.read_sized(place, dst.at(4), wanted.into(), span)
@@ -154,10 +151,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
-        self.when(Cond::Gt, used.into(), i64::from(*capacity).into(), |l| {
-            l.f.b.copy_into(used, i64::from(*capacity));
-            Ok(())
-        })?;
+        self.at_most(used, i64::from(*capacity))?;
         self.store(dst, 4, used);
         self.copy(dst.at(4), copy, *capacity);
         Ok(())

@@ -412,15 +412,20 @@ impl<'a> Lowerer<'_, 'a> {
 }
 
 impl Lowerer<'_, '_> {
+    /// Makes an unsigned number at most `most`, in a way that the verifier sees.
+    pub fn at_most(&mut self, number: Vreg, most: i64) -> Result<(), CodegenError> {
+        self.when(Cond::Gt, number.into(), most.into(), |l| {
+            l.f.b.copy_into(number, most);
+            Ok(())
+        })
+    }
+
     /// A length that is at most `most`: it is so before, but a verifier that forgets bounds of spilled numbers must
     /// see it right before the call.
     fn bounded(&mut self, length: Operand, most: u32) -> Result<Operand, CodegenError> {
         let Operand::Reg(register) = length else { return Ok(length) };
         let bounded = self.f.b.copy(register);
-        self.when(Cond::Gt, bounded.into(), i64::from(most).into(), |l| {
-            l.f.b.copy_into(bounded, i64::from(most));
-            Ok(())
-        })?;
+        self.at_most(bounded, i64::from(most))?;
         Ok(bounded.into())
     }
 }

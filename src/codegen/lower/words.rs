@@ -2,7 +2,7 @@
 //! works on the text, it is taken from a table of constants.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Cond, Operand};
+use crate::codegen::ir::Operand;
 use crate::kernel::syscalls::{self, Machine};
 use crate::lang::typed::Expr;
 use crate::lang::types::Type;
@@ -45,10 +45,7 @@ impl<'a> Lowerer<'_, 'a> {
         let index = self.f.b.sub(value, first as i64);
         let index = self.f.b.copy(index);
         // Also what lies below the first, as a large unsigned number.
-        self.when(Cond::Gt, index.into(), last.into(), |l| {
-            l.f.b.copy_into(index, last);
-            Ok(())
-        })?;
+        self.at_most(index, last)?;
         let at = self.u.constant(&bytes);
         let section = self.u.section(CONSTANTS);
         let start = self.f.b.global_addr(section, at);
