@@ -204,34 +204,32 @@ impl Trace {
             scalar => {
                 let size = self.value_bytes(map);
                 let mut values = Vec::new();
-                let mut there = false;
                 self.each_scalar(scalar, |area, value, present| {
-                    let mut bytes = vec![0_u8; size];
-                    if area.read_u8(present) != 0 {
-                        there = true;
+                    let there = area.read_u8(present) != 0;
+                    values.push(there.then(|| {
+                        let mut bytes = vec![0_u8; size];
                         area.read(value, &mut bytes);
-                    }
-                    values.push(bytes);
+                        bytes
+                    }));
                 });
                 if matches!(scalar, Storage::GlobalPerCpu { keyed: true, .. }) {
-                    return Ok(self.elements_of_cpus(map, scalar, values));
+                    return Ok(self.elements_of_cpus(map, values));
                 }
-                Ok(if there { vec![RawEntry { key: Vec::new(), values }] } else { Vec::new() })
+                if values.iter().all(Option::is_none) {
+                    return Ok(Vec::new());
+                }
+                let values = values.into_iter().map(|v| v.unwrap_or_else(|| vec![0; size])).collect();
+                Ok(vec![RawEntry { key: Vec::new(), values }])
             }
         }
     }
 
     /// Each CPU's value as an element of its own, under the CPU's number.
-    fn elements_of_cpus(&self, map: &Map, storage: &Storage, values: Vec<Vec<u8>>) -> Vec<RawEntry> {
+    fn elements_of_cpus(&self, map: &Map, values: Vec<Option<Vec<u8>>>) -> Vec<RawEntry> {
         let key_size = (size_align(&map.key, &self.program().structs).0 as usize).min(8);
-        let mut there = Vec::new();
-        self.each_scalar(storage, |area, _, present| there.push(area.read_u8(present) != 0));
-        let all = values.into_iter().zip(there).enumerate().filter(|(_, (_, there))| *there);
-        all.map(|(cpu, (value, _))| RawEntry {
-            key: (cpu as u64).to_le_bytes()[..key_size].to_vec(),
-            values: vec![value],
-        })
-        .collect()
+        let key = |cpu: usize| (cpu as u64).to_le_bytes()[..key_size].to_vec();
+        let there = values.into_iter().enumerate().filter_map(|(cpu, value)| Some((cpu, value?)));
+        there.map(|(cpu, value)| RawEntry { key: key(cpu), values: vec![value] }).collect()
     }
 
     fn key(&self, map: &Map, bytes: &[u8], decoder: &mut Decoder) -> Vec<Value> {
