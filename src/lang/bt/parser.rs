@@ -138,8 +138,13 @@ impl<'t> Parser<'t> {
 
     /// Where the token before this one ends.
     fn previous_end(&self) -> Span {
-        let span = self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).map_or(Span::default(), |t| t.span);
+        let span = self.taken(1).map_or(Span::default(), |t| t.span);
         Span::new(span.end, span.end)
+    }
+
+    /// The token taken so many tokens ago: 1 is the last one.
+    fn taken(&self, ago: usize) -> Option<&Token> {
+        self.tokens.get(self.at.checked_sub(ago)?)
     }
 
     /// From `start` to the end of the last token taken.

@@ -72,8 +72,8 @@ impl Parser<'_> {
     }
 
     /// True when the token before this one is a `;`.
-    fn ended(&self) -> bool {
-        self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).is_some_and(|t| t.kind == T::Semicolon)
+    pub(super) fn ended(&self) -> bool {
+        self.taken(1).is_some_and(|t| t.kind == T::Semicolon)
     }
 }
 

@@ -37,8 +37,8 @@ impl Parser<'_> {
         }?;
         // The `;` only separates.
         let span = self.since(start);
-        let ended = self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).is_some_and(|t| t.kind == T::Semicolon);
-        let span = if ended { Span::new(span.start, self.before_semicolon().max(span.start)) } else { span };
+        let before = self.taken(2).filter(|_| self.ended());
+        let span = before.map_or(span, |t| Span::new(span.start, t.span.end.max(span.start)));
         Some(Statement { kind, span })
     }
 
@@ -101,14 +101,9 @@ impl Parser<'_> {
         }
     }
 
-    /// The end of what stands before the `;` just read.
-    fn before_semicolon(&self) -> u32 {
-        self.at.checked_sub(2).and_then(|i| self.tokens.get(i)).map_or(0, |t| t.span.end)
-    }
-
     /// True after `}`: blocks end statements by themselves.
     fn follows_brace(&self) -> bool {
-        self.at.checked_sub(1).and_then(|i| self.tokens.get(i)).is_some_and(|t| t.kind == T::RBrace)
+        self.taken(1).is_some_and(|t| t.kind == T::RBrace)
     }
 
     fn begins_statement(&self) -> bool {
