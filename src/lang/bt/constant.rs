@@ -6,13 +6,13 @@ use super::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 /// when anything else takes part or when it divides by zero.
 #[must_use]
 pub fn fold(expr: &Expr) -> Option<u64> {
-    fold_names(expr, &|_| None)
+    fold_names(expr, &mut |_| None)
 }
 
 /// As [`fold`], with names that stand for numbers.
 #[must_use]
-pub fn fold_names(expr: &Expr, named: &dyn Fn(&str) -> Option<u64>) -> Option<u64> {
-    let fold = |e: &Expr| fold_names(e, named);
+pub fn fold_names(expr: &Expr, named: &mut dyn FnMut(&str) -> Option<u64>) -> Option<u64> {
+    let mut fold = |e: &Expr| fold_names(e, named);
     Some(match &expr.kind {
         ExprKind::Int(value) => *value,
         ExprKind::Bool(value) => u64::from(*value),

@@ -77,17 +77,9 @@ impl Checker<'_> {
     }
 
     fn constant_int(&mut self, e: &ast::Expr, own: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
-        let mut names = Vec::new();
-        identifiers(e, &mut names);
-        let known: Vec<_> = names
-            .into_iter()
-            .filter_map(|name| {
-                let value = own(&name).or_else(|| self.types.enumerator(&name).map(|(_, v)| v))?;
-                Some((name, value))
-            })
-            .collect();
-        let named = |name: &str| known.iter().find(|(n, _)| **n == *name).map(|(_, v)| *v as u64);
-        constant::fold_names(e, &named).map(|v| v as i64)
+        let mut named =
+            |name: &str| own(name).or_else(|| self.types.enumerator(name).map(|(_, v)| v)).map(|v| v as u64);
+        constant::fold_names(e, &mut named).map(|v| v as i64)
     }
 
     /// Lays a struct out as C does on 64-bit machines.
@@ -261,26 +253,6 @@ fn elements(name: &ast::TypeName) -> u64 {
         ast::TypeSuffix::Pointer => 1,
     };
     name.suffixes.iter().map(length).fold(1_u64, u64::saturating_mul)
-}
-
-/// The names in a constant expression.
-fn identifiers(e: &ast::Expr, names: &mut Vec<Arc<str>>) {
-    match &e.kind {
-        ast::ExprKind::Ident(name) => names.push(name.clone()),
-        ast::ExprKind::Unary(_, inner) | ast::ExprKind::Comptime(inner) => identifiers(inner, names),
-        ast::ExprKind::Binary(_, a, b) => {
-            identifiers(a, names);
-            identifiers(b, names);
-        }
-        ast::ExprKind::Conditional(a, b, c) => {
-            identifiers(a, names);
-            if let Some(b) = b {
-                identifiers(b, names);
-            }
-            identifiers(c, names);
-        }
-        _ => {}
-    }
 }
 
 fn is_char(name: &ast::TypeName) -> bool {
