@@ -58,13 +58,9 @@ pub fn of(feature: Feature, kernel: &Arc<Kernel>) -> Option<Trial> {
     let settings = FrontSettings::new(Arc::clone(kernel));
     let compilation = front::compile(&SourceText::new("trial", script), None, &settings);
     let Some(compiled) = compilation.output else {
-        if feature == Feature::Usdt {
-            let reason = "the C library here has no markers to try it on".to_owned();
-            return Some(Trial::Untried { reason });
-        }
         let mut errors = compilation.diagnostics.into_iter().filter(|d| d.severity == Severity::Error);
         let reason = match feature {
-            Feature::Usdt => "the C library here was built without such probes".to_owned(),
+            Feature::Usdt => "the C library here has no markers to try it on".to_owned(),
             _ => errors.next().map_or_else(|| "the trial did not compile".to_owned(), |d| d.message),
         };
         return Some(Trial::Untried { reason });

@@ -87,7 +87,8 @@ pub enum StrError {
 }
 
 /// The value of a string literal, quotes included in `text` (the closing one may be missing).
-/// Bytes that are no UTF-8 are held as [`crate::model::bytes`] says. `map`, when given, receives for every byte of the value its offset in `text`.
+/// Bytes that are no UTF-8 are held as [`crate::model::bytes`] says. `map`, when given, receives for
+/// every byte of the value its offset in `text`.
 pub fn decode_str(text: &str, mut map: Option<&mut Vec<usize>>) -> (String, Vec<StrError>) {
     let inner = text.strip_prefix('"').unwrap_or(text);
     let first = text.len() - inner.len();
