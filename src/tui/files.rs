@@ -49,11 +49,13 @@ fn reserve(file: &std::fs::File, bytes: u64) -> io::Result<()> {
 }
 
 /// Whether a file holds other text than what is expected there and what shall be written: another
-/// program wrote it. A file that is missing, empty or can't be read is not in the way.
+/// program wrote it. A file that is missing, empty, can't be read or is no regular one (a pipe, which
+/// a look would wait on) is not in the way.
 #[must_use]
 pub fn in_the_way(path: &Path, expected: &str, text: &str) -> bool {
     let is = |there: &[u8], what: &str| there == what.as_bytes();
-    std::fs::read(path).is_ok_and(|there| !there.is_empty() && !is(&there, expected) && !is(&there, text))
+    path.is_file()
+        && std::fs::read(path).is_ok_and(|there| !there.is_empty() && !is(&there, expected) && !is(&there, text))
 }
 
 /// Writes unsaved text where it will be found again; readable by its owner only.
