@@ -16,6 +16,7 @@ mod sys;
 pub mod trace;
 
 pub use error::EngineError;
+pub use sys::bpf::enable_run_statistics;
 pub use trace::{Trace, TraceOptions};
 
 /// Now, ns of `CLOCK_MONOTONIC`.

@@ -29,25 +29,6 @@ pub fn run_workload(calls: &str) {
     let _ = Command::new(me).args(["workload", calls]).stdout(Stdio::null()).status();
 }
 
-/// Switches the kernel's run-time statistics on while it lives.
-struct Statistics(String);
-
-impl Statistics {
-    const PATH: &str = "/proc/sys/kernel/bpf_stats_enabled";
-
-    fn on() -> std::io::Result<Self> {
-        let before = std::fs::read_to_string(Self::PATH)?;
-        std::fs::write(Self::PATH, "1")?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for Statistics {
-    fn drop(&mut self) {
-        let _ = std::fs::write(Self::PATH, self.0.trim());
-    }
-}
-
 fn programs() -> Vec<(u32, u64, u64)> {
     ProgInfoIter::default().map(|p| (p.id, p.run_cnt, p.run_time_ns)).collect()
 }
@@ -136,9 +117,10 @@ fn best(mut once: impl FnMut() -> Option<f64>) -> Option<f64> {
 /// Prints the whole table.
 pub fn table(ours: &Tool, peer: Option<&Tool>) {
     println!("\nkernel ns per firing, net of an empty program (best of {ROUNDS} rounds of {CALLS} calls)");
-    let Ok(_statistics) = Statistics::on() else {
-        println!("  left out: kernel.bpf_stats_enabled can't be written (root needed)");
-        return;
+    // Held by a descriptor, they end with this process however it ends.
+    let _statistics = match probescope::engine::enable_run_statistics() {
+        Ok(held) => held,
+        Err(e) => return println!("  left out: the kernel's run-time statistics can't be turned on: {e}"),
     };
     let empty = best(|| of_tool(ours, "tracepoint:syscalls:sys_enter_getppid { }")).unwrap_or(0.0);
     println!("  an empty program reads {empty:.1} ns, subtracted once for each program of a script below");

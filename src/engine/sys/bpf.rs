@@ -100,6 +100,9 @@ pub fn program_info(fd: BorrowedFd<'_>) -> io::Result<ProgramInfo> {
 }
 
 /// Turns the kernel's run-time statistics on for as long as the descriptor is open (5.8).
+///
+/// # Errors
+/// When the kernel is older or does not allow it.
 pub fn enable_run_statistics() -> io::Result<OwnedFd> {
     // SAFETY: no memory is passed.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
