@@ -82,7 +82,9 @@ fn qemu(kernel: &Bootable, results: &Path, console: &Path) -> Result<Child, Stri
     // emulation works everywhere. Both processors take turns on one thread of the host: with a thread
     // each, QEMU before 8.0 may keep a translation of an instruction that the kernel is just rewriting
     // (a tracepoint's static key), and the guest panics. Page tables of five levels are work without use,
-    // and the string instructions that are fast on real processors are emulated byte by byte.
+    // and the string instructions that are fast on real processors are emulated byte by byte. A
+    // translation is good for one address: programs that start at another each time would be translated
+    // anew each time, which is most of a short run (`norandmaps`).
     Command::new("qemu-system-x86_64")
         .args([
             "-accel",
@@ -97,7 +99,7 @@ fn qemu(kernel: &Bootable, results: &Path, console: &Path) -> Result<Child, Stri
             "none",
         ])
         .args(["-m", &MEMORY.to_string(), "-serial", "stdio", "-monitor", "none"])
-        .args(["-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check"])
+        .args(["-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check norandmaps"])
         .arg("-kernel")
         .arg(&kernel.vmlinux)
         .arg("-initrd")
