@@ -413,18 +413,45 @@ fn open_line(state: &State, line: &Opened, buf: &mut Buffer, area: Rect, y: usiz
     }
 }
 
-/// A histogram over an area, cut at its top when it is too long: the tail matters.
+/// A histogram over an area. What there is no room for is summed up in its first and last row: a tail
+/// is what people look for.
 fn histogram(state: &State, value: &Value, buf: &mut Buffer, area: Rect) {
-    let shown = buckets(value);
+    let shown = fold_ends(&buckets(value), usize::from(area.height));
     let most = shown.iter().map(|(_, c)| *c).max().unwrap_or(1);
     let labels = shown.iter().map(|(l, _)| width(l)).max().unwrap_or(0);
     let counts = shown.iter().map(|(_, c)| width(&grouped(*c))).max().unwrap_or(0);
-    let rows = usize::from(area.height);
-    let peak = shown.iter().position(|(_, c)| *c == most).unwrap_or(0);
-    let first = shown.len().saturating_sub(rows).min(peak.saturating_sub(rows / 3));
-    for (y, (label, count)) in shown.iter().skip(first).take(rows).enumerate() {
+    for (y, (label, count)) in shown.iter().enumerate() {
         bucket(state, (label, *count, most), (0, labels + 2, counts), buf, area, y);
     }
+}
+
+/// Neighbouring buckets in at most `rows` rows around the largest one, those beyond as one row at each end.
+fn fold_ends(all: &[(String, u64)], rows: usize) -> Vec<(String, u64)> {
+    if all.len() <= rows || rows == 0 {
+        return all[..all.len().min(rows)].to_vec();
+    }
+    let peak = (0..all.len()).rev().max_by_key(|at| all[*at].1).unwrap_or(0);
+    let first = (all.len() - rows).min(peak.saturating_sub(rows / 3));
+    let last = first + rows - 1;
+    (first..=last)
+        .map(|at| {
+            let from = if at == first { 0 } else { at };
+            let to = if at == last { all.len() - 1 } else { at };
+            let count = all[from..=to].iter().fold(0_u64, |sum, (_, c)| sum.saturating_add(*c));
+            (spanning(&all[from].0, &all[to].0), count)
+        })
+        .collect()
+}
+
+/// The interval from the start of one bucket's to the end of another's: `[16K, 32K)` and `[1M, 2M)` make
+/// `[16K, 2M)`, `[1]` and `[4, 8)` make `[1, 8)`.
+fn spanning(first: &str, last: &str) -> String {
+    if first == last {
+        return first.to_owned();
+    }
+    let start = first.split_once(',').map_or(first.trim_end_matches(']'), |(start, _)| start);
+    let end = last.split_once(", ").map_or(last.trim_start_matches('['), |(_, end)| end);
+    format!("{start}, {end}")
 }
 
 /// A time series as a chart, its largest and least value at its left, its length below the newest.
@@ -478,5 +505,29 @@ trait NoBackground {
 impl NoBackground for ratatui::style::Style {
     fn bg_none(self) -> Self {
         Self { bg: None, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fold_ends;
+
+    fn rows(of: &[(&str, u64)]) -> Vec<(String, u64)> {
+        of.iter().map(|(label, count)| ((*label).to_owned(), *count)).collect()
+    }
+
+    #[test]
+    fn a_histogram_that_does_not_fit_sums_up_its_ends() {
+        let all = rows(&[("[1]", 3), ("[2, 4)", 1), ("[4, 8)", 90), ("[8, 16)", 5), ("[16, 32)", 0), ("[32, 64)", 1)]);
+        assert_eq!(fold_ends(&all, 6), all);
+        assert_eq!(fold_ends(&all, 3), rows(&[("[1, 4)", 4), ("[4, 8)", 90), ("[8, 64)", 6)]));
+        assert_eq!(fold_ends(&all, 1), rows(&[("[1, 64)", 100)]));
+        assert_eq!(fold_ends(&all, 0), rows(&[]));
+    }
+
+    #[test]
+    fn summed_ends_keep_open_edges() {
+        let all = rows(&[("(..., 0)", 1), ("[0]", 2), ("[1]", 8), ("[2, 4)", 1), ("[4, ...)", 1)]);
+        assert_eq!(fold_ends(&all, 3), rows(&[("(..., 0]", 3), ("[1]", 8), ("[2, ...)", 2)]));
     }
 }
