@@ -6,6 +6,7 @@
 pub mod cache;
 pub mod dwarf;
 pub mod elf;
+pub mod instructions;
 pub mod usdt;
 
 use std::path::PathBuf;

@@ -1,15 +1,25 @@
 //! User-space functions and statically defined probes.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{ExpandError, Expander, no_match};
 use crate::binary::elf::{Binary, FunctionSymbol};
+use crate::binary::instructions;
 use crate::kernel::Feature;
 use crate::lang::typed::Target;
 use crate::probe::find::{Found, find};
 use crate::probe::glob::Glob;
 use crate::probe::point::UprobePlace;
 use crate::probe::suggest;
+
+/// How a place is probed that can't be checked.
+const FORCE: &str = "Use --unsafe to force attachment. WARNING: This option could lead to data corruption in the target \
+                     process.";
+/// Code of one function that is read to find where its instructions begin, bytes.
+const MOST_CODE: u64 = 1 << 20;
 
 impl Expander<'_> {
     pub(super) fn uprobes(&self, binary: &Glob, place: &UprobePlace, ret: bool) -> Result<Vec<Target>, ExpandError> {
@@ -73,13 +83,11 @@ impl Expander<'_> {
                 }
                 if symbol.size == 0 && !self.options.unsafe_allowed {
                     return Err(ExpandError::Refused {
-                        message: format!(
-                            "Could not determine boundary for {name} (symbol has size 0).\nUse --unsafe to force \
-                             attachment. WARNING: This option could lead to data corruption in the target process."
-                        ),
+                        message: format!("Could not determine boundary for {name} (symbol has size 0).\n{FORCE}"),
                         hint: "the symbol is a label of assembly code: name a function".into(),
                     });
                 }
+                self.on_instruction(file, binary, symbol, *offset)?;
                 Ok(vec![self.uprobe_at(file, binary, symbol.address.wrapping_add(*offset), shown, ret)?])
             }
             UprobePlace::Symbol { name, .. } => {
@@ -90,7 +98,10 @@ impl Expander<'_> {
                 let matching = binary.functions().iter().filter(|f| demangled_matches(&f.name, name));
                 self.many(file, binary, matching, name, ret)
             }
-            UprobePlace::Address(address) => Ok(vec![self.uprobe_at_address(file, binary, *address, ret)?]),
+            UprobePlace::Address(address) => {
+                self.address_on_instruction(file, binary, *address)?;
+                Ok(vec![self.uprobe_at_address(file, binary, *address, ret)?])
+            }
             UprobePlace::Line { .. } if ret => Err(ExpandError::Refused {
                 message: "a source line does not return".into(),
                 hint: "name the function: `uretprobe:BINARY:FUNCTION`".into(),
@@ -100,6 +111,47 @@ impl Expander<'_> {
                 addresses.into_iter().map(|a| self.uprobe_at_address(file, binary, a, ret)).collect()
             }
         }
+    }
+
+    /// Refuses an address that no function covers, or that is inside an instruction.
+    fn address_on_instruction(&self, file: &Found, binary: &Binary, address: u64) -> Result<(), ExpandError> {
+        if self.options.unsafe_allowed {
+            return Ok(());
+        }
+        let Some((function, offset)) = binary.function_at(address) else {
+            let name = file.path.display();
+            return Err(ExpandError::Refused {
+                message: format!(
+                    "Could not determine instruction boundary for uprobe:{name}:{address} (binary appears \
+                     stripped).\n{FORCE}"
+                ),
+                hint: "no function is known there: name one, or give an address as `nm` prints it".into(),
+            });
+        };
+        self.on_instruction(file, binary, function, offset)
+    }
+
+    /// Refuses an offset inside an instruction: the breakpoint would destroy it, and crash the program.
+    fn on_instruction(
+        &self,
+        file: &Found,
+        binary: &Binary,
+        function: &FunctionSymbol,
+        offset: u64,
+    ) -> Result<(), ExpandError> {
+        if offset == 0 || self.options.unsafe_allowed {
+            return Ok(());
+        }
+        let code = binary.file_offset(function.address).and_then(|start| code_of(&file.open, start, offset));
+        let begins = code.and_then(|code| instructions::begins_at(&code, offset as usize));
+        if begins != Some(false) {
+            return Ok(());
+        }
+        let (path, name) = (file.path.display(), &function.name);
+        Err(ExpandError::Refused {
+            message: format!("Could not add uprobe into middle of instruction: {path}:{name}+{offset}\n{FORCE}"),
+            hint: format!("`objdump -d --disassemble={name} {path}` shows where its instructions begin"),
+        })
     }
 
     /// One target per address: aliases of one function would fire it several times.
@@ -191,6 +243,18 @@ impl Expander<'_> {
             near.into_iter().map(|n| format!("usdt:{binary}:{n}")).collect(),
         ))
     }
+}
+
+/// The code from an offset in a file to the end of the instruction `length` bytes behind it.
+fn code_of(path: &Path, start: u64, length: u64) -> Option<Vec<u8>> {
+    const INSTRUCTION: usize = 15;
+    if length > MOST_CODE {
+        return None;
+    }
+    let mut code = vec![0; length as usize + INSTRUCTION];
+    let read = File::open(path).and_then(|f| f.read_at(&mut code, start)).ok()?;
+    code.truncate(read);
+    Some(code)
 }
 
 fn path_text(file: &Found) -> Arc<str> {
