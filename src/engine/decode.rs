@@ -195,12 +195,8 @@ impl Decoder {
     }
 
     fn cgroup(&mut self, id: u64, filter: u32) -> Arc<str> {
-        let Some(path) = self.names.cgroups.path(id) else { return "".into() };
         let wanted = self.program.cgroup_filters.get(filter as usize);
-        if wanted.is_some_and(|f| !glob(f, "unified")) {
-            return "".into();
-        }
-        format!("unified:{path}").into()
+        self.names.cgroups.paths(id, |name| wanted.is_none_or(|f| glob(f, name))).into()
     }
 
     fn text(&self, bytes: &[u8], size: u32) -> Value {
@@ -278,20 +274,16 @@ impl Decoder {
     }
 }
 
+/// A bitfield's bits: as in bpftrace they have no sign, whatever the field's type.
 fn bitfield(field: &FieldDef, bytes: &[u8], shift: u8, width: u8) -> Value {
-    let (size, signed) = match field.ty {
-        Type::Int { size, signed } | Type::Enum { size, signed, .. } => (size, signed),
-        _ => (8, false),
+    let size = match field.ty {
+        Type::Int { size, .. } | Type::Enum { size, .. } => size,
+        _ => 8,
     };
     let whole = uint(bytes, size);
     let width = u32::from(width.clamp(1, 64));
     let bits = (whole >> u32::from(shift).min(63)) & (u64::MAX >> (64 - width));
-    if signed {
-        let spare = 64 - width;
-        Value::Int((bits << spare) as i64 >> spare, size)
-    } else {
-        Value::Uint(bits, size)
-    }
+    Value::Uint(bits, size)
 }
 
 /// A shell pattern with `*` only.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-/// The text of an error number.
+/// The text of an error number; a negative one, as the kernel's functions give it, is the same error.
 #[must_use]
 pub fn error_text(number: u64) -> Arc<str> {
-    let number = number as i32;
+    let number = (number as i32).wrapping_abs();
     let text = std::io::Error::from_raw_os_error(number).to_string();
     let words = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text);
     // The C library repeats an unknown number.
@@ -84,7 +84,11 @@ pub fn signal_name(number: u64) -> Option<&'static str> {
         "Power failure",
         "Bad system call",
     ];
-    let number = usize::try_from(number).ok()?;
-    let named = NAMES.get(number.checked_sub(1)?);
-    named.or_else(|| REAL_TIME.get(number.checked_sub(FIRST_REAL_TIME)?)).copied()
+    match usize::try_from(number).ok()? {
+        0 => Some("Unknown signal 0"),
+        32 => Some("Unknown signal 32"),
+        33 => Some("Unknown signal 33"),
+        number @ ..FIRST_REAL_TIME => NAMES.get(number - 1).copied(),
+        number => REAL_TIME.get(number - FIRST_REAL_TIME).copied(),
+    }
 }

@@ -22,5 +22,5 @@ pub fn of_kernel(kernel: &Arc<Kernel>, program: &Program) -> Names {
     let watch = || Watch::start(kernel.online_cpus().as_slice(), &roots.proc).ok();
     let watch = program.has_user_addresses().then(watch).flatten();
     let symbols = UserSymbols::new(roots.proc.clone(), program.config.demangle).watching(watch);
-    Names::new(Arc::clone(kernel) as _, symbols, users, Cgroups::new(roots.sys.join("fs/cgroup")))
+    Names::new(Arc::clone(kernel) as _, symbols, users, Cgroups::new(roots.proc.join("mounts")))
 }

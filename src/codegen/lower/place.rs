@@ -215,11 +215,10 @@ impl<'a> Lowerer<'_, 'a> {
             }
         };
         let Some((first, width)) = bits else { return Ok(raw.into()) };
-        // Bitfields: to the top, then down with the wanted extension.
+        // Bitfields: to the top, then down. As in bpftrace they have no sign, whatever their type.
         let (first, width) = (i64::from(first), i64::from(width.clamp(1, 64)));
         let high = self.f.b.shl(raw, (64 - first - width).max(0));
-        let op = if signed { Alu::Sar } else { Alu::Shr };
-        Ok(self.f.b.alu(op, high, 64 - width).into())
+        Ok(self.f.b.alu(Alu::Shr, high, 64 - width).into())
     }
 
     fn load_context(&mut self, offset: u32, size: u32, signed: bool, ty: &Type) -> Vreg {

@@ -2,7 +2,7 @@
 //! works on the text, it is taken from a table of constants.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::Operand;
+use crate::codegen::ir::{Cond, Operand};
 use crate::kernel::syscalls::{self, Machine};
 use crate::lang::typed::Expr;
 use crate::lang::types::Type;
@@ -17,7 +17,7 @@ use super::value::Tail;
 const NUMBERS: u64 = 512;
 
 /// The text of a number that is in no table.
-const UNKNOWN: u64 = u32::MAX as u64;
+const UNKNOWN: u64 = i32::MAX as u64;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Writes the text of a value of a type of words.
@@ -43,7 +43,15 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let last = table.len() as i64 - 1;
         let index = self.f.b.sub(value, first as i64);
-        let index = self.f.b.copy(index);
+        let index = if word.ty == Type::Strerror { self.f.b.extend(index, 32, true) } else { self.f.b.copy(index) };
+        if word.ty == Type::Strerror {
+            // The kernel's functions give errors as negative numbers.
+            self.when(Cond::SLt, index.into(), 0.into(), |l| {
+                let positive = l.f.b.neg(index);
+                l.f.b.copy_into(index, positive);
+                Ok(())
+            })?;
+        }
         // Also what lies below the first, as a large unsigned number.
         self.at_most(index, last)?;
         let at = self.u.constant(&bytes);

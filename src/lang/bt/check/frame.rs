@@ -295,17 +295,18 @@ impl Checker<'_> {
         self.warn(super::CUT_NUMBER, value.span, message, None);
     }
 
-    /// A variable that is counted up or down: an integer, which has 8 bytes from then on.
-    pub(super) fn widened(&mut self, id: LocalId, e: Expr, span: Span) -> Expr {
+    /// A variable that is counted up or down: an integer, which has 8 bytes from then on, and a sign when it may fall
+    /// below zero.
+    pub(super) fn widened(&mut self, id: LocalId, e: Expr, falls: bool, span: Span) -> Expr {
         let Type::Int { size, signed } = e.ty else { return e };
         let inferred = self.frame.locals.get(id.0 as usize).filter(|l| l.fixed.is_none()).map(|l| l.key);
         let Some(key) = inferred else { return e };
         let literal = self.variables.get(&key).is_some_and(|t| *t != resolve(t));
-        if size == 8 && !literal {
+        if size == 8 && !literal && (signed || !falls) {
             return e;
         }
         // Counting computes on 64 bits, signed unless the variable is as wide and unsigned itself.
-        let wide = Type::Int { size: 8, signed: signed || size < 8 };
+        let wide = Type::Int { size: 8, signed: signed || falls || size < 8 };
         self.variables.insert(key, wide);
         self.changed = true;
         self.local_expr(id, span)

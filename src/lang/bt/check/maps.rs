@@ -210,6 +210,10 @@ impl Checker<'_> {
     pub(super) fn map_key(&mut self, id: MapId, keys: Option<&[ast::Expr]>, span: Span) -> Option<Box<Expr>> {
         let keys = keys.unwrap_or(&[]);
         let mut values: Vec<Expr> = keys.iter().map(|k| self.value(k)).collect();
+        for value in &values {
+            // A struct is printed with all its fields.
+            self.types.complete(&value.ty);
+        }
         let key = match values.len() {
             0 => None,
             1 => values.pop(),
@@ -224,7 +228,7 @@ impl Checker<'_> {
     /// Joins a key to the map's key type.
     pub(super) fn typed_key(&mut self, id: MapId, key: Option<Expr>, span: Span) -> Option<Box<Expr>> {
         let new = key.as_ref().map_or(Type::Void, infer_type);
-        if matches!(new, Type::Struct(_) | Type::Agg(_)) {
+        if matches!(new, Type::Agg(_)) {
             let text = self.type_text(&new);
             self.error(KEY_MISMATCH, span, format!("{text} can't be a key"));
             return None;

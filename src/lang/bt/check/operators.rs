@@ -312,7 +312,7 @@ impl Checker<'_> {
                 match &e.ty {
                     Type::Error => Self::error_value(span),
                     Type::Int { .. } | Type::Ptr { .. } => {
-                        let e = self.widened(local, e, target.span);
+                        let e = self.widened(local, e, decrement, target.span);
                         let size = if let Type::Ptr { .. } = e.ty { i64::from(self.pointee_size(&e.ty)) } else { 1 };
                         Expr::new(ExprKind::LocalStep { local, delta: sign * size, postfix }, e.ty, span)
                     }
@@ -354,8 +354,10 @@ fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
         let right = Expr::new(ExprKind::Int(n), Type::U64, span);
         Expr::new(ExprKind::Binary(BinaryOp::Eq, Box::new(left), Box::new(right)), Type::Bool, span)
     };
+    let negative = |n: u64| (number.ty == Type::Strerror && n != 0).then_some(n.wrapping_neg());
     let any = (0..1000)
         .filter(|n| printed(*n))
+        .flat_map(|n| std::iter::once(n).chain(negative(n)))
         .map(equal)
         .reduce(|before, next| Expr::new(ExprKind::Or(Box::new(before), Box::new(next)), Type::Bool, span));
     let result = any.unwrap_or_else(|| boolean(false, span));
