@@ -54,13 +54,13 @@ impl Printer {
     }
 
     /// Text of a named kind of record: `printf`, `time`, `join`, `cat`, `syscall`. Joined text gets
-    /// its line break here.
+    /// its line break here, and so does a command's, whatever its own last character is.
     pub fn text(&self, kind: &str, text: &[u8], out: &mut Vec<u8>) {
         match self.format {
             OutputFormat::Json => json::text_record(kind, text, out),
             OutputFormat::Text => {
                 out.extend_from_slice(&text::shown(text, self.terminal));
-                if kind == "join" {
+                if matches!(kind, "join" | "syscall") {
                     out.push(b'\n');
                 }
             }

@@ -1,7 +1,7 @@
 //! Records of the ring buffer to reports: the script's asynchronous actions happen here.
 
-use std::io;
-use std::process::{Command, Stdio};
+use std::io::{self, Read as _};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
 use super::report::{Face, Report, TextKind};
@@ -121,13 +121,10 @@ impl Reporter {
                 Ok(text) => (TextKind::Cat, text),
                 Err(message) => return face.report(&Report::Failed { message: &message, span }),
             },
-            ActionKind::System(format) => {
-                let (text, failure) = system(&self.formatted(format));
-                if let Some(message) = failure {
-                    face.report(&Report::Failed { message: &message, span })?;
-                }
-                (TextKind::System, text)
-            }
+            ActionKind::System(format) => match system(&self.formatted(format)) {
+                Ok(text) => (TextKind::System, text),
+                Err(message) => return face.report(&Report::Failed { message: &message, span }),
+            },
             _ => return Ok(()),
         };
         face.report(&Report::Text { kind, text: &text })
@@ -141,7 +138,6 @@ impl Reporter {
 
     /// A file's text, or why it can't be read.
     fn cat(&self, format: &Format) -> Result<Vec<u8>, String> {
-        use std::io::Read as _;
         let path = self.formatted(format);
         let mut bytes = Vec::new();
         let most = u64::from(self.program.config.max_cat_bytes);
@@ -208,17 +204,36 @@ fn words(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Runs a shell command that the script asked for and gives its output, and how it failed.
-fn system(command: &str) -> (Vec<u8>, Option<String>) {
-    let output = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    match output {
-        Ok(output) if output.status.success() => (output.stdout, None),
-        Ok(output) => {
-            let code = crate::session::child::shell_code(output.status);
-            (output.stdout, Some(format!("command exited with code {code}")))
-        }
-        Err(error) => (Vec::new(), Some(format!("cannot run /bin/sh: {}", words(&error)))),
+/// Runs a shell command that the script asked for and gives all that it printed, or how it failed:
+/// then its output is part of the message, not of the script's.
+fn system(command: &str) -> Result<Vec<u8>, String> {
+    let (status, output) = shell(command).map_err(|error| format!("cannot run /bin/sh: {}", words(&error)))?;
+    if status.success() {
+        return Ok(output);
     }
+    let mut message = match status.code() {
+        Some(code) => format!("command exited with code {code} (Invalid argument)"),
+        None => "child process did not exit normally (Invalid argument)".to_owned(),
+    };
+    let said = String::from_utf8_lossy(&output);
+    if !said.trim_end().is_empty() {
+        message.push('\n');
+        message.push_str(said.trim_end());
+    }
+    Err(message)
+}
+
+/// Runs a shell command; its output and its errors come in the order in which they were written.
+fn shell(command: &str) -> io::Result<(ExitStatus, Vec<u8>)> {
+    let (mut read, write) = io::pipe()?;
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
+    let mut child = shell.spawn()?;
+    // It holds the writing end, which would keep the reading one open.
+    drop(shell);
+    let mut output = Vec::new();
+    read.read_to_end(&mut output)?;
+    Ok((child.wait()?, output))
 }
 
 #[cfg(test)]
