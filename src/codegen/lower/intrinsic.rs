@@ -210,20 +210,20 @@ impl<'a> Lowerer<'_, 'a> {
         };
         let whole = self.size(ty);
         self.zero(dst, whole);
-        let wanted = match args.get(1) {
-            None => Operand::Imm(i64::from(known)),
+        // Behind the end of a string are zeros, as many as are asked for.
+        let longest = if matches!(source.ty, Type::Str { .. }) { *capacity } else { known };
+        let (length, wanted) = match args.get(1) {
+            None => (Operand::Imm(i64::from(longest)), Operand::Imm(i64::from(known))),
             Some(length) => {
-                if let Some(n) = constant(length) {
-                    Operand::Imm(n.min(u64::from(known)) as i64)
-                } else {
-                    let value = self.scalar(length)?;
-                    let length = self.f.b.copy(value);
-                    self.at_most(length, i64::from(known))?;
-                    length.into()
-                }
+                let value = self.scalar(length)?;
+                let length = self.f.b.copy(value);
+                self.at_most(length, i64::from(longest))?;
+                let wanted = self.f.b.copy(length);
+                self.at_most(wanted, i64::from(known))?;
+                (length.into(), wanted.into())
             }
         };
-        self.store(dst, 4, wanted);
+        self.store(dst, 4, length);
         let data = dst.at(4);
         match (place, wanted) {
             (Place::Memory(_) | Place::Context(_), Operand::Imm(n)) => self.read_place(place, data, n as u32, e.span),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Call;
 use crate::lang::bt::ast;
 use crate::lang::bt::check::coerce::convert_scalar;
-use crate::lang::bt::check::expr::{statement_expr, wrap};
+use crate::lang::bt::check::expr::{effect, statement_expr, wrap};
 use crate::lang::bt::check::{AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, Checker};
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
@@ -261,7 +261,7 @@ impl Checker<'_> {
         if self.frame.result.is_some() {
             return report;
         }
-        let mut statements = crate::lang::bt::check::expr::effect(report).statements;
+        let mut statements = effect(report).statements;
         statements.push(Statement { kind: StatementKind::Return(None), span });
         wrap(statements, Expr::new(ExprKind::Int(0), Type::Void, span), span)
     }
@@ -300,9 +300,15 @@ pub fn join(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 pub fn skboutput(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let file = c.string_argument(call, 0);
     let skb = c.value(&call.args[1]);
+    if let Type::Ptr { to, .. } = &skb.ty {
+        // Where the packet's bytes are is told by a field that the script need not name.
+        c.types.complete(to);
+    }
     let (length, offset) = (c.integer_argument(call, 2), c.integer_argument(call, 3));
     let Some(file) = file else { return Checker::error_value(call.span) };
     let size = c.config.max_strlen.max(2048);
     let bytes = c.intrinsic(Intrinsic::SkbBytes, vec![skb, length, offset], Type::Buf { size }, call);
-    c.report(ActionKind::SkbOutput(file), vec![bytes], call.span)
+    let done = c.report(ActionKind::SkbOutput(file), vec![bytes], call.span);
+    // The packet is written by whoever reads the report: here it always succeeds.
+    wrap(effect(done).statements, Expr::new(ExprKind::Int(0), Type::U32, call.span), call.span)
 }
