@@ -2,6 +2,7 @@
 //! `bpftrace` stands in for it in scripts and test harnesses.
 
 mod headers;
+mod info;
 mod listing;
 mod options;
 mod usage;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::run::{Args as RunArgs, Runner};
-use super::script::{Script, ScriptArgs, kernel};
+use super::script::{Script, ScriptArgs};
 use super::{CliError, World};
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
@@ -20,6 +21,9 @@ use options::{Mode, OptionError, Options, Stage};
 
 /// Environment variable that asks for a line on standard output when everything is attached.
 const NOTIFY: &str = "__BPFTRACE_NOTIFY_PROBES_ATTACHED";
+
+/// The exit code when a header is missing.
+const NO_HEADER: u8 = 2;
 
 /// Options of bpftrace's `config` block that its environment sets as `BPFTRACE_` and upper case.
 const SETTINGS: &[&str] = &[
@@ -101,7 +105,7 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
         return say(&format!("bpftrace v0.27.1 (probescope {})\n", env!("CARGO_PKG_VERSION")));
     }
     if options.info {
-        return info();
+        return say(&info::text(&super::kernel::running(world)));
     }
     if options.list && listing::is_pattern(&options) {
         return listing::pattern(&options, world);
@@ -126,7 +130,7 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
     }
     if let Some(text) = headers::missing(&script.source, &options.includes, &options.include_dirs) {
         let _ = std::io::stderr().write_all(text.as_bytes());
-        return Ok(ExitCode::FAILURE);
+        return Ok(ExitCode::from(NO_HEADER));
     }
     let announce = world.variable(NOTIFY).is_some();
     let args = run_args(&options);
@@ -231,10 +235,7 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
             Severity::Warning => "WARNING",
             Severity::Info => "INFO",
         };
-        // bpftrace finds these when it attaches, and names no place then.
-        let attaching = ["Could not determine ", "Unable to attach probe", "Offset outside "];
-        let placeless = attaching.iter().any(|start| diagnostic.message.starts_with(start));
-        if placeless || diagnostic.span.start == diagnostic.span.end {
+        if super::run::is_of_the_attach(diagnostic) || diagnostic.span.start == diagnostic.span.end {
             // It is about the script as a whole.
             text.push_str(&format!("{word}: {}\n", diagnostic.message));
             if let Some(help) = &diagnostic.help {
@@ -260,29 +261,6 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
         }
     }
     text
-}
-
-/// What the kernel offers, in the lines that harnesses look for.
-fn info() -> Result<ExitCode, CliError> {
-    let kernel = kernel();
-    let facts = kernel.target_facts(None, 0);
-    let yes = |b: bool| if b { "yes" } else { "no" };
-    let rows = [
-        ("btf", facts.abilities().btf),
-        ("get_attach_cookie", facts.abilities().attach_cookie),
-        ("for_each_map_elem", facts.abilities().for_each_map_elem),
-        ("bpf_loop", facts.abilities().bpf_loop),
-        ("get_func_ip", facts.abilities().attach_cookie),
-        ("dpath", facts.abilities().d_path),
-        ("ktime_get_boot_ns", facts.abilities().ktime_boot),
-        ("get_tai_ns", facts.abilities().ktime_tai),
-        ("map_lookup_percpu_elem", facts.abilities().map_lookup_percpu),
-    ];
-    let mut text = String::from("Kernel features\n");
-    for (name, there) in rows {
-        text.push_str(&format!("  {name}: {}\n", yes(there)));
-    }
-    say(&text)
 }
 
 #[cfg(test)]

@@ -10,19 +10,25 @@ use super::script::{Script, ScriptArgs};
 use super::testing::TestPrinter;
 use super::{CliError, World, signals};
 use crate::codegen::dump;
-use crate::engine::TraceOptions;
 use crate::engine::attach::Place;
+use crate::engine::{EngineError, TraceOptions};
 use crate::kernel::Kernel;
 use crate::lang::bt::{Purpose, pretty};
-use crate::lang::diagnostic::Diagnostic;
-use crate::lang::source::SourceText;
-use crate::lang::typed::{Target, dump as types};
+use crate::lang::codes::check::{BAD_SETTING, NO_PROBES};
+use crate::lang::diagnostic::{Diagnostic, Severity};
+use crate::lang::source::{SourceText, Span};
+use crate::lang::typed::dump as types;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
 use crate::session::child::{self, ChildError, Held};
 use crate::session::compilation::Compiled;
 use crate::session::headless::{self, Job, RunError};
 use crate::session::{failure, front, names, testing};
+
+/// The exit code of a setting outside the script that is not possible, as bpftrace has it.
+const BAD_ENVIRONMENT: u8 = 2;
+/// The exit code when nothing could be loaded or attached, as bpftrace has it.
+const NOT_RUN: u8 = 255;
 
 /// Run a script and print what it reports.
 ///
@@ -139,6 +145,41 @@ fn setting(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// The exit code of a script that can't be run: what bpftrace finds when it attaches ends as its attaching does.
+fn refusal(diagnostics: &[Diagnostic]) -> ExitCode {
+    let mut errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
+    if errors.clone().any(|d| d.code == BAD_SETTING && d.span == Span::default()) {
+        return ExitCode::from(BAD_ENVIRONMENT);
+    }
+    if errors.clone().all(is_of_the_attach) {
+        return ExitCode::from(NOT_RUN);
+    }
+    if errors.all(|d| d.code == NO_PROBES) {
+        nothing_left();
+    }
+    ExitCode::FAILURE
+}
+
+/// What bpftrace says of a script without probes, and where: among the script's output.
+const NOTHING_LEFT: &str = "No probes to attach";
+
+fn nothing_left() {
+    let _ = writeln!(std::io::stdout(), "{NOTHING_LEFT}");
+}
+
+/// True for what bpftrace finds when it attaches a probe, so that it names no place in the script.
+pub(super) fn is_of_the_attach(diagnostic: &Diagnostic) -> bool {
+    let starts = [
+        "Could not determine ",
+        "Could not add ",
+        "Unable to attach probe",
+        "Offset outside ",
+        "No probes attached; ",
+        "hardware events: ",
+    ];
+    starts.iter().any(|start| diagnostic.message.starts_with(start))
+}
+
 /// Where the shell would find a program: a path as it stands, a plain name in the folders of PATH.
 fn finds_program(name: &str) -> bool {
     let executable = |path: &Path| {
@@ -191,18 +232,23 @@ impl Runner<'_> {
         self.find_processes()?;
         let child = self.args.command.as_deref().map(|command| self.start(command)).transpose();
         let child = child.map_err(|e| CliError::Refused(e.to_string()))?;
-        let Some(compiled) = self.compile(&kernel, child.as_ref().map(Held::pid)) else {
-            return Ok(ExitCode::FAILURE);
+        let compiled = match self.compile(&kernel, child.as_ref().map(Held::pid)) {
+            Ok(compiled) => compiled,
+            Err(code) => return Ok(code),
         };
         match self.trace(&kernel, &compiled, child) {
             Ok(code) => Ok(ExitCode::from(code as u8)),
+            Err(RunError::Engine(EngineError::NoProbes)) => {
+                nothing_left();
+                Ok(ExitCode::FAILURE)
+            }
             Err(RunError::Engine(error)) => {
                 let (diagnostic, log) = failure::explain(&error, &compiled);
                 self.tell(&[diagnostic]);
                 if self.args.keen && !log.is_empty() {
                     let _ = std::io::stderr().write_all(log.as_bytes());
                 }
-                Ok(ExitCode::FAILURE)
+                Ok(ExitCode::from(NOT_RUN))
             }
             Err(RunError::Write(source)) => Err(CliError::Write { path: self.output_name(), source }),
             Err(error) => Err(CliError::Refused(error.to_string())),
@@ -221,7 +267,10 @@ impl Runner<'_> {
     /// Prints stages of the compiler and writes the object; nothing is loaded.
     pub(super) fn show_stages(&self, stages: &[Shown], object: Option<&Path>) -> Result<ExitCode, CliError> {
         let kernel = super::kernel::running(self.world);
-        let Some(compiled) = self.compile(&kernel, None) else { return Ok(ExitCode::FAILURE) };
+        let compiled = match self.compile(&kernel, None) {
+            Ok(compiled) => compiled,
+            Err(code) => return Ok(code),
+        };
         let facts = kernel.target_facts(self.args.pid, 0);
         let source = &self.script.source;
         for stage in stages {
@@ -243,11 +292,13 @@ impl Runner<'_> {
     }
 
     fn tell(&self, diagnostics: &[Diagnostic]) {
-        let text = (self.shown)(diagnostics, &self.script.source);
+        let told: Vec<Diagnostic> = diagnostics.iter().filter(|d| d.message != NOTHING_LEFT).cloned().collect();
+        let text = (self.shown)(&told, &self.script.source);
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
-    fn compile(&self, kernel: &Arc<Kernel>, child: Option<u32>) -> Option<Compiled> {
+    /// The compiled script, or what the program ends with.
+    fn compile(&self, kernel: &Arc<Kernel>, child: Option<u32>) -> Result<Compiled, ExitCode> {
         let mut settings = self.script.settings(Arc::clone(kernel));
         settings.pid = self.args.pid;
         settings.unsafe_allowed = self.args.allow_unsafe;
@@ -257,7 +308,7 @@ impl Runner<'_> {
         settings.probe_filter.clone_from(&self.args.probe_filter);
         let compilation = front::compile(&self.script.source, child, &settings);
         self.tell(&compilation.diagnostics);
-        compilation.output
+        compilation.output.ok_or_else(|| refusal(&compilation.diagnostics))
     }
 
     fn trace(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Result<i32, RunError> {
@@ -265,9 +316,7 @@ impl Runner<'_> {
             return self.test(kernel, compiled);
         }
         let (sender, messages) = headless::mailbox();
-        let wants_signals =
-            compiled.program.probes.iter().flat_map(|p| &p.targets).any(|t| matches!(t, Target::SelfSignal(_)));
-        signals::watch(sender.clone(), wants_signals)?;
+        signals::watch(sender.clone())?;
         let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
         headless::run(self.job(kernel, compiled, child), &mut face, (sender, &messages))
     }

@@ -10,15 +10,15 @@ use crate::session::headless::Message;
 const FORCED: i32 = 130;
 
 /// Watches signals in a thread of its own for as long as the process lives; none is missed from here
-/// on. `user` also takes `SIGUSR1` for the script's `self:signal` probes.
+/// on. `SIGUSR1` is for the script's `self:signal` probes and ends no trace that has none.
 ///
 /// # Errors
 /// When a signal can't be watched or the thread can't be started.
-pub fn watch(mailbox: SyncSender<Message>, user: bool) -> std::io::Result<()> {
+pub fn watch(mailbox: SyncSender<Message>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let signals = {
         let _inside = runtime.enter();
-        Signals::new(user)?
+        Signals::new()?
     };
     std::thread::Builder::new()
         .name("signals".to_owned())
@@ -30,16 +30,16 @@ struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
-    usr1: Option<Signal>,
+    usr1: Signal,
 }
 
 impl Signals {
-    fn new(user: bool) -> std::io::Result<Self> {
+    fn new() -> std::io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
-            usr1: user.then(|| signal(SignalKind::user_defined1())).transpose()?,
+            usr1: signal(SignalKind::user_defined1())?,
         })
     }
 
@@ -48,9 +48,7 @@ impl Signals {
             _ = self.interrupt.recv() => Message::Stop,
             _ = self.terminate.recv() => Message::Stop,
             _ = self.hangup.recv() => Message::Stop,
-            _ = async { match &mut self.usr1 { Some(s) => s.recv().await, None => std::future::pending().await } } => {
-                Message::Signal(libc::SIGUSR1)
-            }
+            _ = self.usr1.recv() => Message::Signal(libc::SIGUSR1),
         }
     }
 

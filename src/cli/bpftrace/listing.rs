@@ -39,12 +39,20 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     let kernel = running(world);
     let mut out = BufWriter::new(std::io::stdout().lock());
     if let Some(types) = listing::types(pattern, &kernel) {
-        for (_, definition) in types.map_err(|a| CliError::Refused(a.to_string()))? {
-            writeln!(out, "vmlinux: {definition}").map_err(CliError::stdout)?;
+        for (name, definition) in types.map_err(|a| CliError::Refused(a.to_string()))? {
+            let line = if options.verbose { format!("vmlinux: {definition}") } else { name };
+            writeln!(out, "{line}").map_err(CliError::stdout)?;
         }
     } else {
-        for line in names(pattern, options.pid, &kernel)? {
-            write_probe(&mut out, &line, options.verbose, &kernel)?;
+        // A provider with nothing behind its colon means all that it has.
+        let whole = if pattern.ends_with(':') { format!("{pattern}*") } else { pattern.to_owned() };
+        match names(&whole, options.pid, &kernel) {
+            Ok(lines) => lines.iter().try_for_each(|line| write_probe(&mut out, line, options.verbose, &kernel))?,
+            // What is not there has no probes.
+            Err(CliError::Refused(reason)) if options.pid.is_none() => {
+                let _ = writeln!(std::io::stderr(), "WARNING: {reason}");
+            }
+            Err(error) => return Err(error),
         }
     }
     out.flush().map_err(CliError::stdout)?;
