@@ -5,7 +5,7 @@
 //! by path, through the process's root while it lives; code that a process made itself is looked up in
 //! the map that its compiler wrote ([`super::generated`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -48,6 +48,8 @@ const MOST_RESOLVED: usize = 262_144;
 pub struct UserSymbols {
     proc: PathBuf,
     symbolizer: Option<Symbolizer>,
+    /// Binaries whose debug information can't be read: only their own symbol tables are asked.
+    bare: HashSet<PathBuf>,
     watch: Option<Watch>,
     processes: HashMap<u32, Arc<[Mapping]>>,
     resolved: HashMap<(u32, u64), Arc<[Frame]>>,
@@ -68,6 +70,7 @@ impl UserSymbols {
         Self {
             proc,
             symbolizer: None,
+            bare: HashSet::new(),
             watch: None,
             processes: HashMap::new(),
             resolved: HashMap::new(),
@@ -148,9 +151,28 @@ impl UserSymbols {
         let symbolizer = self.symbolizer.get_or_insert_with(|| {
             Symbolizer::builder().enable_code_info(false).enable_inlined_fns(false).enable_demangling(demangle).build()
         });
-        match symbolizer.symbolize_single(&Source::Elf(Elf::new(path)), Input::FileOffset(offset)) {
-            Ok(Symbolized::Sym(sym)) => (frame(Some((*sym.name).into()), sym.offset as u64, object), true),
-            _ => (frame(None, 0, object), true),
+        let find = |path: &Path, debug_syms| {
+            let mut binary = Elf::new(path);
+            binary.debug_syms = debug_syms;
+            match symbolizer.symbolize_single(&Source::Elf(binary), Input::FileOffset(offset)) {
+                Ok(Symbolized::Sym(sym)) => Ok(Some(((*sym.name).into(), sym.offset as u64))),
+                Ok(_) => Ok(None),
+                Err(e) => Err(e),
+            }
+        };
+        let found = if self.bare.contains(&path) {
+            find(&path, false)
+        } else {
+            // Debug information that is damaged, or packed in a way that is not read here, takes nothing
+            // from the symbol table of the binary itself.
+            find(&path, true).or_else(|_| {
+                self.bare.insert(path.clone());
+                find(&path, false)
+            })
+        };
+        match found.ok().flatten() {
+            Some((name, offset)) => (frame(Some(name), offset, object), true),
+            None => (frame(None, 0, object), true),
         }
     }
 
