@@ -35,6 +35,16 @@ pub enum CodegenError {
         /// What to do instead.
         hint: Option<String>,
     },
+    /// What every kernel's verifier refuses.
+    #[error("{what}")]
+    Refused {
+        /// The place in the script.
+        span: Span,
+        /// What is refused and why, in the script's words.
+        what: String,
+        /// What to write instead.
+        hint: String,
+    },
     /// The values of one program do not fit the kernel's stack of 512 bytes.
     #[error("this probe needs {bytes} bytes of stack in `{function}`, and the kernel gives {limit}")]
     Stack {
@@ -97,6 +107,7 @@ impl CodegenError {
         match self {
             Self::Unsupported { span, .. }
             | Self::TooLarge { span, .. }
+            | Self::Refused { span, .. }
             | Self::Stack { span, .. }
             | Self::JumpTooFar { span, .. }
             | Self::Internal { span, .. } => *span,
@@ -108,6 +119,7 @@ impl CodegenError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Unsupported { hint, .. } | Self::TooLarge { hint, .. } => hint.as_deref(),
+            Self::Refused { hint, .. } => Some(hint),
             Self::Stack { .. } => Some("use shorter strings or fewer variables, or keep large values in a map"),
             Self::JumpTooFar { .. } => Some("split the probe, or make the body of this branch or loop smaller"),
             Self::Internal { .. } => Some("this is a bug in probescope: please report it with the script"),

@@ -20,6 +20,7 @@ mod layout;
 mod loops;
 mod maps;
 mod numbers;
+mod objects;
 mod place;
 mod program;
 mod raw;

@@ -4,7 +4,7 @@ use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic};
+use crate::lang::typed::{Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, Type};
 
 use super::addr::{Addr, Base};
@@ -72,10 +72,7 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(result.into())
             }
             (Intrinsic::WriteUser, [dst, src, n]) => self.write_user(dst, src, n, e.span),
-            (Intrinsic::SocketCookie, [socket]) => {
-                let socket = self.kernel_object(socket)?;
-                Ok(self.f.b.call(h::GET_SOCKET_COOKIE, &[socket]).into())
-            }
+            (Intrinsic::SocketCookie, [socket]) => self.socket_cookie(socket, e.span),
             _ if !e.ty.fits_register() => {
                 let at = self.memory(e)?;
                 Ok(self.pointer(at).into())
@@ -251,53 +248,6 @@ impl<'a> Lowerer<'_, 'a> {
             l.count_loss(crate::model::stats::LossCause::ReadFailed, None, span);
             Ok(())
         })
-    }
-
-    fn store_path(
-        &mut self,
-        path: &'a Expr,
-        e: &'a Expr,
-        dst: Addr,
-        ty: &Type,
-        tail: Tail,
-    ) -> Result<(), CodegenError> {
-        if !self.u.facts.abilities().d_path {
-            return self.unsupported(e.span, "path()", "bpf_d_path (Linux 5.10)");
-        }
-        let size = self.size(ty);
-        if tail == Tail::Zeroed {
-            self.zero(dst, size);
-        }
-        let object = self.kernel_object(path)?;
-        let to = self.pointer(dst);
-        let result = self.f.b.call(h::D_PATH, &[object, to.into(), i64::from(size).into()]);
-        self.when(Cond::SLt, result.into(), 0.into(), |l| {
-            l.store(dst, 1, 0);
-            l.count_loss(crate::model::stats::LossCause::HelperFailed, None, e.span);
-            Ok(())
-        })
-    }
-
-    /// A kernel pointer as the verifier knows it, for helpers that want one with its type: pointers
-    /// are followed by direct loads, which only trampoline programs may do.
-    fn kernel_object(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
-        match &e.kind {
-            ExprKind::Builtin(Builtin::CtxField(offset)) => {
-                let context = self.f.context();
-                Ok(self.load(Addr::new(Base::Reg(context), *offset as i32), 8, false).into())
-            }
-            ExprKind::AddressOf(a) | ExprKind::Deref(a) => self.kernel_object(a),
-            ExprKind::Field { base, offset, bits: None } => {
-                let base = self.kernel_object(base)?;
-                if matches!(e.ty, Type::Ptr { .. }) {
-                    let register = self.f.b.in_register(base);
-                    return Ok(self.load(Addr::new(Base::Reg(register), *offset as i32), 8, false).into());
-                }
-                Ok(if *offset == 0 { base } else { self.f.b.add(base, i64::from(*offset)).into() })
-            }
-            ExprKind::Cast(a) => self.kernel_object(a),
-            _ => self.scalar(e),
-        }
     }
 
     fn concatenate(&mut self, a: &'a Expr, b: &'a Expr, dst: Addr, ty: &Type, span: Span) -> Result<(), CodegenError> {

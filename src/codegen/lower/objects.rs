@@ -1,0 +1,170 @@
+//! Objects of the kernel that helpers take by their type: the verifier follows the pointers itself.
+
+use crate::codegen::artifact::ProgramKind;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{BlockId, Cond, Operand};
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Expr, ExprKind, LocalId, StatementKind, Target};
+use crate::lang::types::Type;
+use crate::model::stats::LossCause;
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::helpers as h;
+use super::value::Tail;
+use super::walk;
+
+/// Functions that may be traced with `bpf_d_path` (`btf_allowlist_d_path`, kernel/trace/bpf_trace.c).
+const PATH_FUNCTIONS: [&str; 9] = [
+    "security_file_permission",
+    "security_inode_getattr",
+    "security_file_open",
+    "security_path_truncate",
+    "vfs_truncate",
+    "vfs_fallocate",
+    "dentry_open",
+    "vfs_getattr",
+    "filp_close",
+];
+/// Iterators may, too, since Linux 5.12 (commit 3d06f34aa89e).
+const ITERATORS_SINCE: u32 = 5 << 16 | 12 << 8;
+
+/// What is wanted of a kernel's object.
+#[derive(Clone, Copy)]
+struct Object {
+    span: Span,
+    /// The function, in the script's words.
+    what: &'static str,
+    /// Where a pointer that is null leads to.
+    absent: BlockId,
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// `path()`: the text of a `struct path`, empty and counted where there is none.
+    pub fn store_path(
+        &mut self,
+        path: &'a Expr,
+        e: &'a Expr,
+        dst: Addr,
+        ty: &Type,
+        tail: Tail,
+    ) -> Result<(), CodegenError> {
+        if !self.u.facts.abilities().d_path {
+            return self.unsupported(e.span, "path()", "bpf_d_path (Linux 5.10)");
+        }
+        self.path_is_allowed(e.span)?;
+        let size = self.size(ty);
+        if tail == Tail::Zeroed {
+            self.zero(dst, size);
+        }
+        let (failed, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let object = self.kernel_object(path, &Object { span: e.span, what: "path()", absent: failed })?;
+        let to = self.pointer(dst);
+        let result = self.f.b.call(h::D_PATH, &[object, to.into(), i64::from(size).into()]);
+        self.f.b.branch(Cond::SLt, result, 0, failed, done);
+        self.f.b.switch_to(failed);
+        self.store(dst, 1, 0);
+        self.count_loss(LossCause::HelperFailed, None, e.span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    /// The kernel allows `bpf_d_path` in iterators and in a list of functions (`bpf_d_path_allowed`).
+    fn path_is_allowed(&self, span: Span) -> Result<(), CodegenError> {
+        if self.kind == ProgramKind::Iter && self.u.facts.version < ITERATORS_SINCE {
+            return self.unsupported(span, "path() in an iter probe", "bpf_d_path in iterators (Linux 5.12)");
+        }
+        let outside = self.probe.targets.iter().find_map(|target| match target {
+            Target::Fentry { function, .. } if !PATH_FUNCTIONS.contains(&&**function) => Some(function),
+            _ => None,
+        });
+        let Some(function) = outside else { return Ok(()) };
+        Err(CodegenError::Refused {
+            span,
+            what: format!("the kernel does not allow path() in `{function}`"),
+            hint: format!("it allows it in iter probes and in {}", PATH_FUNCTIONS.join(", ")),
+        })
+    }
+
+    /// `socket_cookie()`: 0 and counted where there is no socket.
+    pub fn socket_cookie(&mut self, socket: &'a Expr, span: Span) -> Result<Operand, CodegenError> {
+        let (failed, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let object = self.kernel_object(socket, &Object { span, what: "socket_cookie()", absent: failed })?;
+        let cookie = self.f.b.new_vreg();
+        let result = self.f.b.call(h::GET_SOCKET_COOKIE, &[object]);
+        self.f.b.copy_into(cookie, result);
+        self.f.b.jump(done);
+        self.f.b.switch_to(failed);
+        self.f.b.copy_into(cookie, 0);
+        self.count_loss(LossCause::HelperFailed, None, span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(cookie.into())
+    }
+
+    /// A kernel pointer as the verifier knows it, for helpers that want one with its type: pointers are
+    /// followed by direct loads, which only programs with typed contexts may do.
+    fn kernel_object(&mut self, e: &'a Expr, wanted: &Object) -> Result<Operand, CodegenError> {
+        match &e.kind {
+            ExprKind::Builtin(Builtin::Ctx) => Ok(self.f.context().into()),
+            ExprKind::Builtin(Builtin::CtxField(offset)) => {
+                let context = self.f.context();
+                Ok(self.followed(context.into(), *offset, wanted.absent))
+            }
+            ExprKind::AddressOf(a) | ExprKind::Deref(a) | ExprKind::Cast(a) => self.kernel_object(a, wanted),
+            ExprKind::Field { base, offset, bits: None } => {
+                let base = self.kernel_object(base, wanted)?;
+                if matches!(e.ty, Type::Ptr { .. }) {
+                    return Ok(self.followed(base, *offset, wanted.absent));
+                }
+                Ok(if *offset == 0 { base } else { self.f.b.add(base, i64::from(*offset)).into() })
+            }
+            ExprKind::Local(id) => match self.only_value(*id) {
+                Some(value) => self.kernel_object(value, wanted),
+                None => self.no_object(wanted),
+            },
+            _ => self.no_object(wanted),
+        }
+    }
+
+    /// The pointer at an offset behind one that the verifier knows.
+    fn followed(&mut self, base: Operand, offset: u32, absent: BlockId) -> Operand {
+        let register = self.f.b.in_register(base);
+        let pointer = self.load(Addr::new(Base::Reg(register), offset as i32), 8, false);
+        let there = self.f.b.new_block();
+        self.f.b.branch(Cond::Ne, pointer, 0, there, absent);
+        self.f.b.switch_to(there);
+        pointer.into()
+    }
+
+    /// The value of a variable that is given one only once.
+    fn only_value(&self, id: LocalId) -> Option<&'a Expr> {
+        let (mut values, mut stepped) = (Vec::new(), false);
+        walk::each(
+            &self.probe.body,
+            &mut |statement| {
+                if let StatementKind::SetLocal(local, value) = &statement.kind
+                    && *local == id
+                {
+                    values.push(value);
+                }
+            },
+            &mut |e| stepped |= matches!(&e.kind, ExprKind::LocalStep { local, .. } if *local == id),
+        );
+        match values[..] {
+            [value] if !stepped => Some(value),
+            _ => None,
+        }
+    }
+
+    fn no_object<T>(&self, object: &Object) -> Result<T, CodegenError> {
+        Err(CodegenError::Refused {
+            span: object.span,
+            what: format!("{} takes only what the kernel itself can follow by its types", object.what),
+            hint: "begin at `args` or `ctx` of a fentry, fexit or iter probe and follow fields, as in \
+                   `path(args.file.f_path)` or `path(ctx.file.f_path)`; a variable may be given such a pointer once"
+                .to_owned(),
+        })
+    }
+}
