@@ -112,6 +112,14 @@ impl TargetFacts {
         self.version < 6 << 16 | 7 << 8
     }
 
+    /// Whether the verifier forgets the first rounds of a loop while it follows the later ones (it drops a
+    /// state that four others were not like; since Linux 6.8, commit 4b5ce570dbef, it keeps those of loops):
+    /// each branch in the body then doubles its work anew in every round.
+    #[must_use]
+    pub const fn forgets_rounds(&self) -> bool {
+        self.version < 6 << 16 | 8 << 8
+    }
+
     /// What the kernel can do; the first call may read its types.
     #[must_use]
     pub fn abilities(&self) -> &Abilities {

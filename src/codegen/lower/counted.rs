@@ -15,7 +15,10 @@ pub fn rounds(before: &[Statement], condition: &Expr, body: &Block) -> Option<u6
     let (first, limit) = (i128::from(first_value(before, *counter)? as i64), i128::from(limit as i64));
     // Beyond this the sign would matter, or the counter would wrap.
     let small = |n: i128| (0..1 << 32).contains(&n);
-    if !wide || !small(first) || !small(limit) || writes(body, *counter) != 1 || continues(body) {
+    // What has an address lies in memory, where the verifier does not follow it.
+    let mut addressed = walk::addressed(body, Some(condition)).contains(counter);
+    addressed |= before.iter().any(|s| walk::takes_address(s, *counter));
+    if addressed || !wide || !small(first) || !small(limit) || writes(body, *counter) != 1 || continues(body) {
         return None;
     }
     let step = i128::from(body.statements.iter().find_map(|s| step(s, *counter))?);

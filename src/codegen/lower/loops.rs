@@ -30,6 +30,10 @@ const PLAIN_ROUNDS: i64 = 256;
 const PLAIN_WEIGHT: u64 = 4 << 10;
 /// Most where there is none: the verifier gives up at a million (`BPF_COMPLEXITY_LIMIT_INSNS`).
 const MOST_FOLLOWED: u64 = 200_000;
+/// Most that is written out round by round, roughly in instructions.
+const UNROLLED_WEIGHT: u64 = 8 << 10;
+/// Rounds that any verifier remembers to the end.
+const REMEMBERED_ROUNDS: u64 = 3;
 /// Rounds that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
 const MOST_ROUNDS: i64 = 8 << 20;
 
@@ -46,6 +50,11 @@ pub enum Way {
         /// Rounds.
         rounds: u64,
     },
+    /// The body so many times, one after the other.
+    Unrolled {
+        /// Rounds.
+        rounds: u64,
+    },
     /// The kernel's numeric iterator.
     Iterator,
     /// `bpf_loop` with the body as a callback.
@@ -55,6 +64,12 @@ pub enum Way {
 }
 
 impl Way {
+    /// The way for a few rounds that the verifier follows, whose bodies weigh so much together.
+    fn followed(facts: &TargetFacts, rounds: u64, weight: u64) -> Self {
+        let forgets = facts.forgets_rounds() && rounds > REMEMBERED_ROUNDS;
+        if forgets && weight <= UNROLLED_WEIGHT { Self::Unrolled { rounds } } else { Self::Plain { rounds } }
+    }
+
     /// The way for rounds whose number nobody knows.
     fn unforeseen(facts: &TargetFacts) -> Self {
         match Walking::of(facts) {
@@ -77,7 +92,8 @@ pub fn way_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> Way 
     let Some(rounds) = constant_rounds(start, end).filter(|n| *n <= PLAIN_ROUNDS) else { return other };
     let rounds = rounds.max(0) as u64;
     let most = if other == Way::None { MOST_FOLLOWED } else { PLAIN_WEIGHT };
-    if rounds.saturating_mul(body) <= most { Way::Plain { rounds } } else { other }
+    let weight = rounds.saturating_mul(body);
+    if weight <= most { Way::followed(facts, rounds, weight) } else { other }
 }
 
 /// The way for a `while`; `before` are the statements before it in its block. It is a plain loop when it
@@ -89,10 +105,9 @@ pub fn while_way(scale: Scale<'_>, before: &[Statement], condition: &Expr, body:
 /// The way for a `while` of so many rounds, when they are known, whose body weighs so much. Who has weighed
 /// the body already hands that over: weighed at every level anew, nested loops would take exponential time.
 pub fn while_way_for(facts: &TargetFacts, rounds: Option<u64>, body: impl FnOnce() -> u64) -> Way {
-    match rounds.filter(|n| *n <= PLAIN_ROUNDS as u64) {
-        Some(rounds) if rounds.saturating_mul(body()) <= PLAIN_WEIGHT => Way::Plain { rounds },
-        _ => Way::unforeseen(facts),
-    }
+    let Some(rounds) = rounds.filter(|n| *n <= PLAIN_ROUNDS as u64) else { return Way::unforeseen(facts) };
+    let weight = rounds.saturating_mul(body());
+    if weight <= PLAIN_WEIGHT { Way::followed(facts, rounds, weight) } else { Way::unforeseen(facts) }
 }
 
 /// Whether a statement is a loop whose body is a callback; `before` are the statements before it in its block.
@@ -131,6 +146,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         match way {
             Way::Plain { .. } => self.plain_loop(local, first, last, body),
+            Way::Unrolled { rounds } => self.unrolled_range(local, first, rounds, body),
             Way::Iterator => {
                 let rounds = self.rounds(first, last)?;
                 self.iterator_loop(local, first, rounds, body)
@@ -209,6 +225,53 @@ impl<'a> Lowerer<'_, 'a> {
             })
         })?;
         Ok(rounds)
+    }
+
+    /// The body once for each value of the variable.
+    fn unrolled_range(
+        &mut self,
+        local: LocalId,
+        first: Operand,
+        rounds: u64,
+        body: &'a Block,
+    ) -> Result<(), CodegenError> {
+        let done = self.f.b.new_block();
+        let first = self.f.b.copy(first);
+        for round in 0..rounds {
+            let next = self.f.b.new_block();
+            let value = self.f.b.add(first, round as i64);
+            self.write_local(local, value.into());
+            self.f.loops.push(LoopTargets { on_break: done, on_continue: next });
+            self.block(body)?;
+            self.forget_all();
+            self.f.loops.pop();
+            self.f.b.jump(next);
+            self.f.b.switch_to(next);
+        }
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    /// A `while` of so many rounds, its condition and body once for each.
+    pub fn unrolled_while(&mut self, rounds: u64, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
+        let done = self.f.b.new_block();
+        for _ in 0..rounds {
+            let (inside, next) = (self.f.b.new_block(), self.f.b.new_block());
+            let mark = self.mark();
+            self.condition(c, inside, done)?;
+            self.release(mark);
+            self.f.b.switch_to(inside);
+            self.f.loops.push(LoopTargets { on_break: done, on_continue: next });
+            self.block(body)?;
+            self.forget_all();
+            self.f.loops.pop();
+            self.f.b.jump(next);
+            self.f.b.switch_to(next);
+        }
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
     }
 
     fn plain_loop(

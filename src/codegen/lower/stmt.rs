@@ -124,6 +124,7 @@ impl<'a> Lowerer<'_, 'a> {
         match while_way(self.u.scale(), before, c, body) {
             Way::Iterator => return self.while_iterator(c, body),
             Way::Callback => return self.while_callback(c, body),
+            Way::Unrolled { rounds } => return self.unrolled_while(rounds, c, body),
             Way::Plain { .. } | Way::None => {}
         }
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());

@@ -164,6 +164,17 @@ pub fn addressed<'a>(body: &'a Block, predicate: Option<&'a Expr>) -> Vec<LocalI
     found
 }
 
+/// Whether a statement takes a local's address.
+pub fn takes_address(statement: &Statement, id: LocalId) -> bool {
+    let (exprs, blocks) = statement_parts(statement);
+    let own = |e: &Expr| matches!(&e.kind, ExprKind::AddressOf(a) if matches!(a.kind, ExprKind::Local(l) if l == id));
+    let mut found = blocks.into_iter().any(|b| addressed(b, None).contains(&id));
+    for e in exprs {
+        each_in(e, &mut |_| (), &mut |e| found |= own(e));
+    }
+    found
+}
+
 /// The locals that an expression mentions.
 pub fn locals_in(e: &Expr) -> Vec<LocalId> {
     let mut found = Vec::new();

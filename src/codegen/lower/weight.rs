@@ -37,14 +37,14 @@ fn statement(scale: Scale<'_>, s: &Statement, before: &[Statement]) -> u64 {
     let inside = blocks.into_iter().fold(0, |sum: u64, b| sum.saturating_add(block(scale, b)));
     match &s.kind {
         StatementKind::ForRange { start, end, .. } => match way_for(scale.facts, start, end, inside) {
-            Way::Plain { rounds } => own.saturating_add(inside.saturating_mul(rounds)),
+            Way::Plain { rounds } | Way::Unrolled { rounds } => own.saturating_add(inside.saturating_mul(rounds)),
             _ => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         },
         StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         StatementKind::While(condition, body) => {
             let counted = counted::rounds(before, condition, body);
             let rounds = match while_way_for(scale.facts, counted, || inside) {
-                Way::Plain { rounds } => rounds,
+                Way::Plain { rounds } | Way::Unrolled { rounds } => rounds,
                 Way::Iterator | Way::Callback => UNTIL_KNOWN,
                 Way::None => counted.unwrap_or(WHILE_ROUNDS),
             };
@@ -81,6 +81,8 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
             let positions = args.first().map_or(0, |a| words(&a.ty) * 8);
             12 * if scale.facts.abilities().bpf_loop { positions.min(32) } else { positions }
         }
+        // A stack's hash is made of many frames.
+        ExprKind::Call(Intrinsic::KStack | Intrinsic::UStack | Intrinsic::StackLen, _) => 400,
         ExprKind::Call(..) => 20,
         ExprKind::MapGet { .. } | ExprKind::MapHas { .. } | ExprKind::MapFind { .. } | ExprKind::MapDelete { .. } => 12,
         ExprKind::MapStep { .. } => 20,
