@@ -164,7 +164,7 @@ impl Decoder {
             Type::ProbeName => self.probe_name(number),
             Type::FuncName => {
                 let name = self.probe_name(number);
-                name.rsplit(':').next().unwrap_or("").into()
+                crate::lang::typed::function_of(&name).into()
             }
             _ => return Value::None,
         };

@@ -71,6 +71,24 @@ pub struct MapId(pub u32);
 /// Index into [`Program::actions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActionId(pub u32);
+/// The function in a probe's name, without the offset in it (`kprobe:vfs_read+4`).
+#[must_use]
+pub fn function_of(probe: &str) -> &str {
+    let name = probe.rsplit(':').next().unwrap_or("");
+    let is_offset = |text: &str| {
+        let digits = text.strip_prefix("0x");
+        !digits.unwrap_or(text).is_empty()
+            && digits
+                .unwrap_or(text)
+                .bytes()
+                .all(|b| if digits.is_some() { b.is_ascii_hexdigit() } else { b.is_ascii_digit() })
+    };
+    match name.rsplit_once('+') {
+        Some((function, offset)) if is_offset(offset) && !function.is_empty() => function,
+        _ => name,
+    }
+}
+
 /// Index into a probe's or function's [`Local`] list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalId(pub u32);
@@ -323,4 +341,18 @@ pub struct EnumDef {
     pub name: Arc<str>,
     /// Names and values.
     pub variants: Vec<(Arc<str>, i64)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::function_of;
+
+    #[test]
+    fn an_offset_is_no_part_of_a_function() {
+        assert_eq!(function_of("kprobe:vfs_read+4"), "vfs_read");
+        assert_eq!(function_of("uprobe:/bin/a+b:main+0x1f"), "main");
+        assert_eq!(function_of("kprobe:vfs_read"), "vfs_read");
+        assert_eq!(function_of("uprobe:/bin/a:operator+"), "operator+");
+        assert_eq!(function_of("uprobe:/bin/a:a+b"), "a+b");
+    }
 }

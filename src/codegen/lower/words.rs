@@ -94,7 +94,7 @@ impl<'a> Lowerer<'_, 'a> {
             Type::Strerror => words::error_text(number).to_string(),
             Type::SignalName => words::signal_name(number).unwrap_or("N/A").to_owned(),
             Type::SyscallName => syscalls::name(Machine::HOST, number).unwrap_or("Unknown syscall").to_owned(),
-            Type::FuncName => name().rsplit(':').next().unwrap_or("").to_owned(),
+            Type::FuncName => crate::lang::typed::function_of(name()).to_owned(),
             _ => name().to_owned(),
         }
     }

@@ -32,8 +32,9 @@ fn perf(text: &mut String, frame: &Frame) -> std::fmt::Result {
     write!(text, "\t{:x} ", frame.address)?;
     symbol(text, frame)?;
     match &frame.object {
-        Some(object) => writeln!(text, " ({object})"),
-        None => writeln!(text),
+        // Files and `[unknown]`; a kernel function's module is not told in this style.
+        Some(object) if object.starts_with(['/', '[']) => writeln!(text, " ({object})"),
+        _ => writeln!(text),
     }
 }
 

@@ -495,6 +495,9 @@ fn stacks_match_bpftrace() {
         text_of(&perf, 0, 0),
         "@: \n\t7f53bc51ae89 syscall+25 (/usr/lib/libc.so.6)\n\t7f53b4221c88 0x7f53b4221c88 ([unknown])\n\n"
     );
+    let module = frame(0xffff_ffff_c02e_02f2, Some("ovl_mkdir_real"), 50, Some("overlay"));
+    let perf = snapshot("@", MapKind::Value, vec![(vec![], stack(StackStyle::Perf, &[module]))]);
+    assert_eq!(text_of(&perf, 0, 0), "@: \n\tffffffffc02e02f2 ovl_mkdir_real+50\n\n");
     let raw = snapshot("@", MapKind::Value, vec![(vec![], stack(StackStyle::Raw, &[known]))]);
     assert_eq!(text_of(&raw, 0, 0), "@: \n7f53bc51ae89\n\n");
     let empty = snapshot("@a", MapKind::Value, vec![(vec![], stack(StackStyle::Bpftrace, &[]))]);
