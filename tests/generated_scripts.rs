@@ -14,6 +14,8 @@ mod random;
 mod root;
 #[path = "support/skip.rs"]
 mod skip;
+#[path = "generated_scripts/structures.rs"]
+mod structures;
 #[path = "generated_scripts/tree.rs"]
 mod tree;
 

@@ -3,11 +3,15 @@
 
 use super::probes::{self, Probe};
 use super::random::Random;
+use super::structures::{DENTRY, FILE, SOCK, TASK};
 use super::tree::{Kind, Node};
 
+mod defs;
+mod made;
 mod places;
 mod reuse;
 mod values;
+mod walks;
 
 /// The type of a value that variables, keys and maps hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +19,11 @@ pub enum Shape {
     Int,
     Str,
     Tuple(Vec<Self>),
+    Record(Vec<Self>),
+    /// Something that prints in a form of its own, by its place in [`made::MADE`].
+    Made(usize),
+    /// A pointer to a structure of the kernel.
+    Pointer(usize),
 }
 
 /// What a map holds.
@@ -45,7 +54,7 @@ impl Map {
 }
 
 /// Updates of aggregations; those that read back as an integer come first.
-const AGGREGATIONS: [&str; 14] = [
+const AGGREGATIONS: [&str; 23] = [
     "count()",
     "sum(¤)",
     "min(¤)",
@@ -53,6 +62,9 @@ const AGGREGATIONS: [&str; 14] = [
     "avg(¤)",
     "sum((uint64)¤)",
     "max((uint32)¤)",
+    "sum((int8)¤)",
+    "min((uint16)¤)",
+    "avg((uint64)¤)",
     "stats(¤)",
     "hist(¤)",
     "hist(¤, 2)",
@@ -60,8 +72,14 @@ const AGGREGATIONS: [&str; 14] = [
     "lhist(¤, 0, 1000, 100)",
     "lhist(¤, -100, 100, 7)",
     "tseries(¤, 1ms, 10, \"max\")",
+    "hist((int32)¤, 0)",
+    "lhist(¤, 0, 10, 1)",
+    "lhist((uint8)¤, -5, 5, 3)",
+    "tseries(¤, 100ms, 20)",
+    "tseries((uint32)¤, 1s, 3, \"avg\")",
+    "stats((uint8)¤)",
 ];
-const READ_BACK: usize = 7;
+const READ_BACK: usize = 10;
 
 /// A script by its number.
 pub fn script(seed: u64) -> Node {
@@ -73,6 +91,7 @@ const START: Writer = Writer {
     random: Random::new(0),
     maps: Vec::new(),
     scopes: Vec::new(),
+    fixed: Vec::new(),
     names: 0,
     probe: probes::ANYWHERE,
     loops: 0,
@@ -82,6 +101,8 @@ const START: Writer = Writer {
     map_macros: 0,
     in_function: false,
     in_macro: false,
+    has_definitions: false,
+    big: false,
 };
 
 struct Writer {
@@ -89,6 +110,8 @@ struct Writer {
     maps: Vec<Map>,
     /// Variables by block.
     scopes: Vec<Vec<(String, Shape)>>,
+    /// Variables of loops.
+    fixed: Vec<String>,
     names: u32,
     probe: Probe,
     loops: u32,
@@ -102,6 +125,10 @@ struct Writer {
     in_function: bool,
     /// Macros are given their maps and variables.
     in_macro: bool,
+    /// The script starts with [`defs::DEFINITIONS`].
+    has_definitions: bool,
+    /// Many probes with much in each.
+    big: bool,
 }
 
 fn int(text: &str) -> Node {
@@ -110,11 +137,17 @@ fn int(text: &str) -> Node {
 
 impl Writer {
     fn script(&mut self) -> Node {
-        for n in 0..=self.random.below(6) {
+        self.big = self.random.once_in(12);
+        self.has_definitions = self.random.once_in(3);
+        for n in 0..=self.random.below(if self.big { 14 } else { 6 }) {
             let map = self.map(n);
             self.maps.push(map);
         }
-        let mut tops = self.declarations();
+        let mut tops = Vec::new();
+        if self.has_definitions {
+            tops.push(Node::leaf(Kind::Other, defs::DEFINITIONS));
+        }
+        tops.extend(self.declarations());
         for _ in 0..self.random.below(2) {
             tops.push(self.function());
         }
@@ -127,7 +160,8 @@ impl Writer {
         if self.random.once_in(3) {
             tops.push(self.map_macro());
         }
-        for _ in 0..=self.random.below(3) {
+        let clauses = if self.big { 6 + self.random.below(10) } else { self.random.below(3) };
+        for _ in 0..=clauses {
             tops.push(self.clause());
         }
         tops.push(self.writes_all());
@@ -146,10 +180,13 @@ impl Writer {
     }
 
     fn shape(&mut self, depth: u32) -> Shape {
-        match self.random.below(8) {
-            0..=4 => Shape::Int,
-            5 | 6 => Shape::Str,
+        match self.random.below(22) {
+            0..=11 => Shape::Int,
+            12..=15 => Shape::Str,
+            16 => Shape::Made(self.random.below(made::MADE.len())),
+            17 => Shape::Pointer(self.random.pick(&[TASK, FILE, DENTRY, SOCK])),
             _ if depth == 0 => Shape::Int,
+            18 => Shape::Record((0..=self.random.below(2)).map(|_| self.shape(depth - 1)).collect()),
             _ => Shape::Tuple((0..=self.random.below(3)).map(|_| self.shape(depth - 1)).collect()),
         }
     }
@@ -222,7 +259,11 @@ impl Writer {
     fn body(&mut self, depth: u32) -> Node {
         self.scopes.push(Vec::new());
         // Loops in loops with much in them are too much for the verifier in any compiler's hands.
-        let most = if depth > 2 { 6 } else { 3 - self.loops.min(2) as usize };
+        let most = match (depth > 2, self.big) {
+            (true, true) => 14,
+            (true, false) => 6,
+            _ => 3 - self.loops.min(2) as usize,
+        };
         let statements = (0..=self.random.below(most)).map(|_| self.statement(depth)).collect();
         self.scopes.pop();
         Node::list(Kind::Body, statements)
@@ -230,7 +271,7 @@ impl Writer {
 
     fn statement(&mut self, depth: u32) -> Node {
         let inner = depth.saturating_sub(1);
-        let choices = if depth == 0 { 11 } else { 21 };
+        let choices = if depth == 0 { 12 } else { 25 };
         if self.random.once_in(12) {
             return self.reused_statement(depth);
         }
@@ -242,11 +283,15 @@ impl Writer {
             8 => self.map_call(),
             9 => self.other_report(),
             10 => Node::new(Kind::Statement, "  _ = ¤;\n", vec![self.int(3)]),
-            11..=13 => self.branch(inner),
+            11 => self.long_printf(),
+            12 | 13 => self.branch(inner),
             14 if !self.in_function && self.loops < 2 => self.for_range(inner.min(1)),
             15 if !self.in_function && self.loops < 2 => self.for_map(inner.min(1)),
             16 if self.loops == 0 => self.while_loop(inner.min(1)),
-            14..=16 => self.update_map(),
+            21 | 22 => self.walk(inner.min(1)),
+            23 if !self.in_function && self.loops < 2 => self.emptying(),
+            14..=16 | 23 => self.update_map(),
+            24 => self.reassign(),
             17 => {
                 let times = self.random.below(4) + 1;
                 Node::new(Kind::Statement, &format!("  unroll({times}) {{\n¤  }}\n"), vec![self.body(inner)])
@@ -296,6 +341,19 @@ impl Writer {
         Node::new(Kind::Statement, &format!("  {name} {operator} ¤;\n"), vec![self.int(3)])
     }
 
+    /// A new value for a variable of whatever shape.
+    fn reassign(&mut self) -> Node {
+        let all: Vec<(String, Shape)> = self.scopes.iter().flatten().cloned().collect();
+        // What loops count with and go through is not theirs to change.
+        let own: Vec<&(String, Shape)> = all.iter().filter(|(n, _)| !self.fixed.contains(n)).collect();
+        if own.is_empty() {
+            return self.let_variable();
+        }
+        let (name, shape) = self.random.pick(&own).clone();
+        let value = if self.random.once_in(3) { self.chosen(&shape, 1) } else { self.value(&shape, 2) };
+        Node::new(Kind::Statement, &format!("  {name} = ¤;\n"), vec![value])
+    }
+
     fn pick_map(&mut self, fits: impl Fn(&Map) -> bool) -> Option<Map> {
         let fitting: Vec<&Map> = self.maps.iter().filter(|m| !self.in_macro && fits(m)).collect();
         if fitting.is_empty() { None } else { Some(self.random.pick(&fitting).clone()) }
@@ -328,7 +386,7 @@ impl Writer {
                 0 => Node::new(Kind::Statement, "  ¤++;\n", vec![element]),
                 1 => Node::new(Kind::Statement, "  --¤;\n", vec![element]),
                 2 => Node::new(Kind::Statement, "  ¤ += ¤;\n", vec![element, self.int(2)]),
-                3 => Node::new(Kind::Statement, "  ¤ |= ¤;\n", vec![element, self.int(2)]),
+                3 if depth > 1 => Node::new(Kind::Statement, "  ¤ |= ¤;\n", vec![element, self.int(2)]),
                 _ => Node::new(Kind::Statement, "  ¤ = ¤;\n", vec![element, self.int(3)]),
             },
             Held::Plain(shape) => {
@@ -458,6 +516,7 @@ impl Writer {
 
     fn looped(&mut self, name: &str, shape: Shape, depth: u32) -> Node {
         self.scopes.push(vec![(name.to_owned(), shape)]);
+        self.fixed.push(name.to_owned());
         self.loops += 1;
         let body = self.body(depth);
         self.loops -= 1;
@@ -486,6 +545,20 @@ impl Writer {
         let pair = Shape::Tuple(vec![key, value]);
         let body = self.looped(&name, pair, depth);
         Node::new(Kind::Statement, &format!("  for ({name} : {}) {{\n¤  }}\n", map.name), vec![body])
+    }
+
+    /// Goes through a map and takes elements out, or tells another map of them.
+    fn emptying(&mut self) -> Node {
+        let Some(map) = self.pick_map(|m| !m.key.is_empty() && m.value().is_some()) else { return self.update_map() };
+        let name = self.fresh();
+        let key = if map.key.len() == 1 { map.key[0].clone() } else { Shape::Tuple(map.key.clone()) };
+        let other = self.pick_map(|m| m.key.len() == 1 && m.key[0] == key && m.held == Held::Aggregation("count()"));
+        let mut text = format!("  for ({name} : {}) {{\n    if (¤) {{ delete({}, {name}.0); }}\n", map.name, map.name);
+        if let Some(other) = other {
+            text.push_str(&format!("    {}[{name}.0] = count();\n", other.name));
+        }
+        text.push_str(&format!("    print({name});\n    print(({name}.1, {name}.0));\n  }}\n"));
+        Node::new(Kind::Statement, &text, vec![self.condition(1)])
     }
 
     fn while_loop(&mut self, depth: u32) -> Node {

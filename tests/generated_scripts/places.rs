@@ -13,7 +13,7 @@ impl Writer {
                 let index = self.random.pick(&["0", "1"]);
                 Node::new(Kind::Int, &format!("(({bytes})(uint64)¤)[{index}]"), vec![self.int(depth)])
             }
-            3 => Node::new(Kind::Int, "(pton(\"1.2.3.4\")[¤])", vec![self.int(depth)]),
+            3 => Node::new(Kind::Int, "(pton(\"1.2.3.4\")[¤ & 3])", vec![self.int(depth)]),
             4 => {
                 let n = self.random.pick(&["1", "4", "15"]);
                 Node::new(Kind::Int, &format!("memcmp(¤, ¤, {n})"), vec![self.string(0), self.string(0)])

@@ -1,5 +1,7 @@
 //! Probes that most kernels have, and what scripts may read there.
 
+use super::structures::{BUFFER, DENTRY, FILE, INODE, MEMORY, SOCK, TASK};
+
 /// Probes with the same context.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
@@ -10,6 +12,8 @@ pub struct Probe {
     pub pointers: &'static [&'static str],
     /// Lists of texts, for `join()`.
     pub lists: &'static [&'static str],
+    /// Pointers to structures of the kernel, with their place in `STRUCTURES`.
+    pub structures: &'static [(&'static str, usize)],
 }
 
 /// What every probe offers.
@@ -40,6 +44,7 @@ pub const ANYWHERE: Probe = Probe {
     strings: &["comm", "curtask.comm", "curtask.real_parent.comm", "pcomm", "comm"],
     pointers: &[],
     lists: &[],
+    structures: &[],
 };
 
 pub const PROBES: &[Probe] = &[
@@ -49,6 +54,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &[],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["tracepoint:syscalls:sys_enter_openat"],
@@ -56,6 +62,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.filename)", "str(args.filename, 20)"],
         pointers: &["args.filename", "uptr(args.filename)"],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &[
@@ -67,6 +74,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["args.ret"],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["tracepoint:raw_syscalls:sys_enter"],
@@ -74,6 +82,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["args.args[1]", "args.args[0]"],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["tracepoint:sched:sched_switch"],
@@ -81,6 +90,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.prev_comm", "args.next_comm"],
         pointers: &[],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["tracepoint:sched:sched_process_exec"],
@@ -88,6 +98,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.filename", "str(args.filename)"],
         pointers: &[],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["rawtracepoint:sched_switch"],
@@ -95,6 +106,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.prev.comm", "args.next.comm", "args.next.real_parent.comm"],
         pointers: &["args.prev.comm", "arg1"],
         lists: &[],
+        structures: &[("args.prev", TASK), ("args.next", TASK), ("((struct task_struct *)arg1)", TASK)],
     },
     Probe {
         points: &["kprobe:vfs_read", "kprobe:vfs_read,kprobe:vfs_write", "kprobe:vfs_*"],
@@ -102,6 +114,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(arg1)", "str(((struct file *)arg0).f_path.dentry.d_name.name)"],
         pointers: &["arg1", "((struct file *)arg0).f_path.dentry.d_name.name"],
         lists: &[],
+        structures: &[("((struct file *)arg0)", FILE)],
     },
     Probe {
         points: &["kretprobe:vfs_read", "kretprobe:vfs_*"],
@@ -109,6 +122,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["retval"],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["fentry:vfs_read"],
@@ -116,6 +130,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.buf)", "str(args.file.f_path.dentry.d_name.name)"],
         pointers: &["args.buf"],
         lists: &[],
+        structures: &[("args.file", FILE), ("args.file.f_path.dentry", DENTRY)],
     },
     Probe {
         points: &["fexit:vfs_read"],
@@ -123,6 +138,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["args.buf"],
         lists: &[],
+        structures: &[("args.file", FILE)],
     },
     Probe {
         points: &["uprobe:/lib/x86_64-linux-gnu/libc.so.6:malloc", "uprobe:libc:puts"],
@@ -130,6 +146,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(arg0)"],
         pointers: &["arg0", "uptr(arg1)"],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["uretprobe:/lib/x86_64-linux-gnu/libc.so.6:malloc"],
@@ -137,6 +154,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["retval"],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["profile:hz:99", "software:page-faults:100"],
@@ -144,6 +162,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["reg(\"ip\")"],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["tracepoint:syscalls:sys_enter_execve"],
@@ -151,6 +170,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.filename)", "str(args.argv[0])"],
         pointers: &["args.filename", "args.argv[1]"],
         lists: &["args.argv"],
+        structures: &[],
     },
     Probe {
         points: &["rawtracepoint:sys_enter"],
@@ -158,6 +178,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.regs.si)"],
         pointers: &["arg1"],
         lists: &[],
+        structures: &[],
     },
     Probe {
         points: &["iter:task", "iter:task_file"],
@@ -165,6 +186,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["ctx.task.comm"],
         pointers: &[],
         lists: &[],
+        structures: &[("ctx.task", TASK)],
     },
     Probe {
         points: &["usdt:libc:setjmp", "usdt:libc:memory_sbrk_more"],
@@ -172,5 +194,97 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(arg0)"],
         pointers: &["arg0"],
         lists: &[],
+        structures: &[],
+    },
+    Probe {
+        points: &["kprobe:tcp_sendmsg", "kprobe:tcp_sendmsg,kprobe:tcp_recvmsg", "kprobe:tcp_set_state"],
+        integers: &["arg1", "arg2", "((struct msghdr *)arg1).msg_namelen"],
+        strings: &["func", "probe"],
+        pointers: &["arg0", "arg1"],
+        lists: &[],
+        structures: &[("((struct sock *)arg0)", SOCK)],
+    },
+    Probe {
+        points: &["fentry:tcp_sendmsg", "fexit:tcp_sendmsg"],
+        integers: &["args.size", "args.msg.msg_namelen", "args.sk.__sk_common.skc_family"],
+        strings: &["func", "args.sk.__sk_common.skc_prot.name"],
+        pointers: &["args.sk", "args.msg"],
+        lists: &[],
+        structures: &[("args.sk", SOCK)],
+    },
+    Probe {
+        points: &["tracepoint:sock:inet_sock_set_state"],
+        integers: &["args.sport", "args.dport", "args.newstate", "args.family", "args.saddr[1]", "args.daddr_v6[3]"],
+        strings: &["probe", "(args.newstate == TCP_CLOSE ? \"a\" : \"b\")"],
+        pointers: &["args.skaddr"],
+        lists: &[],
+        structures: &[("((struct sock *)args.skaddr)", SOCK)],
+    },
+    Probe {
+        points: &["tracepoint:net:netif_receive_skb", "tracepoint:net:net_dev_queue"],
+        integers: &["args.len"],
+        strings: &["args.name", "str(args.name)"],
+        pointers: &["args.skbaddr"],
+        lists: &[],
+        structures: &[("((struct sk_buff *)args.skbaddr)", BUFFER)],
+    },
+    Probe {
+        points: &["kprobe:__dev_queue_xmit", "kprobe:ip_rcv", "kprobe:consume_skb"],
+        integers: &["arg1", "((struct sk_buff *)arg0).len"],
+        strings: &["func", "((struct sk_buff *)arg0).dev.name"],
+        pointers: &["((struct sk_buff *)arg0).head", "arg0"],
+        lists: &[],
+        structures: &[("((struct sk_buff *)arg0)", BUFFER)],
+    },
+    Probe {
+        points: &["fentry:security_file_open", "fexit:security_file_open"],
+        integers: &["args.file.f_path.dentry.d_name.len", "args.file.f_flags"],
+        strings: &["str(args.file.f_path.dentry.d_name.name)", "path(args.file.f_path)", "path(args.file.f_path, 20)"],
+        pointers: &["args.file.f_path.dentry.d_name.name"],
+        lists: &[],
+        structures: &[("args.file", FILE), ("args.file.f_path.dentry", DENTRY), ("args.file.f_inode", INODE)],
+    },
+    Probe {
+        points: &["iter:task_vma"],
+        integers: &["ctx.vma.vm_start", "ctx.vma.vm_flags", "ctx.task.pid"],
+        strings: &["str(ctx.vma.vm_file.f_path.dentry.d_name.name)", "path(ctx.vma.vm_file.f_path)"],
+        pointers: &[],
+        lists: &[],
+        structures: &[("ctx.task", TASK), ("ctx.vma.vm_mm", MEMORY), ("ctx.vma.vm_file", FILE)],
+    },
+    Probe {
+        points: &["tracepoint:sched:sched_wakeup,tracepoint:sched:sched_wakeup_new", "tracepoint:sched:sched_stat*"],
+        integers: &["args.pid"],
+        strings: &["args.comm", "probe"],
+        pointers: &[],
+        lists: &[],
+        structures: &[],
+    },
+    Probe {
+        points: &[
+            "tracepoint:block:block_rq_issue",
+            "tracepoint:block:block_rq_issue,tracepoint:block:block_rq_insert",
+        ],
+        integers: &["args.dev", "args.sector", "args.nr_sector", "args.bytes"],
+        strings: &["args.rwbs", "args.comm"],
+        pointers: &[],
+        lists: &[],
+        structures: &[],
+    },
+    Probe {
+        points: &["kprobe:do_sys_openat2", "kprobe:do_sys_open*"],
+        integers: &["arg0", "((struct open_how *)arg2).flags"],
+        strings: &["str(uptr(arg1))", "str(arg1, 300)"],
+        pointers: &["uptr(arg1)", "arg1"],
+        lists: &[],
+        structures: &[],
+    },
+    Probe {
+        points: &["kretprobe:do_filp_open", "fexit:do_filp_open"],
+        integers: &["((struct file *)retval).f_flags", "(int64)retval"],
+        strings: &["str(((struct file *)retval).f_path.dentry.d_name.name)", "func"],
+        pointers: &["retval"],
+        lists: &[],
+        structures: &[("((struct file *)retval)", FILE)],
     },
 ];

@@ -20,12 +20,37 @@ impl Writer {
                 let template = format!("({}{comma})", vec!["¤"; values.len()].join(", "));
                 Node::new(Kind::Other, &template, values)
             }
+            Shape::Record(_) | Shape::Made(_) | Shape::Pointer(_) if self.random.once_in(3) => {
+                match self.variable(shape) {
+                    Some(name) => Node::leaf(Kind::Other, name),
+                    None => self.constructed(shape, depth),
+                }
+            }
+            _ => self.constructed(shape, depth),
+        }
+    }
+
+    fn constructed(&mut self, shape: &Shape, depth: u32) -> Node {
+        let inner = depth.saturating_sub(1);
+        let held = self.pick_map(|m| m.held == Held::Plain(shape.clone()));
+        if let Some(map) = held
+            && self.random.once_in(4)
+        {
+            return self.element(&map, inner);
+        }
+        match shape {
+            Shape::Record(items) => self.record(items, inner),
+            Shape::Made(which) => self.made(*which, inner),
+            Shape::Pointer(which) => self.structure_value(*which, inner),
+            Shape::Int | Shape::Str | Shape::Tuple(_) => self.value(shape, inner),
         }
     }
 
     pub(super) fn condition(&mut self, depth: u32) -> Node {
         let inner = depth.saturating_sub(1);
-        match self.random.below(9) {
+        match self.random.below(11) {
+            9 if depth > 0 => self.groups_compared(inner),
+            10 => self.pointers_compared(),
             0..=2 => {
                 let operator = self.random.pick(&["==", "!=", "<", "<=", ">", ">="]);
                 Node::new(Kind::Int, &format!("(¤ {operator} ¤)"), vec![self.int(inner), self.int(inner)])
@@ -81,7 +106,12 @@ impl Writer {
             return self.simple_int();
         }
         let inner = depth - 1;
-        match self.random.below(18) {
+        match self.random.below(25) {
+            18..=20 => self.structure_int(inner),
+            21 => self.own_int(inner),
+            22 => self.stepped(),
+            23 => self.outside(),
+            24 => self.long_choice(inner),
             16 | 17 => self.placed(inner),
             0..=3 => {
                 let operators = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"];
@@ -198,7 +228,10 @@ impl Writer {
             return self.simple_string();
         }
         let inner = depth - 1;
-        match self.random.below(9) {
+        match self.random.below(14) {
+            9 | 10 => self.structure_text(inner),
+            11 => self.own_text(inner),
+            12 | 13 => self.odd_string(inner),
             7 if self.texts > 0 && self.scopes.len() > 1 => {
                 Node::new(Kind::Str, "s0(¤, ¤)", vec![self.string(inner), self.int(inner)])
             }
