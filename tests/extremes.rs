@@ -121,3 +121,22 @@ fn a_key_of_many_values() {
         assert!(why.contains("limit") || why.contains("large"), "{why}");
     }
 }
+
+#[test]
+fn types_of_many_layers() {
+    for layer in ["[2]", " *"] {
+        let why = compile(format!("begin {{ @ = (int32{})0; }}", layer.repeat(100_000))).unwrap_err();
+        assert!(why.contains("deep"), "{layer}: {why}");
+    }
+}
+
+#[test]
+fn as_many_variables_and_maps_as_statements() {
+    for (sigil, longest) in [("$", 30_000), ("@", 10_000)] {
+        // On one line: places in it are not counted from its start.
+        let body: String = (0..longest).map(|n| format!("{sigil}v{n} = {n}; ")).collect();
+        let began = Instant::now();
+        assert!(compile(format!("begin {{ {body} }}")).is_ok());
+        assert!(began.elapsed() < LONGEST / 2, "{sigil}: {} s", began.elapsed().as_secs());
+    }
+}

@@ -50,7 +50,12 @@ pub struct SourceText {
     /// The whole text.
     pub text: Arc<str>,
     line_starts: Arc<[u32]>,
+    /// Characters before each [`BLOCK`] of bytes: columns of a long line are not counted from its start.
+    characters: Arc<[u32]>,
 }
+
+/// Bytes between two counts of characters.
+const BLOCK: usize = 512;
 
 impl SourceText {
     /// Indexes `text`. Texts over 4 GiB are cut at that size.
@@ -59,7 +64,16 @@ impl SourceText {
         let starts = std::iter::once(0).chain(
             text.bytes().enumerate().filter(|(_, b)| *b == b'\n').filter_map(|(i, _)| u32::try_from(i + 1).ok()),
         );
-        Self { name: name.into(), text: text.into(), line_starts: starts.collect() }
+        let after_blocks = text.as_bytes().chunks(BLOCK).scan(0, |sum, block| {
+            *sum += characters(block);
+            Some(*sum)
+        });
+        Self {
+            name: name.into(),
+            text: text.into(),
+            line_starts: starts.collect(),
+            characters: std::iter::once(0).chain(after_blocks).collect(),
+        }
     }
 
     /// Line and column of a byte offset; offsets past the end give the last position.
@@ -68,8 +82,15 @@ impl SourceText {
         let line = self.line_starts.partition_point(|s| *s <= offset).saturating_sub(1);
         let start = self.line_starts.get(line).copied().unwrap_or(0) as usize;
         let end = (offset as usize).min(self.text.len());
-        let before = self.text.get(start..end).unwrap_or("");
-        Position { line: count(line) + 1, column: count(before.chars().count()) + 1 }
+        let before = self.characters_before(end).saturating_sub(self.characters_before(start));
+        Position { line: count(line) + 1, column: before + 1 }
+    }
+
+    /// Characters that begin before a byte.
+    fn characters_before(&self, offset: usize) -> u32 {
+        let block = offset / BLOCK;
+        let rest = self.text.as_bytes().get(block * BLOCK..offset).unwrap_or_default();
+        self.characters.get(block).copied().unwrap_or(0) + characters(rest)
     }
 
     /// The text of a 1-based line without its line end; empty when there is no such line.
@@ -86,6 +107,11 @@ impl SourceText {
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
+}
+
+/// Characters that begin in these bytes of a text.
+fn characters(bytes: &[u8]) -> u32 {
+    count(bytes.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).count())
 }
 
 fn count(n: usize) -> u32 {

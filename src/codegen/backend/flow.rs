@@ -68,39 +68,20 @@ impl BitSet {
         self.0[i as usize / 64] |= 1 << (i % 64);
     }
 
-    /// Takes a number away.
-    pub fn remove(&mut self, i: u32) {
-        self.0[i as usize / 64] &= !(1 << (i % 64));
-    }
-
     /// Whether it holds a number.
     #[must_use]
     pub fn contains(&self, i: u32) -> bool {
         self.0[i as usize / 64] & (1 << (i % 64)) != 0
     }
 
-    /// Adds all of `other`; true when that changed something.
-    pub fn union(&mut self, other: &Self) -> bool {
-        let mut changed = false;
-        for (a, b) in self.0.iter_mut().zip(&other.0) {
-            changed |= *b & !*a != 0;
-            *a |= b;
-        }
-        changed
+    /// Adds all of `other`, which holds no larger numbers.
+    pub fn union(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
 
     /// All numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().enumerate().flat_map(|(word, bits)| {
-            let mut bits = *bits;
-            std::iter::from_fn(move || {
-                (bits != 0).then(|| {
-                    let bit = bits.trailing_zeros();
-                    bits &= bits - 1;
-                    word as u32 * 64 + bit
-                })
-            })
-        })
+        self.0.iter().enumerate().flat_map(|(word, bits)| numbers_of(word as u32, *bits))
     }
 
     /// Any number in `start..end`.
@@ -119,6 +100,70 @@ impl BitSet {
             at = stop;
             word += 1;
         }
+    }
+}
+
+/// The numbers that one word of a set stands for, ascending.
+fn numbers_of(word: u32, mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (bits != 0).then(|| {
+            let bit = bits.trailing_zeros();
+            bits &= bits - 1;
+            word * 64 + bit
+        })
+    })
+}
+
+/// A set of few numbers out of many, ascending: those of its words that are not zero. Long programs
+/// have as many blocks as registers, and each block knows a few of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct SparseSet(Vec<(u32, u64)>);
+
+impl SparseSet {
+    fn place(&self, i: u32) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&(i / 64), |(word, _)| *word)
+    }
+
+    fn insert(&mut self, i: u32) {
+        let bit = 1 << (i % 64);
+        match self.place(i) {
+            Ok(at) => self.0[at].1 |= bit,
+            Err(at) => self.0.insert(at, (i / 64, bit)),
+        }
+    }
+
+    fn contains(&self, i: u32) -> bool {
+        self.place(i).is_ok_and(|at| self.0[at].1 & (1 << (i % 64)) != 0)
+    }
+
+    /// Adds all of `other` that is not in `without`; true when that changed something.
+    fn union(&mut self, other: &Self, without: &Self) -> bool {
+        let (mut changed, mut at, mut skipped) = (false, 0, 0);
+        for (word, bits) in &other.0 {
+            skipped += without.0[skipped..].iter().take_while(|(w, _)| w < word).count();
+            let barred = without.0.get(skipped).filter(|(w, _)| w == word).map_or(0, |(_, bits)| *bits);
+            let add = bits & !barred;
+            if add == 0 {
+                continue;
+            }
+            at += self.0[at..].iter().take_while(|(w, _)| w < word).count();
+            match self.0.get_mut(at) {
+                Some((w, own)) if w == word => {
+                    changed |= add & !*own != 0;
+                    *own |= add;
+                }
+                _ => {
+                    self.0.insert(at, (*word, add));
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+
+    /// All numbers, ascending.
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().flat_map(|(word, bits)| numbers_of(*word, *bits))
     }
 }
 
@@ -141,8 +186,8 @@ pub struct Liveness {
     /// Number of each register in the sets; `u32::MAX` for those that live in one block only.
     numbers: Vec<u32>,
     vregs: Vec<Vreg>,
-    live_in: Vec<BitSet>,
-    live_out: Vec<BitSet>,
+    live_in: Vec<SparseSet>,
+    live_out: Vec<SparseSet>,
 }
 
 impl Liveness {
@@ -152,28 +197,25 @@ impl Liveness {
         let (numbers, vregs) = number_globals(function, order);
         let blocks = function.blocks.len();
         let mut this = Self {
-            live_in: vec![BitSet::default(); blocks],
-            live_out: vec![BitSet::default(); blocks],
+            live_in: vec![SparseSet::default(); blocks],
+            live_out: vec![SparseSet::default(); blocks],
             numbers,
             vregs,
         };
-        let size = this.vregs.len();
-        let mut defined = vec![BitSet::default(); blocks];
+        let mut defined = vec![SparseSet::default(); blocks];
         for block in order {
             let (gen_set, kill) = this.block_effects(function, *block);
             this.live_in[block.0 as usize] = gen_set;
             defined[block.0 as usize] = kill;
-            this.live_out[block.0 as usize] = BitSet::new(size);
         }
         this.solve(function, order, &defined);
         this
     }
 
-    fn block_effects(&self, function: &Function, block: BlockId) -> (BitSet, BitSet) {
-        let size = self.vregs.len();
-        let (mut used, mut defined) = (BitSet::new(size), BitSet::new(size));
+    fn block_effects(&self, function: &Function, block: BlockId) -> (SparseSet, SparseSet) {
+        let (mut used, mut defined) = (SparseSet::default(), SparseSet::default());
         let block = &function.blocks[block.0 as usize];
-        let mut use_one = |v: Vreg, defined: &BitSet| {
+        let mut use_one = |v: Vreg, defined: &SparseSet| {
             let n = self.numbers[v.0 as usize];
             if n != u32::MAX && !defined.contains(n) {
                 used.insert(n);
@@ -189,7 +231,8 @@ impl Liveness {
         (used, defined)
     }
 
-    fn solve(&mut self, function: &Function, order: &[BlockId], defined: &[BitSet]) {
+    fn solve(&mut self, function: &Function, order: &[BlockId], defined: &[SparseSet]) {
+        let none = SparseSet::default();
         let mut changed = true;
         while changed {
             changed = false;
@@ -197,15 +240,10 @@ impl Liveness {
                 let at = block.0 as usize;
                 let mut grew = false;
                 for next in function.blocks[at].terminator.successors().into_iter().flatten() {
-                    grew |= self.live_out[at].union(&self.live_in[next.0 as usize]);
+                    grew |= self.live_out[at].union(&self.live_in[next.0 as usize], &none);
                 }
                 if grew {
-                    let (live_in, live_out) = (&mut self.live_in[at], &self.live_out[at]);
-                    for ((i, o), d) in live_in.0.iter_mut().zip(&live_out.0).zip(&defined[at].0) {
-                        let add = o & !d;
-                        changed |= add & !*i != 0;
-                        *i |= add;
-                    }
+                    changed |= self.live_in[at].union(&self.live_out[at], &defined[at]);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Statements.
 
+use std::collections::HashMap;
+
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::Operand;
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind, Target};
@@ -209,9 +211,10 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Gives locals their homes' first value: zero where they may be read before they are set.
     pub fn initialise_locals(&mut self, body: &'a Block, skip: u32) {
+        let mut mentions = Mentions::default();
         for index in (skip as usize)..self.locals.len() {
             let id = LocalId(index as u32);
-            if assigned_first(body, id) {
+            if mentions.assigned_first(body, id) {
                 continue;
             }
             let ty = &self.locals[index].ty;
@@ -225,28 +228,52 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
-/// True when every read of the local comes after an assignment to it, as far as the shape of the
-/// block shows.
-fn assigned_first(block: &Block, id: LocalId) -> bool {
-    let mut mentions = block.statements.iter().filter(|s| walk::statement_mentions(s, id));
-    let Some(first) = mentions.next() else { return true };
-    let alone = mentions.next().is_none();
-    match &first.kind {
-        StatementKind::SetLocal(local, e) if *local == id => !walk::expr_mentions(e, id),
-        StatementKind::ForRange { local, start, end, .. } if *local == id => {
-            !walk::expr_mentions(start, id) && !walk::expr_mentions(end, id)
+/// Where the statements of blocks first mention each local. Made for a block when it is first asked
+/// about: a long body may have as many locals as statements.
+#[derive(Default)]
+struct Mentions(HashMap<*const Block, HashMap<LocalId, (usize, bool)>>);
+
+impl Mentions {
+    /// The first statement of a block that mentions a local, and whether no other one does.
+    fn first<'b>(&mut self, block: &'b Block, id: LocalId) -> Option<(&'b Statement, bool)> {
+        let known = self.0.entry(std::ptr::from_ref(block)).or_insert_with(|| {
+            let mut known: HashMap<LocalId, (usize, bool)> = HashMap::new();
+            for (at, statement) in block.statements.iter().enumerate() {
+                walk::each_mention(statement, &mut |id| {
+                    let (first, alone) = known.entry(id).or_insert((at, true));
+                    *alone &= *first == at;
+                });
+            }
+            known
+        });
+        let (first, alone) = known.get(&id)?;
+        Some((block.statements.get(*first)?, *alone))
+    }
+
+    /// True when every read of the local comes after an assignment to it, as far as the shape of the
+    /// block shows.
+    fn assigned_first(&mut self, block: &Block, id: LocalId) -> bool {
+        let Some((first, alone)) = self.first(block, id) else { return true };
+        match &first.kind {
+            StatementKind::SetLocal(local, e) if *local == id => !walk::expr_mentions(e, id),
+            StatementKind::ForRange { local, start, end, .. } if *local == id => {
+                !walk::expr_mentions(start, id) && !walk::expr_mentions(end, id)
+            }
+            StatementKind::ForMap { local, .. } if *local == id => true,
+            StatementKind::If(c, a, b) => {
+                alone && !walk::expr_mentions(c, id) && self.assigned_first(a, id) && self.assigned_first(b, id)
+            }
+            StatementKind::While(c, body) => alone && !walk::expr_mentions(c, id) && self.assigned_first(body, id),
+            StatementKind::Block(body) | StatementKind::Unroll(_, body) | StatementKind::ForMap { body, .. } => {
+                alone && self.assigned_first(body, id)
+            }
+            StatementKind::ForRange { start, end, body, .. } => {
+                alone
+                    && !walk::expr_mentions(start, id)
+                    && !walk::expr_mentions(end, id)
+                    && self.assigned_first(body, id)
+            }
+            _ => false,
         }
-        StatementKind::ForMap { local, .. } if *local == id => true,
-        StatementKind::If(c, a, b) => {
-            alone && !walk::expr_mentions(c, id) && assigned_first(a, id) && assigned_first(b, id)
-        }
-        StatementKind::While(c, body) => alone && !walk::expr_mentions(c, id) && assigned_first(body, id),
-        StatementKind::Block(body) | StatementKind::Unroll(_, body) | StatementKind::ForMap { body, .. } => {
-            alone && assigned_first(body, id)
-        }
-        StatementKind::ForRange { start, end, body, .. } => {
-            alone && !walk::expr_mentions(start, id) && !walk::expr_mentions(end, id) && assigned_first(body, id)
-        }
-        _ => false,
     }
 }

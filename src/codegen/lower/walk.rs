@@ -1,5 +1,7 @@
 //! Questions about typed trees: effects, captured variables, which maps are written.
 
+use std::collections::HashSet;
+
 use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind};
 
 /// Calls `visit` on every expression of a block, statements inside expressions included.
@@ -147,6 +149,28 @@ pub fn expr_mentions(e: &Expr, id: LocalId) -> bool {
     own || children(e).into_iter().any(|c| expr_mentions(c, id))
 }
 
+/// Calls `visit` for every local that a statement mentions, as often as it does.
+pub fn each_mention(s: &Statement, visit: &mut dyn FnMut(LocalId)) {
+    if let StatementKind::SetLocal(local, _)
+    | StatementKind::ForRange { local, .. }
+    | StatementKind::ForMap { local, .. } = &s.kind
+    {
+        visit(*local);
+    }
+    let (exprs, blocks) = statement_parts(s);
+    exprs.into_iter().for_each(|e| each_mention_in(e, visit));
+    blocks.into_iter().flat_map(|b| &b.statements).for_each(|s| each_mention(s, visit));
+}
+
+fn each_mention_in(e: &Expr, visit: &mut dyn FnMut(LocalId)) {
+    match &e.kind {
+        ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } | ExprKind::MapFind { local: id, .. } => visit(*id),
+        ExprKind::Block(block, _) => block.statements.iter().for_each(|s| each_mention(s, visit)),
+        _ => {}
+    }
+    children(e).into_iter().for_each(|child| each_mention_in(child, visit));
+}
+
 /// The locals whose address a body takes.
 pub fn addressed<'a>(body: &'a Block, predicate: Option<&'a Expr>) -> Vec<LocalId> {
     let mut found = Vec::new();
@@ -192,9 +216,9 @@ pub fn locals_in(e: &Expr) -> Vec<LocalId> {
 
 /// The locals that a block mentions.
 pub fn locals_of(block: &Block) -> Vec<LocalId> {
-    let mut found = Vec::new();
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
     let mut note = |id: LocalId| {
-        if !found.contains(&id) {
+        if known.insert(id) {
             found.push(id);
         }
     };

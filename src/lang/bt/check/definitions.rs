@@ -1,5 +1,6 @@
 //! What a script defines: C structs and enums, functions.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::frame::{Frame, Kind, node_id};
@@ -60,16 +61,17 @@ impl Checker<'_> {
 
     fn define_enum(&mut self, name: &ast::Name, variants: &[(ast::Name, Option<ast::Expr>)]) -> Type {
         let mut next = 0_i64;
-        let mut list = Vec::new();
+        let (mut list, mut known) = (Vec::new(), HashMap::<Arc<str>, i64>::new());
         for (variant, value) in variants {
             if let Some(e) = value {
                 // Those before it in the same list are known, too.
-                let own = |name: &str| list.iter().find(|(n, _): &&(Arc<str>, i64)| **n == *name).map(|(_, v)| *v);
+                let own = |name: &str| known.get(name).copied();
                 match self.constant_int(e, &own) {
                     Some(v) => next = v,
                     None => self.error(BAD_DEFINITION, e.span, "an enumerator's value must be a number"),
                 }
             }
+            known.entry(variant.text.clone()).or_insert(next);
             list.push((variant.text.clone(), next));
             next = next.wrapping_add(1);
         }
@@ -194,7 +196,7 @@ impl Checker<'_> {
                 kind: Kind::Function,
                 result: Some(result.clone()),
                 hoisted: super::frame::hoisted_names(None, &function.body),
-                scopes: vec![Vec::new()],
+                scopes: vec![BTreeMap::new()],
                 ..Frame::default()
             };
             for ((name, _), ty) in function.parameters.iter().zip(types) {

@@ -1,5 +1,6 @@
 //! One body being checked: its scopes, its variables and the probe it belongs to.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::join::{infer_type, join, resolve};
@@ -134,7 +135,7 @@ pub struct Frame {
     /// Full name of the first target, for messages.
     pub name: String,
     /// Names of variables in scope, innermost scope last.
-    pub scopes: Vec<Vec<(Arc<str>, LocalId)>>,
+    pub scopes: Vec<BTreeMap<Arc<str>, LocalId>>,
     /// All variables so far.
     pub locals: Vec<LocalState>,
     /// How many loops enclose this place.
@@ -164,14 +165,14 @@ pub struct LocalState {
 impl Checker<'_> {
     /// Runs `f` in a new block scope.
     pub(super) fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
-        self.frame.scopes.push(Vec::new());
+        self.frame.scopes.push(BTreeMap::new());
         let result = f(self);
         self.frame.scopes.pop();
         result
     }
 
     pub(super) fn find_local(&self, name: &str) -> Option<LocalId> {
-        self.frame.scopes.iter().rev().flat_map(|s| s.iter().rev()).find(|(n, _)| &**n == name).map(|(_, id)| *id)
+        self.frame.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
     }
 
     /// Declares a variable in the innermost scope. `node` is the address of the declaring node.
@@ -180,7 +181,7 @@ impl Checker<'_> {
         let key = (self.frame.id, node);
         self.frame.locals.push(LocalState { name: name.clone(), fixed, key, span, read: false });
         if let Some(scope) = self.frame.scopes.last_mut() {
-            scope.push((name.clone(), id));
+            scope.insert(name.clone(), id);
         }
         id
     }
@@ -215,7 +216,7 @@ impl Checker<'_> {
     /// Reads a variable by name.
     pub(super) fn variable(&mut self, name: &Arc<str>, span: Span) -> Expr {
         let Some(id) = self.find_local(name) else {
-            let known: Vec<Arc<str>> = self.frame.scopes.iter().flatten().map(|(n, _)| n.clone()).collect();
+            let known: Vec<Arc<str>> = self.frame.scopes.iter().flat_map(BTreeMap::keys).cloned().collect();
             let help = suggest::did_you_mean(name, known.iter().map(|n| &**n))
                 .unwrap_or_else(|| format!("assign it first: `{name} = ...;`"));
             self.error_help(UNDEFINED_VARIABLE, span, format!("Undefined or undeclared variable: {name}"), Some(help));
@@ -338,7 +339,7 @@ impl Checker<'_> {
         let key = (self.frame.id, at);
         self.frame.locals.push(LocalState { name: name.clone(), fixed: None, key, span, read: false });
         if let Some(scope) = self.frame.scopes.first_mut() {
-            scope.push((name.clone(), id));
+            scope.insert(name.clone(), id);
         }
         self.warn(
             OUTER_SCOPE,

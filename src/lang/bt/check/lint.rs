@@ -1,5 +1,6 @@
 //! What is legal and probably not meant, and questions about syntax alone.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Checker, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
@@ -30,7 +31,7 @@ impl Checker<'_> {
     /// Warnings about the script as a whole.
     pub(super) fn lint(&mut self) {
         let mut reports = std::mem::take(&mut self.frames_done);
-        let read: std::collections::HashSet<Span> = reports.iter_mut().flat_map(|r| r.read.drain(..)).collect();
+        let read: HashSet<Span> = reports.iter_mut().flat_map(|r| r.read.drain(..)).collect();
         for (name, span) in reports.into_iter().flat_map(|r| r.unread) {
             if !read.contains(&span) && !name.starts_with("$_") && !name.starts_with('%') {
                 self.warn(UNUSED_VARIABLE, span, format!("`{name}` is never read"), None);
@@ -211,9 +212,9 @@ fn children<'a>(e: &'a ast::Expr, f: &mut dyn FnMut(Child<'a>)) {
 /// bpftrace before block scopes (0.22) do.
 #[derive(Default)]
 pub struct ScopeFinder {
-    scopes: Vec<Vec<Arc<str>>>,
+    scopes: Vec<HashSet<Arc<str>>>,
     /// Assigned in a block that has ended.
-    gone: Vec<Arc<str>>,
+    gone: HashSet<Arc<str>>,
     /// The answer.
     pub hoisted: Vec<Arc<str>>,
 }
@@ -221,7 +222,7 @@ pub struct ScopeFinder {
 impl ScopeFinder {
     /// Opens a scope that has these names.
     pub fn enter(&mut self, names: &[Arc<str>]) {
-        self.scopes.push(names.to_vec());
+        self.scopes.push(names.iter().cloned().collect());
     }
 
     fn leave(&mut self) {
@@ -230,14 +231,14 @@ impl ScopeFinder {
     }
 
     fn known(&self, name: &Arc<str>) -> bool {
-        self.scopes.iter().flatten().any(|n| n == name)
+        self.scopes.iter().any(|scope| scope.contains(name))
     }
 
     fn assign(&mut self, name: &Arc<str>) {
         if !self.known(name)
             && let Some(scope) = self.scopes.last_mut()
         {
-            scope.push(name.clone());
+            scope.insert(name.clone());
         }
     }
 

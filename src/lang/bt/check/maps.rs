@@ -1,6 +1,6 @@
 //! Maps: what each is, how it is read and written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::coerce::{aggregation_text, constant, convert_scalar};
@@ -19,6 +19,7 @@ use crate::lang::types::{Aggregation, Type};
 #[derive(Default)]
 pub struct Maps {
     states: Vec<MapState>,
+    by_name: HashMap<Arc<str>, MapId>,
 }
 
 /// What is known of one map.
@@ -58,9 +59,11 @@ impl Maps {
 
     /// The map of this name, made where it is new.
     pub fn id(&mut self, name: &Arc<str>, span: Span) -> MapId {
-        if let Some(at) = self.states.iter().position(|m| m.name == *name) {
-            return MapId(at as u32);
+        if let Some(id) = self.by_name.get(name) {
+            return *id;
         }
+        let id = MapId(self.states.len() as u32);
+        self.by_name.insert(name.clone(), id);
         self.states.push(MapState {
             name: name.clone(),
             key: None,
@@ -74,7 +77,7 @@ impl Maps {
             used: false,
             written: false,
         });
-        MapId(self.states.len() as u32 - 1)
+        id
     }
 
     /// A map's state.

@@ -1,7 +1,7 @@
 //! Probes: attach points to targets, targets to bodies.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::facts::{Prototype, Refusal};
@@ -328,7 +328,7 @@ impl Checker<'_> {
             absent: group.absent,
             name,
             hoisted: super::frame::hoisted_names(probe.predicate.as_ref(), &probe.body),
-            scopes: vec![Vec::new()],
+            scopes: vec![BTreeMap::new()],
             ..Frame::default()
         };
         self.types.binary = group.targets.first().and_then(binary_of).cloned();

@@ -124,7 +124,7 @@ impl Checker<'_> {
         let fixed = ty.map(|t| self.type_name(t));
         let whole = value.map_or(span, |v| Span::new(span.start, v.span.end));
         let value = value.map(|v| self.value(v));
-        if self.frame.scopes.last().is_some_and(|s| s.iter().any(|(n, _)| *n == name.text)) {
+        if self.frame.scopes.last().is_some_and(|scope| scope.contains_key(&name.text)) {
             self.error(
                 DUPLICATE,
                 name.span,
