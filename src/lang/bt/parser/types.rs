@@ -90,6 +90,9 @@ pub(in crate::lang) const TYPE_WORDS: &[&str] = &[
     "gfp_t",
 ];
 
+/// Most pointers and arrays over one type.
+const MAX_LAYERS: usize = 64;
+
 impl Parser<'_> {
     /// True where a type begins for certain.
     pub(super) fn at_type(&self) -> bool {
@@ -182,9 +185,10 @@ impl Parser<'_> {
     pub(super) fn stars(&mut self, suffixes: &mut Vec<TypeSuffix>) {
         loop {
             self.qualifiers();
-            if self.accept(T::Star).is_none() {
+            if !self.at_kind(T::Star) || !self.layered(suffixes.len()) {
                 return;
             }
+            self.bump();
             suffixes.push(TypeSuffix::Pointer);
         }
     }
@@ -193,12 +197,24 @@ impl Parser<'_> {
     pub(super) fn sizes(&mut self, suffixes: &mut Vec<TypeSuffix>) {
         let mut sizes = Vec::new();
         while let Some(open) = self.accept(T::LBracket) {
+            if !self.layered(suffixes.len() + sizes.len()) {
+                break;
+            }
             let size = if self.at_kind(T::RBracket) { None } else { Some(self.constant()) };
             self.close(T::RBracket, "]", open);
             sizes.push(TypeSuffix::Array(size));
         }
         sizes.reverse();
         suffixes.append(&mut sizes);
+    }
+
+    /// Whether a type may have one more layer over so many: types are walked layer by layer.
+    fn layered(&mut self, layers: usize) -> bool {
+        let fine = layers < MAX_LAYERS;
+        if !fine {
+            self.too_deep();
+        }
+        fine
     }
 
     /// The base of a type: everything before its stars.
