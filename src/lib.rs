@@ -14,5 +14,6 @@ pub mod library;
 pub mod model;
 pub mod output;
 pub mod probe;
+mod regular;
 pub mod session;
 pub mod tui;

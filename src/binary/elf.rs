@@ -1,7 +1,7 @@
 //! ELF: segments, function symbols, and the way from an address to an offset in the file.
 
 use std::fmt::Write;
-use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,11 +10,15 @@ use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
 
 use super::BinaryError;
 use super::usdt::{self, UsdtSite};
+use crate::regular;
 
 /// Most symbols believed: Chromium has about two million.
 const MAX_SYMBOLS: usize = 8_000_000;
 /// Longest symbol name believed.
 const MAX_NAME: usize = 64 << 10;
+/// How many times a file's size the names of its symbols may take: many symbols of a hostile file can
+/// share one long name, which is read for each.
+const NAMES_OF_FILE: u64 = 8;
 
 /// A part of the file that is loaded into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,18 +84,22 @@ impl Binary {
     fn read(path: &Path) -> Result<Self, BinaryError> {
         let malformed = |problem: String| BinaryError::Malformed { path: path.to_owned(), problem };
         let read_error = |source| BinaryError::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(read_error)?;
-        if !file.metadata().map_err(read_error)?.is_file() {
-            return Err(malformed("it is not a regular file".into()));
+        let mut file = regular::open(path).map_err(read_error)?;
+        let size = file.metadata().map_err(read_error)?.len();
+        let mut magic = [0; 4];
+        // Files of the kernel's have no size, and reading some of them takes what others wait for.
+        if size == 0 || file.read_exact(&mut magic).is_err() || magic != object::elf::ELFMAG {
+            return Err(malformed("it is not an ELF file".into()));
         }
+        let most_text = size.saturating_mul(NAMES_OF_FILE);
         let cache = ReadCache::new(file);
         let elf = ElfFile64::<Endianness, _>::parse(&cache).map_err(|e| malformed(e.to_string()))?;
         let segments = segments(&elf);
         let sites = usdt::read(&elf, &segments);
         let mut binary = Self {
             path: path.to_owned(),
-            functions: symbols(&elf, SymbolKind::Text),
-            variables: symbols(&elf, SymbolKind::Data),
+            functions: symbols(&elf, SymbolKind::Text, most_text),
+            variables: symbols(&elf, SymbolKind::Data, most_text),
             moves: elf.kind() == object::ObjectKind::Dynamic,
             has_symbol_table: elf.section_by_name(".symtab").is_some(),
             build_id: elf.build_id().ok().flatten().map(<[u8]>::to_vec),
@@ -207,7 +215,13 @@ fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>) -> V
         .collect()
 }
 
-fn symbols<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>, kind: SymbolKind) -> Vec<FunctionSymbol> {
+/// The symbols of a kind, with names of up to `most_text` bytes in all.
+fn symbols<'d, R: object::ReadRef<'d>>(
+    elf: &ElfFile64<'d, Endianness, R>,
+    kind: SymbolKind,
+    most_text: u64,
+) -> Vec<FunctionSymbol> {
+    let mut left = most_text;
     let symbols = elf.symbols().chain(elf.dynamic_symbols()).take(MAX_SYMBOLS);
     symbols
         .filter(|s| s.kind() == kind && s.address() != 0 && !s.is_undefined())
@@ -215,7 +229,8 @@ fn symbols<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>, kind:
             let name = s.name().ok()?;
             let name = name.split_once('@').map_or(name, |(name, _version)| name);
             let usable = !name.is_empty() && name.len() <= MAX_NAME;
-            usable.then(|| FunctionSymbol { name: name.into(), address: s.address(), size: s.size() })
+            left = left.saturating_sub(name.len() as u64);
+            (usable && left > 0).then(|| FunctionSymbol { name: name.into(), address: s.address(), size: s.size() })
         })
         .collect()
 }

@@ -1,15 +1,15 @@
 //! Where a script comes from and how it is compiled: shared by run, check and compile.
 
-use std::io::Read as _;
 use std::sync::Arc;
 
 use super::CliError;
 use crate::kernel::{Kernel, Roots};
 use crate::lang::source::SourceText;
+use crate::regular;
 use crate::session::front::FrontSettings;
 
-/// Largest script that is read.
-const LARGEST: u64 = 64 << 20;
+/// Largest script that is read, bytes.
+pub(super) const LARGEST: u64 = 16 << 20;
 
 /// The script's text and what it is given.
 #[derive(Debug, clap::Args)]
@@ -67,14 +67,12 @@ impl ScriptArgs {
 /// # Errors
 /// When it can't be read or is not text.
 pub(super) fn read_file(path: &str) -> Result<SourceText, CliError> {
-    let mut bytes = Vec::new();
     let failed = |source| CliError::Read { path: path.to_owned(), source };
-    if path == "-" {
-        std::io::stdin().take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
-    } else {
-        let file = std::fs::File::open(path).map_err(failed)?;
-        file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
-    }
+    let read = || match path {
+        "-" => regular::bounded(std::io::stdin(), LARGEST),
+        _ => regular::bounded(std::fs::File::open(path)?, LARGEST),
+    };
+    let bytes = read().map_err(failed)?;
     let name = if path == "-" { "stdin" } else { path };
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

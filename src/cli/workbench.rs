@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::script::LARGEST;
 use super::{CliError, World};
 use crate::lang::diagnostic::Severity;
+use crate::regular;
 use crate::tui::catalogue::Catalogue;
 use crate::tui::files::keep;
 use crate::tui::run::{Ending, Services, run as open};
@@ -84,7 +86,7 @@ fn state_folder(world: &World) -> Option<PathBuf> {
 fn script(path: Option<&Path>, state_folder: Option<&Path>) -> Result<(String, File), CliError> {
     let unnamed = state_folder.map(|f| f.join("untitled.bt"));
     let Some(path) = path else { return Ok((String::new(), File { unnamed, ..File::default() })) };
-    let bytes = match std::fs::read(path) {
+    let bytes = match std::fs::File::open(path).and_then(|file| regular::bounded(file, LARGEST)) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(source) => return Err(CliError::Read { path: path.display().to_string(), source }),

@@ -11,9 +11,10 @@ use crate::kernel::Kernel;
 use crate::lang::bt::{self, FrontOptions, MissingProbes, Purpose};
 use crate::lang::diagnostic::has_errors;
 use crate::lang::source::SourceText;
+use crate::regular;
 
 /// Largest file that a script may import.
-const LARGEST_IMPORT: u64 = 16 << 20;
+pub(crate) const LARGEST_IMPORT: u64 = 16 << 20;
 
 /// What a script is compiled with besides its text.
 #[derive(Clone, Debug)]
@@ -113,12 +114,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
 
 /// Reads an imported script, relative to the folder of the one that imports it.
 fn import(path: &str, script: &str) -> Result<String, String> {
-    use std::io::Read as _;
     let folder = PathBuf::from(script).parent().map(PathBuf::from).unwrap_or_default();
     let path = folder.join(path);
-    let failed = |e: std::io::Error| format!("cannot read {}: {e}", path.display());
-    let mut text = String::new();
-    let file = std::fs::File::open(&path).map_err(failed)?;
-    file.take(LARGEST_IMPORT).read_to_string(&mut text).map_err(failed)?;
-    Ok(text)
+    regular::text(&path, LARGEST_IMPORT).map_err(|e| format!("cannot read {}: {e}", path.display()))
 }

@@ -150,6 +150,9 @@ pub enum ThemeError {
     },
 }
 
+/// Largest theme file that is read, bytes.
+pub(super) const LARGEST_THEME: u64 = 1 << 20;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -224,8 +227,8 @@ impl Theme {
         if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tmTheme")) {
             return super::tmtheme::load(path);
         }
-        let text =
-            std::fs::read_to_string(path).map_err(|source| ThemeError::Read { path: path.to_owned(), source })?;
+        let failed = |source| ThemeError::Read { path: path.to_owned(), source };
+        let text = crate::regular::text(path, LARGEST_THEME).map_err(failed)?;
         Self::parse(&path.display().to_string(), &text)
     }
 

@@ -1,18 +1,21 @@
 //! Editors' `.tmTheme` colour schemes as themes: their scopes fill the slots of the script, their
 //! general settings the rest.
 
+use std::io::Cursor;
 use std::path::Path;
 
 use ratatui::style::{Color as Tint, Modifier, Style};
 use syntect::highlighting::{Color, FontStyle, Highlighter, Theme as Scheme, ThemeSet};
 use syntect::parsing::{Scope, ScopeStack};
 
-use super::theme::{Slot, Theme, ThemeError};
+use super::theme::{LARGEST_THEME, Slot, Theme, ThemeError};
 
 /// Reads a colour scheme.
 pub fn load(path: &Path) -> Result<Theme, ThemeError> {
     let invalid = |reason: String| ThemeError::Invalid { name: path.display().to_string(), reason };
-    let scheme = ThemeSet::get_theme(path).map_err(|e| invalid(e.to_string()))?;
+    let failed = |source| ThemeError::Read { path: path.to_owned(), source };
+    let text = crate::regular::text(path, LARGEST_THEME).map_err(failed)?;
+    let scheme = ThemeSet::load_from_reader(&mut Cursor::new(text)).map_err(|e| invalid(e.to_string()))?;
     let name = path.file_stem().map_or_else(|| "scheme".into(), |s| s.to_string_lossy());
     Ok(from_scheme(&name, &scheme))
 }

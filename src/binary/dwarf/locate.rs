@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use object::read::elf::ElfFile64;
 use object::{Endianness, Object as _, ObjectSection as _, ReadCache};
 
 use super::window::{Section, Window};
+use crate::regular;
 
 /// Largest debug file whose checksum is computed, bytes.
 const MOST_SUMMED: u64 = 1 << 30;
@@ -37,11 +37,7 @@ pub struct DebugFile {
 impl DebugFile {
     /// Reads an ELF file's table of sections; `None` when it is none.
     pub fn open(path: &Path) -> Option<Self> {
-        let file = File::open(path).ok()?;
-        if !file.metadata().ok()?.is_file() {
-            return None;
-        }
-        let file = Arc::new(file);
+        let file = Arc::new(regular::open(path).ok()?);
         let cache = ReadCache::new(file.try_clone().ok()?);
         let elf = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
         let mut sections = HashMap::new();
@@ -178,7 +174,7 @@ fn belongs(own: &DebugFile, file: &DebugFile) -> bool {
 }
 
 fn checksum(path: &Path) -> Option<u32> {
-    let mut file = File::open(path).ok()?;
+    let mut file = regular::open(path).ok()?;
     if file.metadata().ok()?.len() > MOST_SUMMED {
         return None;
     }
