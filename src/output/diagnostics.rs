@@ -14,6 +14,8 @@ use crate::lang::source::{SourceText, Span};
 const TAB: usize = 4;
 /// Longer lines are shown in part, around what is marked.
 const MAX_COLUMNS: usize = 160;
+/// Characters of a message that are shown; ours are shorter, but for what they quote.
+const MAX_MESSAGE: usize = 1000;
 
 /// Colours, or none.
 #[derive(Clone, Copy)]
@@ -207,9 +209,16 @@ fn picture(c: char, column: usize) -> String {
     }
 }
 
-/// Text without anything a terminal would act on.
+/// Text without anything a terminal would act on, cut where a name or a number of the script is so
+/// long that nobody would read it.
 fn clean(text: &str) -> String {
-    text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { neutral(c) }).collect()
+    let mut rest = text.chars();
+    let plain = |c| if c == '\n' || c == '\t' { ' ' } else { neutral(c) };
+    let mut out: String = rest.by_ref().take(MAX_MESSAGE).map(plain).collect();
+    if rest.next().is_some() {
+        out.push_str("...");
+    }
+    out
 }
 
 /// Control characters as their pictures; characters that change the direction of text as a mark.
