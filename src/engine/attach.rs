@@ -50,8 +50,9 @@ struct Refusal {
 }
 
 impl Refusal {
+    /// Of a call of libbpf that failed just now.
     fn new(target: usize, error: &libbpf_rs::Error) -> Self {
-        Self { target, reason: reason(error) }
+        Self { target, reason: reason(error, last_number()) }
     }
 
     fn io(target: usize, error: &std::io::Error) -> Self {
@@ -63,8 +64,14 @@ impl Refusal {
 const INSIDE_AN_INSTRUCTION: &str =
     "Possible attachment attempt in the middle of an instruction, try a different offset.";
 
-/// libbpf's error in plain words: the kernel's error number where there is one.
-fn reason(error: &libbpf_rs::Error) -> String {
+/// The error number of libbpf's call that failed just now on this thread. libbpf sets `errno` whenever
+/// it fails, and libbpf-rs keeps the number to itself.
+fn last_number() -> Option<i32> {
+    std::io::Error::last_os_error().raw_os_error()
+}
+
+/// libbpf's error in plain words, by its kind and number.
+fn reason(error: &libbpf_rs::Error, number: Option<i32>) -> String {
     use libbpf_rs::ErrorKind as Kind;
     match error.kind() {
         Kind::NotFound => "this kernel has no such attach point".to_owned(),
@@ -72,12 +79,10 @@ fn reason(error: &libbpf_rs::Error) -> String {
             format!("permission denied; needs root or {}", super::error::CAPABILITIES)
         }
         Kind::Unsupported => "this kernel does not support it".to_owned(),
+        _ if number == Some(libc::EILSEQ) => INSIDE_AN_INSTRUCTION.to_owned(),
         _ => {
             let talk = super::load::talk();
             let said = talk.lines().last().unwrap_or_default().trim_start_matches("libbpf: ");
-            if error.to_string().contains("os error 84") || said.contains("Invalid or incomplete multibyte") {
-                return INSIDE_AN_INSTRUCTION.to_owned();
-            }
             if said.is_empty() { format!("{error:#}") } else { format!("{error:#} ({said})") }
         }
     }

@@ -19,8 +19,8 @@ pub(super) fn walk(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refus
         return Err(Refusal { target: index, reason });
     }
     let link = job.loaded.attach().map_err(|e| {
-        // EBADF: the kind wants a map's file descriptor (`bpf_iter_attach_map`, kernel/bpf/map_iter.c).
-        if format!("{e:#}").contains("os error 9)") {
+        // The kind wants a map's file descriptor (`bpf_iter_attach_map`, kernel/bpf/map_iter.c).
+        if super::last_number() == Some(libc::EBADF) {
             let reason = "it walks the elements of one map, which a script can't name; iter:bpf_map walks the maps";
             return Refusal { target: index, reason: reason.to_owned() };
         }

@@ -127,10 +127,13 @@ pub(super) fn kprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(
             job.done(links, link, count);
             Ok(())
         }
-        Err(multi) => kprobes(job, links).map_err(|single| Refusal {
-            target: single.target,
-            reason: format!("{}; as one link: {}", single.reason, super::reason(&multi)),
-        }),
+        Err(multi) => {
+            let multi = super::reason(&multi, super::last_number());
+            kprobes(job, links).map_err(|single| Refusal {
+                target: single.target,
+                reason: format!("{}; as one link: {multi}", single.reason),
+            })
+        }
     }
 }
 
