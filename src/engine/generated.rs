@@ -2,16 +2,19 @@
 //! profilers (`/tmp/perf-PID.map`, linux/tools/perf/Documentation/jit-interface.txt).
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::regular;
 
 /// Largest map that is read, bytes.
 const LARGEST: u64 = 64 << 20;
-/// Most maps that are kept.
-const KEPT: usize = 64;
+/// Most processes whose maps are kept.
+const KEPT: usize = 4096;
+/// Pieces of code in all of them after which they are forgotten.
+const MOST_CODE: usize = 4 << 20;
 /// Longest name that is believed, bytes.
 const MOST_NAME: usize = 1024;
 
@@ -23,10 +26,14 @@ struct Code {
     name: Arc<str>,
 }
 
-/// A map as it was when it had that size.
+/// How soon a process is looked at again for code that its map does not name.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// A map as it was when it had that size; of size 0 where there is none.
 #[derive(Debug)]
 struct Known {
     size: u64,
+    looked: Instant,
     code: Vec<Code>,
 }
 
@@ -37,24 +44,26 @@ pub struct Generated(HashMap<u32, Known>);
 impl Generated {
     /// The name of the code at an address, and the distance from its start.
     pub fn find(&mut self, proc: &Path, pid: u32, address: u64) -> Option<(Arc<str>, u64)> {
-        if let Some(found) = self.0.get(&pid).and_then(|known| find(&known.code, address)) {
-            return Some(found);
+        if let Some(known) = self.0.get(&pid) {
+            let found = find(&known.code, address);
+            if found.is_some() || known.looked.elapsed() < LOOK_AGAIN {
+                return found;
+            }
+        } else if self.0.len() >= KEPT || self.0.values().map(|known| known.code.len()).sum::<usize>() >= MOST_CODE {
+            self.0.clear();
         }
+        let looked = Instant::now();
+        let known = self.0.entry(pid).or_insert_with(|| Known { size: 0, looked, code: Vec::new() });
+        known.looked = looked;
         let path = map_of(proc, pid)?;
         let size = std::fs::metadata(&path).ok()?.size();
         // Compilers only add lines: nothing new unless the file grew.
-        if self.0.get(&pid).is_some_and(|known| known.size == size) {
+        if known.size == size {
             return None;
         }
-        if self.0.len() >= KEPT {
-            self.0.clear();
-        }
-        let mut text = Vec::new();
-        File::open(&path).ok()?.take(LARGEST).read_to_end(&mut text).ok()?;
-        let known = Known { size, code: parse(&String::from_utf8_lossy(&text)) };
-        let found = find(&known.code, address);
-        self.0.insert(pid, known);
-        found
+        known.code = parse(&String::from_utf8_lossy(&regular::start(&path, LARGEST).ok()?));
+        known.size = size;
+        find(&known.code, address)
     }
 }
 

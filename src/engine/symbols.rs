@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
@@ -43,6 +44,17 @@ impl KernelSymbols for NoSymbols {
 const MOST_PROCESSES: usize = 4096;
 /// Resolved addresses that are kept.
 const MOST_RESOLVED: usize = 262_144;
+/// How soon a process's map is read again for an address that is not in it. Stacks of programs without
+/// frame pointers are full of addresses that are none, and maps of the script are read several times a
+/// second: without a pause, each of them would cost a look at the process every time.
+const READ_AGAIN: Duration = Duration::from_millis(200);
+
+/// A process's map, and when it was read.
+#[derive(Clone)]
+struct KnownMaps {
+    maps: Arc<[Mapping]>,
+    read: Instant,
+}
 
 /// Symbols of processes. Starts empty and reads nothing until an address is asked for.
 pub struct UserSymbols {
@@ -51,7 +63,7 @@ pub struct UserSymbols {
     /// Binaries whose debug information can't be read: only their own symbol tables are asked.
     bare: HashSet<PathBuf>,
     watch: Option<Watch>,
-    processes: HashMap<u32, Arc<[Mapping]>>,
+    processes: HashMap<u32, KnownMaps>,
     resolved: HashMap<(u32, u64), Arc<[Frame]>>,
     generated: Generated,
     demangle: bool,
@@ -86,19 +98,15 @@ impl UserSymbols {
         self
     }
 
-    fn mappings(&mut self, pid: u32) -> Arc<[Mapping]> {
-        if let Some(known) = self.processes.get(&pid) {
-            return Arc::clone(known);
-        }
+    /// Reads a process's map.
+    fn read_maps(&mut self, pid: u32) -> KnownMaps {
         if self.processes.len() >= MOST_PROCESSES {
             self.processes.clear();
         }
         let text = std::fs::read_to_string(self.proc.join(pid.to_string()).join("maps")).unwrap_or_default();
-        let maps: Arc<[Mapping]> = processes::parse_maps(&text, false).into();
-        if !maps.is_empty() {
-            self.processes.insert(pid, Arc::clone(&maps));
-        }
-        maps
+        let known = KnownMaps { maps: processes::parse_maps(&text, false).into(), read: Instant::now() };
+        self.processes.insert(pid, known.clone());
+        known
     }
 
     /// The frames at an address: the function, preceded by those inlined into it there.
@@ -122,14 +130,12 @@ impl UserSymbols {
         if let Some(told) = self.watch.as_ref().and_then(|watch| watch.find(pid, address)) {
             return Some(told);
         }
-        let maps = self.mappings(pid);
-        let at = maps.partition_point(|m| m.end <= address);
-        let found = maps.get(at).filter(|m| m.start <= address).cloned();
-        if found.is_none() {
-            // Mapped since the map was read (a library loaded later): read again next time.
-            self.processes.remove(&pid);
-        }
-        found
+        let known = self.processes.get(&pid).cloned().unwrap_or_else(|| self.read_maps(pid));
+        // It may have been mapped since the map was read: a library that was loaded later.
+        find(&known.maps, address).cloned().or_else(|| {
+            let again = known.read.elapsed() >= READ_AGAIN;
+            again.then(|| self.read_maps(pid)).and_then(|newer| find(&newer.maps, address).cloned())
+        })
     }
 
     /// The frames, and whether a later look would find the same.
@@ -204,6 +210,12 @@ impl UserSymbols {
     }
 }
 
+/// The mapping that holds an address.
+fn find(maps: &[Mapping], address: u64) -> Option<&Mapping> {
+    let at = maps.partition_point(|m| m.end <= address);
+    maps.get(at).filter(|m| m.start <= address)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,5 +231,20 @@ mod tests {
         let frames = symbols.frames(std::process::id(), a_function_to_find() + 1);
         let name = frames[0].symbol.clone().expect("a symbol");
         assert!(name.contains("a_function_to_find"), "{name}");
+    }
+
+    #[test]
+    fn an_address_that_is_none_does_not_cost_a_look_each_time() {
+        let proc = std::env::temp_dir().join(format!("probescope-symbols-{}", std::process::id()));
+        std::fs::create_dir_all(proc.join("7")).unwrap();
+        let write = |text: &str| std::fs::write(proc.join("7/maps"), text).unwrap();
+        write("1000-2000 r-xp 00000000 00:00 0 [first]\n");
+        let mut symbols = UserSymbols::new(proc.clone(), true);
+        assert!(symbols.mapping(7, 0x1800).is_some() && symbols.mapping(7, 0x5800).is_none());
+        write("1000-2000 r-xp 00000000 00:00 0 [first]\n5000-6000 r-xp 00000000 00:00 0 [later]\n");
+        assert!(symbols.mapping(7, 0x5800).is_none(), "too soon for another look");
+        std::thread::sleep(READ_AGAIN);
+        assert!(symbols.mapping(7, 0x5800).is_some(), "a library that was loaded later");
+        std::fs::remove_dir_all(proc).unwrap();
     }
 }

@@ -24,6 +24,9 @@ use crate::session::{names, origin};
 const LINES_EVERY: Duration = Duration::from_millis(33);
 /// How often maps are read and sent.
 const MAPS_EVERY: Duration = Duration::from_millis(200);
+/// How many times as long as reading the maps took the next reading waits at least: what is left of
+/// this thread's time is the records'.
+const MAPS_REST: u32 = 3;
 /// How often counters are read and sent.
 const STATS_EVERY: Duration = Duration::from_millis(250);
 
@@ -73,13 +76,19 @@ pub(super) fn run(options: &SessionOptions, inbox: &Receiver<Mail>, updates: &Sy
     };
     while !session.quit {
         match inbox.recv_timeout(session.patience()) {
-            Ok(mail) => session.handle(mail),
+            Ok(mail) => session.handle_all(mail, inbox),
             Err(RecvTimeoutError::Timeout) => session.idle(),
             Err(RecvTimeoutError::Disconnected) => break,
         }
         session.tick();
     }
     session.leave(inbox);
+}
+
+/// When maps are read again after a reading: large maps, and stacks whose symbols are new, may take
+/// longer to read than the time between two readings.
+fn next_reading(began: Instant, ended: Instant) -> Instant {
+    (began + MAPS_EVERY).max(ended + ended.duration_since(began) * MAPS_REST)
 }
 
 /// The running trace and what belongs to it.
@@ -90,7 +99,8 @@ struct Active {
     reporter: Reporter,
     lines: Lines,
     lines_sent: Instant,
-    maps_sent: Option<Instant>,
+    /// When maps are read again; `None` for at once.
+    maps_next: Option<Instant>,
     stats_sent: Option<Instant>,
     /// Set when it is ending: what still has to be detached.
     ending: Option<Detaching>,
@@ -114,6 +124,17 @@ impl SessionThread<'_> {
     /// How long to wait for mail before looking at clocks.
     fn patience(&self) -> Duration {
         if self.active.is_some() { LINES_EVERY } else { Duration::from_secs(1) }
+    }
+
+    /// Handles a piece of mail and what else has come, for a while: records may come faster than the
+    /// work between two looks at the inbox, and must not queue behind it.
+    fn handle_all(&mut self, first: Mail, inbox: &Receiver<Mail>) {
+        let until = Instant::now() + LINES_EVERY;
+        self.handle(first);
+        while !self.quit && Instant::now() < until {
+            let Ok(mail) = inbox.try_recv() else { return };
+            self.handle(mail);
+        }
     }
 
     fn handle(&mut self, mail: Mail) {
@@ -158,7 +179,7 @@ impl SessionThread<'_> {
             reporter,
             lines: Lines::new(origin),
             lines_sent: Instant::now(),
-            maps_sent: None,
+            maps_next: None,
             stats_sent: None,
             ending: None,
             child,
@@ -276,7 +297,7 @@ impl SessionThread<'_> {
         let Some(active) = &self.active else { return };
         let due = |last: Option<Instant>, every| last.is_none_or(|t| t.elapsed() >= every);
         let lines = active.lines_sent.elapsed() >= LINES_EVERY;
-        let maps = !self.paused && due(active.maps_sent, MAPS_EVERY);
+        let maps = !self.paused && active.maps_next.is_none_or(|next| Instant::now() >= next);
         let stats = due(active.stats_sent, STATS_EVERY);
         if lines {
             self.send_lines();
@@ -299,11 +320,14 @@ impl SessionThread<'_> {
 
     fn send_maps(&mut self) {
         let Some(active) = &mut self.active else { return };
-        active.maps_sent = Some(Instant::now());
         if active.trace.program().maps.is_empty() {
+            active.maps_next = Some(Instant::now() + MAPS_EVERY);
             return;
         }
-        match active.trace.read_maps(active.reporter.decoder()) {
+        let began = Instant::now();
+        let read = active.trace.read_maps(active.reporter.decoder());
+        active.maps_next = Some(next_reading(began, Instant::now()));
+        match read {
             Ok(maps) => self.send(Update::Maps(maps.into())),
             Err(error) => self.notice(error.to_string()),
         }
@@ -337,5 +361,18 @@ impl SessionThread<'_> {
         while threads.iter().any(|t| !t.is_finished()) {
             let _ = inbox.recv_timeout(Duration::from_millis(5));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_that_take_long_are_read_less_often() {
+        let began = Instant::now();
+        let took = |ms| next_reading(began, began + Duration::from_millis(ms)) - began;
+        assert_eq!(took(1), Duration::from_millis(200));
+        assert_eq!(took(1000), Duration::from_secs(4));
     }
 }
