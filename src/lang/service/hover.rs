@@ -1,10 +1,13 @@
 //! What is known about the thing under the cursor.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::completion::{ITEM_WORDS, KEYWORDS};
 use super::context::{Context, each_expr};
 use super::infer::{Inference, Known};
 use super::{Hover, ServiceEnv, places};
-use crate::lang::bt::ast::{Expr, ExprKind, Item, StatementKind, TypeDef};
+use crate::lang::bt::ast::{Expr, ExprKind, Item, Script, StatementKind, TypeDef};
 use crate::lang::bt::builtins::{self, Builtin};
 use crate::lang::bt::dump;
 use crate::lang::bt::lexer::TokenKind as T;
@@ -134,17 +137,31 @@ fn own_word(context: &Context<'_>, index: usize, text: &str, span: Span, env: &S
     }
     context.script.items.iter().find_map(|item| {
         let Item::TypeDef(TypeDef::Enum { name, variants, .. }) = item else { return None };
-        let mut next = Some(0);
-        for (variant, value) in variants {
-            let number = value.as_ref().map_or(next, constant::fold);
-            if *variant.text == *text {
-                let number = number.map_or_else(String::new, |n| format!(" = {n}"));
-                return Some(Hover { span, code: format!("{text}{number}"), doc: format!("Of enum {}.", name.text) });
-            }
-            next = number.map(|n| n + 1);
-        }
-        None
+        variants.iter().any(|(variant, _)| *variant.text == *text).then(|| {
+            let number = enumerators(&context.script).remove(text).map_or_else(String::new, |n| format!(" = {n}"));
+            let of =
+                if name.text.is_empty() { "an enum without a name".to_owned() } else { format!("enum {}", name.text) };
+            Hover { span, code: format!("{text}{number}"), doc: format!("Of {of}.") }
+        })
     })
+}
+
+/// The numbers of the script's enumerators, which may be made of those before them.
+fn enumerators(script: &Script) -> HashMap<Arc<str>, i64> {
+    let mut known: HashMap<Arc<str>, i64> = HashMap::new();
+    for item in &script.items {
+        let Item::TypeDef(TypeDef::Enum { variants, .. }) = item else { continue };
+        let mut next = Some(0_i64);
+        for (variant, value) in variants {
+            let mut named = |name: &str| known.get(name).map(|n| *n as u64);
+            let number = value.as_ref().map_or(next, |e| constant::fold_names(e, &mut named).map(|n| n as i64));
+            if let Some(number) = number {
+                known.insert(variant.text.clone(), number);
+            }
+            next = number.map(|n| n.wrapping_add(1));
+        }
+    }
+    known
 }
 
 /// What a word of the language is for.

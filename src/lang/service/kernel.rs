@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Field, Knowledge, ProbeHit};
 use crate::binary::dwarf::{self, DebugInfo, Tag};
-use crate::kernel::Kernel;
 use crate::kernel::btf::Btf;
 use crate::kernel::btf::{FuncProto, TypeId};
-use crate::probe::catalogue::Background;
+use crate::kernel::{Feature, Kernel};
+use crate::probe::catalogue::{Background, Catalogue, ProbeKind};
 use crate::probe::find::find;
 use crate::probe::point::{self, PointPattern};
-use crate::probe::search::Search;
+use crate::probe::search::{Results, Search};
 use crate::probe::user;
 
 /// How deep anonymous members are followed.
@@ -24,13 +24,31 @@ pub struct KernelKnowledge {
     kernel: Arc<Kernel>,
     catalogue: Option<Background>,
     search: Mutex<Search>,
+    /// Functions for trampolines where the kernel has none: the catalogue leaves them out.
+    closed: Mutex<Option<(Catalogue, Search)>>,
 }
 
 impl KernelKnowledge {
     /// Without a catalogue no probes are offered; the rest works.
     #[must_use]
     pub fn new(kernel: Arc<Kernel>, catalogue: Option<Background>) -> Self {
-        Self { kernel, catalogue, search: Mutex::default() }
+        Self { kernel, catalogue, search: Mutex::default(), closed: Mutex::default() }
+    }
+
+    /// The probes that fit best what was typed.
+    fn found(&self, typed: &str, catalogue: &Background) -> Results {
+        let provider = typed.split_once(':').and_then(|(word, _)| point::Provider::find(word));
+        let trampoline = provider.is_some_and(|p| matches!(p.name, "fentry" | "fexit"));
+        if !trampoline || self.kernel.features().has(Feature::Fentry) {
+            let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+            return search.search(&catalogue.snapshot(), typed, 0);
+        }
+        // Shown with the reason, as everything is that this kernel lacks.
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let kinds = [ProbeKind::Fentry, ProbeKind::Fexit];
+        let (all, search) =
+            closed.get_or_insert_with(|| (Catalogue::of_kinds(&self.kernel, &kinds), Search::default()));
+        search.search(all, typed, 0)
     }
 
     fn btf(&self) -> Option<&Btf> {
@@ -118,8 +136,7 @@ impl Knowledge for KernelKnowledge {
             return hits.map(|line| ProbeHit { point: line.name, detail: detail(line.absence) }).collect();
         }
         let Some(catalogue) = &self.catalogue else { return Vec::new() };
-        let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
-        let hits = search.search(&catalogue.snapshot(), typed, 0).hits.into_iter().take(limit);
+        let hits = self.found(typed, catalogue).hits.into_iter().take(limit);
         let detail = |absence: Option<crate::kernel::Absence>| absence.map_or(String::new(), |a| a.reason.to_string());
         hits.map(|hit| ProbeHit { point: hit.name.to_string(), detail: detail(hit.absence) }).collect()
     }

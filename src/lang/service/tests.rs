@@ -115,6 +115,8 @@ fn hover_shows_types_and_sentences() {
         ("BEGIN { $x = (struct in|ode *)0; }", "struct inode\n    unsigned long i_ino", ""),
         ("struct s { int a; }; BEGIN { sizeof(struct s|) }", "struct s\n    int a", ""),
         ("enum e { A, B = 5, C }; BEGIN { print(C|); }", "C = 6", "Of enum e."),
+        ("enum e { A = 2, B = A << 3, C }; BEGIN { print(C|); }", "C = 17", "Of enum e."),
+        ("enum e { A = 2 }; enum { B = -A, C = B - 1 }; BEGIN { print(C|); }", "C = -3", "Of an enum without a name."),
         ("BEGIN { unro|ll(5) { } }", "unroll(5) { ... }", ""),
         ("BEGIN { $x = (uint6|4)1; }", "uint64", "8 bytes, unsigned."),
     ] {
