@@ -2,6 +2,7 @@
 //! standard input and output.
 
 mod convert;
+mod documents;
 mod server;
 
 use std::process::ExitCode;
@@ -9,8 +10,9 @@ use std::sync::Arc;
 
 use lsp_server::Connection;
 use lsp_types::{
-    CompletionOptions, HoverProviderCapability, InitializeParams, OneOf, ServerCapabilities, SignatureHelpOptions,
-    TextDocumentSyncCapability, TextDocumentSyncKind,
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions, HoverProviderCapability,
+    InitializeParams, OneOf, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability,
+    TextDocumentSyncKind,
 };
 
 use super::CliError;
@@ -20,8 +22,8 @@ use crate::probe::catalogue::Background;
 
 /// Serve editors by the language server protocol on standard input and output.
 ///
-/// Gives diagnostics as you type, completion, hover, signature help, go to definition, symbols and
-/// formatting for bpftrace scripts.
+/// Gives diagnostics as you type with their repairs, completion, hover, signature help, go to definition,
+/// symbols and formatting for bpftrace scripts.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -49,7 +51,7 @@ pub(crate) fn serve(connection: &Connection, kernel: &Kernel, knowledge: &Kernel
 fn capabilities() -> ServerCapabilities {
     let characters = |list: &[&str]| Some(list.iter().map(|c| (*c).to_owned()).collect());
     ServerCapabilities {
-        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::FULL)),
+        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::INCREMENTAL)),
         completion_provider: Some(CompletionOptions {
             trigger_characters: characters(&[".", ">", "$", "@", ":"]),
             ..CompletionOptions::default()
@@ -61,6 +63,10 @@ fn capabilities() -> ServerCapabilities {
         }),
         definition_provider: Some(OneOf::Left(true)),
         document_symbol_provider: Some(OneOf::Left(true)),
+        code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
+            code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+            ..CodeActionOptions::default()
+        })),
         document_formatting_provider: Some(OneOf::Left(true)),
         ..ServerCapabilities::default()
     }

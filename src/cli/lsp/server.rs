@@ -5,26 +5,31 @@ use std::path::{Path, PathBuf};
 
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
-    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _, PublishDiagnostics,
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, LogMessage, Notification as _, PublishDiagnostics,
 };
 use lsp_types::request::{
-    Completion, DocumentSymbolRequest, Formatting, GotoDefinition, HoverRequest, Request as _, SignatureHelpRequest,
+    CodeActionRequest, Completion, DocumentSymbolRequest, Formatting, GotoDefinition, HoverRequest, Request as _,
+    SignatureHelpRequest,
 };
 use lsp_types::{
-    CompletionList, CompletionResponse, DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, Hover,
-    HoverContents, Location, MarkupContent, MarkupKind, ParameterInformation, ParameterLabel, PublishDiagnosticsParams,
-    SignatureHelp, SignatureInformation, TextDocumentPositionParams, TextEdit, Uri,
+    CompletionList, CompletionResponse, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, Hover, HoverContents,
+    Location, LogMessageParams, MarkupContent, MarkupKind, MessageType, ParameterInformation, ParameterLabel,
+    PublishDiagnosticsParams, SignatureHelp, SignatureInformation, TextDocumentPositionParams, TextEdit, Uri,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::convert;
+use super::documents::Document;
 use crate::kernel::Kernel;
 use crate::lang::bt::front::{FrontOptions, compile_front};
 use crate::lang::bt::pretty;
 use crate::lang::service::kernel::KernelKnowledge;
 use crate::lang::service::{self, ServiceEnv};
 use crate::lang::source::SourceText;
+use crate::regular;
+use crate::session::front::LARGEST_IMPORT;
 
 /// Why the conversation ended early.
 type Broken = Box<dyn std::error::Error + Send + Sync>;
@@ -34,7 +39,7 @@ pub(super) struct Server<'a> {
     kernel: &'a Kernel,
     knowledge: &'a KernelKnowledge,
     /// Open scripts by their address.
-    open: HashMap<String, SourceText>,
+    open: HashMap<Uri, Document>,
 }
 
 impl<'a> Server<'a> {
@@ -46,6 +51,9 @@ impl<'a> Server<'a> {
         for message in &self.connection.receiver {
             match message {
                 Message::Request(request) => {
+                    if request.method == CodeActionRequest::METHOD {
+                        self.check_stale()?;
+                    }
                     if self.connection.handle_shutdown(&request)? {
                         return Ok(());
                     }
@@ -54,6 +62,10 @@ impl<'a> Server<'a> {
                 }
                 Message::Notification(note) => self.note(note)?,
                 Message::Response(_) => {}
+            }
+            // Who types faster than scripts are checked has the last text checked, not each.
+            if self.connection.receiver.is_empty() {
+                self.check_stale()?;
             }
         }
         Ok(())
@@ -76,6 +88,10 @@ impl<'a> Server<'a> {
             DocumentSymbolRequest::METHOD => {
                 with(request, |p: lsp_types::DocumentSymbolParams| self.symbols(&p.text_document.uri))
             }
+            CodeActionRequest::METHOD => with(request, |p: lsp_types::CodeActionParams| {
+                let uri = p.text_document.uri;
+                self.open.get(&uri).map(|document| document.actions(&uri, p.range))
+            }),
             Formatting::METHOD => {
                 with(request, |p: lsp_types::DocumentFormattingParams| self.formatting(&p.text_document.uri))
             }
@@ -87,38 +103,56 @@ impl<'a> Server<'a> {
     }
 
     fn note(&mut self, note: Notification) -> Result<(), Broken> {
-        match note.method.as_str() {
-            DidOpenTextDocument::METHOD => {
-                let p: lsp_types::DidOpenTextDocumentParams = serde_json::from_value(note.params)?;
-                self.update(&p.text_document.uri, &p.text_document.text, Some(p.text_document.version))
-            }
-            DidChangeTextDocument::METHOD => {
-                let p: lsp_types::DidChangeTextDocumentParams = serde_json::from_value(note.params)?;
-                // The whole text is sent at every change.
-                match p.content_changes.last() {
-                    Some(change) => self.update(&p.text_document.uri, &change.text, Some(p.text_document.version)),
-                    None => Ok(()),
-                }
-            }
-            DidCloseTextDocument::METHOD => {
-                let p: lsp_types::DidCloseTextDocumentParams = serde_json::from_value(note.params)?;
-                self.open.remove(p.text_document.uri.as_str());
-                self.publish(p.text_document.uri, Vec::new(), None)
-            }
+        let method = note.method.clone();
+        let malformed = |error: serde_json::Error| format!("`{method}` was left aside: {error}");
+        let done = match note.method.as_str() {
+            DidOpenTextDocument::METHOD => serde_json::from_value(note.params).map(|p| self.opened(p)),
+            DidChangeTextDocument::METHOD => serde_json::from_value(note.params).map(|p| self.changed(p)),
+            DidCloseTextDocument::METHOD => match serde_json::from_value(note.params) {
+                Ok(p) => return self.closed(p),
+                Err(error) => Err(error),
+            },
             _ => Ok(()),
+        };
+        // Nobody waits for an answer, and the conversation goes on.
+        done.map_err(malformed).or_else(|message| self.log(message))
+    }
+
+    fn opened(&mut self, p: DidOpenTextDocumentParams) {
+        let document = p.text_document;
+        self.open.insert(document.uri.clone(), Document::new(&document.uri, &document.text, document.version));
+    }
+
+    fn changed(&mut self, p: DidChangeTextDocumentParams) {
+        if let Some(document) = self.open.get_mut(&p.text_document.uri) {
+            document.change(p.content_changes, p.text_document.version);
         }
     }
 
-    /// Takes a script's new text and tells what is wrong with it.
-    fn update(&mut self, uri: &Uri, text: &str, version: Option<i32>) -> Result<(), Broken> {
-        let source = SourceText::new(uri.as_str(), text);
-        let folder = folder_of(uri);
-        let load = |path: &str| std::fs::read_to_string(folder.join(path)).map_err(|e| e.to_string());
-        let options = FrontOptions { load: &load, unsafe_allowed: true, ..FrontOptions::new(self.kernel) };
-        let found = compile_front(&source, &options).diagnostics;
-        let found = found.iter().map(|d| convert::diagnostic(&source, uri, d)).collect();
-        self.open.insert(uri.as_str().to_owned(), source);
-        self.publish(uri.clone(), found, version)
+    fn closed(&mut self, p: DidCloseTextDocumentParams) -> Result<(), Broken> {
+        self.open.remove(&p.text_document.uri);
+        self.publish(p.text_document.uri, Vec::new(), None)
+    }
+
+    /// Checks the scripts whose text changed, and tells what is wrong with them.
+    fn check_stale(&mut self) -> Result<(), Broken> {
+        let mut told = Vec::new();
+        for (uri, document) in self.open.iter_mut().filter(|(_, document)| document.stale) {
+            let folder = folder_of(uri);
+            let load = |path: &str| regular::text(&folder.join(path), LARGEST_IMPORT).map_err(|e| e.to_string());
+            let options = FrontOptions { load: &load, unsafe_allowed: true, ..FrontOptions::new(self.kernel) };
+            let found = compile_front(&document.source, &options).diagnostics;
+            told.push((uri.clone(), document.checked(uri, found), document.version));
+        }
+        told.into_iter().try_for_each(|(uri, found, version)| self.publish(uri, found, version))
+    }
+
+    /// Tells the editor's log.
+    fn log(&self, message: String) -> Result<(), Broken> {
+        let parameters = LogMessageParams { typ: MessageType::WARNING, message };
+        let note = Notification::new(LogMessage::METHOD.to_owned(), parameters);
+        self.connection.sender.send(Message::Notification(note))?;
+        Ok(())
     }
 
     fn publish(&self, uri: Uri, diagnostics: Vec<lsp_types::Diagnostic>, version: Option<i32>) -> Result<(), Broken> {
@@ -133,7 +167,7 @@ impl<'a> Server<'a> {
     }
 
     fn at(&self, place: &TextDocumentPositionParams) -> Option<(&SourceText, u32)> {
-        let source = self.open.get(place.text_document.uri.as_str())?;
+        let source = &self.open.get(&place.text_document.uri)?.source;
         Some((source, convert::offset(source, place.position)))
     }
 
@@ -181,7 +215,7 @@ impl<'a> Server<'a> {
     }
 
     fn symbols(&self, uri: &Uri) -> Option<DocumentSymbolResponse> {
-        let source = self.open.get(uri.as_str())?;
+        let source = &self.open.get(uri)?.source;
         let symbols = service::symbols(source).into_iter().map(|s| {
             #[allow(deprecated, reason = "the field is part of the struct")]
             DocumentSymbol {
@@ -199,7 +233,7 @@ impl<'a> Server<'a> {
     }
 
     fn formatting(&self, uri: &Uri) -> Option<Vec<TextEdit>> {
-        let source = self.open.get(uri.as_str())?;
+        let source = &self.open.get(uri)?.source;
         let new_text = pretty::format(source)?;
         if *new_text == *source.text {
             return Some(Vec::new());

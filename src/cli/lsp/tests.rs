@@ -106,3 +106,53 @@ fn the_service_answers_by_the_protocol() {
     assert_eq!(editor.ask("textDocument/nonsense", json!({})), Value::Null);
     editor.stop();
 }
+
+#[test]
+fn changes_of_a_part_count_utf16_units() {
+    let mut editor = Editor::start();
+    assert_eq!(editor.open("// 😀x\nbegin { exit(); }\n"), json!([]));
+    let at = |line: u32, from: u32, to: u32| json!({ "start": { "line": line, "character": from }, "end": { "line": line, "character": to } });
+    let changes = json!([
+        { "range": at(0, 5, 6), "text": " world\n//" },
+        { "range": at(2, 8, 12), "text": "pid" },
+        // Past every end, and backwards: the text's end.
+        { "range": { "start": { "line": 99, "character": 7 }, "end": { "line": 98, "character": 0 } }, "text": "end { @ = 1; }" },
+    ]);
+    let document = json!({ "uri": "file:///a.bt", "version": 2 });
+    editor.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
+    let symbols = editor.ask("textDocument/documentSymbol", json!({ "textDocument": document }));
+    assert_eq!((&symbols[0]["range"]["start"]["line"], &symbols[1]["name"]), (&json!(2), &json!("end")), "{symbols}");
+    let hover = editor.at("textDocument/hover", 2, 9);
+    assert!(hover["contents"]["value"].as_str().unwrap().contains("pid([namespace])"), "{hover}");
+    editor.stop();
+}
+
+#[test]
+fn a_mistake_that_can_be_repaired_comes_with_the_repair() {
+    let mut editor = Editor::start();
+    editor.open("begin { prnt(1); }\nend { exit(); }\n");
+    let mut ask = |line: u32| {
+        let place = json!({ "line": line, "character": 9 });
+        let range = json!({ "start": place, "end": place });
+        let document = json!({ "uri": "file:///a.bt" });
+        let context = json!({ "diagnostics": [] });
+        editor.ask("textDocument/codeAction", json!({ "textDocument": document, "range": range, "context": context }))
+    };
+    let actions = ask(0);
+    assert_eq!(actions[0]["title"], "Replace `prnt` with `print`");
+    let edit = &actions[0]["edit"]["changes"]["file:///a.bt"][0];
+    assert_eq!((&edit["newText"], &edit["range"]["start"]["character"]), (&json!("print"), &json!(8)));
+    assert_eq!(ask(1), json!([]));
+    editor.stop();
+}
+
+#[test]
+fn a_malformed_notification_does_not_end_the_conversation() {
+    let mut editor = Editor::start();
+    editor.open("begin { print(pid); }\n");
+    editor.tell("textDocument/didChange", json!({ "rubbish": 1 }));
+    editor.tell("textDocument/didOpen", json!(["rubbish"]));
+    let hover = editor.at("textDocument/hover", 0, 15);
+    assert!(hover["contents"]["value"].as_str().unwrap().contains("pid: uint32"), "{hover}");
+    editor.stop();
+}
