@@ -5,12 +5,19 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use probescope::binary::cache::LibraryCache;
 use probescope::binary::dwarf::{DebugInfo, Tag};
 use probescope::binary::elf::Binary;
 use probescope::codegen::error::CodegenError;
 use probescope::codegen::target::TargetFacts;
 use probescope::codegen::{compile_with_source, verifier_log};
+use probescope::engine::symbols::UserSymbols;
 use probescope::kernel::btf::Btf;
+use probescope::kernel::cpus::CpuSet;
+use probescope::kernel::functions::FunctionTable;
+use probescope::kernel::symbols::SymbolTable;
+use probescope::kernel::tracefs::TracepointFormat;
+use probescope::kernel::version::Version;
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::bt::{
     Checked, ExpandInputs, FrontOptions, MissingProbes, compile_front, dump, expand as expand_script, parse, pretty,
@@ -22,6 +29,7 @@ use probescope::lang::typed::validate::validate;
 use probescope::output::diagnostics;
 use probescope::probe::expand::{ExpandOptions, expand};
 use probescope::probe::point;
+use probescope::tui::theme::Theme;
 
 /// A kernel recorded in files, the same on every machine.
 fn recorded() -> &'static Kernel {
@@ -186,4 +194,46 @@ pub fn btf(data: &[u8]) {
             let _ = btf.raw_tracepoint(name);
         }
     }
+}
+
+/// Any bytes as the text files that the kernel, the dynamic linker and just-in-time compilers write.
+pub fn system_files(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Ok(format) = TracepointFormat::parse("sched", "sample", &text) {
+        assert!(format.size() <= 1 << 17);
+        for field in format.own_fields() {
+            assert_eq!(format.field(&field.name).map(|f| &f.name), Some(&field.name));
+            assert!(field.declaration().contains(&*field.name));
+        }
+    }
+    let symbols = SymbolTable::parse(data.to_vec());
+    assert!(symbols.iter().is_sorted_by_key(|s| s.address));
+    for symbol in symbols.iter().take(50) {
+        // A name that is no text reads as none.
+        assert!(symbol.name.is_empty() || symbols.named(symbol.name).next().is_some());
+    }
+    let functions = FunctionTable::parse(text.clone().into_owned());
+    for function in functions.iter().take(50) {
+        assert!(functions.named(function.name).next().is_some());
+    }
+    let cache = LibraryCache::parse(data);
+    for name in cache.names().take(20) {
+        assert!(cache.find(name).is_some());
+    }
+    let _ = (CpuSet::parse(&text), Version::parse(&text), Theme::parse("fuzz", &text));
+    generated_code(data);
+}
+
+/// The bytes as the map of a process's own code.
+fn generated_code(data: &[u8]) {
+    let proc = std::env::temp_dir().join(format!("probescope-fuzz-proc-{}", std::process::id()));
+    let folder = proc.join("7/root/tmp");
+    let file = folder.join("perf-7.map");
+    if std::fs::create_dir_all(&folder).is_ok() && std::fs::write(file, data).is_ok() {
+        let mut symbols = UserSymbols::new(proc.clone(), true);
+        for address in [0, 0x1004, 0x2000, u64::MAX] {
+            assert!(!symbols.frames(7, address).is_empty());
+        }
+    }
+    let _ = std::fs::remove_dir_all(proc);
 }

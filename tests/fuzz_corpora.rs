@@ -157,3 +157,8 @@ fn binaries_may_be_any_bytes() {
 fn btf_may_be_any_bytes() {
     replay("btf", targets::btf, &[root().join("tests/fixtures/kernel/sys/kernel/btf/vmlinux")]);
 }
+
+#[test]
+fn files_of_the_system_may_be_any_bytes() {
+    replay("system_files", targets::system_files, &[]);
+}

@@ -344,7 +344,7 @@ impl State {
         for start in self.starts(0, budget)?.iter() {
             self.step(budget)?;
             let Ok(peeked) = self.peek(0, *start) else { continue };
-            let Ok(mut ranges) = peeked.dwarf.unit_ranges(&peeked.unit) else { continue };
+            let Some(mut ranges) = ranges_of(&peeked.dwarf, &peeked.unit) else { continue };
             while let Ok(Some(range)) = ranges.next() {
                 self.spend(budget, 1)?;
                 if range.begin < range.end && list.len() < MOST_RANGES {
@@ -494,4 +494,16 @@ fn language(unit: &gimli::Unit<Window>) -> Option<gimli::DwLang> {
 fn sorted(mut list: Vec<Covered>) -> Vec<Covered> {
     list.sort_by_key(|c| (c.start, c.end));
     list
+}
+
+/// The addresses of a unit. gimli adds a unit's size to its start without a look at the sum: where that
+/// is no address, the unit has none.
+fn ranges_of(dwarf: &Dwarf<Window>, unit: &gimli::Unit<Window>) -> Option<gimli::RangeIter<Window>> {
+    let mut root = Die::null();
+    unit.entries_raw(None).ok()?.read_entry(&mut root).ok()?;
+    let start = root.attr_value(gimli::DW_AT_low_pc).and_then(|v| dwarf.attr_address(unit, v).ok().flatten());
+    if let (Some(start), Some(AttributeValue::Udata(size))) = (start, root.attr_value(gimli::DW_AT_high_pc)) {
+        start.checked_add(size)?;
+    }
+    dwarf.die_ranges(unit, &root).ok()
 }
