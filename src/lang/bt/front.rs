@@ -6,6 +6,8 @@ use super::check::kernel_facts::KernelFacts;
 use super::check::{CheckEnv, Checked, MissingProbes, Purpose, check};
 use super::{ExpandInputs, expand, parse};
 use crate::kernel::Kernel;
+use crate::lang::codes::parse::UNCLOSED_STRING;
+use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
 
 /// What a script is compiled with.
@@ -80,8 +82,23 @@ pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptio
     let mut checked = check(&script, source, &env);
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(found);
-    diagnostics.append(&mut checked.diagnostics);
+    leave_out_ends(&mut diagnostics);
+    // Where the text makes no sense, what the checker makes of the same place is no news.
+    let told: Vec<u32> = errors(&diagnostics).map(|d| d.span.start).collect();
+    let is_news = |d: &Diagnostic| d.severity != Severity::Error || d.span.end == 0 || !told.contains(&d.span.start);
+    diagnostics.extend(checked.diagnostics.drain(..).filter(is_news));
     diagnostics.sort_by_key(|d| d.span.start);
     checked.diagnostics = diagnostics;
     checked
+}
+
+fn errors(diagnostics: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
+    diagnostics.iter().filter(|d| d.severity == Severity::Error)
+}
+
+/// A string that is not closed takes the brackets behind it in: that these are missing is no mistake of its own.
+fn leave_out_ends(diagnostics: &mut Vec<Diagnostic>) {
+    if errors(diagnostics).any(|d| d.code == UNCLOSED_STRING) {
+        diagnostics.retain(|d| !(d.message.ends_with("found the end of the script") && d.code != UNCLOSED_STRING));
+    }
 }

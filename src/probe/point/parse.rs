@@ -137,7 +137,7 @@ impl<'a> Parts<'a> {
             Rate::PeriodNs(ns) => ns,
         };
         if period_ns < 1000 {
-            let message = format!("a {} can't be shorter than 1 microsecond", self.provider.name);
+            let message = "the time between two firings can't be shorter than 1 microsecond".to_owned();
             return Err(PointError { message, ..self.shape() });
         }
         let written = written.into();

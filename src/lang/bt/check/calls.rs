@@ -184,6 +184,7 @@ impl Checker<'_> {
         let own: Vec<_> = self.functions.iter().map(|f| f.name.clone()).collect();
         let builtins = super::builtins::BUILTINS.iter().map(|b| b.name);
         let help = suggest::did_you_mean(&name.text, own.iter().map(|n| &**n))
+            .or_else(|| suggest::of_other_languages(&name.text))
             .or_else(|| suggest::did_you_mean(&name.text, names().chain(builtins)));
         self.error_help(UNKNOWN_FUNCTION, span, format!("Unknown function: '{}'", name.text), help);
         Self::error_value(span)

@@ -155,7 +155,11 @@ impl Checker<'_> {
                     NOT_A_CONDITION,
                     span,
                     format!("{ty} is neither true nor false"),
-                    Some("compare it with something".into()),
+                    Some(if matches!(e.ty, Type::Record(_)) {
+                        "`(name = value)` makes a record; to compare write `==`".into()
+                    } else {
+                        "compare it with something".into()
+                    }),
                 );
                 Self::error_value(span)
             }

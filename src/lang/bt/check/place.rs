@@ -56,6 +56,9 @@ impl Checker<'_> {
             other => {
                 let text = self.type_text(other);
                 let help = match other {
+                    Type::Ptr { to, .. } if matches!(**to, Type::Int { size: 1, .. }) => {
+                        Some("it is the address of a text: read it by `str(...)`".into())
+                    }
                     Type::Int { .. } => Some(format!("cast it first: `((struct NAME *)...).{}`", name.text)),
                     // `curtask` is an untyped pointer where the kernel's types are not known.
                     _ if text == "void *" => self.env.facts.types_absent(),

@@ -24,6 +24,39 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
     closest(name, candidates).map(|c| format!("did you mean `{c}`?"))
 }
 
+/// Words of C and of DTrace's D, and of this language where they are misspelt, with what stands for them here.
+const OTHERS: &[(&str, &str)] = &[
+    ("NULL", "an address is compared with 0: `$p == 0`, or `if ($p)`"),
+    ("aggregate", "maps aggregate: `@[comm] = count()`"),
+    ("char", "variables need no type: `$x = 5`"),
+    ("elif", "did you mean `else if`?"),
+    ("elsif", "did you mean `else if`?"),
+    ("esle", "did you mean `else`?"),
+    ("execname", "the name of the process is `comm`"),
+    ("foreach", "write `for ($kv : @map) { ... }` or `for ($i : 0..10) { ... }`"),
+    ("int", "variables need no type: `$x = 5`"),
+    ("long", "variables need no type: `$x = 5`"),
+    ("lquantize", "linear histograms are made by `lhist(n, min, max, step)`"),
+    ("null", "an address is compared with 0: `$p == 0`, or `if ($p)`"),
+    ("printa", "maps are printed by `print(@map)`"),
+    ("printk", "text is printed by `printf(...)`"),
+    ("probefunc", "the name of the function is `func`"),
+    ("quantize", "histograms are made by `hist(n)`"),
+    ("self", "thread-local values are kept in maps: `@x[tid]`"),
+    ("stack", "stacks are `kstack` and `ustack`"),
+    ("stringof", "text at an address is read by `str(...)`"),
+    ("timestamp", "the time in nanoseconds is `nsecs`"),
+    ("trace", "values are printed by `print(...)`"),
+    ("unsigned", "variables need no type: `$x = 5`"),
+    ("var", "declare scratch variables as `let $x = value;`"),
+    ("walltimestamp", "wall time is printed by `time()`, or by `strftime(format, nsecs)`"),
+];
+
+/// What to write in place of a word that other languages have.
+pub fn of_other_languages(name: &str) -> Option<String> {
+    OTHERS.iter().find(|(word, _)| *word == name).map(|(_, help)| (*help).to_owned())
+}
+
 /// Makes the one name that a help text suggests a ready repair, where the diagnostic points at the
 /// misspelt name or at something that begins with it, such as a call.
 pub fn with_fix(mut diagnostic: Diagnostic, source: &SourceText) -> Diagnostic {

@@ -245,3 +245,32 @@ fn large_and_deep_scripts_take_bounded_room() {
     let links: String = (0..60).map(|n| format!("@m{n} = @m{}; ", n + 1)).collect();
     assert_eq!(errors(&format!("BEGIN {{ {links} @m60 = 1; }}")), Vec::<String>::new());
 }
+
+#[test]
+fn one_mistake_is_told_once() {
+    for (script, wanted) in [
+        ("BEGIN { print(\"hello); }", &["P0003 this string is not closed on its line"][..]),
+        ("BEGIN { x = 5; }", &["P0052 this can't be assigned to"]),
+        ("BEGIN { 5++; }", &["P0053 `++` can't change this"]),
+        ("macro m($x) { $x } BEGIN { print(m(5, 6)); }", &["P0080 macro `m` does not take these arguments"]),
+        ("BEGIN { for (i = 0; i < 5; i++) { print(i); } }", &["P0060 expected the loop's variable, found `i`"]),
+        // Another mistake at another place is told beside it.
+        ("BEGIN { x = 5; print(y); }", &["P0052 this can't be assigned to", "P0200 Unknown identifier: 'y'"]),
+    ] {
+        assert_eq!(errors(script), wanted, "{script}");
+    }
+}
+
+#[test]
+fn words_of_other_languages_are_explained() {
+    for (script, wanted) in [
+        ("BEGIN { @[comm] = count; }", "it is a function: `count(): count_t`"),
+        ("BEGIN { @q = quantize(5); }", "histograms are made by `hist(n)`"),
+        ("BEGIN { print(timestamp); }", "the time in nanoseconds is `nsecs`"),
+        ("BEGIN { if (pid = 1) { } }", "`(name = value)` makes a record; to compare write `==`"),
+        ("BEGIN / pid = 1 / { }", "a predicate assigns nothing; to compare write `==`"),
+    ] {
+        let helps: Vec<_> = checked(script).diagnostics.into_iter().filter_map(|d| d.help).collect();
+        assert!(helps.iter().any(|h| h == wanted), "{script}: {helps:?}");
+    }
+}

@@ -254,7 +254,11 @@ impl<'t> Lexer<'t> {
                     Some('#') => "comments begin with `//`; preprocessor lines begin with `#` at the start of a line",
                     _ => "remove it",
                 };
-                let message = format!("`{}` means nothing here", text.escape_debug());
+                let shown: String = text
+                    .chars()
+                    .map(|c| if matches!(c, '\'' | '"') { c.to_string() } else { c.escape_debug().to_string() })
+                    .collect();
+                let message = format!("`{shown}` means nothing here");
                 self.error(codes::UNKNOWN_CHARACTER, start, end, &message, help);
             }
             _ => {}

@@ -219,10 +219,14 @@ impl Parser<'_> {
         if self.accept(T::Slash).is_none() {
             let span = if self.at_end() { self.previous_end() } else { self.token().span };
             let message = format!("expected `/` after the predicate, found {}", self.found());
+            let help = match self.kind() {
+                T::Assign => "a predicate assigns nothing; to compare write `==`",
+                _ => "close it with `/` before the body: `/pid == 1/ {`",
+            };
             self.report(
                 Diagnostic::error(codes::UNCLOSED_PREDICATE, span, message)
                     .label(open.span, "the predicate begins here")
-                    .help("close it with `/` before the body: `/pid == 1/ {`"),
+                    .help(help),
             );
             while !self.at_end() && !matches!(self.kind(), T::LBrace | T::Point | T::RBrace) {
                 self.bump();

@@ -275,7 +275,10 @@ impl Parser<'_> {
         let Some(name) = self.accept(T::Variable) else {
             let message = format!("expected the loop's variable, found {}", self.found());
             self.error_here(codes::BAD_FOR, message, help);
-            self.skip_to_body();
+            // As in C: its head has semicolons.
+            while !self.at_end() && !matches!(self.kind(), T::LBrace | T::RBrace) {
+                self.bump();
+            }
             self.body("for");
             return None;
         };
