@@ -65,15 +65,25 @@ impl Trace {
     pub fn read_map(&self, id: MapId, decoder: &mut Decoder) -> Result<MapSnapshot, EngineError> {
         let (map, storage) = self.find_map(id)?;
         let entries = self.entries(&map, &storage)?;
-        let mut rows: Vec<MapRow> = entries
+        let kind = kind(&map.value);
+        let mut keyed: Vec<(Vec<u8>, MapRow)> = entries
             .into_iter()
-            .map(|e| MapRow { key: self.key(&map, &e.key, decoder), value: self.reduced(&map, &e.values, decoder) })
+            .map(|e| {
+                let value = self.reduced(&map, &e.values, decoder);
+                let row = MapRow { key: self.key(&map, &e.key, decoder), value };
+                (e.key, row)
+            })
             .collect();
-        rows.sort_by(order);
+        // bpftrace has histograms and series in a table by the bytes of their keys before it sorts them by their sums.
+        let by_bytes = matches!(kind, MapKind::Hist | MapKind::LHist | MapKind::TSeries);
+        keyed.sort_by(|(a, x), (b, y)| {
+            order_by_value(x, y).then_with(|| if by_bytes { a.cmp(b) } else { order_all(&x.key, &y.key) })
+        });
+        let mut rows: Vec<MapRow> = keyed.into_iter().map(|(_, row)| row).collect();
         align(&mut rows);
         Ok(MapSnapshot {
             name: Arc::clone(&map.name),
-            kind: kind(&map.value),
+            kind,
             keyed: map.key != Type::Void,
             rows,
             capacity: map.max_entries,
@@ -432,13 +442,12 @@ fn combine(a: u64, b: u64, how: Reduce, signed: bool) -> u64 {
     }
 }
 
-/// Ascending by value where values are numbers, then by key.
-fn order(a: &MapRow, b: &MapRow) -> Ordering {
-    let by_value = match (a.value.as_number(), b.value.as_number()) {
+/// Ascending by value where values are numbers.
+fn order_by_value(a: &MapRow, b: &MapRow) -> Ordering {
+    match (a.value.as_number(), b.value.as_number()) {
         (Some(x), Some(y)) => x.cmp(&y),
         _ => Ordering::Equal,
-    };
-    by_value.then_with(|| order_all(&a.key, &b.key))
+    }
 }
 
 fn order_all(a: &[Value], b: &[Value]) -> Ordering {
@@ -504,7 +513,7 @@ mod tests {
     fn rows_ascend_by_value_then_key() {
         let row = |k: i64, v: i64| MapRow { key: vec![Value::Int(k, 8)], value: Value::Int(v, 8) };
         let mut rows = vec![row(2, 5), row(1, 5), row(9, -1)];
-        rows.sort_by(order);
+        rows.sort_by(|a, b| order_by_value(a, b).then_with(|| order_all(&a.key, &b.key)));
         assert_eq!(rows, [row(9, -1), row(1, 5), row(2, 5)]);
     }
 }

@@ -266,8 +266,9 @@ impl Checker<'_> {
         if op == ast::UnaryOp::BitNot {
             return complement(e, &own, span);
         }
-        // The largest unsigned type has no signed one above it.
-        let ty = if own == Type::U64 { Type::U64 } else { Type::I64 };
+        // The largest unsigned type has no signed one above it, but the smallest number is written so.
+        let smallest = e.as_int() == Some(1 << 63) && matches!(operand.kind, ast::ExprKind::Int(..));
+        let ty = if own == Type::U64 && !smallest { Type::U64 } else { Type::I64 };
         let e = convert_scalar(e, &ty);
         if let Some(v) = e.as_int() {
             return Expr::new(ExprKind::Int(v.wrapping_neg()), ty, span);
