@@ -84,7 +84,7 @@ pub fn allocate(function: &mut Function) -> Option<Allocation> {
             continue;
         }
         let first_new = function.vregs;
-        spill::rewrite(function, &homeless, &SingleDefs::of(function), &lives);
+        spill::rewrite(function, &order, &homeless, &SingleDefs::of(function), &lives);
         short_lived = extend(&short_lived, first_new, function.vregs);
     }
     None

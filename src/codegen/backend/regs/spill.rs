@@ -1,6 +1,6 @@
 //! Code around the uses of values that found no register.
 
-use crate::codegen::ir::{Function, Inst, Operand, Size, Slot, Vreg};
+use crate::codegen::ir::{BlockId, Function, Inst, Operand, Size, Slot, Vreg};
 use crate::lang::source::Span;
 
 use super::super::legal::SingleDefs;
@@ -15,8 +15,9 @@ enum Home {
 }
 
 /// Gives every homeless register a slot, or makes its value again at each use. Values that are never
-/// needed at the same time share a slot: there are 512 bytes of stack.
-pub fn rewrite(function: &mut Function, homeless: &[Vreg], defs: &SingleDefs, lives: &Lives) {
+/// needed at the same time share a slot: there are 512 bytes of stack. Results that nobody reads are left
+/// out, since their slot may hold another value there.
+pub fn rewrite(function: &mut Function, order: &[BlockId], homeless: &[Vreg], defs: &SingleDefs, lives: &Lives) {
     let mut homes: Vec<Option<Home>> = Vec::new();
     homes.resize_with(function.vregs as usize, || None);
     let mut taken: Vec<(Slot, Vec<Vreg>)> = Vec::new();
@@ -26,13 +27,19 @@ pub fn rewrite(function: &mut Function, homeless: &[Vreg], defs: &SingleDefs, li
             None => Home::Slot(slot_for(lives.leader(*v), lives, &mut taken, function)),
         });
     }
-    for at in 0..function.blocks.len() {
+    let mut position = 0;
+    for BlockId(at) in order {
+        let at = *at as usize;
         let old = std::mem::take(&mut function.blocks[at].instructions);
         let mut out = Vec::with_capacity(old.len() + 8);
         if at == 0 {
-            store_parameters(function.parameters, &homes, &mut out);
+            store_parameters(&lives.arriving, &homes, &mut out);
         }
         for (mut inst, span) in old {
+            position += 1;
+            if lives.dead.contains(position) {
+                continue;
+            }
             if let Some(moved) = slot_copy(&inst, &homes) {
                 out.push((moved, span));
                 continue;
@@ -47,6 +54,7 @@ pub fn rewrite(function: &mut Function, homeless: &[Vreg], defs: &SingleDefs, li
             Reload { homes: &homes, out: &mut out, vregs: &mut function.vregs, made: Vec::new(), span: block.span };
         block.terminator.for_each_use_mut(|v| reload.operand(v));
         block.instructions = out;
+        position += 1;
     }
 }
 
@@ -85,10 +93,10 @@ fn home(homes: &[Option<Home>], v: Vreg) -> Option<&Home> {
     homes.get(v.0 as usize).and_then(Option::as_ref)
 }
 
-/// A spilled parameter arrives in its register and is stored at the entry.
-fn store_parameters(parameters: u32, homes: &[Option<Home>], out: &mut Vec<(Inst, Span)>) {
-    for v in (0..parameters).map(Vreg) {
-        if let Some(Home::Slot(slot)) = home(homes, v) {
+/// A spilled parameter that is needed arrives in its register and is stored at the entry.
+fn store_parameters(arriving: &[bool], homes: &[Option<Home>], out: &mut Vec<(Inst, Span)>) {
+    for (v, needed) in (0..).map(Vreg).zip(arriving) {
+        if let Some(Home::Slot(slot)) = home(homes, v).filter(|_| *needed) {
             let store = Inst::SlotStore { slot: *slot, offset: 0, size: Size::B8, src: Operand::Reg(v) };
             out.push((store, Span::default()));
         }
