@@ -79,7 +79,13 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
         ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
         ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
             let positions = args.first().map_or(0, |a| words(&a.ty) * 8);
-            12 * if scale.facts.abilities().bpf_loop { positions.min(32) } else { positions }
+            if scale.facts.abilities().bpf_loop {
+                // A loop in a loop, and the longer the text that is looked for, the more is set up before.
+                let wanted = args.get(1).map_or(0, |a| words(&a.ty));
+                400 + 12 * positions.min(32) + 8 * wanted.min(64)
+            } else {
+                12 * positions
+            }
         }
         // A stack's hash is made of many frames.
         ExprKind::Call(Intrinsic::KStack | Intrinsic::UStack | Intrinsic::StackLen, _) => 400,
