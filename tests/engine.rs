@@ -94,6 +94,89 @@ fn what_is_delivered_and_what_is_lost_adds_up() {
     assert_eq!(stats.delivered + lost, BURST);
 }
 
+/// Counts the offsets of this process's seeks, which all fail.
+const SEEKS: &str = "tracepoint:syscalls:sys_enter_lseek /pid == PID/ { @[args.offset] = count(); }";
+
+fn seek(offsets: std::ops::Range<u64>) {
+    for offset in offsets {
+        #[allow(unsafe_code, reason = "lseek takes no memory")]
+        // SAFETY: as said.
+        let result = unsafe { libc::lseek(-1, offset as libc::off_t, libc::SEEK_SET) };
+        assert_eq!(result, -1);
+    }
+}
+
+fn seeks(keys: &str) -> (Trace, Decoder) {
+    let text = SEEKS.replace("PID", &std::process::id().to_string());
+    let compiled = compile(&text, &[("max_map_keys", keys)]);
+    let program = Arc::clone(&compiled.program);
+    let decoder = Decoder::new(Arc::clone(&program), names::of_kernel(&kernel(), &program));
+    let trace = Trace::start(program, compiled.artifact, &options(), Box::new(|_, _| Handed::Taken)).expect("starts");
+    (trace, decoder)
+}
+
+/// The counts by offset, ascending by offset.
+fn counted(trace: &Trace, decoder: &mut Decoder) -> Vec<(i128, i128)> {
+    let rows = trace.read_map(MapId(0), decoder).expect("reads").rows;
+    let number = |v: &Value| v.as_number().expect("a number");
+    let mut counts: Vec<_> = rows.iter().map(|row| (number(&row.key[0]), number(&row.value))).collect();
+    counts.sort_unstable();
+    counts
+}
+
+#[test]
+fn a_map_that_is_cleared_takes_as_many_keys_as_before() {
+    let Some(_alone) = alone() else { return };
+    let (trace, mut decoder) = seeks("300");
+    for round in 0..6_u64 {
+        let first = round * 200;
+        seek(first..first + 300);
+        seek(first..first + 300);
+        let expected: Vec<_> = (first..first + 300).map(|key| (i128::from(key), 2)).collect();
+        assert_eq!(counted(&trace, &mut decoder), expected, "round {round}");
+        assert_eq!(trace.stats().losses.len(), 0, "round {round}");
+        if round % 2 == 0 {
+            trace.zero_map(MapId(0)).expect("zeroes");
+            let zeros: Vec<_> = expected.iter().map(|(key, _)| (*key, 0)).collect();
+            assert_eq!(counted(&trace, &mut decoder), zeros, "round {round}");
+        }
+        trace.clear_map(MapId(0)).expect("clears");
+        assert_eq!(counted(&trace, &mut decoder), [], "round {round}");
+    }
+    seek(0..310);
+    assert_eq!(counted(&trace, &mut decoder).len(), 300);
+    assert_eq!(trace.stats().losses.iter().map(|l| l.count).sum::<u64>(), 10);
+}
+
+#[test]
+fn clearing_while_keys_are_counted_mixes_no_keys() {
+    let Some(_alone) = alone() else { return };
+    let (trace, mut decoder) = seeks("400");
+    let stop = Arc::new(AtomicU64::new(0));
+    let busy = |first: u64| {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            while stop.load(Ordering::Relaxed) == 0 {
+                seek(first..first + 100);
+            }
+        })
+    };
+    let threads = [busy(0), busy(0), busy(1000)];
+    for _ in 0..20 {
+        let keys = counted(&trace, &mut decoder);
+        assert!(keys.iter().all(|(key, n)| (*key < 100 || (1000..1100).contains(key)) && *n >= 0), "{keys:?}");
+        trace.clear_map(MapId(0)).expect("clears");
+    }
+    stop.store(1, Ordering::Relaxed);
+    threads.into_iter().for_each(|thread| thread.join().expect("joins"));
+    trace.clear_map(MapId(0)).expect("clears");
+    seek(0..100);
+    seek(50..400);
+    let expected: Vec<_> = (0..400).map(|key| (key, if (50..100).contains(&key) { 2 } else { 1 })).collect();
+    assert_eq!(counted(&trace, &mut decoder), expected);
+    assert_eq!(trace.stats().losses.len(), 0);
+}
+
 #[test]
 fn nothing_stays_behind() {
     let Some(_alone) = alone() else { return };

@@ -131,6 +131,38 @@ pub enum Storage {
         /// Value size in bytes.
         value_size: u32,
     },
+    /// Numbered cells in per-CPU global data.
+    Cells(CellsSpec),
+}
+
+/// A map whose values lie in cells of per-CPU global data: a BPF hash map gives each key the number of its
+/// cell.
+///
+/// The map lives in epochs, which `clear` ends. Its epoch is the upper half of the first of four words. A
+/// key in the hash map is that word, then the script's key; its value is a tag: the epoch, and in the lower
+/// half the number of the cell plus one. Cells come in two halves of `capacity`, for even and for odd
+/// epochs; the second and third word count what was given out of them. The fourth may hold a tag that
+/// nobody uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellsSpec {
+    /// Name of the BPF map in the object.
+    pub map: Arc<str>,
+    /// Bytes of the script's key.
+    pub key_size: u32,
+    /// Name of the global-data map with the cells.
+    pub area: Arc<str>,
+    /// Byte offset of CPU 0's first cell.
+    pub first: u32,
+    /// Bytes between CPUs.
+    pub stride: u32,
+    /// Bytes of a cell.
+    pub value_size: u32,
+    /// Cells of one half.
+    pub capacity: u32,
+    /// Name of the global-data map with the four words.
+    pub words_area: Arc<str>,
+    /// Byte offset of the four words.
+    pub words: u32,
 }
 
 /// The stack map.

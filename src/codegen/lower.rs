@@ -8,6 +8,7 @@ mod addr;
 mod aggregate;
 mod arith;
 mod builtin;
+mod cells;
 mod counted;
 mod dispatch;
 mod expr;
@@ -80,8 +81,9 @@ pub fn lower_off_stack(program: &Program, facts: &TargetFacts) -> Result<Lowered
 }
 
 fn lower_within(program: &Program, facts: &TargetFacts, on_stack_limit: u32) -> Result<Lowered, CodegenError> {
-    let mut unit = Unit::new(program, facts, on_stack_limit)?;
+    let mut unit = Unit::new(program, facts, on_stack_limit);
     program::find_contention(&mut unit);
+    unit.plan_maps()?;
     for (index, probe) in program.probes.iter().enumerate() {
         program::lower_probe(&mut unit, index, probe)?;
     }

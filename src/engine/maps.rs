@@ -1,5 +1,7 @@
 //! Reading, clearing and zeroing the script's maps.
 
+mod cells;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -103,6 +105,14 @@ impl Trace {
             capacity: map.max_entries,
             at_ns: super::monotonic_ns(),
         };
+        if let Storage::Cells(spec) = &storage {
+            let wanted = whole_key(key, spec.key_size);
+            if let Some(values) = self.cell_entry(spec, &wanted)? {
+                let row = MapRow { key: self.key(&map, &wanted, decoder), value: self.reduced(&map, &values, decoder) };
+                snapshot.rows.push(row);
+            }
+            return Ok(snapshot);
+        }
         let Storage::Hash { map: name, per_cpu, key_size, value_size } = &storage else {
             let entries =
                 self.entries(&map, &storage)?.into_iter().filter(|e| e.key.iter().eq(key.iter().take(e.key.len())));
@@ -111,8 +121,7 @@ impl Trace {
                 .collect();
             return Ok(snapshot);
         };
-        let mut wanted = key[..key.len().min(*key_size as usize)].to_vec();
-        wanted.resize(*key_size as usize, 0);
+        let wanted = whole_key(key, *key_size);
         let mut value = vec![0_u8; self.visible_size(*per_cpu, *value_size)];
         let found = self.on_hash("read", name, |fd| bpf::lookup(fd, &wanted, &mut value))?;
         if found {
@@ -132,6 +141,7 @@ impl Trace {
                     self.on_hash("clear", name, |fd| bpf::delete(fd, &entry.key))?;
                 }
             }
+            Storage::Cells(spec) => self.clear_cells(spec)?,
             scalar => {
                 self.each_scalar(scalar, |area, value, present| {
                     area.clear(present, 1);
@@ -152,6 +162,7 @@ impl Trace {
                     self.on_hash("zero", name, |fd| bpf::update(fd, &entry.key, &zero))?;
                 }
             }
+            Storage::Cells(spec) => self.zero_cells(spec)?,
             scalar => self.each_scalar(scalar, |area, value, _| area.clear(value, self.value_bytes(&map))),
         }
         Ok(())
@@ -191,7 +202,7 @@ impl Trace {
             Storage::GlobalPerCpu { area, offset, present, stride, .. } => {
                 (area, *offset, *present, *stride as usize, self.cpus())
             }
-            Storage::Hash { .. } => return,
+            Storage::Hash { .. } | Storage::Cells(_) => return,
         };
         let Some(area) = self.area(area) else { return };
         for cpu in 0..cpus {
@@ -211,6 +222,7 @@ impl Trace {
                 })?;
                 Ok(entries)
             }
+            Storage::Cells(spec) => self.cell_entries(spec),
             scalar => {
                 let size = self.value_bytes(map);
                 let mut values = Vec::new();
@@ -258,6 +270,13 @@ impl Trace {
             ty => values.first().map_or(Value::None, |v| decoder.value(ty, v, self)),
         }
     }
+}
+
+/// A key's bytes as the BPF map has them.
+fn whole_key(key: &[u8], size: u32) -> Vec<u8> {
+    let mut whole = key[..key.len().min(size as usize)].to_vec();
+    whole.resize(size as usize, 0);
+    whole
 }
 
 fn split(bytes: &[u8], per_cpu: bool, value_size: u32) -> Vec<Vec<u8>> {

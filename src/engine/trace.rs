@@ -366,11 +366,12 @@ fn map_areas(artifact: &Artifact, object: &Object) -> Result<HashMap<Arc<str>, A
 }
 
 fn area_names(artifact: &Artifact) -> impl Iterator<Item = &Arc<str>> {
-    let maps = artifact.maps.iter().filter_map(|m| match &m.storage {
-        Storage::Global { area, .. } | Storage::GlobalPerCpu { area, .. } => Some(area),
-        Storage::Hash { .. } => None,
+    let maps = artifact.maps.iter().flat_map(|m| match &m.storage {
+        Storage::Global { area, .. } | Storage::GlobalPerCpu { area, .. } => [Some(area), None],
+        Storage::Cells(spec) => [Some(&spec.area), Some(&spec.words_area)],
+        Storage::Hash { .. } => [None, None],
     });
-    maps.chain(artifact.sites.iter().map(|s| &s.area)).chain(artifact.globals.iter().map(|g| &g.area))
+    maps.flatten().chain(artifact.sites.iter().map(|s| &s.area)).chain(artifact.globals.iter().map(|g| &g.area))
 }
 
 fn map_ring(object: &Object, name: &str) -> Result<Ring, EngineError> {

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, RingBufferBuilder};
-use probescope::codegen::artifact::{Artifact, Storage};
+use probescope::codegen::artifact::{Artifact, CellsSpec, Storage};
 use probescope::codegen::compile;
 use probescope::codegen::target::{Abilities, TargetFacts, TaskOffsets};
 use probescope::lang::typed::Program;
@@ -103,7 +103,11 @@ impl Loaded {
 
     /// Entries of a keyed map: key and value bytes, CPUs added up word by word.
     pub fn entries(&self, map: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let Storage::Hash { map, per_cpu, .. } = &self.artifact.maps[map].storage else { panic!("not a hash") };
+        let (map, per_cpu) = match &self.artifact.maps[map].storage {
+            Storage::Hash { map, per_cpu, .. } => (map, per_cpu),
+            Storage::Cells(cells) => return self.cells(cells),
+            other => panic!("not keyed: {other:?}"),
+        };
         let map = self.object.maps().find(|m| m.name().to_string_lossy() == **map).unwrap();
         map.keys()
             .map(|key| {
@@ -120,6 +124,28 @@ impl Loaded {
                 (key, sum.iter().flat_map(|w| w.to_le_bytes()).collect())
             })
             .collect()
+    }
+
+    /// Entries of a map in cells, of its first epoch.
+    fn cells(&self, cells: &CellsSpec) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let numbers = self.object.maps().find(|m| m.name().to_string_lossy() == *cells.map).unwrap();
+        let data = self.area(&cells.area);
+        let value_of = |tag: u64| {
+            let first = cells.first as usize + (tag as usize - 1) * cells.value_size as usize;
+            let mut sum = vec![0_u64; cells.value_size as usize / 8];
+            for cpu in (first..data.len()).step_by(cells.stride as usize) {
+                for (i, w) in data[cpu..][..cells.value_size as usize].chunks_exact(8).enumerate() {
+                    sum[i] = sum[i].wrapping_add(u64::from_le_bytes(w.try_into().unwrap()));
+                }
+            }
+            sum.iter().flat_map(|w| w.to_le_bytes()).collect()
+        };
+        let entry = |key: Vec<u8>| {
+            let tag = numbers.lookup(&key, MapFlags::ANY).unwrap().unwrap();
+            assert_eq!(key[..8], [0; 8], "the first epoch");
+            (key[8..].to_vec(), value_of(u64::from_le_bytes(tag.try_into().unwrap())))
+        };
+        numbers.keys().map(entry).collect()
     }
 
     /// Records in the ring.

@@ -47,9 +47,13 @@ impl<'a> Lowerer<'_, 'a> {
             self.store(scalar.present, 1, 1);
             return Ok(());
         }
-        let key = self.key(map, key, span)?;
         let done = self.f.b.new_block();
-        let element = self.lookup_or_insert(map, key, done, false, span)?;
+        let element = if let Some(cells) = self.cells(map) {
+            self.cell(map, cells, key, done, span)?
+        } else {
+            let key = self.key(map, key, span)?;
+            self.lookup_or_insert(map, key, done, false, span)?
+        };
         self.apply(agg, Addr::new(Base::Reg(element), 0), computed, weight, atomic)?;
         self.f.b.jump(done);
         self.f.b.switch_to(done);

@@ -10,45 +10,60 @@ use super::walk;
 /// By map: whether it is an aggregation that the script only updates, always under the number of the CPU
 /// (`@[cpu] = count()`). A CPU's copy of the per-CPU data then is that CPU's element, without a lookup.
 pub fn by_cpu(program: &Program, facts: &TargetFacts) -> Vec<bool> {
-    let mut result: Vec<bool> = program
-        .maps
-        .iter()
-        .map(|map| {
-            matches!(map.value, Type::Agg(_))
-                && matches!(map.key, Type::Int { .. })
-                && map.storage == MapStorage::Auto
-                && map.max_entries >= layout::cpu_slots(facts)
-        })
-        .collect();
-    let mut other = Vec::new();
-    let mut statement = |s: &StatementKind| match s {
-        StatementKind::Aggregate { map, key: Some(key), .. } if !is_cpu(key) => other.push(*map),
-        StatementKind::ForMap { map, .. } => other.push(*map),
-        _ => {}
+    let mut result = only_updated(program);
+    for (result, map) in result.iter_mut().zip(&program.maps) {
+        *result &= matches!(map.value, Type::Agg(_))
+            && matches!(map.key, Type::Int { .. })
+            && map.storage == MapStorage::Auto
+            && map.max_entries >= layout::cpu_slots(facts);
+    }
+    let mut statement = |s: &StatementKind| {
+        if let StatementKind::Aggregate { map, key: Some(key), .. } = s
+            && !is_cpu(key)
+        {
+            result[map.0 as usize] = false;
+        }
     };
+    each(program, &mut statement, &mut |_| ());
+    result
+}
+
+/// By map: whether no program reads, deletes, steps through or counts its elements.
+pub fn only_updated(program: &Program) -> Vec<bool> {
+    let mut stepped = Vec::new();
     let mut read = Vec::new();
+    let mut statement = |s: &StatementKind| {
+        if let StatementKind::ForMap { map, .. } = s {
+            stepped.push(*map);
+        }
+    };
     let mut expression = |e: &Expr| match &e.kind {
         ExprKind::MapGet { map, .. }
         | ExprKind::MapHas { map, .. }
         | ExprKind::MapDelete { map, .. }
         | ExprKind::MapFind { map, .. }
         | ExprKind::MapStep { map, .. }
+        | ExprKind::MapAddress(map)
         | ExprKind::MapLen(map) => read.push(*map),
         _ => {}
     };
-    let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
-    for body in bodies {
-        walk::each(body, &mut |s| statement(&s.kind), &mut expression);
-    }
-    for predicate in program.probes.iter().filter_map(|p| p.predicate.as_ref()) {
-        walk::each_in(predicate, &mut |s| statement(&s.kind), &mut expression);
-    }
-    for map in other.into_iter().chain(read) {
-        if let Some(result) = result.get_mut(map.0 as usize) {
-            *result = false;
-        }
+    each(program, &mut statement, &mut expression);
+    let mut result = vec![true; program.maps.len()];
+    for map in stepped.into_iter().chain(read) {
+        result[map.0 as usize] = false;
     }
     result
+}
+
+/// Every statement and expression of a script.
+fn each(program: &Program, on_statement: &mut dyn FnMut(&StatementKind), on_expr: &mut dyn FnMut(&Expr)) {
+    let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
+    for body in bodies {
+        walk::each(body, &mut |s| on_statement(&s.kind), on_expr);
+    }
+    for predicate in program.probes.iter().filter_map(|p| p.predicate.as_ref()) {
+        walk::each_in(predicate, &mut |s| on_statement(&s.kind), on_expr);
+    }
 }
 
 /// The number of the CPU, possibly as a wider integer.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::codegen::artifact::Storage;
+use crate::codegen::artifact::{CellsSpec, Storage};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::BpfMap;
 use crate::codegen::target::TargetFacts;
@@ -39,6 +39,13 @@ const LARGEST_PER_CPU_VALUE: u32 = 32 << 10;
 /// Most bytes of a key before Linux 5.11.
 const OLD_KEY_LIMIT: u32 = 512;
 
+/// Entries of a CPU's memory of the keys that it saw last, see [`super::cells`]; a power of two.
+pub const MEMO_SLOTS: u32 = 128;
+/// Keys of more words are looked up each time.
+const MEMO_WORDS: u32 = 8;
+/// Most bytes that the cells of all maps take on all CPUs.
+const LARGEST_CELLS: u64 = 16 << 20;
+
 /// Most bytes of one section that holds the scalars: a bound of ours, far above real scripts.
 const LARGEST_SECTION: u64 = 64 << 20;
 
@@ -55,6 +62,34 @@ pub enum Home {
     PerCpu { offset: u32, present: u32, keyed: bool },
     /// A BPF map: index into the module's.
     Hash { map: u32, per_cpu: bool, lru: bool },
+    /// Values in numbered cells of [`PER_CPU`]'s copy of each CPU, numbers in a BPF map.
+    Cells(Cells),
+}
+
+/// Where the elements of a map lie that the script only updates, see [`super::cells`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cells {
+    /// The BPF map from keys to the numbers of cells: index into the module's.
+    pub map: u32,
+    /// Offset in [`SHARED`] of the map's four words: epoch, next number of either half, spare number.
+    pub words: u32,
+    /// Offset in a CPU's copy of its memory of the last keys.
+    pub memo: u32,
+    /// Offset in a CPU's copy of the first cell.
+    pub first: u32,
+    /// Cells of one half: as many as the map takes keys.
+    pub capacity: u32,
+    /// Bytes of a cell.
+    pub value_size: u32,
+    /// Words of a key.
+    pub key_words: u32,
+}
+
+impl Cells {
+    /// Bytes of an entry in the memory of keys: a tag and the key.
+    pub const fn entry_bytes(&self) -> u32 {
+        ((1 + self.key_words) * 8).next_power_of_two()
+    }
 }
 
 /// The plan of all maps.
@@ -76,15 +111,23 @@ pub const fn cpu_slots(facts: &TargetFacts) -> u32 {
     cpus.next_power_of_two()
 }
 
-/// Plans all maps.
-pub fn plan(program: &Program, facts: &TargetFacts, first_free: u32) -> Result<Layout, CodegenError> {
+/// Plans all maps; those that are `contended` are updated by programs that can interrupt each other.
+pub fn plan(
+    program: &Program,
+    facts: &TargetFacts,
+    first_free: u32,
+    contended: &[bool],
+) -> Result<Layout, CodegenError> {
     let mut layout = Layout { shared_bytes: first_free, ..Layout::default() };
     let mut percpu = 0_u32;
     let by_cpu = super::keys::by_cpu(program, facts);
+    let in_cells = in_cells(program, facts, contended);
     for (index, map) in program.maps.iter().enumerate() {
         let (size, align) = size_align(&map.value, &program.structs);
         let (size, align) = (size.max(1), align.max(1));
-        let home = if map.key != Type::Void && !by_cpu[index] {
+        let home = if in_cells[index] && !by_cpu[index] {
+            celled(&mut layout, program, index, map, size)
+        } else if map.key != Type::Void && !by_cpu[index] {
             keyed(&mut layout, program, facts, index, map, size)?
         } else if matches!(map.value, Type::Agg(_)) {
             let offset = percpu.next_multiple_of(align);
@@ -102,12 +145,89 @@ pub fn plan(program: &Program, facts: &TargetFacts, first_free: u32) -> Result<L
         }
         layout.homes.push(home);
     }
+    place_cells(&mut layout, &mut percpu);
     layout.percpu_stride = percpu.next_multiple_of(CACHE_LINE);
     if layout.percpu_stride <= LARGEST_SHIFTED {
         // A shift finds a CPU's copy sooner than a multiplication.
         layout.percpu_stride = layout.percpu_stride.next_power_of_two();
     }
     Ok(layout)
+}
+
+/// By map: whether its elements live in cells, see [`super::cells`].
+fn in_cells(program: &Program, facts: &TargetFacts, contended: &[bool]) -> Vec<bool> {
+    let updated = super::keys::only_updated(program);
+    let slots = u64::from(cpu_slots(facts));
+    let mut left = LARGEST_CELLS;
+    let fits = |(index, map): (usize, &Map)| {
+        let (value, _) = size_align(&map.value, &program.structs);
+        let (key, _) = size_align(&map.key, &program.structs);
+        let key = padded(&map.key, key);
+        let bytes = u64::from(value) * u64::from(map.max_entries.max(1)) * 2 * slots;
+        let fits = facts.atomics
+            && updated[index]
+            && !contended[index]
+            && map.key != Type::Void
+            && matches!(map.value, Type::Agg(_))
+            && map.storage == MapStorage::Auto
+            && key.is_multiple_of(8)
+            && (1..=MEMO_WORDS).contains(&(key / 8))
+            && bytes <= left;
+        if fits {
+            left -= bytes;
+        }
+        fits
+    };
+    program.maps.iter().enumerate().map(fits).collect()
+}
+
+/// A map whose values lie in cells; where in a CPU's copy is settled by [`place_cells`].
+fn celled(layout: &mut Layout, program: &Program, index: usize, map: &Map, value_size: u32) -> Home {
+    let key_size = padded(&map.key, size_align(&map.key, &program.structs).0);
+    let capacity = map.max_entries.max(1);
+    layout.maps.push(BpfMap {
+        name: map_name(index, &map.name),
+        kind: map_type::HASH,
+        key_size: 8 + key_size,
+        value_size: 8,
+        max_entries: capacity * 2,
+        flags: 0,
+    });
+    let words = layout.shared_bytes.next_multiple_of(CACHE_LINE);
+    layout.shared_bytes = words + 32;
+    Home::Cells(Cells {
+        map: layout.maps.len() as u32 - 1,
+        words,
+        memo: 0,
+        first: 0,
+        capacity,
+        value_size: value_size.next_multiple_of(8),
+        key_words: key_size / 8,
+    })
+}
+
+/// Gives the maps in cells their room in a CPU's copy: what every firing looks at comes first.
+fn place_cells(layout: &mut Layout, percpu: &mut u32) {
+    if !layout.homes.iter().any(|home| matches!(home, Home::Cells(_))) {
+        return;
+    }
+    let mut next = percpu.next_multiple_of(CACHE_LINE);
+    let mut take = |bytes: u32| {
+        let at = next;
+        next += bytes.next_multiple_of(CACHE_LINE);
+        at
+    };
+    for home in &mut layout.homes {
+        if let Home::Cells(cells) = home {
+            cells.memo = take(MEMO_SLOTS * cells.entry_bytes());
+        }
+    }
+    for home in &mut layout.homes {
+        if let Home::Cells(cells) = home {
+            cells.first = take(cells.capacity * 2 * cells.value_size);
+        }
+    }
+    *percpu = next;
 }
 
 fn too_large(map: &Map, size: u64, limit: u64) -> CodegenError {
@@ -220,6 +340,20 @@ pub fn storage(home: &Home, layout: &Layout) -> Storage {
                 key_size: spec.key_size,
                 value_size: spec.value_size,
             }
+        }
+        Home::Cells(cells) => {
+            let spec = &layout.maps[cells.map as usize];
+            Storage::Cells(CellsSpec {
+                map: Arc::from(spec.name.as_str()),
+                key_size: spec.key_size - 8,
+                area: PER_CPU.into(),
+                first: cells.first,
+                stride: layout.percpu_stride,
+                value_size: cells.value_size,
+                capacity: cells.capacity,
+                words_area: SHARED.into(),
+                words: cells.words,
+            })
         }
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Lowerer<'_, 'a> {
                 let base = Base::Reg(self.f.percpu());
                 Some(Scalar { value: Addr::new(base, offset as i32), present: Addr::new(base, present as i32) })
             }
-            Home::Hash { .. } => None,
+            Home::Hash { .. } | Home::Cells(_) => None,
         }
     }
 
@@ -74,19 +74,31 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(temp)
     }
 
+    /// A key of one word.
+    pub fn key_word(&mut self, map: MapId, key: &'a Expr) -> Result<Operand, CodegenError> {
+        let bytes = self.size(&self.u.program.maps[map.0 as usize].key);
+        let value = self.scalar(key)?;
+        Ok(self.padded_word(value, bytes))
+    }
+
     /// Writes a number of so many bytes, and zeros behind it up to a word.
     pub fn store_padded(&mut self, dst: Addr, value: Operand, bytes: u32) {
+        let value = self.padded_word(value, bytes);
+        self.store(dst, 8, value);
+    }
+
+    /// A number of so many bytes and zeros above it; a constant is one that an instruction takes.
+    fn padded_word(&mut self, value: Operand, bytes: u32) -> Operand {
         let value = match value {
             _ if bytes >= 8 => value,
             Operand::Imm(n) => Operand::Imm(n & ((1 << (bytes * 8)) - 1)),
             Operand::Reg(register) => self.f.b.extend(register, (bytes * 8) as u8, false).into(),
         };
-        // A store takes a constant of 32 bits with its sign.
-        let value = match value {
+        // An instruction takes a constant of 32 bits with its sign.
+        match value {
             Operand::Imm(n) if i32::try_from(n).is_err() => self.f.b.imm(n).into(),
             fits => fits,
-        };
-        self.store(dst, 8, value);
+        }
     }
 
     /// `bpf_map_lookup_elem`: an address, or 0.
@@ -246,6 +258,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.forget(map);
         match self.u.layout.homes[map.0 as usize] {
             Home::PerCpu { .. } => return self.delete_per_cpu(map, e),
+            Home::Cells(_) => return self.internal(e.span, "an element deleted of a map that is only updated"),
             Home::Shared { .. } => {
                 let Some(scalar) = self.scalar_map(map) else { return Ok(0.into()) };
                 let present = self.load(scalar.present, 1, false);

@@ -132,16 +132,15 @@ pub struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    /// Plans the maps.
-    pub fn new(program: &'a Program, facts: &'a TargetFacts, on_stack_limit: u32) -> Result<Self, CodegenError> {
-        let layout = layout::plan(program, facts, FIRST_FREE)?;
-        Ok(Self {
+    /// Nothing yet: what can interrupt what decides where maps live, see [`Self::plan_maps`].
+    pub fn new(program: &'a Program, facts: &'a TargetFacts, on_stack_limit: u32) -> Self {
+        Self {
             program,
             facts,
-            maps: layout.maps.clone(),
+            maps: Vec::new(),
             contended: vec![false; program.maps.len()],
             deleted: deleted(program),
-            layout,
+            layout: Layout::default(),
             sections: Vec::new(),
             functions: Vec::new(),
             drafts: Vec::new(),
@@ -158,7 +157,14 @@ impl<'a> Unit<'a> {
             raw_worth: super::raw::worth(program),
             on_stack_limit,
             largest: (Span::default(), 0),
-        })
+        }
+    }
+
+    /// Decides where the maps live.
+    pub fn plan_maps(&mut self) -> Result<(), CodegenError> {
+        self.layout = layout::plan(self.program, self.facts, FIRST_FREE, &self.contended)?;
+        self.maps.clone_from(&self.layout.maps);
+        Ok(())
     }
 
     /// What loops are weighed with.
@@ -272,6 +278,10 @@ impl<'a> Unit<'a> {
             match home {
                 layout::Home::Shared { .. } => self.section(SHARED),
                 layout::Home::PerCpu { .. } => self.section(PER_CPU),
+                layout::Home::Cells(_) => {
+                    self.section(SHARED);
+                    self.section(PER_CPU)
+                }
                 layout::Home::Hash { .. } => continue,
             };
         }

@@ -154,6 +154,18 @@ pub fn test_run(fd: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(opts.retval)
 }
 
+/// Returns when every program that runs now has ended. `MEMBARRIER_CMD_GLOBAL` waits for a grace period of
+/// RCU (kernel/sched/membarrier.c), inside of which programs that don't sleep run; kernels with
+/// `nohz_full` refuse it, and there a time that no such program takes must do.
+pub fn wait_for_programs() {
+    const MEMBARRIER_CMD_GLOBAL: libc::c_int = 1;
+    // SAFETY: the call takes no pointers.
+    let rc = unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) };
+    if rc != 0 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
 /// One batch of a hash map: keys and values one after the other, and how many.
 #[derive(Debug, Default)]
 pub struct Batch {

@@ -1,0 +1,257 @@
+//! Aggregations that the script only updates: each key has a numbered cell in the per-CPU data.
+//!
+//! A lookup in a hash map is a call of the kernel's that costs more than most of what else a probe does.
+//! Here a BPF hash map knows the number of each key's cell, and each CPU remembers the numbers of the keys
+//! that it saw last in a table of [`MEMO_SLOTS`] entries: finding a key there takes a multiplication, two
+//! loads and a comparison for each of its words.
+//!
+//! `clear` begins a new epoch. It is part of the keys in the hash map and of the numbers' tags, so that what
+//! a CPU remembers of an earlier one never fits; a program that is caught in between writes to a cell of the
+//! epoch that it began in. Cells of even and odd epochs are different ones, and user space cleans those of
+//! the last epoch when no program can be in it any more. See [`crate::codegen::artifact::CellsSpec`] for
+//! what lies where.
+
+use crate::codegen::artifact::ProgramKind;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Alu, BlockId, BpfMapId, Cond, Operand, Size, Vreg, Width};
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, MapId};
+use crate::model::stats::LossCause;
+
+use super::addr::{Addr, Base};
+use super::func::{Lowerer, ON_STACK_LIMIT};
+use super::helpers as h;
+use super::layout::{Cells, Home, MEMO_SLOTS, PER_CPU, SHARED};
+
+/// Multiplier of the hash: the golden ratio in 64 bits.
+const MIX: i64 = 0x9e37_79b9_7f4a_7c15_u64 as i64;
+
+/// Bytes from the epoch to the counts of the halves.
+const NEXT: i64 = 8;
+/// Bytes from the epoch to the spare tag.
+const SPARE: i16 = 24;
+
+/// A key as it is compared.
+#[derive(Clone, Copy)]
+enum Key {
+    /// One word, in a register or constant.
+    Word(Operand),
+    /// In memory.
+    Memory(Addr),
+}
+
+/// What all steps of finding a cell need.
+struct Search {
+    cells: Cells,
+    key: Key,
+    /// The map's epoch, in the upper half.
+    epoch: Vreg,
+    /// This CPU's copy of the per-CPU data.
+    base: Vreg,
+    /// Where the cell's address goes.
+    cell: Vreg,
+    /// The hash map's key: the epoch, the key; behind it room for a tag.
+    full_key: Addr,
+    span: Span,
+}
+
+impl<'a> Lowerer<'_, 'a> {
+    /// The cells of a map that lives in some.
+    pub fn cells(&self, map: MapId) -> Option<Cells> {
+        match self.u.layout.homes[map.0 as usize] {
+            Home::Cells(cells) => Some(cells),
+            _ => None,
+        }
+    }
+
+    /// The address of a key's cell, which is made when the key is new; control goes to `full` when there is
+    /// no room, which is counted.
+    pub fn cell(
+        &mut self,
+        map: MapId,
+        cells: Cells,
+        key: Option<&'a Expr>,
+        full: BlockId,
+        span: Span,
+    ) -> Result<Vreg, CodegenError> {
+        let key = match key {
+            Some(key) if cells.key_words == 1 && key.ty.fits_register() => Key::Word(self.key_word(map, key)?),
+            key => Key::Memory(self.key(map, key, span)?),
+        };
+        self.u.section(PER_CPU);
+        let shared = self.u.section(SHARED);
+        let words = self.f.b.global_addr(shared, cells.words);
+        let epoch = self.f.b.load(words, 0, Size::B8);
+        let base = self.f.percpu();
+        let full_key = self.full_key(cells);
+        let search = Search { cells, key, epoch, base, cell: self.f.b.new_vreg(), full_key, span };
+        let ready = self.f.b.new_block();
+        // What user space runs between other programs' firings must not touch what these remember.
+        let entry = if self.kind == ProgramKind::TestRun {
+            None
+        } else {
+            let entry = self.memo_entry(&search);
+            let slow = self.f.b.new_block();
+            self.recall(&search, entry, ready, slow);
+            self.f.b.switch_to(slow);
+            Some(entry)
+        };
+        self.look_up(&search, entry, full)?;
+        self.f.b.jump(ready);
+        self.f.b.switch_to(ready);
+        Ok(search.cell)
+    }
+
+    /// Memory for a key of the BPF map and a tag: on the stack where that is not scarce, for it is seldom
+    /// written. The rounds of an iterator are the same to the verifier once the stack is, what nobody
+    /// reads any more included: there the way on which nothing is written would count twice.
+    fn full_key(&mut self, cells: Cells) -> Addr {
+        let bytes = 8 + cells.key_words * 8 + 8;
+        if self.u.on_stack_limit < ON_STACK_LIMIT || !self.iterators.is_empty() {
+            return self.temp_scratch(bytes);
+        }
+        Addr::new(Base::Slot(self.f.temp_slot(bytes)), 0)
+    }
+
+    /// Where this CPU would remember the key.
+    fn memo_entry(&mut self, search: &Search) -> Vreg {
+        let mix = self.f.b.imm(MIX);
+        let first = self.key_part(search.key, 0);
+        let hash = self.f.b.mul(first, mix);
+        let hash = self.f.b.copy(hash);
+        for word in 1..search.cells.key_words {
+            let part = self.key_part(search.key, word);
+            self.f.b.alu_into(hash, Alu::Xor, Width::W64, hash, part);
+            self.f.b.alu_into(hash, Alu::Mul, Width::W64, hash, mix);
+        }
+        let bytes = search.cells.entry_bytes();
+        // The highest bits are the best mixed ones.
+        let shift = 64 - MEMO_SLOTS.trailing_zeros() - bytes.trailing_zeros();
+        let offset = self.f.b.shr(hash, i64::from(shift));
+        let offset = self.f.b.and(offset, i64::from((MEMO_SLOTS - 1) * bytes));
+        let table = self.f.b.add(search.base, i64::from(search.cells.memo));
+        self.f.b.add(table, offset)
+    }
+
+    fn key_part(&mut self, key: Key, word: u32) -> Operand {
+        match key {
+            Key::Word(value) => value,
+            Key::Memory(at) => self.load(at.at(word * 8), 8, false).into(),
+        }
+    }
+
+    /// Goes to `ready` with the cell's address when the CPU remembers the key, else to `slow`.
+    fn recall(&mut self, search: &Search, entry: Vreg, ready: BlockId, slow: BlockId) {
+        let tag = self.f.b.load(entry, 0, Size::B8);
+        self.cell_of(search, tag, search.epoch, slow);
+        for word in 0..search.cells.key_words {
+            let known = self.f.b.load(entry, (8 + word * 8) as i16, Size::B8);
+            let wanted = self.key_part(search.key, word);
+            let wanted = self.f.b.in_register(wanted);
+            self.f.b.require(Cond::Eq, known, wanted, slow);
+        }
+        self.f.b.jump(ready);
+    }
+
+    /// The address of a tag's cell; goes to `otherwise` when the tag is none or of another epoch.
+    fn cell_of(&mut self, search: &Search, tag: Vreg, epoch: Vreg, otherwise: BlockId) {
+        let number = self.f.b.alu(Alu::Xor, tag, epoch);
+        let number = self.f.b.sub(number, 1);
+        self.f.b.require(Cond::Lt, number, i64::from(search.cells.capacity) * 2, otherwise);
+        let size = search.cells.value_size;
+        let offset = if size.is_power_of_two() {
+            self.f.b.shl(number, i64::from(size.trailing_zeros()))
+        } else {
+            self.f.b.mul(number, i64::from(size))
+        };
+        let first = self.f.b.add(search.base, i64::from(search.cells.first));
+        let cell = self.f.b.add(first, offset);
+        self.f.b.copy_into(search.cell, cell);
+    }
+
+    /// Asks the hash map, and puts a new key into it; what it finds goes to `entry`.
+    fn look_up(&mut self, search: &Search, entry: Option<Vreg>, full: BlockId) -> Result<(), CodegenError> {
+        let map = BpfMapId(search.cells.map);
+        let lost = self.f.b.new_block();
+        self.store(search.full_key, 8, search.epoch);
+        for word in 0..search.cells.key_words {
+            let part = self.key_part(search.key, word);
+            let part = self.f.b.in_register(part);
+            self.store(search.full_key.at(8 + word * 8), 8, part);
+        }
+        let found = self.lookup(map, search.full_key);
+        let found = self.f.b.copy(found);
+        self.when(Cond::Eq, found.into(), 0.into(), |l| {
+            l.insert(search, lost)?;
+            let inserted = l.lookup(map, search.full_key);
+            l.f.b.copy_into(found, inserted);
+            l.f.b.require(Cond::Ne, found, 0, lost);
+            Ok(())
+        })?;
+        let tag = self.f.b.load(found, 0, Size::B8);
+        // What was written before the calls is read again: registers that outlive them are few, and the way
+        // on which the CPU remembers the key would pay for their want.
+        let epoch = self.load(search.full_key, 8, false);
+        self.cell_of(search, tag, epoch, lost);
+        if let Some(entry) = entry {
+            for word in 0..search.cells.key_words {
+                let part = self.load(search.full_key.at(8 + word * 8), 8, false);
+                self.f.b.store(entry, (8 + word * 8) as i16, Size::B8, part);
+            }
+            self.f.b.store(entry, 0, Size::B8, tag);
+        }
+        let here = self.f.b.current();
+        self.f.b.switch_to(lost);
+        self.count_loss(LossCause::MapFull, None, search.span);
+        self.f.b.jump(full);
+        self.f.b.switch_to(here);
+        Ok(())
+    }
+
+    /// Puts the key into the hash map with the number of a cell that is free.
+    fn insert(&mut self, search: &Search, lost: BlockId) -> Result<(), CodegenError> {
+        let capacity = i64::from(search.cells.capacity);
+        let shared = self.u.section(SHARED);
+        let words = self.f.b.global_addr(shared, search.cells.words);
+        let epoch = self.load(search.full_key, 8, false);
+        let tag = self.f.b.imm(0);
+        let spare = self.f.b.load(words, SPARE, Size::B8);
+        self.when(Cond::Ne, spare.into(), 0.into(), |l| {
+            let taken = l.f.b.atomic_xchg(words, SPARE, Size::B8, 0);
+            // One of an earlier epoch is worth nothing.
+            let number = l.f.b.alu(Alu::Xor, taken, epoch);
+            l.when(Cond::Le, number.into(), (capacity * 2).into(), |l| {
+                l.f.b.copy_into(tag, taken);
+                Ok(())
+            })
+        })?;
+        self.when(Cond::Eq, tag.into(), 0.into(), |l| {
+            let half = l.f.b.shr(epoch, 32);
+            let half = l.f.b.and(half, 1);
+            let offset = l.f.b.shl(half, 3);
+            let next = l.f.b.add(words, NEXT);
+            let next = l.f.b.add(next, offset);
+            let number = l.f.b.atomic_fetch_add(next, 0, Size::B8, 1);
+            l.f.b.require(Cond::Lt, number, capacity, lost);
+            let first = l.f.b.mul(half, capacity);
+            let number = l.f.b.add(number, first);
+            let number = l.f.b.add(number, 1);
+            let made = l.f.b.add(epoch, number);
+            l.f.b.copy_into(tag, made);
+            Ok(())
+        })?;
+        let value = search.full_key.at(8 + search.cells.key_words * 8);
+        self.store(value, 8, tag);
+        let handle = self.f.b.map_addr(BpfMapId(search.cells.map));
+        let (key, from) = (self.pointer(search.full_key), self.pointer(value));
+        let args = [handle.into(), key.into(), from.into(), h::BPF_NOEXIST.into()];
+        let refused = self.f.b.call(h::MAP_UPDATE_ELEM, &args);
+        self.when(Cond::Ne, refused.into(), 0.into(), |l| {
+            // Another CPU was first: its number holds, this one is for the next key.
+            let words = l.f.b.global_addr(shared, search.cells.words);
+            let tag = l.load(value, 8, false);
+            l.f.b.atomic_xchg(words, SPARE, Size::B8, tag);
+            Ok(())
+        })
+    }
+}
