@@ -1,8 +1,9 @@
 //! The drain: one plain thread that empties the ring buffer in batches.
 //!
 //! Programs write records without waking anybody (a wake-up for each event halves the throughput);
-//! the thread looks at the ring every 200 µs while there is traffic and backs off to a few
-//! milliseconds when there is none. While the reader is behind, batches wait in the thread's own
+//! the thread looks at the ring every 200 µs while there is much traffic and backs off to a few
+//! milliseconds when there is little or none: each look is a switch of tasks or two, which a script
+//! that traces those would see again and again. While the reader is behind, batches wait in the thread's own
 //! queue, so that a burst is lost only when that is full too.
 
 use std::collections::VecDeque;
@@ -20,6 +21,9 @@ const BATCH_BYTES: usize = 256 << 10;
 /// time that one CPU needs to fill the ring (8 MB at 400 MB/s: 20 ms).
 const SHORTEST: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_millis(4);
+/// Traffic is little while a look finds less than one of so many parts of the ring: of the usual ring,
+/// 64 KB.
+const LITTLE: usize = 256;
 
 /// Raw records in the order in which they were reserved.
 #[derive(Debug, Default)]
@@ -196,7 +200,7 @@ fn run(mut ring: Ring, sink: Sink, shared: &Shared) {
         // Read before the ring: what was reported before the stop is still taken.
         let last = shared.stop.load(Ordering::Acquire);
         let asked = shared.asked.load(Ordering::Acquire);
-        let mut taken = false;
+        let mut taken = 0;
         loop {
             let full = queue.fill(&mut ring, &mut taken);
             if !queue.hand_over(if queue.bytes < WAITING_BYTES { Wait::No } else { Wait::Yes }) {
@@ -206,14 +210,15 @@ fn run(mut ring: Ring, sink: Sink, shared: &Shared) {
                 break;
             }
         }
-        if last && !taken {
+        if last && taken == 0 {
             queue.hand_over_all();
             return;
         }
         if queue.waiting.is_empty() {
             shared.answered.store(asked, Ordering::Release);
         }
-        pause = if taken || !queue.waiting.is_empty() { SHORTEST } else { (pause * 2).min(LONGEST) };
+        let busy = taken >= ring.bytes() / LITTLE || !queue.waiting.is_empty();
+        pause = if busy { SHORTEST } else { (pause * 2).min(LONGEST) };
         if !last {
             std::thread::park_timeout(pause);
         }
@@ -229,17 +234,16 @@ struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// Takes what is in the ring, into the last waiting batch while that has room; true when the
-    /// batch is full and the ring may have more.
-    fn fill(&mut self, ring: &mut Ring, taken: &mut bool) -> bool {
+    /// Takes what is in the ring, into the last waiting batch while that has room, and adds the bytes of the ring
+    /// to `taken`; true when the batch is full and the ring may have more.
+    fn fill(&mut self, ring: &mut Ring, taken: &mut usize) -> bool {
         let mut batch = self.waiting.pop_back().unwrap_or_default();
         if batch.bytes.len() >= BATCH_BYTES {
             self.waiting.push_back(batch);
             batch = Batch::default();
         }
-        let (records, bytes) = (batch.len(), batch.bytes.len());
-        ring.consume(|record| batch.push(record));
-        *taken |= batch.len() > records;
+        let bytes = batch.bytes.len();
+        *taken += ring.consume(|record| batch.push(record));
         self.bytes += batch.bytes.len() - bytes;
         let full = batch.bytes.len() >= BATCH_BYTES;
         if !batch.is_empty() {

@@ -138,6 +138,12 @@ impl Ring {
         })
     }
 
+    /// How many bytes it holds.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.mask + 1
+    }
+
     /// Hands every finished record to `take`, which says whether to go on. Gives how many bytes of
     /// the ring were consumed.
     pub fn consume(&mut self, mut take: impl FnMut(&[u8]) -> bool) -> usize {
