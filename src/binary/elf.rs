@@ -194,6 +194,18 @@ impl Binary {
     }
 }
 
+/// The build id of a file, in hexadecimal digits; nothing else of it is read.
+#[must_use]
+pub fn build_id(path: &Path) -> Option<String> {
+    let cache = ReadCache::new(std::fs::File::open(path).ok()?);
+    let elf = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+    let id = elf.build_id().ok().flatten()?;
+    Some(id.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
 /// As [`Binary::file_offset`]; code before data where both claim an address.
 pub(super) fn file_offset(segments: &[Segment], address: u64) -> Option<u64> {
     let covers = |s: &&Segment| address.checked_sub(s.address).is_some_and(|d| d < s.size);

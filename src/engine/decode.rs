@@ -259,6 +259,7 @@ impl Decoder {
         let mut frames = Vec::new();
         for address in addresses.unwrap_or_default() {
             match pid {
+                Some(pid) if mode == StackMode::BuildId => frames.push(self.names.user.in_file(pid, address)),
                 Some(pid) => frames.extend_from_slice(&self.names.user.frames(pid, address)),
                 None => frames.push(self.kernel_frame(address)),
             }

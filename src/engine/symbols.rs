@@ -15,6 +15,7 @@ use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 
 use super::generated::Generated;
 use super::processes::{self, Mapping, Watch};
+use crate::binary::elf;
 use crate::kernel::Kernel;
 use crate::model::value::Frame;
 
@@ -65,6 +66,8 @@ pub struct UserSymbols {
     watch: Option<Watch>,
     processes: HashMap<u32, KnownMaps>,
     resolved: HashMap<(u32, u64), Arc<[Frame]>>,
+    /// Build ids by the path that a process has mapped.
+    build_ids: HashMap<Arc<str>, Option<Arc<str>>>,
     generated: Generated,
     demangle: bool,
 }
@@ -86,6 +89,7 @@ impl UserSymbols {
             watch: None,
             processes: HashMap::new(),
             resolved: HashMap::new(),
+            build_ids: HashMap::new(),
             generated: Generated::default(),
             demangle,
         }
@@ -123,6 +127,21 @@ impl UserSymbols {
             self.resolved.insert((pid, address), Arc::clone(&frames));
         }
         frames
+    }
+
+    /// An address as the build id of its file and the offset in it; the address alone where no file with one is mapped.
+    pub fn in_file(&mut self, pid: u32, address: u64) -> Frame {
+        let none = Frame { address, symbol: None, offset: 0, object: None, inlined: false };
+        let Some(mapping) = self.mapping(pid, address).filter(|m| m.path.starts_with('/')) else { return none };
+        let offset = address - mapping.start + mapping.offset;
+        if !self.build_ids.contains_key(&mapping.path) {
+            let id = self.reachable(pid, &mapping).and_then(|path| elf::build_id(&path));
+            self.build_ids.insert(Arc::clone(&mapping.path), id.map(Into::into));
+        }
+        match self.build_ids.get(&mapping.path).cloned().flatten() {
+            Some(id) => Frame { offset, object: Some(id), ..none },
+            None => none,
+        }
     }
 
     /// The mapping that holds an address: as the kernel told of it, else as the process's map has it.
