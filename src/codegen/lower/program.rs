@@ -314,8 +314,16 @@ fn leaves_no_trace(predicate: &Expr) -> bool {
             ExprKind::Int(_)
                 | ExprKind::Str(_)
                 | ExprKind::Unary(..)
-                | ExprKind::Binary(BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt, ..)
-                | ExprKind::Binary(BinaryOp::Ge | BinaryOp::BitAnd, ..)
+                | ExprKind::Binary(
+                    BinaryOp::Eq
+                        | BinaryOp::Ne
+                        | BinaryOp::Lt
+                        | BinaryOp::Le
+                        | BinaryOp::Gt
+                        | BinaryOp::Ge
+                        | BinaryOp::BitAnd,
+                    ..
+                )
                 | ExprKind::And(..)
                 | ExprKind::Or(..)
                 | ExprKind::Cast(_)
