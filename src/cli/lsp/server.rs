@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
@@ -31,6 +32,9 @@ use crate::lang::source::SourceText;
 use crate::regular;
 use crate::session::front::LARGEST_IMPORT;
 
+/// How long an editor is silent before changed scripts are checked.
+const REST: Duration = Duration::from_millis(15);
+
 /// Why the conversation ended early.
 type Broken = Box<dyn std::error::Error + Send + Sync>;
 
@@ -48,7 +52,7 @@ impl<'a> Server<'a> {
     }
 
     pub fn run(mut self) -> Result<(), Broken> {
-        for message in &self.connection.receiver {
+        while let Some(message) = self.next()? {
             match message {
                 Message::Request(request) => {
                     if request.method == CodeActionRequest::METHOD {
@@ -63,12 +67,23 @@ impl<'a> Server<'a> {
                 Message::Notification(note) => self.note(note)?,
                 Message::Response(_) => {}
             }
-            // Who types faster than scripts are checked has the last text checked, not each.
-            if self.connection.receiver.is_empty() {
-                self.check_stale()?;
-            }
         }
         Ok(())
+    }
+
+    /// The next message; `None` at the end. Who types faster than scripts are checked has the last text
+    /// checked, not each: that waits for a rest. The channel holds no messages, so that its being empty
+    /// would say nothing.
+    fn next(&mut self) -> Result<Option<Message>, Broken> {
+        let receiver = &self.connection.receiver;
+        if self.open.values().any(|document| document.stale) {
+            match receiver.recv_timeout(REST) {
+                Ok(message) => return Ok(Some(message)),
+                Err(none) if none.is_disconnected() => return Ok(None),
+                Err(_) => self.check_stale()?,
+            }
+        }
+        Ok(receiver.recv().ok())
     }
 
     fn answer(&self, request: Request) -> Response {

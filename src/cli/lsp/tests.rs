@@ -7,6 +7,13 @@ use super::serve;
 use crate::kernel::{Kernel, Roots};
 use crate::lang::service::kernel::KernelKnowledge;
 
+/// Serves on a kernel that is an empty folder.
+fn serve_nothing(connection: &Connection) {
+    let kernel = Arc::new(Kernel::new(Roots::fixture("/nonexistent")));
+    let knowledge = KernelKnowledge::new(Arc::clone(&kernel), None);
+    serve(connection, &kernel, &knowledge).unwrap();
+}
+
 /// An editor that talks to a server on another thread; the kernel is an empty folder.
 struct Editor {
     connection: Connection,
@@ -17,11 +24,7 @@ struct Editor {
 impl Editor {
     fn start() -> Self {
         let (theirs, ours) = Connection::memory();
-        let server = std::thread::spawn(move || {
-            let kernel = Arc::new(Kernel::new(Roots::fixture("/nonexistent")));
-            let knowledge = KernelKnowledge::new(Arc::clone(&kernel), None);
-            serve(&theirs, &kernel, &knowledge).unwrap();
-        });
+        let server = std::thread::spawn(move || serve_nothing(&theirs));
         let mut editor = Self { connection: ours, next: 0, server: Some(server) };
         let answer = editor.ask("initialize", json!({ "capabilities": {} }));
         assert_eq!(answer["capabilities"]["hoverProvider"], json!(true));
@@ -81,6 +84,36 @@ fn mistakes_are_told_and_go_away_when_mended() {
     let change = json!({ "textDocument": { "uri": "file:///a.bt", "version": 2 }, "contentChanges": [{ "text": "BEGIN { exit(); }\n" }] });
     editor.tell("textDocument/didChange", change);
     assert_eq!(editor.diagnostics(), json!([]));
+    editor.stop();
+}
+
+#[test]
+fn the_last_of_many_changes_is_checked() {
+    let (theirs, ours) = Connection::memory();
+    let mut editor = Editor { connection: ours, next: 0, server: None };
+    let uri = "file:///a.bt";
+    // All of it is there before the server looks.
+    let ask = |id: i32, method: &str, params| {
+        let request = Request::new(id.into(), method.into(), params);
+        editor.connection.sender.send(Message::Request(request)).unwrap();
+    };
+    ask(0, "initialize", json!({ "capabilities": {} }));
+    editor.tell("initialized", json!({}));
+    let document = json!({ "uri": uri, "languageId": "bpftrace", "version": 1, "text": "BEGIN" });
+    editor.tell("textDocument/didOpen", json!({ "textDocument": document }));
+    for version in 2..=30 {
+        let change =
+            json!({ "textDocument": { "uri": uri, "version": version }, "contentChanges": [{ "text": "BEGIN {" }] });
+        editor.tell("textDocument/didChange", change);
+    }
+    editor.server = Some(std::thread::spawn(move || serve_nothing(&theirs)));
+    let told = loop {
+        match editor.connection.receiver.recv().unwrap() {
+            Message::Notification(note) if note.method == "textDocument/publishDiagnostics" => break note.params,
+            _ => {}
+        }
+    };
+    assert_eq!(told["version"], 30);
     editor.stop();
 }
 
