@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::coerce::{boolean, constant};
-use super::{ARGUMENT_TYPE, Checker, NO_FIELD, NO_VALUE, OPERAND_TYPE, TYPE_MISMATCH, UNKNOWN_TYPE, join};
+use super::{ARGUMENT_TYPE, Checker, NO_FIELD, NO_VALUE, OPERAND_TYPE, TYPE_MISMATCH, UNKNOWN_TYPE, join, suggest};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
@@ -59,7 +59,13 @@ impl Checker<'_> {
             ast::ExprKind::Comptime(inner) => self.expr(inner),
             ast::ExprKind::Type(name) => {
                 let _ = self.type_name(name);
-                self.error_expr(NO_VALUE, span, "a type is no value")
+                // `timestamp` is DTrace's clock and a type here.
+                let help = match &name.base {
+                    ast::TypeBase::Named(word) => suggest::of_other_languages(word),
+                    _ => None,
+                };
+                self.error_help(NO_VALUE, span, "a type is no value", help);
+                Self::error_value(span)
             }
             ast::ExprKind::TypeInfo(what) => self.type_info(what, span),
         }
@@ -284,7 +290,7 @@ impl Checker<'_> {
     /// Reports a field that a struct does not have.
     pub(super) fn no_field(&mut self, id: StructId, name: &ast::Name) -> Expr {
         let names = self.types.field_names(id);
-        let help = super::suggest::did_you_mean(&name.text, names.iter().map(|n| &**n))
+        let help = suggest::did_you_mean(&name.text, names.iter().map(|n| &**n))
             .or_else(|| (names.len() <= 12 && !names.is_empty()).then(|| format!("it has: {}", names.join(", "))));
         let owner = self.types.struct_name(id);
         let message = if names.is_empty() {
