@@ -162,6 +162,6 @@ pub const STRUCTURES: &[Structure] = &[
         name: "mm_struct",
         integers: &["¤.total_vm", "¤.start_code", "¤.map_count", "¤.mm_users.counter", "¤.saved_auxv[§ & 31]"],
         strings: &["str(uptr(¤.arg_start))", "str(uptr(¤.env_start), 30)"],
-        links: &[("¤.exe_file", FILE), ("¤.owner", TASK)],
+        links: &[("¤.exe_file", FILE)],
     },
 ];

@@ -178,6 +178,11 @@ impl<'a> Lowerer<'_, 'a> {
         let value = self.scalar(length)?;
         let limit = self.f.b.copy(value);
         self.at_most(limit, i64::from(bound))?;
+        // The kernel's functions write no terminator where there is no room for it.
+        self.when(Cond::Eq, limit.into(), 0.into(), |l| {
+            l.f.b.copy_into(limit, 1);
+            Ok(())
+        })?;
         Ok(limit.into())
     }
 

@@ -1,7 +1,7 @@
 //! Maps whose keys say where their elements can lie.
 
 use crate::codegen::target::TargetFacts;
-use crate::lang::typed::{Builtin, Expr, ExprKind, MapStorage, Program, StatementKind};
+use crate::lang::typed::{Block, Builtin, Expr, ExprKind, MapStorage, Program, Statement, StatementKind};
 use crate::lang::types::Type;
 
 use super::layout;
@@ -51,6 +51,30 @@ pub fn only_updated(program: &Program) -> Vec<bool> {
     let mut result = vec![true; program.maps.len()];
     for map in stepped.into_iter().chain(read) {
         result[map.0 as usize] = false;
+    }
+    result
+}
+
+/// By map: whether a loop updates its elements, or a function, which a loop may call.
+pub fn updated_in_loops(program: &Program) -> Vec<bool> {
+    let mut result = vec![false; program.maps.len()];
+    let mut updates = |body: &Block| {
+        let mut statement = |s: &Statement| {
+            if let StatementKind::Aggregate { map, .. } = &s.kind {
+                result[map.0 as usize] = true;
+            }
+        };
+        walk::each(body, &mut statement, &mut |_| ());
+    };
+    let mut loops = |s: &StatementKind| match s {
+        StatementKind::While(_, body) | StatementKind::ForRange { body, .. } | StatementKind::ForMap { body, .. } => {
+            updates(body);
+        }
+        _ => {}
+    };
+    each(program, &mut loops, &mut |_| ());
+    for function in &program.functions {
+        updates(&function.body);
     }
     result
 }

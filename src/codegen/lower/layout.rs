@@ -43,6 +43,8 @@ const OLD_KEY_LIMIT: u32 = 512;
 pub const MEMO_SLOTS: u32 = 128;
 /// Keys of more words are looked up each time.
 const MEMO_WORDS: u32 = 8;
+/// Verifiers of before (seen on 6.12) lose their way between the branches of a few searches in one loop.
+const CELLS_IN_LOOPS: u32 = 6 << 16 | 18 << 8;
 /// Most bytes that the cells of all maps take on all CPUs.
 const LARGEST_CELLS: u64 = 16 << 20;
 
@@ -157,6 +159,7 @@ pub fn plan(
 /// By map: whether its elements live in cells, see [`super::cells`].
 fn in_cells(program: &Program, facts: &TargetFacts, contended: &[bool]) -> Vec<bool> {
     let updated = super::keys::only_updated(program);
+    let looped = super::keys::updated_in_loops(program);
     let slots = u64::from(cpu_slots(facts));
     let mut left = LARGEST_CELLS;
     let fits = |(index, map): (usize, &Map)| {
@@ -167,6 +170,7 @@ fn in_cells(program: &Program, facts: &TargetFacts, contended: &[bool]) -> Vec<b
         let fits = facts.atomics
             && updated[index]
             && !contended[index]
+            && (facts.version >= CELLS_IN_LOOPS || !looped[index])
             && map.key != Type::Void
             && matches!(map.value, Type::Agg(_))
             && map.storage == MapStorage::Auto
