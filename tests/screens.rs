@@ -142,6 +142,22 @@ fn why_a_save_failed_stays_in_sight_while_the_script_runs() {
 }
 
 #[test]
+fn why_a_save_failed_stays_in_sight_when_the_script_is_refused() {
+    let mut state = empty();
+    let effects = press(&mut state, "x<c-s>");
+    let Some(Effect::Save { path, text, .. }) = effects.into_iter().next() else { panic!("nothing is saved") };
+    update::receive(&mut state, Message::Saved { path, text, error: Some("cannot save: no space".into()) });
+    let generation = state.generation;
+    let wrong = Diagnostic::error(Code(224), Span::new(0, 1), "Invalid probe type: x");
+    update::receive(
+        &mut state,
+        Message::Session(Update::Compiled { generation, diagnostics: vec![wrong], figures: None }),
+    );
+    assert!(shown(&state, "cannot save: no space"));
+    assert_eq!(state.editor.diagnostics().len(), 1);
+}
+
+#[test]
 fn stale_results_never_replace_newer_ones() {
     let mut state = empty();
     press(&mut state, "/o");

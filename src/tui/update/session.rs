@@ -67,6 +67,9 @@ fn refused_or_warned(state: &mut State, diagnostics: Vec<Diagnostic>) {
     if let Some(worst) = state.editor.diagnostics().first() {
         let going_on = if state.trace.stale { " — the last good trace goes on" } else { "" };
         let message = format!("{}{going_on}", worst.message);
-        state.tell(Severity::Error, message);
+        // The diagnostic stands in the editor as well, why a save failed only here.
+        if state.toast.as_ref().is_none_or(|toast| toast.severity < Severity::Error) {
+            state.tell(Severity::Error, message);
+        }
     }
 }
