@@ -55,6 +55,18 @@ pub fn only_updated(program: &Program) -> Vec<bool> {
     result
 }
 
+/// By map: how many statements update its elements.
+pub fn updates(program: &Program) -> Vec<usize> {
+    let mut result = vec![0; program.maps.len()];
+    let mut statement = |s: &StatementKind| {
+        if let StatementKind::Aggregate { map, .. } = s {
+            result[map.0 as usize] += 1;
+        }
+    };
+    each(program, &mut statement, &mut |_| ());
+    result
+}
+
 /// By map: whether a loop updates its elements, or a function, which a loop may call.
 pub fn updated_in_loops(program: &Program) -> Vec<bool> {
     let mut result = vec![false; program.maps.len()];

@@ -45,6 +45,9 @@ pub const MEMO_SLOTS: u32 = 128;
 const MEMO_WORDS: u32 = 8;
 /// Verifiers of before (seen on 6.12) lose their way between the branches of a few searches in one loop.
 const CELLS_IN_LOOPS: u32 = 6 << 16 | 18 << 8;
+/// Most statements of a script that update cells: each is about 90 instructions more for the compiler and the
+/// verifier than a hash map's update.
+const CELL_UPDATES: usize = 8;
 /// Most bytes that the cells of all maps take on all CPUs.
 const LARGEST_CELLS: u64 = 16 << 20;
 
@@ -160,8 +163,9 @@ pub fn plan(
 fn in_cells(program: &Program, facts: &TargetFacts, contended: &[bool]) -> Vec<bool> {
     let updated = super::keys::only_updated(program);
     let looped = super::keys::updated_in_loops(program);
+    let updates = super::keys::updates(program);
     let slots = u64::from(cpu_slots(facts));
-    let mut left = LARGEST_CELLS;
+    let (mut left, mut updates_left) = (LARGEST_CELLS, CELL_UPDATES);
     let fits = |(index, map): (usize, &Map)| {
         let (value, _) = size_align(&map.value, &program.structs);
         let (key, _) = size_align(&map.key, &program.structs);
@@ -176,9 +180,11 @@ fn in_cells(program: &Program, facts: &TargetFacts, contended: &[bool]) -> Vec<b
             && map.storage == MapStorage::Auto
             && key.is_multiple_of(8)
             && (1..=MEMO_WORDS).contains(&(key / 8))
-            && bytes <= left;
+            && bytes <= left
+            && updates[index] <= updates_left;
         if fits {
             left -= bytes;
+            updates_left -= updates[index];
         }
         fits
     };
