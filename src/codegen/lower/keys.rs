@@ -9,8 +9,9 @@ use super::walk;
 
 /// By map: whether it is an aggregation that the script only updates, always under the number of the CPU
 /// (`@[cpu] = count()`). A CPU's copy of the per-CPU data then is that CPU's element, without a lookup.
-pub fn by_cpu(program: &Program, facts: &TargetFacts) -> Vec<bool> {
-    let mut result = only_updated(program);
+/// `only_updated` is that function's answer.
+pub fn by_cpu(program: &Program, facts: &TargetFacts, only_updated: &[bool]) -> Vec<bool> {
+    let mut result = only_updated.to_vec();
     for (result, map) in result.iter_mut().zip(&program.maps) {
         *result &= matches!(map.value, Type::Agg(_))
             && matches!(map.key, Type::Int { .. })

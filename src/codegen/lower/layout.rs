@@ -125,8 +125,9 @@ pub fn plan(
 ) -> Result<Layout, CodegenError> {
     let mut layout = Layout { shared_bytes: first_free, ..Layout::default() };
     let mut percpu = 0_u32;
-    let by_cpu = super::keys::by_cpu(program, facts);
-    let in_cells = in_cells(program, facts, contended);
+    let only_updated = super::keys::only_updated(program);
+    let by_cpu = super::keys::by_cpu(program, facts, &only_updated);
+    let in_cells = in_cells(program, facts, &only_updated, contended);
     for (index, map) in program.maps.iter().enumerate() {
         let (size, align) = size_align(&map.value, &program.structs);
         let (size, align) = (size.max(1), align.max(1));
@@ -160,8 +161,7 @@ pub fn plan(
 }
 
 /// By map: whether its elements live in cells, see [`super::cells`].
-fn in_cells(program: &Program, facts: &TargetFacts, contended: &[bool]) -> Vec<bool> {
-    let updated = super::keys::only_updated(program);
+fn in_cells(program: &Program, facts: &TargetFacts, updated: &[bool], contended: &[bool]) -> Vec<bool> {
     let looped = super::keys::updated_in_loops(program);
     let updates = super::keys::updates(program);
     let slots = u64::from(cpu_slots(facts));

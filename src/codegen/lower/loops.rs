@@ -241,15 +241,21 @@ impl<'a> Lowerer<'_, 'a> {
             let next = self.f.b.new_block();
             let value = self.f.b.add(first, round as i64);
             self.write_local(local, value.into());
-            self.f.loops.push(LoopTargets { on_break: done, on_continue: next });
-            self.block(body)?;
-            self.forget_all();
-            self.f.loops.pop();
-            self.f.b.jump(next);
-            self.f.b.switch_to(next);
+            self.written_out_round(body, done, next)?;
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    /// One of the rounds of a loop that is written out; goes on in `next`, where `continue` leads to.
+    pub fn written_out_round(&mut self, body: &'a Block, done: BlockId, next: BlockId) -> Result<(), CodegenError> {
+        self.f.loops.push(LoopTargets { on_break: done, on_continue: next });
+        self.block(body)?;
+        self.forget_all();
+        self.f.loops.pop();
+        self.f.b.jump(next);
+        self.f.b.switch_to(next);
         Ok(())
     }
 
@@ -262,12 +268,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.condition(c, inside, done)?;
             self.release(mark);
             self.f.b.switch_to(inside);
-            self.f.loops.push(LoopTargets { on_break: done, on_continue: next });
-            self.block(body)?;
-            self.forget_all();
-            self.f.loops.pop();
-            self.f.b.jump(next);
-            self.f.b.switch_to(next);
+            self.written_out_round(body, done, next)?;
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);

@@ -8,7 +8,7 @@ use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKin
 use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
-use super::func::{LoopTargets, Lowerer};
+use super::func::Lowerer;
 use super::loops::{Way, while_way};
 use super::value::Tail;
 use super::walk;
@@ -139,11 +139,7 @@ impl<'a> Lowerer<'_, 'a> {
         let done = self.f.b.new_block();
         for _ in 0..n {
             let next = self.f.b.new_block();
-            self.f.loops.push(LoopTargets { on_break: done, on_continue: next });
-            self.block(body)?;
-            self.f.loops.pop();
-            self.f.b.jump(next);
-            self.f.b.switch_to(next);
+            self.written_out_round(body, done, next)?;
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
