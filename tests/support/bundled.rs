@@ -1,5 +1,5 @@
 //! The bundled scripts as cases: each loads and attaches on every kernel that has what its header
-//! says it needs.
+//! says it needs. What they print is in the cases below `tests/scripts/library`.
 
 use std::fs;
 use std::path::Path;
@@ -15,13 +15,9 @@ pub fn load_all(folder: &Path) -> Result<Vec<Case>, String> {
             continue;
         }
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let line = text
-            .lines()
-            .find_map(|l| l.strip_prefix("// Needs: "))
-            .ok_or_else(|| format!("{}: its header does not say what it needs", path.display()))?;
         let name = format!("bundled/{}", path.file_stem().unwrap_or_default().to_string_lossy());
         let flags = vec!["--dry-run".to_owned()];
-        let needs = needs(line);
+        let needs = needs(&path, &text)?;
         // A dry run's end probes and maps may print: only the exit code counts.
         cases.push(Case { name, path, text, flags, needs, loose: true, ..Case::default() });
     }
@@ -29,8 +25,20 @@ pub fn load_all(folder: &Path) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
+/// Makes a case run the bundled script of this name.
+pub fn put_in(case: &mut Case, name: &str) -> Result<(), String> {
+    case.path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(name).with_extension("bt");
+    case.text = fs::read_to_string(&case.path).map_err(|e| format!("{}: {e}", case.path.display()))?;
+    case.needs.extend(needs(&case.path, &case.text)?);
+    Ok(())
+}
+
 /// A header's words as needs that can be looked up: `tracepoints block and irq.`, `uprobe; libssl.`
-fn needs(line: &str) -> Vec<String> {
+fn needs(path: &Path, text: &str) -> Result<Vec<String>, String> {
+    let line = text
+        .lines()
+        .find_map(|l| l.strip_prefix("// Needs: "))
+        .ok_or_else(|| format!("{}: its header does not say what it needs", path.display()))?;
     let mut needs = Vec::new();
     for part in line.trim_end_matches('.').split("; ") {
         let mut words = part.split([' ', ',']).filter(|w| !w.is_empty() && *w != "and");
@@ -44,9 +52,8 @@ fn needs(line: &str) -> Vec<String> {
             Some("libssl") => needs.push("library:libssl".to_owned()),
             // Programs built with probes in them: none is part of a test machine.
             Some("usdt") => needs.push(format!("program:{line}")),
-            Some("the") if part.contains("runqueues") => needs.push("symbol:runqueues".to_owned()),
             _ => {}
         }
     }
-    needs
+    Ok(needs)
 }

@@ -7,6 +7,7 @@
 //! // workload: getppid 100   run under `-c`; see workload.rs. @SELF@ in the script is its binary
 //! // compile: shapes.c -g    a C file of tests/fixtures/c and the compiler's flags; @COMPILED@ is its program
 //! // command: @COMPILED@ 3  run under `-c`, instead of a workload
+//! // bundled: opensnoop      runs this script of the folder `scripts` instead of the file's own
 //! // needs: kprobe           what the kernel must have; see needs.rs
 //! // exit: 3                 exit code, 0 unless said
 //! // expect: text            the next line of standard output, exactly
@@ -96,6 +97,7 @@ fn directive(case: &mut Case, text: &str) -> Result<(), String> {
         "workload" => case.workload = words(),
         "compile" => case.compile = words(),
         "command" => case.command = Some(value.to_owned()),
+        "bundled" => super::bundled::put_in(case, value.trim())?,
         "needs" => case.needs.extend(words()),
         "exit" => case.exit = value.trim().parse().map_err(|e| format!("exit: {e}"))?,
         "expect" => case.lines.push(Line::Exact(value.to_owned())),

@@ -52,9 +52,6 @@ fn other(need: &str) -> Option<String> {
     if let Some(what) = need.strip_prefix("program:") {
         return Some(format!("needs {what}"));
     }
-    if let Some(function) = need.strip_prefix("symbol:") {
-        return (!symbol(function)).then(|| format!("this kernel ({}) has no {function}", text()));
-    }
     Some(format!("{UNKNOWN} `{need}`"))
 }
 
