@@ -53,6 +53,7 @@ pub struct StreamFace {
     printer: Printer,
     buffer: Vec<u8>,
     output: Box<dyn Write + Send>,
+    told: losses::Told,
 }
 
 impl std::fmt::Debug for StreamFace {
@@ -66,7 +67,7 @@ impl StreamFace {
     #[must_use]
     pub fn new(settings: Settings, source: SourceText, output: Box<dyn Write + Send>) -> Self {
         let printer = Printer::new(settings.format, settings.terminal);
-        Self { settings, source, printer, buffer: Vec::with_capacity(2 * PIECE), output }
+        Self { settings, source, printer, buffer: Vec::with_capacity(2 * PIECE), output, told: losses::Told::default() }
     }
 
     fn write_out(&mut self) -> io::Result<()> {
@@ -203,5 +204,6 @@ impl Face for StreamFace {
 impl Drop for StreamFace {
     fn drop(&mut self) {
         let _ = self.write_out();
+        self.tell_rest();
     }
 }

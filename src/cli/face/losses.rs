@@ -1,5 +1,6 @@
 //! What was lost, in words: a line of our own, or in bpftrace's form with the script's line below.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use super::{StreamFace, json_place};
@@ -9,6 +10,29 @@ use crate::output::json;
 
 /// One place is told of so often at once, and no more, where bpftrace would say it at every firing.
 const MOST_AT_ONCE: u64 = 100;
+
+/// The losses that are told in words of our own: a line at the first, and a line whenever what was lost
+/// at that place since the last line is as much as all before. A place that loses a little in every
+/// second has a few lines in an hour so, and the last one comes when the face goes.
+#[derive(Debug, Default)]
+pub(super) struct Told(BTreeMap<(u32, u32, &'static str), Count>);
+
+/// How often something was lost in one place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    told: u64,
+    untold: u64,
+}
+
+impl Count {
+    /// How often since the last line; with the whole, where there was a line before.
+    fn words(self) -> String {
+        match self.told {
+            0 => format!("{} times", self.untold),
+            told => format!("{} times more, {} in all", self.untold, told + self.untold),
+        }
+    }
+}
 
 /// How bpftrace words a loss.
 enum Wording {
@@ -65,10 +89,28 @@ impl StreamFace {
             }
             None => {
                 let (line, column) = self.place(span);
-                let words = cause.words();
-                let _ = writeln!(io::stderr(), "{}:{line}:{column}: warning: {words}: {count} times", self.source.name);
+                let place = (line, column, cause.words());
+                let lost = self.told.0.entry(place).or_default();
+                lost.untold += count;
+                if lost.untold >= lost.told {
+                    let lost = std::mem::replace(lost, Count { told: lost.told + lost.untold, untold: 0 });
+                    self.warn(place, lost);
+                }
             }
         }
+    }
+
+    /// Tells what no line has told yet.
+    pub(super) fn tell_rest(&mut self) {
+        for (place, lost) in std::mem::take(&mut self.told).0 {
+            if lost.untold > 0 {
+                self.warn(place, lost);
+            }
+        }
+    }
+
+    fn warn(&self, (line, column, words): (u32, u32, &str), lost: Count) {
+        let _ = writeln!(io::stderr(), "{}:{line}:{column}: warning: {words}: {}", self.source.name, lost.words());
     }
 
     fn worded(&mut self, wording: &Wording, span: Span) {
@@ -99,5 +141,16 @@ impl StreamFace {
         let line = self.source.line(start.line);
         let width = if start.line == end.line { end.column.saturating_sub(start.column).max(1) } else { 1 };
         format!("{line}\n{}{}\n", " ".repeat(start.column.saturating_sub(1) as usize), "~".repeat(width as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Count;
+
+    #[test]
+    fn later_lines_say_what_is_new_and_the_whole() {
+        assert_eq!(Count { told: 0, untold: 1 }.words(), "1 times");
+        assert_eq!(Count { told: 3, untold: 4 }.words(), "4 times more, 7 in all");
     }
 }

@@ -266,7 +266,11 @@ fn no_symbol(file: &Found, binary: &Binary, name: &Glob, ret: bool) -> ExpandErr
     let provider = if ret { "uretprobe" } else { "uprobe" };
     let plain = name.as_str().replace('*', "");
     let near = suggest::nearest(&plain, binary.functions().iter().map(|f| &*f.name), 3);
-    let suggestions = near.into_iter().map(|n| format!("{provider}:{}:{n}", file.path.display())).collect();
+    let mut suggestions: Vec<String> =
+        near.into_iter().map(|n| format!("{provider}:{}:{n}", file.path.display())).collect();
+    if moved_into_libc(binary) {
+        suggestions = vec![format!("{provider}:libc:{name}")];
+    }
     let reason = if binary.functions().is_empty() {
         "the binary was stripped: it names no functions"
     } else {
@@ -278,6 +282,11 @@ fn no_symbol(file: &Found, binary: &Binary, name: &Glob, ret: bool) -> ExpandErr
         suggestions,
         reason: Some(reason.into()),
     }
+}
+
+/// A library that glibc 2.34 moved into libc: what is left are placeholders for its old versions.
+fn moved_into_libc(binary: &Binary) -> bool {
+    binary.functions().iter().any(|f| f.name.contains("_version_placeholder"))
 }
 
 /// Whether a mangled name's readable form matches, with or without its parameters.

@@ -133,6 +133,7 @@ impl Checker<'_> {
         let mut known: HashSet<Target> = HashSet::new();
         let mut shape = None;
         let mut unmatched = Vec::new();
+        let mut refused = Vec::new();
         for point in &probe.points {
             match self.env.facts.expand(&point.text) {
                 Ok(found) => {
@@ -144,10 +145,13 @@ impl Checker<'_> {
                     if refusal.wildcard {
                         unmatched.push((refusal, point.span));
                     } else {
-                        self.report_refusal(refusal, point.span);
+                        refused.push((refusal, point.span));
                     }
                 }
             }
+        }
+        for (refusal, span) in refused {
+            self.report_refusal(refusal, span, !targets.is_empty());
         }
         // A pattern beside other points says "and these, where they exist".
         if targets.is_empty() {
@@ -207,7 +211,9 @@ impl Checker<'_> {
         self.push(diagnostic);
     }
 
-    fn report_refusal(&mut self, refusal: Refusal, span: Span) {
+    /// `others` tells that other points of the probe are there: scripts for several kernels name what a
+    /// function is called in each of them.
+    fn report_refusal(&mut self, refusal: Refusal, span: Span, others: bool) {
         let forgiven = refusal.missing && self.config.missing_probes != MissingProbes::Error;
         if forgiven && self.config.missing_probes == MissingProbes::Ignore {
             return;
@@ -218,6 +224,10 @@ impl Checker<'_> {
             Diagnostic::error(NO_SUCH_PROBE, span, refusal.message)
         };
         diagnostic.help = refusal.help;
+        if others && refusal.missing && !forgiven {
+            let go_on = "to go on with the probe's other points: `config = { missing_probes = \"warn\" }`";
+            diagnostic.help = Some(diagnostic.help.map_or_else(|| go_on.to_owned(), |help| format!("{help}; {go_on}")));
+        }
         self.push(diagnostic);
     }
 
