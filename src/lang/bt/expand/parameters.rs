@@ -145,32 +145,23 @@ impl Expander<'_> {
 
     /// Options that were given and that the script never asks for.
     pub(super) fn unknown_options(&mut self) {
-        for (name, _) in self.inputs.named {
-            if self.options.iter().any(|o| **o == **name) {
-                continue;
-            }
-            let known: Vec<_> = self
-                .options
-                .iter()
-                .map(|o: &Arc<str>| match self.described.iter().find(|(n, _)| n == o) {
-                    Some((_, text)) => format!("--{o}: {text}"),
-                    None => format!("--{o}"),
-                })
-                .collect();
-            let help = if known.is_empty() {
-                "the script has no options".to_owned()
-            } else {
-                format!("expected program options: {}", known.join(", "))
-            };
-            self.diagnostics.push(
-                Diagnostic::error(
-                    codes::UNKNOWN_OPTION,
-                    Span::default(),
-                    format!("unexpected program command line options: --{name}"),
-                )
-                .help(help),
-            );
+        let asked = |name: &str| self.options.iter().any(|o| **o == *name);
+        let unknown: Vec<_> =
+            self.inputs.named.iter().filter(|(n, _)| !asked(n)).map(|(n, _)| format!("--{n}")).collect();
+        if unknown.is_empty() {
+            return;
         }
+        let option = |o: &Arc<str>| match self.described.iter().find(|(n, _)| n == o) {
+            Some((_, text)) => format!("\n--{o}: {text}"),
+            None => format!("\n--{o}"),
+        };
+        let help = if self.options.is_empty() {
+            "the script has no options".to_owned()
+        } else {
+            format!("expected program options:{}", self.options.iter().map(option).collect::<String>())
+        };
+        let message = format!("unexpected program command line options: {}", unknown.join(", "));
+        self.diagnostics.push(Diagnostic::error(codes::UNKNOWN_OPTION, Span::default(), message).help(help));
     }
 }
 
