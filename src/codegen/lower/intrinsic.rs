@@ -149,6 +149,30 @@ impl<'a> Lowerer<'_, 'a> {
         ty: &Type,
         tail: Tail,
     ) -> Result<Vreg, CodegenError> {
+        let room = self.size(ty).min(self.size(&e.ty)).max(1);
+        let (place, limit) = self.str_source(args, e, room)?;
+        self.read_string(place, dst, self.size(ty), limit, tail, true, e.span)
+    }
+
+    /// The beginning of a `str()`: as much of it as a comparison of its first `bytes` bytes looks at. None where
+    /// that is no less than all, or the expression is another.
+    pub fn beginning_of_str(&mut self, e: &'a Expr, bytes: u32) -> Result<Option<Addr>, CodegenError> {
+        let ExprKind::Call(Intrinsic::Str, args) = &e.kind else { return Ok(None) };
+        // A helper that is told a length at run time wants all of its memory written before.
+        let known = args.get(1).is_none_or(|length| constant(length).is_some());
+        // The helper ends what it copies: with one byte more, the last of those compared is the string's own.
+        let room = bytes + 1;
+        if !known || room >= self.size(&e.ty) {
+            return Ok(None);
+        }
+        let (place, limit) = self.str_source(args, e, room)?;
+        let dst = self.temp(room);
+        self.read_string(place, dst, room, limit, Tail::Loose, false, e.span)?;
+        Ok(Some(dst))
+    }
+
+    /// Where a `str()` reads, and how many bytes with the terminator: at most `room`.
+    fn str_source(&mut self, args: &'a [Expr], e: &'a Expr, room: u32) -> Result<(Place, Operand), CodegenError> {
         let Some(source) = args.first() else { return self.internal(e.span, "str() without an argument") };
         let place = match &source.ty {
             Type::Ptr { .. } => self.pointee(source)?,
@@ -158,7 +182,6 @@ impl<'a> Lowerer<'_, 'a> {
             }
             _ => self.place(source)?,
         };
-        let room = self.size(ty).min(self.size(&e.ty)).max(1);
         let bound = match &source.ty {
             Type::Array { .. } | Type::Str { .. } => room.min(self.size(&source.ty).max(1)),
             _ => room,
@@ -167,7 +190,7 @@ impl<'a> Lowerer<'_, 'a> {
             None => Operand::Imm(i64::from(bound)),
             Some(length) => self.string_limit(length, bound)?,
         };
-        self.read_string(place, dst, self.size(ty), limit, tail, true, e.span)
+        Ok((place, limit))
     }
 
     /// Length of a `str()` with the terminator, at most `bound`.

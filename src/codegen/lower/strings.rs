@@ -107,8 +107,12 @@ impl<'a> Lowerer<'_, 'a> {
             self.f.b.jump(other);
             return Ok(());
         }
-        let addr = self.readable(e)?;
-        for (at, size) in chunks(bytes.len() as u32, [addr.offset, 0]) {
+        let compared = bytes.len() as u32;
+        let addr = match self.beginning_of_str(e, compared)? {
+            Some(addr) => addr,
+            None => self.readable(e)?,
+        };
+        for (at, size) in chunks(compared, [addr.offset, 0]) {
             let mut word = [0_u8; 8];
             word[..size as usize].copy_from_slice(&bytes[at as usize..(at + size) as usize]);
             let value = u64::from_le_bytes(word) as i64;
