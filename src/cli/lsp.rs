@@ -4,6 +4,7 @@
 mod convert;
 mod documents;
 mod server;
+mod transport;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,14 +30,19 @@ pub struct Args {}
 
 /// Runs the subcommand until the editor ends it.
 pub fn run(_: &Args) -> Result<ExitCode, CliError> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, transport) =
+        transport::Transport::start(std::io::stdin(), std::io::stdout()).map_err(CliError::stdout)?;
     let kernel = Arc::new(Kernel::new(Roots::running()));
     let catalogue = Background::spawn(Arc::clone(&kernel)).ok();
     let knowledge = KernelKnowledge::new(Arc::clone(&kernel), catalogue);
-    serve(&connection, &kernel, &knowledge)?;
+    let served = serve(&connection, &kernel, &knowledge);
     drop(connection);
-    threads.join().map_err(CliError::stdout)?;
-    Ok(ExitCode::SUCCESS)
+    // What broke the stream says more than that it ended.
+    match transport.end() {
+        Err(error) => return Err(CliError::Refused(format!("the editor broke the protocol: {error}"))),
+        Ok(written) => written.map_err(CliError::stdout)?,
+    }
+    served.map(|()| ExitCode::SUCCESS)
 }
 
 /// Speaks the protocol on a connection until it ends.
