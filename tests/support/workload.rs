@@ -26,6 +26,12 @@ fn run(name: &str, words: &[String]) -> i32 {
         "open" => (0..number(1)).for_each(|_| {
             black_box(File::open(words.first().map_or("/dev/null", String::as_str)).is_ok());
         }),
+        // N times: opens missing paths of 2, 7, 8, 9 and about 120 bytes, each the beginning of the next.
+        "paths" => (0..number(0)).for_each(|_| {
+            for length in [2, 7, 8, 9, 118, 119, 120, 121] {
+                black_box(File::open(format!("/{}", "p".repeat(length - 1))).is_ok());
+            }
+        }),
         // N writes of SIZE bytes each.
         "write" => {
             let bytes = vec![0; number(1) as usize];

@@ -3,7 +3,9 @@
 //! A lookup in a hash map is a call of the kernel's that costs more than most of what else a probe does.
 //! Here a BPF hash map knows the number of each key's cell, and each CPU remembers the numbers of the keys
 //! that it saw last in a table of [`MEMO_SLOTS`] entries: finding a key there takes a multiplication, two
-//! loads and a comparison for each of its words.
+//! loads and a comparison for each of its words. Of a key that ends with a text, such as a file's name, words
+//! are looked at up to the text's end; a CPU does not remember keys with texts that are longer than
+//! [`super::layout::CellKey::memo_words`], the hash map is asked for these.
 //!
 //! `clear` begins a new epoch. It is part of the keys in the hash map and of the numbers' tags, so that what
 //! a CPU remembers of an earlier one never fits; a program that is caught in between writes to a cell of the
@@ -74,24 +76,20 @@ impl<'a> Lowerer<'_, 'a> {
         full: BlockId,
         span: Span,
     ) -> Result<Vreg, CodegenError> {
-        let key = match key {
-            Some(key) if cells.key_words == 1 && key.ty.fits_register() => Key::Word(self.key_word(map, key)?),
-            key => Key::Memory(self.key(map, key, span)?),
-        };
+        let (key, full_key) = self.searched_key(map, cells, key, span)?;
         self.u.section(PER_CPU);
         let shared = self.u.section(SHARED);
         let words = self.f.b.global_addr(shared, cells.words);
         let epoch = self.f.b.load(words, 0, Size::B8);
         let base = self.f.percpu();
-        let full_key = self.full_key(cells);
         let search = Search { cells, key, epoch, base, cell: self.f.b.new_vreg(), full_key, span };
         let ready = self.f.b.new_block();
         // What user space runs between other programs' firings must not touch what these remember.
         let entry = if self.kind == ProgramKind::TestRun {
             None
         } else {
-            let entry = self.memo_entry(&search);
             let slow = self.f.b.new_block();
+            let entry = self.memo_entry(&search);
             self.recall(&search, entry, ready, slow);
             self.f.b.switch_to(slow);
             Some(entry)
@@ -102,11 +100,38 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(search.cell)
     }
 
+    /// The script's key, and where the BPF map's key goes. A key with a long text lies where it is needed for the
+    /// BPF map; others are copied there when that is asked.
+    fn searched_key(
+        &mut self,
+        map: MapId,
+        cells: Cells,
+        key: Option<&'a Expr>,
+        span: Span,
+    ) -> Result<(Key, Addr), CodegenError> {
+        match key {
+            Some(key) if cells.key.words == 1 && key.ty.fits_register() => {
+                let word = self.key_word(map, key)?;
+                Ok((Key::Word(word), self.full_key(cells)))
+            }
+            Some(key) if cells.key.text_at.is_some() => {
+                let bytes = cells.key.words * 8;
+                let full_key = self.temp_scratch(8 + bytes + 8);
+                self.key_into(map, key, full_key.at(8), bytes)?;
+                Ok((Key::Memory(full_key.at(8)), full_key))
+            }
+            key => {
+                let at = self.key(map, key, span)?;
+                Ok((Key::Memory(at), self.full_key(cells)))
+            }
+        }
+    }
+
     /// Memory for a key of the BPF map and a tag: on the stack where that is not scarce, for it is seldom
     /// written. The rounds of an iterator are the same to the verifier once the stack is, what nobody
     /// reads any more included: there the way on which nothing is written would count twice.
     fn full_key(&mut self, cells: Cells) -> Addr {
-        let bytes = 8 + cells.key_words * 8 + 8;
+        let bytes = 8 + cells.key.words * 8 + 8;
         if self.u.on_stack_limit < ON_STACK_LIMIT || !self.iterators.is_empty() {
             return self.temp_scratch(bytes);
         }
@@ -115,15 +140,24 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Where this CPU would remember the key.
     fn memo_entry(&mut self, search: &Search) -> Vreg {
+        let layout = search.cells.key;
         let mix = self.f.b.imm(MIX);
         let first = self.key_part(search.key, 0);
         let hash = self.f.b.mul(first, mix);
         let hash = self.f.b.copy(hash);
-        for word in 1..search.cells.key_words {
+        let ended = self.f.b.new_block();
+        let mut before = first;
+        for word in 1..layout.memo_words {
+            if layout.ends_in(word - 1) {
+                self.unless_text_ended(before, ended);
+            }
             let part = self.key_part(search.key, word);
             self.f.b.alu_into(hash, Alu::Xor, Width::W64, hash, part);
             self.f.b.alu_into(hash, Alu::Mul, Width::W64, hash, mix);
+            before = part;
         }
+        self.f.b.jump(ended);
+        self.f.b.switch_to(ended);
         let bytes = search.cells.entry_bytes();
         // The highest bits are the best mixed ones.
         let shift = 64 - MEMO_SLOTS.trailing_zeros() - bytes.trailing_zeros();
@@ -131,6 +165,25 @@ impl<'a> Lowerer<'_, 'a> {
         let offset = self.f.b.and(offset, i64::from((MEMO_SLOTS - 1) * bytes));
         let table = self.f.b.add(search.base, i64::from(search.cells.memo));
         self.f.b.add(table, offset)
+    }
+
+    /// Goes on unless a text ended with this word or before: nothing but zeros follows its end.
+    fn unless_text_ended(&mut self, word: Operand, ended: BlockId) {
+        let word = self.f.b.in_register(word);
+        let last = self.f.b.shr(word, 56);
+        self.f.b.require(Cond::Ne, last, 0, ended);
+    }
+
+    /// Goes on when all of the key is in the words that are remembered.
+    fn rememberable(&mut self, search: &Search, otherwise: BlockId) {
+        let layout = search.cells.key;
+        if layout.memo_words == layout.words {
+            return;
+        }
+        if let Key::Memory(at) = search.key {
+            let last = self.load(at.at(layout.memo_words * 8 - 1), 1, false);
+            self.f.b.require(Cond::Eq, last, 0, otherwise);
+        }
     }
 
     fn key_part(&mut self, key: Key, word: u32) -> Operand {
@@ -144,11 +197,16 @@ impl<'a> Lowerer<'_, 'a> {
     fn recall(&mut self, search: &Search, entry: Vreg, ready: BlockId, slow: BlockId) {
         let tag = self.f.b.load(entry, 0, Size::B8);
         self.cell_of(search, tag, search.epoch, slow);
-        for word in 0..search.cells.key_words {
+        self.rememberable(search, slow);
+        let layout = search.cells.key;
+        for word in 0..layout.memo_words {
             let known = self.f.b.load(entry, (8 + word * 8) as i16, Size::B8);
             let wanted = self.key_part(search.key, word);
             let wanted = self.f.b.in_register(wanted);
             self.f.b.require(Cond::Eq, known, wanted, slow);
+            if layout.ends_in(word) && word + 1 < layout.memo_words {
+                self.unless_text_ended(known.into(), ready);
+            }
         }
         self.f.b.jump(ready);
     }
@@ -174,7 +232,9 @@ impl<'a> Lowerer<'_, 'a> {
         let map = BpfMapId(search.cells.map);
         let lost = self.f.b.new_block();
         self.store(search.full_key, 8, search.epoch);
-        for word in 0..search.cells.key_words {
+        // A key with a text is there already.
+        let copied = if search.cells.key.text_at.is_some() { 0 } else { search.cells.key.words };
+        for word in 0..copied {
             let part = self.key_part(search.key, word);
             let part = self.f.b.in_register(part);
             self.store(search.full_key.at(8 + word * 8), 8, part);
@@ -194,11 +254,15 @@ impl<'a> Lowerer<'_, 'a> {
         let epoch = self.load(search.full_key, 8, false);
         self.cell_of(search, tag, epoch, lost);
         if let Some(entry) = entry {
-            for word in 0..search.cells.key_words {
+            let forgotten = self.f.b.new_block();
+            self.rememberable(search, forgotten);
+            for word in 0..search.cells.key.memo_words {
                 let part = self.load(search.full_key.at(8 + word * 8), 8, false);
                 self.f.b.store(entry, (8 + word * 8) as i16, Size::B8, part);
             }
             self.f.b.store(entry, 0, Size::B8, tag);
+            self.f.b.jump(forgotten);
+            self.f.b.switch_to(forgotten);
         }
         let here = self.f.b.current();
         self.f.b.switch_to(lost);
@@ -240,7 +304,7 @@ impl<'a> Lowerer<'_, 'a> {
             l.f.b.copy_into(tag, made);
             Ok(())
         })?;
-        let value = search.full_key.at(8 + search.cells.key_words * 8);
+        let value = search.full_key.at(8 + search.cells.key.words * 8);
         self.store(value, 8, tag);
         let handle = self.f.b.map_addr(BpfMapId(search.cells.map));
         let (key, from) = (self.pointer(search.full_key), self.pointer(value));

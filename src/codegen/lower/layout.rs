@@ -41,8 +41,12 @@ const OLD_KEY_LIMIT: u32 = 512;
 
 /// Entries of a CPU's memory of the keys that it saw last, see [`super::cells`]; a power of two.
 pub const MEMO_SLOTS: u32 = 128;
-/// Keys of more words are looked up each time.
+/// Keys of more words are looked up each time, unless they end with a text.
 const MEMO_WORDS: u32 = 8;
+/// Words that are remembered of keys that end with a longer text; with a tag they fill two cache lines.
+const TEXT_WORDS: u32 = 15;
+/// Most bytes of such a key.
+const LARGEST_TEXT_KEY: u32 = 4096;
 /// Verifiers of before (seen on 6.12) lose their way between the branches of a few searches in one loop.
 const CELLS_IN_LOOPS: u32 = 6 << 16 | 18 << 8;
 /// Most statements of a script that update cells: each is about 90 instructions more for the compiler and the
@@ -56,6 +60,11 @@ const LARGEST_SECTION: u64 = 64 << 20;
 
 /// Elements of per-CPU maps are allocated in advance up to this many bytes over all CPUs.
 const LARGEST_PREALLOCATION: u64 = 16 << 20;
+
+/// Allocation at insertion is safe inside tracing programs since the BPF allocator of 6.1 (`bpf_mem_alloc`,
+/// commit fba1a1c6c912); before, maps of tracing programs must be allocated in advance
+/// (`check_map_prog_compatibility` in `kernel/bpf/verifier.c`).
+const ALLOCATION_IN_PROGRAMS: u32 = 6 << 16 | 1 << 8;
 
 /// A map's home.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,14 +95,58 @@ pub struct Cells {
     pub capacity: u32,
     /// Bytes of a cell.
     pub value_size: u32,
-    /// Words of a key.
-    pub key_words: u32,
+    /// How a key is laid out.
+    pub key: CellKey,
+}
+
+/// A key of a map in cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellKey {
+    /// Its words.
+    pub words: u32,
+    /// Its first words, which CPUs remember. With fewer than all of them, only keys whose text ends in these are
+    /// remembered.
+    pub memo_words: u32,
+    /// Where the text begins that a key of more than [`MEMO_WORDS`] words ends with. Behind its end are zeros.
+    pub text_at: Option<u32>,
+}
+
+impl CellKey {
+    /// The layout of a type's keys, if they can be remembered.
+    fn of(key: &Type, program: &Program) -> Option<Self> {
+        let size = size_align(key, &program.structs).0;
+        let words = size.div_ceil(8);
+        if (1..=MEMO_WORDS).contains(&words) {
+            // What is padded to words has zeros there.
+            let whole = padded(key, size).is_multiple_of(8) || matches!(key, Type::Str { .. });
+            return whole.then_some(Self { words, memo_words: words, text_at: None });
+        }
+        let text_at = match key {
+            Type::Str { .. } => 0,
+            Type::Tuple(items) if matches!(items.last(), Some(Type::Str { .. })) => {
+                tuple_layout(items.iter(), &program.structs).1.last().copied()?
+            }
+            _ => return None,
+        };
+        let fits = words > 0 && size <= LARGEST_TEXT_KEY && text_at <= MEMO_WORDS * 8;
+        fits.then_some(Self { words, memo_words: words.min(TEXT_WORDS), text_at: Some(text_at) })
+    }
+
+    /// Whether the word's last byte belongs to the text: zero means that the text has ended there.
+    pub fn ends_in(&self, word: u32) -> bool {
+        self.text_at.is_some_and(|at| word * 8 + 7 >= at)
+    }
+
+    /// Bytes of keys in the BPF map, with the epoch before them.
+    fn bytes(&self, capacity: u32) -> u64 {
+        u64::from(8 + self.words * 8) * u64::from(capacity) * 2
+    }
 }
 
 impl Cells {
-    /// Bytes of an entry in the memory of keys: a tag and the key.
+    /// Bytes of an entry in the memory of keys: a tag and the key's words.
     pub const fn entry_bytes(&self) -> u32 {
-        ((1 + self.key_words) * 8).next_power_of_two()
+        ((1 + self.key.memo_words) * 8).next_power_of_two()
     }
 }
 
@@ -131,8 +184,10 @@ pub fn plan(
     for (index, map) in program.maps.iter().enumerate() {
         let (size, align) = size_align(&map.value, &program.structs);
         let (size, align) = (size.max(1), align.max(1));
-        let home = if in_cells[index] && !by_cpu[index] {
-            celled(&mut layout, program, index, map, size)
+        let home = if let Some(key) = in_cells[index]
+            && !by_cpu[index]
+        {
+            celled(&mut layout, index, map, key, size)
         } else if map.key != Type::Void && !by_cpu[index] {
             keyed(&mut layout, program, facts, index, map, size)?
         } else if matches!(map.value, Type::Agg(_)) {
@@ -160,16 +215,17 @@ pub fn plan(
     Ok(layout)
 }
 
-/// By map: whether its elements live in cells, see [`super::cells`].
-fn in_cells(program: &Program, facts: &TargetFacts, updated: &[bool], contended: &[bool]) -> Vec<bool> {
+/// By map: how its keys lie if its elements live in cells, see [`super::cells`].
+fn in_cells(program: &Program, facts: &TargetFacts, updated: &[bool], contended: &[bool]) -> Vec<Option<CellKey>> {
     let looped = super::keys::updated_in_loops(program);
     let updates = super::keys::updates(program);
     let slots = u64::from(cpu_slots(facts));
     let (mut left, mut updates_left) = (LARGEST_CELLS, CELL_UPDATES);
     let fits = |(index, map): (usize, &Map)| {
         let (value, _) = size_align(&map.value, &program.structs);
-        let (key, _) = size_align(&map.key, &program.structs);
-        let key = padded(&map.key, key);
+        let key = CellKey::of(&map.key, program)?;
+        // The search for a text takes about twice the instructions.
+        let updates = updates[index] * if key.text_at.is_some() { 2 } else { 1 };
         let bytes = u64::from(value) * u64::from(map.max_entries.max(1)) * 2 * slots;
         let fits = facts.atomics
             && updated[index]
@@ -178,30 +234,28 @@ fn in_cells(program: &Program, facts: &TargetFacts, updated: &[bool], contended:
             && map.key != Type::Void
             && matches!(map.value, Type::Agg(_))
             && map.storage == MapStorage::Auto
-            && key.is_multiple_of(8)
-            && (1..=MEMO_WORDS).contains(&(key / 8))
+            && (key.bytes(map.max_entries) <= LARGEST_PREALLOCATION || facts.version >= ALLOCATION_IN_PROGRAMS)
             && bytes <= left
-            && updates[index] <= updates_left;
+            && updates <= updates_left;
         if fits {
             left -= bytes;
-            updates_left -= updates[index];
+            updates_left -= updates;
         }
-        fits
+        fits.then_some(key)
     };
     program.maps.iter().enumerate().map(fits).collect()
 }
 
 /// A map whose values lie in cells; where in a CPU's copy is settled by [`place_cells`].
-fn celled(layout: &mut Layout, program: &Program, index: usize, map: &Map, value_size: u32) -> Home {
-    let key_size = padded(&map.key, size_align(&map.key, &program.structs).0);
+fn celled(layout: &mut Layout, index: usize, map: &Map, key: CellKey, value_size: u32) -> Home {
     let capacity = map.max_entries.max(1);
     layout.maps.push(BpfMap {
         name: map_name(index, &map.name),
         kind: map_type::HASH,
-        key_size: 8 + key_size,
+        key_size: 8 + key.words * 8,
         value_size: 8,
         max_entries: capacity * 2,
-        flags: 0,
+        flags: if key.bytes(capacity) > LARGEST_PREALLOCATION { BPF_F_NO_PREALLOC } else { 0 },
     });
     let words = layout.shared_bytes.next_multiple_of(CACHE_LINE);
     layout.shared_bytes = words + 32;
@@ -212,7 +266,7 @@ fn celled(layout: &mut Layout, program: &Program, index: usize, map: &Map, value
         first: 0,
         capacity,
         value_size: value_size.next_multiple_of(8),
-        key_words: key_size / 8,
+        key,
     })
 }
 
@@ -274,10 +328,7 @@ fn keyed(
     let max_entries = map.max_entries.max(1);
     let copies = if per_cpu { facts.possible_cpus.max(1) } else { 1 };
     let bytes = (u64::from(value_size) + u64::from(key_size)) * u64::from(max_entries) * u64::from(copies);
-    // Allocation at insertion is safe inside tracing programs since the BPF allocator of 6.1
-    // (`bpf_mem_alloc`, commit fba1a1c6c912); before, such maps must be allocated in advance
-    // (`check_map_prog_compatibility` in `kernel/bpf/verifier.c`).
-    let on_demand = !lru && bytes > LARGEST_PREALLOCATION && facts.version >= 6 << 16 | 1 << 8;
+    let on_demand = !lru && bytes > LARGEST_PREALLOCATION && facts.version >= ALLOCATION_IN_PROGRAMS;
     layout.maps.push(BpfMap {
         name: map_name(index, &map.name),
         kind,

@@ -53,25 +53,36 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(key) = key else { return self.internal(span, "a keyed map without a key") };
         let want = &self.u.program.maps[map.0 as usize].key;
         let size = self.size(want);
-        let room = padded(want, size);
+        let room = match self.cells(map) {
+            Some(cells) => cells.key.words * 8,
+            None => padded(want, size),
+        };
         if !key.ty.fits_register() && key.ty == *want && room == size {
             return self.memory(key);
         }
         let temp = self.temp(room);
+        self.key_into(map, key, temp, room)?;
+        Ok(temp)
+    }
+
+    /// Writes a key, and zeros behind it up to `room` bytes.
+    pub fn key_into(&mut self, map: MapId, key: &'a Expr, dst: Addr, room: u32) -> Result<(), CodegenError> {
+        let want = &self.u.program.maps[map.0 as usize].key;
+        let size = self.size(want);
         match &key.kind {
             _ if want.fits_register() && key.ty.fits_register() => {
                 let value = self.scalar(key)?;
-                self.store_padded(temp, value, size);
+                self.store_padded(dst, value, size);
             }
             ExprKind::Tuple(items) if key.ty == *want => {
-                self.store_tuple(items, temp, want, Tail::Zeroed, room)?;
+                self.store_tuple(items, dst, want, Tail::Zeroed, room)?;
             }
             _ => {
-                self.store_value(key, temp, want, Tail::Zeroed)?;
-                self.zero(temp.at(size), room - size);
+                self.store_value(key, dst, want, Tail::Zeroed)?;
+                self.zero(dst.at(size), room - size);
             }
         }
-        Ok(temp)
+        Ok(())
     }
 
     /// A key of one word.
