@@ -35,8 +35,10 @@ pub const FIRST_FREE: u32 = 64;
 
 /// Ring buffer when the script names no size: room for about 200,000 short reports.
 const DEFAULT_RING_BYTES: u32 = 16 << 20;
-/// Stacks kept: a bound on memory (`STACK_ENTRIES` times depth times 8 bytes).
+/// Stacks kept, at least.
 const STACK_ENTRIES: u32 = 16 << 10;
+/// Most memory for stacks, where the script's maps have room for more keys than that many stacks.
+const LARGEST_STACKS: u32 = 64 << 20;
 
 /// Calls of functions inside each other that weighing follows.
 const DEEPEST_CALLS: u32 = 8;
@@ -123,6 +125,8 @@ pub struct Unit<'a> {
     pub stack_depth: u32,
     /// Largest stack type in the script: the stack map's value, known before any code is made.
     pub deepest_stack: u32,
+    /// Stacks that the keys of the script's largest map can tell apart.
+    pub stacks_in_keys: u32,
     /// Whether tracepoints are hung on the raw ones where they can be.
     pub raw_worth: bool,
     /// Values over this many bytes live in working memory, not on the stack.
@@ -154,6 +158,7 @@ impl<'a> Unit<'a> {
             stacks: None,
             stack_depth: 0,
             deepest_stack: deepest_stack(program),
+            stacks_in_keys: stacks_in_keys(program),
             raw_worth: super::raw::worth(program),
             on_stack_limit,
             largest: (Span::default(), 0),
@@ -270,7 +275,10 @@ impl<'a> Unit<'a> {
     /// Fixes sizes that depend on everything made.
     pub fn settle(&mut self) {
         if let Some(stacks) = self.stacks {
-            self.maps[stacks.0 as usize].value_size = self.stack_depth * 8;
+            let map = &mut self.maps[stacks.0 as usize];
+            map.value_size = self.stack_depth * 8;
+            let most = (LARGEST_STACKS / map.value_size.max(8)).max(STACK_ENTRIES);
+            map.max_entries = self.stacks_in_keys.clamp(STACK_ENTRIES, most);
         }
         // Maps that no program touches are read at the end all the same: the probes that fill them may be
         // absent on this kernel.
@@ -338,6 +346,21 @@ fn deepest_stack(program: &Program) -> u32 {
         }
     });
     deepest
+}
+
+/// How many stacks the keys of the script's largest map can tell apart.
+fn stacks_in_keys(program: &Program) -> u32 {
+    let room = |map: &crate::lang::typed::Map| stacks_in(&map.key).saturating_mul(map.max_entries);
+    program.maps.iter().map(room).max().unwrap_or_default()
+}
+
+fn stacks_in(ty: &Type) -> u32 {
+    match ty {
+        Type::KStack { .. } | Type::UStack { .. } => 1,
+        Type::Tuple(parts) => parts.iter().map(stacks_in).sum(),
+        Type::Record(fields) => fields.iter().map(|(_, ty)| stacks_in(ty)).sum(),
+        _ => 0,
+    }
 }
 
 /// Every expression of a script.
