@@ -9,14 +9,14 @@ pub fn fold(expr: &Expr) -> Option<u64> {
     fold_names(expr, &mut |_| None)
 }
 
-/// As [`fold`], with names that stand for numbers.
+/// As [`fold`], with names and sizes of types that stand for numbers: `named` knows them.
 #[must_use]
-pub fn fold_names(expr: &Expr, named: &mut dyn FnMut(&str) -> Option<u64>) -> Option<u64> {
+pub fn fold_names(expr: &Expr, named: &mut dyn FnMut(&ExprKind) -> Option<u64>) -> Option<u64> {
     let mut fold = |e: &Expr| fold_names(e, named);
     Some(match &expr.kind {
         ExprKind::Int(value) => *value,
         ExprKind::Bool(value) => u64::from(*value),
-        ExprKind::Ident(name) => named(name)?,
+        kind @ (ExprKind::Ident(_) | ExprKind::SizeOf(_)) => named(kind)?,
         ExprKind::Unary(op, inner) => {
             let inner = fold(inner)?;
             match op {

@@ -153,7 +153,10 @@ fn enumerators(script: &Script) -> HashMap<Arc<str>, i64> {
         let Item::TypeDef(TypeDef::Enum { variants, .. }) = item else { continue };
         let mut next = Some(0_i64);
         for (variant, value) in variants {
-            let mut named = |name: &str| known.get(name).map(|n| *n as u64);
+            let mut named = |kind: &ExprKind| match kind {
+                ExprKind::Ident(name) => known.get(name).map(|n| *n as u64),
+                _ => None,
+            };
             let number = value.as_ref().map_or(next, |e| constant::fold_names(e, &mut named).map(|n| n as i64));
             if let Some(number) = number {
                 known.insert(variant.text.clone(), number);

@@ -79,8 +79,19 @@ impl Checker<'_> {
     }
 
     fn constant_int(&mut self, e: &ast::Expr, own: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
-        let mut named =
-            |name: &str| own(name).or_else(|| self.types.enumerator(name).map(|(_, v)| v)).map(|v| v as u64);
+        let mut named = |kind: &ast::ExprKind| match kind {
+            ast::ExprKind::Ident(name) => {
+                own(name).or_else(|| self.types.enumerator(name).map(|(_, v)| v)).map(|v| v as u64)
+            }
+            ast::ExprKind::SizeOf(what) => match &**what {
+                ast::TypeOrExpr::Type(name) => {
+                    let ty = self.declared_type(name);
+                    (!super::join::unknown(&ty)).then(|| u64::from(self.size_of(&ty)))
+                }
+                ast::TypeOrExpr::Expr(_) => None,
+            },
+            _ => None,
+        };
         constant::fold_names(e, &mut named).map(|v| v as i64)
     }
 

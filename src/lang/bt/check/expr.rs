@@ -226,7 +226,9 @@ impl Checker<'_> {
         if matches!(ty, Type::Error) {
             return Self::error_value(span);
         }
-        let size = self.size_of(&ty);
+        // An enum's values are 64 bits wide, whatever a struct's member of it takes.
+        let member = matches!(what, ast::TypeOrExpr::Expr(ast::Expr { kind: ast::ExprKind::Field(..), .. }));
+        let size = if matches!(ty, Type::Enum { .. }) && !member { 8 } else { self.size_of(&ty) };
         Expr::new(ExprKind::Int(u64::from(size)), Type::U64, span)
     }
 
@@ -256,6 +258,9 @@ impl Checker<'_> {
             && let Some(ty) = self.types.named(name)
         {
             return ty;
+        }
+        if let ast::ExprKind::Type(name) = &e.kind {
+            return self.type_name(name);
         }
         self.value(e).ty
     }

@@ -194,11 +194,18 @@ impl<'t> Lexer<'t> {
         self.push(kind, start, end);
         match kind {
             TokenKind::LParen if self.depth == 0 => self.parentheses += 1,
-            TokenKind::RParen if self.depth == 0 => self.parentheses = self.parentheses.saturating_sub(1),
+            TokenKind::RParen if self.depth == 0 => self.close_parenthesis(),
             TokenKind::LBrace => self.depth += 1,
             TokenKind::RBrace => self.close_brace(),
             TokenKind::Semicolon if self.depth == 0 => self.mode = Mode::Between,
             _ => {}
+        }
+    }
+
+    fn close_parenthesis(&mut self) {
+        self.parentheses = self.parentheses.saturating_sub(1);
+        if self.parentheses == 0 && self.mode == Mode::C && attribute_ends_it(self.text, self.cursor) {
+            self.mode = Mode::Between;
         }
     }
 
@@ -306,13 +313,39 @@ pub(super) fn word_at(text: &str, pos: usize) -> &str {
 
 /// After a C definition's `}`: does more of it follow (`;`, an attribute, a typedef's name)?
 fn definition_goes_on(cursor: Cursor<'_>) -> bool {
-    let rest = cursor.rest().trim_start();
+    let rest = after_blanks(cursor.rest());
     if rest.starts_with([';', '*']) || rest.starts_with("__attribute__") {
         return true;
     }
     let word = word_at(rest, 0);
-    let after = rest.get(word.len()..).unwrap_or("").trim_start();
+    let after = after_blanks(rest.get(word.len()..).unwrap_or(""));
     !word.is_empty() && after.starts_with([';', ',', '[', '*'])
+}
+
+/// After the `)` that closes an attribute at the end of a definition without a semicolon: is that its end?
+fn attribute_ends_it(text: &str, cursor: Cursor<'_>) -> bool {
+    let before = text.get(..cursor.pos).unwrap_or("");
+    let Some(brace) = before.rfind('}') else { return false };
+    let tail = after_blanks(before.get(brace + 1..).unwrap_or(""));
+    tail.starts_with("__attribute__") && !definition_goes_on(cursor)
+}
+
+/// `text` from behind its leading blanks and comments.
+fn after_blanks(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let behind = if let Some(comment) = rest.strip_prefix("/*") {
+            comment.find("*/").and_then(|end| comment.get(end + 2..))
+        } else if rest.starts_with("//") {
+            rest.find('\n').and_then(|end| rest.get(end..))
+        } else {
+            None
+        };
+        match behind {
+            Some(behind) => rest = behind.trim_start(),
+            None => return rest,
+        }
+    }
 }
 
 /// Past one attach point: up to a blank, `,`, `{` or a `/` that begins a predicate.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Parser;
-use crate::lang::bt::ast::{TypeBase, TypeName, TypeSuffix};
+use crate::lang::bt::ast::{Expr, ExprKind, TypeBase, TypeName, TypeSuffix};
 use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::codes::parse as codes;
 
@@ -245,7 +245,12 @@ impl Parser<'_> {
             "typeof" => {
                 self.bump();
                 let open = self.expect(T::LParen, "`(`", "write `typeof(expression)`")?;
-                let inner = self.expression();
+                let start = self.token().span;
+                let ty = if self.at_type() { self.type_name() } else { None };
+                let inner = match ty {
+                    Some(ty) => Expr { kind: ExprKind::Type(ty), span: self.since(start) },
+                    None => self.expression(),
+                };
                 self.close(T::RParen, ")", open);
                 TypeBase::TypeOf(Box::new(inner))
             }
@@ -309,7 +314,7 @@ impl Parser<'_> {
     pub(super) fn constant(&mut self) -> u64 {
         let expr = self.expression();
         let value = crate::lang::bt::constant::fold(&expr);
-        if value.is_none() && !matches!(expr.kind, crate::lang::bt::ast::ExprKind::Error) {
+        if value.is_none() && !matches!(expr.kind, ExprKind::Error) {
             self.report_always(
                 crate::lang::diagnostic::Diagnostic::error(
                     codes::NOT_CONSTANT,
