@@ -22,7 +22,11 @@ const fn setting(
     Setting { name, default, words, doc }
 }
 
-const SWITCH: &[&str] = &["true", "false"];
+/// What a setting takes that is on or off; 0 and 1 say it too.
+pub(super) const SWITCH: &[&str] = &["true", "false"];
+
+/// What a setting takes that lets an unstable feature in.
+const UNSTABLE: &[&str] = &["enable", "warn", "error"];
 
 /// All that do something here, and those that bpftrace's scripts have and that change nothing.
 pub const SETTINGS: &[Setting] = &[
@@ -58,24 +62,14 @@ pub const SETTINGS: &[Setting] = &[
     setting("show_debug_info", "true", SWITCH, "bpftrace's; changes nothing here."),
     setting("use_blazesym", "", SWITCH, "bpftrace's; changes nothing here."),
     setting("no_debuginfo", "", SWITCH, "bpftrace's; changes nothing here."),
-    setting("unstable_dw_ustack", "", &[], "bpftrace's; changes nothing here."),
-    setting("unstable_import", "", &[], "bpftrace's; changes nothing here."),
-    setting("unstable_import_statement", "", &[], "bpftrace's; changes nothing here."),
-    setting("unstable_map_decl", "", &[], "bpftrace's; changes nothing here."),
-    setting(
-        "unstable_tseries",
-        "",
-        &["enable", "warn", "error"],
-        "Whether tseries() is accepted, warned of or refused.",
-    ),
-    setting(
-        "unstable_typeinfo",
-        "",
-        &["enable", "warn", "error"],
-        "Whether typeinfo() is accepted, warned of or refused.",
-    ),
-    setting("unstable_addr", "", &[], "bpftrace's; changes nothing here."),
-    setting("unstable_macro", "", &[], "bpftrace's; changes nothing here."),
+    setting("unstable_dw_ustack", "", UNSTABLE, "bpftrace's; changes nothing here."),
+    setting("unstable_import", "", UNSTABLE, "bpftrace's; changes nothing here."),
+    setting("unstable_import_statement", "", UNSTABLE, "bpftrace's; changes nothing here."),
+    setting("unstable_map_decl", "", UNSTABLE, "bpftrace's; changes nothing here."),
+    setting("unstable_tseries", "", UNSTABLE, "Whether tseries() is accepted, warned of or refused."),
+    setting("unstable_typeinfo", "", UNSTABLE, "Whether typeinfo() is accepted, warned of or refused."),
+    setting("unstable_addr", "", UNSTABLE, "bpftrace's; changes nothing here."),
+    setting("unstable_macro", "", UNSTABLE, "bpftrace's; changes nothing here."),
 ];
 
 /// The setting of this name, in any case.

@@ -1,5 +1,7 @@
 //! The `config` block and the settings that win over it.
 
+use std::ops::RangeInclusive;
+
 use super::{BAD_SETTING, Checker, MissingProbes, UNKNOWN_SETTING, suggest};
 use crate::lang::bt::{ast, constant, settings};
 use crate::lang::source::Span;
@@ -14,7 +16,7 @@ fn readable() -> impl Iterator<Item = &'static settings::Setting> {
 /// Licences with which the kernel lets programs call what is reserved to the GPL
 /// (`license_is_gpl_compatible`, include/linux/license.h).
 const LICENSES: &[&str] =
-    &["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
+    &["Dual MIT/GPL", "Dual BSD/GPL", "Dual MPL/GPL", "GPL and additional rights", "GPL v2", "GPL"];
 
 impl Checker<'_> {
     /// Applies the `config` block, then what the caller sets.
@@ -27,7 +29,7 @@ impl Checker<'_> {
             }
         }
         for (name, value) in self.env.config_overrides {
-            self.apply_setting(&name.to_ascii_lowercase(), value, Span::default(), Span::default());
+            self.apply_setting(&name.to_ascii_lowercase(), value, Span::default());
         }
     }
 
@@ -51,7 +53,7 @@ impl Checker<'_> {
         let name = setting.name.text.to_ascii_lowercase();
         // The environment's spelling is accepted too.
         let name = name.strip_prefix("bpftrace_").unwrap_or(&name).to_owned();
-        self.apply_setting(&name, &value, setting.name.span, setting.value.span);
+        self.apply_setting(&name, &value, setting.name.span.to(setting.value.span));
     }
 
     /// `config().name`: a setting as it is, a constant.
@@ -60,7 +62,12 @@ impl Checker<'_> {
         let default = readable().find(|s| s.name == &*name.text).map(|s| s.default.to_owned());
         let Some(value) = given.or(default) else {
             let help = suggest::did_you_mean(&name.text, readable().map(|s| s.name));
-            self.error_help(UNKNOWN_SETTING, name.span, format!("there is no setting `{}`", name.text), help);
+            self.error_help(
+                UNKNOWN_SETTING,
+                name.span,
+                format!("{}: not a known configuration option", name.text),
+                help,
+            );
             return Self::error_value(span);
         };
         match value.as_str() {
@@ -95,58 +102,83 @@ impl Checker<'_> {
         }
     }
 
-    fn apply_setting(&mut self, name: &str, value: &str, name_span: Span, span: Span) {
+    /// Applies a setting; `span` is the whole of it, nothing for one from outside the script.
+    fn apply_setting(&mut self, name: &str, value: &str, span: Span) {
         self.settings.insert(name.to_owned(), value.to_owned());
+        let Some(known) = settings::find(name) else {
+            let help = suggest::did_you_mean(name, settings::SETTINGS.iter().map(|s| s.name));
+            let message = format!("{name}: not a known configuration option");
+            return self.error_help(UNKNOWN_SETTING, span, message, help);
+        };
+        if let Some(message) = refusal(known, value) {
+            return self.error(BAD_SETTING, span, message);
+        }
+        let on = matches!(value, "true" | "1");
         match name {
-            "max_map_keys" => self.number(value, 1, 1 << 26, span, |c, n| c.config.max_map_keys = n as u32),
-            "max_strlen" => self.number(value, 1, 1 << 20, span, |c, n| c.config.max_strlen = n as u32),
-            "max_cat_bytes" => self.number(value, 1, 1 << 30, span, |c, n| c.config.max_cat_bytes = n as u32),
-            "perf_rb_pages" => self.number(value, 0, 1 << 18, span, |c, n| {
+            "max_map_keys" => self.number(name, value, 1..=1 << 26, span, |c, n| c.config.max_map_keys = n as u32),
+            "max_strlen" => self.number(name, value, 1..=1 << 20, span, |c, n| c.config.max_strlen = n as u32),
+            "max_cat_bytes" => self.number(name, value, 1..=1 << 30, span, |c, n| c.config.max_cat_bytes = n as u32),
+            "perf_rb_pages" => self.number(name, value, 0..=1 << 18, span, |c, n| {
                 c.config.ring_bytes = if n == 0 { 0 } else { (n.next_power_of_two() * 4096) as u32 };
             }),
-            "print_maps_on_exit" => self.number(value, 0, 1, span, |c, n| c.config.print_maps_on_exit = n == 1),
-            "cpp_demangle" => self.number(value, 0, 1, span, |c, n| c.config.demangle = n == 1),
-            "lazy_symbolication" => self.number(value, 0, 1, span, |c, n| c.config.lazy_symbolication = n == 1),
+            "log_size" | "max_probes" | "max_bpf_progs" | "on_stack_limit" => {
+                self.number(name, value, 0..=u64::MAX, span, |_, _| {});
+            }
+            "print_maps_on_exit" => self.config.print_maps_on_exit = on,
+            "cpp_demangle" => self.config.demangle = on,
+            "lazy_symbolication" => self.config.lazy_symbolication = on,
             "str_trunc_trailer" => self.config.str_trunc_trailer = value.into(),
             "dummy_ts_map" => self.series_clock = Some(value.into()),
-            "license" if LICENSES.contains(&value) => self.config.license = value.into(),
-            "license" => self.bad_value(value, LICENSES, span),
-            "stack_mode" => match stack_mode(value) {
-                Some(mode) => self.config.stack_mode = mode,
-                None => self.bad_value(value, &["bpftrace", "perf", "raw", "build_id"], span),
-            },
+            "license" => self.config.license = value.into(),
+            "stack_mode" => self.config.stack_mode = stack_mode(value).unwrap_or(self.config.stack_mode),
             "missing_probes" => {
                 self.config.missing_probes = match value {
-                    "error" => MissingProbes::Error,
                     "warn" => MissingProbes::Warn,
                     "ignore" => MissingProbes::Ignore,
-                    other => return self.bad_value(other, &["error", "warn", "ignore"], span),
+                    _ => MissingProbes::Error,
                 };
             }
-            known if settings::find(known).is_some() => {}
-            unknown => {
-                let help = suggest::did_you_mean(unknown, settings::SETTINGS.iter().map(|s| s.name));
-                self.error_help(UNKNOWN_SETTING, name_span, format!("there is no setting `{unknown}`"), help);
-            }
+            _ => {}
         }
     }
 
-    fn number(&mut self, value: &str, low: u64, high: u64, span: Span, set: impl FnOnce(&mut Self, u64)) {
-        let parsed = match value {
+    fn number(
+        &mut self,
+        name: &str,
+        value: &str,
+        allowed: RangeInclusive<u64>,
+        span: Span,
+        set: impl FnOnce(&mut Self, u64),
+    ) {
+        let parsed: Option<u64> = match value {
             "true" => Some(1),
             "false" => Some(0),
             text => text.parse().ok(),
         };
-        match parsed.filter(|n| (low..=high).contains(n)) {
-            Some(n) => set(self, n),
-            None => self.error(BAD_SETTING, span, format!("`{value}` is no number from {low} to {high}")),
-        }
+        let message = match parsed {
+            Some(n) if allowed.contains(&n) => return set(self, n),
+            Some(n) => format!("{name}: {n} is no number from {} to {}", allowed.start(), allowed.end()),
+            None => format!("{name}: expecting a number, got {value}"),
+        };
+        self.error(BAD_SETTING, span, message);
     }
+}
 
-    fn bad_value(&mut self, value: &str, allowed: &[&str], span: Span) {
-        let help = format!("one of: {}", allowed.join(", "));
-        self.error_help(BAD_SETTING, span, format!("`{value}` is not possible here"), Some(help));
+/// What is wrong about a value that is not among those the setting takes.
+fn refusal(setting: &settings::Setting, value: &str) -> Option<String> {
+    let name = setting.name;
+    if name == "license" {
+        let refused = !LICENSES.contains(&value);
+        return refused
+            .then(|| format!("Invalid value for license. Found: {value}. Valid values: {}.", LICENSES.join(", ")));
     }
+    if setting.words == settings::SWITCH {
+        let refused = !matches!(value, "true" | "false" | "0" | "1");
+        return refused.then(|| format!("{name}: Invalid bool value: valid values are true, false, 1 or 0."));
+    }
+    let [others @ .., last] = setting.words else { return None };
+    (!setting.words.contains(&value))
+        .then(|| format!("{name}: Invalid value for {name}: valid values are {}, and {last}.", others.join(", ")))
 }
 
 /// A stack mode by its name.

@@ -60,7 +60,7 @@ fn mistakes_are_told_at_their_place() {
         ("BEGIN { print(@nothing); }", &["P0205 @nothing"]),
         ("BEGIN { print(retval); print(arg0); }", &["P0213 retval", "P0213 arg0"]),
         ("BEGIN { signal(9); }", &["P0215 signal(9)"]),
-        ("config = { max_map_kyes = 5 } BEGIN { exit(); }", &["P0222 max_map_kyes"]),
+        ("config = { max_map_kyes = 5 } BEGIN { exit(); }", &["P0222 max_map_kyes = 5"]),
     ] {
         assert_eq!(diagnostics(script), expected, "{script}");
     }

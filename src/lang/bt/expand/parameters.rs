@@ -68,13 +68,13 @@ impl Expander<'_> {
         true
     }
 
-    /// `$1`: a number when it is one, else a text; a missing one is 0.
+    /// `$1`: a number when it is one, else a text; a missing or empty one is 0.
     pub(super) fn positional(&mut self, e: &mut Expr) {
         let ExprKind::Positional(number) = e.kind else {
             e.kind = ExprKind::Int(self.inputs.params.len() as u64);
             return;
         };
-        let text = self.param(number).unwrap_or("0").to_owned();
+        let text = self.param(number).filter(|text| !text.is_empty()).unwrap_or("0").to_owned();
         if let Some(value) = integer(&text, e.span) {
             e.kind = value;
             return;
@@ -108,28 +108,25 @@ impl Expander<'_> {
     }
 
     fn option_value(&mut self, name: &str, default: &ExprKind, value: Option<&str>, span: Span) -> ExprKind {
-        let (parsed, wanted) = match default {
+        let (parsed, kind, wanted) = match default {
             ExprKind::Bool(_) => {
                 let flag = match value {
-                    None | Some("true" | "1") => Some(true),
-                    Some("false" | "0") => Some(false),
+                    None | Some("1") => Some(true),
+                    Some("0") => Some(false),
+                    Some(text) if text.eq_ignore_ascii_case("true") => Some(true),
+                    Some(text) if text.eq_ignore_ascii_case("false") => Some(false),
                     Some(_) => None,
                 };
-                (flag.map(ExprKind::Bool), "true or false")
+                (flag.map(ExprKind::Bool), "boolean", "true or false")
             }
-            ExprKind::Str(_) => (value.map(|v| ExprKind::Str(v.into())), "a text"),
-            _ => (value.and_then(|v| integer(v, span)), "an integer"),
+            ExprKind::Str(_) => (value.map(|v| ExprKind::Str(v.into())), "string", "a text"),
+            _ => (value.and_then(|v| integer(v, span)), "integer", "an integer"),
         };
         parsed.unwrap_or_else(|| {
-            let given = value.map_or("nothing".to_owned(), |v| format!("`{v}`"));
-            self.diagnostics.push(
-                Diagnostic::error(
-                    codes::BAD_OPTION,
-                    span,
-                    format!("the option --{name} takes {wanted}, but {given} was given"),
-                )
-                .help(format!("write `--{name}=VALUE` after `--`")),
-            );
+            let given = value.map_or("no value".to_owned(), |v| format!("value: {v}"));
+            let message = format!("program command line option --{name} invalid {kind} ({given})");
+            let help = format!("the option takes {wanted}: write `--{name}=VALUE` after `--`");
+            self.diagnostics.push(Diagnostic::error(codes::BAD_OPTION, Span::default(), message).help(help));
             default.clone()
         })
     }

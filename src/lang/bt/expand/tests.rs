@@ -75,6 +75,7 @@ fn positional_parameters_are_numbers_texts_and_parts_of_points() {
         ("BEGIN { print($1); }", &["-5"], "(probe [BEGIN] {(print (- 5))})"),
         ("BEGIN { print($1 == \"abc\"); }", &["abc"], "(probe [BEGIN] {(print (== \"abc\" \"abc\"))})"),
         ("BEGIN { print($3); print($#); }", &["5"], "(probe [BEGIN] {(print 0); (print 1)})"),
+        ("BEGIN { print($1); print(str($1)); }", &[""], "(probe [BEGIN] {(print 0); (print \"\")})"),
         ("BEGIN { print(str($1)); print(str($2)); }", &["hello"], "(probe [BEGIN] {(print \"hello\"); (print \"\")})"),
         ("uprobe:$1:f_$2 { }", &["/bin/sh", "x"], "(probe [uprobe:/bin/sh:f_x] {})"),
         ("tracepoint:syscalls:$12 { }", &[], "(probe [tracepoint:syscalls:] {})"),
