@@ -134,7 +134,9 @@ impl SymbolTable {
         (address != 0).then_some(address)
     }
 
-    /// The symbol that covers an address, and the distance from its start.
+    /// The symbol that covers an address, and the distance from its start. Of several that begin at one
+    /// place it is the last of the list, which bpftrace shows too: `__x64_sys_getpid` rather than
+    /// `__do_sys_getpid`. The `__pi_` names are only for code that runs before the kernel is mapped.
     #[must_use]
     pub fn covering(&self, address: u64) -> Option<(Symbol<'_>, u64)> {
         if address < KERNEL_HALF {
@@ -143,7 +145,9 @@ impl SymbolTable {
         let after = self.entries.partition_point(|e| e.address <= address);
         let last = self.entries.get(after.checked_sub(1)?).filter(|e| e.address >= KERNEL_HALF)?;
         let first = self.entries.partition_point(|e| e.address < last.address);
-        let best = self.entries.get(first)?;
+        let equal = self.entries.get(first..after)?;
+        let ordinary = equal.iter().rev().find(|e| !self.name(e).starts_with(b"__pi_"));
+        let best = ordinary.or(equal.last())?;
         Some((self.symbol(best), address - best.address))
     }
 
@@ -198,8 +202,8 @@ mod tests {
 
     fn table() -> SymbolTable {
         SymbolTable::parse(
-            b"0000000000020000 A pcpu_hot\nffffffff81000000 T _text\nffffffff81000100 T vfs_read\n\
-              ffffffff81000100 t __pfx_alias\nffffffff81000200 d data\nnonsense\n\
+            b"0000000000020000 A pcpu_hot\nffffffff81000000 T _text\nffffffff81000100 t __do_read\n\
+              ffffffff81000100 T vfs_read\nffffffff81000100 T __pi_vfs_read\nffffffff81000200 d data\nnonsense\n\
               ffffffffc0000000 t do_it\t[xfs]\nffffffffc0000040 t vfs_read\t[xfs]\n"
                 .to_vec(),
         )
@@ -211,7 +215,11 @@ mod tests {
         assert_eq!(table.address("vfs_read"), Some(0xffff_ffff_8100_0100), "the kernel's own before a module's");
         assert_eq!(table.address("vfs_rea"), None);
         let (name, offset, module) = table.symbolize(0xffff_ffff_8100_0108).unwrap();
-        assert_eq!((&*name, offset, module), ("vfs_read", 8, None), "the first of equal addresses");
+        assert_eq!(
+            (&*name, offset, module),
+            ("vfs_read", 8, None),
+            "the last of equal addresses that ordinary code has"
+        );
         let (name, _, module) = table.symbolize(0xffff_ffff_c000_0001).unwrap();
         assert_eq!((&*name, module.as_deref()), ("do_it", Some("xfs")));
     }

@@ -32,6 +32,7 @@ fn reason(need: &str) -> Option<String> {
         "bpf_loop" => release() >= (5, 17),
         "for_each" => release() >= (5, 13),
         "hardware" => hardware(),
+        "breakpoint" => Path::new("/sys/bus/event_source/devices/breakpoint").exists(),
         _ => return other(need),
     };
     (!met).then(|| format!("this kernel ({}) offers no {need}", text()))

@@ -132,10 +132,13 @@ pub fn find(binary: &Path, roots: &[PathBuf]) -> Result<DebugFile, Vec<PathBuf>>
 
 fn candidates(own: &DebugFile, binary: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut list: Vec<PathBuf> = Vec::new();
+    let folder = binary.parent().unwrap_or(Path::new("/"));
+    // Folders that are not given from the root are looked for here and beside the binary, as elfutils does.
+    let beside = roots.iter().filter(|root| root.is_relative()).map(|root| folder.join(root));
+    let roots: Vec<PathBuf> = roots.iter().cloned().chain(beside).collect();
     if let Some(id) = &own.build_id {
         list.extend(roots.iter().filter_map(|root| by_build_id(root, id)));
     }
-    let folder = binary.parent().unwrap_or(Path::new("/"));
     let inside = folder.strip_prefix("/").unwrap_or(folder);
     let mut names: Vec<PathBuf> = own.link.iter().map(|(name, _)| name.clone()).collect();
     // Where there is no link, by the names that distributions and build systems give.

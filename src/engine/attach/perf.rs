@@ -72,13 +72,28 @@ fn watchpoint(
     links: &mut Vec<Attached>,
 ) -> Result<(), Refusal> {
     let places: Vec<(i32, i32)> = match pid {
-        Some(pid) => vec![(pid as i32, -1)],
+        Some(pid) => threads(pid).into_iter().map(|thread| (thread, -1)).collect(),
         None => job.place.online_cpus.iter().map(|cpu| (-1, *cpu as i32)).collect(),
     };
     for (n, (pid, cpu)) in places.into_iter().enumerate() {
-        let fd = perf::open_breakpoint(address, length, mode, pid, cpu).map_err(|e| Refusal::io(i, &e))?;
+        let fd = match perf::open_breakpoint(address, length, mode, pid, cpu) {
+            // A thread that ended meanwhile.
+            Err(e) if n > 0 && e.raw_os_error() == Some(libc::ESRCH) => continue,
+            opened => opened.map_err(|e| Refusal::io(i, &e))?,
+        };
         let link = hang(job, i, fd)?;
         job.done(links, link, usize::from(n == 0));
     }
     Ok(())
+}
+
+/// The threads of a process, itself first. A breakpoint is a thread's; those that it starts later inherit it.
+fn threads(pid: u32) -> Vec<i32> {
+    let first = pid as i32;
+    let mut list = vec![first];
+    if let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) {
+        let ids = tasks.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        list.extend(ids.filter(|id| *id != first));
+    }
+    list
 }

@@ -45,13 +45,15 @@ pub fn open(event: &Event) -> io::Result<OwnedFd> {
     open_raw(&attr, event.pid, event.cpu)
 }
 
-/// Opens a hardware breakpoint (`PERF_TYPE_BREAKPOINT`, 5).
+/// Opens a hardware breakpoint (`PERF_TYPE_BREAKPOINT`, 5). One on execution is as long as a `long`,
+/// whatever was asked for: the kernel takes no other length (`arch_build_bp_info`).
 pub fn open_breakpoint(address: u64, length: u8, mode: u8, pid: i32, cpu: i32) -> io::Result<OwnedFd> {
     let mut attr = attributes(5, 0);
     attr.__bindgen_anon_1.sample_period = 1;
     attr.bp_type = u32::from(mode);
     attr.__bindgen_anon_3.bp_addr = address;
-    attr.__bindgen_anon_4.bp_len = u64::from(length);
+    let executes = mode & 4 != 0;
+    attr.__bindgen_anon_4.bp_len = if executes { size_of::<libc::c_long>() as u64 } else { u64::from(length) };
     attr.set_inherit(u64::from(pid >= 0));
     open_raw(&attr, pid, cpu)
 }
