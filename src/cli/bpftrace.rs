@@ -110,7 +110,7 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
     if options.list && listing::is_pattern(&options) {
         return listing::pattern(&options, world);
     }
-    if options.program.is_none() && options.rest.is_empty() {
+    if options.program.as_deref().map_or(options.rest.is_empty(), str::is_empty) {
         return Ok(refuse(&OptionError::Usage("filename or -e 'program' required.".into())));
     }
     if let Some(pid) = options.pid

@@ -82,6 +82,17 @@ impl ExpandError {
         }
     }
 
+    /// What is to be warned of beside it: a function that no probe reaches.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        let Self::NoMatch { kind, name, .. } = self else { return None };
+        let function = name.rsplit(':').next().filter(|_| matches!(kind.as_str(), "kprobe" | "kretprobe"))?;
+        Some(format!(
+            "{function} is not traceable (either non-existing, inlined, or marked as \"notrace\"); attaching to it will \
+             likely fail"
+        ))
+    }
+
     /// True when the probe is merely missing here, which `missing_probes` may forgive.
     #[must_use]
     pub const fn is_missing(&self) -> bool {
@@ -143,10 +154,7 @@ pub fn expand(pattern: &PointPattern, kernel: &Kernel, options: &ExpandOptions) 
         PointPattern::Uprobe { binary, place, ret } => expander.uprobes(binary, place, *ret),
         PointPattern::Usdt { binary, provider, name } => expander.usdt(binary, provider.as_ref(), name),
         PointPattern::Software { event, count } => expander.perf(1, "software", perf::SOFTWARE, event, *count),
-        PointPattern::Hardware { event, count } => {
-            expander.kernel.features().require(Feature::PerfHardware)?;
-            expander.perf(0, "hardware", perf::HARDWARE, event, *count)
-        }
+        PointPattern::Hardware { event, count } => expander.perf(0, "hardware", perf::HARDWARE, event, *count),
         PointPattern::Watchpoint { address, length, mode } => expander.watchpoint(*address, *length, *mode),
         PointPattern::Iter { kind, pin } => expander.iter(kind, pin.as_ref()),
     }
@@ -186,6 +194,9 @@ impl Expander<'_> {
                     near => format!("did you mean `{}`?", near.join("` or `")),
                 },
             });
+        }
+        if kind == 0 {
+            self.kernel.features().require(Feature::PerfHardware)?;
         }
         Ok(matching)
     }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use super::super::script::Script;
 use super::super::{CliError, World, kernel::running};
 use super::options::Options;
-use crate::kernel::{Feature, Kernel};
+use crate::kernel::{Absence, Feature, Kernel};
 use crate::lang::bt::ast::Item;
 use crate::lang::bt::{ExpandInputs, expand, parse};
 use crate::lang::codes::check::NO_SUCH_PROBE as NOT_LISTED;
@@ -47,6 +47,11 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
         // A provider with nothing behind its colon means all that it has.
         let whole = if pattern.ends_with(':') { format!("{pattern}*") } else { pattern.to_owned() };
         match names(&whole, options.pid, &kernel) {
+            Ok(lines) if lines.is_empty() => {
+                if let Some(absence) = absence(&whole, &kernel) {
+                    let _ = writeln!(std::io::stderr(), "WARNING: {absence}");
+                }
+            }
             Ok(lines) => lines.iter().try_for_each(|line| write_probe(&mut out, line, options.verbose, &kernel))?,
             // What is not there has no probes.
             Err(CliError::Refused(reason)) if options.pid.is_none() => {
@@ -57,6 +62,18 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     }
     out.flush().map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why this kernel has no probes of the pattern's provider.
+fn absence(pattern: &str, kernel: &Kernel) -> Option<Absence> {
+    let feature = match provider(pattern).trim_end_matches('*') {
+        "kprobe" | "kretprobe" | "k" | "kr" => Feature::Kprobe,
+        "fentry" | "fexit" | "kfunc" | "kretfunc" | "f" | "fr" => Feature::Fentry,
+        "rawtracepoint" | "rt" => Feature::RawTracepoint,
+        "iter" | "it" => Feature::Iter,
+        _ => return None,
+    };
+    kernel.features().require(feature).err()
 }
 
 /// Names that a pattern stands for, providers in the order of the alphabet.

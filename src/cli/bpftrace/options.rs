@@ -299,11 +299,21 @@ impl Options {
                 self.probe_filter = Some(regex::Regex::new(&value).map_err(bad)?);
             }
             (_, "debuginfo") => self.debug_roots.extend(value.split(':').map(PathBuf::from)),
+            (_, "no-feature") => features(&value)?,
             (_, "emit-elf") => self.emit_elf = Some(value.into()),
             _ => {}
         }
         Ok(())
     }
+}
+
+/// What `--no-feature` turns off: ways to attach that this program chooses by itself.
+fn features(list: &str) -> Result<(), OptionError> {
+    const KNOWN: [&str; 3] = ["kprobe_multi", "kprobe_session", "uprobe_multi"];
+    if list.split(',').all(|name| KNOWN.contains(&name)) {
+        return Ok(());
+    }
+    Err(OptionError::Value(format!("USAGE: --no-feature can only have values '{}'.", KNOWN.join(","))))
 }
 
 fn pid(text: &str) -> Result<u32, OptionError> {

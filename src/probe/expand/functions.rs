@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{ExpandError, Expander, no_match};
-use crate::kernel::Feature;
 use crate::kernel::btf::{Btf, BtfType, TypeId};
+use crate::kernel::{Absence, Feature};
 use crate::lang::typed::Target;
 use crate::probe::glob::Glob;
 use crate::probe::suggest;
@@ -20,18 +20,24 @@ impl Expander<'_> {
         offset: u64,
         ret: bool,
     ) -> Result<Vec<Target>, ExpandError> {
-        self.kernel.features().require(Feature::Kprobe)?;
+        let provider = if ret { "kretprobe" } else { "kprobe" };
+        let absence = self.kernel.features().require(Feature::Kprobe).err();
         let wild = function.is_wild() || module.is_some_and(Glob::is_wild);
+        if let Some(absence) = absence.as_ref().filter(|_| wild) {
+            return Err(closed(provider, in_module(module, function), absence));
+        }
         let found = if wild { self.matching_functions(module, function)? } else { self.one_function(module, function) };
         if found.is_empty() {
             if let Some(name) = module.filter(|m| !m.is_wild() && !self.has_module(m.as_str())) {
-                let provider = if ret { "kretprobe" } else { "kprobe" };
                 return Err(ExpandError::Refused {
                     message: format!("specified module {name} in probe {provider}:{name}:{function} is not loaded."),
                     hint: format!("load it, or leave it out: `{provider}:{function}`"),
                 });
             }
-            return Err(self.no_function(if ret { "kretprobe" } else { "kprobe" }, module, function));
+            return Err(self.no_function(provider, module, function));
+        }
+        if let Some(absence) = absence {
+            return Err(closed(provider, in_module(module, function), &absence));
         }
         let target = |(module, function)| Target::Kprobe { module, function, offset, ret };
         Ok(found.into_iter().map(target).collect())
@@ -125,7 +131,10 @@ impl Expander<'_> {
         function: &Glob,
         exit: bool,
     ) -> Result<Vec<Target>, ExpandError> {
-        self.kernel.features().require(Feature::Fentry)?;
+        let provider = if exit { "fexit" } else { "fentry" };
+        if let Err(absence) = self.kernel.features().require(Feature::Fentry) {
+            return Err(closed(provider, in_module(module, function), &absence));
+        }
         let wild = function.is_wild() || module.is_some_and(Glob::is_wild);
         let mut targets = Vec::new();
         let mut modules: Vec<Arc<str>> = vec!["vmlinux".into()];
@@ -170,6 +179,12 @@ impl Expander<'_> {
         let reason = Some("this kernel's BTF has no function of that name".into());
         ExpandError::NoMatch { kind: provider.to_owned(), name, suggestions, reason }
     }
+}
+
+/// What is said of a function, whether there is one or not, where the kernel has no probes on functions.
+fn closed(provider: &str, name: String, absence: &Absence) -> ExpandError {
+    let reason = Some(format!("{}: {}", absence.reason, absence.remedy));
+    ExpandError::NoMatch { kind: provider.to_owned(), name, suggestions: Vec::new(), reason }
 }
 
 /// Functions that are known to harm the system when they are traced though nothing marks them, as the

@@ -137,7 +137,10 @@ impl<'a> Parts<'a> {
             Rate::PeriodNs(ns) => ns,
         };
         if period_ns < 1000 {
-            let message = "the time between two firings can't be shorter than 1 microsecond".to_owned();
+            let mut message = "the time between two firings can't be shorter than 1 microsecond".to_owned();
+            if matches!(rate, Rate::Hertz(_)) {
+                message = format!("Unable to attach probe: {}:{written}: {message}", self.provider.name);
+            }
             return Err(PointError { message, ..self.shape() });
         }
         let written = written.into();
@@ -296,10 +299,11 @@ impl<'a> Parts<'a> {
         let (event, count) = match self.parts {
             [event] => (event, None),
             [event, count] if count.text.is_empty() => (event, None),
-            [event, count] => (event, Some(self.number(count, "count")?)),
+            // A count of 0 is the usual one.
+            [event, count] => (event, Some(self.number(count, "count")?).filter(|n| *n != 0)),
             _ => return Err(self.shape()),
         };
-        if event.text.is_empty() || count == Some(0) {
+        if event.text.is_empty() {
             return Err(self.shape());
         }
         let event = Glob::new(&event.text);

@@ -13,6 +13,8 @@ pub struct Refusal {
     pub message: String,
     /// What to do instead.
     pub help: Option<String>,
+    /// What is to be warned of beside it.
+    pub doubt: Option<String>,
     /// True when the point is well formed and merely absent here: `missing_probes` then decides.
     pub missing: bool,
     /// True when the point is a pattern that matches nothing here.
@@ -307,6 +309,7 @@ fn simple_target(point: &str) -> Result<Target, Refusal> {
     let bad = || Refusal {
         message: format!("there is no probe `{point}`"),
         help: None,
+        doubt: None,
         missing: true,
         wildcard: false,
         shape: None,

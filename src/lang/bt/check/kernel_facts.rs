@@ -107,6 +107,7 @@ impl Facts for KernelFacts<'_> {
         let pattern = point::parse(text).map_err(|e| Refusal {
             message: e.message,
             help: e.hint,
+            doubt: None,
             missing: false,
             wildcard: false,
             shape: None,
@@ -114,6 +115,7 @@ impl Facts for KernelFacts<'_> {
         let targets = expand(&pattern, self.kernel, &self.options).map_err(|e| Refusal {
             message: e.to_string(),
             help: e.hint(),
+            doubt: e.doubt(),
             missing: e.is_missing(),
             wildcard: e.is_unmatched_wildcard(),
             shape: shape_of(&pattern).map(Box::new),

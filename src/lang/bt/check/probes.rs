@@ -116,10 +116,14 @@ impl Checker<'_> {
         };
         let names = &self.probe_names;
         let filter = self.env.probe_filter;
-        let wanted = |id: &u32| filter.is_none_or(|f| names.get(*id as usize).is_some_and(|name| f.is_match(name)));
+        // What sets a script up and what closes it are no places to choose among.
+        let wanted = |target: &Target, id: &u32| {
+            matches!(target, Target::Begin | Target::End)
+                || filter.is_none_or(|f| names.get(*id as usize).is_some_and(|name| f.is_match(name)))
+        };
         for group in groups.iter_mut().filter(|g| !g.absent) {
             let keep: Vec<bool> =
-                group.targets.iter().zip(&group.names).map(|(t, n)| belongs(t) && wanted(n)).collect();
+                group.targets.iter().zip(&group.names).map(|(t, n)| belongs(t) && wanted(t, n)).collect();
             let mut kept = keep.iter();
             group.targets.retain(|_| kept.next() == Some(&true));
             let mut kept = keep.iter();
@@ -217,6 +221,9 @@ impl Checker<'_> {
         let forgiven = refusal.missing && self.config.missing_probes != MissingProbes::Error;
         if forgiven && self.config.missing_probes == MissingProbes::Ignore {
             return;
+        }
+        if let Some(doubt) = refusal.doubt {
+            self.warn(MISSING_PROBE, span, doubt, None);
         }
         let mut diagnostic = if forgiven {
             Diagnostic::warning(MISSING_PROBE, span, format!("{} Skipping.", refusal.message))
