@@ -68,6 +68,10 @@ pub fn parse_format(text: &str, span: Span) -> Result<Format, FormatError> {
             scanner.at += 2;
             continue;
         }
+        if let Some(sign) = scanner.lone_sign() {
+            literal.push_str(sign);
+            continue;
+        }
         let conversion = scanner.conversion()?;
         if !literal.is_empty() {
             pieces.push(Piece::Literal(std::mem::take(&mut literal).into()));
@@ -103,6 +107,24 @@ impl Scanner<'_> {
             self.at += what.len();
         }
         there
+    }
+
+    /// A percent sign that no letter follows is itself; one with a width is the second half of a pair.
+    fn lone_sign(&mut self) -> Option<&'static str> {
+        let bytes = self.text.as_bytes().get(self.at + 1..).unwrap_or_default();
+        let options = bytes.iter().take_while(|b| matches!(b, b'-' | b'+' | b' ' | b'#' | b'0'..=b'9' | b'.' | b'*'));
+        let skipped = options.count();
+        match bytes.get(skipped) {
+            Some(b'%') => {
+                self.at += skipped + 2;
+                Some("%")
+            }
+            Some(b) if b.is_ascii_alphabetic() => None,
+            _ => {
+                self.at += 1;
+                Some("%")
+            }
+        }
     }
 
     /// One conversion; the scanner stands at its `%`.
@@ -263,6 +285,7 @@ mod tests {
             ("%-10.10s", "%-10.10 None Str"),
             ("%.s", "%.0 None Str"),
             ("%*.*d", "%.0 None Signed"),
+            ("100%\n|%5%|%é%", "<100%\n|%|%é%>"),
             ("%hhu %hd", "% Char Unsigned< >% Short Signed"),
             ("%zu%jd%td%Lx", "% Long Unsigned% Long Signed% Long Signed% Long HexLower"),
             ("%r %rx %rh %gr", "% None Bytes< >% None BytesHexEscaped< >% None BytesHex< >% None Gfp"),
@@ -278,7 +301,7 @@ mod tests {
         for (script, code, at) in [
             (r#"printf("%q")"#, 120, "%q"),
             (r#"printf("a\n\t%5.2f\n")"#, 120, "%5.2f"),
-            (r#"printf("\x41%")"#, 121, "%"),
+            (r#"printf("\x41%l")"#, 121, "%l"),
             (r#"printf("%99999d")"#, 122, "%99999"),
         ] {
             let source = SourceText::new("t", script);

@@ -88,6 +88,8 @@ codes! {
         "Every firing costs the traced machine time: from some hundred thousand a second on it shows. The script runs all the same. Name fewer places, sample with profile:hz:99, or count in maps instead of printing. The workbench shows how often each probe fires and what it costs.";
     CUT_NUMBER = 414, "a number that its place may cut",
         "The variable was declared with a type that is narrower than the value, or has another sign. An explicit cast says that this is meant: (uint16)pid.";
+    UNREACHABLE = 415, "a statement that never runs",
+        "The statement before it ends the probe, the loop's round or the loop: return, exit(), break or continue.";
     NEVER_WRITTEN = 408, "a map that is only read",
         "Nothing in the script writes this map, so it is always empty.";
 }

@@ -120,21 +120,25 @@ fn precision(series: &Series, rows: usize) -> (&'static str, usize) {
 
 struct Scale {
     range: Option<(i128, i128)>,
+    signed: bool,
 }
 
 impl Scale {
-    /// Smallest and largest value; one to each side of them when they are the same.
+    /// Smallest and largest value; one to each side of them when they are the same, where the type
+    /// has such numbers.
     fn of(rows: &[(u64, Option<i64>)], signed: bool) -> Self {
         let values = || rows.iter().filter_map(|(_, v)| *v).map(|v| widen(v, signed));
         let range = values().min().zip(values().max());
-        Self { range: range.map(|(low, high)| if low == high { (low - 1, high + 1) } else { (low, high) }) }
+        let (least, most) = if signed { (i64::MIN.into(), i64::MAX.into()) } else { (0, i128::from(u64::MAX)) };
+        let wider = |(low, high): (i128, i128)| {
+            if low == high { ((low - 1).max(least), (high + 1).min(most)) } else { (low, high) }
+        };
+        Self { range: range.map(wider), signed }
     }
 
     fn column(&self, bits: i64) -> Option<usize> {
         let (low, high) = self.range?;
-        // The range was taken over the same values, as signed or as unsigned.
-        let value = if i128::from(bits) < low { i128::from(bits as u64) } else { i128::from(bits) };
-        let place = (value - low) * (WIDTH as i128 - 1) / (high - low).max(1);
+        let place = (widen(bits, self.signed) - low) * (WIDTH as i128 - 1) / (high - low).max(1);
         usize::try_from(place).ok().filter(|p| *p < WIDTH)
     }
 

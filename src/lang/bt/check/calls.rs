@@ -292,7 +292,10 @@ impl Checker<'_> {
             self.error_help(
                 NEEDS_UNSAFE,
                 call.span,
-                format!("{}() is an unsafe function being used in safe mode", call.name.text),
+                match &*call.name.text {
+                    "write_user" => "write_user() is unsafe. To use you need the --unsafe flag".to_owned(),
+                    name => format!("{name}() is an unsafe function being used in safe mode"),
+                },
                 Some("start with `--unsafe`".into()),
             );
         }

@@ -82,6 +82,9 @@ impl Checker<'_> {
             {
                 Self::reinterpret(value, wanted, span)
             }
+            (Type::Array { of, len }, Type::Str { size }) if self.size_of(of) == 1 && len == size => {
+                Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
+            }
             (Type::Str { .. }, Type::Array { of, .. }) if self.size_of(of) == 1 => {
                 Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
             }

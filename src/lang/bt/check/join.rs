@@ -83,8 +83,14 @@ pub fn join(a: &Type, b: &Type) -> Option<Type> {
         (Enum { size, signed, .. }, Enum { size: s, signed: n, .. }) => join_ints((*size, *signed), (*s, *n)),
         (Enum { size, signed, .. }, Bool) | (Bool, Enum { size, signed, .. }) => Int { size: *size, signed: *signed },
         (p @ Ptr { .. }, Int { .. }) | (Int { .. }, p @ Ptr { .. }) => p.clone(),
-        (Ptr { to, .. }, other @ Ptr { .. }) if **to == Type::Void => other.clone(),
-        (other @ Ptr { .. }, Ptr { to, .. }) if **to == Type::Void => other.clone(),
+        (Ptr { to: void, space }, Ptr { to, space: s }) | (Ptr { to, space: s }, Ptr { to: void, space })
+            if **void == Type::Void && **to == Type::Void =>
+        {
+            Ptr { to: to.clone(), space: join_spaces(*space, *s) }
+        }
+        (Ptr { to, .. }, other @ Ptr { .. }) | (other @ Ptr { .. }, Ptr { to, .. }) if **to == Type::Void => {
+            other.clone()
+        }
         (Ptr { to, space }, Ptr { to: t, space: s }) => {
             let to = join_pointees(to, t)?;
             Ptr { to: Arc::new(to), space: join_spaces(*space, *s) }

@@ -268,12 +268,19 @@ impl Checker<'_> {
         }
         // The largest unsigned type has no signed one above it, but the smallest number is written so.
         let smallest = e.as_int() == Some(1 << 63) && matches!(operand.kind, ast::ExprKind::Int(..));
+        // Unsigned values stay so, and as wide as they are.
+        let narrow = match own {
+            Type::Int { size: 1..=4, signed: false } if !super::coerce::is_literal(&e) => Some(own.clone()),
+            _ => None,
+        };
         let ty = if own == Type::U64 && !smallest { Type::U64 } else { Type::I64 };
         let e = convert_scalar(e, &ty);
-        if let Some(v) = e.as_int() {
-            return Expr::new(ExprKind::Int(v.wrapping_neg()), ty, span);
-        }
-        Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), ty, span)
+        let kind = match e.as_int() {
+            Some(v) => ExprKind::Int(v.wrapping_neg()),
+            None => ExprKind::Unary(UnaryOp::Neg, Box::new(e)),
+        };
+        let negated = Expr::new(kind, ty, span);
+        narrow.map_or(negated.clone(), |narrow| convert_scalar(negated, &narrow))
     }
 
     fn holds_pointers(&mut self, name: &Arc<str>, span: Span) -> bool {

@@ -5,12 +5,24 @@ use super::frame::node_id;
 use super::join;
 use super::{
     ARGUMENT_TYPE, Checker, DISCARDED_VALUE, DUPLICATE, NEEDS_LITERAL, NO_VALUE, NOT_ASSIGNABLE, OUT_OF_RANGE,
-    OUTSIDE_LOOP, TYPE_MISMATCH,
+    OUTSIDE_LOOP, TYPE_MISMATCH, UNREACHABLE,
 };
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
+
+/// Does nothing run that stands behind this statement in its block?
+fn ends(statement: &ast::Statement) -> bool {
+    let block_ends = |block: &ast::Block| block.value.is_none() && block.statements.last().is_some_and(ends);
+    match &statement.kind {
+        ast::StatementKind::Return(_) | ast::StatementKind::Break | ast::StatementKind::Continue => true,
+        ast::StatementKind::Expr(ast::Expr { kind: ast::ExprKind::Call(name, _), .. }) => &*name.text == "exit",
+        ast::StatementKind::If(_, then, Some(other)) => block_ends(then) && block_ends(other),
+        ast::StatementKind::Block(block) => block_ends(block),
+        _ => false,
+    }
+}
 
 impl Checker<'_> {
     /// A block in a scope of its own; a trailing value is evaluated for its effect.
@@ -22,6 +34,11 @@ impl Checker<'_> {
     pub(super) fn block_body(&mut self, block: &ast::Block) -> Block {
         let mut statements = self.statements(&block.statements);
         if let Some(value) = &block.value {
+            if let [.., last] = &*block.statements
+                && ends(last)
+            {
+                self.warn_unreachable(value.span);
+            }
             self.expression_statement(value, value.span, &mut statements);
         }
         Block { statements }
@@ -29,10 +46,19 @@ impl Checker<'_> {
 
     pub(super) fn statements(&mut self, list: &[ast::Statement]) -> Vec<Statement> {
         let mut out = Vec::with_capacity(list.len());
+        let mut reached = true;
         for statement in list {
+            if !std::mem::replace(&mut reached, true) {
+                self.warn_unreachable(statement.span);
+            }
             self.statement(statement, &mut out);
+            reached = !ends(statement);
         }
         out
+    }
+
+    fn warn_unreachable(&mut self, span: Span) {
+        self.warn(UNREACHABLE, span, "Unreachable statement.", None);
     }
 
     fn statement(&mut self, statement: &ast::Statement, out: &mut Vec<Statement>) {
@@ -258,6 +284,11 @@ impl Checker<'_> {
             };
             let step = self.map_step(name, keys, target, delta, false, span);
             return StatementKind::Expr(step);
+        }
+        if join::unknown(&self.maps.get(id).value) && matches!(right.ty, Type::Int { .. } | Type::Bool) {
+            // `@m |= 4` of a map that nothing else writes: it holds numbers and begins with 0.
+            let zero = super::coerce::constant(0, value.span);
+            return self.set_map(name, keys, target, zero);
         }
         let left = self.map_get(name, keys, target);
         let left = self.aggregate_as_value(left);

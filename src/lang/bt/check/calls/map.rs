@@ -200,6 +200,13 @@ pub fn delete(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 /// `has_key(@m, key)`.
 pub fn has_key(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    if let ast::ExprKind::Map(name, None) = &call.args[0].kind {
+        let id = c.map_id(name, call.args[0].span);
+        if c.maps.get(id).key == Some(Type::Void) {
+            let message = "call to has_key() expects a map with explicit keys (non-scalar map)";
+            return c.error_expr(ARGUMENT_TYPE, call.span, message);
+        }
+    }
     match c.map_and_key(call) {
         Some((map, key)) => Expr::new(ExprKind::MapHas { map, key }, Type::Bool, call.span),
         None => Checker::error_value(call.span),
