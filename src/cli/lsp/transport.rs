@@ -59,8 +59,8 @@ impl Transport {
                 let _ = told.set(error);
             }
         })?;
-        let writer =
-            named("lsp-writer").spawn(move || receiver.into_iter().try_for_each(|message| message.write(&mut output)))?;
+        let writer = named("lsp-writer")
+            .spawn(move || receiver.into_iter().try_for_each(|message| message.write(&mut output)))?;
         Ok((service, Self { broken, writer }))
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{ExpandError, Expander, no_match};
+use crate::binary::BinaryError;
 use crate::binary::elf::{Binary, FunctionSymbol};
 use crate::binary::instructions;
 use crate::kernel::Feature;
@@ -32,6 +33,7 @@ impl Expander<'_> {
                 Ok(opened) => opened,
                 // A pattern for files also matches scripts and sources.
                 Err(error) => {
+                    targets.extend(self.in_bare_code(&error, file, place, ret).filter(|_| !binary.is_wild()));
                     first_error = first_error.or(Some(error.into()));
                     continue;
                 }
@@ -45,6 +47,13 @@ impl Expander<'_> {
             Some(error) if targets.is_empty() => Err(error),
             _ => Ok(targets),
         }
+    }
+
+    /// A place in machine code that has no ELF around it: an address there is an offset in the file.
+    fn in_bare_code(&self, error: &BinaryError, file: &Found, place: &UprobePlace, ret: bool) -> Option<Target> {
+        let (BinaryError::Malformed { .. }, UprobePlace::Address(offset)) = (error, place) else { return None };
+        let (path, symbol, pid) = (path_text(file), offset.to_string().into(), self.options.pid);
+        self.options.unsafe_allowed.then_some(Target::Uprobe { path, symbol, file_offset: *offset, ret, pid })
     }
 
     fn binaries(&self, binary: &Glob) -> Result<Vec<Found>, ExpandError> {
