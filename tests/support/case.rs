@@ -15,6 +15,7 @@
 //! // loose                   other lines may stand between the expected ones
 //! // any-order               lines are compared as a set
 //! // stderr: text            standard error has this in it
+//! // no-stderr: text         standard error does not
 //! ```
 //!
 //! Without `loose`, standard output has these lines and no others; blank lines at either end do not
@@ -47,6 +48,7 @@ pub struct Case {
     pub exit: i32,
     pub lines: Vec<Line>,
     pub stderr: Vec<String>,
+    pub no_stderr: Vec<String>,
     pub loose: bool,
     pub any_order: bool,
 }
@@ -105,6 +107,7 @@ fn directive(case: &mut Case, text: &str) -> Result<(), String> {
             let pattern = Regex::new(&format!("^(?:{value})$")).map_err(|e| e.to_string())?;
             case.lines.push(Line::Pattern(pattern));
         }
+        "no-stderr" => case.no_stderr.push(value.to_owned()),
         "stderr" => case.stderr.push(value.to_owned()),
         "loose" => case.loose = true,
         "any-order" => case.any_order = true,

@@ -109,6 +109,9 @@ fn attempt(subject: &Subject, case: &Case, cap: Duration) -> Result<(), String> 
     if status.code() != Some(case.exit) {
         return Err(format!("{status}, expected exit code {}\n{}", case.exit, told()));
     }
+    if let Some(unwanted) = case.no_stderr.iter().find(|text| stderr.contains(text.as_str())) {
+        return Err(format!("standard error has `{unwanted}`\n{}", told()));
+    }
     match case.stderr.iter().find(|want| !stderr.contains(want.as_str())) {
         Some(want) => Err(format!("standard error lacks `{want}`\n{}", told())),
         None => Ok(()),

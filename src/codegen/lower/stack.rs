@@ -1,5 +1,6 @@
 //! Kernel and user stacks: captured once, stored under the hash of their content.
 
+use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BpfMapId, Cond, Vreg, Width};
 use crate::lang::source::Span;
@@ -51,7 +52,7 @@ impl Lowerer<'_, '_> {
         let (store, lost, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.branch(Cond::SGt, got, 0, store, lost);
         self.f.b.switch_to(lost);
-        self.count_loss(LossCause::Stack, None, span);
+        self.none_captured(user, got, span)?;
         self.f.b.jump(done);
         self.f.b.switch_to(store);
         let frames_got = self.f.b.shr(got, 3);
@@ -65,6 +66,23 @@ impl Lowerer<'_, '_> {
         self.store(dst.at(12), 4, count);
         self.release(mark);
         Ok(())
+    }
+
+    /// No frames came. Kernel threads have no user stack, and a sample that hits user code no kernel stack:
+    /// that is no loss. Before Linux 5.18 the helper fails with `-EFAULT` then, later it returns 0
+    /// (`__bpf_get_stack`, kernel/bpf/stackmap.c).
+    fn none_captured(&mut self, user: bool, got: Vreg, span: Span) -> Result<(), CodegenError> {
+        const EFAULT: i64 = 14;
+        if !user && self.kind != ProgramKind::PerfEvent {
+            self.count_loss(LossCause::Stack, None, span);
+            return Ok(());
+        }
+        self.when(Cond::Ne, got.into(), 0.into(), |l| {
+            l.when(Cond::Ne, got.into(), (-EFAULT).into(), |l| {
+                l.count_loss(LossCause::Stack, None, span);
+                Ok(())
+            })
+        })
     }
 
     /// Puts a stack into the map of stacks, unless it is there; `id` becomes 0 when there is no room.
