@@ -149,13 +149,16 @@ impl Expander<'_> {
             return;
         }
         let option = |o: &Arc<str>| match self.described.iter().find(|(n, _)| n == o) {
-            Some((_, text)) => format!("\n--{o}: {text}"),
-            None => format!("\n--{o}"),
+            Some((_, text)) => format!("--{o}: {text}"),
+            None => format!("--{o}"),
         };
         let help = if self.options.is_empty() {
             "the script has no options".to_owned()
         } else {
-            format!("expected program options:{}", self.options.iter().map(option).collect::<String>())
+            // Names alone stand in one line; those that the script explains each in one of their own.
+            let (first, between) = if self.described.is_empty() { (" ", ", ") } else { ("\n", "\n") };
+            let options: Vec<String> = self.options.iter().map(option).collect();
+            format!("expected program options:{first}{}", options.join(between))
         };
         let message = format!("unexpected program command line options: {}", unknown.join(", "));
         self.diagnostics.push(Diagnostic::error(codes::UNKNOWN_OPTION, Span::default(), message).help(help));
