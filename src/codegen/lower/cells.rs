@@ -175,7 +175,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Goes on when all of the key is in the words that are remembered.
-    fn rememberable(&mut self, search: &Search, otherwise: BlockId) {
+    fn in_memo(&mut self, search: &Search, otherwise: BlockId) {
         let layout = search.cells.key;
         if layout.memo_words == layout.words {
             return;
@@ -197,7 +197,7 @@ impl<'a> Lowerer<'_, 'a> {
     fn recall(&mut self, search: &Search, entry: Vreg, ready: BlockId, slow: BlockId) {
         let tag = self.f.b.load(entry, 0, Size::B8);
         self.cell_of(search, tag, search.epoch, slow);
-        self.rememberable(search, slow);
+        self.in_memo(search, slow);
         let layout = search.cells.key;
         for word in 0..layout.memo_words {
             let known = self.f.b.load(entry, (8 + word * 8) as i16, Size::B8);
@@ -255,7 +255,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.cell_of(search, tag, epoch, lost);
         if let Some(entry) = entry {
             let forgotten = self.f.b.new_block();
-            self.rememberable(search, forgotten);
+            self.in_memo(search, forgotten);
             for word in 0..search.cells.key.memo_words {
                 let part = self.load(search.full_key.at(8 + word * 8), 8, false);
                 self.f.b.store(entry, (8 + word * 8) as i16, Size::B8, part);
