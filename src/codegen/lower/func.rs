@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, BlockId, Cond, FuncId, Linkage, Operand, Size, Slot, Vreg};
+use crate::codegen::ir::{Alu, BlockId, Cond, FuncId, Linkage, Operand, Size, Slot, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Local, Probe};
 use crate::model::stats::LossCause;
@@ -17,7 +17,7 @@ use crate::model::stats::LossCause;
 use super::addr::{Addr, Base};
 use super::helpers as h;
 use super::layout::{self, LOSSES, PER_CPU, SCRATCH};
-use super::unit::{CLAIM_SLOTS, GUARD_BYTES, Guard, Unit};
+use super::unit::{CLAIM_SLOTS, CLAIMED, GUARD_BYTES, Guard, Unit};
 
 /// Values over this many bytes don't live on the BPF stack.
 pub const ON_STACK_LIMIT: u32 = 32;
@@ -506,21 +506,35 @@ fn scratch_base(unit: &mut Unit<'_>, f: &mut FnState, dst: Vreg, probe: u32, spa
             f.b.store(dst, 0, Size::B8, 1);
             nested(unit, f, lost, probe, span);
         }
-        Guard::Claim => {
-            let (lost, mine) = (f.b.new_block(), f.b.new_block());
-            for slot in 0..CLAIM_SLOTS {
-                if slot > 0 {
-                    f.b.alu_into(dst, Alu::Add, crate::codegen::ir::Width::W64, dst, i64::from(region.slot_stride()));
-                }
-                let taken = f.b.atomic_xchg(dst, 0, Size::B8, 1);
-                let next = if slot + 1 == CLAIM_SLOTS { lost } else { f.b.new_block() };
-                f.b.branch(Cond::Eq, taken, 0, mine, next);
-                f.b.switch_to(next);
-            }
-            nested(unit, f, lost, probe, span);
-            f.b.switch_to(mine);
-        }
+        Guard::Claim => claimed_slot(unit, f, dst, probe, span),
     }
+}
+
+/// Moves the base of a CPU's slots to the first one that is free, and claims that.
+fn claimed_slot(unit: &mut Unit<'_>, f: &mut FnState, dst: Vreg, probe: u32, span: Span) {
+    let stride = i64::from(unit.regions[f.region].slot_stride());
+    let (lost, mine) = (f.b.new_block(), f.b.new_block());
+    let (first, number) = (f.b.copy(dst), f.b.new_vreg());
+    for slot in 0..CLAIM_SLOTS {
+        if slot > 0 {
+            f.b.alu_into(dst, Alu::Add, Width::W64, dst, stride);
+        }
+        let word = f.b.atomic_xchg(dst, 0, Size::B8, CLAIMED);
+        let (next, free) = (if slot + 1 == CLAIM_SLOTS { lost } else { f.b.new_block() }, f.b.new_block());
+        f.b.branch(Cond::Set, word, CLAIMED, next, free);
+        f.b.switch_to(free);
+        // The word is zero here, of which the verifier knows one bit: so it does not know which slot it is,
+        // and need not look at all that follows once for each.
+        let sum = f.b.add(word, i64::from(slot));
+        let below = f.b.and(sum, i64::from(CLAIM_SLOTS - 1));
+        f.b.copy_into(number, below);
+        f.b.jump(mine);
+        f.b.switch_to(next);
+    }
+    nested(unit, f, lost, probe, span);
+    f.b.switch_to(mine);
+    let offset = f.b.mul(number, stride);
+    f.b.alu_into(dst, Alu::Add, Width::W64, first, offset);
 }
 
 /// Fills the block of a firing that found no working memory.

@@ -57,6 +57,8 @@ pub enum Guard {
     Claim,
 }
 
+/// What a claimed slot's first word holds, and a free one's does not: a bit above the numbers of slots.
+pub const CLAIMED: i64 = 4;
 /// Slots of a region with [`Guard::Claim`].
 pub const CLAIM_SLOTS: u32 = 4;
 /// Bytes before the working memory of a guarded slot, for its claim word.
