@@ -130,6 +130,17 @@ impl Lowerer<'_, '_> {
         }
     }
 
+    /// These bytes where they can be read word by word: inside a tuple, a text begins anywhere, and the
+    /// verifier refuses words across the stack's own.
+    pub fn aligned(&mut self, addr: Addr, bytes: u32) -> Addr {
+        if addr.offset % 8 == 0 {
+            return addr;
+        }
+        let temp = self.temp(bytes);
+        self.copy(temp, addr, bytes);
+        temp
+    }
+
     /// Fills with zeros.
     pub fn zero(&mut self, dst: Addr, bytes: u32) {
         if bytes > INLINE_BYTES {

@@ -122,6 +122,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             key => {
                 let at = self.key(map, key, span)?;
+                let at = self.aligned(at, cells.key.words * 8);
                 Ok((Key::Memory(at), self.full_key(cells)))
             }
         }

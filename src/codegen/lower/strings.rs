@@ -128,6 +128,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// Goes on when `bytes` bytes are equal, else jumps to `other`. Of a `text`, nothing behind its end
     /// is compared.
     fn bytes_equal(&mut self, a: Addr, b: Addr, bytes: u32, other: BlockId, text: bool) -> Result<(), CodegenError> {
+        let (a, b) = self.in_few_words(a, b, bytes);
         let pieces = chunks(bytes, [a.offset, b.offset]);
         if pieces.len() as u32 <= UNROLLED_WORDS {
             for (at, size) in pieces {
@@ -157,6 +158,15 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.jump(done);
         self.f.b.switch_to(done);
         Ok(())
+    }
+
+    /// Two values of so many bytes where they are, or where their words are aligned when it would take many
+    /// comparisons otherwise.
+    fn in_few_words(&mut self, a: Addr, b: Addr, bytes: u32) -> (Addr, Addr) {
+        if chunks(bytes, [a.offset, b.offset]).len() as u32 <= UNROLLED_WORDS {
+            return (a, b);
+        }
+        (self.aligned(a, bytes), self.aligned(b, bytes))
     }
 
     /// Goes on when the chunks at two addresses are equal; the chunk's last word.
@@ -541,6 +551,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Goes on when `bytes` bytes are equal; else jumps to `other` with the first words that differ.
     fn first_difference(&mut self, a: Addr, b: Addr, bytes: u32, words: (Vreg, Vreg), other: BlockId) {
+        let (a, b) = self.in_few_words(a, b, bytes);
         let pieces = chunks(bytes, [a.offset, b.offset]);
         let straight = pieces.len() as u32 <= UNROLLED_WORDS;
         let looped = if straight { 0 } else { bytes / 8 * 8 };
