@@ -121,6 +121,22 @@ impl FunctionBuilder {
         self.block().terminator != Terminator::Unset
     }
 
+    /// Whether a way goes from the first block to the second, by the blocks that have their ends by now.
+    #[must_use]
+    pub fn leads_to(&self, from: BlockId, to: BlockId) -> bool {
+        let mut seen = vec![false; self.function.blocks.len()];
+        let mut left = vec![from];
+        while let Some(at) = left.pop() {
+            if at == to {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[at.0 as usize], true) {
+                left.extend(self.function.blocks[at.0 as usize].terminator.successors().into_iter().flatten());
+            }
+        }
+        false
+    }
+
     /// Appends an instruction; dropped when the block has ended (it would never run).
     pub fn push(&mut self, inst: Inst) {
         if !self.is_terminated() {

@@ -310,11 +310,12 @@ impl<'a> Lowerer<'_, 'a> {
     ) -> Result<(), CodegenError> {
         let first = self.f.b.copy(first);
         let slot = self.open_numbers(0.into(), rounds.into());
-        let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (head, round, inside, done) =
+            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);
         self.f.b.switch_to(head);
         let number = self.next_number(slot);
-        self.f.b.branch(Cond::Ne, number, 0, inside, done);
+        self.f.b.branch(Cond::Ne, number, 0, round, done);
         self.f.b.switch_to(inside);
         let index = self.load(Addr::new(Base::Reg(number), 0), 4, true);
         let value = self.f.b.add(first, index);
@@ -325,9 +326,23 @@ impl<'a> Lowerer<'_, 'a> {
         self.iterators.pop();
         self.f.loops.pop();
         self.f.b.jump(head);
+        self.enter_round(round, inside, head);
         self.f.b.switch_to(done);
         self.close_numbers(slot);
         Ok(())
+    }
+
+    /// Fills the block before a round of the numeric iterator. Some verifiers (Linux 6.18) look for a way
+    /// back to its next number and fail with EFAULT where there is none, because the first round always
+    /// leaves: those get one that is never taken.
+    fn enter_round(&mut self, round: BlockId, inside: BlockId, head: BlockId) {
+        self.f.b.switch_to(round);
+        if self.f.b.leads_to(inside, head) {
+            self.f.b.jump(inside);
+        } else {
+            let zero = self.unknown_zero();
+            self.f.b.branch(Cond::Ne, zero, 0, head, inside);
+        }
     }
 
     /// `while` in rounds of the numeric iterator: what the verifier can't foresee the end of, it need not
@@ -335,16 +350,23 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn while_iterator(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
         let slot = self.open_numbers(0.into(), MOST_ROUNDS.into());
         self.forget_values(body);
-        let (head, check, inside, done) =
-            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (head, round, check, inside, done) = (
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+            self.f.b.new_block(),
+        );
         self.f.b.jump(head);
         self.f.b.switch_to(head);
         let number = self.next_number(slot);
-        self.f.b.branch(Cond::Ne, number, 0, check, done);
+        self.f.b.branch(Cond::Ne, number, 0, round, done);
         self.f.b.switch_to(check);
         self.iterators.push(slot);
         self.while_round(c, body, (head, inside, done))?;
         self.iterators.pop();
+        self.enter_round(round, check, head);
+        self.f.b.switch_to(done);
         self.close_numbers(slot);
         Ok(())
     }
