@@ -14,6 +14,12 @@ const UNTIL_KNOWN: u64 = 4;
 /// Rounds assumed of a `while` loop, whose number nobody knows.
 const WHILE_ROUNDS: u64 = 32;
 
+/// Weight of a search, which is a loop of its own: inside of a loop that the verifier follows round by round
+/// it is followed anew on every way that leads to it, so two rounds of it are enough to take another way.
+const LOOP_INSIDE: u64 = 2_400;
+/// Words of texts that are compared without a loop.
+const COMPARED_STRAIGHT: u64 = 16;
+
 /// What weighing needs to know.
 #[derive(Clone, Copy)]
 pub struct Scale<'a> {
@@ -73,16 +79,20 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
     let own = match &e.kind {
         ExprKind::Binary(_, a, b) if !a.ty.fits_register() => {
             let constant = matches!(a.kind, ExprKind::Str(_)) || matches!(b.kind, ExprKind::Str(_));
-            let counted = if scale.facts.abilities().bpf_loop { 12 } else { words(&a.ty).min(words(&b.ty)) };
-            if constant { 8 } else { 6 * counted }
+            match words(&a.ty).min(words(&b.ty)) {
+                _ if constant => 8,
+                common if !scale.facts.abilities().bpf_loop => 6 * common,
+                common if common <= COMPARED_STRAIGHT => 72,
+                _ => LOOP_INSIDE / 4,
+            }
         }
         ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
         ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
             let positions = args.first().map_or(0, |a| words(&a.ty) * 8);
             if scale.facts.abilities().bpf_loop {
-                // A loop in a loop, and the longer the text that is looked for, the more is set up before.
+                // The longer the text that is looked for, the more is set up before.
                 let wanted = args.get(1).map_or(0, |a| words(&a.ty));
-                400 + 12 * positions.min(32) + 8 * wanted.min(64)
+                LOOP_INSIDE + 12 * positions.min(32) + 8 * wanted.min(64)
             } else {
                 12 * positions
             }
