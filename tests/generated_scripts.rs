@@ -1,7 +1,8 @@
 //! Scripts made from the grammar: whatever compiles is accepted by the running kernel's verifier, and
 //! nothing on the way there panics.
 //!
-//! `PROBESCOPE_GENERATED=5000` makes more of them, `PROBESCOPE_GENERATED_FROM=100` other ones.
+//! `PROBESCOPE_GENERATED=5000` makes more of them, `PROBESCOPE_GENERATED_FROM=100` other ones;
+//! `PROBESCOPE_GENERATED_SCRIPTS=DIR` takes apart the scripts of a folder instead of the bundled ones.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "generated_scripts/grammar.rs"]
@@ -10,6 +11,8 @@ mod grammar;
 mod probes;
 #[path = "generated_scripts/random.rs"]
 mod random;
+#[path = "generated_scripts/real.rs"]
+mod real;
 #[path = "support/root.rs"]
 mod root;
 #[path = "support/skip.rs"]
@@ -19,6 +22,7 @@ mod structures;
 #[path = "generated_scripts/tree.rs"]
 mod tree;
 
+use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,13 +40,17 @@ const ATTEMPTS: u32 = 200;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Failures after which the rest is not tried.
 const ENOUGH: usize = 20;
+/// Instructions that the verifier follows after which a script that it accepts is worth a word: a quarter
+/// of what it is willing to.
+const HEAVY: u64 = 250_000;
 /// No script here is long; an emulated machine that is busy with others takes its time all the same.
 const SLOW: Duration = Duration::from_secs(240);
 
 /// How a script fared.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    Loaded,
+    /// With the most instructions that the verifier followed in one of its programs (5.16).
+    Loaded(u64),
     /// The checker or the compiler said why it can't be had.
     Declined(String),
     Failed(String),
@@ -63,7 +71,7 @@ fn try_script(text: &str, kernel: &Arc<Kernel>) -> Outcome {
     let outcome = catch_unwind(AssertUnwindSafe(|| compile_and_load(text, kernel)));
     let took = began.elapsed();
     match outcome {
-        Ok(Outcome::Loaded) if took > SLOW => Outcome::Failed(format!("slow: {} s", took.as_secs())),
+        Ok(Outcome::Loaded(_)) if took > SLOW => Outcome::Failed(format!("slow: {} s", took.as_secs())),
         Ok(outcome) => outcome,
         Err(why) => {
             let said = why.downcast_ref::<String>().cloned();
@@ -92,7 +100,7 @@ fn compile_and_load(text: &str, kernel: &Arc<Kernel>) -> Outcome {
         return Outcome::Declined("none of its probes is here".into());
     }
     match engine::load::load(&checked.program, &artifact) {
-        Ok(_) => Outcome::Loaded,
+        Ok(object) => Outcome::Loaded(object.progs().map(|program| followed(&program)).max().unwrap_or(0)),
         // Without bpf_loop, searches in text are loops that the verifier follows round by round: several
         // inside of a loop come to more than it is willing to follow.
         Err(e) if !facts.abilities().bpf_loop && exhausted(&e) => {
@@ -100,6 +108,14 @@ fn compile_and_load(text: &str, kernel: &Arc<Kernel>) -> Outcome {
         }
         Err(e) => Outcome::Failed(format!("refused: {e}\n{}", details(&e))),
     }
+}
+
+/// Instructions that the verifier followed for a program; 0 where the kernel does not tell.
+fn followed(program: &libbpf_rs::Program<'_>) -> u64 {
+    let path = format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd());
+    let told = std::fs::read_to_string(path).unwrap_or_default();
+    let line = told.lines().find_map(|line| line.strip_prefix("verified_insns:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
 /// The verifier gave up, or said more than there is room for.
@@ -119,6 +135,55 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
 }
 
+/// How the scripts of a test fared.
+#[derive(Default)]
+struct Tally {
+    loaded: u64,
+    failures: Vec<String>,
+    heaviest: (u64, String),
+}
+
+impl Tally {
+    /// Tries one; what fails is made smaller.
+    fn add(&mut self, name: &str, script: &tree::Node, kernel: &Arc<Kernel>) {
+        let wordy = std::env::var_os("PROBESCOPE_GENERATED_WORDY").is_some();
+        let outcome = try_script(&script.to_string(), kernel);
+        match &outcome {
+            Outcome::Loaded(followed) => {
+                self.loaded += 1;
+                if wordy && *followed > HEAVY {
+                    eprintln!("-- {name}\n{script}-- heavy: {followed}");
+                }
+                if *followed > self.heaviest.0 {
+                    self.heaviest = (*followed, name.to_owned());
+                }
+            }
+            Outcome::Declined(why) if wordy => eprintln!("-- {name}\n{script}-- declined: {why}"),
+            Outcome::Declined(_) => {}
+            Outcome::Failed(_) => {
+                let (sort, began) = (outcome.sort(), Instant::now());
+                eprintln!("{name} failed: {}", sort.as_deref().unwrap_or(""));
+                let small = tree::shrink(script, ATTEMPTS, &mut |text| {
+                    began.elapsed() < PATIENCE && try_script(text, kernel).sort() == sort
+                });
+                let text = small.to_string();
+                let why = match try_script(&text, kernel) {
+                    Outcome::Failed(why) => why,
+                    other => format!("it failed by {sort:?}, but not a second time: {other:?}"),
+                };
+                self.failures.push(format!("-- {name}, made smaller:\n{text}\n{why}\n"));
+                eprintln!("{}", self.failures.last().unwrap());
+            }
+        }
+    }
+
+    fn finish(&self, count: u64) {
+        let (followed, name) = &self.heaviest;
+        eprintln!("{} of {count} loaded; the heaviest is {name} with {followed} instructions", self.loaded);
+        assert!(self.failures.is_empty(), "{} scripts failed:\n{}", self.failures.len(), self.failures.join("\n"));
+    }
+}
+
 #[test]
 fn no_script_that_compiles_is_refused_by_the_verifier() {
     if root::missing() {
@@ -126,37 +191,38 @@ fn no_script_that_compiles_is_refused_by_the_verifier() {
     }
     let kernel = Arc::new(Kernel::new(Roots::running()));
     let (count, first) = (number("PROBESCOPE_GENERATED", 40), number("PROBESCOPE_GENERATED_FROM", 0));
-    let wordy = std::env::var_os("PROBESCOPE_GENERATED_WORDY").is_some();
-    let (mut loaded, mut failures) = (0, Vec::new());
+    let mut tally = Tally::default();
     for seed in first..first + count {
-        let script = grammar::script(seed);
-        let outcome = try_script(&script.to_string(), &kernel);
-        match &outcome {
-            Outcome::Loaded => loaded += 1,
-            Outcome::Declined(why) if wordy => eprintln!("-- script {seed}\n{script}-- declined: {why}"),
-            Outcome::Declined(_) => {}
-            Outcome::Failed(_) => {
-                let (sort, began) = (outcome.sort(), Instant::now());
-                eprintln!("script {seed} failed: {}", sort.as_deref().unwrap_or(""));
-                let small = tree::shrink(&script, ATTEMPTS, &mut |text| {
-                    began.elapsed() < PATIENCE && try_script(text, &kernel).sort() == sort
-                });
-                let text = small.to_string();
-                let why = match try_script(&text, &kernel) {
-                    Outcome::Failed(why) => why,
-                    other => format!("it failed by {sort:?}, but not a second time: {other:?}"),
-                };
-                failures.push(format!("-- script {seed}, made smaller:\n{text}\n{why}\n"));
-                eprintln!("{}", failures.last().unwrap());
-            }
-        }
-        if failures.len() >= ENOUGH {
+        tally.add(&format!("script {seed}"), &grammar::script(seed), &kernel);
+        if tally.failures.len() >= ENOUGH {
             break;
         }
     }
-    eprintln!("{loaded} of {count} loaded");
-    assert!(failures.is_empty(), "{} scripts failed:\n{}", failures.len(), failures.join("\n"));
+    tally.finish(count);
     // Old kernels lack much of what the grammar has.
     let least = if kernel.target_facts(None, 0).abilities().bpf_loop { count / 4 } else { 1 };
-    assert!(loaded >= least, "only {loaded} of {count} scripts compile: the generator has lost touch");
+    assert!(tally.loaded >= least, "only {} of {count} compile: the generator has lost touch", tally.loaded);
+}
+
+#[test]
+fn no_script_made_of_real_ones_is_refused_by_the_verifier() {
+    if root::missing() {
+        return;
+    }
+    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let bundled = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts");
+    let folder = std::env::var("PROBESCOPE_GENERATED_SCRIPTS").unwrap_or_else(|_| bundled.to_owned());
+    let (count, first) = (number("PROBESCOPE_GENERATED", 30), number("PROBESCOPE_GENERATED_FROM", 0));
+    let scripts = real::read(&folder);
+    assert!(scripts.len() > 1, "no scripts in {folder}");
+    let mut tally = Tally::default();
+    for seed in first..first + count {
+        let (name, script) = real::made_of(&scripts, seed);
+        tally.add(&format!("script {seed}: {name}"), &script, &kernel);
+        if tally.failures.len() >= ENOUGH {
+            break;
+        }
+    }
+    tally.finish(count);
+    assert!(tally.loaded > 0, "none of {count} loads");
 }

@@ -7,6 +7,7 @@ use super::structures::{DENTRY, FILE, SOCK, TASK};
 use super::tree::{Kind, Node};
 
 mod defs;
+mod idioms;
 mod made;
 mod places;
 mod reuse;
@@ -102,6 +103,7 @@ const START: Writer = Writer {
     in_function: false,
     in_macro: false,
     has_definitions: false,
+    idioms: false,
     big: false,
 };
 
@@ -127,6 +129,8 @@ struct Writer {
     in_macro: bool,
     /// The script starts with [`defs::DEFINITIONS`].
     has_definitions: bool,
+    /// The script has statements of [`idioms`].
+    idioms: bool,
     /// Many probes with much in each.
     big: bool,
 }
@@ -238,7 +242,10 @@ impl Writer {
     /// Every map is written somewhere, or reading it is a mistake.
     fn writes_all(&mut self) -> Node {
         self.probe = probes::ANYWHERE;
-        let statements = self.maps.clone().iter().map(|map| self.update(map, 1)).collect();
+        let mut statements: Vec<Node> = self.maps.clone().iter().map(|map| self.update(map, 1)).collect();
+        if self.idioms {
+            statements.push(Node::leaf(Kind::Statement, idioms::WRITES));
+        }
         Node::new(Kind::Top, "begin {\n¤}\n", vec![Node::list(Kind::Body, statements)])
     }
 
@@ -274,6 +281,9 @@ impl Writer {
         let choices = if depth == 0 { 12 } else { 25 };
         if self.random.once_in(12) {
             return self.reused_statement(depth);
+        }
+        if self.random.once_in(6) {
+            return self.idiom();
         }
         match self.random.below(choices) {
             0..=2 => self.update_map(),
