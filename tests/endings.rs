@@ -96,3 +96,34 @@ fn a_running_command_ends_with_the_trace() {
         assert_eq!(said.contains("the end"), code.is_some(), "{signal}: {said}");
     }
 }
+
+#[test]
+fn commands_that_still_wait_are_left_out() {
+    if !may_trace() {
+        return;
+    }
+    let marks = std::env::temp_dir().join(format!("probescope-commands-{}", std::process::id()));
+    let script = format!(
+        "interval:ms:1 {{ system(\"echo >> {0}; sleep 0.2\"); }} END {{ printf(\"the end\\n\"); system(\"echo the last\"); }}",
+        marks.display()
+    );
+    let mut child = Command::new(env!("CARGO_BIN_EXE_probescope"))
+        .args(["run", "--unsafe", "-e", &script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // When the third runs, hundreds wait.
+    wait_until("three commands", || std::fs::read(&marks).is_ok_and(|m| m.len() >= 3));
+    send(&child, "-INT");
+    assert!(child.wait().unwrap().success());
+    let run = std::fs::read(&marks).unwrap().len();
+    let _ = std::fs::remove_file(&marks);
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said.trim(), "the end\nthe last");
+    let errors = errors(&mut child);
+    let told = errors.lines().find_map(|l| l.split_once(" commands of system() were not run")).unwrap().0;
+    let left_out: usize = told.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(left_out > 100 && run < 100, "{run} run, {left_out} left out");
+}

@@ -316,9 +316,10 @@ impl Runner<'_> {
             return self.test(kernel, compiled);
         }
         let (sender, messages) = headless::mailbox();
-        signals::watch(sender.clone())?;
+        let job = self.job(kernel, compiled, child);
+        signals::watch(sender.clone(), Arc::clone(&job.stopping))?;
         let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
-        headless::run(self.job(kernel, compiled, child), &mut face, (sender, &messages))
+        headless::run(job, &mut face, (sender, &messages))
     }
 
     /// Runs the script's tests or benchmarks.
@@ -344,6 +345,7 @@ impl Runner<'_> {
             child,
             proc: kernel.roots().proc.clone(),
             attach_only: self.args.dry_run,
+            stopping: Arc::default(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Signals of a headless run: the first Ctrl-C ends the trace in order, the second at once.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -10,11 +12,12 @@ use crate::session::headless::Message;
 const FORCED: i32 = 130;
 
 /// Watches signals in a thread of its own for as long as the process lives; none is missed from here
-/// on. `SIGUSR1` is for the script's `self:signal` probes and ends no trace that has none.
+/// on. `SIGUSR1` is for the script's `self:signal` probes and ends no trace that has none. `stopping` is set
+/// as soon as the end is asked for, while the mailbox may still be full of reports.
 ///
 /// # Errors
 /// When a signal can't be watched or the thread can't be started.
-pub fn watch(mailbox: SyncSender<Message>) -> std::io::Result<()> {
+pub fn watch(mailbox: SyncSender<Message>, stopping: Arc<AtomicBool>) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let signals = {
         let _inside = runtime.enter();
@@ -22,7 +25,7 @@ pub fn watch(mailbox: SyncSender<Message>) -> std::io::Result<()> {
     };
     std::thread::Builder::new()
         .name("signals".to_owned())
-        .spawn(move || runtime.block_on(signals.pass_on(&mailbox)))
+        .spawn(move || runtime.block_on(signals.pass_on(&mailbox, &stopping)))
         .map(drop)
 }
 
@@ -52,7 +55,7 @@ impl Signals {
         }
     }
 
-    async fn pass_on(mut self, mailbox: &SyncSender<Message>) {
+    async fn pass_on(mut self, mailbox: &SyncSender<Message>, stopping: &AtomicBool) {
         let mut asked = false;
         loop {
             let message = self.next().await;
@@ -61,6 +64,7 @@ impl Signals {
                     std::process::exit(FORCED);
                 }
                 asked = true;
+                stopping.store(true, Ordering::Relaxed);
             }
             // Sending may wait while the mailbox is full; the next signal must still be seen.
             let mailbox = mailbox.clone();

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::time::Duration;
 
@@ -82,6 +83,8 @@ pub struct Job {
     pub proc: PathBuf,
     /// End as soon as everything is attached (`--dry-run`).
     pub attach_only: bool,
+    /// Set from outside once the user wants the end: commands of `system()` that still wait are left out then.
+    pub stopping: Arc<AtomicBool>,
 }
 
 /// Runs a trace to its end and gives the script's exit code.
@@ -90,13 +93,13 @@ pub fn run(
     face: &mut dyn Face,
     (sender, messages): (SyncSender<Message>, &Receiver<Message>),
 ) -> Result<i32, RunError> {
-    let Job { program, artifact, options, names, child, proc, attach_only } = job;
+    let Job { program, artifact, options, names, child, proc, attach_only, stopping } = job;
     let sink = sink(sender.clone());
     if attach_only {
         return dry_run(&program, &artifact, &options, sink, face);
     }
     let mut trace = Trace::start(Arc::clone(&program), Arc::clone(&artifact), &options, sink)?;
-    let mut reporter = Reporter::new(Decoder::new(Arc::clone(&program), names));
+    let mut reporter = Reporter::new(Decoder::new(Arc::clone(&program), names)).stopped_by(stopping);
     if program.config.missing_probes == MissingProbes::Warn {
         for probe in trace.refused() {
             face.report(&Report::Unattached(probe))?;

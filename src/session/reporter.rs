@@ -3,6 +3,7 @@
 use std::io::{self, Read as _};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::report::{Face, Report, TextKind};
 use crate::engine::decode::{Decoder, Header};
@@ -10,7 +11,7 @@ use crate::engine::drain::Batch;
 use crate::engine::names::time;
 use crate::engine::{EngineError, Trace};
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionKind, MapId, Program, size_align};
+use crate::lang::typed::{ActionKind, MapId, Program, Target, size_align};
 use crate::model::format::Format;
 use crate::model::render::{self, MapOptions};
 use crate::model::snapshot::MapRow;
@@ -34,6 +35,9 @@ pub struct Reporter {
     program: Arc<Program>,
     values: Vec<Value>,
     exit: Option<i32>,
+    stopping: Arc<AtomicBool>,
+    /// Commands that were not run, and where the last of them stands.
+    left_out: Option<(u64, Span)>,
 }
 
 impl Reporter {
@@ -41,7 +45,15 @@ impl Reporter {
     #[must_use]
     pub fn new(decoder: Decoder) -> Self {
         let program = Arc::clone(decoder.program());
-        Self { decoder, program, values: Vec::new(), exit: None }
+        Self { decoder, program, values: Vec::new(), exit: None, stopping: Arc::default(), left_out: None }
+    }
+
+    /// Once this is set, commands of `system()` that still wait are left out, but for those of end probes: each is
+    /// a process of its own, and thousands may wait.
+    #[must_use]
+    pub fn stopped_by(mut self, stopping: Arc<AtomicBool>) -> Self {
+        self.stopping = stopping;
+        self
     }
 
     /// The code of `exit(code)`, once the script called it.
@@ -121,6 +133,7 @@ impl Reporter {
                 Ok(text) => (TextKind::Cat, text),
                 Err(message) => return face.report(&Report::Failed { message: &message, span }),
             },
+            ActionKind::System(_) if self.leaves_out(span) => return Ok(()),
             ActionKind::System(format) => match system(&self.formatted(format)) {
                 Ok(text) => (TextKind::System, text),
                 Err(message) => return face.report(&Report::Failed { message: &message, span }),
@@ -128,6 +141,20 @@ impl Reporter {
             _ => return Ok(()),
         };
         face.report(&Report::Text { kind, text: &text })
+    }
+
+    /// Whether a command comes too late to be run; it is counted then.
+    fn leaves_out(&mut self, span: Span) -> bool {
+        if !self.stopping.load(Ordering::Relaxed) {
+            return false;
+        }
+        let inside = |outer: Span| outer.start <= span.start && span.end <= outer.end;
+        let of_a_probe = self.program.probes.iter().find(|probe| inside(probe.span));
+        let left_out = of_a_probe.is_some_and(|probe| !probe.targets.contains(&Target::End));
+        if left_out {
+            self.left_out = Some((self.left_out.map_or(1, |(count, _)| count + 1), span));
+        }
+        left_out
     }
 
     fn formatted(&self, format: &Format) -> String {
@@ -174,6 +201,11 @@ impl Reporter {
 
     /// Reports the trace's end, with all maps unless the script wants none.
     pub fn end(&mut self, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
+        if let Some((count, span)) = self.left_out.take() {
+            let message =
+                format!("{count} commands of system() were not run: they still waited when the trace was ended");
+            face.report(&Report::Failed { message: &message, span })?;
+        }
         let wanted = self.program.config.print_maps_on_exit;
         let maps = if wanted { trace.read_maps(&mut self.decoder)? } else { Vec::new() };
         let options = self.options(0, 0);
