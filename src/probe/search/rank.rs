@@ -96,8 +96,12 @@ pub(super) fn scattered(names: &[u8], name: &Signs, wanted: &[u8]) -> Option<i32
         score += i32::from(at + 1 == last) * 4 + i32::from(starts) * 8;
         last = at;
     }
-    let in_own = i32::from(name.start + last >= name.own) * 16;
-    (left == 0).then_some(score + in_own)
+    // Where a character is missing, there may be no last place at all.
+    if left > 0 {
+        return None;
+    }
+    let in_own = i32::from(name.start.saturating_add(last) >= name.own) * 16;
+    Some(score + in_own)
 }
 
 fn is_word_start(names: &[u8], name: &Signs, at: usize) -> bool {

@@ -125,3 +125,16 @@ fn a_part_that_arrives_later_is_searched_too() {
     let late = hits.iter().find(|h| &*h.name == "fentry:vmlinux:vfs_rename").unwrap();
     assert_eq!(late.absence.as_ref().map(|a| &*a.reason), Some("no trampoline"));
 }
+
+#[test]
+fn letter_by_letter_finds_what_the_whole_text_finds() {
+    let catalogue = catalogue();
+    for text in ["opentr", "page-x", "schedsw", "vfsread"] {
+        let mut search = Search::default();
+        for end in 1..=text.len() {
+            let results = search.search(&catalogue, &text[..end], 0);
+            let found: Vec<_> = results.hits.iter().map(|h| h.name.to_string()).collect();
+            assert_eq!(found, names(&text[..end]), "{}", &text[..end]);
+        }
+    }
+}
