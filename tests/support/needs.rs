@@ -50,6 +50,9 @@ fn other(need: &str) -> Option<String> {
     if let Some(library) = need.strip_prefix("library:") {
         return (!has_library(library)).then(|| format!("no {library} is installed"));
     }
+    if let Some(function) = need.strip_prefix("symbol:") {
+        return (!symbol(function)).then(|| format!("this kernel ({}) has no {function}", text()));
+    }
     if let Some(what) = need.strip_prefix("program:") {
         return Some(format!("needs {what}"));
     }
