@@ -20,6 +20,7 @@ const UNKNOWN: &str = "unknown need";
 fn reason(need: &str) -> Option<String> {
     let met = match need {
         "root" => is_root(),
+        "host" => return in_guest().then(|| "it asks no kernel: run on the host alone".to_owned()),
         "btf" => Path::new("/sys/kernel/btf/vmlinux").is_file(),
         // The running kernel may list no functions although it has the files (no KPROBES).
         "kprobe" => functions() && tracefs("kprobe_events"),
@@ -67,6 +68,11 @@ fn has_library(name: &str) -> bool {
         .flatten()
         .flatten()
         .any(|entry| entry.file_name().to_string_lossy().starts_with(&format!("{name}.so")))
+}
+
+/// Whether the kernels' tests brought the program here.
+fn in_guest() -> bool {
+    std::env::var_os(super::run::PROGRAM).is_some()
 }
 
 fn is_root() -> bool {
