@@ -150,7 +150,8 @@ impl<'a> Lowerer<'_, 'a> {
         let mut before = first;
         for word in 1..layout.memo_words {
             if layout.ends_in(word - 1) {
-                self.unless_text_ended(before, ended);
+                let before = self.f.b.in_register(before);
+                self.unless_ended(before, ended);
             }
             let part = self.key_part(search.key, word);
             self.f.b.alu_into(hash, Alu::Xor, Width::W64, hash, part);
@@ -166,13 +167,6 @@ impl<'a> Lowerer<'_, 'a> {
         let offset = self.f.b.and(offset, i64::from((MEMO_SLOTS - 1) * bytes));
         let table = self.f.b.add(search.base, i64::from(search.cells.memo));
         self.f.b.add(table, offset)
-    }
-
-    /// Goes on unless a text ended with this word or before: nothing but zeros follows its end.
-    fn unless_text_ended(&mut self, word: Operand, ended: BlockId) {
-        let word = self.f.b.in_register(word);
-        let last = self.f.b.shr(word, 56);
-        self.f.b.require(Cond::Ne, last, 0, ended);
     }
 
     /// Goes on when all of the key is in the words that are remembered.
@@ -206,7 +200,7 @@ impl<'a> Lowerer<'_, 'a> {
             let wanted = self.f.b.in_register(wanted);
             self.f.b.require(Cond::Eq, known, wanted, slow);
             if layout.ends_in(word) && word + 1 < layout.memo_words {
-                self.unless_text_ended(known.into(), ready);
+                self.unless_ended(known, ready);
             }
         }
         self.f.b.jump(ready);

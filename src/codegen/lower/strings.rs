@@ -19,7 +19,7 @@ use super::value::Tail;
 const CHUNK: u32 = 32;
 
 /// Comparisons up to this many words are straight code.
-const UNROLLED_WORDS: u32 = 16;
+pub const UNROLLED_WORDS: u32 = 16;
 
 /// Positions of a searched string in one round.
 const SEARCH_BLOCK: u32 = 16;
@@ -192,7 +192,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Goes on unless a text ended at or before this word: nothing but zeros follows its end.
-    fn unless_ended(&mut self, word: Vreg, done: BlockId) {
+    pub fn unless_ended(&mut self, word: Vreg, done: BlockId) {
         let byte = self.f.b.shr(word, 56);
         self.f.b.require(Cond::Ne, byte, 0, done);
     }

@@ -6,6 +6,7 @@ use crate::lang::types::{Aggregation, Type};
 
 use super::counted;
 use super::loops::{Way, way_for, while_way_for};
+use super::strings::UNROLLED_WORDS;
 use super::walk;
 use crate::codegen::target::TargetFacts;
 
@@ -17,8 +18,6 @@ const WHILE_ROUNDS: u64 = 32;
 /// Weight of a search, which is a loop of its own: inside of a loop that the verifier follows round by round
 /// it is followed anew on every way that leads to it, so two rounds of it are enough to take another way.
 const LOOP_INSIDE: u64 = 2_400;
-/// Words of texts that are compared without a loop.
-const COMPARED_STRAIGHT: u64 = 16;
 
 /// What weighing needs to know.
 #[derive(Clone, Copy)]
@@ -82,7 +81,7 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
             match words(&a.ty).min(words(&b.ty)) {
                 _ if constant => 8,
                 common if !scale.facts.abilities().bpf_loop => 6 * common,
-                common if common <= COMPARED_STRAIGHT => 72,
+                common if common <= u64::from(UNROLLED_WORDS) => 72,
                 _ => LOOP_INSIDE / 4,
             }
         }
