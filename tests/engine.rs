@@ -10,6 +10,7 @@ mod skip;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use probescope::engine::attach::Place;
 use probescope::engine::decode::Decoder;
@@ -175,6 +176,41 @@ fn clearing_while_keys_are_counted_mixes_no_keys() {
     let expected: Vec<_> = (0..400).map(|key| (key, if (50..100).contains(&key) { 2 } else { 1 })).collect();
     assert_eq!(counted(&trace, &mut decoder), expected);
     assert_eq!(trace.stats().losses.len(), 0);
+}
+
+/// How often this process's drain thread has gone to sleep.
+fn drain_rests() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("own threads");
+    let drains = tasks.flatten().filter(|t| std::fs::read(t.path().join("comm")).is_ok_and(|c| c == b"drain\n"));
+    let status: String = drains.filter_map(|t| std::fs::read_to_string(t.path().join("status")).ok()).collect();
+    let line = status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:")).expect("a drain thread");
+    line.trim().parse().expect("a number")
+}
+
+#[test]
+fn a_trace_that_waits_rests_and_still_hears_each_report() {
+    let Some(_alone) = alone() else { return };
+    let script =
+        format!("tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ printf(\"%d\\n\", pid); }}", std::process::id());
+    let compiled = compile(&script, &[]);
+    let arrived = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&arrived);
+    let sink = Box::new(move |batch: Batch, _: Wait| {
+        count.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        Handed::Taken
+    });
+    let _trace = Trace::start(compiled.program, compiled.artifact, &options(), sink).expect("starts");
+    for round in 1..=3 {
+        std::thread::sleep(Duration::from_millis(100));
+        let before = drain_rests();
+        std::thread::sleep(Duration::from_secs(1));
+        let rests = drain_rests() - before;
+        assert!(rests < 60, "the drain looked {rests} times in a second without reports");
+        getppid(1);
+        while arrived.load(Ordering::Relaxed) < round {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 #[test]

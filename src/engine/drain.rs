@@ -2,18 +2,22 @@
 //!
 //! Programs write records without waking anybody (a wake-up for each event halves the throughput);
 //! the thread looks at the ring every 200 µs while there is much traffic and backs off to a few
-//! milliseconds when there is little or none: each look is a switch of tasks or two, which a script
-//! that traces those would see again and again. While the reader is behind, batches wait in the thread's own
-//! queue, so that a burst is lost only when that is full too.
+//! milliseconds when there is little: each look is a switch of tasks or two, which a script
+//! that traces those would see again and again. When nothing comes, it tells the programs to wake it
+//! and sleeps: a trace that waits for something rare costs nothing. While the reader is behind, batches
+//! wait in the thread's own queue, so that a burst is lost only when that is full too.
 
 use std::collections::VecDeque;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::sys::memory::Ring;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+
+use super::sys::memory::{Area, Ring};
 
 /// A batch is handed over when it has this many bytes.
 const BATCH_BYTES: usize = 256 << 10;
@@ -21,6 +25,9 @@ const BATCH_BYTES: usize = 256 << 10;
 /// time that one CPU needs to fill the ring (8 MB at 400 MB/s: 20 ms).
 const SHORTEST: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_millis(4);
+/// Longest sleep. Programs wake the thread out of it; only a report that was on its way while the
+/// thread fell asleep waits until its end.
+const ASLEEP: Duration = Duration::from_millis(250);
 /// Traffic is little while a look finds less than one of so many parts of the ring: of the usual ring,
 /// 64 KB.
 const LITTLE: usize = 256;
@@ -105,6 +112,21 @@ pub fn send<M>(
     }
 }
 
+/// The word by which programs are told whether to wake the thread (`GlobalKind::WakeUps`).
+#[derive(Debug)]
+pub struct WakeUps {
+    /// The memory with the word.
+    pub area: Arc<Area>,
+    /// Where it is in there, bytes.
+    pub offset: usize,
+}
+
+impl WakeUps {
+    fn set(&self, wanted: bool) {
+        self.area.write_u64(self.offset, u64::from(wanted));
+    }
+}
+
 /// The running thread.
 #[derive(Debug)]
 pub struct Drain {
@@ -112,8 +134,10 @@ pub struct Drain {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
+    /// Wakes the thread from this side.
+    nudges: OwnedFd,
     stop: AtomicBool,
     delivered: AtomicU64,
     /// Number of the last call of [`Drain::ask`].
@@ -123,11 +147,19 @@ struct Shared {
 }
 
 impl Drain {
-    /// Starts draining `ring` into `sink`.
-    pub fn start(ring: Ring, sink: Sink) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+    /// Starts draining `ring` into `sink`. Without `wake_ups` the thread never sleeps long.
+    pub fn start(ring: Ring, wake_ups: Option<WakeUps>, sink: Sink) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            nudges: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            stop: AtomicBool::default(),
+            delivered: AtomicU64::default(),
+            asked: AtomicU64::default(),
+            answered: AtomicU64::default(),
+        });
         let theirs = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("drain".to_owned()).spawn(move || run(ring, sink, &theirs))?;
+        let thread = std::thread::Builder::new()
+            .name("drain".to_owned())
+            .spawn(move || run(ring, wake_ups.as_ref(), sink, &theirs))?;
         Ok(Self { thread: Some(thread), shared })
     }
 
@@ -154,9 +186,8 @@ impl Drain {
 
     /// Looks at the ring at once instead of after the pause.
     pub fn nudge(&self) {
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-        }
+        // Full only when nobody has read 2^64 - 2 nudges; the thread is awake then.
+        let _ = rustix::io::write(&self.shared.nudges, &1_u64.to_ne_bytes());
     }
 
     /// Makes the thread empty the ring a last time and end; its sink is dropped then. Does not wait:
@@ -192,7 +223,32 @@ fn hurry() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS);
 }
 
-fn run(mut ring: Ring, sink: Sink, shared: &Shared) {
+/// Waits for a nudge, or for a report where programs wake us, at most `longest`.
+fn wait(ring: Option<&Ring>, shared: &Shared, longest: Duration) {
+    let nudges = PollFd::new(&shared.nudges, PollFlags::IN);
+    let longest = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
+    // An interrupted wait is a short one.
+    let _ = match ring {
+        Some(ring) => poll(&mut [nudges, PollFd::from_borrowed_fd(ring.as_fd(), PollFlags::IN)], Some(&longest)),
+        None => poll(&mut [nudges], Some(&longest)),
+    };
+    let _ = rustix::io::read(&shared.nudges, &mut [0; 8]);
+}
+
+/// Falls asleep until a report or a nudge comes, unless a report is on its way.
+fn sleep(ring: &Ring, wake_ups: &WakeUps, shared: &Shared) {
+    wake_ups.set(true);
+    // Orders the word before the look: a program makes room in the ring before it reads the word.
+    fence(Ordering::SeqCst);
+    if ring.is_empty() {
+        wait(Some(ring), shared, ASLEEP);
+    } else {
+        wait(None, shared, LONGEST);
+    }
+    wake_ups.set(false);
+}
+
+fn run(mut ring: Ring, wake_ups: Option<&WakeUps>, sink: Sink, shared: &Shared) {
     hurry();
     let mut pause = SHORTEST;
     let mut queue = Queue { sink, waiting: VecDeque::new(), bytes: 0, shared };
@@ -218,9 +274,12 @@ fn run(mut ring: Ring, sink: Sink, shared: &Shared) {
             shared.answered.store(asked, Ordering::Release);
         }
         let busy = taken >= ring.bytes() / LITTLE || !queue.waiting.is_empty();
+        let sleepy = pause >= LONGEST && taken == 0;
         pause = if busy { SHORTEST } else { (pause * 2).min(LONGEST) };
-        if !last {
-            std::thread::park_timeout(pause);
+        match wake_ups {
+            _ if last => {}
+            Some(wake_ups) if sleepy && !busy => sleep(&ring, wake_ups, shared),
+            _ => wait(None, shared, pause),
         }
     }
 }

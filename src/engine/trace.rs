@@ -9,7 +9,7 @@ use libbpf_rs::{MapCore as _, Object};
 
 use super::attach::{self, Attached, Place, Unattached};
 use super::cost;
-use super::drain::{Drain, Sink};
+use super::drain::{Drain, Sink, WakeUps};
 use super::error::EngineError;
 use super::load;
 use super::sys::bpf;
@@ -40,7 +40,7 @@ pub struct Trace {
     links: Vec<Attached>,
     refused: Vec<Unattached>,
     drain: Option<Drain>,
-    areas: HashMap<Arc<str>, Area>,
+    areas: HashMap<Arc<str>, Arc<Area>>,
     cpus: usize,
     statistics: Option<OwnedFd>,
     /// Stacks by the hash of their frames: what was read once need not be read again, for a table of
@@ -77,7 +77,10 @@ impl Trace {
         let object = load::load(&program, &artifact)?;
         let areas = map_areas(&artifact, &object)?;
         let drain = match &artifact.ring {
-            Some(name) => Some(Drain::start(map_ring(&object, name)?, sink).map_err(EngineError::Thread)?),
+            Some(name) => {
+                let ring = map_ring(&object, name)?;
+                Some(Drain::start(ring, wake_ups(&artifact, &areas), sink).map_err(EngineError::Thread)?)
+            }
             None => None,
         };
         let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
@@ -298,7 +301,7 @@ impl Trace {
     }
 
     pub(super) fn area(&self, name: &str) -> Option<&Area> {
-        self.areas.get(name)
+        self.areas.get(name).map(Arc::as_ref)
     }
 
     pub(super) fn with_map<T>(
@@ -349,7 +352,7 @@ impl Detaching {
 }
 
 /// Maps all global-data maps that the artifact speaks of.
-fn map_areas(artifact: &Artifact, object: &Object) -> Result<HashMap<Arc<str>, Area>, EngineError> {
+fn map_areas(artifact: &Artifact, object: &Object) -> Result<HashMap<Arc<str>, Arc<Area>>, EngineError> {
     let mut areas = HashMap::new();
     for name in area_names(artifact) {
         if areas.contains_key(name) {
@@ -360,7 +363,7 @@ fn map_areas(artifact: &Artifact, object: &Object) -> Result<HashMap<Arc<str>, A
         };
         let area = Area::map(map.as_fd(), map.value_size() as usize)
             .map_err(|source| EngineError::Memory { map: name.to_string(), source })?;
-        areas.insert(Arc::clone(name), area);
+        areas.insert(Arc::clone(name), Arc::new(area));
     }
     Ok(areas)
 }
@@ -372,6 +375,12 @@ fn area_names(artifact: &Artifact) -> impl Iterator<Item = &Arc<str>> {
         Storage::Hash { .. } => [None, None],
     });
     maps.flatten().chain(artifact.sites.iter().map(|s| &s.area)).chain(artifact.globals.iter().map(|g| &g.area))
+}
+
+/// Where programs look whether to wake the drain.
+fn wake_ups(artifact: &Artifact, areas: &HashMap<Arc<str>, Arc<Area>>) -> Option<WakeUps> {
+    let spec = artifact.globals.iter().find(|g| g.kind == GlobalKind::WakeUps)?;
+    Some(WakeUps { area: Arc::clone(areas.get(&spec.area)?), offset: spec.offset as usize })
 }
 
 fn map_ring(object: &Object, name: &str) -> Result<Ring, EngineError> {

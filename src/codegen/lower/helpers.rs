@@ -79,7 +79,5 @@ pub const BPF_NOEXIST: i64 = 1;
 pub const BPF_F_NO_PREALLOC: u32 = 1;
 /// `bpf_ringbuf_submit`: no wake-up of the reader.
 pub const BPF_RB_NO_WAKEUP: i64 = 1;
-/// `bpf_ringbuf_submit`: wake the reader whatever its position.
-pub const BPF_RB_FORCE_WAKEUP: i64 = 2;
 /// `bpf_get_stack`: the user stack.
 pub const BPF_F_USER_STACK: i64 = 1 << 8;

@@ -112,7 +112,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.switch_to(fill);
         let at = Addr::new(Base::Reg(record), 0);
         self.fill(id, action, ready, offsets, at)?;
-        let flags = self.wake_flags(action);
+        let flags = self.wake_flags();
         self.f.b.call_void(h::RINGBUF_SUBMIT, &[record.into(), flags]);
         self.f.b.jump(done);
         self.f.b.switch_to(done);
@@ -132,7 +132,7 @@ impl<'a> Lowerer<'_, 'a> {
         let mark = self.mark();
         let record = self.temp(total.next_multiple_of(8));
         self.fill(id, action, ready, offsets, record)?;
-        let flags = self.wake_flags(action);
+        let flags = self.wake_flags();
         let ring = self.u.ring();
         let handle = self.f.b.map_addr(ring);
         let from = self.pointer(record);
@@ -203,21 +203,14 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    /// Control reports wake the reader at once; others when it asked for that.
-    fn wake_flags(&mut self, action: &Action) -> Operand {
-        let control = !matches!(
-            action.kind,
-            ActionKind::Printf { .. } | ActionKind::PrintValue | ActionKind::Join(_) | ActionKind::SkbOutput(_)
-        );
-        if control {
-            return h::BPF_RB_FORCE_WAKEUP.into();
-        }
+    /// A report wakes the reader when that asked for it, see `engine::drain`.
+    fn wake_flags(&mut self) -> Operand {
         let section = self.u.section(SHARED);
         let base = self.f.b.global_addr(section, WAKE_UPS);
         let wanted = self.load(Addr::new(Base::Reg(base), 0), 8, false);
-        // 1 in the global gives 0 (the kernel's own rule), 0 gives BPF_RB_NO_WAKEUP.
-        let flags = self.f.b.alu(Alu::Xor, wanted, h::BPF_RB_NO_WAKEUP);
-        self.f.b.and(flags, h::BPF_RB_NO_WAKEUP).into()
+        // 1 in the global gives 0 (the kernel's own rule: a wake-up when the reader has seen all
+        // before), 0 gives BPF_RB_NO_WAKEUP.
+        self.f.b.alu(Alu::Xor, wanted, h::BPF_RB_NO_WAKEUP).into()
     }
 
     fn send_cut(
@@ -237,7 +230,7 @@ impl<'a> Lowerer<'_, 'a> {
         let used = self.put_last(&ready[before], &action.values[before], last)?;
         let bytes = self.f.b.add(used, i64::from(at));
         let ring = self.u.ring();
-        let flags = self.wake_flags(action);
+        let flags = self.wake_flags();
         let handle = self.f.b.map_addr(ring);
         let from = self.pointer(record);
         let result = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes.into(), flags]);

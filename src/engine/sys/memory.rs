@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -110,6 +110,7 @@ impl Area {
 /// has an 8-byte header: `u32` length with a busy bit (31) and a discard bit (30), then padding to 8.
 #[derive(Debug)]
 pub struct Ring {
+    map: OwnedFd,
     consumer: Mapping,
     data: Mapping,
     page: usize,
@@ -131,6 +132,7 @@ impl Ring {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         Ok(Self {
+            map: fd.try_clone_to_owned()?,
             consumer: Mapping::new(fd, page, true, 0)?,
             data: Mapping::new(fd, page + 2 * bytes, false, page as u64)?,
             page,
@@ -142,6 +144,15 @@ impl Ring {
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.mask + 1
+    }
+
+    /// True when every record was consumed, those included that are being written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        // SAFETY: pages 0 and 1 of the map start with the positions, aligned unsigned longs.
+        let [consumed, produced] =
+            [self.consumer.start, self.data.start].map(|p| unsafe { AtomicU64::from_ptr(p.cast()) });
+        consumed.load(Ordering::Acquire) == produced.load(Ordering::Acquire)
     }
 
     /// Hands every finished record to `take`, which says whether to go on. Gives how many bytes of
@@ -188,6 +199,13 @@ impl Ring {
         }
         position.store(at, Ordering::Release);
         (at - start) as usize
+    }
+}
+
+impl AsFd for Ring {
+    /// Readable while the ring is not empty; becomes so by the records that wake.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.map.as_fd()
     }
 }
 
