@@ -5,12 +5,17 @@ use std::sync::Arc;
 
 use tui_textarea::{CursorMove, DataCursor, TextArea};
 
-use super::action::{Edit, Go};
+use super::action::Go;
 use super::syntax::{self, Parts};
 use super::text::shown_width;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::service::highlight::Pieces;
 use crate::lang::source::Span;
+
+mod edits;
+mod steps;
+
+use steps::Steps;
 
 /// Columns of a tab stop, and blanks of one step of indentation.
 pub const TAB: usize = 4;
@@ -19,6 +24,7 @@ pub const TAB: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Editor {
     area: TextArea<'static>,
+    steps: Steps,
     /// What each piece of the text is, and the text.
     pieces: Pieces,
     lexed: String,
@@ -52,9 +58,11 @@ impl Editor {
     pub fn new(text: &str) -> Self {
         let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
         area.set_tab_length(TAB as u8);
-        area.set_max_histories(1000);
+        // Its history goes by keys; ours by steps.
+        area.set_max_histories(0);
         let mut editor = Self {
             area,
+            steps: Steps::default(),
             pieces: Pieces::default(),
             lexed: String::new(),
             starts: Vec::new(),
@@ -233,143 +241,6 @@ impl Editor {
         true
     }
 
-    /// Replaces a byte range of the text, keeping it one step of undo.
-    pub fn replace(&mut self, span: Span, replacement: &str) {
-        let old = self.text();
-        let (start, end) = (span.start as usize, (span.end as usize).min(old.len()));
-        if old.get(start..end).is_none() {
-            return;
-        }
-        let (line, column) = place(&old, start);
-        self.jump(line, column);
-        self.area.cancel_selection();
-        let count = old[start..end].chars().count();
-        if count > 0 {
-            self.area.delete_str(count);
-        }
-        self.area.insert_str(replacement);
-        self.edited(&old);
-    }
-
-    /// Applies a change; true when the text is another one now.
-    pub fn edit(&mut self, edit: &Edit) -> bool {
-        let old = self.text();
-        let selecting = self.area.is_selecting();
-        match edit {
-            Edit::Insert('}') if !selecting && self.line().trim().is_empty() => self.insert_closing_brace(),
-            Edit::Insert(c) => {
-                self.area.insert_char(*c);
-            }
-            Edit::Paste(text) => {
-                self.area.insert_str(text.replace("\r\n", "\n").replace('\r', "\n"));
-            }
-            Edit::Newline => self.newline(),
-            Edit::Tab => {
-                self.area.insert_tab();
-            }
-            Edit::Backspace => self.backspace(),
-            Edit::Delete => {
-                self.area.delete_next_char();
-            }
-            Edit::DeleteWord => {
-                self.area.delete_word();
-            }
-            Edit::DeleteLineEnd => {
-                self.area.delete_line_by_end();
-            }
-            Edit::DeleteLineStart => {
-                self.area.delete_line_by_head();
-            }
-            Edit::Undo => {
-                self.area.undo();
-            }
-            Edit::Redo => {
-                self.area.redo();
-            }
-            Edit::SelectAll => self.area.select_all(),
-            Edit::Copy => self.area.copy(),
-            Edit::Cut => {
-                self.area.cut();
-            }
-            Edit::PasteCopied => {
-                self.area.paste();
-            }
-            Edit::ToggleComment => self.toggle_comment(),
-        }
-        self.edited(&old)
-    }
-
-    /// What was copied last.
-    #[must_use]
-    pub fn copied(&self) -> String {
-        self.area.yank_text()
-    }
-
-    fn newline(&mut self) {
-        let (_, column) = self.cursor();
-        let before: String = self.line().chars().take(column).collect();
-        let indent: String = before.chars().take_while(|c| *c == ' ' || *c == '\t').collect();
-        let deeper = before.trim_end().ends_with('{');
-        self.area.insert_newline();
-        let mut lead = indent;
-        if deeper {
-            lead.push_str(if lead.starts_with('\t') { "\t" } else { "    " });
-        }
-        if !lead.is_empty() {
-            self.area.insert_str(&lead);
-        }
-    }
-
-    fn insert_closing_brace(&mut self) {
-        let (line, column) = self.cursor();
-        let depth = usize::from(self.pieces.depth(self.offset()).saturating_sub(1));
-        let blanks = self.line().chars().count();
-        if depth * TAB < column && self.line().chars().all(|c| c == ' ') {
-            self.jump(line, 0);
-            self.area.delete_str(blanks);
-            self.area.insert_str(" ".repeat(depth * TAB));
-        }
-        self.area.insert_char('}');
-    }
-
-    /// Deletes a whole step of indentation where only blanks are before the cursor.
-    fn backspace(&mut self) {
-        let (line, column) = self.cursor();
-        let blanks = self.line().chars().take(column).all(|c| c == ' ');
-        if !self.area.is_selecting() && blanks && column >= TAB && column.is_multiple_of(TAB) {
-            self.jump(line, column - TAB);
-            self.area.delete_str(TAB);
-        } else {
-            self.area.delete_char();
-        }
-    }
-
-    fn toggle_comment(&mut self) {
-        let (line, column) = self.cursor();
-        let (from, to) = self.marked().map_or((line, line), |((a, _), (b, _))| (a, b));
-        self.area.cancel_selection();
-        let lines = &self.lines()[from..=to.min(self.lines().len() - 1)];
-        let all = lines.iter().all(|l| l.trim().is_empty() || l.trim_start().starts_with("//"));
-        let plan: Vec<(usize, usize, usize)> = lines
-            .iter()
-            .enumerate()
-            .filter(|(_, l)| !l.trim().is_empty())
-            .map(|(i, l)| {
-                let indent = l.chars().take_while(|c| c.is_whitespace()).count();
-                (from + i, indent, if l.trim_start().starts_with("// ") { 3 } else { 2 })
-            })
-            .collect();
-        for (line, indent, length) in plan {
-            self.jump(line, indent);
-            if all {
-                self.area.delete_str(length);
-            } else {
-                self.area.insert_str("// ");
-            }
-        }
-        self.jump(line, column);
-    }
-
     /// Moves the cursor; `select` extends what is marked; `page` is the height of the view.
     pub fn go(&mut self, go: Go, select: bool, page: usize) {
         if select {
@@ -420,38 +291,6 @@ impl Editor {
         self.area.move_cursor(CursorMove::Jump(limit(line), limit(column)));
     }
 
-    /// Inserts a clause: at the cursor where a clause can begin on a blank line, otherwise at the
-    /// end of the script. The cursor goes to the first line of its body.
-    pub fn insert_clause(&mut self, clause: &str) {
-        let old = self.text();
-        self.area.cancel_selection();
-        if self.at_clause_start() && self.line().trim().is_empty() {
-            self.area.move_cursor(CursorMove::Head);
-            self.area.delete_line_by_end();
-        } else {
-            self.area.move_cursor(CursorMove::Bottom);
-            self.area.move_cursor(CursorMove::End);
-            let last_blank = self.line().is_empty();
-            let before_blank = self.lines().len() < 2 || self.lines()[self.lines().len() - 2].trim().is_empty();
-            self.area.insert_str(match (last_blank, before_blank) {
-                (true, true) => "",
-                (true, false) => "\n",
-                (false, _) => "\n\n",
-            });
-        }
-        let (first, _) = self.cursor();
-        let clause = clause.trim_end_matches('\n');
-        self.area.insert_str(clause);
-        if self.cursor().0 + 1 == self.lines().len() {
-            self.area.insert_newline();
-        }
-        let body = clause.lines().position(|l| l.trim_end().ends_with('{')).map_or(0, |l| l + 1);
-        let line = first + body.min(clause.lines().count().saturating_sub(1));
-        let indent = self.lines().get(line).map_or(0, |l| l.chars().take_while(|c| *c == ' ').count());
-        self.jump(line, indent);
-        self.edited(&old);
-    }
-
     /// Scrolls so that the cursor is inside a view of this size.
     pub fn reveal(&mut self, height: usize, width: usize) {
         let (line, column) = self.cursor();
@@ -462,16 +301,6 @@ impl Editor {
         let at = columns(self.line(), column);
         let width = width.max(2);
         self.left = if at + 2 <= width { 0 } else { self.left.clamp((at + 2).saturating_sub(width), at) };
-    }
-
-    fn edited(&mut self, old: &str) -> bool {
-        let new = self.text();
-        if new == old {
-            return false;
-        }
-        self.follow_edit(old, &new);
-        self.rescan(new);
-        true
     }
 
     fn rescan(&mut self, text: String) {

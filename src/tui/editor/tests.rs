@@ -1,5 +1,6 @@
 use super::*;
 use crate::lang::diagnostic::Code;
+use crate::tui::action::Edit;
 
 fn typed(editor: &mut Editor, text: &str) {
     for c in text.chars() {
@@ -103,4 +104,62 @@ fn a_view_that_grows_shows_what_was_scrolled_away() {
     assert_eq!(editor.top, 2);
     editor.reveal(20, 80);
     assert_eq!(editor.top, 0);
+}
+
+fn undo(editor: &mut Editor) -> String {
+    assert!(editor.edit(&Edit::Undo), "there is a step before");
+    editor.text()
+}
+
+#[test]
+fn undo_goes_by_words_runs_and_whole_changes() {
+    let mut editor = Editor::new("");
+    typed(&mut editor, "BEGIN { print(1);  exit()");
+    for _ in 0..6 {
+        editor.edit(&Edit::Backspace);
+    }
+    editor.insert_clause("END\n{\n    clear(@);\n}");
+    let with_clause = editor.text();
+    assert_eq!(undo(&mut editor), "BEGIN { print(1);  ");
+    assert_eq!(undo(&mut editor), "BEGIN { print(1);  exit()");
+    assert_eq!(undo(&mut editor), "BEGIN { print(1);");
+    assert_eq!(undo(&mut editor), "BEGIN {");
+    assert_eq!(editor.cursor(), (0, 7));
+    assert_eq!(undo(&mut editor), "BEGIN");
+    assert_eq!(undo(&mut editor), "");
+    assert!(!editor.edit(&Edit::Undo), "nothing is before the first step");
+    for _ in 0..6 {
+        assert!(editor.edit(&Edit::Redo));
+    }
+    assert_eq!(editor.text(), with_clause);
+    assert!(!editor.edit(&Edit::Redo));
+    undo(&mut editor);
+    typed(&mut editor, "x");
+    assert!(!editor.edit(&Edit::Redo), "what was undone is gone with the next edit");
+}
+
+#[test]
+fn undo_takes_back_edits_of_several_places_and_of_wide_letters() {
+    for (start, edits) in [
+        ("aaa", vec![Edit::Insert('a'), Edit::Delete, Edit::Paste("é漢\nb".to_owned()), Edit::Backspace]),
+        (
+            "    x\n    y\n",
+            vec![Edit::SelectAll, Edit::ToggleComment, Edit::Newline, Edit::Insert('}'), Edit::DeleteWord],
+        ),
+        ("é漢é", vec![Edit::Delete, Edit::Delete, Edit::Insert('漢'), Edit::Insert('è'), Edit::DeleteLineEnd]),
+    ] {
+        let mut editor = Editor::new(start);
+        let mut texts = vec![start.to_owned()];
+        for edit in edits {
+            editor.edit(&edit);
+            texts.push(editor.text());
+        }
+        let end = editor.text();
+        while editor.edit(&Edit::Undo) {
+            assert!(texts.contains(&editor.text()), "{:?} was never the text", editor.text());
+        }
+        assert_eq!(editor.text(), start);
+        while editor.edit(&Edit::Redo) {}
+        assert_eq!(editor.text(), end);
+    }
 }

@@ -1,0 +1,223 @@
+//! What changes the text.
+
+use std::ops::Range;
+
+use tui_textarea::CursorMove;
+
+use super::steps::{Kind, Moment, Swap, Way};
+use super::{Editor, TAB, place};
+use crate::lang::source::Span;
+use crate::tui::action::Edit;
+
+impl Editor {
+    /// Replaces a byte range of the text, keeping it one step of undo.
+    pub fn replace(&mut self, span: Span, replacement: &str) {
+        let old = self.text();
+        let range = span.start as usize..(span.end as usize).min(old.len());
+        self.change(Kind::Other, |editor| editor.swap(&old, range, replacement));
+    }
+
+    /// Puts `replacement` where `range` of `old`, the text of now, is; the cursor goes behind it.
+    fn swap(&mut self, old: &str, range: Range<usize>, replacement: &str) {
+        let Some(gone) = old.get(range.clone()) else { return };
+        let (line, column) = place(old, range.start);
+        self.area.cancel_selection();
+        self.jump(line, column);
+        if !gone.is_empty() {
+            self.area.delete_str(gone.chars().count());
+        }
+        self.area.insert_str(replacement);
+    }
+
+    /// Does something to the text as a step that can be undone, or as a part of the step before; true
+    /// when the text is another one now.
+    fn change(&mut self, kind: Kind, work: impl FnOnce(&mut Self)) -> bool {
+        let before = Moment { text: self.text(), cursor: self.cursor(), offset: self.offset() as usize };
+        work(self);
+        let after = Moment { text: self.text(), cursor: self.cursor(), offset: self.offset() as usize };
+        if after.text == before.text {
+            return false;
+        }
+        self.steps.note(kind, &before, &after);
+        self.follow_edit(&before.text, &after.text);
+        self.rescan(after.text);
+        true
+    }
+
+    /// Goes a step back, or forward again; true when there was one.
+    fn step(&mut self, way: Way) -> bool {
+        let old = self.text();
+        let Some(Swap { range, text, cursor }) = self.steps.go(way) else { return false };
+        self.swap(&old, range, &text);
+        self.jump(cursor.0, cursor.1);
+        let new = self.text();
+        self.follow_edit(&old, &new);
+        self.rescan(new);
+        true
+    }
+
+    /// Applies a change; true when the text is another one now.
+    pub fn edit(&mut self, edit: &Edit) -> bool {
+        match edit {
+            Edit::Undo => self.step(Way::Back),
+            Edit::Redo => self.step(Way::Forward),
+            _ => self.change(kind_of(edit), |editor| editor.apply(edit)),
+        }
+    }
+
+    fn apply(&mut self, edit: &Edit) {
+        let selecting = self.area.is_selecting();
+        match edit {
+            Edit::Insert('}') if !selecting && self.line().trim().is_empty() => self.insert_closing_brace(),
+            Edit::Insert(c) => {
+                self.area.insert_char(*c);
+            }
+            Edit::Paste(text) => {
+                self.area.insert_str(text.replace("\r\n", "\n").replace('\r', "\n"));
+            }
+            Edit::Newline => self.newline(),
+            Edit::Tab => {
+                self.area.insert_tab();
+            }
+            Edit::Backspace => self.backspace(),
+            Edit::Delete => {
+                self.area.delete_next_char();
+            }
+            Edit::DeleteWord => {
+                self.area.delete_word();
+            }
+            Edit::DeleteLineEnd => {
+                self.area.delete_line_by_end();
+            }
+            Edit::DeleteLineStart => {
+                self.area.delete_line_by_head();
+            }
+            // Steps, see `edit`.
+            Edit::Undo | Edit::Redo => {}
+            Edit::SelectAll => self.area.select_all(),
+            Edit::Copy => self.area.copy(),
+            Edit::Cut => {
+                self.area.cut();
+            }
+            Edit::PasteCopied => {
+                self.area.paste();
+            }
+            Edit::ToggleComment => self.toggle_comment(),
+        }
+    }
+
+    /// What was copied last.
+    #[must_use]
+    pub fn copied(&self) -> String {
+        self.area.yank_text()
+    }
+
+    fn newline(&mut self) {
+        let (_, column) = self.cursor();
+        let before: String = self.line().chars().take(column).collect();
+        let indent: String = before.chars().take_while(|c| *c == ' ' || *c == '\t').collect();
+        let deeper = before.trim_end().ends_with('{');
+        self.area.insert_newline();
+        let mut lead = indent;
+        if deeper {
+            lead.push_str(if lead.starts_with('\t') { "\t" } else { "    " });
+        }
+        if !lead.is_empty() {
+            self.area.insert_str(&lead);
+        }
+    }
+
+    fn insert_closing_brace(&mut self) {
+        let (line, column) = self.cursor();
+        let depth = usize::from(self.pieces.depth(self.offset()).saturating_sub(1));
+        let blanks = self.line().chars().count();
+        if depth * TAB < column && self.line().chars().all(|c| c == ' ') {
+            self.jump(line, 0);
+            self.area.delete_str(blanks);
+            self.area.insert_str(" ".repeat(depth * TAB));
+        }
+        self.area.insert_char('}');
+    }
+
+    /// Deletes a whole step of indentation where only blanks are before the cursor.
+    fn backspace(&mut self) {
+        let (line, column) = self.cursor();
+        let blanks = self.line().chars().take(column).all(|c| c == ' ');
+        if !self.area.is_selecting() && blanks && column >= TAB && column.is_multiple_of(TAB) {
+            self.jump(line, column - TAB);
+            self.area.delete_str(TAB);
+        } else {
+            self.area.delete_char();
+        }
+    }
+
+    fn toggle_comment(&mut self) {
+        let (line, column) = self.cursor();
+        let (from, to) = self.marked().map_or((line, line), |((a, _), (b, _))| (a, b));
+        self.area.cancel_selection();
+        let lines = &self.lines()[from..=to.min(self.lines().len() - 1)];
+        let all = lines.iter().all(|l| l.trim().is_empty() || l.trim_start().starts_with("//"));
+        let plan: Vec<(usize, usize, usize)> = lines
+            .iter()
+            .enumerate()
+            .filter(|(_, l)| !l.trim().is_empty())
+            .map(|(i, l)| {
+                let indent = l.chars().take_while(|c| c.is_whitespace()).count();
+                (from + i, indent, if l.trim_start().starts_with("// ") { 3 } else { 2 })
+            })
+            .collect();
+        for (line, indent, length) in plan {
+            self.jump(line, indent);
+            if all {
+                self.area.delete_str(length);
+            } else {
+                self.area.insert_str("// ");
+            }
+        }
+        self.jump(line, column);
+    }
+
+    /// Inserts a clause: at the cursor where a clause can begin on a blank line, otherwise at the
+    /// end of the script. The cursor goes to the first line of its body.
+    pub fn insert_clause(&mut self, clause: &str) {
+        self.change(Kind::Other, |editor| editor.put_clause(clause));
+    }
+
+    fn put_clause(&mut self, clause: &str) {
+        self.area.cancel_selection();
+        if self.at_clause_start() && self.line().trim().is_empty() {
+            self.area.move_cursor(CursorMove::Head);
+            self.area.delete_line_by_end();
+        } else {
+            self.area.move_cursor(CursorMove::Bottom);
+            self.area.move_cursor(CursorMove::End);
+            let last_blank = self.line().is_empty();
+            let before_blank = self.lines().len() < 2 || self.lines()[self.lines().len() - 2].trim().is_empty();
+            self.area.insert_str(match (last_blank, before_blank) {
+                (true, true) => "",
+                (true, false) => "\n",
+                (false, _) => "\n\n",
+            });
+        }
+        let (first, _) = self.cursor();
+        let clause = clause.trim_end_matches('\n');
+        self.area.insert_str(clause);
+        if self.cursor().0 + 1 == self.lines().len() {
+            self.area.insert_newline();
+        }
+        let body = clause.lines().position(|l| l.trim_end().ends_with('{')).map_or(0, |l| l + 1);
+        let line = first + body.min(clause.lines().count().saturating_sub(1));
+        let indent = self.lines().get(line).map_or(0, |l| l.chars().take_while(|c| *c == ' ').count());
+        self.jump(line, indent);
+    }
+}
+
+/// What an edit is to the step that it may go on.
+const fn kind_of(edit: &Edit) -> Kind {
+    match edit {
+        Edit::Insert(c) => Kind::Typed(*c),
+        Edit::Backspace => Kind::Erased,
+        Edit::Delete => Kind::Deleted,
+        _ => Kind::Other,
+    }
+}
