@@ -163,6 +163,24 @@ pub enum Cond {
     Set,
 }
 
+impl Cond {
+    /// The condition with its sides exchanged.
+    #[must_use]
+    pub const fn swapped(self) -> Self {
+        match self {
+            Self::Gt => Self::Lt,
+            Self::Ge => Self::Le,
+            Self::Lt => Self::Gt,
+            Self::Le => Self::Ge,
+            Self::SGt => Self::SLt,
+            Self::SGe => Self::SLe,
+            Self::SLt => Self::SGt,
+            Self::SLe => Self::SGe,
+            Self::Eq | Self::Ne | Self::Set => self,
+        }
+    }
+}
+
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "operands are named dst, src, a, b, base, offset as in the instruction set")]

@@ -205,7 +205,7 @@ impl<'a> Lowerer<'_, 'a> {
         let right = self.scalar(b)?;
         let cond = condition_of(op, a.ty.is_signed());
         match (left, right) {
-            (Operand::Imm(_), Operand::Reg(_)) => self.f.b.branch(swapped(cond), right, left, yes, no),
+            (Operand::Imm(_), Operand::Reg(_)) => self.f.b.branch(cond.swapped(), right, left, yes, no),
             _ => self.f.b.branch(cond, left, right, yes, no),
         }
         Ok(())
@@ -239,20 +239,5 @@ const fn condition_of(op: BinaryOp, signed: bool) -> Cond {
         (BinaryOp::Ge, false) => Cond::Ge,
         (BinaryOp::Ge, true) => Cond::SGe,
         _ => Cond::Eq,
-    }
-}
-
-/// The condition with its sides exchanged.
-const fn swapped(cond: Cond) -> Cond {
-    match cond {
-        Cond::Gt => Cond::Lt,
-        Cond::Ge => Cond::Le,
-        Cond::Lt => Cond::Gt,
-        Cond::Le => Cond::Ge,
-        Cond::SGt => Cond::SLt,
-        Cond::SGe => Cond::SLe,
-        Cond::SLt => Cond::SGt,
-        Cond::SLe => Cond::SGe,
-        same => same,
     }
 }

@@ -37,6 +37,18 @@ enum Ready<'a> {
     InPlace(&'a Expr),
 }
 
+/// What a report sends.
+struct Record<'r, 'a> {
+    id: ActionId,
+    action: &'a Action,
+    ready: &'r [Ready<'a>],
+    /// Where each value lies behind the header.
+    offsets: &'r [u32],
+    /// Bytes, header included.
+    total: u32,
+    span: Span,
+}
+
 impl<'a> Lowerer<'_, 'a> {
     /// Sends a report.
     pub fn report(&mut self, id: ActionId, values: &'a [Expr], span: Span) -> Result<(), CodegenError> {
@@ -53,10 +65,13 @@ impl<'a> Lowerer<'_, 'a> {
         let cut = total > LARGE_RECORD
             && matches!(action.values.last(), Some(Type::Str { .. } | Type::Buf { .. }))
             && matches!(ready.last(), Some(Ready::InPlace(_) | Ready::Memory(..)));
+        let record = Record { id, action, ready: &ready, offsets: &offsets, total, span };
         if cut {
-            self.send_cut(id, action, &ready, &offsets, total, span)?;
+            self.send_cut(&record)?;
+        } else if total <= SMALL_RECORD {
+            self.send_small(&record)?;
         } else {
-            self.send_whole(id, action, &ready, &offsets, total, span)?;
+            self.send_whole(&record)?;
         }
         if matches!(action.kind, ActionKind::Exit) {
             let section = self.u.section(SHARED);
@@ -89,29 +104,19 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(ready)
     }
 
-    fn send_whole(
-        &mut self,
-        id: ActionId,
-        action: &'a Action,
-        ready: &[Ready<'a>],
-        offsets: &[u32],
-        total: u32,
-        span: Span,
-    ) -> Result<(), CodegenError> {
-        if total <= SMALL_RECORD {
-            return self.send_small(id, action, ready, offsets, total, span);
-        }
+    /// Builds a record in the ring.
+    fn send_whole(&mut self, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
         let ring = self.u.ring();
         let handle = self.f.b.map_addr(ring);
-        let record = self.f.b.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(total).into(), 0.into()]);
+        let record = self.f.b.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(report.total).into(), 0.into()]);
         let (fill, lost, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.branch(Cond::Ne, record, 0, fill, lost);
         self.f.b.switch_to(lost);
-        self.count_loss(LossCause::RingFull, Some(id), span);
+        self.count_loss(LossCause::RingFull, Some(report.id), report.span);
         self.f.b.jump(done);
         self.f.b.switch_to(fill);
         let at = Addr::new(Base::Reg(record), 0);
-        self.fill(id, action, ready, offsets, at)?;
+        self.fill(report, report.ready.len(), at)?;
         let flags = self.wake_flags();
         self.f.b.call_void(h::RINGBUF_SUBMIT, &[record.into(), flags]);
         self.f.b.jump(done);
@@ -120,41 +125,45 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Sends a record of at most [`SMALL_RECORD`] bytes.
-    fn send_small(
-        &mut self,
-        id: ActionId,
-        action: &'a Action,
-        ready: &[Ready<'a>],
-        offsets: &[u32],
-        total: u32,
-        span: Span,
-    ) -> Result<(), CodegenError> {
+    fn send_small(&mut self, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
         let mark = self.mark();
-        let record = self.temp(total.next_multiple_of(8));
-        self.fill(id, action, ready, offsets, record)?;
+        let record = self.temp(report.total.next_multiple_of(8));
+        self.fill(report, report.ready.len(), record)?;
+        self.copy_out(report, record, i64::from(report.total).into())?;
+        self.release(mark);
+        Ok(())
+    }
+
+    /// Sends a record as far as its last value, a text, goes.
+    fn send_cut(&mut self, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
+        let record = self.temp_scratch(report.total);
+        let before = report.ready.len() - 1;
+        self.fill(report, before, record)?;
+        let at = RECORD_HEADER as u32 + report.offsets[before];
+        let last = record.at(at);
+        let used = self.put_last(&report.ready[before], &report.action.values[before], last)?;
+        let bytes = self.f.b.add(used, i64::from(at));
+        self.copy_out(report, record, bytes.into())
+    }
+
+    /// Copies a record into the ring.
+    fn copy_out(&mut self, report: &Record<'_, 'a>, record: Addr, bytes: Operand) -> Result<(), CodegenError> {
         let flags = self.wake_flags();
         let ring = self.u.ring();
         let handle = self.f.b.map_addr(ring);
         let from = self.pointer(record);
-        let result = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), i64::from(total).into(), flags]);
-        self.release(mark);
+        let result = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes, flags]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| {
-            l.count_loss(LossCause::RingFull, Some(id), span);
+            l.count_loss(LossCause::RingFull, Some(report.id), report.span);
             Ok(())
         })
     }
 
-    fn fill(
-        &mut self,
-        id: ActionId,
-        action: &'a Action,
-        ready: &[Ready<'a>],
-        offsets: &[u32],
-        record: Addr,
-    ) -> Result<(), CodegenError> {
-        self.header(id, record);
+    /// Writes the header and the first `count` values.
+    fn fill(&mut self, report: &Record<'_, 'a>, count: usize, record: Addr) -> Result<(), CodegenError> {
+        self.header(report.id, record);
         let values = record.at(RECORD_HEADER as u32);
-        for ((value, ty), offset) in ready.iter().zip(&action.values).zip(offsets) {
+        for ((value, ty), offset) in report.ready.iter().zip(&report.action.values).zip(report.offsets).take(count) {
             let mark = self.mark();
             self.put(value, ty, values.at(*offset))?;
             self.release(mark);
@@ -211,33 +220,6 @@ impl<'a> Lowerer<'_, 'a> {
         // 1 in the global gives 0 (the kernel's own rule: a wake-up when the reader has seen all
         // before), 0 gives BPF_RB_NO_WAKEUP.
         self.f.b.alu(Alu::Xor, wanted, h::BPF_RB_NO_WAKEUP).into()
-    }
-
-    fn send_cut(
-        &mut self,
-        id: ActionId,
-        action: &'a Action,
-        ready: &[Ready<'a>],
-        offsets: &[u32],
-        total: u32,
-        span: Span,
-    ) -> Result<(), CodegenError> {
-        let record = self.temp_scratch(total);
-        let before = ready.len() - 1;
-        self.fill(id, action, &ready[..before], &offsets[..before], record)?;
-        let at = RECORD_HEADER as u32 + offsets[before];
-        let last = record.at(at);
-        let used = self.put_last(&ready[before], &action.values[before], last)?;
-        let bytes = self.f.b.add(used, i64::from(at));
-        let ring = self.u.ring();
-        let flags = self.wake_flags();
-        let handle = self.f.b.map_addr(ring);
-        let from = self.pointer(record);
-        let result = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes.into(), flags]);
-        self.when(Cond::Ne, result.into(), 0.into(), |l| {
-            l.count_loss(LossCause::RingFull, Some(id), span);
-            Ok(())
-        })
     }
 
     /// Writes the last value and says how many of its bytes are in use.

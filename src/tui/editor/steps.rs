@@ -72,12 +72,9 @@ impl Step {
     fn between(before: &Moment, after: &Moment) -> Self {
         let (old, new) = (before.text.as_str(), after.text.as_str());
         // Not behind the cursor: which of two equal letters was typed shows in its place alone.
-        let most = before.offset.min(after.offset);
-        let same = old.bytes().zip(new.bytes()).take(most).take_while(|(a, b)| a == b).count();
-        let at = old.floor_char_boundary(same).min(new.floor_char_boundary(same));
+        let at = same(old.chars().zip(new.chars()), before.offset.min(after.offset));
         let most = old.len().min(new.len()) - at;
-        let tail = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
-        let tail = old.len() - old.ceil_char_boundary(old.len() - tail);
+        let tail = same(old.chars().rev().zip(new.chars().rev()), most);
         let part = |text: &str| text[at..text.len() - tail].to_owned();
         Self { at, old: part(old), new: part(new), before: before.cursor, after: after.cursor }
     }
@@ -101,6 +98,18 @@ impl Step {
     const fn bytes(&self) -> usize {
         self.old.len() + self.new.len()
     }
+}
+
+/// Bytes of the characters that are equal in both before the first that is not, at most `most`.
+fn same(pairs: impl Iterator<Item = (char, char)>, most: usize) -> usize {
+    let mut bytes = 0;
+    for (a, b) in pairs {
+        if a != b || bytes + a.len_utf8() > most {
+            break;
+        }
+        bytes += a.len_utf8();
+    }
+    bytes
 }
 
 /// What was done and what was undone.

@@ -68,22 +68,6 @@ pub fn holds(cond: Cond, width: Width, a: i64, b: i64) -> bool {
     }
 }
 
-/// The condition with its sides exchanged.
-#[must_use]
-pub const fn swap(cond: Cond) -> Cond {
-    match cond {
-        Cond::Gt => Cond::Lt,
-        Cond::Ge => Cond::Le,
-        Cond::Lt => Cond::Gt,
-        Cond::Le => Cond::Ge,
-        Cond::SGt => Cond::SLt,
-        Cond::SGe => Cond::SLe,
-        Cond::SLt => Cond::SGt,
-        Cond::SLe => Cond::SGe,
-        same @ (Cond::Eq | Cond::Ne | Cond::Set) => same,
-    }
-}
-
 /// The low `bits`, extended.
 #[must_use]
 pub const fn extend(value: i64, bits: u8, signed: bool) -> i64 {

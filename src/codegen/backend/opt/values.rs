@@ -290,7 +290,7 @@ impl Walk {
                         *terminator = Terminator::Jump(to);
                     }
                     (imm @ Operand::Imm(_), Operand::Reg(right)) => {
-                        *cond = fold::swap(*cond);
+                        *cond = cond.swapped();
                         *a = right;
                         *b = imm;
                     }

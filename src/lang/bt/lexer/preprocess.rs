@@ -210,7 +210,7 @@ impl<'t> Lexer<'t> {
             let (start, end) = (line.range.start, line.range.end);
             return self.error(codes::BAD_DEFINE, start, end, "`#define` needs a name", "write `#define NAME value`");
         }
-        let mut cursor = Cursor::within(self.text, line.rest.start + name.len(), line.rest.end);
+        let cursor = Cursor::within(self.text, line.rest.start + name.len(), line.rest.end);
         if cursor.byte() == b'(' {
             let place = span(line.rest.start, line.rest.end);
             self.out.diagnostics.push(
@@ -219,18 +219,7 @@ impl<'t> Lexer<'t> {
             );
             return;
         }
-        let mut tokens = Vec::new();
-        loop {
-            cursor.skip_while(|b| is_blank(b) || b == b'\\');
-            if cursor.at_end() {
-                break;
-            }
-            let start = cursor.pos;
-            let kind = scan_token(&mut cursor);
-            let at = span(start, cursor.pos);
-            tokens.push(Token { kind, span: at, text: at });
-        }
-        self.preprocessor.defines.insert(name.to_owned(), tokens);
+        self.preprocessor.defines.insert(name.to_owned(), line_tokens(cursor));
     }
 
     /// Skips to the branch to take or past `#endif`, as one inactive token and the lines' own.
@@ -318,6 +307,21 @@ impl<'t> Lexer<'t> {
 }
 
 /// One line of text that is left out; a block comment that begins on it is skipped whole.
+/// The tokens of a directive's rest, whose lines a backslash joins.
+fn line_tokens(mut cursor: Cursor<'_>) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    loop {
+        cursor.skip_while(|b| is_blank(b) || b == b'\\');
+        if cursor.at_end() {
+            return tokens;
+        }
+        let start = cursor.pos;
+        let kind = scan_token(&mut cursor);
+        let at = span(start, cursor.pos);
+        tokens.push(Token { kind, span: at, text: at });
+    }
+}
+
 fn skip_inactive_line(cursor: &mut Cursor<'_>) {
     let mut blank_before = true;
     while !cursor.at_end() && cursor.byte() != b'\n' {

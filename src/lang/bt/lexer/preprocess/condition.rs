@@ -4,10 +4,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::cursor::{Cursor, is_blank};
+use super::super::cursor::Cursor;
 use super::super::literal::decode_int;
-use super::super::scan::scan_token;
-use super::super::span;
 use super::super::token::{Token, TokenKind};
 
 type Value = Result<i64, &'static str>;
@@ -19,18 +17,7 @@ const STEP_LIMIT: u32 = 10_000;
 
 /// Evaluates the condition in `range` of `text`; names that are not defined are 0.
 pub(super) fn evaluate(text: &str, range: Range<usize>, defines: &HashMap<String, Vec<Token>>) -> Value {
-    let mut cursor = Cursor::within(text, range.start, range.end);
-    let mut tokens = Vec::new();
-    loop {
-        cursor.skip_while(|b| is_blank(b) || b == b'\\');
-        if cursor.at_end() {
-            break;
-        }
-        let start = cursor.pos;
-        let kind = scan_token(&mut cursor);
-        let at = span(start, cursor.pos);
-        tokens.push(Token { kind, span: at, text: at });
-    }
+    let tokens = super::line_tokens(Cursor::within(text, range.start, range.end));
     Evaluator { text, tokens: &tokens, defines, at: 0, depth: 0, steps: &Cell::new(0) }.all()
 }
 
