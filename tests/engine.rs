@@ -46,11 +46,7 @@ fn compile(text: &str, overrides: &[(&str, &str)]) -> Compiled {
 }
 
 fn options() -> TraceOptions {
-    let cpus = kernel().online_cpus();
-    TraceOptions {
-        place: Place { sys: "/sys".into(), online_cpus: cpus.as_slice().to_vec(), pid: None },
-        measure: false,
-    }
+    TraceOptions { place: Place::new(&kernel(), None), measure: false }
 }
 
 /// BPF programs and links that this process holds open.

@@ -332,11 +332,7 @@ impl Runner<'_> {
     }
 
     fn job(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Job {
-        let place = Place {
-            sys: kernel.roots().sys.clone(),
-            online_cpus: kernel.online_cpus().as_slice().to_vec(),
-            pid: self.args.pid,
-        };
+        let place = Place::new(kernel, self.args.pid);
         Job {
             program: Arc::clone(&compiled.program),
             artifact: Arc::clone(&compiled.artifact),

@@ -12,6 +12,7 @@ use libbpf_rs::{Link, Object, ProgramMut};
 use super::error::EngineError;
 use super::load::listen;
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
+use crate::kernel::{Kernel, Roots};
 use crate::lang::source::Span;
 use crate::lang::typed::{MissingProbes, Probe, Program, Target};
 
@@ -25,10 +26,21 @@ mod user;
 pub struct Place {
     /// Mount point of sysfs.
     pub sys: PathBuf,
+    /// Mount point of procfs.
+    pub proc: PathBuf,
     /// Online CPUs, never empty.
     pub online_cpus: Vec<u32>,
     /// Only this process, where the attach point can tell.
     pub pid: Option<u32>,
+}
+
+impl Place {
+    /// This kernel, or one process on it.
+    #[must_use]
+    pub fn new(kernel: &Kernel, pid: Option<u32>) -> Self {
+        let Roots { sys, proc, .. } = kernel.roots().clone();
+        Self { sys, proc, online_cpus: kernel.online_cpus().as_slice().to_vec(), pid }
+    }
 }
 
 /// A link and the program that it runs.

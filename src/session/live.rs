@@ -48,11 +48,7 @@ impl std::fmt::Debug for SessionOptions {
 
 impl SessionOptions {
     pub(super) fn place(&self) -> Place {
-        Place {
-            sys: self.kernel.roots().sys.clone(),
-            online_cpus: self.kernel.online_cpus().as_slice().to_vec(),
-            pid: self.pid,
-        }
+        Place::new(&self.kernel, self.pid)
     }
 
     pub(super) fn traced_process(&self) -> Option<PathBuf> {

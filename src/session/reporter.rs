@@ -11,7 +11,7 @@ use crate::engine::drain::Batch;
 use crate::engine::names::time;
 use crate::engine::{EngineError, Trace};
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionKind, MapId, Program, Target, size_align};
+use crate::lang::typed::{ActionKind, MapId, Probe, Program, Target, size_align};
 use crate::model::format::Format;
 use crate::model::render::{self, MapOptions};
 use crate::model::snapshot::MapRow;
@@ -149,8 +149,12 @@ impl Reporter {
             return false;
         }
         let inside = |outer: Span| outer.start <= span.start && span.end <= outer.end;
-        let of_a_probe = self.program.probes.iter().find(|probe| inside(probe.span));
-        let left_out = of_a_probe.is_some_and(|probe| !probe.targets.contains(&Target::End));
+        let ends = |probe: &Probe| probe.targets.contains(&Target::End);
+        let left_out = match self.program.probes.iter().find(|probe| inside(probe.span)) {
+            Some(probe) => !ends(probe),
+            // Of a macro or a function: of an end probe only where there is one.
+            None => !self.program.probes.iter().any(ends),
+        };
         if left_out {
             self.left_out = Some((self.left_out.map_or(1, |(count, _)| count + 1), span));
         }
@@ -202,8 +206,8 @@ impl Reporter {
     /// Reports the trace's end, with all maps unless the script wants none.
     pub fn end(&mut self, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
         if let Some((count, span)) = self.left_out.take() {
-            let message =
-                format!("{count} commands of system() were not run: they still waited when the trace was ended");
+            let commands = if count == 1 { "1 command" } else { &format!("{count} commands") };
+            let message = format!("{commands} of system() not run: still waiting when the trace was ended");
             face.report(&Report::Failed { message: &message, span })?;
         }
         let wanted = self.program.config.print_maps_on_exit;

@@ -65,8 +65,7 @@ pub fn of(feature: Feature, kernel: &Arc<Kernel>) -> Option<Trial> {
         };
         return Some(Trial::Untried { reason });
     };
-    let place =
-        Place { sys: kernel.roots().sys.clone(), online_cpus: kernel.online_cpus().as_slice().to_vec(), pid: None };
+    let place = Place::new(kernel, None);
     let loaded = Trace::load(compiled.program, compiled.artifact, Box::new(|_, _| Handed::Taken));
     Some(match loaded.and_then(|mut trace| trace.attach(&place)) {
         Ok(()) => Trial::Works,

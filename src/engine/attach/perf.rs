@@ -1,5 +1,7 @@
 //! Perf events: timers, software and hardware counters, breakpoints.
 
+use std::path::Path;
+
 use super::kernel::hang;
 use super::{Attached, Job, Refusal};
 use crate::engine::sys::perf::{self, Event, Rate};
@@ -72,7 +74,7 @@ fn watchpoint(
     links: &mut Vec<Attached>,
 ) -> Result<(), Refusal> {
     let places: Vec<(i32, i32)> = match pid {
-        Some(pid) => threads(pid).into_iter().map(|thread| (thread, -1)).collect(),
+        Some(pid) => threads(&job.place.proc, pid).into_iter().map(|thread| (thread, -1)).collect(),
         None => job.place.online_cpus.iter().map(|cpu| (-1, *cpu as i32)).collect(),
     };
     for (n, (pid, cpu)) in places.into_iter().enumerate() {
@@ -88,10 +90,10 @@ fn watchpoint(
 }
 
 /// The threads of a process, itself first. A breakpoint is a thread's; those that it starts later inherit it.
-fn threads(pid: u32) -> Vec<i32> {
+fn threads(proc: &Path, pid: u32) -> Vec<i32> {
     let first = pid as i32;
     let mut list = vec![first];
-    if let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) {
+    if let Ok(tasks) = std::fs::read_dir(proc.join(format!("{pid}/task"))) {
         let ids = tasks.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         list.extend(ids.filter(|id| *id != first));
     }
