@@ -98,6 +98,33 @@ fn a_running_command_ends_with_the_trace() {
 }
 
 #[test]
+fn a_signal_that_comes_twice_in_a_moment_is_one_request() {
+    if !may_trace() {
+        return;
+    }
+    let script =
+        "BEGIN { printf(\"hi\\n\"); } interval:s:100 { } END { system(\"sleep 0.6\"); printf(\"the end\\n\"); }";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_probescope"))
+        .args(["run", "--unsafe", "-e", script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 3];
+    child.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
+    // As `timeout -s INT` sends it.
+    let pid = rustix::process::Pid::from_child(&child);
+    for _ in 0..2 {
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut rest = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(rest.trim(), "the end");
+}
+
+#[test]
 fn commands_that_still_wait_are_left_out() {
     if !may_trace() {
         return;

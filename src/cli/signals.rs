@@ -1,8 +1,9 @@
-//! Signals of a headless run: the first Ctrl-C ends the trace in order, the second at once.
+//! Signals of a headless run: the first Ctrl-C ends the trace in order, a later one at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -10,6 +11,9 @@ use crate::session::headless::Message;
 
 /// What a shell reports for a program ended by SIGINT.
 const FORCED: i32 = 130;
+/// Signals so close together are one request: `timeout -s INT` sends its signal to the program and then to the
+/// program's group.
+const ONE_REQUEST: Duration = Duration::from_millis(250);
 
 /// Watches signals in a thread of its own for as long as the process lives; none is missed from here
 /// on. `SIGUSR1` is for the script's `self:signal` probes and ends no trace that has none. `stopping` is set
@@ -56,14 +60,15 @@ impl Signals {
     }
 
     async fn pass_on(mut self, mailbox: &SyncSender<Message>, stopping: &AtomicBool) {
-        let mut asked = false;
+        let mut asked: Option<Instant> = None;
         loop {
             let message = self.next().await;
             if matches!(message, Message::Stop) {
-                if asked {
-                    std::process::exit(FORCED);
+                match asked {
+                    Some(first) if first.elapsed() < ONE_REQUEST => continue,
+                    Some(_) => std::process::exit(FORCED),
+                    None => asked = Some(Instant::now()),
                 }
-                asked = true;
                 stopping.store(true, Ordering::Relaxed);
             }
             // Sending may wait while the mailbox is full; the next signal must still be seen.
