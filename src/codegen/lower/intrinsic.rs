@@ -97,7 +97,7 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(())
             }
             (Intrinsic::Buf, _) => self.store_buffer(args, e, dst, ty),
-            (Intrinsic::Path, [path]) => self.store_path(path, e, dst, ty, tail),
+            (Intrinsic::Path, [path]) => self.store_path(path, e, dst, ty),
             (Intrinsic::WordText, [word]) => self.store_text_of(word, dst, ty, tail),
             (Intrinsic::StrConcat, [a, b]) => self.concatenate(a, b, dst, ty, e.span),
             (Intrinsic::KStack | Intrinsic::UStack, _) => self.capture_stack(&e.ty, dst, e.span),

@@ -11,7 +11,6 @@ use crate::model::stats::LossCause;
 use super::addr::{Addr, Base};
 use super::func::Lowerer;
 use super::helpers as h;
-use super::value::Tail;
 use super::walk;
 
 /// Functions that may be traced with `bpf_d_path` (`btf_allowlist_d_path`, kernel/trace/bpf_trace.c).
@@ -41,29 +40,20 @@ struct Object {
 
 impl<'a> Lowerer<'_, 'a> {
     /// `path()`: the text of a `struct path`, empty and counted where there is none.
-    pub fn store_path(
-        &mut self,
-        path: &'a Expr,
-        e: &'a Expr,
-        dst: Addr,
-        ty: &Type,
-        tail: Tail,
-    ) -> Result<(), CodegenError> {
+    pub fn store_path(&mut self, path: &'a Expr, e: &'a Expr, dst: Addr, ty: &Type) -> Result<(), CodegenError> {
         if !self.u.facts.abilities().d_path {
             return self.unsupported(e.span, "path()", "bpf_d_path (Linux 5.10)");
         }
         self.path_is_allowed(e.span)?;
         let size = self.size(ty);
-        if tail == Tail::Zeroed {
-            self.zero(dst, size);
-        }
+        // Always, for the kernel leaves in it what it had found before the place was too small: a path's end.
+        self.zero(dst, size);
         let (failed, done) = (self.f.b.new_block(), self.f.b.new_block());
         let object = self.kernel_object(path, &Object { span: e.span, what: "path()", absent: failed })?;
         let to = self.pointer(dst);
         let result = self.f.b.call(h::D_PATH, &[object, to.into(), i64::from(size).into()]);
         self.f.b.branch(Cond::SLt, result, 0, failed, done);
         self.f.b.switch_to(failed);
-        self.store(dst, 1, 0);
         self.count_loss(LossCause::HelperFailed, None, e.span);
         self.f.b.jump(done);
         self.f.b.switch_to(done);
@@ -75,15 +65,14 @@ impl<'a> Lowerer<'_, 'a> {
         if self.kind == ProgramKind::Iter && self.u.facts.version < ITERATORS_SINCE {
             return self.unsupported(span, "path() in an iter probe", "bpf_d_path in iterators (Linux 5.12)");
         }
-        let outside = self.probe.targets.iter().find_map(|target| match target {
-            Target::Fentry { function, .. } if !PATH_FUNCTIONS.contains(&&**function) => Some(function),
-            _ => None,
-        });
-        let Some(function) = outside else { return Ok(()) };
+        let outside = |target: &Target| matches!(target, Target::Fentry { function, .. } if !PATH_FUNCTIONS.contains(&&**function));
+        if !self.probe.targets.iter().any(outside) {
+            return Ok(());
+        }
         Err(CodegenError::Refused {
             span,
-            what: format!("the kernel does not allow path() in `{function}`"),
-            hint: format!("it allows it in iter probes and in {}", PATH_FUNCTIONS.join(", ")),
+            what: "helper bpf_d_path not allowed in probe".into(),
+            hint: format!("the kernel allows path() in iter probes and in {}", PATH_FUNCTIONS.join(", ")),
         })
     }
 

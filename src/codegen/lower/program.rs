@@ -10,6 +10,7 @@ use crate::lang::typed::{
     BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Statement, StatementKind, Target,
 };
 
+use super::addr::{Addr, Base};
 use super::dispatch;
 use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, Role};
 use super::layout::SHARED;
@@ -362,7 +363,11 @@ impl<'a> Lowerer<'_, 'a> {
         if self.kind == ProgramKind::SyscallDispatch {
             self.dispatch(targets);
         }
-        let stops = self.kind != ProgramKind::TestRun;
+        // An iterator walks to its end, whatever the program does at an object: `exit()` ends the trace after it.
+        let stops = !matches!(self.kind, ProgramKind::TestRun | ProgramKind::Iter);
+        if self.kind == ProgramKind::Iter {
+            self.refuse_end_of_walk();
+        }
         let late = probe.predicate.as_ref().is_some_and(leaves_no_trace);
         if stops && !late {
             self.refuse_after_exit();
@@ -413,6 +418,15 @@ impl<'a> Lowerer<'_, 'a> {
         let at = self.f.b.global_addr(section, EXITING);
         let exiting = self.f.b.load(at, 0, Size::B8);
         self.refuse_unless_equal(exiting, 0);
+    }
+
+    /// After its last object an iterator runs the program once more, without one (`bpf_iter_run_prog` from
+    /// the walk's `stop`): the object is the second member of every context, behind `meta`.
+    fn refuse_end_of_walk(&mut self) {
+        let context = self.f.context();
+        let object = self.load(Addr::new(Base::Reg(context), 8), 8, false);
+        let refused = self.refused();
+        self.f.b.require(Cond::Ne, object, 0, refused);
     }
 
     /// Where firings go that don't concern the script.
