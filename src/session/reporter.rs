@@ -101,7 +101,10 @@ impl Reporter {
             ActionKind::Exit => {
                 self.decode(header, record, trace);
                 let code = self.values.first().and_then(Value::as_number).unwrap_or(0);
-                self.exit.get_or_insert(code as i32);
+                // The first one counts; one in an end probe is called after it, and on purpose.
+                if self.exit.is_none() || self.is_of_an_end_probe(action.span) {
+                    self.exit = Some(code as i32);
+                }
             }
             ActionKind::RuntimeError(message) => {
                 face.report(&Report::RuntimeError { message, span: action.span })?;
@@ -143,14 +146,23 @@ impl Reporter {
         face.report(&Report::Text { kind, text: &text })
     }
 
+    /// The probe whose text a place is in.
+    fn probe_at(&self, span: Span) -> Option<&Probe> {
+        let inside = |outer: Span| outer.start <= span.start && span.end <= outer.end;
+        self.program.probes.iter().find(|probe| inside(probe.span))
+    }
+
+    fn is_of_an_end_probe(&self, span: Span) -> bool {
+        self.probe_at(span).is_some_and(|probe| probe.targets.contains(&Target::End))
+    }
+
     /// Whether a command comes too late to be run; it is counted then.
     fn leaves_out(&mut self, span: Span) -> bool {
         if !self.stopping.load(Ordering::Relaxed) {
             return false;
         }
-        let inside = |outer: Span| outer.start <= span.start && span.end <= outer.end;
         let ends = |probe: &Probe| probe.targets.contains(&Target::End);
-        let left_out = match self.program.probes.iter().find(|probe| inside(probe.span)) {
+        let left_out = match self.probe_at(span) {
             Some(probe) => !ends(probe),
             // Of a macro or a function: of an end probe only where there is one.
             None => !self.program.probes.iter().any(ends),
