@@ -31,7 +31,7 @@ impl Parser<'_> {
             return condition;
         }
         let no = self.expression();
-        let span = condition.span.to(no.span);
+        let span = self.since(condition.span);
         if !self.grow(height.max(self.height)) {
             return self.error_expr();
         }
@@ -49,7 +49,7 @@ impl Parser<'_> {
             self.bump();
             let height = self.height;
             let right = self.binary(strength + 1);
-            let span = left.span.to(right.span);
+            let span = self.since(left.span);
             if !self.grow(height.max(self.height)) {
                 return self.error_expr();
             }
@@ -112,13 +112,13 @@ impl Parser<'_> {
         if !self.grow(height) {
             return self.error_expr();
         }
-        Expr { span: start.to(operand.span), kind: ExprKind::Unary(op, Box::new(operand)) }
+        Expr { span: self.since(start), kind: ExprKind::Unary(op, Box::new(operand)) }
     }
 
     fn prefix_step(&mut self) -> Expr {
         let token = self.bump();
         let Some(target) = self.nested(Self::unary) else { return self.error_expr() };
-        let span = token.span.to(target.span);
+        let span = self.since(token.span);
         self.step(target, token, false, span)
     }
 
@@ -160,7 +160,7 @@ impl Parser<'_> {
         if !self.grow(height) {
             return self.error_expr();
         }
-        Expr { span: open.span.to(operand.span), kind: ExprKind::Cast(ty, Box::new(operand)) }
+        Expr { span: self.since(open.span), kind: ExprKind::Cast(ty, Box::new(operand)) }
     }
 
     /// Fields, indexes and `++` after a value.

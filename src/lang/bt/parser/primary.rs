@@ -158,8 +158,8 @@ impl Parser<'_> {
         let span = self.since(open.span);
         self.height = height;
         if parts.len() == 1 && !comma {
-            // The parentheses belong to the value's place, so that messages can point at all of it.
-            return parts.pop().map_or(Expr { kind: ExprKind::Error, span }, |e| Expr { kind: e.kind, span });
+            // The parentheses are no part of the value's place, as in bpftrace: messages point at what is in them.
+            return parts.pop().unwrap_or(Expr { kind: ExprKind::Error, span });
         }
         self.grow(height);
         let kind = if parts.is_empty() { ExprKind::Error } else { ExprKind::Tuple(parts) };
