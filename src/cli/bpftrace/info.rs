@@ -37,45 +37,35 @@ pub fn text(kernel: &Arc<Kernel>) -> String {
     ] {
         text.push_str(&format!("  {name}: {}\n", word(there)));
     }
-    group(
-        &mut text,
-        "Kernel helpers",
-        &[
-            ("dpath", able.d_path),
-            ("get_tai_ns", able.ktime_tai),
-            ("get_func_ip", able.attach_cookie),
-            ("lookup_percpu_elem", able.map_lookup_percpu),
-            ("loop", able.bpf_loop),
-            ("for_each_map_elem", able.for_each_map_elem),
-            ("get_attach_cookie", able.attach_cookie),
-            ("ktime_get_boot_ns", able.ktime_boot),
-        ],
-    );
-    text.push_str(&format!("\nKernel features\n  Instruction limit: {INSTRUCTIONS}\n"));
-    lines(&mut text, &[("btf", able.btf), ("module btf", modules)]);
-    group(
-        &mut text,
-        "Probe types",
-        &[
-            ("kprobe_multi", has(Feature::KprobeMulti)),
-            ("uprobe_multi", has(Feature::UprobeMulti)),
-            ("kprobe_session", has(Feature::KprobeSession)),
-            ("iter", has(Feature::Iter)),
-        ],
-    );
+    let yes = |name: &str, there: bool| format!("{name}: {}", word(there));
+    let helpers = [
+        yes("dpath", able.d_path),
+        yes("get_tai_ns", able.ktime_tai),
+        yes("get_func_ip", able.attach_cookie),
+        yes("lookup_percpu_elem", able.map_lookup_percpu),
+        yes("loop", able.bpf_loop),
+        yes("for_each_map_elem", able.for_each_map_elem),
+        yes("get_attach_cookie", able.attach_cookie),
+        yes("ktime_get_boot_ns", able.ktime_boot),
+    ];
+    group(&mut text, "Kernel helpers", &helpers);
+    let features = [format!("Instruction limit: {INSTRUCTIONS}"), yes("btf", able.btf), yes("module btf", modules)];
+    group(&mut text, "Kernel features", &features);
+    let kinds = [
+        yes("kprobe_multi", has(Feature::KprobeMulti)),
+        yes("uprobe_multi", has(Feature::UprobeMulti)),
+        yes("kprobe_session", has(Feature::KprobeSession)),
+        yes("iter", has(Feature::Iter)),
+    ];
+    group(&mut text, "Probe types", &kinds);
     text
 }
 
-fn group(text: &mut String, title: &str, answers: &[(&str, bool)]) {
+/// Answers in two columns under their title.
+fn group(text: &mut String, title: &str, answers: &[String]) {
     text.push_str(&format!("\n{title}\n"));
-    lines(text, answers);
-}
-
-/// Answers in two columns.
-fn lines(text: &mut String, answers: &[(&str, bool)]) {
     for line in answers.chunks(IN_LINE) {
-        let cells: Vec<String> =
-            line.iter().map(|(name, there)| format!("{:<COLUMN$}", format!("{name}: {}", word(*there)))).collect();
+        let cells: Vec<String> = line.iter().map(|answer| format!("{answer:<COLUMN$}")).collect();
         text.push_str(&format!("  {}\n", cells.concat().trim_end()));
     }
 }

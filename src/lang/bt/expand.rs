@@ -45,6 +45,7 @@ pub fn expand(mut script: Script, inputs: &ExpandInputs<'_>) -> (Script, Vec<Dia
         active: Vec::new(),
         options: Vec::new(),
         described: Vec::new(),
+        defaults: Vec::new(),
         fresh: 0,
         depth: 0,
         nodes: 0,
@@ -68,6 +69,8 @@ struct Expander<'a> {
     options: Vec<Arc<str>>,
     /// What options are for, of those whose `getopt` says.
     described: Vec<(Arc<str>, Arc<str>)>,
+    /// Options and their defaults, as they were first asked for.
+    defaults: Vec<(Arc<str>, ExprKind)>,
     fresh: u32,
     depth: u32,
     nodes: u32,

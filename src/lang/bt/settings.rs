@@ -26,7 +26,7 @@ const fn setting(
 pub(super) const SWITCH: &[&str] = &["true", "false"];
 
 /// What a setting takes that lets an unstable feature in.
-const UNSTABLE: &[&str] = &["enable", "warn", "error"];
+pub(super) const UNSTABLE: &[&str] = &["enable", "warn", "error"];
 
 /// All that do something here, and those that bpftrace's scripts have and that change nothing.
 pub const SETTINGS: &[Setting] = &[

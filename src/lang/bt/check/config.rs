@@ -39,6 +39,8 @@ impl Checker<'_> {
             ast::ExprKind::Bool(b) => u64::from(*b).to_string(),
             ast::ExprKind::Error => return,
             _ => match constant::fold(&setting.value) {
+                // A number turns a switch on unless it is 0.
+                Some(v) if v != 0 && is_switch(&setting.name.text) => "1".to_owned(),
                 Some(v) => v.to_string(),
                 None => {
                     self.error(
@@ -53,7 +55,15 @@ impl Checker<'_> {
         let name = setting.name.text.to_ascii_lowercase();
         // The environment's spelling is accepted too.
         let name = name.strip_prefix("bpftrace_").unwrap_or(&name).to_owned();
-        self.apply_setting(&name, &value, setting.name.span.to(setting.value.span));
+        let span = setting.name.span.to(setting.value.span);
+        match RENAMED.iter().find(|(old, _)| *old == name) {
+            Some((_, new)) => {
+                let message = format!("{} has been renamed, please use {new}", setting.name.text);
+                self.warn(UNKNOWN_SETTING, span, message, None);
+                self.apply_setting(new, &value, span);
+            }
+            None => self.apply_setting(&name, &value, span),
+        }
     }
 
     /// `config().name`: a setting as it is, a constant.
@@ -104,16 +114,21 @@ impl Checker<'_> {
 
     /// Applies a setting; `span` is the whole of it, nothing for one from outside the script.
     fn apply_setting(&mut self, name: &str, value: &str, span: Span) {
-        self.settings.insert(name.to_owned(), value.to_owned());
         let Some(known) = settings::find(name) else {
+            if ENVIRONMENT.contains(&name) {
+                let message = format!("{name}: can only be set as an environment variable");
+                return self.error(UNKNOWN_SETTING, span, message);
+            }
             let help = suggest::did_you_mean(name, settings::SETTINGS.iter().map(|s| s.name));
             let message = format!("{name}: not a known configuration option");
             return self.error_help(UNKNOWN_SETTING, span, message, help);
         };
+        let value = &*canonical(known, value);
+        self.settings.insert(name.to_owned(), value.to_owned());
         if let Some(message) = refusal(known, value) {
             return self.error(BAD_SETTING, span, message);
         }
-        let on = matches!(value, "true" | "1");
+        let on = value == "true";
         match name {
             "max_map_keys" => self.number(name, value, 1..=1 << 26, span, |c, n| c.config.max_map_keys = n as u32),
             "max_strlen" => self.number(name, value, 1..=1 << 20, span, |c, n| c.config.max_strlen = n as u32),
@@ -164,6 +179,46 @@ impl Checker<'_> {
     }
 }
 
+/// Names that settings had, and those that they have now.
+const RENAMED: &[(&str, &str)] = &[
+    ("strlen", "max_strlen"),
+    ("no_cpp_demangle", "cpp_demangle"),
+    ("cat_bytes_max", "max_cat_bytes"),
+    ("map_keys_max", "max_map_keys"),
+];
+
+/// What bpftrace reads from its environment alone.
+const ENVIRONMENT: &[&str] = &["btf", "kernel_build", "kernel_source", "vmlinux"];
+
+/// Settings that are on or off, or let something in or not.
+fn is_switch(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let known = settings::find(name.strip_prefix("bpftrace_").unwrap_or(&name));
+    known.is_some_and(|s| matches!(s.words, settings::SWITCH | settings::UNSTABLE) || s.name == "cache_user_symbols")
+}
+
+/// A value in the words that the setting has for it: other words for yes and no, any case. Stack modes
+/// are written in small letters.
+fn canonical(setting: &settings::Setting, value: &str) -> String {
+    let said = value.to_ascii_lowercase();
+    let truth = match &*said {
+        "1" | "true" | "on" | "yes" => Some(true),
+        "0" | "false" | "off" | "no" => Some(false),
+        _ => None,
+    };
+    match (setting.words, truth) {
+        (settings::SWITCH, Some(truth)) => truth.to_string(),
+        (settings::UNSTABLE, Some(truth)) => (if truth { "enable" } else { "error" }).to_owned(),
+        _ if setting.name == "cache_user_symbols" => match &*said {
+            "0" => "NONE".to_owned(),
+            "1" => setting.default.to_owned(),
+            _ => said.to_ascii_uppercase(),
+        },
+        _ if setting.name == "missing_probes" || setting.words == settings::UNSTABLE => said,
+        _ => value.to_owned(),
+    }
+}
+
 /// What is wrong about a value that is not among those the setting takes.
 fn refusal(setting: &settings::Setting, value: &str) -> Option<String> {
     let name = setting.name;
@@ -173,7 +228,7 @@ fn refusal(setting: &settings::Setting, value: &str) -> Option<String> {
             .then(|| format!("Invalid value for license. Found: {value}. Valid values: {}.", LICENSES.join(", ")));
     }
     if setting.words == settings::SWITCH {
-        let refused = !matches!(value, "true" | "false" | "0" | "1");
+        let refused = !settings::SWITCH.contains(&value);
         return refused.then(|| format!("{name}: Invalid bool value: valid values are true, false, 1 or 0."));
     }
     let [others @ .., last] = setting.words else { return None };

@@ -97,6 +97,18 @@ impl Expander<'_> {
         if !is_literal(&default) {
             return self.bad_getopt(e);
         }
+        if let Some((_, before)) = self.defaults.iter().find(|(n, _)| *n == name) {
+            if !same_literal(before, &default) {
+                let message = format!(
+                    "Command line option '{name}' needs to have the same default value in all places it is used. \
+                     Previous default value: {}",
+                    literal_text(before)
+                );
+                self.diagnostics.push(Diagnostic::error(codes::BAD_GETOPT, e.span, message));
+            }
+        } else {
+            self.defaults.push((name.clone(), default.clone()));
+        }
         let given = self.inputs.named.iter().rev().find(|(n, _)| **n == *name).map(|(_, v)| v.clone());
         e.kind = match given {
             None => default,
@@ -173,8 +185,30 @@ fn is_literal(kind: &ExprKind) -> bool {
     }
 }
 
-/// An integer as scripts write them, perhaps negative.
+fn same_literal(a: &ExprKind, b: &ExprKind) -> bool {
+    std::mem::discriminant(a) == std::mem::discriminant(b) && literal_text(a) == literal_text(b)
+}
+
+/// A literal as it is printed.
+fn literal_text(kind: &ExprKind) -> String {
+    match kind {
+        ExprKind::Int(value) => value.to_string(),
+        ExprKind::Str(text) => text.to_string(),
+        ExprKind::Bool(value) => value.to_string(),
+        ExprKind::Unary(UnaryOp::Neg, inner) => format!("-{}", literal_text(&inner.kind)),
+        _ => String::new(),
+    }
+}
+
+/// An integer as a command line has it: as scripts write them, perhaps with blanks before it, a sign, or in
+/// binary.
 fn integer(text: &str, span: Span) -> Option<ExprKind> {
+    let text = text.trim_start();
+    let text = text.strip_prefix('+').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(text);
+    if let Some(digits) = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B")) {
+        let plain = !digits.starts_with('+');
+        return u64::from_str_radix(digits, 2).ok().filter(|_| plain).map(ExprKind::Int);
+    }
     match text.strip_prefix('-') {
         Some(digits) => {
             let value = Expr { kind: ExprKind::Int(decode_int(digits).ok()?), span };

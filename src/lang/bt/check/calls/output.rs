@@ -204,6 +204,8 @@ fn print_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) -> Expr {
             return 0;
         }
         match c.literal_argument(call, n) {
+            // No limit.
+            Some(v) if v < 0 && n == 1 => 0,
             Some(v) if v < 0 => {
                 c.error(ARGUMENT_TYPE, call.args[n].span, "a negative number makes no sense here");
                 0
