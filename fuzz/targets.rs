@@ -137,7 +137,7 @@ pub fn attach_point(data: &[u8]) {
             if matches!(pattern.provider(), "uprobe" | "uretprobe" | "usdt") {
                 return;
             }
-            let options = ExpandOptions { pid: None, unsafe_allowed: true };
+            let options = ExpandOptions { unsafe_allowed: true, ..ExpandOptions::default() };
             if let Ok(targets) = expand(&pattern, recorded(), &options) {
                 assert!(!targets.is_empty(), "{text}");
             }

@@ -75,6 +75,8 @@ pub struct World {
     pub home: Option<PathBuf>,
     /// Folders to look for debug files in, before the distribution's.
     pub debug_roots: Vec<PathBuf>,
+    /// The kernel functions that can be traced, in a file of the form of tracefs's own list.
+    pub function_list: Option<PathBuf>,
     /// Standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// Standard error is a terminal.
@@ -91,6 +93,7 @@ impl World {
                 .collect(),
             home: std::env::var_os("HOME").map(PathBuf::from),
             debug_roots: Vec::new(),
+            function_list: None,
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
         }

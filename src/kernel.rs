@@ -50,6 +50,7 @@ pub struct Kernel {
     roots: Roots,
     search_path: Vec<PathBuf>,
     debug_roots: Vec<PathBuf>,
+    function_list: Option<PathBuf>,
     mounts: bool,
     binaries: Binaries,
     version: OnceLock<Version>,
@@ -78,6 +79,7 @@ impl Kernel {
                 .map(PathBuf::from)
                 .to_vec(),
             debug_roots: vec![PathBuf::from(binaries::DEBUG_ROOT)],
+            function_list: None,
             mounts: false,
             binaries: Binaries::default(),
             version: OnceLock::new(),
@@ -104,6 +106,20 @@ impl Kernel {
         directories.append(&mut self.debug_roots);
         self.debug_roots = directories;
         self
+    }
+
+    /// The same kernel with a list of its own of the functions that can be traced, in the form of tracefs's
+    /// `available_filter_functions`.
+    #[must_use]
+    pub fn with_function_list(mut self, path: PathBuf) -> Self {
+        self.function_list = Some(path);
+        self
+    }
+
+    /// Whether the user says which functions can be traced.
+    #[must_use]
+    pub const fn has_own_function_list(&self) -> bool {
+        self.function_list.is_some()
     }
 
     /// The same kernel, whose tracefs is mounted when it is first needed, where that is allowed.
@@ -228,7 +244,11 @@ impl Kernel {
     /// # Errors
     /// When the kernel gives no list.
     pub fn functions(&self) -> Result<&FunctionTable, Absence> {
-        self.functions.get_or_init(|| FunctionTable::read(&self.tracefs()?)).as_ref().map_err(Clone::clone)
+        let read = || match &self.function_list {
+            Some(path) => FunctionTable::read(path),
+            None => FunctionTable::read(&self.tracefs()?.join("available_filter_functions")),
+        };
+        self.functions.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
     /// All kernel symbols.

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use super::run::{Args as RunArgs, Runner};
 use super::script::{Script, ScriptArgs};
 use super::{CliError, World};
+use crate::lang::bt::settings;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
 use options::{Mode, OptionError, Options, Stage};
@@ -24,29 +25,6 @@ const NOTIFY: &str = "__BPFTRACE_NOTIFY_PROBES_ATTACHED";
 
 /// The exit code when a header is missing.
 const NO_HEADER: u8 = 2;
-
-/// Options of bpftrace's `config` block that its environment sets as `BPFTRACE_` and upper case.
-const SETTINGS: &[&str] = &[
-    "cache_user_symbols",
-    "cpp_demangle",
-    "dummy_ts_map",
-    "lazy_symbolication",
-    "license",
-    "log_size",
-    "max_bpf_progs",
-    "max_cat_bytes",
-    "max_map_keys",
-    "max_probes",
-    "max_strlen",
-    "missing_probes",
-    "on_stack_limit",
-    "perf_rb_pages",
-    "print_maps_on_exit",
-    "stack_mode",
-    "str_trunc_trailer",
-    "unstable_import",
-    "unstable_tseries",
-];
 
 /// True when the program was started under bpftrace's name.
 #[must_use]
@@ -62,7 +40,11 @@ pub fn main(arguments: &[OsString], world: &World) -> ExitCode {
         Ok(options) => options,
         Err(error) => return refuse(&error),
     };
-    let world = World { debug_roots: options.debug_roots.clone(), ..world.clone() };
+    let world = World {
+        debug_roots: options.debug_roots.clone(),
+        function_list: options.function_list.clone(),
+        ..world.clone()
+    };
     match run(options, &world) {
         Ok(code) => code,
         Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -211,13 +193,13 @@ fn format(script: &Script, shown: &dyn Fn(&[Diagnostic], &SourceText) -> String)
     Ok(ExitCode::FAILURE)
 }
 
-/// Settings from the environment, which win over the script's.
+/// Settings from the environment (`BPFTRACE_` and the upper-case name), which win over the script's.
 fn overrides(world: &World) -> Vec<(String, String)> {
-    let of = |name: &&str| {
-        let value = world.variable(&format!("BPFTRACE_{}", name.to_ascii_uppercase()))?;
-        Some(((*name).to_owned(), value.to_owned()))
+    let of = |setting: &settings::Setting| {
+        let value = world.variable(&format!("BPFTRACE_{}", setting.name.to_ascii_uppercase()))?;
+        Some((setting.name.to_owned(), value.to_owned()))
     };
-    SETTINGS.iter().filter_map(of).collect()
+    settings::SETTINGS.iter().filter_map(of).collect()
 }
 
 /// Hints that bpftrace does not give: harnesses compare all that is printed.

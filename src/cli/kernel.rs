@@ -14,5 +14,9 @@ pub fn running(world: &World) -> Arc<Kernel> {
     let path = world.variable("PATH").unwrap_or("");
     let directories: Vec<PathBuf> = path.split(':').filter(|d| d.starts_with('/')).map(PathBuf::from).collect();
     let kernel = kernel.with_debug_roots(world.debug_roots.clone());
+    let kernel = match &world.function_list {
+        Some(path) => kernel.with_function_list(path.clone()),
+        None => kernel,
+    };
     Arc::new(if directories.is_empty() { kernel } else { kernel.with_search_path(directories) })
 }

@@ -36,9 +36,8 @@ pub struct Function<'a> {
 }
 
 impl FunctionTable {
-    pub(super) fn read(tracefs: &Path) -> Result<Self, Absence> {
-        let path = tracefs.join("available_filter_functions");
-        let text = read::text(&path, MAX_LIST).map_err(|e| {
+    pub(super) fn read(path: &Path) -> Result<Self, Absence> {
+        let text = read::text(path, MAX_LIST).map_err(|e| {
             let remedy = match e.kind() {
                 std::io::ErrorKind::NotFound => "boot a kernel built with CONFIG_DYNAMIC_FTRACE=y",
                 _ => "run as root on a kernel that is not locked down; use tracepoints or uprobes meanwhile",

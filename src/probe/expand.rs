@@ -25,6 +25,9 @@ pub struct ExpandOptions {
     pub pid: Option<u32>,
     /// Allow what may harm the system (`--unsafe`): probes at raw kernel addresses.
     pub unsafe_allowed: bool,
+    /// Take a named kernel function at its word, though neither the kernel lists it nor says that it can
+    /// attach there: whether there is one shows when the probe is attached.
+    pub forced: bool,
 }
 
 /// Why an attach point has no targets.

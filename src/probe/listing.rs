@@ -181,7 +181,7 @@ fn of_kind(listing: &mut Listing, kernel: &Kernel, kind: ProbeKind, provider: &s
 fn of_modules(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
     let pattern = point::parse(pattern)
         .map_err(|e| ExpandError::Refused { message: e.message, hint: e.hint.unwrap_or_default() })?;
-    let options = ExpandOptions { pid: None, unsafe_allowed: true };
+    let options = ExpandOptions { pid: None, unsafe_allowed: true, ..ExpandOptions::default() };
     match expand(&pattern, kernel, &options) {
         Ok(targets) => {
             let lines = targets.iter().map(|t| Line { name: target_name(t), absence: None }).collect();

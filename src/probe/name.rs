@@ -78,7 +78,8 @@ fn prefix(module: &str) -> String {
 
 fn place(function: &str, offset: u64) -> String {
     match (function.is_empty(), offset) {
-        (true, _) => format!("{offset:#x}"),
+        // An address, which bpftrace writes as a plain number.
+        (true, _) => offset.to_string(),
         (false, 0) => function.to_owned(),
         (false, _) => format!("{function}+{offset}"),
     }

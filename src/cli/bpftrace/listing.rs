@@ -168,7 +168,7 @@ pub fn of_script(
     let (expanded, found) = expand(parsed.script, &inputs);
     let mut diagnostics: Vec<Diagnostic> =
         parsed.diagnostics.into_iter().chain(found).filter(|d| d.severity == Severity::Error).collect();
-    let expand_options = ExpandOptions { pid: options.pid, unsafe_allowed: true };
+    let expand_options = ExpandOptions { pid: options.pid, unsafe_allowed: true, ..ExpandOptions::default() };
     let mut names: Vec<String> = Vec::new();
     let probes = expanded.items.iter().filter_map(|item| match item {
         Item::Probe(probe) => Some(probe),

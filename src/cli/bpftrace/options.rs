@@ -31,6 +31,8 @@ pub struct Options {
     pub probe_filter: Option<regex::Regex>,
     /// Folders to look for separate debug files in.
     pub debug_roots: Vec<PathBuf>,
+    /// The functions that can be traced, instead of tracefs's list.
+    pub function_list: Option<PathBuf>,
     pub debug: Vec<Stage>,
     /// Headers named with `--include`.
     pub includes: Vec<String>,
@@ -151,13 +153,13 @@ const FLAGS: &[Flag] = &[
     long("probe-filter", Takes::Value),
     long("emit-elf", Takes::Value),
     long("debuginfo", Takes::Value),
+    long("traceable-functions", Takes::Value),
     // What only concerns LLVM or what is found without being told.
     long("emit-llvm", Takes::Value),
     long("verify-llvm-ir", Takes::Nothing),
     long("no-feature", Takes::Value),
     long("usdt-file-activation", Takes::Nothing),
     long("dwarf-pid", Takes::Value),
-    long("traceable-functions", Takes::Value),
 ];
 
 impl Default for Options {
@@ -182,6 +184,7 @@ impl Default for Options {
             mode: Mode::Run,
             probe_filter: None,
             debug_roots: Vec::new(),
+            function_list: None,
             debug: Vec::new(),
             includes: Vec::new(),
             include_dirs: Vec::new(),
@@ -271,9 +274,9 @@ impl Options {
             (_, "verbose") => self.verbose = true,
             (_, "help") => self.help = true,
             (_, "version") => self.version = true,
-            (_, "cmd") => self.command = Some(value),
+            (_, "cmd") => self.command = Some(value).filter(|command| !command.is_empty()),
             (_, "pid") => self.pid = Some(pid(&value)?),
-            (_, "output") => self.output = Some(value.into()),
+            (_, "output") => self.output = Some(value).filter(|path| !path.is_empty()).map(PathBuf::from),
             (Some('f'), _) => self.format = format(&value)?,
             (Some('B'), _) => self.buffering = buffering(&value)?,
             (_, "quiet") => self.quiet = true,
@@ -295,10 +298,11 @@ impl Options {
             (_, "bench") => self.mode = Mode::Bench,
             (_, "fmt") => self.mode = Mode::Format,
             (_, "probe-filter") => {
-                let bad = |_| OptionError::Value(format!("Invalid regular expression: {value}"));
+                let bad = |_| OptionError::Value(format!("Invalid --probe-filter regex: {value}"));
                 self.probe_filter = Some(regex::Regex::new(&value).map_err(bad)?);
             }
             (_, "debuginfo") => self.debug_roots.extend(value.split(':').map(PathBuf::from)),
+            (_, "traceable-functions") => self.function_list = Some(value.into()),
             (_, "no-feature") => features(&value)?,
             (_, "emit-elf") => self.emit_elf = Some(value.into()),
             _ => {}
@@ -318,12 +322,28 @@ fn features(list: &str) -> Result<(), OptionError> {
 
 fn pid(text: &str) -> Result<u32, OptionError> {
     let failed = |why: String| OptionError::Value(format!("Failed to parse pid: {why}"));
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(failed(format!("pid '{text}' is not a valid decimal number")));
+    // As `strtoul` reads numbers, which is what scripts that pass one on are used to.
+    let plain = text.trim_start();
+    let plain = plain.strip_prefix('+').unwrap_or(plain);
+    let (digits, radix) = match plain.strip_prefix("0x").or_else(|| plain.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None => (plain, 10),
+    };
+    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    let (digits, trailing) = digits.split_at(end);
+    if plain.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        return Err(OptionError::Value(format!("Pid out of range: {text}")));
     }
-    match text.parse::<u64>() {
+    if digits.is_empty() {
+        return Err(failed(format!("invalid integer: {text}")));
+    }
+    if !trailing.is_empty() {
+        return Err(failed(format!("invalid trailing bytes: {text}")));
+    }
+    match u64::from_str_radix(digits, radix) {
         Ok(pid @ 1..=MAX_PID) => Ok(pid as u32),
-        _ => Err(failed(format!("pid '{text}' out of valid pid range [1,{MAX_PID}]"))),
+        Ok(pid) => Err(OptionError::Value(format!("Pid out of range: {pid}"))),
+        Err(_) => Err(failed(format!("overflow error, maximum value is {}: {text}", u64::MAX))),
     }
 }
 
@@ -399,8 +419,8 @@ mod tests {
         let words = |w: &[&str]| read(w).expect_err("a mistake").to_string();
         assert_eq!(words(&["-5"]), "bpftrace: invalid option -- '5'");
         assert_eq!(words(&["--zz"]), "bpftrace: unrecognized option '--zz'");
-        assert_eq!(words(&["-p", "1x"]), "ERROR: Failed to parse pid: pid '1x' is not a valid decimal number");
-        assert_eq!(words(&["-p", "0"]), "ERROR: Failed to parse pid: pid '0' out of valid pid range [1,4194304]");
+        assert_eq!(words(&["-p", "1x"]), "ERROR: Failed to parse pid: invalid trailing bytes: 1x");
+        assert_eq!(words(&["-p", "0"]), "ERROR: Pid out of range: 0");
         assert!(words(&["-kk"]).contains("-kk has been deprecated"));
         assert!(words(&["-c", "a", "-p", "1"]).contains("Cannot use both"));
         assert!(words(&["--in", "x"]).contains("ambiguous"));

@@ -27,6 +27,10 @@ impl Expander<'_> {
             return Err(closed(provider, in_module(module, function), absence));
         }
         let found = if wild { self.matching_functions(module, function)? } else { self.one_function(module, function) };
+        let target = |(module, function)| Target::Kprobe { module, function, offset, ret };
+        if self.options.forced && !wild && found.is_empty() {
+            return Ok(vec![target((module_text(module), function.as_str().into()))]);
+        }
         if found.is_empty() {
             if let Some(name) = module.filter(|m| !m.is_wild() && !self.has_module(m.as_str())) {
                 return Err(ExpandError::Refused {
@@ -39,18 +43,19 @@ impl Expander<'_> {
         if let Some(absence) = absence {
             return Err(closed(provider, in_module(module, function), &absence));
         }
-        let target = |(module, function)| Target::Kprobe { module, function, offset, ret };
         Ok(found.into_iter().map(target).collect())
     }
 
     pub(super) fn kprobe_address(&self, address: u64) -> Result<Vec<Target>, ExpandError> {
         if !self.options.unsafe_allowed {
             return Err(ExpandError::Refused {
-                message: "a probe at a raw kernel address can crash the machine".into(),
-                hint: "name the function, or allow it with --unsafe".into(),
+                message: "Probing by address requires --unsafe".into(),
+                hint: "a probe inside an instruction can crash the machine; name the function".into(),
             });
         }
-        self.kernel.features().require(Feature::Kprobe)?;
+        if !self.options.forced {
+            self.kernel.features().require(Feature::Kprobe)?;
+        }
         let target = match self.kernel.symbolize(address) {
             Some((function, offset, module)) => {
                 Target::Kprobe { module: module.unwrap_or_default(), function, offset, ret: false }
@@ -69,6 +74,10 @@ impl Expander<'_> {
         let name = function.as_str();
         let in_module = |m: Option<&Arc<str>>| module.is_none_or(|wanted| wanted.matches(m.map_or("vmlinux", |m| m)));
         let listed = self.kernel.functions().is_ok_and(|f| f.named(name).any(|f| in_module(f.module)));
+        // A list that the user gives is the whole truth.
+        if self.kernel.has_own_function_list() {
+            return if listed { vec![(module_text(module), name.into())] } else { Vec::new() };
+        }
         let known = || match self.kernel.symbols() {
             Ok(symbols) => symbols.named(name).any(|s| s.is_code() && in_module(s.module)),
             // With neither list, let the kernel decide.

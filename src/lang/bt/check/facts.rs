@@ -188,6 +188,10 @@ pub trait Facts {
     /// All targets of one attach point as written, each with its full name as the `probe` builtin
     /// prints it.
     fn expand(&self, point: &str) -> Result<Vec<(Target, String)>, Refusal>;
+    /// What is to be warned of a point that is taken at its word (`--unsafe`).
+    fn doubt(&self, _point: &str) -> Option<String> {
+        None
+    }
     /// The fields of a tracepoint, common ones left out.
     fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String>;
     /// Finds a C type by its name.

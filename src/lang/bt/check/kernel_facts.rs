@@ -33,7 +33,7 @@ impl<'a> KernelFacts<'a> {
     pub fn new(kernel: &'a Kernel, pid: Option<u32>, unsafe_allowed: bool) -> Self {
         Self {
             kernel,
-            options: ExpandOptions { pid, unsafe_allowed },
+            options: ExpandOptions { pid, unsafe_allowed, forced: unsafe_allowed },
             modules: Mutex::default(),
             user: UserTypes::default(),
         }
@@ -125,6 +125,16 @@ impl Facts for KernelFacts<'_> {
             (t, name)
         };
         Ok(targets.into_iter().map(named).collect())
+    }
+
+    fn doubt(&self, text: &str) -> Option<String> {
+        let pattern = point::parse(text).ok()?;
+        let PointPattern::Kprobe { function, .. } = &pattern else { return None };
+        if !self.options.forced || function.is_wild() {
+            return None;
+        }
+        let listed = ExpandOptions { forced: false, ..self.options };
+        expand(&pattern, self.kernel, &listed).err().and_then(|e| e.doubt())
     }
 
     fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::facts::{Prototype, Refusal};
 use super::frame::{Frame, Kind};
 use super::lint::ArgumentUses;
-use super::{Checker, DUPLICATE, MISSING_PROBE, MissingProbes, NO_PROBES, NO_SUCH_PROBE, Purpose};
+use super::{Checker, DUPLICATE, MISSING_PROBE, MissingProbes, NO_PROBES, NO_SUCH_PROBE, Purpose, TOO_MANY_PROBES};
 use crate::lang::bt::ast;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
@@ -70,7 +70,7 @@ impl Checker<'_> {
                 format!("Can't attach to {probes} probes because it exceeds the current limit of {limit} probes.");
             let help = "You can increase the limit through the BPFTRACE_MAX_PROBES environment variable, but BE CAREFUL \
                         since a high number of probes attached can cause your system to crash.";
-            self.error_help(NO_PROBES, Span::default(), message, Some(help.into()));
+            self.error_help(TOO_MANY_PROBES, Span::default(), message, Some(help.into()));
         }
     }
 
@@ -142,6 +142,9 @@ impl Checker<'_> {
             match self.env.facts.expand(&point.text) {
                 Ok(found) => {
                     self.warn_hot(&found, point.span);
+                    if let Some(doubt) = self.env.facts.doubt(&point.text) {
+                        self.warn(MISSING_PROBE, point.span, doubt, None);
+                    }
                     targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone())));
                 }
                 Err(refusal) => {
@@ -154,15 +157,20 @@ impl Checker<'_> {
                 }
             }
         }
+        // That all points are skipped is said as well.
+        let emptied = targets.is_empty() && unmatched.is_empty() && refused.iter().all(|(r, _)| r.missing);
         for (refusal, span) in refused {
             self.report_refusal(refusal, span, !targets.is_empty());
+        }
+        if emptied && self.config.missing_probes == MissingProbes::Warn {
+            self.warn(MISSING_PROBE, head_of(probe), REMOVED, None);
         }
         // A pattern beside other points says "and these, where they exist".
         if targets.is_empty() {
             self.report_unmatched(probe, unmatched);
         }
         self.keep_arguments(probe, &mut targets);
-        let head = probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span);
+        let head = head_of(probe);
         match shape.filter(|_| targets.is_empty()) {
             Some(shape) => {
                 groups.push(Group { probe, targets: vec![*shape], names: Vec::new(), head, absent: true });
@@ -196,14 +204,10 @@ impl Checker<'_> {
     /// Patterns that match nothing leave a probe without a place.
     fn report_unmatched(&mut self, probe: &ast::Probe, unmatched: Vec<(Refusal, Span)>) {
         let Some((refusal, _)) = unmatched.into_iter().next() else { return };
-        let head = probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span);
+        let head = head_of(probe);
         let mut diagnostic = match self.config.missing_probes {
             MissingProbes::Ignore => return,
-            MissingProbes::Warn => Diagnostic::warning(
-                MISSING_PROBE,
-                head,
-                "Probe has no valid attach points. It is being removed which may cause issues with program behavior.",
-            ),
+            MissingProbes::Warn => Diagnostic::warning(MISSING_PROBE, head, REMOVED),
             MissingProbes::Error => Diagnostic::error(
                 NO_SUCH_PROBE,
                 head,
@@ -374,6 +378,15 @@ impl Checker<'_> {
             head: group.head,
         })
     }
+}
+
+/// What is said of a probe that is left out with all its points.
+const REMOVED: &str =
+    "Probe has no valid attach points. It is being removed which may cause issues with program behavior.";
+
+/// The attach points of a probe.
+fn head_of(probe: &ast::Probe) -> Span {
+    probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span)
 }
 
 /// The binary that a target is in.
