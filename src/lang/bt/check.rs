@@ -127,7 +127,7 @@ pub fn check(script: &ast::Script, source: &SourceText, env: &CheckEnv<'_>) -> C
         checker.start_walk();
         checker.check_functions(script);
         probes = checker.check_groups(&groups);
-        if !checker.changed {
+        if !checker.changed && !checker.guess_maps() {
             break;
         }
         if walk + 1 == walks {
@@ -196,6 +196,22 @@ impl<'a> Checker<'a> {
             probe_names: Vec::new(),
             name_ids: HashMap::new(),
         }
+    }
+
+    /// Gives a type to maps that are read and of which nothing tells one, unless what is wrong elsewhere
+    /// is the reason. True when that changed something.
+    fn guess_maps(&mut self) -> bool {
+        let other = |d: &Diagnostic| d.severity == Severity::Error && d.code != UNDEFINED_MAP;
+        if self.diagnostics.iter().any(other) {
+            return false;
+        }
+        if self.maps.guess_numbers() {
+            return true;
+        }
+        for (id, span) in self.maps.unsettled() {
+            self.report_undefined(id, span);
+        }
+        false
     }
 
     fn start_walk(&mut self) {

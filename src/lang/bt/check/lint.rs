@@ -41,16 +41,20 @@ impl Checker<'_> {
         for map in self.maps.all() {
             match (map.used, map.written, map.declared) {
                 (false, _, Some(span)) => {
-                    notes.push((UNUSED_MAP, span, format!("Unused map: {}", map.name)));
+                    notes.push((UNUSED_MAP, span, format!("Unused map: {}", map.name), None));
                 }
-                (true, false, Some(_)) if !super::join::unknown(&map.value) => {
-                    notes.push((NEVER_WRITTEN, map.span, format!("nothing ever writes `{}`", map.name)));
+                (true, false, Some(_)) if !map.guessed && !super::join::unknown(&map.value) => {
+                    notes.push((NEVER_WRITTEN, map.span, format!("nothing ever writes `{}`", map.name), None));
+                }
+                (true, false, _) if map.guessed || map.asked => {
+                    let message = format!("nothing ever writes `{}`: it reads as 0", map.name);
+                    notes.push((NEVER_WRITTEN, map.span, message, Some(self.written_map_help(&map.name))));
                 }
                 _ => {}
             }
         }
-        for (code, span, message) in notes {
-            self.warn(code, span, message, None);
+        for (code, span, message, help) in notes {
+            self.warn(code, span, message, help);
         }
     }
 }

@@ -46,6 +46,10 @@ pub struct MapState {
     pub used: bool,
     /// The script writes it.
     pub written: bool,
+    /// The script reads its value, and what that is nothing has told yet.
+    pub asked: bool,
+    /// It is a number because nothing tells what else it is.
+    pub guessed: bool,
 }
 
 impl Maps {
@@ -54,7 +58,26 @@ impl Maps {
         for map in &mut self.states {
             map.used = false;
             map.written = false;
+            map.asked = false;
         }
+    }
+
+    /// Makes numbers of the maps that are read while nothing tells what they hold: `@n = @n + 1` says
+    /// so of itself only, and a map that nothing writes reads as zero. True when there was one.
+    pub fn guess_numbers(&mut self) -> bool {
+        let mut any = false;
+        for map in self.states.iter_mut().filter(|m| m.asked && m.value == Type::Error) {
+            map.value = Type::I64;
+            map.guessed = true;
+            any = true;
+        }
+        any
+    }
+
+    /// Maps that are read and of which nothing tells all of the type: `@a = (@a, 1)`.
+    pub fn unsettled(&self) -> Vec<(MapId, Span)> {
+        let open = |(_, map): &(usize, &MapState)| map.asked && unknown(&map.value);
+        self.states.iter().enumerate().filter(open).map(|(i, map)| (MapId(i as u32), map.span)).collect()
     }
 
     /// The map of this name, made where it is new.
@@ -76,6 +99,8 @@ impl Maps {
             declared: None,
             used: false,
             written: false,
+            asked: false,
+            guessed: false,
         });
         id
     }
@@ -298,20 +323,23 @@ impl Checker<'_> {
         let key = self.map_key(id, keys, span);
         let ty = self.map_value_type(id);
         if unknown(&ty) {
-            self.report_undefined(id, span);
+            self.maps.get_mut(id).asked = true;
             return Self::error_value(span);
         }
         Expr::new(ExprKind::MapGet { map: id, key }, ty, span)
     }
 
-    /// A map that is read but that nothing writes.
+    /// A map that is asked for as a whole but that nothing writes.
     pub(super) fn report_undefined(&mut self, id: MapId, span: Span) {
         let name = self.maps.get(id).name.clone();
-        let known: Vec<Arc<str>> =
-            self.maps.all().iter().filter(|m| !unknown(&m.value)).map(|m| m.name.clone()).collect();
-        let help = suggest::did_you_mean(&name, known.iter().map(|n| &**n))
-            .unwrap_or_else(|| format!("assign it somewhere: `{name} = ...;`"));
+        let help = self.written_map_help(&name);
         self.error_help(UNDEFINED_MAP, span, format!("Undefined map: {name}"), Some(help));
+    }
+
+    /// What to do about a map that nothing writes.
+    pub(super) fn written_map_help(&self, name: &str) -> String {
+        let known = self.maps.all().iter().filter(|m| m.written && &*m.name != name).map(|m| &*m.name);
+        suggest::did_you_mean(name, known).unwrap_or_else(|| format!("assign it somewhere: `{name} = ...;`"))
     }
 
     /// An aggregation read in an expression: the reduction over all CPUs.
