@@ -129,6 +129,9 @@ impl Checker<'_> {
 
     /// `*e`.
     pub(super) fn dereference(&mut self, operand: &ast::Expr, span: Span) -> Expr {
+        if let Some(word) = self.dereference_cast(operand, span) {
+            return word;
+        }
         let e = self.value(operand);
         match &e.ty {
             Type::Error => Self::error_value(span),
@@ -146,15 +149,33 @@ impl Checker<'_> {
                 Expr::new(ExprKind::Deref(Box::new(e)), ty, span)
             }
             // Kernel symbols (`*kaddr("jiffies")`) and registers are addresses of 8-byte words.
-            Type::Int { size: 8, .. } => {
-                let address = convert_scalar(e, &pointer(Type::U64, self.default_space()));
-                Expr::new(ExprKind::Deref(Box::new(address)), Type::U64, span)
+            Type::Int { size, signed } => {
+                let to = if *size == 8 { Type::U64 } else { Type::Int { size: *size, signed: *signed } };
+                let address = convert_scalar(e, &pointer(to.clone(), self.default_space()));
+                Expr::new(ExprKind::Deref(Box::new(address)), to, span)
             }
             other => {
                 let text = self.type_text(other);
                 self.error_expr(OPERAND_TYPE, span, format!("{text} is no pointer"))
             }
         }
+    }
+
+    /// `*(uint32)e`: the integer there. The cast says how wide that is and leaves the address whole.
+    fn dereference_cast(&mut self, operand: &ast::Expr, span: Span) -> Option<Expr> {
+        let ast::ExprKind::Cast(name, inner) = &operand.kind else { return None };
+        let to = self.type_name(name);
+        if !matches!(to, Type::Int { .. }) {
+            return None;
+        }
+        let e = self.value(inner);
+        let space = match &e.ty {
+            Type::Ptr { space, .. } => *space,
+            Type::Int { .. } => self.default_space(),
+            _ => return None,
+        };
+        let address = convert_scalar(e, &pointer(to.clone(), space));
+        Some(Expr::new(ExprKind::Deref(Box::new(address)), to, span))
     }
 
     /// `&place`.
