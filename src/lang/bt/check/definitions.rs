@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::facts::CKind;
 use super::frame::{Frame, Kind, node_id};
 use super::{BAD_DEFINITION, Checker, DUPLICATE};
 use crate::lang::bt::{ast, constant};
@@ -119,6 +120,7 @@ impl Checker<'_> {
                     self.with_suffixes(Type::Void, &member.ty)
                 }
                 (None, Some(_)) => Type::Void,
+                (None, None) if self.is_pointer_to_undefined(&member.ty) => self.with_suffixes(Type::Void, &member.ty),
                 (None, None) => self.declared_type(&member.ty),
             };
             let ty = match ty {
@@ -156,6 +158,16 @@ impl Checker<'_> {
         }
         let size = end_bits.div_ceil(8).next_multiple_of(align);
         self.types.define(id, size as u32, align as u32, fields);
+    }
+
+    /// C lets a pointer point to a struct that nothing defines: it can be held and printed.
+    fn is_pointer_to_undefined(&mut self, name: &ast::TypeName) -> bool {
+        let (kind, tag) = match &name.base {
+            ast::TypeBase::Struct(tag) => (CKind::Struct, tag),
+            ast::TypeBase::Union(tag) => (CKind::Union, tag),
+            _ => return false,
+        };
+        matches!(name.suffixes.first(), Some(ast::TypeSuffix::Pointer)) && self.types.tagged(kind, tag).is_none()
     }
 
     fn with_suffixes(&self, mut ty: Type, name: &ast::TypeName) -> Type {

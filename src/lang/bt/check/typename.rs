@@ -46,13 +46,6 @@ impl Checker<'_> {
         if let Some(ty) = self.types.tagged(kind, tag) {
             return ty;
         }
-        if kind == CKind::Struct && !name.suffixes.is_empty() {
-            // A pointer to something that is only declared can still be held and printed.
-            let similar = self.env.facts.similar_types(kind, tag);
-            let help = suggest::did_you_mean(tag, similar.iter().map(String::as_str));
-            self.unknown_type(&format!("{keyword} {tag}"), name, help);
-            return Type::Error;
-        }
         let similar = self.env.facts.similar_types(kind, tag);
         let help = suggest::did_you_mean(tag, similar.iter().map(String::as_str));
         self.unknown_type(&format!("{keyword} {tag}"), name, help);

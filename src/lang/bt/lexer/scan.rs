@@ -327,7 +327,10 @@ fn attribute_ends_it(text: &str, cursor: Cursor<'_>) -> bool {
     let before = text.get(..cursor.pos).unwrap_or("");
     let Some(brace) = before.rfind('}') else { return false };
     let tail = after_blanks(before.get(brace + 1..).unwrap_or(""));
-    tail.starts_with("__attribute__") && !definition_goes_on(cursor)
+    // Or one before the name of the next definition.
+    let next = |word: &str| matches!(word, "struct" | "union" | "enum" | "typedef");
+    let passed = tail.contains(';') || tail.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(next);
+    tail.starts_with("__attribute__") && !passed && !definition_goes_on(cursor)
 }
 
 /// `text` from behind its leading blanks and comments.
