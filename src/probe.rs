@@ -10,8 +10,9 @@ pub mod listing;
 pub mod name;
 pub mod perf;
 pub mod point;
+pub mod renamed;
 pub mod search;
-pub mod suggest;
+mod suggest;
 pub mod user;
 
 pub use name::target_name;

@@ -6,6 +6,7 @@ use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, RawTracepointOpts, TracepointCat
 
 use super::{Attached, Job, Refusal};
 use crate::engine::sys::perf;
+use crate::kernel::symbols::SymbolTable;
 use crate::lang::typed::Target;
 
 pub(super) fn tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
@@ -84,16 +85,50 @@ fn kprobe(job: &Job<'_>, pmu: u32, (i, target): (usize, &Target), links: &mut Ve
         "" | "vmlinux" => function.to_string(),
         module => format!("{module}:{function}"),
     };
-    let event = perf::open_kprobe(pmu, &name, *offset, *ret).map_err(|e| match e.raw_os_error() {
+    let opened = perf::open_kprobe(pmu, &name, *offset, *ret);
+    if opened.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::EADDRNOTAVAIL)) {
+        let addresses = namesakes(job, function);
+        if !addresses.is_empty() {
+            return each_address(job, pmu, (i, *ret), addresses.iter().map(|a| a + offset), links);
+        }
+    }
+    let event = opened.map_err(|e| refused(i, &e))?;
+    let link = hang(job, i, event)?;
+    job.done(links, link, 1);
+    Ok(())
+}
+
+/// Since Linux 6.6 the kernel takes no name that several functions have, as static ones may, and says
+/// so by EADDRNOTAVAIL (`validate_probe_symbol` in kernel/trace/trace_kprobe.c). The script means each.
+fn namesakes(job: &Job<'_>, function: &str) -> Vec<u64> {
+    let Ok(text) = std::fs::read(job.place.proc.join("kallsyms")) else { return Vec::new() };
+    let symbols = SymbolTable::parse(text);
+    symbols.named(function).filter(|s| s.is_code() && s.address != 0).map(|s| s.address).collect()
+}
+
+fn each_address(
+    job: &Job<'_>,
+    pmu: u32,
+    (i, ret): (usize, bool),
+    addresses: impl Iterator<Item = u64>,
+    links: &mut Vec<Attached>,
+) -> Result<(), Refusal> {
+    for (n, address) in addresses.enumerate() {
+        let event = perf::open_kprobe(pmu, "", address, ret).map_err(|e| refused(i, &e))?;
+        let link = hang(job, i, event)?;
+        job.done(links, link, usize::from(n == 0));
+    }
+    Ok(())
+}
+
+fn refused(i: usize, e: &std::io::Error) -> Refusal {
+    match e.raw_os_error() {
         // `within_notrace_func` (kernel/trace/trace_kprobe.c) and the list of functions that kprobes
         // themselves use: both are refused in this way.
         Some(libc::EINVAL) => Refusal { target: i, reason: NOT_TRACEABLE.to_owned() },
         Some(libc::EILSEQ) => Refusal { target: i, reason: super::INSIDE_AN_INSTRUCTION.to_owned() },
-        _ => Refusal::io(i, &e),
-    })?;
-    let link = hang(job, i, event)?;
-    job.done(links, link, 1);
-    Ok(())
+        _ => Refusal::io(i, e),
+    }
 }
 
 /// Hangs the program on a perf event; libbpf closes the event with the link.

@@ -3,14 +3,22 @@
 use std::sync::Arc;
 
 use super::{ExpandError, Expander, no_match};
-use crate::kernel::btf::{Btf, BtfType, TypeId};
+use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
+use crate::kernel::version::Version;
 use crate::kernel::{Absence, Feature};
 use crate::lang::typed::Target;
 use crate::probe::glob::Glob;
-use crate::probe::suggest;
+use crate::probe::{renamed, suggest};
 
 /// Parameters in registers, which is what trampolines reach on every kernel.
 const REGISTER_PARAMETERS: usize = if cfg!(target_arch = "x86_64") { 6 } else { 8 };
+
+/// What trampolines reach, in words.
+const REACHED: &str = if cfg!(target_arch = "x86_64") {
+    "functions with up to 6 words of parameters that return no struct or union"
+} else {
+    "functions with up to 8 words of parameters that return no struct or union"
+};
 
 impl Expander<'_> {
     pub(super) fn kprobes(
@@ -118,17 +126,33 @@ impl Expander<'_> {
         Ok(found)
     }
 
+    /// What an older kernel's function is called in this one.
+    fn functions_since(&self, old: &str) -> Vec<String> {
+        let exists = |name: &String| match (self.kernel.functions(), self.kernel.symbols()) {
+            (Ok(table), _) => table.contains(name),
+            (Err(_), Ok(symbols)) => symbols.named(name).any(|s| s.is_code()),
+            _ => false,
+        };
+        let mut names = renamed::functions(old);
+        names.retain(exists);
+        names.truncate(3);
+        names
+    }
+
     fn no_function(&self, provider: &str, module: Option<&Glob>, function: &Glob) -> ExpandError {
         let plain = function.as_str().replace('*', "");
-        let near: Vec<&str> = match (self.kernel.functions(), self.kernel.symbols()) {
-            (Ok(table), _) => suggest::nearest(&plain, table.iter().map(|f| f.name), 3),
-            (Err(_), Ok(symbols)) => suggest::nearest(
-                &plain,
-                symbols.iter().filter(crate::kernel::symbols::Symbol::is_code).map(|s| s.name),
-                3,
-            ),
-            _ => Vec::new(),
-        };
+        let mut near = self.functions_since(&plain);
+        if near.is_empty() {
+            let found = match (self.kernel.functions(), self.kernel.symbols()) {
+                (Ok(table), _) => suggest::nearest(&plain, table.iter().map(|f| f.name), 3),
+                (Err(_), Ok(symbols)) => {
+                    let code = symbols.iter().filter(|s| s.is_code() && !is_made_by_build(s.name));
+                    suggest::nearest(&plain, code.map(|s| s.name), 3)
+                }
+                _ => Vec::new(),
+            };
+            near = found.into_iter().map(str::to_owned).collect();
+        }
         let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
         let reason = Some("it does not exist in this kernel, was inlined, or may not be traced".into());
         ExpandError::NoMatch { kind: provider.to_owned(), name: in_module(module, function), suggestions, reason }
@@ -153,7 +177,7 @@ impl Expander<'_> {
                 break;
             }
             let Ok(btf) = self.kernel.module_btf(name) else { continue };
-            targets.extend(fentries_in(&btf, name, function, exit));
+            targets.extend(fentries_in(&btf, name, function, exit, self.kernel.version()));
         }
         if wild {
             self.keep_traceable(&mut targets);
@@ -173,17 +197,19 @@ impl Expander<'_> {
         let provider = if exit { "fexit" } else { "fentry" };
         let name = in_module(module, function);
         let Ok(btf) = self.kernel.btf() else { return no_match(provider, &name, Vec::new()) };
-        if let Some(proto) = btf.func(function.as_str()).filter(|p| p.params.len() > REGISTER_PARAMETERS) {
+        if let Some(why) = btf.func(function.as_str()).and_then(|p| out_of_reach(btf, &p, self.kernel.version())) {
             return ExpandError::Refused {
-                message: format!(
-                    "`{function}` takes {} parameters; {provider} reaches functions with up to {REGISTER_PARAMETERS}",
-                    proto.params.len()
-                ),
+                message: format!("`{function}` {why}; {provider} reaches {REACHED}"),
                 hint: format!("use `kprobe:{function}`"),
             };
         }
         let plain = function.as_str().replace('*', "");
-        let near = suggest::nearest(&plain, btf.own_functions().map(|(n, _)| n), 3);
+        let renamed: Vec<String> =
+            renamed::functions(&plain).into_iter().filter(|name| btf.func(name).is_some()).take(3).collect();
+        let mut near: Vec<&str> = renamed.iter().map(String::as_str).collect();
+        if near.is_empty() {
+            near = suggest::nearest(&plain, btf.own_functions().map(|(n, _)| n), 3);
+        }
         let suggestions = near.into_iter().map(|n| format!("{provider}:{n}")).collect();
         let reason = Some("this kernel's BTF has no function of that name".into());
         ExpandError::NoMatch { kind: provider.to_owned(), name, suggestions, reason }
@@ -219,8 +245,32 @@ fn module_text(module: Option<&Glob>) -> Arc<str> {
     module.map_or("", Glob::as_str).into()
 }
 
+/// Why the kernel can't put a trampoline on a function of this signature, as `btf_distill_func_proto`
+/// (kernel/bpf/btf.c) and the architecture's `arch_prepare_bpf_trampoline` have it.
+fn out_of_reach(btf: &Btf, proto: &FuncProto<'_>, version: Version) -> Option<String> {
+    if matches!(btf.ty(btf.resolve(proto.ret)), BtfType::Struct(_) | BtfType::Union(_)) {
+        return Some("returns a struct or union by value".into());
+    }
+    if proto.variadic {
+        return Some("takes a variable number of arguments".into());
+    }
+    let mut registers = 0;
+    for param in &proto.params {
+        let size = btf.size_of(param.ty).unwrap_or(8);
+        // Linux 6.18 takes unions as it takes structs.
+        let union = matches!(btf.ty(btf.resolve(param.ty)), BtfType::Union(_)) && !version.at_least(6, 18);
+        if union || size > 16 {
+            return Some("takes a union or a large struct by value".into());
+        }
+        registers += size.div_ceil(8).max(1) as usize;
+    }
+    let many = registers > REGISTER_PARAMETERS;
+    let what = if registers == proto.params.len() { "parameters" } else { "words of parameters" };
+    many.then(|| format!("takes {registers} {what}"))
+}
+
 /// Functions of one BTF that a trampoline can be put on.
-fn fentries_in(btf: &Btf, module: &Arc<str>, function: &Glob, exit: bool) -> Vec<Target> {
+fn fentries_in(btf: &Btf, module: &Arc<str>, function: &Glob, exit: bool, version: Version) -> Vec<Target> {
     let target = |name: &str, id: TypeId| Target::Fentry {
         module: Arc::clone(module),
         function: name.into(),
@@ -230,6 +280,7 @@ fn fentries_in(btf: &Btf, module: &Arc<str>, function: &Glob, exit: bool) -> Vec
     let fits = |id: TypeId| match btf.ty(id) {
         BtfType::Func(_, proto) => {
             matches!(btf.ty(proto), BtfType::FuncProto(_, n) if n as usize <= REGISTER_PARAMETERS)
+                && btf.prototype(proto).is_some_and(|p| out_of_reach(btf, &p, version).is_none())
         }
         _ => false,
     };
@@ -246,6 +297,12 @@ fn fentries_in(btf: &Btf, module: &Arc<str>, function: &Glob, exit: bool) -> Vec
 /// Symbols that the compiler made and that can't or shouldn't hold probes.
 #[must_use]
 pub(crate) fn is_generated(name: &str) -> bool {
+    const PARTS: &[&str] = &[".cold", ".isra.", ".constprop.", ".part.", ".llvm.", ".str."];
+    is_made_by_build(name) || PARTS.iter().any(|p| name.contains(p)) || name.contains('$') || name.starts_with('.')
+}
+
+/// Symbols beside the functions that somebody wrote: paddings, trampolines, what tracepoints expand to.
+fn is_made_by_build(name: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "__pfx_",
         "__cfi_",
@@ -268,9 +325,5 @@ pub(crate) fn is_generated(name: &str) -> bool {
         "__x64_sys_ni",
         "__export_symbol",
     ];
-    const PARTS: &[&str] = &[".cold", ".isra.", ".constprop.", ".part.", ".llvm.", ".str."];
     PREFIXES.iter().any(|p| name.starts_with(p))
-        || PARTS.iter().any(|p| name.contains(p))
-        || name.contains('$')
-        || name.starts_with('.')
 }

@@ -7,7 +7,7 @@ use crate::kernel::btf::Btf;
 use crate::kernel::{Feature, KernelError};
 use crate::lang::typed::Target;
 use crate::probe::glob::Glob;
-use crate::probe::suggest;
+use crate::probe::{renamed, suggest};
 
 impl Expander<'_> {
     pub(super) fn tracepoints(&self, category: &Glob, event: &Glob) -> Result<Vec<Target>, ExpandError> {
@@ -38,7 +38,9 @@ impl Expander<'_> {
         let plain = event.as_str().replace('*', "");
         let full = |(c, e): &(Arc<str>, Arc<str>)| format!("tracepoint:{c}:{e}");
         let elsewhere = all.iter().filter(|(c, e)| !event.is_wild() && **e == *plain && **c != *category.as_str());
-        let mut suggestions: Vec<String> = elsewhere.map(full).take(3).collect();
+        let exists = |name: &&str| name.split_once(':').is_some_and(|n| all.iter().any(|(c, e)| (&**c, &**e) == n));
+        let since = renamed::tracepoints(&wanted).filter(exists).map(|name| format!("tracepoint:{name}"));
+        let mut suggestions: Vec<String> = since.chain(elsewhere.map(full)).take(3).collect();
         if suggestions.is_empty() {
             let own = all.iter().filter(|(c, _)| category.matches(c)).map(|(_, e)| &**e);
             let near = suggest::nearest(&plain, own, 3);

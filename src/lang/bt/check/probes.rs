@@ -237,7 +237,13 @@ impl Checker<'_> {
         diagnostic.help = refusal.help;
         if others && refusal.missing && !forgiven {
             let go_on = "to go on with the probe's other points: `config = { missing_probes = \"warn\" }`";
-            diagnostic.help = Some(diagnostic.help.map_or_else(|| go_on.to_owned(), |help| format!("{help}; {go_on}")));
+            diagnostic.help = Some(diagnostic.help.map_or_else(
+                || go_on.to_owned(),
+                |help| {
+                    let end = if help.ends_with('?') { " Or," } else { ";" };
+                    format!("{help}{end} {go_on}")
+                },
+            ));
         }
         self.push(diagnostic);
     }
