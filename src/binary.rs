@@ -3,6 +3,7 @@
 //! Binaries are untrusted: files are read in bounded pieces, every offset is checked, and damage gives
 //! an error, not a panic.
 
+pub mod archive;
 pub mod cache;
 pub mod dwarf;
 pub mod elf;

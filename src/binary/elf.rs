@@ -1,7 +1,7 @@
 //! ELF: segments, function symbols, and the way from an address to an offset in the file.
 
 use std::fmt::Write;
-use std::io::Read as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
 
 use super::BinaryError;
+use super::archive::{self, Member};
 use super::usdt::{self, UsdtSite};
 use crate::regular;
 
@@ -84,17 +85,21 @@ impl Binary {
     fn read(path: &Path) -> Result<Self, BinaryError> {
         let malformed = |problem: String| BinaryError::Malformed { path: path.to_owned(), problem };
         let read_error = |source| BinaryError::Read { path: path.to_owned(), source };
-        let mut file = regular::open(path).map_err(read_error)?;
-        let size = file.metadata().map_err(read_error)?.len();
+        let file = regular::open(&archive::file_of(path)).map_err(read_error)?;
+        let length = file.metadata().map_err(read_error)?.len();
+        let Member { offset, size } = match archive::split(path) {
+            Some((_, member)) => archive::find(&file, member).map_err(malformed)?,
+            None => Member { offset: 0, size: length },
+        };
         let mut magic = [0; 4];
         // Files of the kernel's have no size, and reading some of them takes what others wait for.
-        if size == 0 || file.read_exact(&mut magic).is_err() || magic != object::elf::ELFMAG {
+        if size == 0 || file.read_exact_at(&mut magic, offset).is_err() || magic != object::elf::ELFMAG {
             return Err(malformed("it is not an ELF file".into()));
         }
         let most_text = size.saturating_mul(NAMES_OF_FILE);
         let cache = ReadCache::new(file);
-        let elf = ElfFile64::<Endianness, _>::parse(&cache).map_err(|e| malformed(e.to_string()))?;
-        let segments = segments(&elf);
+        let elf = ElfFile64::<Endianness, _>::parse(cache.range(offset, size)).map_err(|e| malformed(e.to_string()))?;
+        let segments = segments(&elf, offset);
         let sites = usdt::read(&elf, &segments);
         let mut binary = Self {
             path: path.to_owned(),
@@ -213,14 +218,15 @@ pub(super) fn file_offset(segments: &[Segment], address: u64) -> Option<u64> {
     segment.offset.checked_add(address - segment.address)
 }
 
-fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>) -> Vec<Segment> {
+/// The segments of a binary that begins at `base` in its file.
+fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>, base: u64) -> Vec<Segment> {
     let endian = elf.endian();
     let headers = elf.elf_program_headers().iter();
     let loaded = headers.filter(|h| h.p_type(endian) == object::elf::PT_LOAD);
     loaded
         .map(|h| Segment {
             address: h.p_vaddr(endian),
-            offset: h.p_offset(endian),
+            offset: h.p_offset(endian).saturating_add(base),
             size: h.p_filesz(endian),
             executable: h.p_flags(endian).0 & object::elf::PF_X.0 != 0,
         })

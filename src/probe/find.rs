@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::glob::Glob;
 use super::suggest;
-use crate::binary::BinaryError;
 use crate::binary::cache::LibraryCache;
+use crate::binary::{BinaryError, archive};
 use crate::kernel::Kernel;
 
 /// Most files that a pattern may stand for.
@@ -38,10 +38,9 @@ pub fn find(name: &Glob, kernel: &Kernel, pid: Option<u32>) -> Result<Vec<Found>
         _ => vec![by_name(text, kernel, pid, &root).ok_or_else(|| not_found(similar(text, kernel, &root)))?],
     };
     let found: Vec<_> = paths.into_iter().map(|path| Found { open: below(&root, &path), path }).collect();
-    if found.iter().any(|f| f.open.is_file()) {
-        return Ok(found.into_iter().filter(|f| f.open.is_file()).collect());
-    }
-    Err(not_found(Vec::new()))
+    // Of a member of an archive the archive is the file.
+    let found: Vec<_> = found.into_iter().filter(|f| archive::file_of(&f.open).is_file()).collect();
+    if found.is_empty() { Err(not_found(Vec::new())) } else { Ok(found) }
 }
 
 fn below(root: &Path, path: &Path) -> PathBuf {

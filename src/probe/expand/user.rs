@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{ExpandError, Expander, no_match};
-use crate::binary::BinaryError;
 use crate::binary::elf::{Binary, FunctionSymbol};
 use crate::binary::instructions;
+use crate::binary::{BinaryError, archive};
 use crate::kernel::Feature;
 use crate::lang::typed::Target;
 use crate::probe::find::{Found, find};
@@ -261,14 +261,14 @@ fn code_of(path: &Path, start: u64, length: u64) -> Option<Vec<u8>> {
         return None;
     }
     let mut code = vec![0; length as usize + INSTRUCTION];
-    let read = File::open(path).and_then(|f| f.read_at(&mut code, start)).ok()?;
+    let read = File::open(archive::file_of(path)).and_then(|f| f.read_at(&mut code, start)).ok()?;
     code.truncate(read);
     Some(code)
 }
 
 fn path_text(file: &Found) -> Arc<str> {
     // The path that is opened is the one to attach to; both are equal unless the process lives elsewhere.
-    file.open.to_string_lossy().into()
+    archive::file_of(&file.open).to_string_lossy().into()
 }
 
 fn no_symbol(file: &Found, binary: &Binary, name: &Glob, ret: bool) -> ExpandError {
