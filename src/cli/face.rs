@@ -120,6 +120,19 @@ impl StreamFace {
         }
     }
 
+    /// An assertion as bpftrace tells it, whose `assert` is a macro of its library.
+    fn failed_assertion(&mut self, message: &str, span: Span) {
+        const PLACE: json::Place<'_> = json::Place { file: "stdlib/base.bt", line: 6, column: 5 };
+        if self.json() {
+            json::message("errorf", message.as_bytes(), PLACE, &mut self.buffer);
+            return;
+        }
+        let text = render::neutralise_bytes(message.as_bytes());
+        let (file, line, column) = (PLACE.file, PLACE.line, PLACE.column);
+        let _ = writeln!(io::stderr(), "{file}:{line}:{column}-37: ERROR: {text}");
+        self.expansions("ERROR", &[span]);
+    }
+
     /// Something that the script asked for and that could not be done.
     fn failed(&mut self, message: &str, span: Span) {
         if self.settings.like_bpftrace {
@@ -175,8 +188,13 @@ impl Face for StreamFace {
                 };
                 self.printer.text(kind, text, &mut self.buffer);
             }
-            Report::RuntimeError { message, span } => {
-                self.message("errorf", "ERROR", message.as_bytes(), span);
+            Report::RuntimeError { message, span, expanded } => {
+                if self.settings.like_bpftrace {
+                    self.failed_assertion(message, span);
+                } else {
+                    self.message("errorf", "ERROR", message.as_bytes(), span);
+                }
+                self.expansions("ERROR", expanded);
             }
             Report::Unattached(probe) => {
                 let text = format!("Unable to attach probe: {}. Skipping.", probe.probe);

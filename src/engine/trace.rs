@@ -46,6 +46,8 @@ pub struct Trace {
     /// Stacks by the hash of their frames: what was read once need not be read again, for a table of
     /// stacks is read several times a second.
     known_stacks: RefCell<HashMap<u64, Box<[u64]>>>,
+    /// Attach points that nothing was attached to, because a begin probe ended the trace.
+    spared: u32,
     object: Object,
 }
 
@@ -63,7 +65,9 @@ impl Trace {
             trace.statistics = bpf::enable_run_statistics().ok();
         }
         trace.begin()?;
-        if !trace.exiting() {
+        if trace.exiting() {
+            trace.spared = trace.attachable();
+        } else {
             trace.attach(&options.place)?;
         }
         if trace.attached() == 0 {
@@ -94,6 +98,7 @@ impl Trace {
             cpus,
             statistics: None,
             known_stacks: RefCell::default(),
+            spared: 0,
             object,
         };
         trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
@@ -226,11 +231,18 @@ impl Trace {
     }
 
     /// How many attach points are attached; begin, end and signal probes count as one each, and so
-    /// does a USDT probe with several sites.
+    /// does a USDT probe with several sites. Those that a begin probe's `exit()` spares count, too: bpftrace
+    /// attaches them all the same.
     #[must_use]
     pub fn attached(&self) -> u32 {
         let linked: u32 = self.links.iter().map(|l| l.targets).sum();
-        linked.saturating_sub(self.further_sites()) + self.runnable().count() as u32
+        (linked + self.spared).saturating_sub(self.further_sites()) + self.runnable().count() as u32
+    }
+
+    /// How many targets there are to attach to.
+    fn attachable(&self) -> u32 {
+        let attached = self.artifact.programs.iter().filter(|s| s.kind != ProgramKind::TestRun);
+        attached.map(|s| s.targets.len() as u32).sum()
     }
 
     /// Sites of USDT probes beyond each probe's first.

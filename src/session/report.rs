@@ -68,6 +68,8 @@ pub enum Report<'a> {
         message: &'a str,
         /// Where in the script.
         span: Span,
+        /// The calls of macros that it came by, innermost first.
+        expanded: &'a [Span],
     },
     /// Something that the script asked for could not be done: a file of `cat` that can't be read.
     Failed {

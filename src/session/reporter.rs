@@ -107,7 +107,8 @@ impl Reporter {
                 }
             }
             ActionKind::RuntimeError(message) => {
-                face.report(&Report::RuntimeError { message, span: action.span })?;
+                let expanded = &action.expanded[..];
+                face.report(&Report::RuntimeError { message, span: action.span, expanded })?;
             }
             kind => {
                 self.decode(header, record, trace);
