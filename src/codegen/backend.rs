@@ -16,6 +16,7 @@ pub mod flow;
 pub mod frame;
 pub mod helper;
 pub mod insn;
+pub mod leftovers;
 pub mod legal;
 mod link;
 pub mod opt;
@@ -23,6 +24,7 @@ pub mod path;
 pub mod regs;
 
 use emit::{Code, Target};
+use leftovers::Leftovers;
 
 /// Most instructions that the kernel takes in one program (`BPF_COMPLEXITY_LIMIT_INSNS`).
 pub const INSTRUCTION_LIMIT: usize = 1_000_000;
@@ -114,7 +116,8 @@ pub fn compile(function: &Function, cpu_v4: bool) -> Result<Code, CodegenError> 
     };
     let frame = frame::Frame::of(&function);
     frame::check_frame(&function, &frame)?;
-    emit::emit(&function, &allocation, &frame, cpu_v4)
+    let leftovers = Leftovers::of(&function, &allocation);
+    emit::emit(&function, &allocation, &frame, &leftovers, cpu_v4)
 }
 
 fn check_size(function: &Function) -> Result<(), CodegenError> {

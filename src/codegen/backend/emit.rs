@@ -8,6 +8,7 @@ use crate::lang::source::Span;
 
 use super::frame::Frame;
 use super::insn::{FRAME, Insn, OP_JA_FAR, PSEUDO_CALL, PSEUDO_FUNC, Reg};
+use super::leftovers::{Leftover, Leftovers};
 use super::legal::{commutes, fits};
 use super::regs::Allocation;
 
@@ -59,11 +60,18 @@ pub struct Code {
     pub stack: u32,
 }
 
-/// Emits a legalised function, with instructions of cpu v4 where the kernel takes them.
-pub fn emit(function: &Function, allocation: &Allocation, frame: &Frame, cpu_v4: bool) -> Result<Code, CodegenError> {
-    match emit_with(function, allocation, frame, Isa { cpu_v4, far_jumps: false }) {
+/// Emits a legalised function, with instructions of cpu v4 where the kernel takes them; makes 0 what the
+/// rounds of loops leave behind.
+pub fn emit(
+    function: &Function,
+    allocation: &Allocation,
+    frame: &Frame,
+    leftovers: &Leftovers,
+    cpu_v4: bool,
+) -> Result<Code, CodegenError> {
+    match emit_with(function, allocation, frame, leftovers, Isa { cpu_v4, far_jumps: false }) {
         Err(CodegenError::JumpTooFar { .. }) if cpu_v4 => {
-            emit_with(function, allocation, frame, Isa { cpu_v4, far_jumps: true })
+            emit_with(function, allocation, frame, leftovers, Isa { cpu_v4, far_jumps: true })
         }
         result => result,
     }
@@ -77,7 +85,13 @@ struct Isa {
     far_jumps: bool,
 }
 
-fn emit_with(function: &Function, allocation: &Allocation, frame: &Frame, isa: Isa) -> Result<Code, CodegenError> {
+fn emit_with(
+    function: &Function,
+    allocation: &Allocation,
+    frame: &Frame,
+    leftovers: &Leftovers,
+    isa: Isa,
+) -> Result<Code, CodegenError> {
     let mut emitter = Emitter {
         function,
         allocation,
@@ -93,10 +107,11 @@ fn emit_with(function: &Function, allocation: &Allocation, frame: &Frame, isa: I
     for (index, block) in allocation.order.iter().enumerate() {
         emitter.starts[block.0 as usize] = emitter.at();
         let body = &function.blocks[block.0 as usize];
-        for (inst, span) in &body.instructions {
+        for (at, (inst, span)) in body.instructions.iter().enumerate() {
             position += 1;
             if !allocation.is_dead(position) {
                 emitter.place(*span);
+                emitter.clear(leftovers.before(block.0 as usize, at))?;
                 emitter.instruction(inst)?;
             }
         }
@@ -277,6 +292,19 @@ impl Emitter<'_> {
             Inst::MapAddr { dst, map } => self.address(self.reg(dst), 0, 0, Target::Map(map)),
             Inst::FuncAddr { dst, func } => self.address(self.reg(dst), PSEUDO_FUNC, 0, Target::Address(func)),
             _ => return Err(self.bug(format!("{inst} has no machine form"))),
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self, places: &[Leftover]) -> Result<(), CodegenError> {
+        for place in places {
+            match place {
+                Leftover::Register(reg) => self.constant(*reg, 0),
+                Leftover::Slot(slot) => {
+                    let offset = self.slot(*slot, 0)?;
+                    self.push(Insn::store_imm(Size::B8, FRAME, offset, 0));
+                }
+            }
         }
         Ok(())
     }

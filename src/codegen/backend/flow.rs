@@ -68,6 +68,11 @@ impl BitSet {
         self.0[i as usize / 64] |= 1 << (i % 64);
     }
 
+    /// Takes a number out.
+    pub fn remove(&mut self, i: u32) {
+        self.0[i as usize / 64] &= !(1 << (i % 64));
+    }
+
     /// Whether it holds a number.
     #[must_use]
     pub fn contains(&self, i: u32) -> bool {

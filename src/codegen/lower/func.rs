@@ -116,6 +116,8 @@ pub struct FnState {
     pub loops: Vec<LoopTargets>,
     temps: Vec<(Slot, u32)>,
     free_slots: HashMap<u32, Vec<Slot>>,
+    /// All slots that [`Self::temp_slot`] gave out, one after the other.
+    given: Vec<(Slot, u32)>,
 }
 
 /// A function whose entry is still to be written.
@@ -195,6 +197,7 @@ impl FnState {
             loops: Vec::new(),
             temps: Vec::new(),
             free_slots: HashMap::new(),
+            given: Vec::new(),
         }
     }
 
@@ -248,7 +251,22 @@ impl FnState {
             None => self.b.new_slot(size),
         };
         self.temps.push((slot, size));
+        self.given.push((slot, size));
         slot
+    }
+
+    /// How many temporary slots were given out so far.
+    pub const fn given(&self) -> usize {
+        self.given.len()
+    }
+
+    /// The slots given out since there were this many, and given back, with their sizes.
+    pub fn given_back_since(&self, given: usize) -> Vec<(Slot, u32)> {
+        let mut found = self.given[given..].to_vec();
+        found.sort_unstable_by_key(|(slot, _)| slot.0);
+        found.dedup();
+        found.retain(|slot| !self.temps.contains(slot));
+        found
     }
 }
 
