@@ -60,7 +60,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// An expression for its effect.
-    fn effect(&mut self, e: &'a Expr) -> Result<(), CodegenError> {
+    pub(super) fn effect(&mut self, e: &'a Expr) -> Result<(), CodegenError> {
         match &e.kind {
             ExprKind::MapStep { map, key, delta, .. } => {
                 self.map_step(*map, key.as_deref(), delta, None, e)?;

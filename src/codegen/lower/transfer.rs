@@ -19,6 +19,8 @@ const AF_INET6: i64 = 10;
 
 /// Strings that `join` collects.
 const JOIN_STRINGS: u32 = 16;
+/// Most bytes that `write_user` takes from behind a pointer.
+const MOST_WRITTEN: u64 = 4096;
 
 impl<'a> Lowerer<'_, 'a> {
     /// The linear part of a packet: `length` bytes from `offset` behind `skb->data`.
@@ -51,6 +53,9 @@ impl<'a> Lowerer<'_, 'a> {
         let wanted = self.f.b.copy(wanted);
         self.at_most(wanted, i64::from(*capacity))?;
         self.store(dst, 4, wanted);
+        if *capacity == 0 {
+            return Ok(());
+        }
         let place = Place::Remote { base: start.into(), offset: 0, space: AddressSpace::Kernel };
         self.read_sized(place, dst.at(4), wanted.into(), span)
     }
@@ -65,15 +70,25 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(n) = constant(n) else {
             return self.unsupported(span, "write_user() with a length that is not constant", "a constant");
         };
+        let pointer = matches!(src.ty, Type::Ptr { .. });
+        let limit = if pointer { MOST_WRITTEN } else { u64::from(self.size(&src.ty)) };
+        if n > limit {
+            let what = "what write_user() writes, in bytes,".to_owned();
+            return Err(CodegenError::TooLarge { span, what, size: n, limit, hint: None });
+        }
         let to = self.scalar(dst)?;
-        let from = if src.ty.fits_register() && !matches!(src.ty, Type::Ptr { .. }) {
+        if n == 0 {
+            self.effect(src)?;
+            return Ok(0.into());
+        }
+        let from = if src.ty.fits_register() && !pointer {
             let temp = self.temp(8);
             self.store_value(src, temp, &src.ty, Tail::Zeroed)?;
             temp
         } else {
-            let temp = self.temp(n.min(4096) as u32);
-            let place = if matches!(src.ty, Type::Ptr { .. }) { self.pointee(src)? } else { self.place(src)? };
-            self.read_place(place, temp, n.min(4096) as u32, span)?;
+            let temp = self.temp(n as u32);
+            let place = if pointer { self.pointee(src)? } else { self.place(src)? };
+            self.read_place(place, temp, n as u32, span)?;
             temp
         };
         let from = self.pointer(from);
@@ -141,13 +156,12 @@ impl<'a> Lowerer<'_, 'a> {
                 span,
             )?;
             self.f.b.require(Cond::SGe, length, 0, done);
-            // Older kernels return 0 for an empty string, without its terminator.
-            let length = self.f.b.copy(length);
-            self.when(Cond::Eq, length.into(), 0.into(), |l| {
-                l.f.b.copy_into(length, 1);
-                Ok(())
-            })?;
             self.f.b.alu_into(used, Alu::Add, Width::W64, used, length);
+            // Older kernels return 0 for an empty string, without its terminator. Two ways at each string
+            // would be more than the verifier follows to the end.
+            let less = self.f.b.sub(length, 1);
+            let missing = self.f.b.shr(less, 63);
+            self.f.b.alu_into(used, Alu::Add, Width::W64, used, missing);
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
