@@ -10,6 +10,7 @@ mod defs;
 mod idioms;
 mod made;
 mod places;
+mod rare;
 mod reuse;
 mod values;
 mod walks;
@@ -104,6 +105,8 @@ const START: Writer = Writer {
     in_macro: false,
     has_definitions: false,
     idioms: false,
+    rarities: false,
+    short: false,
     big: false,
 };
 
@@ -131,6 +134,10 @@ struct Writer {
     has_definitions: bool,
     /// The script has statements of [`idioms`].
     idioms: bool,
+    /// The script has statements of [`rare`].
+    rarities: bool,
+    /// Strings are short in this script.
+    short: bool,
     /// Many probes with much in each.
     big: bool,
 }
@@ -168,7 +175,11 @@ impl Writer {
         for _ in 0..=clauses {
             tops.push(self.clause());
         }
-        tops.push(self.writes_all());
+        let written = self.writes_all();
+        if self.rarities {
+            tops.push(Node::leaf(Kind::Top, rare::FUNCTIONS));
+        }
+        tops.push(written);
         Node::list(Kind::Top, tops)
     }
 
@@ -199,7 +210,9 @@ impl Writer {
         let mut out = Vec::new();
         if self.random.once_in(2) {
             let config = ["max_strlen = 32", "max_strlen = 200", "max_map_keys = 17", "on_stack_limit = 64"];
-            out.push(Node::leaf(Kind::Other, format!("config = {{ {} }}\n", self.random.pick(&config))));
+            let chosen = self.random.pick(&config);
+            self.short = chosen == config[0];
+            out.push(Node::leaf(Kind::Other, format!("config = {{ {chosen} }}\n")));
         }
         for map in &self.maps {
             let plain = matches!(map.held, Held::Plain(_)) && !map.key.is_empty();
@@ -211,40 +224,15 @@ impl Writer {
         out
     }
 
-    fn function(&mut self) -> Node {
-        let probe = std::mem::replace(&mut self.probe, probes::ANYWHERE);
-        self.scopes.push(vec![("$a".into(), Shape::Int), ("$b".into(), Shape::Int)]);
-        self.in_function = true;
-        let body = self.body(2);
-        let result = self.int(2);
-        self.in_function = false;
-        self.scopes.pop();
-        self.probe = probe;
-        let name = format!("fn f{}($a: int64, $b: int64): int64 {{\n¤  return (int64)¤;\n}}\n", self.functions);
-        self.functions += 1;
-        Node::new(Kind::Top, &name, vec![body, result])
-    }
-
-    fn make_macro(&mut self) -> Node {
-        let probe = std::mem::replace(&mut self.probe, probes::ANYWHERE);
-        let scopes = std::mem::take(&mut self.scopes);
-        self.scopes.push(Vec::new());
-        self.in_macro = true;
-        let value = self.int(2);
-        self.in_macro = false;
-        self.scopes = scopes;
-        self.probe = probe;
-        let name = format!("macro g{}(x) {{ x + ¤ }}\n", self.macros);
-        self.macros += 1;
-        Node::new(Kind::Top, &name, vec![value])
-    }
-
     /// Every map is written somewhere, or reading it is a mistake.
     fn writes_all(&mut self) -> Node {
         self.probe = probes::ANYWHERE;
         let mut statements: Vec<Node> = self.maps.clone().iter().map(|map| self.update(map, 1)).collect();
         if self.idioms {
             statements.push(Node::leaf(Kind::Statement, idioms::WRITES));
+        }
+        if self.rarities {
+            statements.push(Node::leaf(Kind::Statement, rare::WRITES));
         }
         Node::new(Kind::Top, "begin {\n¤}\n", vec![Node::list(Kind::Body, statements)])
     }
@@ -284,6 +272,9 @@ impl Writer {
         }
         if self.random.once_in(6) {
             return self.idiom();
+        }
+        if self.random.once_in(8) {
+            return self.rare();
         }
         match self.random.below(choices) {
             0..=2 => self.update_map(),
@@ -331,6 +322,8 @@ impl Writer {
     fn let_variable(&mut self) -> Node {
         let shape = self.shape(2);
         let value = self.value(&shape, 3);
+        // What counts up must not be a bool.
+        let value = if shape == Shape::Int { Node::new(Kind::Int, "(int64)(¤)", vec![value]) } else { value };
         let name = self.fresh();
         let word = match (&shape, self.random.below(6)) {
             (Shape::Int, 0) => format!("  let {name}: int64 = ¤;\n"),

@@ -2,6 +2,15 @@
 
 use super::structures::{BUFFER, DENTRY, FILE, INODE, MEMORY, SOCK, TASK};
 
+/// The program of `tests/fixtures/c/shapes.c`, which the test compiles.
+macro_rules! shapes {
+    () => {
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/generated_shapes")
+    };
+}
+
+pub const SHAPES: &str = shapes!();
+
 /// Probes with the same context.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
@@ -12,6 +21,8 @@ pub struct Probe {
     pub pointers: &'static [&'static str],
     /// Lists of texts, for `join()`.
     pub lists: &'static [&'static str],
+    /// Statements for such probes only, as in `rare`.
+    pub acts: &'static [&'static str],
     /// Pointers to structures of the kernel, with their place in `STRUCTURES`.
     pub structures: &'static [(&'static str, usize)],
 }
@@ -44,6 +55,7 @@ pub const ANYWHERE: Probe = Probe {
     strings: &["comm", "curtask.comm", "curtask.real_parent.comm", "pcomm", "comm"],
     pointers: &[],
     lists: &[],
+    acts: &[],
     structures: &[],
 };
 
@@ -54,6 +66,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &[],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -62,6 +75,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.filename)", "str(args.filename, 20)"],
         pointers: &["args.filename", "uptr(args.filename)"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -74,6 +88,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["args.ret"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -82,6 +97,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["args.args[1]", "args.args[0]"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -90,6 +106,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.prev_comm", "args.next_comm"],
         pointers: &[],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -98,6 +115,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.filename", "str(args.filename)"],
         pointers: &[],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -106,6 +124,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.prev.comm", "args.next.comm", "args.next.real_parent.comm"],
         pointers: &["args.prev.comm", "arg1"],
         lists: &[],
+        acts: &[],
         structures: &[("args.prev", TASK), ("args.next", TASK), ("((struct task_struct *)arg1)", TASK)],
     },
     Probe {
@@ -114,6 +133,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(arg1)", "str(((struct file *)arg0).f_path.dentry.d_name.name)"],
         pointers: &["arg1", "((struct file *)arg0).f_path.dentry.d_name.name"],
         lists: &[],
+        acts: &[],
         structures: &[("((struct file *)arg0)", FILE)],
     },
     Probe {
@@ -122,6 +142,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["retval"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -130,6 +151,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.buf)", "str(args.file.f_path.dentry.d_name.name)"],
         pointers: &["args.buf"],
         lists: &[],
+        acts: &[],
         structures: &[("args.file", FILE), ("args.file.f_path.dentry", DENTRY)],
     },
     Probe {
@@ -138,6 +160,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["args.buf"],
         lists: &[],
+        acts: &[],
         structures: &[("args.file", FILE)],
     },
     Probe {
@@ -146,6 +169,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(arg0)"],
         pointers: &["arg0", "uptr(arg1)"],
         lists: &[],
+        acts: &["_ = write_user(arg0, (uint64)§, 8);", "for $i¶ : 0..4 { write_user(uptr(arg1) + $i¶, §§, 3); }"],
         structures: &[],
     },
     Probe {
@@ -154,6 +178,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["retval"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -162,6 +187,7 @@ pub const PROBES: &[Probe] = &[
         strings: &[],
         pointers: &["reg(\"ip\")"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -170,6 +196,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.filename)", "str(args.argv[0])"],
         pointers: &["args.filename", "args.argv[1]"],
         lists: &["args.argv"],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -178,6 +205,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.regs.si)"],
         pointers: &["arg1"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -186,6 +214,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["ctx.task.comm"],
         pointers: &[],
         lists: &[],
+        acts: &[],
         structures: &[("ctx.task", TASK)],
     },
     Probe {
@@ -194,6 +223,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(arg0)"],
         pointers: &["arg0"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -202,6 +232,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["func", "probe"],
         pointers: &["arg0", "arg1"],
         lists: &[],
+        acts: &["@r_run[§] = socket_cookie((struct sock *)arg0);"],
         structures: &[("((struct sock *)arg0)", SOCK)],
     },
     Probe {
@@ -210,6 +241,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["func", "args.sk.__sk_common.skc_prot.name"],
         pointers: &["args.sk", "args.msg"],
         lists: &[],
+        acts: &["@r_run[§] = socket_cookie(args.sk);", "for $i¶ : 0..3 { print((socket_cookie(args.sk), §§)); }"],
         structures: &[("args.sk", SOCK)],
     },
     Probe {
@@ -218,6 +250,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["probe", "(args.newstate == TCP_CLOSE ? \"a\" : \"b\")"],
         pointers: &["args.skaddr"],
         lists: &[],
+        acts: &[],
         structures: &[("((struct sock *)args.skaddr)", SOCK)],
     },
     Probe {
@@ -226,6 +259,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.name", "str(args.name)"],
         pointers: &["args.skbaddr"],
         lists: &[],
+        acts: &[],
         structures: &[("((struct sk_buff *)args.skbaddr)", BUFFER)],
     },
     Probe {
@@ -234,6 +268,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["func", "((struct sk_buff *)arg0).dev.name"],
         pointers: &["((struct sk_buff *)arg0).head", "arg0"],
         lists: &[],
+        acts: &["print(((struct sk_buff *)arg0).len);"],
         structures: &[("((struct sk_buff *)arg0)", BUFFER)],
     },
     Probe {
@@ -242,6 +277,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(args.file.f_path.dentry.d_name.name)", "path(args.file.f_path)", "path(args.file.f_path, 20)"],
         pointers: &["args.file.f_path.dentry.d_name.name"],
         lists: &[],
+        acts: &[],
         structures: &[("args.file", FILE), ("args.file.f_path.dentry", DENTRY), ("args.file.f_inode", INODE)],
     },
     Probe {
@@ -250,6 +286,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(ctx.vma.vm_file.f_path.dentry.d_name.name)", "path(ctx.vma.vm_file.f_path)"],
         pointers: &[],
         lists: &[],
+        acts: &[],
         structures: &[("ctx.task", TASK), ("ctx.vma.vm_mm", MEMORY), ("ctx.vma.vm_file", FILE)],
     },
     Probe {
@@ -258,6 +295,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.comm", "probe"],
         pointers: &[],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -269,6 +307,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["args.rwbs", "args.comm"],
         pointers: &[],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -277,6 +316,7 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(uptr(arg1))", "str(arg1, 300)"],
         pointers: &["uptr(arg1)", "arg1"],
         lists: &[],
+        acts: &[],
         structures: &[],
     },
     Probe {
@@ -285,6 +325,61 @@ pub const PROBES: &[Probe] = &[
         strings: &["str(((struct file *)retval).f_path.dentry.d_name.name)", "func"],
         pointers: &["retval"],
         lists: &[],
+        acts: &[],
         structures: &[("((struct file *)retval)", FILE)],
+    },
+    Probe {
+        points: &["kprobe:__x64_sys_getppid", "kprobe:__x64_sys_openat,kprobe:__x64_sys_close"],
+        integers: &["((struct pt_regs *)arg0).di"],
+        strings: &[],
+        pointers: &["((struct pt_regs *)arg0).si"],
+        lists: &[],
+        acts: &["override(§);", "if (comm == §§) { override(-(§ & 127)); }", "for $i¶ : 0..2 { override($i¶); }"],
+        structures: &[],
+    },
+    Probe {
+        points: &["rawtracepoint:consume_skb", "fentry:consume_skb", "fentry:__netif_receive_skb"],
+        integers: &["((struct sk_buff *)arg0).len"],
+        strings: &[],
+        pointers: &["((struct sk_buff *)arg0).data"],
+        lists: &[],
+        acts: &[
+            "_ = skboutput(\"/dev/null\", (struct sk_buff *)arg0, § & 127, 0);",
+            "for $i¶ : 0..3 { let $d¶ = skboutput(\"/dev/null\", (struct sk_buff *)arg0, 64, 14 * $i¶); print(($d¶, §§)); }",
+        ],
+        structures: &[("((struct sk_buff *)arg0)", BUFFER)],
+    },
+    Probe {
+        points: &[concat!("uprobe:", shapes!(), ":pointers")],
+        integers: &[
+            "args.node.value",
+            "args.count",
+            "args.node.next.tags[1].number",
+            "args.node.flags.high",
+            "args.node.numbers[1][0]",
+            "args.node.word.bytes[2]",
+            "args.node.second",
+            "args.node.flags.wide",
+            "args.node.colour",
+        ],
+        strings: &["str(args.node.name)", "args.node.tag.text", "args.node.tags[pid & 1].text", "str(args.words[0])"],
+        pointers: &["args.node.name", "args.words[1]"],
+        lists: &["args.words"],
+        acts: &[
+            "let $n¶ = args.node; for $i¶ : 0..10 { if ($n¶ == 0 || $n¶.value == §) { break; } printf(\"%s %d\\n\", str($n¶.name), $n¶.tag.number); $n¶ = $n¶.next; }",
+            "let $n¶ = args.node; let $i¶ = 0; while ($n¶ != 0 && $i¶ < 40) { $i¶++; @r_pair[$n¶.tag.text] = ((int64)$n¶.value, §§); $n¶ = $n¶.next; }",
+            "print(args.node.tag); print(args.node.numbers); @r_octet[(uint8)args.node.colour, str(args.node.name)] = count(); print(*args.node);",
+            "write_user(args.node, (uint32)§, 4);",
+        ],
+        structures: &[],
+    },
+    Probe {
+        points: &[concat!("uprobe:", shapes!(), ":scalars"), concat!("uretprobe:", shapes!(), ":scalars")],
+        integers: &["pid"],
+        strings: &["comm"],
+        pointers: &[],
+        lists: &[],
+        acts: &["print(args.number + args.wide * §); if (args.yes && str(args.name) == §§) { print(args.colour); }"],
+        structures: &[],
     },
 ];

@@ -1,10 +1,38 @@
-//! Functions of texts, macros that are given maps and variables, and statements that use them.
+//! Functions, macros, macros that are given maps and variables, and statements that use them.
 
 use super::{Held, Map, Shape, Writer};
 use crate::probes;
 use crate::tree::{Kind, Node};
 
 impl Writer {
+    pub(super) fn function(&mut self) -> Node {
+        let probe = std::mem::replace(&mut self.probe, probes::ANYWHERE);
+        self.scopes.push(vec![("$a".into(), Shape::Int), ("$b".into(), Shape::Int)]);
+        self.in_function = true;
+        let body = self.body(2);
+        let result = self.int(2);
+        self.in_function = false;
+        self.scopes.pop();
+        self.probe = probe;
+        let name = format!("fn f{}($a: int64, $b: int64): int64 {{\n¤  return (int64)¤;\n}}\n", self.functions);
+        self.functions += 1;
+        Node::new(Kind::Top, &name, vec![body, result])
+    }
+
+    pub(super) fn make_macro(&mut self) -> Node {
+        let probe = std::mem::replace(&mut self.probe, probes::ANYWHERE);
+        let scopes = std::mem::take(&mut self.scopes);
+        self.scopes.push(Vec::new());
+        self.in_macro = true;
+        let value = self.int(2);
+        self.in_macro = false;
+        self.scopes = scopes;
+        self.probe = probe;
+        let name = format!("macro g{}(x) {{ x + ¤ }}\n", self.macros);
+        self.macros += 1;
+        Node::new(Kind::Top, &name, vec![value])
+    }
+
     pub(super) fn text_function(&mut self) -> Node {
         let probe = std::mem::replace(&mut self.probe, probes::ANYWHERE);
         self.scopes.push(vec![("$t".into(), Shape::Str), ("$n".into(), Shape::Int)]);
