@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::child::{ChildError, Held, Running};
 use super::losses::LossTeller;
@@ -99,7 +99,7 @@ pub fn run(
         return dry_run(&program, &artifact, &options, sink, face);
     }
     let mut trace = Trace::start(Arc::clone(&program), Arc::clone(&artifact), &options, sink)?;
-    let mut reporter = Reporter::new(Decoder::new(Arc::clone(&program), names)).stopped_by(stopping);
+    let mut reporter = Reporter::new(Decoder::new(Arc::clone(&program), names)).stopped_by(Arc::clone(&stopping));
     if program.config.missing_probes == MissingProbes::Warn {
         for probe in trace.refused() {
             face.report(&Report::Unattached(probe))?;
@@ -115,7 +115,7 @@ pub fn run(
     drop(sender);
     if waits(&program) {
         let traced = options.place.pid.map(|pid| proc.join(pid.to_string()));
-        let mut live = Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced };
+        let mut live = Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced, stopping: &stopping };
         live.until_end(messages)?;
     }
     let detaching = trace.finish()?;
@@ -209,6 +209,7 @@ struct Live<'a> {
     face: &'a mut dyn Face,
     losses: &'a mut LossTeller,
     traced: Option<PathBuf>,
+    stopping: &'a AtomicBool,
 }
 
 impl Live<'_> {
@@ -216,7 +217,19 @@ impl Live<'_> {
         if self.trace.exiting() {
             return Ok(());
         }
+        let mut ticked = Instant::now();
         loop {
+            // Probes that report faster than is printed keep the mailbox full: a request to end waits
+            // behind their reports there, and nothing is ever empty.
+            if self.stopping.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if ticked.elapsed() >= TICK {
+                ticked = Instant::now();
+                if self.tick()? {
+                    return Ok(());
+                }
+            }
             let message = match messages.try_recv() {
                 Ok(message) => message,
                 Err(TryRecvError::Disconnected) => return Ok(()),
@@ -225,12 +238,7 @@ impl Live<'_> {
                     match messages.recv_timeout(TICK) {
                         Ok(message) => message,
                         Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                        Err(RecvTimeoutError::Timeout) => {
-                            if self.tick()? {
-                                return Ok(());
-                            }
-                            continue;
-                        }
+                        Err(RecvTimeoutError::Timeout) => continue,
                     }
                 }
             };
