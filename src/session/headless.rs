@@ -115,7 +115,8 @@ pub fn run(
     drop(sender);
     if waits(&program) {
         let traced = options.place.pid.map(|pid| proc.join(pid.to_string()));
-        let mut live = Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced, stopping: &stopping };
+        let mut live =
+            Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced, stopping: &stopping };
         live.until_end(messages)?;
     }
     let detaching = trace.finish()?;

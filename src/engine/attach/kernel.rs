@@ -6,7 +6,6 @@ use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, RawTracepointOpts, TracepointCat
 
 use super::{Attached, Job, Refusal};
 use crate::engine::sys::perf;
-use crate::kernel::symbols::SymbolTable;
 use crate::lang::typed::Target;
 
 pub(super) fn tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
@@ -101,9 +100,14 @@ fn kprobe(job: &Job<'_>, pmu: u32, (i, target): (usize, &Target), links: &mut Ve
 /// Since Linux 6.6 the kernel takes no name that several functions have, as static ones may, and says
 /// so by EADDRNOTAVAIL (`validate_probe_symbol` in kernel/trace/trace_kprobe.c). The script means each.
 fn namesakes(job: &Job<'_>, function: &str) -> Vec<u64> {
-    let Ok(text) = std::fs::read(job.place.proc.join("kallsyms")) else { return Vec::new() };
-    let symbols = SymbolTable::parse(text);
-    symbols.named(function).filter(|s| s.is_code() && s.address != 0).map(|s| s.address).collect()
+    let Ok(text) = std::fs::read_to_string(job.place.proc.join("kallsyms")) else { return Vec::new() };
+    let address = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+        let is_it = name == function && matches!(kind, "t" | "T" | "w" | "W");
+        u64::from_str_radix(address, 16).ok().filter(|a| is_it && *a != 0)
+    };
+    text.lines().filter_map(address).collect()
 }
 
 fn each_address(

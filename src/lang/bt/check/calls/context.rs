@@ -130,12 +130,14 @@ pub fn kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     match c.env.facts.symbol_address(&name) {
         Some(address) => Expr::new(ExprKind::Int(address), Type::U64, call.span),
         None => {
-            c.error_help(
-                UNKNOWN_NAME,
-                call.span,
-                format!("Failed to resolve kernel symbol: {name}"),
-                Some("addresses are shown to root only, and not with kernel.kptr_restrict=2".into()),
-            );
+            let shown = ["_text", "_stext"].iter().any(|first| c.env.facts.symbol_address(first).is_some());
+            let help = if shown {
+                "this kernel has no such symbol, neither have its loaded modules"
+            } else {
+                "addresses are shown to root only, and not with kernel.kptr_restrict=2"
+            };
+            let message = format!("Failed to resolve kernel symbol: {name}");
+            c.error_help(UNKNOWN_NAME, call.span, message, Some(help.into()));
             Checker::error_value(call.span)
         }
     }
