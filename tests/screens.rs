@@ -271,7 +271,6 @@ fn a_bundled_script_opens_as_a_copy_and_unsaved_text_is_asked_about_first() {
     press(&mut state, "<c-o>syscount<enter>d");
     assert!(state.editor.text().starts_with("// syscount:"));
     press(&mut state, "<c-z>");
-    press(&mut state, "<c-z>");
     assert!(state.editor.text().starts_with("// hello:"), "undo brings it back: {}", state.editor.text());
 }
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use lsp_server::Connection;
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions, HoverProviderCapability,
-    InitializeParams, OneOf, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability,
-    TextDocumentSyncKind,
+    InitializeParams, OneOf, RenameOptions, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability,
+    TextDocumentSyncKind, WorkDoneProgressOptions,
 };
 
 use super::CliError;
@@ -24,7 +24,7 @@ use crate::probe::catalogue::Background;
 /// Serve editors by the language server protocol on standard input and output.
 ///
 /// Gives diagnostics as you type with their repairs, completion, hover, signature help, go to definition,
-/// symbols and formatting for bpftrace scripts.
+/// references, renaming, symbols and formatting for bpftrace scripts.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -68,6 +68,12 @@ fn capabilities() -> ServerCapabilities {
             ..SignatureHelpOptions::default()
         }),
         definition_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
+        document_highlight_provider: Some(OneOf::Left(true)),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
         document_symbol_provider: Some(OneOf::Left(true)),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),

@@ -12,6 +12,7 @@ mod infer;
 pub mod kernel;
 mod navigate;
 mod places;
+mod references;
 mod signature;
 
 use super::source::Span;
@@ -19,6 +20,7 @@ use super::source::Span;
 pub use completion::completions;
 pub use hover::hover;
 pub use navigate::{definition, imported, symbols};
+pub use references::{RenameError, references, renamable, rename};
 pub use signature::signature_help;
 
 /// One field, argument or member.

@@ -148,6 +148,14 @@ pub enum App {
     ExplainProblem,
     /// Apply the fix that the problem under the cursor offers.
     FixProblem,
+    /// Put the cursor where the thing under it is defined.
+    Definition,
+    /// Put it back where the last such jump began.
+    JumpBack,
+    /// Ask for another name of the thing under the cursor.
+    Rename,
+    /// Lay the script out anew.
+    Format,
     /// Ctrl-C: copies what is marked, otherwise stops the trace.
     Interrupt,
 }

@@ -18,6 +18,8 @@ pub struct Assist {
     pub take_single: bool,
     /// Where the last hint was asked for: byte offset and length of the text.
     pub hinted: (u32, usize),
+    /// Lines and characters where jumps to definitions began.
+    pub jumps: Vec<(usize, usize)>,
 }
 
 /// Completions to choose from; never empty.

@@ -53,7 +53,8 @@ fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
         Layer::Reader(reader) => panes::reader::draw(state, reader, buf, body),
         Layer::ConfirmQuit => panes::reader::confirm(state, buf, body, "Leave?", "leave"),
         Layer::ConfirmOpen(name) => panes::reader::confirm(state, buf, body, &format!("Open {name}?"), "open"),
-        Layer::SaveAs(input) => panes::reader::save_as(state, input, buf, body),
+        Layer::SaveAs(input) => panes::reader::ask(state, input, buf, body, "Save the script as"),
+        Layer::Rename(input) => panes::reader::ask(state, input, buf, body, "Another name, in the whole script"),
         Layer::Filter(_) | Layer::Find(_) => {}
     }
 }

@@ -285,6 +285,12 @@ impl Editor {
         self.jump(line, column);
     }
 
+    /// Puts the cursor on a byte of the text.
+    pub fn go_to_offset(&mut self, offset: u32) {
+        let (line, column) = place(&self.text(), offset as usize);
+        self.go_to((line, column), false);
+    }
+
     /// Puts the cursor on a line and character, or the nearest there is.
     pub fn jump(&mut self, line: usize, column: usize) {
         let limit = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);

@@ -117,7 +117,7 @@ const fn f(n: u8) -> Key {
 pub fn scopes(state: &State) -> &'static [Scope] {
     match state.layers.last() {
         Some(Layer::Browser(_)) => &[Scope::Browser, Scope::Always],
-        Some(Layer::Palette(_) | Layer::SaveAs(_) | Layer::Filter(_) | Layer::Find(_)) => {
+        Some(Layer::Palette(_) | Layer::SaveAs(_) | Layer::Rename(_) | Layer::Filter(_) | Layer::Find(_)) => {
             &[Scope::Input, Scope::Always]
         }
         Some(Layer::Help(_) | Layer::Reader(_)) => &[Scope::Reader, Scope::Always],
@@ -136,7 +136,14 @@ pub fn scopes(state: &State) -> &'static [Scope] {
 /// True where characters are text.
 fn takes_text(state: &State) -> bool {
     match state.layers.last() {
-        Some(Layer::Browser(_) | Layer::Palette(_) | Layer::SaveAs(_) | Layer::Filter(_) | Layer::Find(_)) => true,
+        Some(
+            Layer::Browser(_)
+            | Layer::Palette(_)
+            | Layer::SaveAs(_)
+            | Layer::Rename(_)
+            | Layer::Filter(_)
+            | Layer::Find(_),
+        ) => true,
         Some(_) => false,
         None => state.focus == Pane::Editor,
     }

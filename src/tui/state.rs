@@ -61,6 +61,8 @@ pub enum Layer {
     ConfirmOpen(&'static str),
     /// Name of a file to save under.
     SaveAs(Input),
+    /// Another name for the thing under the cursor.
+    Rename(Input),
     /// Text to find in the script, typed in its frame.
     Find(Input),
     /// The filter of the events, typed in the pane's frame.

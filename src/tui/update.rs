@@ -7,6 +7,7 @@ mod editor;
 mod layers;
 mod library;
 mod mouse;
+mod names;
 mod output;
 mod session;
 

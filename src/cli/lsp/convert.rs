@@ -1,8 +1,11 @@
 //! Between byte offsets and the protocol's lines and UTF-16 columns.
 
+use std::collections::HashMap;
+
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionTextEdit, DiagnosticRelatedInformation, DiagnosticSeverity,
     Documentation, Location, NumberOrString, Position, Range, SymbolKind as LspSymbolKind, TextEdit, Uri,
+    WorkspaceEdit,
 };
 
 use crate::lang::diagnostic::{Diagnostic, Severity};
@@ -109,4 +112,11 @@ pub(super) const fn symbol_kind(kind: SymbolKind) -> LspSymbolKind {
         SymbolKind::Type => LspSymbolKind::STRUCT,
         SymbolKind::Config => LspSymbolKind::NAMESPACE,
     }
+}
+
+/// Edits of one script.
+pub(super) fn edits_of(uri: &Uri, edits: Vec<TextEdit>) -> WorkspaceEdit {
+    #[allow(clippy::mutable_key_type, reason = "the protocol's own type; nothing changes it")]
+    let changes = HashMap::from([(uri.clone(), edits)]);
+    WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }
 }

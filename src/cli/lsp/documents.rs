@@ -1,10 +1,7 @@
 //! Open scripts: their text as the editor changes it, and what is wrong with it.
 
-use std::collections::HashMap;
-
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, Range, TextDocumentContentChangeEvent, TextEdit, Uri,
-    WorkspaceEdit,
 };
 
 use super::convert;
@@ -81,13 +78,11 @@ impl Document {
             _ => format!("Replace `{there}` with `{}`", fix.replacement),
         };
         let edit = TextEdit { range: convert::range(&self.source, fix.span), new_text: fix.replacement.clone() };
-        #[allow(clippy::mutable_key_type, reason = "the protocol's own type; nothing changes it")]
-        let changes = HashMap::from([(uri.clone(), vec![edit])]);
         CodeAction {
             title,
             kind: Some(CodeActionKind::QUICKFIX),
             diagnostics: Some(vec![diagnostic.clone()]),
-            edit: Some(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }),
+            edit: Some(convert::edits_of(uri, vec![edit])),
             is_preferred: Some(true),
             ..CodeAction::default()
         }

@@ -9,14 +9,15 @@ use lsp_types::notification::{
     DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, LogMessage, Notification as _, PublishDiagnostics,
 };
 use lsp_types::request::{
-    CodeActionRequest, Completion, DocumentSymbolRequest, Formatting, GotoDefinition, HoverRequest, Request as _,
-    SignatureHelpRequest,
+    CodeActionRequest, Completion, DocumentHighlightRequest, DocumentSymbolRequest, Formatting, GotoDefinition,
+    HoverRequest, PrepareRenameRequest, References, Rename, Request as _, SignatureHelpRequest,
 };
 use lsp_types::{
     CompletionList, CompletionResponse, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, Hover, HoverContents,
-    Location, LogMessageParams, MarkupContent, MarkupKind, MessageType, ParameterInformation, ParameterLabel,
-    PublishDiagnosticsParams, SignatureHelp, SignatureInformation, TextDocumentPositionParams, TextEdit, Uri,
+    DidOpenTextDocumentParams, DocumentHighlight, DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse,
+    Hover, HoverContents, Location, LogMessageParams, MarkupContent, MarkupKind, MessageType, ParameterInformation,
+    ParameterLabel, PrepareRenameResponse, PublishDiagnosticsParams, SignatureHelp, SignatureInformation,
+    TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -100,6 +101,16 @@ impl<'a> Server<'a> {
             GotoDefinition::METHOD => {
                 with(request, |p: lsp_types::GotoDefinitionParams| self.definition(&p.text_document_position_params))
             }
+            References::METHOD => {
+                with(request, |p: lsp_types::ReferenceParams| self.references(&p.text_document_position))
+            }
+            DocumentHighlightRequest::METHOD => with(request, |p: lsp_types::DocumentHighlightParams| {
+                let found = self.references(&p.text_document_position_params).unwrap_or_default();
+                let highlight = |l: Location| DocumentHighlight { range: l.range, kind: None };
+                found.into_iter().map(highlight).collect::<Vec<_>>()
+            }),
+            PrepareRenameRequest::METHOD => with(request, |p: TextDocumentPositionParams| self.renamable(&p)),
+            Rename::METHOD => with_result(request, |p: lsp_types::RenameParams| self.rename(&p)),
             DocumentSymbolRequest::METHOD => {
                 with(request, |p: lsp_types::DocumentSymbolParams| self.symbols(&p.text_document.uri))
             }
@@ -229,6 +240,25 @@ impl<'a> Server<'a> {
         Some(GotoDefinitionResponse::Scalar(Location { uri, range: convert::range(source, span) }))
     }
 
+    fn references(&self, place: &TextDocumentPositionParams) -> Option<Vec<Location>> {
+        let (source, offset) = self.at(place)?;
+        let location = |span| Location { uri: place.text_document.uri.clone(), range: convert::range(source, span) };
+        Some(service::references(source, offset).into_iter().map(location).collect())
+    }
+
+    fn renamable(&self, place: &TextDocumentPositionParams) -> Option<PrepareRenameResponse> {
+        let (source, offset) = self.at(place)?;
+        Some(PrepareRenameResponse::Range(convert::range(source, service::renamable(source, offset)?)))
+    }
+
+    fn rename(&self, p: &lsp_types::RenameParams) -> Result<Option<WorkspaceEdit>, service::RenameError> {
+        let place = &p.text_document_position;
+        let Some((source, offset)) = self.at(place) else { return Ok(None) };
+        let edits = service::rename(source, offset, &p.new_name)?.into_iter();
+        let edits = edits.map(|(span, new_text)| TextEdit { range: convert::range(source, span), new_text });
+        Ok(Some(convert::edits_of(&place.text_document.uri, edits.collect())))
+    }
+
     fn symbols(&self, uri: &Uri) -> Option<DocumentSymbolResponse> {
         let source = &self.open.get(uri)?.source;
         let symbols = service::symbols(source).into_iter().map(|s| {
@@ -259,10 +289,21 @@ impl<'a> Server<'a> {
 
 /// Reads a request's parameters and answers it.
 fn with<P: DeserializeOwned, R: Serialize>(request: Request, work: impl FnOnce(P) -> R) -> Response {
+    with_result(request, |parameters| Ok::<R, std::convert::Infallible>(work(parameters)))
+}
+
+/// As [`with`], for what may be refused.
+fn with_result<P: DeserializeOwned, R: Serialize, E: std::fmt::Display>(
+    request: Request,
+    work: impl FnOnce(P) -> Result<R, E>,
+) -> Response {
     let method = request.method.clone();
     let id: RequestId = request.id.clone();
     match request.extract::<P>(&method) {
-        Ok((id, parameters)) => Response::new_ok(id, work(parameters)),
+        Ok((id, parameters)) => match work(parameters) {
+            Ok(answer) => Response::new_ok(id, answer),
+            Err(error) => Response::new_err(id, ErrorCode::RequestFailed as i32, error.to_string()),
+        },
         Err(ExtractError::JsonError { error, .. }) => {
             Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string())
         }

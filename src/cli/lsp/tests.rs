@@ -189,3 +189,31 @@ fn a_malformed_notification_does_not_end_the_conversation() {
     assert!(hover["contents"]["value"].as_str().unwrap().contains("pid: uint32"), "{hover}");
     editor.stop();
 }
+
+#[test]
+fn a_name_is_found_and_changed_everywhere() {
+    let mut editor = Editor::start();
+    editor.open("BEGIN { @é = 1; @a = 1; }\nEND { print(@a); }\n");
+    let lines = |found: &Value| -> Vec<u64> {
+        let ranges = found.as_array().unwrap().iter().map(|l| l.get("range").unwrap_or(l).clone());
+        ranges.map(|r| r["start"]["line"].as_u64().unwrap()).collect()
+    };
+    let context = json!({ "includeDeclaration": true });
+    let place = |line: u32, character: u32| json!({ "textDocument": { "uri": "file:///a.bt" }, "position": { "line": line, "character": character } });
+    let mut asked = place(1, 13);
+    asked["context"] = context;
+    assert_eq!(lines(&editor.ask("textDocument/references", asked)), [0, 1]);
+    assert_eq!(lines(&editor.at("textDocument/documentHighlight", 0, 17)), [0, 1]);
+    let range = editor.at("textDocument/prepareRename", 0, 17);
+    assert_eq!((&range["start"]["character"], &range["end"]["character"]), (&json!(16), &json!(18)));
+    assert_eq!(editor.at("textDocument/prepareRename", 1, 7), Value::Null, "`print` is not the script's");
+    let mut asked = place(0, 17);
+    asked["newName"] = json!("counts");
+    let edit = editor.ask("textDocument/rename", asked.clone());
+    let edits = edit["changes"]["file:///a.bt"].clone();
+    assert_eq!(lines(&edits), [0, 1]);
+    assert_eq!(edits[1]["newText"], json!("@counts"));
+    asked["newName"] = json!("not a name");
+    assert_eq!(editor.ask("textDocument/rename", asked), Value::Null);
+    editor.stop();
+}

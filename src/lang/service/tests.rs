@@ -169,6 +169,62 @@ fn definitions_are_found() {
     }
 }
 
+/// The text with every place in brackets.
+fn bracketed(source: &SourceText, spans: &[Span]) -> String {
+    let mut text = source.text.to_string();
+    for span in spans.iter().rev() {
+        text.insert(span.end as usize, ']');
+        text.insert(span.start as usize, '[');
+    }
+    text
+}
+
+#[test]
+fn references_are_of_one_thing() {
+    for (text, wanted) in [
+        ("BEGIN { $x = 1; print($x|); } END { $x = 2; }", "BEGIN { [$x] = 1; print([$x]); } END { $x = 2; }"),
+        ("BEGIN { @m|[1] = 2; } END { clear(@m); @mm = 1; }", "BEGIN { [@m][1] = 2; } END { clear([@m]); @mm = 1; }"),
+        ("macro f(@m) { @m = 1 } BEGIN { @m = 2; f(@m|); }", "macro f(@m) { @m = 1 } BEGIN { [@m] = 2; f([@m]); }"),
+        ("macro f(@m) { @m| = 1 } BEGIN { @m = 2; }", "macro f([@m]) { [@m] = 1 } BEGIN { @m = 2; }"),
+        ("macro f(a) { a + a| } BEGIN { f(1); }", "macro f([a]) { [a] + [a] } BEGIN { f(1); }"),
+        ("macro f() { 1 } BEGIN { f|(); $x.f; \"f\" }", "macro [f]() { 1 } BEGIN { [f](); $x.f; \"f\" }"),
+        ("#define N 5\nBEGIN { print(N|); } // N", "#define [N] 5\nBEGIN { print([N]); } // N"),
+        (
+            "struct s { int a; };\nBEGIN { $p = (struct s|*)0; }",
+            "struct [s] { int a; };\nBEGIN { $p = (struct [s]*)0; }",
+        ),
+        ("BEGIN { pid|; $x = pid; }", "BEGIN { pid; $x = pid; }"),
+    ] {
+        let (source, at) = marked(text);
+        assert_eq!(bracketed(&source, &references(&source, at)), wanted);
+    }
+}
+
+#[test]
+fn a_new_name_goes_everywhere_or_nowhere() {
+    let after = |text: &str, new: &str| {
+        let (source, at) = marked(text);
+        rename(&source, at, new).map(|edits| {
+            let mut text = source.text.to_string();
+            for (span, new) in edits.iter().rev() {
+                text.replace_range(span.start as usize..span.end as usize, new);
+            }
+            text
+        })
+    };
+    assert_eq!(
+        after("BEGIN { @|[1] = 2; print(@); }", "@counts").unwrap(),
+        "BEGIN { @counts[1] = 2; print(@counts); }"
+    );
+    assert_eq!(after("BEGIN { $a| = 1; print($a); }", "b2").unwrap(), "BEGIN { $b2 = 1; print($b2); }");
+    assert_eq!(after("BEGIN { $a| = 1; } END { $b = 1; }", "b").unwrap(), "BEGIN { $b = 1; } END { $b = 1; }");
+    assert_eq!(after("BEGIN { $a| = 1; $b = 2; }", "b"), Err(RenameError::Taken("$b".to_owned())));
+    assert_eq!(after("BEGIN { @a| = 1; } END { @b = 1; }", "b"), Err(RenameError::Taken("@b".to_owned())));
+    assert_eq!(after("BEGIN { $a| = 1; }", "1x"), Err(RenameError::BadName("1x".to_owned())));
+    assert_eq!(after("BEGIN { $a| = 1; }", "x y"), Err(RenameError::BadName("x y".to_owned())));
+    assert_eq!(after("BEGIN { print(pid|); }", "x"), Err(RenameError::NoName));
+}
+
 #[test]
 fn symbols_name_the_items() {
     let text = "config = { a = 1 }\nmacro m() { 1 }\nkprobe:a, kprobe:b { }\nBEGIN { }\nlet @m = hash(1);";
@@ -194,6 +250,8 @@ fn every_position_of_a_half_typed_script_has_an_answer() {
             hover(&source, at, &env),
             definition(&source, at),
             signature_help(&source, at),
+            references(&source, at),
+            rename(&source, at, "name"),
         );
     }
 }

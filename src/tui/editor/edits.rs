@@ -17,6 +17,45 @@ impl Editor {
         self.change(Kind::Other, |editor| editor.swap(&old, range, replacement));
     }
 
+    /// Replaces several byte ranges, in order of the text, as one step of undo. The cursor stays at its text.
+    pub fn replace_all(&mut self, edits: &[(Span, String)]) {
+        let text = self.text();
+        let at = self.offset() as usize;
+        let (mut new, mut done, mut cursor) = (String::with_capacity(text.len()), 0, at);
+        for (span, replacement) in edits {
+            let (start, end) = (span.start as usize, span.end as usize);
+            let Some(before) = text.get(done..start) else { return };
+            new.push_str(before);
+            if start < at {
+                // Inside of what is replaced, the cursor goes to its end.
+                cursor = new.len() + replacement.len() + at.saturating_sub(end);
+            }
+            new.push_str(replacement);
+            done = end;
+        }
+        new.push_str(text.get(done..).unwrap_or(""));
+        self.put_text(&new, cursor);
+    }
+
+    /// Puts the same script, laid out in another way, in place of the text, as one step of undo. The cursor stays
+    /// at its text.
+    pub fn lay_out(&mut self, new: &str) {
+        let blank = |c: &char| !c.is_whitespace();
+        let behind = self.text()[..self.offset() as usize].chars().filter(blank).count();
+        let inked = new.char_indices().filter(|(_, c)| blank(c));
+        let cursor =
+            behind.checked_sub(1).map_or(0, |nth| inked.map(|(at, c)| at + c.len_utf8()).nth(nth).unwrap_or(new.len()));
+        self.put_text(new, cursor);
+    }
+
+    fn put_text(&mut self, new: &str, cursor: usize) {
+        let old = self.text();
+        self.change(Kind::Other, |editor| {
+            editor.swap(&old, 0..old.len(), new);
+            editor.go_to_offset(u32::try_from(cursor).unwrap_or(u32::MAX));
+        });
+    }
+
     /// Puts `replacement` where `range` of `old`, the text of now, is; the cursor goes behind it.
     fn swap(&mut self, old: &str, range: Range<usize>, replacement: &str) {
         let Some(gone) = old.get(range.clone()) else { return };

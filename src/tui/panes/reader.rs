@@ -48,11 +48,11 @@ pub fn confirm(state: &State, buf: &mut Buffer, body: Rect, title: &str, verb: &
     pieces(buf, inside, 2, 3, &parts);
 }
 
-/// Asks for a file name.
-pub fn save_as(state: &State, input: &Input, buf: &mut Buffer, body: Rect) {
+/// Asks for a line of text.
+pub fn ask(state: &State, input: &Input, buf: &mut Buffer, body: Rect, title: &str) {
     let area = centred(body, 70, 3);
     clear(buf, area, state.theme[Slot::Overlay]);
-    let inside = frame(buf, area, &state.theme, true, "Save the script as");
+    let inside = frame(buf, area, &state.theme, true, title);
     input_line(state, input, "›", buf, inside, 0);
 }
 

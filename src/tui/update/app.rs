@@ -9,7 +9,7 @@ use super::super::input::Input;
 use super::super::palette::Palette;
 use super::super::state::{Layer, Pane, Reader, State};
 use super::super::trace::Phase;
-use super::{assist, browser};
+use super::{assist, browser, names};
 use crate::lang::diagnostic::Severity;
 
 /// Applies an intent for the whole program.
@@ -42,6 +42,10 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             assist::find(state);
             Vec::new()
         }
+        App::Definition | App::JumpBack | App::Rename | App::Format => {
+            names(state, app);
+            Vec::new()
+        }
         App::Redraw => vec![Effect::Redraw],
         App::ToggleMouse => {
             state.mouse = !state.mouse;
@@ -49,6 +53,15 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             state.tell(Severity::Info, format!("The mouse belongs to {whose}"));
             vec![Effect::TakeMouse(state.mouse)]
         }
+    }
+}
+
+fn names(state: &mut State, app: App) {
+    match app {
+        App::Definition => names::definition(state),
+        App::JumpBack => names::back(state),
+        App::Rename => names::ask_name(state),
+        _ => names::format(state),
     }
 }
 

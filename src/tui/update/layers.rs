@@ -29,6 +29,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Some(Layer::Palette(_)) => palette(state, action),
         Some(Layer::SaveAs(_)) => save_as(state, action),
         Some(Layer::Filter(_)) => filter(state, action),
+        Some(Layer::Rename(_)) => super::names::renaming(state, action),
         Some(Layer::Find(_)) => super::assist::finding(state, action),
         Some(Layer::ConfirmQuit | Layer::ConfirmOpen(_)) | None => Vec::new(),
     }

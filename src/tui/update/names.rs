@@ -1,0 +1,165 @@
+//! Where names are defined, other names for them, and the layout of the script: what the language service
+//! knows from the text alone.
+
+use super::super::action::Action;
+use super::super::effect::Effect;
+use super::super::input::Input;
+use super::super::state::{Layer, Pane, State};
+use crate::lang::bt::pretty;
+use crate::lang::diagnostic::Severity;
+use crate::lang::service;
+use crate::lang::source::SourceText;
+
+/// Jumps that are kept to go back.
+const MOST_JUMPS: usize = 100;
+
+fn source(state: &State) -> SourceText {
+    SourceText::new("", &state.editor.text())
+}
+
+/// Puts the cursor where the thing under it is defined.
+pub fn definition(state: &mut State) {
+    state.focus_on(Pane::Editor);
+    let (source, offset) = (source(state), state.editor.offset());
+    if let Some(path) = service::imported(&source, offset) {
+        state.tell(Severity::Info, format!("{path} is a file of its own: open it with probescope {path}"));
+        return;
+    }
+    let Some(span) = service::definition(&source, offset) else {
+        state.tell(Severity::Info, "The script defines nothing by this name");
+        return;
+    };
+    let jumps = &mut state.assist.jumps;
+    jumps.push(state.editor.cursor());
+    if jumps.len() > MOST_JUMPS {
+        jumps.remove(0);
+    }
+    state.editor.go_to_offset(span.start);
+}
+
+/// Puts the cursor back where the last jump began.
+pub fn back(state: &mut State) {
+    state.focus_on(Pane::Editor);
+    match state.assist.jumps.pop() {
+        Some(place) => state.editor.go_to(place, false),
+        None => state.tell(Severity::Info, "There was no jump to go back from"),
+    }
+}
+
+/// Asks for another name of the thing under the cursor.
+pub fn ask_name(state: &mut State) {
+    state.focus_on(Pane::Editor);
+    let source = source(state);
+    match service::renamable(&source, state.editor.offset()) {
+        Some(span) => state.layers.push(Layer::Rename(Input::proposing(source.slice(span)))),
+        None => state.tell(Severity::Info, service::RenameError::NoName.to_string()),
+    }
+}
+
+/// Applies an intent in the line with the new name.
+pub fn renaming(state: &mut State, action: &Action) -> Vec<Effect> {
+    let Some(Layer::Rename(input)) = state.layers.last_mut() else { return Vec::new() };
+    match action {
+        Action::Edit(edit) => {
+            input.edit(edit);
+        }
+        Action::Go(go) => {
+            input.go(*go);
+        }
+        Action::Accept => {
+            let new = input.text().to_owned();
+            state.layers.pop();
+            rename(state, &new);
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn rename(state: &mut State, new: &str) {
+    match service::rename(&source(state), state.editor.offset(), new) {
+        Ok(edits) => {
+            let count = edits.len();
+            state.editor.replace_all(&edits);
+            let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
+            state.tell(Severity::Info, format!("Renamed in {places}"));
+        }
+        Err(error) => state.tell(Severity::Warning, format!("Not renamed: {error}")),
+    }
+}
+
+/// Lays the script out anew.
+pub fn format(state: &mut State) {
+    state.focus_on(Pane::Editor);
+    match pretty::format(&source(state)) {
+        Some(text) if !state.editor.differs_from(&text) => {
+            state.tell(Severity::Info, "The script is formatted already");
+        }
+        Some(text) => state.editor.lay_out(&text),
+        None => state.tell(Severity::Warning, "Not formatted: the script has errors, F4 goes to the next one"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::action::{Action, App, Edit};
+    use super::super::super::state::{File, State};
+    use super::super::act;
+
+    /// A workbench with the cursor where `|` is.
+    fn workbench(text: &str) -> State {
+        let at = text.find('|').unwrap();
+        let mut state = State::new(&text.replacen('|', "", 1), File::default(), Vec::new(), (100, 30));
+        state.editor.go_to_offset(at as u32);
+        state
+    }
+
+    fn press(state: &mut State, app: App) {
+        act(state, &Action::App(app));
+    }
+
+    fn cursor(state: &State) -> &str {
+        state.editor.before_cursor()
+    }
+
+    #[test]
+    fn a_jump_to_a_definition_leads_back() {
+        let mut state = workbench("macro half(x) { x / 2 }\nBEGIN { $n = 1; print(\"é\", half($n|)); }");
+        press(&mut state, App::Definition);
+        assert_eq!(cursor(&state), "BEGIN { ");
+        state.editor.go_to((1, 29), false);
+        press(&mut state, App::Definition);
+        assert_eq!((state.editor.cursor(), cursor(&state)), ((0, 6), "macro "));
+        press(&mut state, App::JumpBack);
+        assert_eq!(state.editor.cursor(), (1, 29));
+        press(&mut state, App::JumpBack);
+        assert_eq!(cursor(&state), "BEGIN { $n = 1; print(\"é\", half($n");
+        press(&mut state, App::JumpBack);
+        assert!(state.toast.is_some(), "there is no jump left");
+    }
+
+    #[test]
+    fn a_new_name_is_typed_and_undone_at_once() {
+        let mut state = workbench("BEGIN { @a = 1; }\nEND { print(@a|); clear(@a); }");
+        press(&mut state, App::Rename);
+        act(&mut state, &Action::Edit(Edit::Paste("@total".to_owned())));
+        act(&mut state, &Action::Accept);
+        assert_eq!(state.editor.text(), "BEGIN { @total = 1; }\nEND { print(@total); clear(@total); }");
+        assert_eq!(cursor(&state), "END { print(@total");
+        act(&mut state, &Action::Edit(Edit::Undo));
+        assert_eq!(state.editor.text(), "BEGIN { @a = 1; }\nEND { print(@a); clear(@a); }");
+    }
+
+    #[test]
+    fn formatting_keeps_the_cursor_at_its_word() {
+        let mut state = workbench("BEGIN{@a=1;print(@|a);}");
+        press(&mut state, App::Format);
+        assert_eq!(state.editor.text(), "BEGIN { @a = 1; print(@a); }\n");
+        assert_eq!(cursor(&state), "BEGIN { @a = 1; print(@");
+        press(&mut state, App::Format);
+        assert!(state.toast.take().is_some_and(|t| t.text.contains("already")));
+        let mut state = workbench("BEGIN { print(|; }");
+        press(&mut state, App::Format);
+        assert_eq!(state.editor.text(), "BEGIN { print(; }");
+    }
+}
