@@ -139,10 +139,17 @@ impl Trace {
         }
     }
 
-    /// Makes programs return at once, where they look at the exit flag; otherwise detaches now.
+    /// Makes programs return at once, where they look at the exit flag; otherwise detaches now. What samples
+    /// is detached in any case, which takes no time: interrupts a few microseconds apart would leave the CPUs
+    /// none to print the rest in.
     fn quiet(&mut self) -> Detaching {
-        let links = std::mem::take(&mut self.links);
-        if self.set_global(GlobalKind::Exiting, 1) { Detaching { links } } else { Detaching::default() }
+        let told = self.set_global(GlobalKind::Exiting, 1);
+        let samples = |link: &Attached| {
+            self.artifact.programs.get(link.program).is_some_and(|spec| spec.kind == ProgramKind::PerfEvent)
+        };
+        let (sampling, links): (Vec<_>, Vec<_>) = std::mem::take(&mut self.links).into_iter().partition(samples);
+        drop(sampling);
+        if told { Detaching { links } } else { Detaching::default() }
     }
 
     /// Runs the probe of a signal; how many there were.
