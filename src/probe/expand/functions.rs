@@ -257,10 +257,14 @@ fn out_of_reach(btf: &Btf, proto: &FuncProto<'_>, version: Version) -> Option<St
     let mut registers = 0;
     for param in &proto.params {
         let size = btf.size_of(param.ty).unwrap_or(8);
-        // Linux 6.18 takes unions as it takes structs.
-        let union = matches!(btf.ty(btf.resolve(param.ty)), BtfType::Union(_)) && !version.at_least(6, 18);
-        if union || size > 16 {
-            return Some("takes a union or a large struct by value".into());
+        // Linux 6.1 takes structs of up to two words, 6.18 unions as well.
+        let refused = match btf.ty(btf.resolve(param.ty)) {
+            BtfType::Struct(_) => !version.at_least(6, 1),
+            BtfType::Union(_) => !version.at_least(6, 18),
+            _ => false,
+        };
+        if refused || size > 16 {
+            return Some("takes a struct or union by value that this kernel does not pass on".into());
         }
         registers += size.div_ceil(8).max(1) as usize;
     }

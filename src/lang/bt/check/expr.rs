@@ -195,6 +195,10 @@ impl Checker<'_> {
     fn if_expression(&mut self, c: &ast::Expr, a: &ast::Block, b: &ast::Block, span: Span) -> Expr {
         let condition = self.value(c);
         let condition = self.condition(condition);
+        if let Some(taken) = decided(c, &condition) {
+            let block = if taken { a } else { b };
+            return self.block_expression(block, block.span);
+        }
         let a = self.block_expression(a, a.span);
         let b = self.block_expression(b, b.span);
         self.choose(condition, a, b, span)
@@ -306,6 +310,12 @@ impl Checker<'_> {
         self.error_help(NO_FIELD, name.span, message, help);
         Self::error_value(name.span)
     }
+}
+
+/// What `comptime` decided: the other branch of such an `if` is not looked at, it may make no sense.
+pub fn decided(asked: &ast::Expr, condition: &Expr) -> Option<bool> {
+    let known = condition.as_int().map(|n| n != 0);
+    known.filter(|_| matches!(asked.kind, ast::ExprKind::Comptime(_)))
 }
 
 /// A string constant.

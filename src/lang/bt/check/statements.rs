@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::expr::effect;
+use super::expr::{decided, effect};
 use super::frame::node_id;
 use super::join;
 use super::{
@@ -74,9 +74,15 @@ impl Checker<'_> {
                 out.extend(effect(typed).statements);
                 return;
             }
-            ast::StatementKind::If(condition, then, other) => {
-                let condition = self.value(condition);
+            ast::StatementKind::If(asked, then, other) => {
+                let condition = self.value(asked);
                 let condition = self.condition(condition);
+                if let Some(taken) = decided(asked, &condition) {
+                    let block = if taken { Some(then) } else { other.as_ref() };
+                    let block = block.map(|b| self.block(b)).unwrap_or_default();
+                    out.push(Statement { kind: StatementKind::Block(block), span });
+                    return;
+                }
                 let then = self.block(then);
                 let other = other.as_ref().map(|b| self.block(b)).unwrap_or_default();
                 StatementKind::If(condition, then, other)
