@@ -132,7 +132,7 @@ fn not_offered(error: &engine::EngineError) -> bool {
     let engine::EngineError::Rejected { log, .. } = error else { return false };
     ["bpf_probe_write_user", "bpf_override_return"]
         .iter()
-        .any(|name| log.contains(&format!("cannot use helper {name}")))
+        .any(|name| ["cannot use helper", "unknown func"].iter().any(|words| log.contains(&format!("{words} {name}"))))
 }
 
 /// The end of the verifier's log, where it says what it does not like.

@@ -6,6 +6,7 @@ use crate::codegen::ir::{
 };
 use crate::lang::source::Span;
 
+use super::flow::runs_on_backwards;
 use super::frame::Frame;
 use super::insn::{FRAME, Insn, OP_JA_FAR, PSEUDO_CALL, PSEUDO_FUNC, Reg};
 use super::leftovers::{Leftover, Leftovers};
@@ -103,6 +104,7 @@ fn emit_with(
         jumps: Vec::new(),
     };
     emitter.parameters();
+    let backwards = runs_on_backwards(function, &allocation.order);
     let mut position = 0;
     for (index, block) in allocation.order.iter().enumerate() {
         emitter.starts[block.0 as usize] = emitter.at();
@@ -117,7 +119,8 @@ fn emit_with(
         }
         position += 1;
         emitter.place(body.span);
-        emitter.terminator(&body.terminator, allocation.order.get(index + 1).copied())?;
+        let next = allocation.order.get(index + 1).copied().filter(|_| !backwards.contains(block));
+        emitter.terminator(&body.terminator, next)?;
     }
     emitter.patch_jumps()?;
     emitter.first_line();

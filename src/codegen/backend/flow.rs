@@ -33,6 +33,52 @@ pub fn reverse_postorder(function: &Function) -> Vec<BlockId> {
     order
 }
 
+/// Blocks that would run on into the one behind them where that closes a loop: an optimised loop may be entered
+/// in its middle. Before Linux 6.8 the verifier takes an edge back from a jump alone (`push_insn` in `check_cfg`,
+/// kernel/bpf/verifier.c, whose walk this is).
+#[must_use]
+pub fn runs_on_backwards(function: &Function, order: &[BlockId]) -> Vec<BlockId> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        Never,
+        Entered,
+        Left,
+    }
+    let mut behind = vec![None; function.blocks.len()];
+    for pair in order.windows(2) {
+        behind[pair[0].0 as usize] = Some(pair[1]);
+    }
+    let mut seen = vec![Seen::Never; function.blocks.len()];
+    let mut found = Vec::new();
+    let mut stack = vec![(BlockId(0), 0_usize)];
+    seen[0] = Seen::Entered;
+    while let Some((block, followed)) = stack.last_mut() {
+        let block = *block;
+        let terminator = &function.blocks[block.0 as usize].terminator;
+        let mut ways: Vec<BlockId> = terminator.successors().into_iter().flatten().collect();
+        let next = behind[block.0 as usize];
+        // The way that no jump takes comes first.
+        if ways.first().copied() != next {
+            ways.reverse();
+        }
+        let Some(way) = ways.get(*followed).copied() else {
+            seen[block.0 as usize] = Seen::Left;
+            stack.pop();
+            continue;
+        };
+        *followed += 1;
+        match seen[way.0 as usize] {
+            Seen::Never => {
+                seen[way.0 as usize] = Seen::Entered;
+                stack.push((way, 0));
+            }
+            Seen::Entered if ways.len() == 1 && Some(way) == next => found.push(block),
+            Seen::Entered | Seen::Left => {}
+        }
+    }
+    found
+}
+
 /// How many ways lead to each block; unreachable blocks lead nowhere.
 #[must_use]
 pub fn predecessor_counts(function: &Function, order: &[BlockId]) -> Vec<u32> {
@@ -323,5 +369,24 @@ mod tests {
         let live = Liveness::compute(&f, &order);
         assert_eq!(live.live_out(body).collect::<Vec<_>>(), [i, Vreg(0)]);
         assert_eq!(live.live_in(BlockId(0)).collect::<Vec<_>>(), [Vreg(0)]);
+    }
+
+    #[test]
+    fn a_loop_entered_in_its_middle_is_closed_by_a_jump() {
+        let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 1);
+        let (other, head, middle, done) = (b.new_block(), b.new_block(), b.new_block(), b.new_block());
+        b.branch(Cond::Lt, b.parameter(0), 1, other, head);
+        b.switch_to(other);
+        b.jump(middle);
+        b.switch_to(head);
+        b.jump(middle);
+        b.switch_to(middle);
+        b.branch(Cond::Lt, b.parameter(0), 5, head, done);
+        b.switch_to(done);
+        b.ret(0);
+        let f = b.finish();
+        let order = reverse_postorder(&f);
+        assert_eq!(order, [BlockId(0), other, head, middle, done]);
+        assert_eq!(runs_on_backwards(&f, &order), [head]);
     }
 }

@@ -27,6 +27,8 @@ const PATH_FUNCTIONS: [&str; 9] = [
 ];
 /// Iterators may, too, since Linux 5.12 (commit 3d06f34aa89e).
 const ITERATORS_SINCE: u32 = 5 << 16 | 12 << 8;
+/// Since when tracing programs may ask for a socket's cookie.
+const COOKIES_SINCE: u32 = 5 << 16 | 12 << 8;
 
 /// What is wanted of a kernel's object.
 #[derive(Clone, Copy)]
@@ -78,6 +80,9 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// `socket_cookie()`: 0 and counted where there is no socket.
     pub fn socket_cookie(&mut self, socket: &'a Expr, span: Span) -> Result<Operand, CodegenError> {
+        if self.u.facts.version < COOKIES_SINCE {
+            return self.unsupported(span, "socket_cookie()", "bpf_get_socket_cookie in traced functions (Linux 5.12)");
+        }
         let (failed, done) = (self.f.b.new_block(), self.f.b.new_block());
         let object = self.kernel_object(socket, &Object { span, what: "socket_cookie()", absent: failed })?;
         let cookie = self.f.b.new_vreg();
