@@ -339,7 +339,6 @@ impl Runner<'_> {
             options: TraceOptions { place, measure: false },
             names: names::of_kernel(kernel, &compiled.program),
             child,
-            proc: kernel.roots().proc.clone(),
             attach_only: self.args.dry_run,
             stopping: Arc::default(),
         }

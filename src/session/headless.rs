@@ -79,8 +79,6 @@ pub struct Job {
     pub names: Names,
     /// The command of `-c`, held back.
     pub child: Option<Held>,
-    /// Folder of processes, to see when the process of `-p` ends.
-    pub proc: PathBuf,
     /// End as soon as everything is attached (`--dry-run`).
     pub attach_only: bool,
     /// Set from outside once the user wants the end: commands of `system()` that still wait are left out then.
@@ -93,7 +91,7 @@ pub fn run(
     face: &mut dyn Face,
     (sender, messages): (SyncSender<Message>, &Receiver<Message>),
 ) -> Result<i32, RunError> {
-    let Job { program, artifact, options, names, child, proc, attach_only, stopping } = job;
+    let Job { program, artifact, options, names, child, attach_only, stopping } = job;
     let sink = sink(sender.clone());
     if attach_only {
         return dry_run(&program, &artifact, &options, sink, face);
@@ -114,7 +112,7 @@ pub fn run(
     };
     drop(sender);
     if waits(&program) {
-        let traced = options.place.pid.map(|pid| proc.join(pid.to_string()));
+        let traced = options.place.pid.map(|pid| options.place.proc.join(pid.to_string()));
         let mut live =
             Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced, stopping: &stopping };
         live.until_end(messages)?;

@@ -1,6 +1,6 @@
 //! One line of text that is being typed: searches, filters, file names.
 
-use super::action::{Edit, Go};
+use super::action::{Action, Edit, Go};
 
 /// Text with a cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -29,6 +29,21 @@ impl Input {
     #[must_use]
     pub const fn is_proposal(&self) -> bool {
         self.proposed
+    }
+
+    /// Applies an intent where nothing but an answer is wanted; gives that once it is taken.
+    pub fn answer(&mut self, action: &Action) -> Option<String> {
+        match action {
+            Action::Edit(edit) => {
+                self.edit(edit);
+            }
+            Action::Go(go) => {
+                self.go(*go);
+            }
+            Action::Accept => return Some(self.text.clone()),
+            _ => {}
+        }
+        None
     }
 
     /// The text.

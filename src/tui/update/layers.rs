@@ -104,28 +104,17 @@ fn carry_out(state: &mut State, action: &Action, scope: super::super::keys::Scop
 
 fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
     let Some(Layer::SaveAs(input)) = state.layers.last_mut() else { return Vec::new() };
-    match action {
-        Action::Edit(edit) => {
-            input.edit(edit);
-        }
-        Action::Go(go) => {
-            input.go(*go);
-        }
-        Action::Accept => {
-            let path = PathBuf::from(input.text().trim());
-            state.layers.pop();
-            if path.as_os_str().is_empty() {
-                state.tell(Severity::Info, "Not saved: no name given");
-                return Vec::new();
-            }
-            // The file gets its new name when it has been written.
-            state.save_as = Some(path.clone());
-            let over = super::app::expected(state, &path);
-            return vec![Effect::Save { path, text: state.editor.shared(), fresh: false, over }];
-        }
-        _ => {}
+    let Some(name) = input.answer(action) else { return Vec::new() };
+    let path = PathBuf::from(name.trim());
+    state.layers.pop();
+    if path.as_os_str().is_empty() {
+        state.tell(Severity::Info, "Not saved: no name given");
+        return Vec::new();
     }
-    Vec::new()
+    // The file gets its new name when it has been written.
+    state.save_as = Some(path.clone());
+    let over = super::app::expected(state, &path);
+    vec![Effect::Save { path, text: state.editor.shared(), fresh: false, over }]
 }
 
 fn filter(state: &mut State, action: &Action) -> Vec<Effect> {

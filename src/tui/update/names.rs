@@ -59,19 +59,9 @@ pub fn ask_name(state: &mut State) {
 /// Applies an intent in the line with the new name.
 pub fn renaming(state: &mut State, action: &Action) -> Vec<Effect> {
     let Some(Layer::Rename(input)) = state.layers.last_mut() else { return Vec::new() };
-    match action {
-        Action::Edit(edit) => {
-            input.edit(edit);
-        }
-        Action::Go(go) => {
-            input.go(*go);
-        }
-        Action::Accept => {
-            let new = input.text().to_owned();
-            state.layers.pop();
-            rename(state, &new);
-        }
-        _ => {}
+    if let Some(new) = input.answer(action) {
+        state.layers.pop();
+        rename(state, &new);
     }
     Vec::new()
 }
