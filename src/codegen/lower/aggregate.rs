@@ -214,36 +214,47 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.add(power, of_byte)
     }
 
+    /// `model::histogram::linear_bucket`. Nearly all values lie within the bounds: one unsigned comparison
+    /// of the distance from the lower one tells.
     fn linear_bucket(&mut self, value: Operand, min: i64, max: i64, step: i64) -> Result<Vreg, CodegenError> {
         let step = step.max(1);
         let buckets = linear_buckets(min, max, step);
+        let range = (i128::from(max) - i128::from(min)).clamp(0, u64::MAX.into()) as u64;
         let value = self.f.b.in_register(value);
         let result = self.f.b.new_vreg();
-        let (at_least, inside, above, done) =
-            (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (inside, outside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let distance = if min == 0 { value } else { self.f.b.sub(value, min) };
+        let bound = self.f.b.imm(range as i64);
+        self.f.b.branch(Cond::Lt, distance, bound, inside, outside);
+        self.f.b.switch_to(outside);
         self.f.b.copy_into(result, 0);
-        self.f.b.branch(Cond::SLt, value, min, done, at_least);
-        self.f.b.switch_to(at_least);
-        self.f.b.branch(Cond::SGe, value, max, above, inside);
-        self.f.b.switch_to(above);
+        self.f.b.require(Cond::SGe, value, max, done);
         self.f.b.copy_into(result, i64::from(buckets - 1));
         self.f.b.jump(done);
         self.f.b.switch_to(inside);
-        let distance = self.f.b.sub(value, min);
-        let range = (i128::from(max) - i128::from(min)).max(0);
-        let index = if (step as u64).is_power_of_two() {
-            self.f.b.shr(distance, i64::from(step.trailing_zeros()))
-        } else if range <= i128::from(u32::MAX) {
-            self.f.b.alu32(Alu::Div, distance, step)
-        } else {
-            self.f.b.alu(Alu::Div, distance, step)
-        };
+        let (index, bounded) = self.steps_within(distance, range, step as u64);
         let bucket = self.f.b.add(index, 1);
         self.f.b.copy_into(result, bucket);
-        self.clamp(result, buckets)?;
+        if !bounded {
+            self.clamp(result, buckets)?;
+        }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
         Ok(result)
+    }
+
+    /// `distance / step` of a distance below `range`, and whether the verifier can tell how large it gets.
+    fn steps_within(&mut self, distance: Vreg, range: u64, step: u64) -> (Vreg, bool) {
+        if step.is_power_of_two() {
+            return (self.f.b.shr(distance, i64::from(step.trailing_zeros())), true);
+        }
+        if let Some((factor, shift)) = reciprocal(range, step) {
+            let product = self.f.b.mul(distance, factor);
+            return (self.f.b.shr(product, shift), true);
+        }
+        let step = step as i64;
+        let short = u32::try_from(range).is_ok();
+        (if short { self.f.b.alu32(Alu::Div, distance, step) } else { self.f.b.alu(Alu::Div, distance, step) }, false)
     }
 
     /// Keeps an index below `count`: never false, but the verifier does not know.
@@ -308,6 +319,18 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
+/// A factor and a shift with which `n * factor >> shift` is `n / divisor` for all `n` below `range`: exact
+/// when the factor is `2^shift / divisor` rounded up and its error, less than `divisor`, times `range` stays
+/// within `2^shift` (T. Granlund and P. Montgomery, "Division by invariant integers using multiplication",
+/// theorem 4.2). Only for factors that an instruction takes, whose product the verifier follows.
+fn reciprocal(range: u64, divisor: u64) -> Option<(i64, i64)> {
+    let bits = 64 - range.max(1).leading_zeros();
+    let shift = bits + (64 - divisor.leading_zeros());
+    let factor = (1_u128.checked_shl(shift)? / u128::from(divisor)) + 1;
+    let factor = i32::try_from(factor).ok()?;
+    (u32::try_from(range).is_ok() && shift < 64).then_some((i64::from(factor), i64::from(shift)))
+}
+
 /// Number of the highest set bit of each byte; 0 for 0.
 fn log2_of_bytes() -> [u8; 256] {
     std::array::from_fn(|byte| byte.checked_ilog2().unwrap_or(0) as u8)
@@ -316,6 +339,23 @@ fn log2_of_bytes() -> [u8; 256] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn multiplying_by_a_reciprocal_divides() {
+        for (range, divisor) in [(1_000, 10), (100_000, 1_000), (7, 3), (1 << 24, 1_000_001), (65_536, 3), (1 << 29, 7)]
+        {
+            let Some((factor, shift)) = reciprocal(range, divisor) else {
+                panic!("{range} by {divisor} is within reach")
+            };
+            let multiples = (0..range).step_by(divisor as usize).take(5_000);
+            let last = (range - 1) / divisor * divisor;
+            for n in multiples.chain([last]).flat_map(|n| [n.saturating_sub(1), n, n + 1]).filter(|n| *n < range) {
+                let product = n.checked_mul(factor as u64).unwrap_or_default();
+                assert_eq!(product >> shift, n / divisor, "{n} of {range} by {divisor}");
+            }
+        }
+        assert_eq!(reciprocal(1 << 40, 10), None);
+    }
 
     #[test]
     fn the_table_names_the_highest_bit() {

@@ -42,6 +42,8 @@ pub struct Cached {
     pub vreg: Option<Vreg>,
     /// Asked for before the prologue.
     pub early: bool,
+    /// Computed where it was first asked for, which all later code comes after.
+    placed: bool,
 }
 
 /// Where a local variable lives.
@@ -213,12 +215,28 @@ impl FnState {
 
     /// `bpf_get_current_pid_tgid()`.
     pub fn pid_tgid(&mut self) -> Vreg {
-        Self::cached(&mut self.b, &mut self.pid_tgid, self.after_prologue)
+        self.placed(|f| &mut f.pid_tgid, load_pid_tgid)
     }
 
     /// `bpf_get_current_task_btf()`.
     pub fn task(&mut self) -> Vreg {
-        Self::cached(&mut self.b, &mut self.task, self.after_prologue)
+        self.placed(|f| &mut f.task, load_task)
+    }
+
+    /// A helper's result that is the same all through a firing. Asked for in the body's first block, it is
+    /// called there: the processor waits at a clock's reading for all that was begun before it, so what need
+    /// not come first comes later.
+    fn placed(&mut self, of: fn(&mut Self) -> &mut Cached, call: fn(&mut Self)) -> Vreg {
+        if let Some(vreg) = of(self).vreg {
+            return vreg;
+        }
+        let vreg = self.b.new_vreg();
+        let first_block = self.after_prologue && self.body == Some(self.b.current());
+        *of(self) = Cached { vreg: Some(vreg), early: !self.after_prologue, placed: first_block };
+        if first_block {
+            call(self);
+        }
+        vreg
     }
 
     /// Address of this CPU's scalar aggregations.
@@ -393,10 +411,10 @@ fn write_entry(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
     if f.context.vreg.is_some() && !f.context.early {
         load_context(f);
     }
-    if !f.pid_tgid.early {
+    if !f.pid_tgid.early && !f.pid_tgid.placed {
         load_pid_tgid(f);
     }
-    if !f.task.early {
+    if !f.task.early && !f.task.placed {
         load_task(f);
     }
     if !all_early {

@@ -111,3 +111,14 @@ fn is_cpu(key: &Expr) -> bool {
         _ => false,
     }
 }
+
+/// Whether no two programs write to such a key at the same time: it names the thread that they run in, or the
+/// CPU. (Idle tasks are one thread on all CPUs.)
+pub fn one_writer(key: &Expr) -> bool {
+    match &key.kind {
+        ExprKind::Builtin(Builtin::Tid) => true,
+        ExprKind::Cast(inner) => matches!(key.ty, Type::Int { size: 4 | 8, .. }) && one_writer(inner),
+        ExprKind::Tuple(items) => items.iter().any(one_writer),
+        _ => is_cpu(key),
+    }
+}

@@ -367,11 +367,12 @@ fn key_size(program: &Program, facts: &TargetFacts, map: &Map) -> Result<u32, Co
     })
 }
 
-/// Bytes of a key in the kernel's map: numbers and tuples fill whole words, with zeros behind them. The
-/// kernel compares keys by words and the rest byte by byte (`memcmp`, lib/string.c), which costs more than
+/// Bytes of a key in the kernel's map: numbers, tuples and addresses fill whole words, with zeros behind them.
+/// The kernel compares keys by words and the rest byte by byte (`memcmp`, lib/string.c), which costs more than
 /// a whole word.
 pub fn padded(key: &Type, size: u32) -> u32 {
-    if key.fits_register() || matches!(key, Type::Tuple(_) | Type::Record(_)) { size.next_multiple_of(8) } else { size }
+    let whole = key.fits_register() || matches!(key, Type::Tuple(_) | Type::Record(_) | Type::Inet | Type::Mac);
+    if whole { size.next_multiple_of(8) } else { size }
 }
 
 /// `m3_start` for `@start`: unique by its number, at most `BPF_OBJ_NAME_LEN - 1` characters.

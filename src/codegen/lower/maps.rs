@@ -7,7 +7,7 @@ use crate::lang::typed::{Expr, ExprKind, LocalId, MapId};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base};
+use super::addr::{Addr, Base, INLINE_BYTES};
 use super::func::Lowerer;
 use super::helpers as h;
 use super::layout::{Home, SHARED, aggregation, padded};
@@ -19,6 +19,13 @@ use super::value::Tail;
 pub struct Scalar {
     pub value: Addr,
     pub present: Addr,
+}
+
+/// A value before it is written.
+#[derive(Clone, Copy)]
+enum Computed {
+    Word(Vreg),
+    Memory(Addr),
 }
 
 impl<'a> Lowerer<'_, 'a> {
@@ -358,18 +365,11 @@ impl<'a> Lowerer<'_, 'a> {
             return self.scalar_set(map, value, ty);
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a value assigned to an aggregation") };
-        let size = self.size(ty).max(1);
-        if self.rewrites(map, ty) {
+        if self.rewrites(map, ty, key) {
             return self.rewrite(map, bpf, key, value, span);
         }
         // bpftrace computes the value before the key; it matters when both have effects.
-        let src = if !value.ty.fits_register() && value.ty == *ty {
-            self.memory(value)?
-        } else {
-            let temp = self.temp(size);
-            self.store_value(value, temp, ty, Tail::Zeroed)?;
-            temp
-        };
+        let src = self.whole_value(value, ty)?;
         let key = self.key(map, key, span)?;
         self.forget(map);
         self.update(bpf, key, src, span)
@@ -377,10 +377,12 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Whether assignments look for the element first and write to it in place, which costs half of
     /// an update when it is there. Where the script deletes elements, it usually is not; nor may an
-    /// element become another key's between the lookup and the store.
-    fn rewrites(&self, map: MapId, ty: &Type) -> bool {
+    /// element become another key's between the lookup and the store. A value of several words must have
+    /// one writer at a time, lest it be mixed from two: its key names the thread or the CPU.
+    fn rewrites(&self, map: MapId, ty: &Type, key: Option<&Expr>) -> bool {
         let shared = matches!(self.u.layout.homes[map.0 as usize], Home::Hash { per_cpu: false, .. });
-        shared && ty.fits_register() && !self.u.deleted[map.0 as usize]
+        let whole = ty.fits_register() || (self.size(ty) <= INLINE_BYTES && key.is_some_and(super::keys::one_writer));
+        shared && whole && !self.u.deleted[map.0 as usize]
     }
 
     fn rewrite(
@@ -392,24 +394,47 @@ impl<'a> Lowerer<'_, 'a> {
         span: Span,
     ) -> Result<(), CodegenError> {
         let ty = &self.u.program.maps[map.0 as usize].value;
-        let computed = self.scalar(value)?;
-        let computed = self.f.b.copy(computed);
+        let computed = if ty.fits_register() {
+            let computed = self.scalar(value)?;
+            Computed::Word(self.f.b.copy(computed))
+        } else {
+            Computed::Memory(self.whole_value(value, ty)?)
+        };
         let key = self.key(map, key, span)?;
         self.forget(map);
-        let size = scalar_shape(ty).0;
         let (there, absent, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         let element = self.lookup(bpf, key);
         self.f.b.branch(Cond::Ne, element, 0, there, absent);
         self.f.b.switch_to(there);
-        self.store(Addr::new(Base::Reg(element), 0), size, computed);
+        let at = Addr::new(Base::Reg(element), 0);
+        match computed {
+            Computed::Word(word) => self.store(at, scalar_shape(ty).0, word),
+            Computed::Memory(src) => self.copy_value(src, at, ty, ty),
+        }
         self.f.b.jump(done);
         self.f.b.switch_to(absent);
-        let src = self.temp(8);
-        self.store(src, 8, computed);
+        let src = match computed {
+            Computed::Word(word) => {
+                let src = self.temp(8);
+                self.store(src, 8, word);
+                src
+            }
+            Computed::Memory(src) => src,
+        };
         self.update(bpf, key, src, span)?;
         self.f.b.jump(done);
         self.f.b.switch_to(done);
         Ok(())
+    }
+
+    /// A value in memory, in the form that the map holds.
+    fn whole_value(&mut self, value: &'a Expr, ty: &Type) -> Result<Addr, CodegenError> {
+        if !value.ty.fits_register() && value.ty == *ty {
+            return self.memory(value);
+        }
+        let temp = self.temp(self.size(ty).max(1));
+        self.store_value(value, temp, ty, Tail::Zeroed)?;
+        Ok(temp)
     }
 
     fn update(&mut self, bpf: BpfMapId, key: Addr, src: Addr, span: Span) -> Result<(), CodegenError> {

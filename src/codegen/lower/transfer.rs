@@ -105,9 +105,13 @@ impl<'a> Lowerer<'_, 'a> {
             _ => return self.internal(span, "ntop() with other arguments"),
         };
         let bytes = if address.ty.fits_register() { 4 } else { self.size(&address.ty).min(16) };
+        let number = address.ty.fits_register() && !matches!(address.ty, Type::Ptr { .. });
+        if number && dst.offset % 8 == 0 {
+            return self.store_numeric_address(family, address, dst);
+        }
         self.zero(dst, 20);
         let data = dst.at(4);
-        if address.ty.fits_register() && !matches!(address.ty, Type::Ptr { .. }) {
+        if number {
             let value = self.scalar(address)?;
             self.store(data, 4, value);
         } else if let Type::Ptr { .. } = address.ty {
@@ -122,6 +126,30 @@ impl<'a> Lowerer<'_, 'a> {
             None => Operand::Imm(if bytes == 16 { AF_INET6 } else { AF_INET }),
         };
         self.store(dst, 4, family);
+        Ok(())
+    }
+
+    /// Family and address in one store, which the kernel's loads of whole words need not wait for.
+    fn store_numeric_address(
+        &mut self,
+        family: Option<&'a Expr>,
+        address: &'a Expr,
+        dst: Addr,
+    ) -> Result<(), CodegenError> {
+        let value = self.scalar(address)?;
+        let value = self.f.b.in_register(value);
+        let upper = self.f.b.shl(value, 32);
+        let family = match family {
+            Some(e) => {
+                let family = self.scalar(e)?;
+                let family = self.f.b.in_register(family);
+                self.f.b.extend(family, 32, false).into()
+            }
+            None => Operand::Imm(AF_INET),
+        };
+        let word = self.f.b.alu(Alu::Or, upper, family);
+        self.store(dst, 8, word);
+        self.zero(dst.at(8), 12);
         Ok(())
     }
 
