@@ -15,6 +15,7 @@ pub mod check;
 pub mod compile;
 pub mod completions;
 pub mod doctor;
+pub mod excerpt;
 pub mod explain;
 pub mod face;
 pub mod fmt;

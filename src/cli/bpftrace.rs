@@ -12,6 +12,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::excerpt;
 use super::run::{Args as RunArgs, Runner};
 use super::script::{Script, ScriptArgs};
 use super::{CliError, World};
@@ -225,19 +226,8 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
             }
             continue;
         }
-        let (start, end) = (source.position(diagnostic.span.start), source.position(diagnostic.span.end));
-        let columns =
-            if start.line == end.line { format!("{}-{}", start.column, end.column) } else { start.column.to_string() };
-        let line = source.line(start.line);
-        let width = if start.line == end.line { end.column.saturating_sub(start.column).max(1) } else { 1 };
-        text.push_str(&format!(
-            "{}:{}:{columns}: {word}: {}\n{line}\n{}{}\n",
-            source.name,
-            start.line,
-            diagnostic.message,
-            " ".repeat(start.column.saturating_sub(1) as usize),
-            "~".repeat(width as usize),
-        ));
+        let (place, marked) = (excerpt::place(source, diagnostic.span), excerpt::marked(source, diagnostic.span));
+        text.push_str(&format!("{place}: {word}: {}\n{marked}", diagnostic.message));
         if let Some(help) = &diagnostic.help {
             text.push_str(&format!("HINT: {help}\n"));
         }

@@ -4,6 +4,7 @@ mod losses;
 
 use std::io::{self, Write};
 
+use super::excerpt;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
 use crate::model::render;
@@ -85,15 +86,8 @@ impl StreamFace {
         (at.line, at.column)
     }
 
-    /// `file:line:from-to`, or without the end where a span covers several lines.
     fn place_text(&self, span: Span) -> String {
-        let (start, end) = (self.source.position(span.start), self.source.position(span.end));
-        let name = &self.source.name;
-        if start.line == end.line && end.column > start.column {
-            format!("{name}:{}:{}-{}", start.line, start.column, end.column)
-        } else {
-            format!("{name}:{}:{}", start.line, start.column)
-        }
+        excerpt::place(&self.source, span)
     }
 
     /// A message about a place in the script, on standard error; in JSON among the output.
@@ -116,7 +110,12 @@ impl StreamFace {
             return;
         }
         for call in expanded {
-            let _ = write!(io::stderr(), "{}: {word}: expanded from\n{}", self.place_text(*call), self.marked(*call));
+            let _ = write!(
+                io::stderr(),
+                "{}: {word}: expanded from\n{}",
+                self.place_text(*call),
+                excerpt::marked(&self.source, *call)
+            );
         }
     }
 

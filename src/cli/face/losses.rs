@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use super::{StreamFace, json_place};
+use crate::cli::excerpt;
 use crate::lang::source::Span;
 use crate::model::stats::LossCause;
 use crate::output::json;
@@ -132,15 +133,7 @@ impl StreamFace {
             }
         };
         let place = self.place_text(span);
-        let _ = write!(io::stderr(), "{place}: WARNING: {text}\n{}", self.marked(span));
-    }
-
-    /// The script's line with a mark below the place; the first line of a place of several.
-    pub(super) fn marked(&self, span: Span) -> String {
-        let (start, end) = (self.source.position(span.start), self.source.position(span.end));
-        let line = self.source.line(start.line);
-        let width = if start.line == end.line { end.column.saturating_sub(start.column).max(1) } else { 1 };
-        format!("{line}\n{}{}\n", " ".repeat(start.column.saturating_sub(1) as usize), "~".repeat(width as usize))
+        let _ = write!(io::stderr(), "{place}: WARNING: {text}\n{}", excerpt::marked(&self.source, span));
     }
 }
 
