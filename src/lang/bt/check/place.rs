@@ -47,7 +47,7 @@ impl Checker<'_> {
                     self.error_help(
                         super::NO_FIELD,
                         name.span,
-                        format!("the record has no field `{}`", name.text),
+                        format!("Record does not contain a field named '{}'", name.text),
                         help,
                     );
                     Self::error_value(span)
