@@ -332,7 +332,7 @@ impl Runner<'_> {
     }
 
     fn job(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Job {
-        let place = Place::new(kernel, self.args.pid);
+        let place = Place::new(kernel, self.args.pid).counting_as_bpftrace(kernel, &compiled.program);
         Job {
             program: Arc::clone(&compiled.program),
             artifact: Arc::clone(&compiled.artifact),

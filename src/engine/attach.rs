@@ -12,6 +12,7 @@ use libbpf_rs::{Link, Object, ProgramMut};
 use super::error::EngineError;
 use super::load::listen;
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
+use crate::kernel::features::Feature;
 use crate::kernel::{Kernel, Roots};
 use crate::lang::source::Span;
 use crate::lang::typed::{MissingProbes, Probe, Program, Target};
@@ -32,6 +33,8 @@ pub struct Place {
     pub online_cpus: Vec<u32>,
     /// Only this process, where the attach point can tell.
     pub pid: Option<u32>,
+    /// Attach points that are not counted, as bpftrace attaches them by another one's link.
+    pub shared: u32,
 }
 
 impl Place {
@@ -39,7 +42,16 @@ impl Place {
     #[must_use]
     pub fn new(kernel: &Kernel, pid: Option<u32>) -> Self {
         let Roots { sys, proc, .. } = kernel.roots().clone();
-        Self { sys, proc, online_cpus: kernel.online_cpus().as_slice().to_vec(), pid }
+        Self { sys, proc, online_cpus: kernel.online_cpus().as_slice().to_vec(), pid, shared: 0 }
+    }
+
+    /// Counts a program's attach points as bpftrace does on this kernel.
+    #[must_use]
+    pub fn counting_as_bpftrace(mut self, kernel: &Kernel, program: &Program) -> Self {
+        let shared = super::sessions::counted_with_others(program);
+        // The features are read only for scripts that have such pairs.
+        self.shared = if shared > 0 && kernel.features().has(Feature::KprobeSession) { shared } else { 0 };
+        self
     }
 }
 

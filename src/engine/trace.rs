@@ -48,6 +48,8 @@ pub struct Trace {
     known_stacks: RefCell<HashMap<u64, Box<[u64]>>>,
     /// Attach points that nothing was attached to, because a begin probe ended the trace.
     spared: u32,
+    /// Attach points that are not counted.
+    shared: u32,
     object: Object,
 }
 
@@ -69,6 +71,9 @@ impl Trace {
             trace.spared = trace.attachable();
         } else {
             trace.attach(&options.place)?;
+        }
+        if trace.refused.is_empty() {
+            trace.shared = options.place.shared;
         }
         if trace.attached() == 0 {
             return Err(EngineError::NoProbes);
@@ -99,6 +104,7 @@ impl Trace {
             statistics: None,
             known_stacks: RefCell::default(),
             spared: 0,
+            shared: 0,
             object,
         };
         trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
@@ -243,7 +249,7 @@ impl Trace {
     #[must_use]
     pub fn attached(&self) -> u32 {
         let linked: u32 = self.links.iter().map(|l| l.targets).sum();
-        (linked + self.spared).saturating_sub(self.further_sites()) + self.runnable().count() as u32
+        (linked + self.spared).saturating_sub(self.further_sites() + self.shared) + self.runnable().count() as u32
     }
 
     /// How many targets there are to attach to.

@@ -171,6 +171,9 @@ pub struct Probe {
     pub locals: Vec<Local>,
     /// True when the body uses [`Builtin::ProbeId`]: many targets then need attach cookies.
     pub needs_probe_id: bool,
+    /// True when it has one attach point in the script and its body does not ask for `probe`: a kernel function's
+    /// entry may then share a session with the return.
+    pub alone: bool,
     /// The attach points and body in the source.
     pub span: Span,
     /// The attach points alone.

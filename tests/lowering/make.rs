@@ -113,6 +113,7 @@ pub fn probe(target: Target, statements: Vec<Statement>) -> Probe {
         body: block(statements),
         locals: Vec::new(),
         needs_probe_id: false,
+        alone: false,
         span: Span::new(0, 5),
         head: Span::new(0, 5),
     }

@@ -195,6 +195,7 @@ fn probe(c: &mut Checker<'_>, span: Span) -> Expr {
         return c.not_here("probe", span, None);
     }
     c.frame.needs_probe_id = true;
+    c.frame.names_probe = true;
     builtin(Builtin::ProbeId, Type::ProbeName, span)
 }
 

@@ -144,6 +144,8 @@ pub struct Frame {
     pub hoisted: Vec<Arc<str>>,
     /// The body asked for the probe's name.
     pub needs_probe_id: bool,
+    /// The body asks for `probe`.
+    pub names_probe: bool,
     /// Result of a function.
     pub result: Option<Type>,
 }

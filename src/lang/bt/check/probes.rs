@@ -368,6 +368,7 @@ impl Checker<'_> {
         body.statements.splice(0..0, zeros);
         let locals = self.typed_locals();
         let needs_probe_id = self.frame.needs_probe_id;
+        let alone = probe.points.len() == 1 && !self.frame.names_probe;
         self.types.binary = None;
         self.end_frame();
         if group.absent {
@@ -380,6 +381,7 @@ impl Checker<'_> {
             body,
             locals,
             needs_probe_id,
+            alone,
             span: probe.span,
             head: group.head,
         })
