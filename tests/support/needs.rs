@@ -33,10 +33,18 @@ fn reason(need: &str) -> Option<String> {
         "bpf_loop" => release() >= (5, 17),
         "for_each" => release() >= (5, 13),
         "hardware" => hardware(),
+        "disk" => has_disk(),
         "breakpoint" => Path::new("/sys/bus/event_source/devices/breakpoint").exists(),
         _ => return other(need),
     };
     (!met).then(|| format!("this kernel ({}) offers no {need}", text()))
+}
+
+/// Whether files of `/var/tmp` lie on a block device.
+fn has_disk() -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |m: fs::Metadata| format!("/sys/dev/block/{}:{}", libc::major(m.dev()), libc::minor(m.dev()));
+    fs::metadata("/var/tmp").is_ok_and(|m| Path::new(&device(m)).exists())
 }
 
 fn other(need: &str) -> Option<String> {
