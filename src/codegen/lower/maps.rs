@@ -169,6 +169,18 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
+    /// The same for a map without keys that nothing was written to yet.
+    fn note_absent(&mut self, scalar: Scalar, span: Span) -> Result<(), CodegenError> {
+        if !self.u.facts.absent_keys {
+            return Ok(());
+        }
+        let present = self.load(scalar.present, 1, false);
+        self.when(Cond::Eq, present.into(), 0.into(), |l| {
+            l.count_absent(span);
+            Ok(())
+        })
+    }
+
     /// Zeros to read from.
     pub fn zeros(&mut self, size: u32) -> Addr {
         let at = self.u.constant(&vec![0; size.next_multiple_of(8) as usize]);
@@ -179,6 +191,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// A map's value that does not fit a register; zeros when absent.
     pub fn map_memory(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Addr, CodegenError> {
         if let Some(scalar) = self.scalar_map(map) {
+            self.note_absent(scalar, e.span)?;
             return Ok(scalar.value);
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
@@ -229,6 +242,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let (size, signed) = scalar_shape(&spec.value);
         if let Some(scalar) = self.scalar_map(map) {
+            self.note_absent(scalar, e.span)?;
             return Ok(self.load(scalar.value, size, signed).into());
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
@@ -475,6 +489,7 @@ impl<'a> Lowerer<'_, 'a> {
         let ty = &self.u.program.maps[map.0 as usize].value;
         let delta = self.scalar(delta)?;
         if let Some(scalar) = self.scalar_map(map) {
+            self.note_absent(scalar, e.span)?;
             let value = self.step_at(scalar.value, delta, ty, postfix, true);
             self.store(scalar.present, 1, 1);
             return Ok(value);
