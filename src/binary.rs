@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod cache;
+pub mod demangle;
 pub mod dwarf;
 pub mod elf;
 pub mod instructions;

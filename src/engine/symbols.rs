@@ -15,7 +15,7 @@ use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 
 use super::generated::Generated;
 use super::processes::{self, Mapping, Watch};
-use crate::binary::elf;
+use crate::binary::{demangle, elf};
 use crate::kernel::Kernel;
 use crate::model::value::Frame;
 
@@ -174,13 +174,16 @@ impl UserSymbols {
         let offset = address - mapping.start + mapping.offset;
         let demangle = self.demangle;
         let symbolizer = self.symbolizer.get_or_insert_with(|| {
-            Symbolizer::builder().enable_code_info(false).enable_inlined_fns(false).enable_demangling(demangle).build()
+            Symbolizer::builder().enable_code_info(false).enable_inlined_fns(false).enable_demangling(false).build()
         });
         let find = |path: &Path, debug_syms| {
             let mut binary = Elf::new(path);
             binary.debug_syms = debug_syms;
             match symbolizer.symbolize_single(&Source::Elf(binary), Input::FileOffset(offset)) {
-                Ok(Symbolized::Sym(sym)) => Ok(Some(((*sym.name).into(), sym.offset as u64))),
+                Ok(Symbolized::Sym(sym)) => {
+                    let name = if demangle { demangle::readable(&sym.name) } else { None };
+                    Ok(Some((name.map_or_else(|| (*sym.name).into(), Arc::from), sym.offset as u64)))
+                }
                 Ok(_) => Ok(None),
                 Err(e) => Err(e),
             }
