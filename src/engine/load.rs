@@ -3,12 +3,15 @@
 use std::cell::RefCell;
 use std::sync::Once;
 
+use std::os::fd::{AsRawFd, OwnedFd};
+
 use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel};
 
 use super::error::{CAPABILITIES, EngineError};
 use super::sys::bpf::{self, LogLevel};
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
 use crate::codegen::verifier_log;
+use crate::kernel::programs;
 use crate::lang::typed::{ActionKind, Program, Target};
 
 /// Size of the ring buffer when the script names none: a burst of a million small records from one
@@ -67,7 +70,8 @@ fn attempt(program: &Program, artifact: &Artifact, level: LogLevel) -> Result<Ob
     listen();
     let mut object = open(artifact)?;
     size_ring(program, artifact, &mut object)?;
-    name_targets(program, artifact, &mut object)?;
+    // The kernel looks at the programs that are traced when it loads those that trace them.
+    let _traced = name_targets(program, artifact, &mut object)?;
     let bytes = if level == LogLevel::Whole { LOG_BYTES } else { SHORT_LOG_BYTES };
     bpf::load_with_logs(object, level, bytes).map_err(|(error, logs)| explain(artifact, &error, logs))
 }
@@ -114,26 +118,39 @@ fn reports_little(program: &Program) -> bool {
 }
 
 /// Programs whose section names no target get it from the typed program.
-fn name_targets(program: &Program, artifact: &Artifact, object: &mut OpenObject) -> Result<(), EngineError> {
+fn name_targets(program: &Program, artifact: &Artifact, object: &mut OpenObject) -> Result<Vec<OwnedFd>, EngineError> {
+    let mut traced = Vec::new();
     for mut loaded in object.progs_mut() {
         let Some(spec) = loaded.name().to_str().and_then(|name| spec(artifact, name)) else { continue };
         match spec.kind {
             ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::Iter
-                if !spec.section.contains('/') =>
+                if !spec.section.contains('/') || bpf_program(program, spec).is_some() =>
             {
                 let Some(name) = btf_target(program, spec) else { continue };
-                loaded
-                    .set_attach_target(0, Some(name.clone()))
-                    .map_err(|e| EngineError::Open { reason: format!("target {name}: {e:#}{}", said()) })?;
+                let failed =
+                    |e: libbpf_rs::Error| EngineError::Open { reason: format!("target {name}: {e:#}{}", said()) };
+                let of = bpf_program(program, spec).map(libbpf_rs::Program::fd_from_id).transpose().map_err(failed)?;
+                let descriptor = of.as_ref().map_or(0, AsRawFd::as_raw_fd);
+                loaded.set_attach_target(descriptor, Some(name.clone())).map_err(failed)?;
+                traced.extend(of);
             }
             _ => {}
         }
     }
-    Ok(())
+    Ok(traced)
 }
 
 fn spec<'a>(artifact: &'a Artifact, name: &str) -> Option<&'a ProgramSpec> {
     artifact.programs.iter().find(|s| &*s.name == name)
+}
+
+/// The id of the loaded BPF program that a program traces.
+fn bpf_program(program: &Program, spec: &ProgramSpec) -> Option<u32> {
+    let probe = program.probes.get(spec.probe as usize)?;
+    match probe.targets.get(*spec.targets.first()? as usize)? {
+        Target::Fentry { module, .. } => programs::id_of_module(module),
+        _ => None,
+    }
 }
 
 fn btf_target(program: &Program, spec: &ProgramSpec) -> Option<String> {

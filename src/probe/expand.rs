@@ -147,13 +147,7 @@ pub fn expand(pattern: &PointPattern, kernel: &Kernel, options: &ExpandOptions) 
         }
         PointPattern::KprobeAddress(address) => expander.kprobe_address(*address),
         PointPattern::Fentry { module, function, exit } => expander.fentries(module.as_ref(), function, *exit),
-        PointPattern::FentryBpf { .. } => Err(ExpandError::Refused {
-            message:
-                "probes on other BPF programs are not supported: the kernel takes their target as a file descriptor \
-                      of the running program, which a compiled object can't name"
-                    .into(),
-            hint: "probe the kernel functions that the program calls, or the place that it is attached to".into(),
-        }),
+        PointPattern::FentryBpf { id, program, exit } => expander.bpf_programs(*id, program, *exit),
         PointPattern::Uprobe { binary, place, ret } => expander.uprobes(binary, place, *ret),
         PointPattern::Usdt { binary, provider, name } => expander.usdt(binary, provider.as_ref(), name),
         PointPattern::Software { event, count } => expander.perf(1, "software", perf::SOFTWARE, event, *count),

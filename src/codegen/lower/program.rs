@@ -9,6 +9,7 @@ use crate::codegen::target::TargetFacts;
 use crate::lang::typed::{
     BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Statement, StatementKind, Target,
 };
+use crate::probe::name::target_name;
 
 use super::addr::{Addr, Base};
 use super::dispatch;
@@ -143,27 +144,16 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, facts: &TargetFacts) -> Plan {
     Plan { kind: ProgramKind::KprobeMulti, section: section.to_owned(), ..plan }
 }
 
-/// `p0_sys_enter_open`: unique by its number, a C identifier of at most `BPF_OBJ_NAME_LEN - 1` bytes.
+/// Longest name of a program's function; the kernel takes 127 bytes (`KSYM_NAME_LEN` before Linux 6.1).
+const LONGEST_NAME: usize = 96;
+
+/// `tracepoint_syscalls_sys_enter_open_1`: a C identifier with the number of the program, from 1, as bpftrace names
+/// its programs. It is what `fentry:bpf:NAME` of another trace finds; tools show the first 15 bytes.
 fn program_name(number: usize, target: &Target) -> String {
-    let word: &str = match target {
-        Target::Begin => "begin",
-        Target::End => "end",
-        Target::SelfSignal(_) => "signal",
-        Target::Test(name) | Target::Bench(name) => name,
-        Target::Interval { .. } => "interval",
-        Target::Profile { .. } => "profile",
-        Target::Tracepoint { event, .. } | Target::RawTracepoint { event, .. } => event,
-        Target::Kprobe { function, .. } | Target::Fentry { function, .. } => function,
-        Target::Uprobe { symbol, .. } => symbol,
-        Target::Usdt { name, .. } => name,
-        Target::PerfEvent { .. } => "perf",
-        Target::Watchpoint { .. } => "watch",
-        Target::Iter { kind, .. } => kind,
-    };
-    let clean: String = word.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let mut name = format!("p{number}_{clean}");
-    name.truncate(15);
-    name
+    let mut name: String =
+        target_name(target).chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    name.truncate(LONGEST_NAME);
+    format!("{name}_{}", number + 1)
 }
 
 /// Which programs exclude each other on a CPU.

@@ -1,10 +1,12 @@
-//! BPF iterators.
+//! BPF iterators, and functions of loaded BPF programs.
 
 use std::sync::Arc;
 
 use super::{ExpandError, Expander};
-use crate::kernel::Feature;
+use crate::kernel::{Feature, programs};
 use crate::lang::typed::Target;
+use crate::probe::glob::Glob;
+use crate::probe::suggest;
 
 impl Expander<'_> {
     /// An iterator over kernel objects: the kernel declares `struct bpf_iter__KIND` for each kind.
@@ -18,5 +20,30 @@ impl Expander<'_> {
             });
         }
         Ok(vec![Target::Iter { kind: Arc::clone(kind), pin: pin.cloned() }])
+    }
+
+    /// Loaded programs by the names of their functions.
+    pub(super) fn bpf_programs(&self, id: Option<u32>, program: &Glob, exit: bool) -> Result<Vec<Target>, ExpandError> {
+        self.kernel.features().require(Feature::Fentry)?;
+        let loaded = programs::loaded();
+        let wanted = |p: &&programs::LoadedProgram| id.is_none_or(|id| id == p.id) && program.matches(&p.function);
+        let target = |p: &programs::LoadedProgram| Target::Fentry {
+            module: p.module().into(),
+            function: Arc::clone(&p.function),
+            btf_id: p.btf_id,
+            exit,
+        };
+        let found: Vec<Target> = loaded.iter().filter(wanted).map(target).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let provider = if exit { "fexit" } else { "fentry" };
+        let near = suggest::nearest(program.as_str(), loaded.iter().map(|p| &*p.function), 3);
+        Err(ExpandError::NoMatch {
+            kind: provider.to_owned(),
+            name: id.map_or_else(|| format!("bpf:{program}"), |id| format!("bpf:{id}:{program}")),
+            suggestions: near.into_iter().map(|name| format!("{provider}:bpf:{name}")).collect(),
+            reason: Some("no BPF program that is loaded with types has a function of that name".into()),
+        })
     }
 }
