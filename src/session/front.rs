@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::compilation::{Compilation, Compiled, Compiler};
 use super::update::CompileFigures;
 use crate::codegen;
+use crate::codegen::target::Sent;
 use crate::kernel::Kernel;
 use crate::lang::bt::{self, FrontOptions, MissingProbes, Purpose};
 use crate::lang::diagnostic::has_errors;
@@ -39,6 +40,10 @@ pub struct FrontSettings {
     pub purpose: Purpose,
     /// Maps that are read at a key which they don't have are counted as losses.
     pub absent_keys: bool,
+    /// Which failures are sent among the reports, and not only counted.
+    pub sent: Sent,
+    /// Whether every result that a statement throws away is told of, as bpftrace does, and not only what can't be meant.
+    pub discards: bool,
     /// Only probes whose full name this matches.
     pub probe_filter: Option<regex::Regex>,
 }
@@ -58,6 +63,8 @@ impl FrontSettings {
             missing_probes: MissingProbes::default(),
             purpose: Purpose::default(),
             absent_keys: false,
+            sent: Sent::Nothing,
+            discards: false,
             probe_filter: None,
         }
     }
@@ -85,6 +92,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         config_overrides: &settings.overrides,
         missing_probes: settings.missing_probes,
         purpose: settings.purpose,
+        discards: settings.discards,
         probe_filter: settings.probe_filter.as_ref(),
     };
     let checked = bt::compile_front(source, &options);
@@ -94,6 +102,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
     }
     let mut target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
     target.absent_keys = settings.absent_keys;
+    target.sent = settings.sent;
     match codegen::compile_with_source(&checked.program, &target, source) {
         Ok(artifact) => {
             let figures = CompileFigures {
@@ -113,8 +122,20 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
 }
 
 /// Reads an imported script, relative to the folder of the one that imports it.
-fn import(path: &str, script: &str) -> Result<String, String> {
+fn import(name: &str, script: &str) -> Result<String, String> {
     let folder = PathBuf::from(script).parent().map(PathBuf::from).unwrap_or_default();
-    let path = folder.join(path);
-    regular::text(&path, LARGEST_IMPORT).map_err(|e| format!("cannot read {}: {e}", path.display()))
+    let path = folder.join(name);
+    regular::text(&path, LARGEST_IMPORT)
+        .or_else(|e| library(name).ok_or(e))
+        .map_err(|e| format!("cannot read {}: {e}", path.display()))
+}
+
+/// bpftrace's library by its parts: all of it is there without being asked for, so that an import of one brings nothing.
+fn library(path: &str) -> Option<String> {
+    const PARTS: &[&str] = &["map", "process", "stack", "strings", "system", "task", "test", "usdt"];
+    let known = match path.strip_prefix("stdlib")? {
+        "" => true,
+        part => part.strip_prefix('/').is_some_and(|part| PARTS.contains(&part)),
+    };
+    known.then(String::new)
 }

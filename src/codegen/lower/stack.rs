@@ -31,7 +31,12 @@ impl Lowerer<'_, '_> {
             Type::KStack { depth, .. } => (u32::from(*depth), false),
             _ => return self.internal(span, "a stack of another type"),
         };
-        let depth = depth.clamp(1, MOST_FRAMES);
+        if depth == 0 {
+            self.store(dst, 8, 0);
+            self.store(dst.at(8), 8, 0);
+            return Ok(());
+        }
+        let depth = depth.min(MOST_FRAMES);
         let bytes = depth * 8;
         let mark = self.mark();
         let process = if user { self.pid(true) } else { self.f.b.imm(0) };

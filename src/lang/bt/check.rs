@@ -76,6 +76,8 @@ pub struct CheckEnv<'a> {
     pub missing_probes: MissingProbes,
     /// What the script is run for.
     pub purpose: Purpose,
+    /// Whether every result that a statement throws away is told of, as bpftrace does, and not only what can't be meant.
+    pub discards: bool,
     /// Only probes whose full name this matches.
     pub probe_filter: Option<&'a regex::Regex>,
 }

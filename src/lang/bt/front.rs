@@ -32,6 +32,8 @@ pub struct FrontOptions<'a> {
     pub missing_probes: MissingProbes,
     /// What the script is run for.
     pub purpose: Purpose,
+    /// Whether every result that a statement throws away is told of, as bpftrace does, and not only what can't be meant.
+    pub discards: bool,
     /// Only probes whose full name this matches.
     pub probe_filter: Option<&'a regex::Regex>,
 }
@@ -51,6 +53,7 @@ impl<'a> FrontOptions<'a> {
             config_overrides: &[],
             missing_probes: MissingProbes::Error,
             purpose: Purpose::Trace,
+            discards: false,
             probe_filter: None,
         }
     }
@@ -77,6 +80,7 @@ pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptio
         config_overrides: options.config_overrides,
         missing_probes: options.missing_probes,
         purpose: options.purpose,
+        discards: options.discards,
         probe_filter: options.probe_filter,
     };
     let mut checked = check(&script, source, &env);

@@ -53,7 +53,12 @@ impl Checker<'_> {
             }
             ast::TypeDef::Enum { name, variants, .. } => Some(self.define_enum(name, variants)),
             ast::TypeDef::Alias { name, ty } => {
-                let ty = self.declared_type(ty);
+                let opaque = ty.suffixes.is_empty() && self.is_undefined(ty);
+                let ty = if opaque || self.is_pointer_to_undefined(ty) {
+                    self.with_suffixes(Type::Void, ty)
+                } else {
+                    self.declared_type(ty)
+                };
                 self.types.aliases.insert(name.text.clone(), ty);
                 None
             }
@@ -162,12 +167,18 @@ impl Checker<'_> {
 
     /// C lets a pointer point to a struct that nothing defines: it can be held and printed.
     fn is_pointer_to_undefined(&mut self, name: &ast::TypeName) -> bool {
+        matches!(name.suffixes.first(), Some(ast::TypeSuffix::Pointer)) && self.is_undefined(name)
+    }
+
+    /// Whether a type's tag is one that neither the script nor the kernel defines.
+    fn is_undefined(&mut self, name: &ast::TypeName) -> bool {
         let (kind, tag) = match &name.base {
             ast::TypeBase::Struct(tag) => (CKind::Struct, tag),
             ast::TypeBase::Union(tag) => (CKind::Union, tag),
+            ast::TypeBase::Enum(tag) => (CKind::Enum, tag),
             _ => return false,
         };
-        matches!(name.suffixes.first(), Some(ast::TypeSuffix::Pointer)) && self.types.tagged(kind, tag).is_none()
+        self.types.tagged(kind, tag).is_none()
     }
 
     fn with_suffixes(&self, mut ty: Type, name: &ast::TypeName) -> Type {

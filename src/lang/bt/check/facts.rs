@@ -189,7 +189,7 @@ pub trait Facts {
     /// prints it.
     fn expand(&self, point: &str) -> Result<Vec<(Target, String)>, Refusal>;
     /// What is to be warned of a point that is taken at its word (`--unsafe`).
-    fn doubt(&self, _point: &str) -> Option<String> {
+    fn doubt(&self, _point: &str) -> Option<(String, Option<String>)> {
         None
     }
     /// The fields of a tracepoint, common ones left out.

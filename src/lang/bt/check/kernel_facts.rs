@@ -127,14 +127,14 @@ impl Facts for KernelFacts<'_> {
         Ok(targets.into_iter().map(named).collect())
     }
 
-    fn doubt(&self, text: &str) -> Option<String> {
+    fn doubt(&self, text: &str) -> Option<(String, Option<String>)> {
         let pattern = point::parse(text).ok()?;
         let PointPattern::Kprobe { function, .. } = &pattern else { return None };
         if !self.options.forced || function.is_wild() {
             return None;
         }
         let listed = ExpandOptions { forced: false, ..self.options };
-        expand(&pattern, self.kernel, &listed).err().and_then(|e| e.doubt())
+        expand(&pattern, self.kernel, &listed).err().and_then(|e| Some((e.doubt()?, e.hint())))
     }
 
     fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String> {

@@ -142,8 +142,8 @@ impl Checker<'_> {
             match self.env.facts.expand(&point.text) {
                 Ok(found) => {
                     self.warn_hot(&found, point.span);
-                    if let Some(doubt) = self.env.facts.doubt(&point.text) {
-                        self.warn(MISSING_PROBE, point.span, doubt, None);
+                    if let Some((doubt, help)) = self.env.facts.doubt(&point.text) {
+                        self.warn(MISSING_PROBE, point.span, doubt, help);
                     }
                     targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone())));
                 }

@@ -120,6 +120,14 @@ impl Checker<'_> {
         match (&typed.kind, &typed.ty) {
             (_, Type::Error) => {}
             (_, Type::Void) => out.extend(effect(typed).statements),
+            (ExprKind::MapDelete { .. } | ExprKind::MapFind { .. }, _) if self.env.discards => {
+                self.warn_discarded(span);
+                out.push(Statement { kind: StatementKind::Expr(typed), span });
+            }
+            (ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Conditional(..), _) if self.env.discards => {
+                self.warn_discarded(span);
+                out.push(Statement { kind: StatementKind::Expr(typed), span });
+            }
             (
                 ExprKind::LocalStep { .. }
                 | ExprKind::MapStep { .. }

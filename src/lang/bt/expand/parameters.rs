@@ -89,7 +89,17 @@ impl Expander<'_> {
             [Expr { kind: ExprKind::Str(name), .. }] => (name.clone(), ExprKind::Bool(false)),
             [Expr { kind: ExprKind::Str(name), .. }, default] => (name.clone(), default.kind.clone()),
             [Expr { kind: ExprKind::Str(name), .. }, default, Expr { kind: ExprKind::Str(text), .. }] => {
-                self.described.push((name.clone(), text.clone()));
+                match self.described.iter().find(|(n, _)| n == name) {
+                    Some((_, before)) if before != text => {
+                        let message = format!(
+                            "Command line option '{name}' must have the same description in all places it's used."
+                        );
+                        let help = "wrap the call in a macro, and use that in all places";
+                        self.diagnostics.push(Diagnostic::error(codes::BAD_GETOPT, e.span, message).help(help));
+                    }
+                    Some(_) => {}
+                    None => self.described.push((name.clone(), text.clone())),
+                }
                 (name.clone(), default.kind.clone())
             }
             _ => return self.bad_getopt(e),

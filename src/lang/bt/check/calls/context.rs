@@ -65,8 +65,8 @@ impl Checker<'_> {
                     }
                 },
                 _ => match self.value(arg).as_int() {
-                    Some(n @ 1..=1024) => depth = n as u16,
-                    _ => self.error(OUT_OF_RANGE, arg.span, "the number of frames must be from 1 to 1024"),
+                    Some(n @ 0..=1024) => depth = n as u16,
+                    _ => self.error(OUT_OF_RANGE, arg.span, "the number of frames must be from 0 to 1024"),
                 },
             }
         }

@@ -301,6 +301,9 @@ pub fn pton(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 /// `macaddr(p)`.
 pub fn macaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    if matches!(call.args[0].kind, ast::ExprKind::Str(_)) {
+        return c.error_expr(ARGUMENT_TYPE, call.span, "macaddr() does not support literal string arguments");
+    }
     let value = c.value(&call.args[0]);
     let value = match &value.ty {
         Type::Error => return value,
