@@ -3,6 +3,7 @@
 pub mod bytes;
 pub mod event;
 pub mod format;
+pub mod helper;
 pub mod histogram;
 pub mod render;
 pub mod snapshot;

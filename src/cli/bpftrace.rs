@@ -90,18 +90,19 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
     if options.info {
         return say(&info::text(&super::kernel::running(world)));
     }
+    check_process(&options)?;
     if options.list && listing::is_pattern(&options) {
-        return listing::pattern(&options, world);
+        // One search is all that there is room for.
+        return if options.rest.len() > 1 {
+            Ok(refuse(&OptionError::Nothing))
+        } else {
+            listing::pattern(&options, world)
+        };
     }
     if options.program.as_deref().map_or(options.rest.is_empty(), str::is_empty) {
-        return Ok(refuse(&OptionError::Usage("filename or -e 'program' required.".into())));
+        return Ok(refuse(&OptionError::NoScript));
     }
-    if let Some(pid) = options.pid
-        && rustix::process::Pid::from_raw(pid as i32).is_none_or(|p| rustix::process::test_kill_process(p).is_err())
-    {
-        let message = "Failed to attach to pid: Unable to open pidfd (No such process)";
-        return Err(CliError::Refused(message.into()));
-    }
+    check_output(&options)?;
     let script = script(&options)?;
     let warnings = !options.no_warnings;
     let shown = move |found: &[Diagnostic], source: &SourceText| diagnostics(found, source, warnings);
@@ -135,6 +136,26 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
         }
     }
     runner.run()
+}
+
+/// Refuses a process of `-p` that is gone.
+fn check_process(options: &Options) -> Result<(), CliError> {
+    let gone = |pid: u32| {
+        rustix::process::Pid::from_raw(pid as i32).is_none_or(|p| rustix::process::test_kill_process(p).is_err())
+    };
+    if options.pid.is_some_and(gone) {
+        let message = "Failed to attach to pid: Unable to open pidfd (No such process)";
+        return Err(CliError::Refused(message.into()));
+    }
+    Ok(())
+}
+
+/// Refuses a file of `-o` that can't be written, before anything is compiled.
+fn check_output(options: &Options) -> Result<(), CliError> {
+    let Some(path) = &options.output else { return Ok(()) };
+    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let failed = |e| CliError::Refused(format!("Failed to open output file: \"{}\": {}", path.display(), words_of(&e)));
+    opened.map(drop).map_err(failed)
 }
 
 /// The stages of `-d` as the compiler names them; what libbpf and the verifier say needs a run.

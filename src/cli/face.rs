@@ -5,6 +5,7 @@ mod losses;
 use std::io::{self, Write};
 
 use super::excerpt;
+use crate::codegen::target::Sent;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
 use crate::model::render;
@@ -45,6 +46,8 @@ pub struct Settings {
     pub warnings: bool,
     /// Word messages as bpftrace does.
     pub like_bpftrace: bool,
+    /// Failures that come in their place among the reports: their counts say nothing new.
+    pub sent: Sent,
 }
 
 /// The face.
@@ -55,6 +58,8 @@ pub struct StreamFace {
     buffer: Vec<u8>,
     output: Box<dyn Write + Send>,
     told: losses::Told,
+    /// Reports that were lost, all in all.
+    events_lost: u64,
 }
 
 impl std::fmt::Debug for StreamFace {
@@ -68,7 +73,8 @@ impl StreamFace {
     #[must_use]
     pub fn new(settings: Settings, source: SourceText, output: Box<dyn Write + Send>) -> Self {
         let printer = Printer::new(settings.format, settings.terminal);
-        Self { settings, source, printer, buffer: Vec::with_capacity(2 * PIECE), output, told: losses::Told::default() }
+        let buffer = Vec::with_capacity(2 * PIECE);
+        Self { settings, source, printer, buffer, output, told: losses::Told::default(), events_lost: 0 }
     }
 
     fn write_out(&mut self) -> io::Result<()> {
@@ -202,6 +208,7 @@ impl Face for StreamFace {
             }
             Report::Failed { message, span } => self.failed(message, span),
             Report::Attached(probes) => self.attached(probes)?,
+            Report::Failure { cause, helper, code, span } => self.failure(cause, (helper, code), span)?,
             Report::Lost { cause, count, span } => self.lost(cause, count, span),
         }
         if self.buffer.len() >= PIECE || self.settings.buffering == Buffering::None {

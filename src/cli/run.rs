@@ -10,6 +10,7 @@ use super::script::{Script, ScriptArgs};
 use super::testing::TestPrinter;
 use super::{CliError, World, signals};
 use crate::codegen::dump;
+use crate::codegen::target::Sent;
 use crate::engine::attach::Place;
 use crate::engine::{EngineError, TraceOptions};
 use crate::kernel::Kernel;
@@ -220,6 +221,14 @@ impl Runner<'_> {
             return Err(CliError::Refused(format!("cannot trace process {pid}: there is no such process")));
         }
         let Some(command) = &self.args.command else { return Ok(()) };
+        if self.like_bpftrace {
+            let name = command.split(' ').next().unwrap_or_default();
+            if finds_program(name) {
+                return Ok(());
+            }
+            let why = "does not exist or is not executable (No such file or directory)";
+            return Err(CliError::Refused(format!("Failed to fork child: Path '{name}' {why}")));
+        }
         let name = child::program(command).map_err(|e| CliError::Refused(e.to_string()))?;
         if finds_program(&name) {
             return Ok(());
@@ -292,7 +301,9 @@ impl Runner<'_> {
     }
 
     fn tell(&self, diagnostics: &[Diagnostic]) {
-        let told: Vec<Diagnostic> = diagnostics.iter().filter(|d| d.message != NOTHING_LEFT).cloned().collect();
+        // bpftrace says of a script without probes what `nothing_left` says, and no more.
+        let known = |d: &&Diagnostic| d.message == NOTHING_LEFT || (self.like_bpftrace && d.code == NO_PROBES);
+        let told: Vec<Diagnostic> = diagnostics.iter().filter(|d| !known(d)).cloned().collect();
         let text = (self.shown)(&told, &self.script.source);
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
@@ -305,6 +316,8 @@ impl Runner<'_> {
         settings.overrides.clone_from(&self.overrides);
         settings.purpose = self.args.purpose();
         settings.absent_keys = self.args.keen;
+        settings.sent = self.sent();
+        settings.discards = self.like_bpftrace;
         settings.probe_filter.clone_from(&self.args.probe_filter);
         let compilation = front::compile(&self.script.source, child, &settings);
         self.tell(&compilation.diagnostics);
@@ -344,6 +357,15 @@ impl Runner<'_> {
         }
     }
 
+    /// bpftrace tells of each failure when it comes, this program's own command counts them by place.
+    const fn sent(&self) -> Sent {
+        match (self.like_bpftrace, self.args.keen) {
+            (false, _) => Sent::Nothing,
+            (true, false) => Sent::Faults,
+            (true, true) => Sent::Helpers,
+        }
+    }
+
     fn output(&self) -> std::io::Result<Box<dyn Write + Send>> {
         Ok(match &self.args.output {
             Some(path) => Box::new(std::fs::File::create(path)?),
@@ -364,6 +386,7 @@ impl Runner<'_> {
             announce: self.announce,
             warnings: !self.args.no_warnings,
             like_bpftrace: self.like_bpftrace,
+            sent: self.sent(),
         }
     }
 

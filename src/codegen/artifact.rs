@@ -224,3 +224,10 @@ pub enum GlobalKind {
 /// `Program::probe_names` (or `u32::MAX`), then the action's values as a C struct by
 /// [`crate::lang::typed::tuple_layout`] starting at offset 8.
 pub const RECORD_HEADER: usize = 8;
+
+/// Set in the action id of a record that tells of a failure: the other bits are the index of its [`SiteSpec`], the
+/// second `u32` is what the helper returned, and a third one is the helper's number, 0 where none failed.
+pub const FAILURE_RECORD: u32 = 1 << 31;
+
+/// Bytes of a record that tells of a failure.
+pub const FAILURE_RECORD_BYTES: usize = 16;

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use crate::model::stats::LossCause;
+
 /// Facts about the target kernel. Filled by the `kernel` room; plain data, so that the compiler stays a
 /// pure function and tests can compile for kernels that are not running. What only the kernel's types
 /// tell is looked up when the compiler first asks: most scripts never do, and the types are megabytes.
@@ -27,11 +29,37 @@ pub struct TargetFacts {
     pub filter_pid: Option<u32>,
     /// Whether maps that are read at a key which they don't have are counted as losses.
     pub absent_keys: bool,
+    /// Which failures are also sent through the ring buffer, each in its place among the reports.
+    pub sent: Sent,
     /// Offset from the boot clock to TAI, ns, for [`crate::lang::typed::Clock::SoftwareTai`].
     pub tai_offset_ns: i64,
     /// Online CPUs.
     pub online_cpus: u32,
     abilities: Deferred,
+}
+
+/// Failures that are not only counted: a record of each goes through the ring buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Sent {
+    /// None is.
+    #[default]
+    Nothing,
+    /// Faults of the script: divisions by zero, indices out of bounds.
+    Faults,
+    /// Those, and whatever a helper of the kernel fails at.
+    Helpers,
+}
+
+impl Sent {
+    /// Whether failures of this cause are sent.
+    #[must_use]
+    pub const fn includes(self, cause: LossCause) -> bool {
+        match cause {
+            LossCause::DivideByZero | LossCause::OutOfBounds => !matches!(self, Self::Nothing),
+            LossCause::MapFull | LossCause::ReadFailed | LossCause::KeyAbsent => matches!(self, Self::Helpers),
+            _ => false,
+        }
+    }
 }
 
 /// What the kernel's list of helpers, functions and types says that it can do.
@@ -146,6 +174,7 @@ impl TargetFacts {
             child_pid: 0,
             filter_pid: None,
             absent_keys: false,
+            sent: Sent::Nothing,
             tai_offset_ns: 0,
             online_cpus: possible_cpus,
             abilities: Deferred::new(move || Abilities::of_version(version)),

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::names::time::{self, Clocks};
 use super::names::{self, Cgroups, Users};
 use super::symbols::{KernelSymbols, UserSymbols};
-use crate::codegen::artifact::RECORD_HEADER;
+use crate::binary::demangle;
+use crate::codegen::artifact::{FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::kernel::syscalls::{self, Machine};
 use crate::lang::typed::{FieldDef, Program, StructDef, size_align, tuple_layout};
 use crate::lang::types::{StackMode, StructId, Type};
@@ -65,6 +66,29 @@ pub struct Header {
     pub action: u32,
     /// Index in `Program::probe_names`; `u32::MAX` for none.
     pub name: u32,
+}
+
+/// A record that tells of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Index in `Artifact::sites`.
+    pub site: u32,
+    /// Number of the helper that failed, 0 for none.
+    pub helper: u32,
+    /// What it returned.
+    pub code: i32,
+}
+
+impl Failure {
+    /// Reads a record; `None` when it tells of no failure.
+    #[must_use]
+    pub fn read(record: &[u8]) -> Option<Self> {
+        if record.len() < FAILURE_RECORD_BYTES || u32_at(record, 0) & FAILURE_RECORD == 0 {
+            return None;
+        }
+        let site = u32_at(record, 0) & !FAILURE_RECORD;
+        Some(Self { site, helper: u32_at(record, 8), code: u32_at(record, 4) as i32 })
+    }
 }
 
 impl Decoder {
@@ -141,6 +165,10 @@ impl Decoder {
                     .map(|((name, t), o)| (Arc::clone(name), self.value(t, from(bytes, o as usize), stacks)));
                 Value::Record(parts.collect())
             }
+            // No frames were asked for, so none is missing.
+            Type::KStack { mode, depth: 0 } | Type::UStack { mode, depth: 0 } => {
+                Value::Stack(Stack { frames: [].into(), mode: style(*mode), missing: false })
+            }
             Type::KStack { mode, .. } => self.stack(*mode, bytes, None, stacks),
             Type::UStack { mode, .. } => self.stack(*mode, bytes, Some(u32_at(bytes, 8)), stacks),
             _ => self.formatted(ty, bytes),
@@ -164,7 +192,7 @@ impl Decoder {
             Type::ProbeName => self.probe_name(number),
             Type::FuncName => {
                 let name = self.probe_name(number);
-                crate::lang::typed::function_of(&name).into()
+                self.function_name(&name)
             }
             _ => return Value::None,
         };
@@ -174,6 +202,14 @@ impl Decoder {
     fn probe_name(&self, index: u64) -> Arc<str> {
         let name = usize::try_from(index).ok().and_then(|i| self.program.probe_names.get(i));
         name.cloned().unwrap_or_else(|| "".into())
+    }
+
+    /// The function in a probe's name; those of binaries as their language has them.
+    fn function_name(&self, probe: &str) -> Arc<str> {
+        let function = crate::lang::typed::function_of(probe);
+        let user = self.program.config.demangle && (probe.starts_with("uprobe:") || probe.starts_with("uretprobe:"));
+        let readable = if user { demangle::readable(function) } else { None };
+        readable.map_or_else(|| function.into(), Arc::from)
     }
 
     fn kernel_symbol(&self, address: u64) -> Arc<str> {
@@ -191,7 +227,9 @@ impl Decoder {
 
     fn timestamp(&self, ns: u64, format: u32, clock: u32) -> String {
         let format = self.program.time_formats.get(format as usize).map_or("", |f| &**f);
-        time::format(format, self.names.clocks.wall(ns, clock))
+        let text = time::format(format, self.names.clocks.wall(ns, clock));
+        // `strftime(3)` can't tell an empty text from one that it had no room for: bpftrace prints this for both.
+        if text.is_empty() { "(?)".to_owned() } else { text }
     }
 
     fn cgroup(&mut self, id: u64, filter: u32) -> Arc<str> {
@@ -248,12 +286,6 @@ impl Decoder {
 
     fn stack(&mut self, mode: StackMode, bytes: &[u8], pid: Option<u32>, stacks: &dyn StackSource) -> Value {
         let (id, count) = (u64_at(bytes, 0), u32_at(bytes, 12));
-        let style = match mode {
-            StackMode::Bpftrace => StackStyle::Bpftrace,
-            StackMode::Perf => StackStyle::Perf,
-            StackMode::Raw => StackStyle::Raw,
-            StackMode::BuildId => StackStyle::BuildId,
-        };
         let addresses = if id == 0 { None } else { stacks.stack(id, count) };
         let missing = addresses.is_none();
         let mut frames = Vec::new();
@@ -264,7 +296,7 @@ impl Decoder {
                 None => frames.push(self.kernel_frame(address)),
             }
         }
-        Value::Stack(Stack { frames: frames.into(), mode: style, missing })
+        Value::Stack(Stack { frames: frames.into(), mode: style(mode), missing })
     }
 
     fn kernel_frame(&self, address: u64) -> Frame {
@@ -272,6 +304,15 @@ impl Decoder {
             Some((name, offset, object)) => Frame { address, symbol: Some(name), offset, object, inlined: false },
             None => Frame { address, symbol: None, offset: 0, object: None, inlined: false },
         }
+    }
+}
+
+const fn style(mode: StackMode) -> StackStyle {
+    match mode {
+        StackMode::Bpftrace => StackStyle::Bpftrace,
+        StackMode::Perf => StackStyle::Perf,
+        StackMode::Raw => StackStyle::Raw,
+        StackMode::BuildId => StackStyle::BuildId,
     }
 }
 

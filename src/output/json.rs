@@ -29,7 +29,9 @@ pub fn attached(probes: u64, out: &mut Vec<u8>) {
 
 /// `{"type": "lost_events", ...}`.
 pub fn lost(events: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!("{{\"type\": \"lost_events\", \"data\": {{\"events\": {events}}}}}\n").as_bytes());
+    out.extend_from_slice(
+        format!("{{\"type\": \"lost_events\", \"count\": {events}, \"data\": {{\"events\": {events}}}}}\n").as_bytes(),
+    );
 }
 
 /// A place in the script, as messages carry it.

@@ -129,7 +129,11 @@ impl Face for Lines {
                 self.add(format!("{message}\n").as_bytes());
             }
             // Views show these in places of their own.
-            Report::Attached(_) | Report::Unattached(_) | Report::End { .. } | Report::Lost { .. } => {}
+            Report::Attached(_)
+            | Report::Unattached(_)
+            | Report::End { .. }
+            | Report::Failure { .. }
+            | Report::Lost { .. } => {}
         }
         Ok(())
     }

@@ -78,6 +78,17 @@ pub enum Report<'a> {
         /// Where in the script.
         span: Span,
     },
+    /// A failure that was sent in its place among the reports.
+    Failure {
+        /// What failed.
+        cause: LossCause,
+        /// Number of the kernel's helper that failed, 0 for none.
+        helper: u32,
+        /// What the helper returned.
+        code: i32,
+        /// Where in the script.
+        span: Span,
+    },
     /// Reports or values were lost since the last time this was said.
     Lost {
         /// Why.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::report::{Face, Report, TextKind};
-use crate::engine::decode::{Decoder, Header};
+use crate::engine::decode::{Decoder, Failure, Header};
 use crate::engine::drain::Batch;
 use crate::engine::names::time;
 use crate::engine::{EngineError, Trace};
@@ -71,7 +71,7 @@ impl Reporter {
     }
 
     fn record(&mut self, record: &[u8], at_ns: u64, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
-        let Some(header) = self.decoder.header(record) else { return Ok(()) };
+        let Some(header) = self.decoder.header(record) else { return Ok(failure(record, trace, face)?) };
         face.comes_from(header.action, at_ns);
         let program = Arc::clone(&self.program);
         let action = &program.actions[header.action as usize];
@@ -237,6 +237,15 @@ impl Reporter {
     /// The decoder, for reading maps.
     pub fn decoder(&mut self) -> &mut Decoder {
         &mut self.decoder
+    }
+}
+
+/// Reports a record that tells of a failure; any other is none of this program's.
+fn failure(record: &[u8], trace: &Trace, face: &mut dyn Face) -> io::Result<()> {
+    let Some(Failure { site, helper, code }) = Failure::read(record) else { return Ok(()) };
+    match trace.artifact().sites.get(site as usize) {
+        Some(site) => face.report(&Report::Failure { cause: site.cause, helper, code, span: site.span }),
+        None => Ok(()),
     }
 }
 

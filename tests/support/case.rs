@@ -1,6 +1,7 @@
 //! A case is one `.bt` file; the comments at its top say how to run it and what must come out.
 //!
 //! ```text
+//! // as: bpftrace           the program is started under bpftrace's name
 //! // flags: -f json          more words for the command line, before the file
 //! // args: 5 abc             positional parameters, after the file
 //! // stdin: yes              the script goes in on standard input, named `-`
@@ -38,6 +39,7 @@ pub struct Case {
     pub name: String,
     pub path: PathBuf,
     pub text: String,
+    pub as_bpftrace: bool,
     pub flags: Vec<String>,
     pub args: Vec<String>,
     pub stdin: bool,
@@ -93,6 +95,8 @@ fn directive(case: &mut Case, text: &str) -> Result<(), String> {
     };
     let words = || value.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     match key {
+        "as" if value == "bpftrace" => case.as_bpftrace = true,
+        "as" => return Err(format!("as: {value}: only bpftrace is known")),
         "flags" => case.flags = words(),
         "args" => case.args = words(),
         "stdin" => case.stdin = true,

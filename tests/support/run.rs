@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -27,23 +28,29 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 pub struct Subject {
     words: Vec<String>,
+    /// It is a peer, not our program.
+    peer: bool,
 }
 
 impl Subject {
     /// `PROBESCOPE_PEER` (`bpftrace`, `chroot DIR bpftrace`) or the program that Cargo built.
     pub fn from_environment() -> Self {
-        let words = if let Ok(peer) = std::env::var("PROBESCOPE_PEER") {
-            peer.split_whitespace().map(str::to_owned).collect()
+        if let Ok(peer) = std::env::var("PROBESCOPE_PEER") {
+            Self { words: peer.split_whitespace().map(str::to_owned).collect(), peer: true }
         } else {
             let built = std::env::var(PROGRAM).unwrap_or_else(|_| env!("CARGO_BIN_EXE_probescope").to_owned());
-            vec![built, "run".to_owned()]
-        };
-        Self { words }
+            Self { words: vec![built, "run".to_owned()], peer: false }
+        }
     }
 
-    fn command(&self) -> Command {
+    fn command(&self, as_bpftrace: bool) -> Command {
         let mut command = Command::new(&self.words[0]);
-        command.args(&self.words[1..]);
+        if as_bpftrace && !self.peer {
+            // Its name is all that decides.
+            command.arg0("bpftrace");
+        } else {
+            command.args(&self.words[1..]);
+        }
         command
     }
 }
@@ -65,7 +72,7 @@ fn attempt(subject: &Subject, case: &Case, cap: Duration) -> Result<(), String> 
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let paths = Paths { own: own.clone(), compiled: compiled(&case.compile)? };
     let script = Script::new(case, &paths)?;
-    let mut command = subject.command();
+    let mut command = subject.command(case.as_bpftrace);
     command.args(case.flags.iter().map(|f| paths.put_in(f)));
     if !case.workload.is_empty() {
         command.arg("-c").arg(format!("{} workload {}", own.display(), case.workload.join(" ")));

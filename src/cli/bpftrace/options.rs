@@ -87,9 +87,12 @@ pub enum OptionError {
     /// A flag has a value that it can't have.
     #[error("ERROR: {0}")]
     Value(String),
-    /// Flags that exclude each other, or nothing to do; the usage follows.
+    /// Flags that exclude each other; the usage follows.
     #[error("ERROR: USAGE: {0}")]
     Usage(String),
+    /// Nothing to do.
+    #[error("ERROR: USAGE: filename or -e 'program' required.")]
+    NoScript,
     /// No arguments at all: the usage alone.
     #[error("")]
     Nothing,
@@ -98,7 +101,7 @@ pub enum OptionError {
 impl OptionError {
     /// Whether the usage follows the message.
     pub const fn shows_usage(&self) -> bool {
-        !matches!(self, Self::Value(_))
+        !matches!(self, Self::Value(_) | Self::NoScript)
     }
 }
 
@@ -341,6 +344,8 @@ fn pid(text: &str) -> Result<u32, OptionError> {
         return Err(failed(format!("invalid trailing bytes: {text}")));
     }
     match u64::from_str_radix(digits, radix) {
+        // The kernel has no such process, in the words that it has for this number.
+        Ok(0) => Err(OptionError::Value("Failed to attach to pid: Unable to open pidfd (Invalid argument)".into())),
         Ok(pid @ 1..=MAX_PID) => Ok(pid as u32),
         Ok(pid) => Err(OptionError::Value(format!("Pid out of range: {pid}"))),
         Err(_) => Err(failed(format!("overflow error, maximum value is {}: {text}", u64::MAX))),
@@ -420,7 +425,8 @@ mod tests {
         assert_eq!(words(&["-5"]), "bpftrace: invalid option -- '5'");
         assert_eq!(words(&["--zz"]), "bpftrace: unrecognized option '--zz'");
         assert_eq!(words(&["-p", "1x"]), "ERROR: Failed to parse pid: invalid trailing bytes: 1x");
-        assert_eq!(words(&["-p", "0"]), "ERROR: Pid out of range: 0");
+        assert_eq!(words(&["-p", "4194305"]), "ERROR: Pid out of range: 4194305");
+        assert!(words(&["-p", "0"]).ends_with("Unable to open pidfd (Invalid argument)"));
         assert!(words(&["-kk"]).contains("-kk has been deprecated"));
         assert!(words(&["-c", "a", "-p", "1"]).contains("Cannot use both"));
         assert!(words(&["--in", "x"]).contains("ambiguous"));

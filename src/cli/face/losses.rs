@@ -6,7 +6,9 @@ use std::io::{self, Write as _};
 use super::{StreamFace, json_place};
 use crate::cli::excerpt;
 use crate::lang::source::Span;
+use crate::model::helper;
 use crate::model::stats::LossCause;
+use crate::model::words;
 use crate::output::json;
 
 /// One place is told of so often at once, and no more, where bpftrace would say it at every firing.
@@ -39,38 +41,53 @@ impl Count {
 enum Wording {
     /// A fault of the script.
     Fault(&'static str),
-    /// A helper of the kernel failed: name, error number, the system's text for it, and bpftrace's.
-    Helper { name: &'static str, code: i32, error: &'static str, text: &'static str },
+    /// A helper of the kernel failed: its name, what it returned, and words where the system's own do not do.
+    Helper { name: &'static str, code: i32, text: Option<&'static str> },
 }
 
-const fn wording(cause: LossCause) -> Option<Wording> {
-    Some(match cause {
-        LossCause::DivideByZero => Wording::Fault(
-            "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result.",
-        ),
-        LossCause::OutOfBounds => Wording::Fault("Array access out of bounds. This can lead to unexpected results."),
-        LossCause::MapFull => Wording::Helper {
-            name: "map_update_elem",
-            code: -7,
-            error: "Argument list too long",
-            text: "Map full; can't update element. Try increasing max_map_keys config or manually setting the max \
-                   entries in a map declaration e.g. `let @a = hash(5000)`",
-        },
-        LossCause::KeyAbsent => Wording::Helper {
-            name: "map_lookup_elem",
-            code: 0,
-            error: "Success",
-            text: "Can't lookup map element because it does not exist.",
-        },
-        LossCause::ReadFailed => {
-            Wording::Helper { name: "probe_read", code: -14, error: "Bad address", text: "Bad address" }
-        }
-        _ => return None,
-    })
+impl Wording {
+    /// The words for what only was counted: the helper that most such failures are of.
+    fn of_count(cause: LossCause) -> Option<Self> {
+        let helper = match cause {
+            LossCause::MapFull => (2, -7),
+            LossCause::KeyAbsent => (1, 0),
+            LossCause::ReadFailed => (4, -14),
+            _ => (0, 0),
+        };
+        Self::of(cause, helper)
+    }
+
+    /// The words for a failure of a helper, by number, and with what that returned.
+    fn of(cause: LossCause, (helper, code): (u32, i32)) -> Option<Self> {
+        let text = match cause {
+            LossCause::DivideByZero => {
+                return Some(Self::Fault(
+                    "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result.",
+                ));
+            }
+            LossCause::OutOfBounds => {
+                return Some(Self::Fault("Array access out of bounds. This can lead to unexpected results."));
+            }
+            LossCause::MapFull => Some(
+                "Map full; can't update element. Try increasing max_map_keys config or manually setting the max \
+                 entries in a map declaration e.g. `let @a = hash(5000)`",
+            ),
+            LossCause::KeyAbsent => Some("Can't lookup map element because it does not exist."),
+            LossCause::ReadFailed => None,
+            _ => return None,
+        };
+        Some(Self::Helper { name: helper::name(helper), code, text })
+    }
 }
 
 impl StreamFace {
     pub(super) fn lost(&mut self, cause: LossCause, count: u64, span: Span) {
+        if self.settings.sent.includes(cause) {
+            return;
+        }
+        if cause == LossCause::RingFull {
+            self.events_lost += count;
+        }
         if cause == LossCause::RingFull && self.json() {
             json::lost(count, &mut self.buffer);
             return;
@@ -82,9 +99,9 @@ impl StreamFace {
         if (unimportant && !self.settings.keen) || !self.settings.warnings {
             return;
         }
-        match wording(cause).filter(|_| self.settings.like_bpftrace || self.json()) {
+        match Wording::of_count(cause).filter(|_| self.settings.like_bpftrace || self.json()) {
             Some(wording) => (0..count.min(MOST_AT_ONCE)).for_each(|_| self.worded(&wording, span)),
-            None if self.settings.quiet => {}
+            None if self.settings.quiet && !self.settings.like_bpftrace => {}
             None if cause == LossCause::RingFull => {
                 let _ = writeln!(io::stderr(), "Lost {count} events");
             }
@@ -101,8 +118,24 @@ impl StreamFace {
         }
     }
 
+    /// A failure that came in its place: what was printed before it must be seen before it.
+    pub(super) fn failure(&mut self, cause: LossCause, helper: (u32, i32), span: Span) -> io::Result<()> {
+        if !self.settings.warnings {
+            return Ok(());
+        }
+        let Some(wording) = Wording::of(cause, helper) else { return Ok(()) };
+        if !self.json() {
+            self.write_out()?;
+        }
+        self.worded(&wording, span);
+        Ok(())
+    }
+
     /// Tells what no line has told yet.
     pub(super) fn tell_rest(&mut self) {
+        if self.settings.like_bpftrace && self.settings.warnings && self.events_lost > 0 {
+            let _ = writeln!(io::stderr(), "WARNING: Total lost event count: {}", self.events_lost);
+        }
         for (place, lost) in std::mem::take(&mut self.told).0 {
             if lost.untold > 0 {
                 self.warn(place, lost);
@@ -120,21 +153,27 @@ impl StreamFace {
             let place = json_place(&self.source, line, column);
             match *wording {
                 Wording::Fault(text) => json::message("runtime_error", text.as_bytes(), place, &mut self.buffer),
-                Wording::Helper { name, code, error, .. } => {
-                    json::helper_error(error.as_bytes(), name, code, place, &mut self.buffer);
+                Wording::Helper { name, code, .. } => {
+                    json::helper_error(error_text(code).as_bytes(), name, code, place, &mut self.buffer);
                 }
             }
             return;
         }
         let text = match *wording {
             Wording::Fault(text) => text.to_owned(),
-            Wording::Helper { name, code, text, .. } => {
+            Wording::Helper { name, code, text } => {
+                let text = text.map_or_else(|| error_text(code), Into::into);
                 format!("{text}\nAdditional Info - helper: {name}, retcode: {code}")
             }
         };
         let place = self.place_text(span);
         let _ = write!(io::stderr(), "{place}: WARNING: {text}\n{}", excerpt::marked(&self.source, span));
     }
+}
+
+/// The system's words for what a helper returned.
+fn error_text(code: i32) -> std::sync::Arc<str> {
+    words::error_text(u64::from(code.unsigned_abs()))
 }
 
 #[cfg(test)]

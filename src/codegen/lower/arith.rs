@@ -63,7 +63,7 @@ impl<'a> Lowerer<'_, 'a> {
         let right = self.f.b.in_register(right);
         self.f.b.branch(Cond::Ne, right, 0, fine, zero);
         self.f.b.switch_to(zero);
-        self.count_loss(LossCause::DivideByZero, None, e.span);
+        self.failed(LossCause::DivideByZero, None, e.span);
         self.f.b.copy_into(result, 1);
         self.f.b.jump(done);
         self.f.b.switch_to(fine);

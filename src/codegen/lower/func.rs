@@ -339,6 +339,16 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.atomic_add(address, 0, Size::B8, 1);
     }
 
+    /// Counts a failure, and sends it where the reader wants it among the reports: what failed is a helper (by its
+    /// number) with what it returned, or the script itself.
+    pub fn failed(&mut self, cause: LossCause, helper: Option<(u32, Operand)>, span: Span) {
+        self.count_loss(cause, None, span);
+        if self.u.facts.sent.includes(cause) {
+            let site = self.u.site(cause, None, self.probe_index, span);
+            self.send_failure(site, helper, span);
+        }
+    }
+
     /// Runs `body` (which counts, repairs, ...) only when the comparison holds, then goes on.
     pub fn when(
         &mut self,

@@ -71,6 +71,9 @@ pub mod map_type {
     pub const RINGBUF: u32 = 27;
 }
 
+/// What `bpf_map_update_elem` returns where there is no room.
+pub const E2BIG: i64 = -7;
+
 /// `bpf_map_update_elem`: create or replace.
 pub const BPF_ANY: i64 = 0;
 /// `bpf_map_update_elem`: create only.

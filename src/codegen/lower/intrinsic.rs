@@ -277,7 +277,7 @@ impl<'a> Lowerer<'_, 'a> {
         let helper = h::probe_read(space);
         let result = self.f.b.call(helper, &[to.into(), size, from]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| {
-            l.count_loss(crate::model::stats::LossCause::ReadFailed, None, span);
+            l.failed(crate::model::stats::LossCause::ReadFailed, Some((helper, result.into())), span);
             Ok(())
         })
     }

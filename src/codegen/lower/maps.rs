@@ -156,7 +156,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.copy_into(element, found);
         self.f.b.branch(Cond::Ne, element, 0, ready, again);
         self.f.b.switch_to(again);
-        self.count_loss(LossCause::MapFull, None, span);
+        self.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), span);
         self.f.b.jump(full);
         self.f.b.switch_to(ready);
         Ok(element)
@@ -165,7 +165,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// Counts a read of a key that the map did not have, when that is asked for.
     fn count_absent(&mut self, span: Span) {
         if self.u.facts.absent_keys {
-            self.count_loss(LossCause::KeyAbsent, None, span);
+            self.failed(LossCause::KeyAbsent, Some((h::MAP_LOOKUP_ELEM, 0.into())), span);
         }
     }
 
@@ -457,7 +457,7 @@ impl<'a> Lowerer<'_, 'a> {
         let from = self.pointer(src);
         let result = self.f.b.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| {
-            l.count_loss(LossCause::MapFull, None, span);
+            l.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, result.into())), span);
             Ok(())
         })
     }

@@ -164,7 +164,7 @@ impl<'a> Lowerer<'_, 'a> {
     fn checked_index(&mut self, index: Vreg, len: u32, span: Span) -> Result<Vreg, CodegenError> {
         let checked = self.f.b.copy(index);
         self.when(Cond::Ge, checked.into(), i64::from(len).into(), |l| {
-            l.count_loss(LossCause::OutOfBounds, None, span);
+            l.failed(LossCause::OutOfBounds, None, span);
             l.f.b.copy_into(checked, i64::from(len));
             Ok(())
         })?;
@@ -277,7 +277,7 @@ impl<'a> Lowerer<'_, 'a> {
         let helper = h::probe_read(space);
         let result = self.f.b.call(helper, &[to.into(), i64::from(size).into(), from]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| {
-            l.count_loss(LossCause::ReadFailed, None, span);
+            l.failed(LossCause::ReadFailed, Some((helper, result.into())), span);
             Ok(())
         })
     }

@@ -5,7 +5,7 @@
 //! the bytes in use only, so that a short path does not cost its largest length. What finds no room
 //! is counted at its site: delivered and lost add up to produced.
 
-use crate::codegen::artifact::RECORD_HEADER;
+use crate::codegen::artifact::{FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::source::Span;
@@ -187,6 +187,30 @@ impl<'a> Lowerer<'_, 'a> {
                 self.store_word(record, (u64::from(id.0) | u64::from(u32::MAX) << 32) as i64);
             }
         }
+    }
+
+    /// Sends the record of a failure at a site.
+    pub fn send_failure(&mut self, site: u32, helper: Option<(u32, Operand)>, span: Span) {
+        let (number, code) = helper.unwrap_or((0, 0.into()));
+        let bytes = FAILURE_RECORD_BYTES as u32;
+        let mark = self.mark();
+        let record = self.temp(bytes);
+        let id = self.f.b.imm(i64::from(FAILURE_RECORD | site));
+        self.store(record, 4, id);
+        self.store(record.at(4), 4, code);
+        self.store(record.at(8), 8, i64::from(number));
+        let flags = self.wake_flags();
+        let ring = self.u.ring();
+        let handle = self.f.b.map_addr(ring);
+        let from = self.pointer(record);
+        let sent = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), i64::from(bytes).into(), flags]);
+        let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.branch(Cond::Ne, sent, 0, lost, done);
+        self.f.b.switch_to(lost);
+        self.count_loss(LossCause::RingFull, None, span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        self.release(mark);
     }
 
     fn store_word(&mut self, at: Addr, value: i64) {

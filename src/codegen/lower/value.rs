@@ -391,7 +391,7 @@ impl<'a> Lowerer<'_, 'a> {
                 l.f.b.branch(Cond::SLt, length, 0, failed, long);
                 l.f.b.switch_to(failed);
                 l.f.b.copy_into(result, -1);
-                l.count_loss(LossCause::ReadFailed, None, span);
+                l.failed(LossCause::ReadFailed, Some((helper, length.into())), span);
                 l.f.b.jump(done);
                 l.f.b.switch_to(long);
                 l.f.b.copy_into(result, limit);
@@ -403,7 +403,7 @@ impl<'a> Lowerer<'_, 'a> {
         } else {
             self.when(Cond::SLt, length.into(), 0.into(), |l| {
                 l.f.b.copy_into(result, -1);
-                l.count_loss(LossCause::ReadFailed, None, span);
+                l.failed(LossCause::ReadFailed, Some((helper, length.into())), span);
                 Ok(())
             })?;
         }
