@@ -11,7 +11,6 @@ pub mod error;
 mod facts;
 pub mod features;
 pub mod functions;
-pub mod programs;
 mod read;
 pub mod roots;
 pub mod symbols;

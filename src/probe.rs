@@ -7,6 +7,7 @@ pub mod expand;
 pub mod find;
 pub mod glob;
 pub mod listing;
+pub mod loaded;
 pub mod name;
 pub mod perf;
 pub mod point;

@@ -11,8 +11,8 @@ use super::error::{CAPABILITIES, EngineError};
 use super::sys::bpf::{self, LogLevel};
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
 use crate::codegen::verifier_log;
-use crate::kernel::programs;
 use crate::lang::typed::{ActionKind, Program, Target};
+use crate::probe::loaded;
 
 /// Size of the ring buffer when the script names none: a burst of a million small records from one
 /// CPU passes through it whole while the drain thread keeps up (see benches/burst).
@@ -148,7 +148,7 @@ fn spec<'a>(artifact: &'a Artifact, name: &str) -> Option<&'a ProgramSpec> {
 fn bpf_program(program: &Program, spec: &ProgramSpec) -> Option<u32> {
     let probe = program.probes.get(spec.probe as usize)?;
     match probe.targets.get(*spec.targets.first()? as usize)? {
-        Target::Fentry { module, .. } => programs::id_of_module(module),
+        Target::Fentry { module, .. } => loaded::id_of_module(module),
         _ => None,
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{ExpandError, Expander};
-use crate::kernel::{Feature, programs};
+use crate::kernel::Feature;
 use crate::lang::typed::Target;
 use crate::probe::glob::Glob;
-use crate::probe::suggest;
+use crate::probe::{loaded, suggest};
 
 impl Expander<'_> {
     /// An iterator over kernel objects: the kernel declares `struct bpf_iter__KIND` for each kind.
@@ -25,20 +25,20 @@ impl Expander<'_> {
     /// Loaded programs by the names of their functions.
     pub(super) fn bpf_programs(&self, id: Option<u32>, program: &Glob, exit: bool) -> Result<Vec<Target>, ExpandError> {
         self.kernel.features().require(Feature::Fentry)?;
-        let loaded = programs::loaded();
-        let wanted = |p: &&programs::LoadedProgram| id.is_none_or(|id| id == p.id) && program.matches(&p.function);
-        let target = |p: &programs::LoadedProgram| Target::Fentry {
+        let all = loaded::programs();
+        let wanted = |p: &&loaded::LoadedProgram| id.is_none_or(|id| id == p.id) && program.matches(&p.function);
+        let target = |p: &loaded::LoadedProgram| Target::Fentry {
             module: p.module().into(),
             function: Arc::clone(&p.function),
             btf_id: p.btf_id,
             exit,
         };
-        let found: Vec<Target> = loaded.iter().filter(wanted).map(target).collect();
+        let found: Vec<Target> = all.iter().filter(wanted).map(target).collect();
         if !found.is_empty() {
             return Ok(found);
         }
         let provider = if exit { "fexit" } else { "fentry" };
-        let near = suggest::nearest(program.as_str(), loaded.iter().map(|p| &*p.function), 3);
+        let near = suggest::nearest(program.as_str(), all.iter().map(|p| &*p.function), 3);
         Err(ExpandError::NoMatch {
             kind: provider.to_owned(),
             name: id.map_or_else(|| format!("bpf:{program}"), |id| format!("bpf:{id}:{program}")),

@@ -36,7 +36,7 @@ pub fn id_of_module(module: &str) -> Option<u32> {
 
 /// Every program that was loaded with types, in the order of their ids; none without the right to see them.
 #[must_use]
-pub fn loaded() -> Vec<LoadedProgram> {
+pub fn programs() -> Vec<LoadedProgram> {
     let options = ProgInfoQueryOptions::default().include_func_info(true);
     ProgInfoIter::with_query_opts(options)
         .filter_map(|info| {
