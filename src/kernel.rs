@@ -36,6 +36,7 @@ use symbols::SymbolTable;
 use tracefs::{EventName, TracepointFormat};
 
 use crate::binary::BinaryError;
+use crate::binary::cache::LibraryCache;
 use crate::binary::dwarf::{DebugInfo, DwarfError};
 use crate::binary::elf::Binary;
 
@@ -212,6 +213,11 @@ impl Kernel {
     /// When there is none.
     pub fn debug_info(&self, path: &Path) -> Result<Arc<DebugInfo>, DwarfError> {
         self.binaries.debug_info(path, &self.debug_roots)
+    }
+
+    /// The libraries that the dynamic linker's cache names; read once as long as the file stays the same.
+    pub fn libraries(&self, cache: &Path) -> Arc<LibraryCache> {
+        self.binaries.libraries(cache)
     }
 
     /// Record layout of a tracepoint.

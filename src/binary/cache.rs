@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// Where the cache is.
+pub const PATH: &str = "/etc/ld.so.cache";
+
 /// Largest cache that is read, bytes.
 const MAX_CACHE: u64 = 64 << 20;
 /// Start of the current format (glibc `sysdeps/generic/dl-cache.h`).

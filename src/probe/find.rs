@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::glob::Glob;
 use super::suggest;
-use crate::binary::cache::LibraryCache;
-use crate::binary::{BinaryError, archive};
+use crate::binary::{BinaryError, archive, cache};
 use crate::kernel::Kernel;
 
 /// Most files that a pattern may stand for.
@@ -80,7 +79,7 @@ fn by_name(name: &str, kernel: &Kernel, pid: Option<u32>, root: &Path) -> Option
         let files = pid.map(|pid| mapped_files(kernel, pid)).unwrap_or_default();
         files.into_iter().find(|p| p.file_name().and_then(|f| f.to_str()).is_some_and(|f| is_library(f, name)))
     };
-    let cached = || LibraryCache::read(&below(root, Path::new("/etc/ld.so.cache"))).find(name).map(Path::to_owned);
+    let cached = || kernel.libraries(&below(root, Path::new(cache::PATH))).find(name).map(Path::to_owned);
     program
         .or_else(mapped)
         .or_else(cached)
@@ -93,7 +92,7 @@ fn is_library(file: &str, name: &str) -> bool {
 }
 
 fn similar(name: &str, kernel: &Kernel, root: &Path) -> Vec<String> {
-    let cache = LibraryCache::read(&below(root, Path::new("/etc/ld.so.cache")));
+    let cache = kernel.libraries(&below(root, Path::new(cache::PATH)));
     let programs: Vec<String> = kernel
         .search_path()
         .iter()

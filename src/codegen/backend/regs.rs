@@ -57,9 +57,12 @@ impl Allocation {
     }
 }
 
+/// Registers that are given out: all but the frame pointer.
+const REGISTERS: usize = 10;
+
 /// Registers that calls leave alone come last, those of results and first arguments before them:
 /// others may need them more.
-const PREFERENCE: [Reg; 10] = [Reg(5), Reg(4), Reg(0), Reg(3), Reg(2), Reg(1), Reg(6), Reg(7), Reg(8), Reg(9)];
+const PREFERENCE: [Reg; REGISTERS] = [Reg(5), Reg(4), Reg(0), Reg(3), Reg(2), Reg(1), Reg(6), Reg(7), Reg(8), Reg(9)];
 
 /// Gives every register of a legalised function a place, adding spill code where it must. `None`
 /// when that never ends, which is a bug.
@@ -102,7 +105,7 @@ fn extend(old: &BitSet, first_new: u32, vregs: u32) -> BitSet {
 /// Registers by virtual register, and the virtual registers that found none.
 fn colour(function: &Function, lives: &Lives, short_lived: &BitSet) -> (Vec<Option<Reg>>, Vec<Vreg>) {
     let size = lives.positions as usize * 4 + 4;
-    let mut taken: Vec<BitSet> = vec![BitSet::new(size); 10];
+    let mut taken: Vec<BitSet> = vec![BitSet::new(size); REGISTERS];
     for call in &lives.calls {
         for set in &mut taken[..6] {
             set.insert_range(call * 4 + 1, call * 4 + 2);
@@ -113,9 +116,7 @@ fn colour(function: &Function, lives: &Lives, short_lived: &BitSet) -> (Vec<Opti
     for vreg in lives.by_priority(|v| v.0 < short_lived.capacity() && short_lived.contains(v.0)) {
         let ranges = lives.ranges(vreg);
         let free = |reg: Reg| !ranges.iter().any(|(start, end)| taken[reg.0 as usize].any_in(*start, *end));
-        let wanted = wishes(lives, vreg, &registers);
-        let by_wish = wanted.into_iter().map(|(_, reg)| reg);
-        match by_wish.chain(PREFERENCE).find(|reg| free(*reg)) {
+        match wishes(lives, vreg, &registers).chain(PREFERENCE).find(|reg| free(*reg)) {
             Some(reg) => {
                 for (start, end) in ranges {
                     taken[reg.0 as usize].insert_range(*start, *end);
@@ -140,22 +141,19 @@ fn colour(function: &Function, lives: &Lives, short_lived: &BitSet) -> (Vec<Opti
 }
 
 /// Registers that would save a move, the one that saves most first.
-fn wishes(lives: &Lives, vreg: Vreg, registers: &[Option<Reg>]) -> Vec<(u32, Reg)> {
-    let mut wanted: Vec<(u32, Reg)> = Vec::new();
+fn wishes(lives: &Lives, vreg: Vreg, registers: &[Option<Reg>]) -> impl Iterator<Item = Reg> + use<> {
+    let mut wanted: [(u32, Reg); REGISTERS] = std::array::from_fn(|n| (0, Reg(n as u8)));
     for (hint, weight) in lives.hints(vreg) {
         let reg = match hint {
             Hint::Fixed(reg) => Some(reg),
             Hint::Same(other) => registers[lives.leader(other).0 as usize],
         };
         if let Some(reg) = reg {
-            match wanted.iter_mut().find(|(_, r)| *r == reg) {
-                Some((w, _)) => *w += weight,
-                None => wanted.push((weight, reg)),
-            }
+            wanted[reg.0 as usize].0 += weight;
         }
     }
-    wanted.sort_by_key(|(weight, reg)| (std::cmp::Reverse(*weight), *reg));
-    wanted
+    wanted.sort_unstable_by_key(|(weight, reg)| (std::cmp::Reverse(*weight), *reg));
+    wanted.into_iter().take_while(|(weight, _)| *weight > 0).map(|(_, reg)| reg)
 }
 
 /// The register whose value must survive until the result is written, because the machine writes

@@ -214,7 +214,7 @@ fn iterators(kernel: &Kernel) -> Answer {
 /// USDT probes of libraries that most programs use.
 #[allow(clippy::unnecessary_wraps, reason = "sources have one signature, and most can fail")]
 fn common_libraries(kernel: &Kernel) -> Answer {
-    let cache = crate::binary::cache::LibraryCache::read(Path::new("/etc/ld.so.cache"));
+    let cache = kernel.libraries(Path::new(crate::binary::cache::PATH));
     let mut part = PartBuilder::with_capacity(64);
     let absence = kernel.features().require(Feature::Usdt).err().map_or(0, |a| part.absence(&a));
     let paths =

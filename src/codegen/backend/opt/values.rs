@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+
 use crate::codegen::ir::{Alu, Function, Inst, Operand, Size, Terminator, Vreg, Width};
 
 use super::super::flow::reverse_postorder;
@@ -43,7 +45,7 @@ struct Walk {
     local: Vec<Option<(u32, Operand, u32)>>,
     /// Changes at each assignment.
     versions: Vec<u32>,
-    available: HashMap<Expression, (Vreg, u32)>,
+    available: HashMap<Expression, (Vreg, u32), FixedState>,
     /// Number of the block being walked.
     epoch: u32,
     /// Changes at each write to memory.
@@ -67,7 +69,7 @@ impl Walk {
             single: vec![None; vregs],
             local: vec![None; vregs],
             versions: vec![0; vregs],
-            available: HashMap::new(),
+            available: HashMap::default(),
             epoch: 0,
             memory: 0,
             calls: 0,
