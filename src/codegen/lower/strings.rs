@@ -33,11 +33,15 @@ const NOT_FOUND: i64 = -2;
 /// Most words compared in a search for a string that is not constant, for the same reason.
 const SEARCHED_WORDS: u32 = 1 << 15;
 
-/// The constant string behind an expression, casts to longer strings looked through.
+/// The constant string behind an expression, casts to other strings looked through.
 fn constant_text(e: &Expr) -> Option<Cow<'_, [u8]>> {
-    match &e.kind {
-        ExprKind::Str(text) => Some(bytes_of(text)),
-        ExprKind::Cast(a) if matches!(e.ty, Type::Str { .. }) => constant_text(a),
+    match (&e.kind, &e.ty) {
+        (ExprKind::Str(text), _) => Some(bytes_of(text)),
+        (ExprKind::Cast(a), Type::Str { size }) => {
+            let text = constant_text(a)?;
+            let room = size.saturating_sub(1) as usize;
+            Some(if text.len() > room { Cow::Owned(text[..room].to_vec()) } else { text })
+        }
         _ => None,
     }
 }

@@ -267,7 +267,14 @@ impl<'a> Lowerer<'_, 'a> {
             // A string as a longer string, bytes as a string, a struct seen as another.
             let is_text = |t: &Type| matches!(t, Type::Str { .. });
             if is_text(&a.ty) && is_text(ty) {
-                return self.store_value(a, dst, ty, tail);
+                let cut = self.size(&e.ty);
+                if cut >= self.size(&a.ty).min(self.size(ty)) {
+                    return self.store_value(a, dst, ty, tail);
+                }
+                // Shortened, then wanted as a longer one: what the cut leaves away must not come back.
+                let temp = self.temp(cut);
+                self.store_value(a, temp, &e.ty, Tail::Zeroed)?;
+                return self.store_from_place(Place::Memory(temp), dst, &e.ty, ty, tail, e.span);
             }
             let place = self.place(a)?;
             if is_text(ty) {

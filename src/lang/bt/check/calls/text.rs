@@ -10,7 +10,7 @@ use crate::lang::bt::check::place::is_place;
 use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, OUT_OF_RANGE};
 use crate::lang::typed::{Builtin, Clock, Expr, ExprKind, Intrinsic};
 use crate::lang::types::Type;
-use crate::model::bytes::bytes_of;
+use crate::model::bytes::{bytes_of, hold};
 
 /// Longest string or buffer that a script may ask for, bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -21,20 +21,11 @@ pub fn str_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         // A number that the script names, as a parameter may be one: its digits.
         return super::super::expr::string(&number.to_string().into(), call.span);
     }
-    let value = c.value(&call.args[0]);
+    let value = as_text(c.value(&call.args[0]));
     let (size, length) = c.length(call, true);
     match &value.ty {
         Type::Error => value,
-        Type::Str { size: have } => {
-            let have = *have;
-            match length {
-                Some(length) if length.as_int().is_none() => {
-                    c.intrinsic(Intrinsic::Str, vec![value, length], Type::Str { size: size.min(have) }, call)
-                }
-                _ if size < have => Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span),
-                _ => Expr { span: call.span, ..value },
-            }
-        }
+        Type::Str { .. } => c.beginning(value, size, length, call),
         Type::Array { of, len } if c.size_of(of) == 1 => {
             let size = (*len).min(if call.args.len() > 1 { size } else { *len });
             Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span)
@@ -81,6 +72,24 @@ impl Checker<'_> {
             Some(n) if text => ((n as u32 + 1).min(default), Some(convert_scalar(length, &Type::U64))),
             Some(n) => (n as u32, None),
             None => (default, Some(convert_scalar(length, &Type::U64))),
+        }
+    }
+
+    /// The beginning of a text. The length counts the terminator, as it does where text is read, but not for
+    /// text that is known before the start.
+    fn beginning(&mut self, value: Expr, size: u32, length: Option<Expr>, call: Call<'_>) -> Expr {
+        let Type::Str { size: have } = value.ty else { return value };
+        let size = size.min(have);
+        match (length, &value.kind) {
+            (Some(length), ExprKind::Str(text)) if length.as_int().is_some_and(|n| n < u64::from(have)) => {
+                let bytes = &bytes_of(text)[..size as usize - 1];
+                super::super::expr::string(&hold(bytes, None).into(), call.span)
+            }
+            (Some(length), _) if length.as_int().is_none_or(|n| n < u64::from(have)) => {
+                self.intrinsic(Intrinsic::Str, vec![value, length], Type::Str { size }, call)
+            }
+            _ if size < have => Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span),
+            _ => Expr { span: call.span, ..value },
         }
     }
 
