@@ -83,6 +83,10 @@ impl Trace {
 
     /// Loads and drains; nothing runs yet.
     pub fn load(program: Arc<Program>, artifact: Arc<Artifact>, sink: Sink) -> Result<Self, EngineError> {
+        if artifact.programs.is_empty() {
+            // libbpf opens no object that holds maps and no program.
+            return Err(EngineError::NoProbes);
+        }
         let object = load::load(&program, &artifact)?;
         let areas = map_areas(&artifact, &object)?;
         let drain = match &artifact.ring {
