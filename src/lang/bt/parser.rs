@@ -7,6 +7,7 @@
 mod blocks;
 mod ctypes;
 mod expressions;
+mod foreign;
 mod items;
 mod operators;
 mod primary;
@@ -200,6 +201,18 @@ impl<'t> Parser<'t> {
         self.report(Diagnostic::error(code, span, message).help(help));
     }
 
+    /// `=` within a value: reported, and read as the comparison that was meant.
+    fn single_equals(&mut self) {
+        let span = self.token().span;
+        self.report(
+            Diagnostic::error(codes::SINGLE_EQUALS, span, "`=` assigns; it can't stand in a condition")
+                .help("compare with `==`")
+                .fix(span, "=="),
+        );
+        self.bump();
+        self.expression();
+    }
+
     /// Takes a token of this kind or reports that it was expected.
     fn expect(&mut self, kind: TokenKind, what: &str, help: &str) -> Option<Token> {
         let token = self.accept(kind);
@@ -214,6 +227,10 @@ impl<'t> Parser<'t> {
     fn close(&mut self, kind: TokenKind, symbol: &str, open: Token) -> bool {
         if self.accept(kind).is_some() {
             return true;
+        }
+        if kind == TokenKind::RParen && self.at_kind(TokenKind::Assign) {
+            self.single_equals();
+            return self.accept(kind).is_some();
         }
         let span = if self.at_end() { self.previous_end() } else { self.token().span };
         let message = format!("expected `{symbol}`, found {}", self.found());

@@ -92,6 +92,8 @@ codes! {
         "The variable was declared with a type that is narrower than the value, or has another sign. An explicit cast says that this is meant: (uint16)pid.";
     UNREACHABLE = 415, "a statement that never runs",
         "The statement before it ends the probe, the loop's round or the loop: return, exit(), break or continue.";
+    ADDRESS_AS_TEXT = 416, "an address is printed where its text was probably meant",
+        "`%s` prints a pointer as the address that it is. The text at that address is read by str(): printf(\"%s\", str(args.filename)). To print the address, `%p` says so.";
     NEVER_WRITTEN = 408, "a map that is only read",
         "Nothing in the script writes this map, so it is always empty.";
 }

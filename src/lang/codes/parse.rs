@@ -78,6 +78,8 @@ codes! {
         "Loops run over a map, `for ($kv : @m) { ... }`, or over a range whose end is not included, `for ($i : 0..10) { ... }`.";
     SINGLE_EQUALS = 61, "an assignment where a comparison was meant",
         "`=` assigns and is a statement; `==` compares.";
+    WORD_OPERATOR = 62, "a word where an operator is meant",
+        "Conditions are joined by signs, as in C: `&&` for and, `||` for or, `!` for not.";
     UNKNOWN_MACRO_FORM = 80, "no macro of this name takes these arguments",
         "Macros are chosen by the number of arguments and by their kinds: `$x` takes only a variable, `@m` only a map, `x` any expression.";
     MACRO_RECURSION = 81, "macros that use each other without end",

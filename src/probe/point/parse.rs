@@ -50,7 +50,17 @@ const MOST_QUOTED: usize = 60;
 fn unknown_provider(word: &str, range: std::ops::Range<usize>) -> PointError {
     let words = PROVIDERS.iter().flat_map(|p| std::iter::once(p.name).chain(p.aliases.iter().copied()));
     let near = suggest::nearest(&word.to_ascii_lowercase(), words.filter(|w| w.len() > 2), 1);
-    let hint = near.first().map(|n| format!("did you mean `{n}`?"));
+    let hint = match (&*word.to_ascii_lowercase(), near.first()) {
+        // DTrace's providers, and what people call these probes.
+        ("syscall" | "syscalls" | "sys", _) => {
+            Some("system calls are tracepoints: `tracepoint:syscalls:sys_enter_openat`".to_owned())
+        }
+        ("fbt", _) => Some("functions of the kernel are `fentry:NAME` and `fexit:NAME`, or `kprobe:NAME`".to_owned()),
+        ("tick", _) => Some("what fires again and again is `interval:s:1`".to_owned()),
+        ("timer", _) => Some("what fires again and again is `interval:s:1`, on every CPU `profile:hz:99`".to_owned()),
+        ("pid", _) => Some("functions of programs are `uprobe:PROGRAM:FUNCTION`".to_owned()),
+        (_, near) => near.map(|n| format!("did you mean `{n}`?")),
+    };
     // A text that is no script at all may be one endless word.
     let end = word.char_indices().nth(MOST_QUOTED).map_or(word.len(), |(at, _)| at);
     let more = if end < word.len() { "..." } else { "" };

@@ -107,11 +107,29 @@ impl Checker<'_> {
         let names = BUILTINS.iter().map(|b| b.name).chain(super::calls::names());
         let help = crate::lang::bt::builtins::function(name)
             .map(|f| format!("it is a function: `{}`", f.signature))
+            .or_else(|| self.own_name(name).map(|own| format!("did you mean `{own}`?")))
             .or_else(|| suggest::of_other_languages(name))
             .or_else(|| suggest::did_you_mean(name, names))
             .or_else(|| unknown_name_help(name));
         self.error_help(UNKNOWN_NAME, span, format!("Unknown identifier: '{name}'"), help);
         Self::error_value(span)
+    }
+
+    /// The variable, the map or the argument of this name, which is written in another way.
+    fn own_name(&self, name: &str) -> Option<String> {
+        let variable = format!("${name}");
+        if self.find_local(&variable).is_some() {
+            return Some(variable);
+        }
+        let map = format!("@{name}");
+        if self.maps.all().iter().any(|m| m.written && *m.name == map) {
+            return Some(map);
+        }
+        if let Some(crate::lang::typed::Target::Tracepoint { category, event }) = self.frame.targets.first() {
+            let fields = self.env.facts.tracepoint(category, event).ok()?;
+            return fields.iter().any(|f| *f.name == *name).then(|| format!("args.{name}"));
+        }
+        None
     }
 
     pub(super) fn builtin_value(&mut self, info: &BuiltinInfo, span: Span) -> Expr {
@@ -217,7 +235,9 @@ pub fn argument_number(name: &str, prefix: &str) -> Option<u32> {
 }
 
 fn unknown_name_help(name: &str) -> Option<String> {
-    name.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit()).then(|| {
-        format!("a C macro is not in the kernel's type information: `#define {name} ...` at the top of the script")
-    })
+    if name.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit()) {
+        let why = "a C macro is not in the kernel's type information";
+        return Some(format!("{why}: `#define {name} ...` at the top of the script"));
+    }
+    Some(format!("scratch variables are written `${name}`, maps `@{name}`, arguments `args.{name}`, text `\"{name}\"`"))
 }

@@ -108,9 +108,20 @@ impl Checker<'_> {
             return boolean(op == BinaryOp::Ne, span);
         }
         let (ta, tb) = (self.type_text(&a.ty), self.type_text(&b.ty));
-        let help = match (&a.ty, &b.ty) {
-            (Type::Str { .. }, t) | (t, Type::Str { .. }) if t.is_scalar() => {
+        let help = match (&a, &b) {
+            (text, Expr { kind: ExprKind::Int(n), .. }) | (Expr { kind: ExprKind::Int(n), .. }, text)
+                if matches!(text.ty, Type::Str { .. }) =>
+            {
+                Some(format!("text is compared with text: `\"{}\"`", *n as i64))
+            }
+            (Expr { ty: Type::Str { .. }, .. }, Expr { ty: Type::Ptr { .. }, .. })
+            | (Expr { ty: Type::Ptr { .. }, .. }, Expr { ty: Type::Str { .. }, .. }) => {
                 Some("turn an address into text with `str(...)` first".to_owned())
+            }
+            (Expr { ty: Type::Str { .. }, .. }, other) | (other, Expr { ty: Type::Str { .. }, .. })
+                if other.ty.is_scalar() =>
+            {
+                Some("text is compared with text; an address is turned into text by `str(...)`".to_owned())
             }
             _ => None,
         };

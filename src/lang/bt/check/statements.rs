@@ -233,7 +233,7 @@ impl Checker<'_> {
                     NOT_ASSIGNABLE,
                     target.span,
                     "this can't be assigned to",
-                    Some("only variables (`$x`) and maps (`@x`) can: traced memory is read-only".into()),
+                    Some(not_assignable_help(target)),
                 );
                 return;
             }
@@ -483,4 +483,18 @@ fn is_aggregation(e: &ast::Expr) -> bool {
         ast::ExprKind::Block(block) => block.value.as_ref().is_some_and(|last| is_aggregation(last)),
         _ => false,
     }
+}
+
+/// What to write in place of an assignment to something else. DTrace keeps values in `self->x` and `this->x`.
+fn not_assignable_help(target: &ast::Expr) -> String {
+    if let ast::ExprKind::Field(base, name) = &target.kind
+        && let ast::ExprKind::Ident(word) = &base.kind
+    {
+        match &**word {
+            "self" => return format!("a value of this thread is kept in a map: `@{}[tid] = ...`", name.text),
+            "this" => return format!("a value of this firing is kept in a variable: `${} = ...`", name.text),
+            _ => {}
+        }
+    }
+    "only variables (`$x`) and maps (`@x`) can: traced memory is read-only".to_owned()
 }

@@ -254,6 +254,31 @@ fn one_mistake_is_told_once() {
         ("BEGIN { 5++; }", &["P0053 `++` can't change this"]),
         ("macro m($x) { $x } BEGIN { print(m(5, 6)); }", &["P0080 macro `m` does not take these arguments"]),
         ("BEGIN { for (i = 0; i < 5; i++) { print(i); } }", &["P0060 expected the loop's variable, found `i`"]),
+        (
+            "BEGIN { for ($i = 0; $i < 5; $i++) { print($i); } }",
+            &["P0060 expected `:` after the loop's variable, found `=`"],
+        ),
+        ("BEGIN { foreach ($k in @x) { print($k); } }", &["P0060 there is no `foreach` in this language"]),
+        (
+            "BEGIN { switch (pid) { case 1: print(1); default: print(2); } }",
+            &["P0040 there is no `switch` in this language"],
+        ),
+        ("BEGIN { do { print(1); } while (pid); print(2); }", &["P0040 there is no `do` in this language"]),
+        ("BEGIN { int x = 5; }", &["P0040 a declaration as in C"]),
+        ("BEGIN { struct task_struct *$t = curtask; print($t); }", &["P0040 a declaration as in C"]),
+        ("BEGIN { $x = 1; if ($x = 5) { } }", &["P0061 `=` assigns; it can't stand in a condition"]),
+        (
+            "BEGIN { if (pid == 1 and not uid or gid) { print(1); } }",
+            &["P0062 `and` is written `&&`", "P0062 `not` is written `!`", "P0062 `or` is written `||`"],
+        ),
+        ("BEGIN { self->x = 5; }", &["P0226 this can't be assigned to"]),
+        (
+            "struct a { int x; } __attribute__((packed BEGIN { }",
+            &[
+                "P0232 the script has no probe, so there is nothing to run",
+                "P0045 expected `)`, found the end of the script",
+            ],
+        ),
         // Another mistake at another place is told beside it.
         ("BEGIN { x = 5; print(y); }", &["P0052 this can't be assigned to", "P0200 Unknown identifier: 'y'"]),
     ] {

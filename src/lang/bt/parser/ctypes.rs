@@ -76,7 +76,7 @@ impl Parser<'_> {
         let mut packed = false;
         while self.accept_word("__attribute__").is_some() || self.accept_word("__packed").is_some() {
             packed |= self.tokens.get(self.at.saturating_sub(1)).is_some_and(|t| self.text_of(*t) == "__packed");
-            let mut depth = 0_u32;
+            let (open, mut depth) = (self.token(), 0_u32);
             while !self.at_end() {
                 match self.kind() {
                     T::LParen => depth += 1,
@@ -89,6 +89,9 @@ impl Parser<'_> {
                 if depth == 0 {
                     break;
                 }
+            }
+            if depth > 0 {
+                self.close(T::RParen, ")", open);
             }
         }
         packed

@@ -1,7 +1,7 @@
 //! Expressions: conditionals, binary and unary operators, what follows a value.
 
 use super::Parser;
-use super::operators::binary;
+use super::operators::{binary, worded};
 use crate::lang::bt::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
 use crate::lang::bt::lexer::{Token, TokenKind as T};
 use crate::lang::codes::parse as codes;
@@ -46,7 +46,7 @@ impl Parser<'_> {
                 left = self.logical_chain(left, op, strength);
                 continue;
             }
-            self.bump();
+            self.bump_operator();
             let height = self.height;
             let right = self.binary(strength + 1);
             let span = self.since(left.span);
@@ -67,7 +67,35 @@ impl Parser<'_> {
         {
             return None;
         }
-        binary(kind).filter(|(_, strength)| *strength >= least)
+        let found = match kind {
+            // No word can follow a value: these are meant as operators.
+            T::Word => worded(self.text_of(self.token())).map(|(_, op)| op),
+            _ => binary(kind),
+        };
+        found.filter(|(_, strength)| *strength >= least)
+    }
+
+    /// Takes the operator here; one that is a word is reported.
+    fn bump_operator(&mut self) {
+        let token = self.bump();
+        if token.kind == T::Word {
+            let sign = worded(self.text_of(token)).map_or("", |(sign, _)| sign);
+            self.report_word(token, sign, sign);
+        }
+    }
+
+    fn report_word(&mut self, token: Token, sign: &str, replacement: &str) {
+        let message = format!("`{}` is written `{sign}`", self.text_of(token));
+        self.report_always(
+            Diagnostic::error(codes::WORD_OPERATOR, token.span, message)
+                .help(format!("write `{sign}`"))
+                .fix(token.span, replacement),
+        );
+    }
+
+    /// `not x`, as other languages write it. A call of something named so has a parenthesis.
+    fn at_not(&self) -> bool {
+        self.at_word("not") && matches!(self.peek(1).kind, T::Word | T::Variable | T::Map)
     }
 
     /// `a && b && c ...` as a balanced tree: the order of evaluation is the same, and a chain of
@@ -76,7 +104,7 @@ impl Parser<'_> {
         let mut parts = vec![first];
         let mut height = self.height;
         while self.operator(strength).is_some_and(|(next, _)| next == op) {
-            self.bump();
+            self.bump_operator();
             parts.push(self.binary(strength + 1));
             height = height.max(self.height);
         }
@@ -98,6 +126,10 @@ impl Parser<'_> {
             T::PlusPlus | T::MinusMinus => self.prefix_step(),
             T::LParen if self.at_cast() => self.cast(),
             T::Word if self.at_word("comptime") => self.comptime(),
+            T::Word if self.at_not() => {
+                self.report_word(token, "!", "!");
+                self.prefixed(UnaryOp::Not)
+            }
             _ => {
                 let value = self.primary();
                 self.postfix(value)

@@ -27,3 +27,13 @@ pub(super) fn binary(kind: T) -> Option<(BinaryOp, u8)> {
         _ => return None,
     })
 }
+
+/// Operators that other languages write as words: the sign for it here, and what [`binary`] says of that.
+pub(super) fn worded(word: &str) -> Option<(&'static str, (BinaryOp, u8))> {
+    let (sign, kind) = match word {
+        "and" => ("&&", T::AmpAmp),
+        "or" => ("||", T::PipePipe),
+        _ => return None,
+    };
+    binary(kind).map(|op| (sign, op))
+}

@@ -30,7 +30,10 @@ impl Parser<'_> {
                     self.bump();
                     None
                 }
-                _ => self.plain_statement(),
+                _ => match self.foreign_statement() {
+                    Some(kind) => kind,
+                    None => self.plain_statement(),
+                },
             },
             T::LBrace => Some(StatementKind::Block(self.raw_block())),
             _ => self.plain_statement(),
@@ -43,7 +46,7 @@ impl Parser<'_> {
     }
 
     /// An expression or an assignment.
-    fn plain_statement(&mut self) -> Option<StatementKind> {
+    pub(super) fn plain_statement(&mut self) -> Option<StatementKind> {
         let target = self.expression();
         let Some(op) = assignment(self.kind()) else {
             if matches!(target.kind, ExprKind::Error) {
@@ -193,17 +196,7 @@ impl Parser<'_> {
     pub(super) fn condition(&mut self) -> Expr {
         let condition = self.expression();
         if self.at_kind(T::Assign) {
-            self.report(
-                Diagnostic::error(
-                    codes::SINGLE_EQUALS,
-                    self.token().span,
-                    "`=` assigns; it can't stand in a condition",
-                )
-                .help("compare with `==`")
-                .fix(self.token().span, "=="),
-            );
-            self.bump();
-            self.expression();
+            self.single_equals();
         }
         condition
     }
@@ -275,10 +268,7 @@ impl Parser<'_> {
         let Some(name) = self.accept(T::Variable) else {
             let message = format!("expected the loop's variable, found {}", self.found());
             self.error_here(codes::BAD_FOR, message, help);
-            // As in C: its head has semicolons.
-            while !self.at_end() && !matches!(self.kind(), T::LBrace | T::RBrace) {
-                self.bump();
-            }
+            self.skip_head();
             self.body("for");
             return None;
         };
@@ -288,6 +278,7 @@ impl Parser<'_> {
         } else {
             let message = format!("expected `:` after the loop's variable, found {}", self.found());
             self.error_here(codes::BAD_FOR, message, help);
+            self.skip_head();
             None
         };
         if over.is_none() {
@@ -323,6 +314,13 @@ impl Parser<'_> {
     }
 
     /// To the `{` of a loop whose head is broken.
+    /// Skips the rest of a loop's head: as in C, it may have semicolons.
+    pub(super) fn skip_head(&mut self) {
+        while !self.at_end() && !matches!(self.kind(), T::LBrace | T::RBrace) {
+            self.bump();
+        }
+    }
+
     fn skip_to_body(&mut self) {
         while !self.at_end() && !matches!(self.kind(), T::LBrace | T::RBrace | T::Semicolon) {
             self.bump();

@@ -6,7 +6,7 @@ use super::Call;
 use crate::lang::bt::ast;
 use crate::lang::bt::check::coerce::convert_scalar;
 use crate::lang::bt::check::expr::{effect, statement_expr, wrap};
-use crate::lang::bt::check::{AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, Checker};
+use crate::lang::bt::check::{ADDRESS_AS_TEXT, AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, Checker};
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
 use crate::lang::types::{Aggregation, Type};
@@ -115,7 +115,13 @@ impl Checker<'_> {
                 _ => false,
             },
             // As in bpftrace, text can be made of anything; an address prints as one.
-            K::Str => true,
+            K::Str => {
+                if matches!(&ty, Type::Ptr { to, .. } if matches!(**to, Type::Int { size: 1, .. })) {
+                    let help = Some("the text at it is `str(...)`; to print the address write `%p`".to_owned());
+                    self.warn(ADDRESS_AS_TEXT, value.span, "`%s` prints this address, not the text at it", help);
+                }
+                true
+            }
         };
         if good {
             return value;
