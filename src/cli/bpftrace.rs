@@ -241,7 +241,9 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
         };
         if super::run::is_of_the_attach(diagnostic) || diagnostic.span.start == diagnostic.span.end {
             // It is about the script as a whole.
-            text.push_str(&format!("{word}: {}\n", diagnostic.message));
+            if diagnostic.message != crate::lang::codes::OPTIONS_LISTED {
+                text.push_str(&format!("{word}: {}\n", diagnostic.message));
+            }
             if let Some(help) = &diagnostic.help {
                 text.push_str(&format!("HINT: {help}\n"));
             }

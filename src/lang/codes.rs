@@ -6,6 +6,9 @@ pub mod check;
 pub mod parse;
 pub mod run;
 
+/// The message of a list of the script's options that was asked for: it is no mistake.
+pub const OPTIONS_LISTED: &str = "the script's options were asked for";
+
 use super::diagnostic::Code;
 
 /// What a code means.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Expander;
 use crate::lang::bt::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
-use crate::lang::bt::lexer::decode_int;
+use crate::lang::bt::lexer::{IntError, decode_int};
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
@@ -130,25 +130,20 @@ impl Expander<'_> {
     }
 
     fn option_value(&mut self, name: &str, default: &ExprKind, value: Option<&str>, span: Span) -> ExprKind {
-        let (parsed, kind, wanted) = match default {
-            ExprKind::Bool(_) => {
-                let flag = match value {
-                    None | Some("1") => Some(true),
-                    Some("0") => Some(false),
-                    Some(text) if text.eq_ignore_ascii_case("true") => Some(true),
-                    Some(text) if text.eq_ignore_ascii_case("false") => Some(false),
-                    Some(_) => None,
-                };
-                (flag.map(ExprKind::Bool), "boolean", "true or false")
-            }
-            ExprKind::Str(_) => (value.map(|v| ExprKind::Str(v.into())), "string", "a text"),
-            _ => (value.and_then(|v| integer(v, span)), "integer", "an integer"),
+        // What is given without a value says `true`.
+        let given = value.unwrap_or("true");
+        let (parsed, wanted) = match default {
+            ExprKind::Bool(_) => (boolean(given).map(ExprKind::Bool).ok_or(BadValue::Boolean), "true or false"),
+            ExprKind::Str(_) => (value.map(|v| ExprKind::Str(v.into())).ok_or(BadValue::NoText), "a text"),
+            _ => (number(value, matches!(default, ExprKind::Unary(..)), span), "an integer"),
         };
-        parsed.unwrap_or_else(|| {
-            let given = value.map_or("no value".to_owned(), |v| format!("value: {v}"));
-            let message = format!("program command line option --{name} invalid {kind} ({given})");
+        parsed.unwrap_or_else(|bad| {
+            let message = format!("program command line option --{name} {} (value: {given})", bad.words());
             let help = format!("the option takes {wanted}: write `--{name}=VALUE` after `--`");
-            self.diagnostics.push(Diagnostic::error(codes::BAD_OPTION, Span::default(), message).help(help));
+            // A macro that asks for it is expanded wherever it is called.
+            if !self.diagnostics.iter().any(|d| d.message == message) {
+                self.diagnostics.push(Diagnostic::error(codes::BAD_OPTION, Span::default(), message).help(help));
+            }
             default.clone()
         })
     }
@@ -171,19 +166,74 @@ impl Expander<'_> {
             return;
         }
         let option = |o: &Arc<str>| match self.described.iter().find(|(n, _)| n == o) {
-            Some((_, text)) => format!("--{o}: {text}"),
-            None => format!("--{o}"),
+            Some((_, text)) => format!("\n--{o}: {text}"),
+            None => format!("\n--{o}"),
         };
+        // Who asks for help wants to read what each does, others mistyped a name.
+        let listed = unknown.iter().any(|name| name == "--help");
         let help = if self.options.is_empty() {
             "the script has no options".to_owned()
+        } else if listed {
+            format!("expected program options:{}", self.options.iter().map(option).collect::<String>())
         } else {
-            // Names alone stand in one line; those that the script explains each in one of their own.
-            let (first, between) = if self.described.is_empty() { (" ", ", ") } else { ("\n", "\n") };
-            let options: Vec<String> = self.options.iter().map(option).collect();
-            format!("expected program options:{first}{}", options.join(between))
+            let names: Vec<String> = self.options.iter().map(|o| format!("--{o}")).collect();
+            format!("expected program options: {}", names.join(": "))
         };
-        let message = format!("unexpected program command line options: {}", unknown.join(", "));
+        let message = if listed && !self.options.is_empty() {
+            crate::lang::codes::OPTIONS_LISTED.to_owned()
+        } else {
+            format!("unexpected program command line options: {}", unknown.join(", "))
+        };
         self.diagnostics.push(Diagnostic::error(codes::UNKNOWN_OPTION, Span::default(), message).help(help));
+    }
+}
+
+/// Why an option's value is none.
+enum BadValue {
+    Boolean,
+    NoText,
+    NoNumber,
+    Number,
+    Range,
+}
+
+impl BadValue {
+    /// bpftrace's words.
+    const fn words(&self) -> &'static str {
+        match self {
+            Self::Boolean => "expects a boolean (e.g. 'true')",
+            Self::NoText => "expects a string",
+            Self::NoNumber => "expects an integer",
+            Self::Number => "invalid integer",
+            Self::Range => "value is out of range",
+        }
+    }
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// An option's number. One whose default has no sign is unsigned: a negative one is read modulo 2^64, as C reads it.
+fn number(value: Option<&str>, signed: bool, span: Span) -> Result<ExprKind, BadValue> {
+    let text = value.ok_or(BadValue::NoNumber)?;
+    let digits = text.trim_start().trim_start_matches(['+', '-']);
+    let read = integer(text, span).ok_or_else(|| match decode_int(digits) {
+        Err(IntError::TooLarge) => BadValue::Range,
+        _ => BadValue::Number,
+    })?;
+    match &read {
+        ExprKind::Int(n) if signed && *n > i64::MAX as u64 => Err(BadValue::Range),
+        ExprKind::Unary(UnaryOp::Neg, inner) => match inner.kind {
+            ExprKind::Int(n) if signed && n > i64::MIN.unsigned_abs() => Err(BadValue::Range),
+            ExprKind::Int(n) if !signed => Ok(ExprKind::Int(n.wrapping_neg())),
+            _ => Ok(read),
+        },
+        _ => Ok(read),
     }
 }
 
@@ -215,15 +265,18 @@ fn literal_text(kind: &ExprKind) -> String {
 fn integer(text: &str, span: Span) -> Option<ExprKind> {
     let text = text.trim_start();
     let text = text.strip_prefix('+').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(text);
-    if let Some(digits) = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B")) {
-        let plain = !digits.starts_with('+');
-        return u64::from_str_radix(digits, 2).ok().filter(|_| plain).map(ExprKind::Int);
-    }
     match text.strip_prefix('-') {
         Some(digits) => {
-            let value = Expr { kind: ExprKind::Int(decode_int(digits).ok()?), span };
+            let value = Expr { kind: ExprKind::Int(unsigned(digits)?), span };
             Some(ExprKind::Unary(UnaryOp::Neg, Box::new(value)))
         }
-        None => Some(ExprKind::Int(decode_int(text).ok()?)),
+        None => Some(ExprKind::Int(unsigned(text)?)),
+    }
+}
+
+fn unsigned(text: &str) -> Option<u64> {
+    match text.strip_prefix("0b").or_else(|| text.strip_prefix("0B")) {
+        Some(digits) => u64::from_str_radix(digits, 2).ok().filter(|_| !digits.starts_with('+')),
+        None => decode_int(text).ok(),
     }
 }

@@ -92,7 +92,7 @@ fn options_take_their_defaults_or_what_was_given() {
     for (named, wanted) in [
         (&[][..], "(print 35 false \"me\")"),
         (&[("depth", Some("7")), ("all", None), ("who", Some("you"))], "(print 7 true \"you\")"),
-        (&[("depth", Some("-7")), ("all", Some("false"))], "(print (- 7) false \"me\")"),
+        (&[("depth", Some("-7")), ("all", Some("no"))], "(print 18446744073709551609 false \"me\")"),
     ] {
         let (tree, diagnostics) = run(text, &[], named);
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
