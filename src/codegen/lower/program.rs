@@ -7,7 +7,7 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Size};
 use crate::codegen::target::TargetFacts;
 use crate::lang::typed::{
-    BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Statement, StatementKind, Target,
+    BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Rate, Statement, StatementKind, Target,
 };
 use crate::probe::name::target_name;
 
@@ -150,8 +150,13 @@ const LONGEST_NAME: usize = 96;
 /// `tracepoint_syscalls_sys_enter_open_1`: a C identifier with the number of the program, from 1, as bpftrace names
 /// its programs. It is what `fentry:bpf:NAME` of another trace finds; tools show the first 15 bytes.
 fn program_name(number: usize, target: &Target) -> String {
-    let mut name: String =
-        target_name(target).chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    // Timers go by microseconds there, whatever unit the script has.
+    let probe = match target {
+        Target::Interval { period_ns } => format!("interval:us:{}", period_ns / 1000),
+        Target::Profile { rate: Rate::PeriodNs(ns) } => format!("profile:us:{}", ns / 1000),
+        other => target_name(other),
+    };
+    let mut name: String = probe.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     name.truncate(LONGEST_NAME);
     format!("{name}_{}", number + 1)
 }

@@ -251,12 +251,17 @@ impl<'a> Checker<'a> {
         self.push(diagnostic);
     }
 
+    /// Whether more diagnostics would be dropped.
+    const fn is_full(&self) -> bool {
+        self.diagnostics.len() >= MAX_DIAGNOSTICS
+    }
+
     fn push(&mut self, diagnostic: Diagnostic) {
         // Of a probe that is absent nothing is said that depends on its arguments.
         if self.frame.absent && matches!(diagnostic.code, NO_ARGUMENTS | NOT_IN_PROBE | NO_FIELD) {
             return;
         }
-        if self.diagnostics.len() < MAX_DIAGNOSTICS {
+        if !self.is_full() {
             let diagnostic = suggest::with_fix(diagnostic, self.source);
             self.diagnostics.push(diagnostic);
         }

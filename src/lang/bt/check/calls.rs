@@ -183,9 +183,13 @@ impl Checker<'_> {
         }
         let own: Vec<_> = self.functions.iter().map(|f| f.name.clone()).collect();
         let builtins = super::builtins::BUILTINS.iter().map(|b| b.name);
-        let help = suggest::did_you_mean(&name.text, own.iter().map(|n| &**n))
-            .or_else(|| suggest::of_other_languages(&name.text))
-            .or_else(|| suggest::did_you_mean(&name.text, names().chain(builtins)));
+        let near = || {
+            suggest::did_you_mean(&name.text, own.iter().map(|n| &**n))
+                .or_else(|| suggest::of_other_languages(&name.text))
+                .or_else(|| suggest::did_you_mean(&name.text, names().chain(builtins)))
+        };
+        // What is dropped needs no help: it is most of the time in a script of a hundred thousand unknown calls.
+        let help = if self.is_full() { None } else { near() };
         self.error_help(UNKNOWN_FUNCTION, span, format!("Unknown function: '{}'", name.text), help);
         Self::error_value(span)
     }
