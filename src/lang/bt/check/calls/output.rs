@@ -187,13 +187,36 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         }
         return c.error_expr(ARGUMENT_COUNT, call.span, "only a whole map can be printed with a limit and a divisor");
     }
-    let value = c.expr(&call.args[0]);
+    let value = as_written(&call.args[0], c.expr(&call.args[0]));
     let value = match value.ty {
         Type::Agg(_) => c.aggregate_as_value(value),
         Type::Void => c.error_expr(ARGUMENT_TYPE, call.args[0].span, "this gives no value to print"),
         _ => value,
     };
     c.report(ActionKind::PrintValue, vec![value], call.span)
+}
+
+/// `kptr(n)` and `uptr(n)` of a number say how its memory is to be read; alone they print as that number.
+fn as_written(argument: &ast::Expr, value: Expr) -> Expr {
+    let ast::ExprKind::Call(name, arguments) = &argument.kind else { return value };
+    if arguments.iter().any(|of| matches!(of.kind, ast::ExprKind::Cast(..))) {
+        return value;
+    }
+    match value {
+        Expr { kind: ExprKind::Int(number), ty: Type::Ptr { .. }, span } if is_space(&name.text) => {
+            Expr::new(ExprKind::Int(number), Type::Int { size: 8, signed: false }, span)
+        }
+        Expr { kind: ExprKind::Cast(inner), ty: Type::Ptr { .. }, .. }
+            if is_space(&name.text) && matches!(inner.ty, Type::Int { .. }) =>
+        {
+            *inner
+        }
+        other => other,
+    }
+}
+
+fn is_space(name: &str) -> bool {
+    matches!(name, "kptr" | "uptr")
 }
 
 /// Aggregations that are more than one number.
