@@ -33,6 +33,7 @@ fn reason(need: &str) -> Option<String> {
         "bpf_loop" => release() >= (5, 17),
         "for_each" => release() >= (5, 13),
         "hardware" => hardware(),
+        "memory-cgroup" => has_memory_controller(),
         "disk" => has_disk(),
         "breakpoint" => Path::new("/sys/bus/event_source/devices/breakpoint").exists(),
         _ => return other(need),
@@ -45,6 +46,12 @@ fn has_disk() -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let device = |m: fs::Metadata| format!("/sys/dev/block/{}:{}", libc::major(m.dev()), libc::minor(m.dev()));
     fs::metadata("/var/tmp").is_ok_and(|m| Path::new(&device(m)).exists())
+}
+
+/// Whether groups below the root of the cgroup hierarchy can limit memory.
+fn has_memory_controller() -> bool {
+    let controllers = fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").unwrap_or_default();
+    controllers.split_whitespace().any(|name| name == "memory")
 }
 
 fn other(need: &str) -> Option<String> {
