@@ -18,7 +18,7 @@ use super::script::{Script, ScriptArgs};
 use super::{CliError, World};
 use crate::lang::bt::settings;
 use crate::lang::diagnostic::{Diagnostic, Severity};
-use crate::lang::source::SourceText;
+use crate::lang::source::{SourceText, Span};
 use options::{Mode, OptionError, Options, Stage};
 
 /// Environment variable that asks for a line on standard output when everything is attached.
@@ -239,7 +239,7 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
             Severity::Warning => "WARNING",
             Severity::Info => "INFO",
         };
-        if super::run::is_of_the_attach(diagnostic) || diagnostic.span.start == diagnostic.span.end {
+        if super::run::is_of_the_attach(diagnostic) || diagnostic.span == Span::default() {
             // It is about the script as a whole.
             if diagnostic.message != crate::lang::codes::OPTIONS_LISTED {
                 text.push_str(&format!("{word}: {}\n", diagnostic.message));
@@ -267,6 +267,13 @@ mod tests {
         assert!(is_asked_for(&["/usr/bin/bpftrace".into()]));
         assert!(!is_asked_for(&["probescope".into(), "bpftrace".into()]));
         assert!(!is_asked_for(&[]));
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_its_place() {
+        let source = SourceText::new("a.bt", "begin {\n  $x = 1\n  $y = 2;\n}\n");
+        let text = diagnostics(&crate::lang::bt::parse(&source).diagnostics, &source, true);
+        assert!(text.starts_with("a.bt:2:9-9: ERROR: expected `;`, found `$y`\n  $x = 1\n        ~\n"), "{text}");
     }
 
     #[test]

@@ -12,10 +12,8 @@ pub fn place(source: &SourceText, span: Span) -> String {
     let name = &source.name;
     if start.line != end.line {
         format!("{name}:{}-{}", start.line, end.line)
-    } else if end.column > start.column {
-        format!("{name}:{}:{}-{}", start.line, start.column, end.column)
     } else {
-        format!("{name}:{}:{}", start.line, start.column)
+        format!("{name}:{}:{}-{}", start.line, start.column, end.column)
     }
 }
 
@@ -58,6 +56,14 @@ mod tests {
         assert_eq!(place(&text(script), span), "a.bt:2:7-15");
         let shown = "    $x =    nosuch    + 1; }\n            ~~~~~~~~~~~\n";
         assert_eq!(marked(&text(script), span), shown);
+    }
+
+    #[test]
+    fn what_is_missing_has_a_place_too() {
+        let text = text("begin {\n\t$x = 1\n}\n");
+        let span = Span::new(15, 15);
+        assert_eq!(place(&text, span), "a.bt:2:8-8");
+        assert_eq!(marked(&text, span), "    $x = 1\n          ~\n");
     }
 
     #[test]
