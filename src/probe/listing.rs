@@ -100,6 +100,8 @@ pub fn list(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
         Some(name @ ("kprobe" | "kretprobe" | "rawtracepoint")) if rest.contains(':') => {
             of_modules(&format!("{name}:{rest}"), kernel)
         }
+        // The programs of other traces are in no catalogue: they come and go.
+        Some(name @ ("fentry" | "fexit")) if rest.starts_with("bpf:") => of_modules(&format!("{name}:{rest}"), kernel),
         Some(name) => {
             let short = name == "tracepoint" && !rest.contains(':') && rest.contains('*');
             let glob = Glob::new(&if short { format!("{name}:*:{rest}") } else { format!("{name}:{rest}") });
