@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
-    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, LogMessage, Notification as _, PublishDiagnostics,
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, LogMessage, Notification as _,
+    PublishDiagnostics,
 };
 use lsp_types::request::{
     CodeActionRequest, Completion, DocumentHighlightRequest, DocumentSymbolRequest, Formatting, GotoDefinition,
-    HoverRequest, PrepareRenameRequest, References, Rename, Request as _, SignatureHelpRequest,
+    HoverRequest, PrepareRenameRequest, References, Rename, Request as _, Shutdown, SignatureHelpRequest,
 };
 use lsp_types::{
     CompletionList, CompletionResponse, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
@@ -59,14 +60,31 @@ impl<'a> Server<'a> {
                     if request.method == CodeActionRequest::METHOD {
                         self.check_stale()?;
                     }
-                    if self.connection.handle_shutdown(&request)? {
-                        return Ok(());
+                    if request.method == Shutdown::METHOD {
+                        self.connection.sender.send(Message::Response(Response::new_ok(request.id, ())))?;
+                        return self.wait_for_exit();
                     }
                     let response = self.answer(request);
                     self.connection.sender.send(Message::Response(response))?;
                 }
                 Message::Notification(note) => self.note(note)?,
                 Message::Response(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// After `shutdown`: notifications that were under way are nothing to tell of, requests are refused.
+    fn wait_for_exit(&self) -> Result<(), Broken> {
+        for message in &self.connection.receiver {
+            match message {
+                Message::Notification(note) if note.method == Exit::METHOD => break,
+                Message::Request(request) => {
+                    let code = ErrorCode::InvalidRequest as i32;
+                    let refused = Response::new_err(request.id, code, "the server is shutting down".to_owned());
+                    self.connection.sender.send(Message::Response(refused))?;
+                }
+                _ => {}
             }
         }
         Ok(())

@@ -203,7 +203,7 @@ impl<'a> Lowerer<'_, 'a> {
         let signed_load = signed && bits.is_none();
         let raw = match place {
             Place::Memory(addr) => self.load(addr, size, signed_load),
-            Place::Context(offset) => self.load_context(offset, size, signed_load, ty),
+            Place::Context(offset) => self.load_context(offset, size, signed_load, ty, span)?,
             Place::Remote { .. } => {
                 let mark = self.mark();
                 let slot = self.f.temp_slot(8);
@@ -221,7 +221,17 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(self.f.b.alu(Alu::Shr, high, 64 - width).into())
     }
 
-    fn load_context(&mut self, offset: u32, size: u32, signed: bool, ty: &Type) -> Vreg {
+    fn load_context(
+        &mut self,
+        offset: u32,
+        size: u32,
+        signed: bool,
+        ty: &Type,
+        span: Span,
+    ) -> Result<Vreg, CodegenError> {
+        if self.is_kept(ty) {
+            return self.argument_by_helper(offset, span);
+        }
         let context = self.f.context();
         let addr = Addr::new(Base::Reg(context), offset as i32);
         if !matches!(
@@ -232,14 +242,41 @@ impl<'a> Lowerer<'_, 'a> {
                 | ProgramKind::Iter
                 | ProgramKind::SyscallDispatch
         ) {
-            return self.load(addr, size, signed);
+            return Ok(self.load(addr, size, signed));
         }
         // Trampoline slots are 8 bytes each and loaded whole (`btf_ctx_access`, kernel/bpf/btf.c).
         let value = self.load(addr, 8, false);
         if matches!(ty, Type::Ptr { .. }) || size == 8 {
-            return self.plain(value);
+            return Ok(self.plain(value));
         }
-        self.f.b.extend(value, (size * 8) as u8, signed)
+        Ok(self.f.b.extend(value, (size * 8) as u8, signed))
+    }
+
+    /// Whether this kernel keeps an argument of this type from programs: before Linux 5.17 the slots of a
+    /// trampoline that hold pointers are loaded only where these lead to structs or characters
+    /// (`btf_ctx_access`, commit bb6728d75611). Addresses without a type may be of functions, which neither are.
+    pub(super) fn is_kept(&self, ty: &Type) -> bool {
+        if !matches!(self.kind, ProgramKind::Fentry | ProgramKind::Fexit) || self.u.facts.abilities().func_arg {
+            return false;
+        }
+        match ty {
+            Type::Ptr { to, .. } => !matches!(**to, Type::Struct(_) | Type::Int { size: 1, .. }),
+            _ => false,
+        }
+    }
+
+    /// A word of a trampoline's context, read as any memory of the kernel.
+    pub(super) fn argument_by_helper(&mut self, offset: u32, span: Span) -> Result<Vreg, CodegenError> {
+        let mark = self.mark();
+        let slot = self.f.temp_slot(8);
+        let addr = Addr::new(Base::Slot(slot), 0);
+        let context = self.f.context();
+        let base = if offset == 0 { context } else { self.f.b.add(context, i64::from(offset)) };
+        let place = Place::Remote { base: base.into(), offset: 0, space: AddressSpace::Kernel };
+        self.read_remote(place, addr, 8, span)?;
+        let value = self.load(addr, 8, false);
+        self.release(mark);
+        Ok(value)
     }
 
     /// The same number without the verifier's knowledge that it is a pointer, so that the script

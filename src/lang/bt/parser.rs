@@ -238,11 +238,14 @@ impl<'t> Parser<'t> {
         if self.at_kind(TokenKind::Unknown) {
             self.last_error = Some(self.at);
         }
-        self.report(
-            Diagnostic::error(codes::UNCLOSED_BRACKET, span, message)
-                .label(open.span, format!("this `{opened}` is open"))
-                .help(format!("close it with `{symbol}`")),
-        );
+        let mut diagnostic = Diagnostic::error(codes::UNCLOSED_BRACKET, span, message)
+            .label(open.span, format!("this `{opened}` is open"))
+            .help(format!("close it with `{symbol}`"));
+        if matches!(self.kind(), TokenKind::Semicolon | TokenKind::LBrace | TokenKind::RBrace) {
+            // What follows can be no part of what is in the brackets.
+            diagnostic = diagnostic.fix(self.previous_end(), symbol);
+        }
+        self.report(diagnostic);
         false
     }
 

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use super::context::{Context, each_expr};
 use super::infer::Inference;
 use super::{Completion, CompletionKind, ServiceEnv, places};
-use crate::lang::bt::ast::{Expr, ExprKind, Item, StatementKind};
+use crate::lang::bt::ast::{Expr, ExprKind, Item, StatementKind, TypeDef};
 use crate::lang::bt::builtins::{self, Builtin};
 use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::bt::settings;
 use crate::lang::source::{SourceText, Span};
+use crate::probe::point;
 
 /// How many probes or structs are offered at once.
 const LIMIT: usize = 200;
@@ -109,7 +110,7 @@ impl Completer<'_> {
             detail: hit.detail,
             doc: String::new(),
         });
-        hits.chain(keywords(ITEM_WORDS, typed, span)).collect()
+        kinds(typed, span).chain(hits).chain(keywords(ITEM_WORDS, typed, span)).collect()
     }
 
     /// Where only some words make sense: settings, their values, types.
@@ -177,7 +178,7 @@ impl Completer<'_> {
 
     /// The script's own macros and functions.
     fn script_names(&self, typed: &str, span: Span) -> Vec<Completion> {
-        let mut all = Vec::new();
+        let mut all = self.constants(typed, span);
         for item in &self.context.script.items {
             let (name, signature) = match item {
                 Item::Macro(m) => (&m.name.text, super::signature::of_macro(m)),
@@ -193,6 +194,30 @@ impl Completer<'_> {
                     detail: signature,
                     doc: String::new(),
                 });
+            }
+        }
+        all
+    }
+
+    /// The script's own enumerators and `#define`s.
+    fn constants(&self, typed: &str, span: Span) -> Vec<Completion> {
+        let mut all = Vec::new();
+        let mut add = |name: &str, what: String| {
+            if starts(name, typed) {
+                all.push(simple(name.to_owned(), span, CompletionKind::Keyword, what));
+            }
+        };
+        for item in &self.context.script.items {
+            if let Item::TypeDef(TypeDef::Enum { name, variants, .. }) = item {
+                variants.iter().for_each(|(variant, _)| add(&variant.text, format!("enum {}", name.text)));
+            }
+        }
+        for line in self.context.source.text.lines() {
+            let Some(rest) = line.trim_start().strip_prefix("#define ") else { continue };
+            let rest = rest.trim();
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            if end > 0 {
+                add(&rest[..end], format!("#define {rest}"));
             }
         }
         all
@@ -245,7 +270,11 @@ impl Completer<'_> {
             });
         }
         let names = names.into_iter().filter(|n| starts(n, typed));
-        names.map(|name| simple(name, span, CompletionKind::Map, String::new())).collect()
+        let text = |name: &str| {
+            let e = Expr { kind: ExprKind::Map(name.into(), None), span };
+            self.context.script.items.first().map_or_else(String::new, |item| self.type_text(&e, item))
+        };
+        names.map(|name| (text(&name), name)).map(|(ty, name)| simple(name, span, CompletionKind::Map, ty)).collect()
     }
 
     /// The fields of what stands before the dot.
@@ -253,10 +282,12 @@ impl Completer<'_> {
         let Some(item) = self.context.item() else { return Vec::new() };
         let mut base = None;
         each_expr(item, &mut |e| {
-            if let ExprKind::Field(inner, name) = &e.kind
-                && name.span.start <= self.context.offset
-                && self.context.offset <= name.span.end
-            {
+            let (inner, name) = match &e.kind {
+                ExprKind::Field(inner, name) => (inner, name.span),
+                ExprKind::TupleField(inner, _, number) => (inner, *number),
+                _ => return,
+            };
+            if name.start <= self.context.offset && self.context.offset <= name.end {
                 base = Some(&**inner);
             }
         });
@@ -272,15 +303,21 @@ impl Completer<'_> {
     }
 
     fn type_text(&self, e: &Expr, item: &Item) -> String {
-        match self.inference.of(e, item) {
-            Some(super::infer::Known::Type(ty)) => ty,
-            _ => String::new(),
-        }
+        self.inference.of(e, item).map(|known| known.text()).unwrap_or_default()
     }
 }
 
 fn simple(name: String, replace: Span, kind: CompletionKind, detail: String) -> Completion {
     Completion { label: name.clone(), insert: name, replace, kind, detail, doc: String::new() }
+}
+
+/// The kinds of probes that begin with what was typed, to be typed on.
+fn kinds(typed: &str, span: Span) -> impl Iterator<Item = Completion> {
+    let fitting = point::PROVIDERS.iter().filter(move |p| {
+        let whole = p.syntax.contains(':') && !typed.contains(':');
+        whole && !typed.is_empty() && starts(p.name, typed)
+    });
+    fitting.map(move |p| simple(format!("{}:", p.name), span, CompletionKind::Probe, p.syntax.to_owned()))
 }
 
 fn types(typed: &str, span: Span) -> impl Iterator<Item = Completion> {

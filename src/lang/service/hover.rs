@@ -201,6 +201,9 @@ fn field(context: &Context<'_>, span: Span, env: ServiceEnv<'_>) -> Option<Hover
     let (e, name) = found?;
     match inference.of(e, item)? {
         Known::Type(ty) => Some(Hover { span, code: declaration(&ty, &name.text), doc: String::new() }),
+        known @ Known::Group(_) => {
+            Some(Hover { span, code: declaration(&known.text(), &name.text), doc: String::new() })
+        }
         Known::Args => None,
     }
 }
@@ -212,8 +215,7 @@ fn place(context: &Context<'_>, text: &str, span: Span, env: ServiceEnv<'_>) -> 
     let map = text.starts_with('@');
     let kind = if map { ExprKind::Map(text.into(), None) } else { ExprKind::Variable(text.into()) };
     let ty = match inference.of(&Expr { kind, span }, item) {
-        Some(Known::Type(ty)) => format!("{text}: {ty}"),
-        Some(Known::Args) => format!("{text}: args"),
+        Some(known) => format!("{text}: {}", known.text()),
         None => text.to_owned(),
     };
     let doc = if map { filled(context, text) } else { None };

@@ -1,9 +1,9 @@
 //! Types of expressions, as far as names tell: enough to complete fields and to show on hover.
 //! The checker knows better, but only for scripts without mistakes.
 
-use super::context::{Context, each_block, points_of};
+use super::context::{Context, each_block, each_expr, points_of};
 use super::{Field, ServiceEnv};
-use crate::lang::bt::ast::{Expr, ExprKind, Item, Member, StatementKind, TypeDef, UnaryOp};
+use crate::lang::bt::ast::{Expr, ExprKind, ForOver, Item, Member, StatementKind, TypeDef, UnaryOp};
 use crate::lang::bt::dump;
 
 /// How many steps are followed from variable to variable.
@@ -16,6 +16,39 @@ pub(super) enum Known {
     Args,
     /// A type as C spells it.
     Type(String),
+    /// A tuple or a record: its parts by name, those of a tuple by number.
+    Group(Vec<(String, Option<Self>)>),
+}
+
+impl Known {
+    /// As people write it.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Args => "args".to_owned(),
+            Self::Type(ty) => ty.clone(),
+            Self::Group(parts) => {
+                let numbered = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+                let part = |(name, known): &(String, Option<Self>)| match part_text(known.as_ref()) {
+                    ty if numbered(name) => ty,
+                    ty => format!("{name}: {ty}"),
+                };
+                format!("({})", parts.iter().map(part).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    fn tuple(parts: impl IntoIterator<Item = Option<Self>>) -> Self {
+        Self::Group(parts.into_iter().enumerate().map(|(n, known)| (n.to_string(), known)).collect())
+    }
+
+    fn part(self, name: &str) -> Option<Self> {
+        let Self::Group(parts) = self else { return None };
+        parts.into_iter().find(|(n, _)| n == name)?.1
+    }
+}
+
+fn part_text(known: Option<&Known>) -> String {
+    known.map_or_else(|| "?".to_owned(), Known::text)
 }
 
 pub(super) struct Inference<'a> {
@@ -38,15 +71,25 @@ impl Inference<'_> {
             ExprKind::Cast(ty, _) => dump::type_name(ty),
             ExprKind::Field(base, name) => {
                 let known = self.step(base, item, steps)?;
+                if matches!(known, Known::Group(_)) {
+                    return known.part(&name.text);
+                }
                 self.fields(&known, item).into_iter().find(|f| f.name == *name.text)?.ty
             }
             ExprKind::Index(base, _) | ExprKind::Unary(UnaryOp::Deref, base) => match self.step(base, item, steps)? {
                 Known::Type(ty) => pointed(&ty)?.to_owned(),
-                Known::Args => return None,
+                Known::Args | Known::Group(_) => return None,
             },
+            ExprKind::TupleField(base, n, _) => return self.step(base, item, steps)?.part(&n.to_string()),
+            ExprKind::Tuple(parts) => return Some(Known::tuple(parts.iter().map(|e| self.step(e, item, steps)))),
+            ExprKind::Record(parts) => {
+                let part =
+                    |(name, e): &(crate::lang::bt::ast::Name, Expr)| (name.text.to_string(), self.step(e, item, steps));
+                return Some(Known::Group(parts.iter().map(part).collect()));
+            }
             ExprKind::Unary(UnaryOp::AddressOf, base) => match self.step(base, item, steps)? {
                 Known::Type(ty) => format!("{ty} *"),
-                Known::Args => return None,
+                Known::Args | Known::Group(_) => return None,
             },
             ExprKind::Conditional(_, Some(a), b) => {
                 return self.step(a, item, steps).or_else(|| self.step(b, item, steps));
@@ -96,6 +139,12 @@ impl Inference<'_> {
                     {
                         found = self.step(value, item, steps);
                     }
+                    StatementKind::For { name: n, over: ForOver::Map(map), .. } if *n.text == *name => {
+                        found = Some(Known::tuple([self.key(&map.text, steps), self.map(&map.text, steps)]));
+                    }
+                    StatementKind::For { name: n, .. } if *n.text == *name => {
+                        found = Some(Known::Type("int64".to_owned()));
+                    }
                     _ => {}
                 }
             }
@@ -124,12 +173,36 @@ impl Inference<'_> {
         found
     }
 
+    /// From the first use of the map whose key's types are known.
+    fn key(&self, name: &str, steps: u32) -> Option<Known> {
+        let mut found = None;
+        for item in &self.context.script.items {
+            each_expr(item, &mut |e| match &e.kind {
+                ExprKind::Map(n, Some(keys)) if found.is_none() && **n == *name => {
+                    let mut parts: Vec<_> = keys.iter().map(|k| self.step(k, item, steps)).collect();
+                    if parts.iter().any(Option::is_some) {
+                        found = if parts.len() == 1 { parts.pop().flatten() } else { Some(Known::tuple(parts)) };
+                    }
+                }
+                _ => {}
+            });
+        }
+        found
+    }
+
     /// The fields of what an expression is.
     pub fn fields(&self, known: &Known, item: &Item) -> Vec<Field> {
         match known {
             Known::Args => {
                 let points = points_of(item).iter();
                 points.map(|p| self.env.knowledge.args(&p.text)).find(|f| !f.is_empty()).unwrap_or_default()
+            }
+            Known::Group(parts) => {
+                let field = |(name, known): &(String, Option<Known>)| Field {
+                    name: name.clone(),
+                    ty: part_text(known.as_ref()),
+                };
+                parts.iter().map(field).collect()
             }
             Known::Type(ty) => {
                 let base = self.resolve_alias(base_type(ty));

@@ -88,6 +88,13 @@ fn completion_offers_what_fits_the_place() {
         ("fn f($a: int8) : stri|", &["string"]),
         ("BEGIN { $x = (uint3|", &["uint32"]),
         ("BEGIN { @a[1] = 2; for ($kv : @a) { print($kv.|); } }", &["0", "1"]),
+        ("BEGIN { $r = (ab = 1, c = (pid, curtask)); $r.| }", &["ab", "c"]),
+        ("BEGIN { $r = (ab = 1, c = (pid, curtask)); $r.c.1.| }", &["parent", "comm"]),
+        ("BEGIN { @a[pid, 1] = (1, curtask); for ($kv : @a) { $kv.1.1.| } }", &["parent", "comm"]),
+        ("BEGIN { @a[pid, (c = 1)] = 2; for ($kv : @a) { $kv.0.1.| } }", &["c"]),
+        ("enum e { ONE, ONLY };\nBEGIN { ON| }", &["ONE", "ONLY"]),
+        ("#define ONE 1\nBEGIN { ON| }", &["ONE"]),
+        ("kpr|", &["kprobe:", "kprobe:vfs_read"]),
     ] {
         assert_eq!(labels(text), wanted, "{text}");
     }
@@ -117,6 +124,8 @@ fn hover_shows_types_and_sentences() {
         ("enum e { A, B = 5, C }; BEGIN { print(C|); }", "C = 6", "Of enum e."),
         ("enum e { A = 2, B = A << 3, C }; BEGIN { print(C|); }", "C = 17", "Of enum e."),
         ("enum e { A = 2 }; enum { B = -A, C = B - 1 }; BEGIN { print(C|); }", "C = -3", "Of an enum without a name."),
+        ("BEGIN { $r = (a = 1, b = (2, comm)); |$r }", "$r: (a: int64, b: (int64, string[16]))", ""),
+        ("BEGIN { @a[pid] = 1; for ($kv : @a) { |$kv } }", "$kv: (uint32, int64)", ""),
         ("BEGIN { unro|ll(5) { } }", "unroll(5) { ... }", ""),
         ("BEGIN { $x = (uint6|4)1; }", "uint64", "8 bytes, unsigned."),
     ] {
