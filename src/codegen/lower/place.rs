@@ -252,20 +252,22 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(self.f.b.extend(value, (size * 8) as u8, signed))
     }
 
-    /// Whether this kernel keeps an argument of this type from programs: before Linux 5.17 the slots of a
-    /// trampoline that hold pointers are loaded only where these lead to structs or characters
-    /// (`btf_ctx_access`, commit bb6728d75611). Addresses without a type may be of functions, which neither are.
+    /// Whether the verifier may keep an argument of this type from programs: of the words that are pointers it
+    /// lets only those be loaded that lead to structs, to characters and, since Linux 5.17, to other numbers
+    /// (`btf_ctx_access`, commit bb6728d75611). Addresses without a type may be of functions, which are none of these.
     pub(super) fn is_kept(&self, ty: &Type) -> bool {
-        if !matches!(self.kind, ProgramKind::Fentry | ProgramKind::Fexit) || self.u.facts.abilities().func_arg {
+        if !matches!(self.kind, ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::RawTracepoint) {
             return false;
         }
-        match ty {
-            Type::Ptr { to, .. } => !matches!(**to, Type::Struct(_) | Type::Int { size: 1, .. }),
-            _ => false,
+        let Type::Ptr { to, .. } = ty else { return false };
+        match **to {
+            Type::Struct(_) | Type::Int { size: 1, .. } => false,
+            Type::Int { .. } => !self.u.facts.abilities().func_arg,
+            _ => true,
         }
     }
 
-    /// A word of a trampoline's context, read as any memory of the kernel.
+    /// A word of a typed context, read as any memory of the kernel.
     pub(super) fn argument_by_helper(&mut self, offset: u32, span: Span) -> Result<Vreg, CodegenError> {
         let mark = self.mark();
         let slot = self.f.temp_slot(8);

@@ -334,14 +334,35 @@ impl Checker<'_> {
             Target::RawTracepoint { module, event } => self.env.facts.raw_tracepoint(module, event),
             _ => None,
         });
-        let words = known.map(|p| p.parameters.iter().map(|p| self.words(p)).sum::<u32>()).min();
-        match words {
-            Some(words) if n >= words => {
-                let message = format!("`{}` has {words} arguments, so no `arg{n}`", self.frame.name);
-                self.error_expr(NOT_IN_PROBE, span, message)
-            }
-            _ => Expr::new(ExprKind::Builtin(Builtin::CtxField(n * 8)), ty, span),
+        let known: Vec<_> = known.collect();
+        let words = known.iter().map(|p| p.parameters.iter().map(|p| self.words(p)).sum::<u32>()).min();
+        if let Some(words) = words.filter(|words| n >= *words) {
+            let message = format!("`{}` has {words} arguments, so no `arg{n}`", self.frame.name);
+            return self.error_expr(NOT_IN_PROBE, span, message);
         }
+        let pointers: Vec<Type> = known.iter().filter_map(|p| self.pointer_in_slot(p, n)).collect();
+        let field = ExprKind::Builtin(Builtin::CtxField(n * 8));
+        // What the verifier lets be loaded depends on the type that the kernel gives the argument.
+        match pointers.first() {
+            None => Expr::new(field, ty, span),
+            Some(first) if pointers.iter().all(|p| p == first) => {
+                convert_scalar(Expr::new(field, first.clone(), span), &ty)
+            }
+            Some(_) => convert_scalar(Expr::new(field, pointer(Type::Void, AddressSpace::Kernel), span), &ty),
+        }
+    }
+
+    /// The type of the parameter that begins at a word, if it is a pointer.
+    fn pointer_in_slot(&mut self, prototype: &Prototype, n: u32) -> Option<Type> {
+        let mut slot = 0;
+        for parameter in &prototype.parameters {
+            if slot == n {
+                let ty = self.parameter_type(parameter, AddressSpace::Kernel);
+                return matches!(ty, Type::Ptr { .. }).then_some(ty);
+            }
+            slot += self.words(parameter);
+        }
+        None
     }
 
     /// How many words a parameter takes: structs by value may take several.
