@@ -147,7 +147,7 @@ pub const PROBES: &[Probe] = &[
     },
     Probe {
         points: &["fentry:vfs_read"],
-        integers: &["args.count", "args.file.f_flags", "args.file.f_inode.i_ino"],
+        integers: &["args.count", "*args.pos", "arg3", "args.file.f_flags", "args.file.f_inode.i_ino"],
         strings: &["str(args.buf)", "str(args.file.f_path.dentry.d_name.name)"],
         pointers: &["args.buf"],
         lists: &[],
@@ -156,7 +156,7 @@ pub const PROBES: &[Probe] = &[
     },
     Probe {
         points: &["fexit:vfs_read"],
-        integers: &["retval", "args.count", "args.file.f_mode"],
+        integers: &["retval", "*args.pos", "args.count", "args.file.f_mode"],
         strings: &[],
         pointers: &["args.buf"],
         lists: &[],
