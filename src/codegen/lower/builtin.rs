@@ -174,10 +174,6 @@ impl<'a> Lowerer<'_, 'a> {
         }
         if !self.has_registers() {
             // Raw tracepoints and trampolines: an array of words.
-            let unknown = Type::Ptr { to: std::sync::Arc::new(Type::Void), space: AddressSpace::Kernel };
-            if self.is_kept(&unknown) {
-                return Ok(self.argument_by_helper(u32::from(n) * 8, e.span)?.into());
-            }
             let context = self.f.context();
             let word = self.load(Addr::new(Base::Reg(context), i32::from(n) * 8), 8, false);
             return Ok(self.plain(word).into());
