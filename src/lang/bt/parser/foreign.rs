@@ -14,6 +14,7 @@ const OTHER_TYPES: &[&str] =
 
 impl Parser<'_> {
     /// What begins here as a statement of another language; `None` where that is not so.
+    #[allow(clippy::option_option, reason = "nothing foreign, a statement that is skipped, one that is read")]
     pub(super) fn foreign_statement(&mut self) -> Option<Option<StatementKind>> {
         match self.text_of(self.token()) {
             "switch" if self.peek(1).kind == T::LParen => {
