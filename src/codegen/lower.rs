@@ -11,6 +11,7 @@ mod builtin;
 mod cells;
 mod counted;
 mod dispatch;
+mod entry;
 mod expr;
 mod func;
 mod helpers;
@@ -88,7 +89,7 @@ fn lower_within(program: &Program, facts: &TargetFacts, on_stack_limit: u32) -> 
         program::lower_probe(&mut unit, index, probe)?;
     }
     unit.check_scratch()?;
-    func::finish(&mut unit);
+    entry::finish(&mut unit);
     unit.settle();
     Ok(collect(unit, program))
 }

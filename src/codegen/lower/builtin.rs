@@ -41,11 +41,11 @@ impl<'a> Lowerer<'_, 'a> {
             Builtin::Pid => self.pid(true).into(),
             Builtin::Tid => self.pid(false).into(),
             Builtin::Uid => {
-                let both = self.f.b.call(h::GET_CURRENT_UID_GID, &[]);
+                let both = self.f.uid_gid();
                 self.f.b.extend(both, 32, false).into()
             }
             Builtin::Gid => {
-                let both = self.f.b.call(h::GET_CURRENT_UID_GID, &[]);
+                let both = self.f.uid_gid();
                 self.f.b.shr(both, 32).into()
             }
             Builtin::Nsecs(clock) => self.clock(clock, e.span)?.into(),

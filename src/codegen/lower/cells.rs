@@ -21,7 +21,7 @@ use crate::lang::typed::{Expr, MapId};
 use crate::model::stats::LossCause;
 
 use super::addr::{Addr, Base};
-use super::func::{Lowerer, ON_STACK_LIMIT};
+use super::func::Lowerer;
 use super::helpers as h;
 use super::layout::{Cells, Home, MEMO_SLOTS, PER_CPU, SHARED};
 
@@ -129,14 +129,10 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Memory for a key of the BPF map and a tag: on the stack where that is not scarce, for it is seldom
-    /// written. The rounds of an iterator are the same to the verifier once the stack is, what nobody
-    /// reads any more included: there the way on which nothing is written would count twice.
+    /// written. In an iterator's rounds the way on which nothing is written would count twice.
     fn full_key(&mut self, cells: Cells) -> Addr {
         let bytes = 8 + cells.key.words * 8 + 8;
-        if self.u.on_stack_limit < ON_STACK_LIMIT || !self.iterators.is_empty() {
-            return self.temp_scratch(bytes);
-        }
-        Addr::new(Base::Slot(self.f.temp_slot(bytes)), 0)
+        if self.roomy() { Addr::new(Base::Slot(self.f.temp_slot(bytes)), 0) } else { self.temp_scratch(bytes) }
     }
 
     /// Where this CPU would remember the key.

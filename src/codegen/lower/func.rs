@@ -2,22 +2,22 @@
 //!
 //! A program's blocks are: the entry (context, values that the predicate needs), the predicate, the
 //! prologue (bases of per-CPU memory), the body, the end. The entry and the prologue are written
-//! last, in [`finish`], when it is known what the body used and how large the regions are.
+//! last, in [`super::entry`], when it is known what the body used and how large the regions are.
 
 use std::collections::HashMap;
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, BlockId, Cond, FuncId, Linkage, Operand, Size, Slot, Vreg, Width};
+use crate::codegen::ir::{BlockId, Cond, FuncId, Linkage, Operand, Size, Slot, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Local, Probe};
 use crate::model::stats::LossCause;
 
 use super::addr::{Addr, Base};
-use super::helpers as h;
-use super::layout::{self, LOSSES, PER_CPU, SCRATCH};
-use super::unit::{CLAIM_SLOTS, CLAIMED, GUARD_BYTES, Guard, Unit};
+use super::entry;
+use super::layout::LOSSES;
+use super::unit::{GUARD_BYTES, Guard, Unit};
 
 /// Values over this many bytes don't live on the BPF stack.
 pub const ON_STACK_LIMIT: u32 = 32;
@@ -43,7 +43,7 @@ pub struct Cached {
     /// Asked for before the prologue.
     pub early: bool,
     /// Computed where it was first asked for, which all later code comes after.
-    placed: bool,
+    pub placed: bool,
 }
 
 /// Where a local variable lives.
@@ -104,9 +104,10 @@ pub struct FnState {
     /// True once the prologue's place is passed.
     pub after_prologue: bool,
     /// The first block after the prologue.
-    body: Option<BlockId>,
+    pub body: Option<BlockId>,
     pub cpu: Cached,
     pub pid_tgid: Cached,
+    pub uid_gid: Cached,
     /// The current task, as a pointer that the verifier knows.
     pub task: Cached,
     pub percpu: Cached,
@@ -124,10 +125,10 @@ pub struct FnState {
 
 /// A function whose entry is still to be written.
 pub struct Draft {
-    state: FnState,
+    pub state: FnState,
     /// For the counter of nested firings.
-    probe: u32,
-    span: Span,
+    pub probe: u32,
+    pub span: Span,
 }
 
 /// Marks what temporary memory is in use.
@@ -190,6 +191,7 @@ impl FnState {
             body: None,
             cpu: Cached::default(),
             pid_tgid: Cached::default(),
+            uid_gid: Cached::default(),
             task: Cached::default(),
             percpu: Cached::default(),
             scratch: Cached::default(),
@@ -215,12 +217,17 @@ impl FnState {
 
     /// `bpf_get_current_pid_tgid()`.
     pub fn pid_tgid(&mut self) -> Vreg {
-        self.placed(|f| &mut f.pid_tgid, load_pid_tgid)
+        self.placed(|f| &mut f.pid_tgid, entry::load_pid_tgid)
+    }
+
+    /// `bpf_get_current_uid_gid()`.
+    pub fn uid_gid(&mut self) -> Vreg {
+        self.placed(|f| &mut f.uid_gid, entry::load_uid_gid)
     }
 
     /// `bpf_get_current_task_btf()`.
     pub fn task(&mut self) -> Vreg {
-        self.placed(|f| &mut f.task, load_task)
+        self.placed(|f| &mut f.task, entry::load_task)
     }
 
     /// A helper's result that is the same all through a firing. Asked for in the body's first block, it is
@@ -325,6 +332,12 @@ impl<'a> Lowerer<'_, 'a> {
         self.temp_scratch(size)
     }
 
+    /// Whether there may be stack for values over [`ON_STACK_LIMIT`]: not where it is scarce, nor in the rounds
+    /// of an iterator, which are the same to the verifier only once the stack is.
+    pub const fn roomy(&self) -> bool {
+        self.u.on_stack_limit >= ON_STACK_LIMIT && self.iterators.is_empty()
+    }
+
     /// Temporary working memory, never on the stack.
     pub fn temp_scratch(&mut self, size: u32) -> Addr {
         let at = self.scratch_bytes(size);
@@ -387,69 +400,6 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
-/// Writes entries and prologues of all functions.
-pub fn finish(unit: &mut Unit<'_>) {
-    for draft in std::mem::take(&mut unit.drafts) {
-        let Draft { mut state, probe, span } = draft;
-        let previous = state.b.set_span(Span::default());
-        write_entry(unit, &mut state, probe, span);
-        state.b.set_span(previous);
-        unit.functions[state.id.0 as usize] = Some(state.b.finish());
-    }
-}
-
-fn write_entry(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
-    let all_early = f.scratch.early || f.percpu.early || f.cpu.early;
-    let guarded = f.role == Role::Program && f.scratch.vreg.is_some() && unit.regions[f.region].guard != Guard::None;
-    // The first block of code follows the three made by `FnState::new`.
-    let first = BlockId(3);
-    f.b.switch_to(BlockId(0));
-    if f.context.vreg.is_some() && f.context.early {
-        load_context(f);
-    }
-    if f.pid_tgid.early {
-        load_pid_tgid(f);
-    }
-    if f.task.early {
-        load_task(f);
-    }
-    if all_early {
-        bases(unit, f, probe, span);
-    }
-    f.b.jump(first);
-    f.b.switch_to(f.prologue);
-    if f.context.vreg.is_some() && !f.context.early {
-        load_context(f);
-    }
-    if !f.pid_tgid.early && !f.pid_tgid.placed {
-        load_pid_tgid(f);
-    }
-    if !f.task.early && !f.task.placed {
-        load_task(f);
-    }
-    if !all_early {
-        bases(unit, f, probe, span);
-    }
-    // The body follows; `begin_body` left a jump target behind.
-    if let Some(body) = f.body {
-        f.b.jump(body);
-    }
-    if let Some(refused) = f.refused {
-        f.b.switch_to(refused);
-        if all_early && guarded {
-            let exit = f.exit;
-            f.b.jump(exit);
-        } else {
-            f.b.ret(0);
-        }
-    }
-    f.b.switch_to(f.exit);
-    if guarded && let Some(base) = f.scratch.vreg {
-        f.b.store(base, 0, Size::B8, 0);
-    }
-    f.b.ret(0);
-}
-
 impl FnState {
     /// Ends the part before the prologue and goes on after it.
     pub fn begin_body(&mut self) {
@@ -460,137 +410,4 @@ impl FnState {
         self.after_prologue = true;
         self.body = Some(body);
     }
-}
-
-fn load_context(f: &mut FnState) {
-    if let (Some(dst), Role::Callback(frame)) = (f.context.vreg, f.role) {
-        let value = f.b.load(frame, FRAME_CONTEXT as i16, Size::B8);
-        f.b.copy_into(dst, value);
-    }
-}
-
-fn load_pid_tgid(f: &mut FnState) {
-    if let Some(dst) = f.pid_tgid.vreg {
-        let value = f.b.call(h::GET_CURRENT_PID_TGID, &[]);
-        f.b.copy_into(dst, value);
-    }
-}
-
-fn load_task(f: &mut FnState) {
-    if let Some(dst) = f.task.vreg {
-        let value = f.b.call(h::GET_CURRENT_TASK_BTF, &[]);
-        f.b.copy_into(dst, value);
-    }
-}
-
-/// Computes the CPU's number and the addresses of its memory.
-fn bases(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
-    let slots = layout::cpu_slots(unit.facts);
-    if let Some(cpu) = f.cpu.vreg {
-        let value = f.b.call(h::GET_SMP_PROCESSOR_ID, &[]);
-        f.b.copy_into(cpu, value);
-    }
-    if let (Some(dst), Some(cpu)) = (f.percpu.vreg, f.cpu.vreg) {
-        let section = unit.section(PER_CPU);
-        let stride = unit.layout.percpu_stride;
-        let base = per_cpu_address(f, cpu, slots, |f| f.b.global_addr(section, 0), stride);
-        f.b.copy_into(dst, base);
-    }
-    match (f.scratch.vreg, f.role) {
-        (Some(dst), Role::Program) => scratch_base(unit, f, dst, probe, span),
-        (Some(dst), Role::Callback(frame)) => {
-            let value = f.b.load(frame, FRAME_SCRATCH as i16, Size::B8);
-            f.b.copy_into(dst, value);
-        }
-        (None, _) => {}
-    }
-    if let Some(frame) = f.frame {
-        f.b.slot_store(frame, FRAME_CONTEXT, Size::B8, Vreg(0));
-        let scratch = f.scratch.vreg.map_or(Operand::Imm(0), Operand::Reg);
-        f.b.slot_store(frame, FRAME_SCRATCH, Size::B8, scratch);
-        f.b.slot_store(frame, FRAME_RETURNED, Size::B8, 0);
-        if unit.facts.believes_one_round() {
-            // Read before every loop, see `hide_numbers`.
-            for at in (FRAME_LOCALS..f.b.slot_size(frame)).step_by(8) {
-                f.b.slot_store(frame, at as i32, Size::B8, 0);
-            }
-        }
-    }
-}
-
-fn per_cpu_address(
-    f: &mut FnState,
-    cpu: Vreg,
-    slots: u32,
-    base: impl FnOnce(&mut FnState) -> Vreg,
-    stride: u32,
-) -> Vreg {
-    if slots == 1 {
-        return base(f);
-    }
-    // The mask is no change (the number is below the count of possible CPUs); the verifier needs it.
-    let index = f.b.and(cpu, i64::from(slots - 1));
-    let offset = f.b.mul(index, i64::from(stride));
-    let base = base(f);
-    f.b.add(base, offset)
-}
-
-fn scratch_base(unit: &mut Unit<'_>, f: &mut FnState, dst: Vreg, probe: u32, span: Span) {
-    let section = unit.section(SCRATCH);
-    let slots = layout::cpu_slots(unit.facts);
-    let region = unit.regions[f.region];
-    let at = unit.region_offset(f.region);
-    let Some(cpu) = f.cpu.vreg else { return };
-    let base = per_cpu_address(f, cpu, slots, |f| f.b.global_addr(section, at), region.cpu_stride());
-    f.b.copy_into(dst, base);
-    match region.guard {
-        Guard::None => {}
-        Guard::Word => {
-            let lost = f.b.new_block();
-            let taken = f.b.load(dst, 0, Size::B8);
-            f.b.require(Cond::Eq, taken, 0, lost);
-            f.b.store(dst, 0, Size::B8, 1);
-            nested(unit, f, lost, probe, span);
-        }
-        Guard::Claim => claimed_slot(unit, f, dst, probe, span),
-    }
-}
-
-/// Moves the base of a CPU's slots to the first one that is free, and claims that.
-fn claimed_slot(unit: &mut Unit<'_>, f: &mut FnState, dst: Vreg, probe: u32, span: Span) {
-    let stride = i64::from(unit.regions[f.region].slot_stride());
-    let (lost, mine) = (f.b.new_block(), f.b.new_block());
-    let (first, number) = (f.b.copy(dst), f.b.new_vreg());
-    for slot in 0..CLAIM_SLOTS {
-        if slot > 0 {
-            f.b.alu_into(dst, Alu::Add, Width::W64, dst, stride);
-        }
-        let word = f.b.atomic_xchg(dst, 0, Size::B8, CLAIMED);
-        let (next, free) = (if slot + 1 == CLAIM_SLOTS { lost } else { f.b.new_block() }, f.b.new_block());
-        f.b.branch(Cond::Set, word, CLAIMED, next, free);
-        f.b.switch_to(free);
-        // The word is zero here, of which the verifier knows one bit: so it does not know which slot it is,
-        // and need not look at all that follows once for each.
-        let sum = f.b.add(word, i64::from(slot));
-        let below = f.b.and(sum, i64::from(CLAIM_SLOTS - 1));
-        f.b.copy_into(number, below);
-        f.b.jump(mine);
-        f.b.switch_to(next);
-    }
-    nested(unit, f, lost, probe, span);
-    f.b.switch_to(mine);
-    let offset = f.b.mul(number, stride);
-    f.b.alu_into(dst, Alu::Add, Width::W64, first, offset);
-}
-
-/// Fills the block of a firing that found no working memory.
-fn nested(unit: &mut Unit<'_>, f: &mut FnState, lost: BlockId, probe: u32, span: Span) {
-    let here = f.b.current();
-    f.b.switch_to(lost);
-    let site = unit.site(LossCause::Nested, None, probe, span);
-    let section = unit.section(LOSSES);
-    let address = f.b.global_addr(section, site * 8);
-    f.b.atomic_add(address, 0, Size::B8, 1);
-    f.b.ret(0);
-    f.b.switch_to(here);
 }

@@ -195,10 +195,13 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(scalar.value);
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
+        if let Some(element) = self.known_read(map, key) {
+            return Ok(Addr::new(Base::Reg(element), 0));
+        }
         let size = self.size(&e.ty).max(self.size(&self.u.program.maps[map.0 as usize].value));
-        let key = self.key(map, key, e.span)?;
+        let at = self.key(map, key, e.span)?;
         let element = self.f.b.new_vreg();
-        let found = self.lookup(bpf, key);
+        let found = self.lookup(bpf, at);
         self.f.b.copy_into(element, found);
         self.when(Cond::Eq, element.into(), 0.into(), |l| {
             l.count_absent(e.span);
@@ -207,6 +210,9 @@ impl<'a> Lowerer<'_, 'a> {
             l.f.b.copy_into(element, from);
             Ok(())
         })?;
+        if let Some(key) = key {
+            self.note_read(map, e, key, element);
+        }
         Ok(Addr::new(Base::Reg(element), 0))
     }
 
@@ -246,8 +252,7 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(self.load(scalar.value, size, signed).into());
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
-        let known = key.filter(|_| !self.u.facts.absent_keys).and_then(|key| self.known_value(map, key));
-        if let Some(value) = known {
+        if let Some(value) = self.known_read(map, key) {
             return Ok(value.into());
         }
         let mark = self.mark();
@@ -271,6 +276,11 @@ impl<'a> Lowerer<'_, 'a> {
             self.note_read(map, e, key, result);
         }
         Ok(result.into())
+    }
+
+    /// What an earlier read gave, unless each read of an absent key is to be counted.
+    fn known_read(&self, map: MapId, key: Option<&Expr>) -> Option<Vreg> {
+        key.filter(|_| !self.u.facts.absent_keys).and_then(|key| self.known_value(map, key))
     }
 
     fn map_has(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {

@@ -16,7 +16,7 @@ use crate::model::format::{ConversionKind, Format, Piece};
 use crate::model::stats::LossCause;
 
 use super::addr::{Addr, Base};
-use super::func::Lowerer;
+use super::func::{Lowerer, ON_STACK_LIMIT};
 use super::helpers as h;
 use super::layout::{CONSTANTS, SHARED};
 use super::unit::{EXITING, WAKE_UPS};
@@ -26,9 +26,9 @@ use super::walk;
 /// Records over this many bytes are cut after their last string.
 const LARGE_RECORD: u32 = 256;
 
-/// Records up to this many bytes are built on the stack and copied into the ring: a copy that short costs
-/// less than the second call that a reserved record takes.
-const SMALL_RECORD: u32 = 32;
+/// Records up to this many bytes are built on the stack, if that has room, and copied into the ring: a copy
+/// that short costs less than the second call that a reserved record takes.
+const SMALL_RECORD: u32 = 64;
 
 /// A value of a report: computed before the record is reserved, or in place.
 enum Ready<'a> {
@@ -66,13 +66,19 @@ impl<'a> Lowerer<'_, 'a> {
             && matches!(action.values.last(), Some(Type::Str { .. } | Type::Buf { .. }))
             && matches!(ready.last(), Some(Ready::InPlace(_) | Ready::Memory(..)));
         let record = Record { id, action, ready: &ready, offsets: &offsets, total, span };
+        let mark = self.mark();
         if cut {
             self.send_cut(&record)?;
-        } else if total <= SMALL_RECORD {
-            self.send_small(&record)?;
+        } else if total <= ON_STACK_LIMIT {
+            let at = self.temp(total.next_multiple_of(8));
+            self.send_small(&record, at)?;
+        } else if total <= SMALL_RECORD && self.roomy() {
+            let at = Addr::new(Base::Slot(self.f.temp_slot(total)), 0);
+            self.send_small(&record, at)?;
         } else {
             self.send_whole(&record)?;
         }
+        self.release(mark);
         if matches!(action.kind, ActionKind::Exit) {
             let section = self.u.section(SHARED);
             let at = self.f.b.global_addr(section, EXITING);
@@ -124,14 +130,10 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
-    /// Sends a record of at most [`SMALL_RECORD`] bytes.
-    fn send_small(&mut self, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
-        let mark = self.mark();
-        let record = self.temp(report.total.next_multiple_of(8));
+    /// Builds a record in temporary memory and sends it.
+    fn send_small(&mut self, report: &Record<'_, 'a>, record: Addr) -> Result<(), CodegenError> {
         self.fill(report, report.ready.len(), record)?;
-        self.copy_out(report, record, i64::from(report.total).into())?;
-        self.release(mark);
-        Ok(())
+        self.copy_out(report, record, i64::from(report.total).into())
     }
 
     /// Sends a record as far as its last value, a text, goes.

@@ -26,7 +26,11 @@ fn sure<'a>(e: &'a Expr, found: &mut Vec<&'a Expr>) {
             sure(a, found);
             sure(b, found);
         }
-        ExprKind::Or(a, _) | ExprKind::Conditional(a, ..) | ExprKind::Unary(_, a) | ExprKind::Cast(a) => {
+        ExprKind::Or(a, _)
+        | ExprKind::Conditional(a, ..)
+        | ExprKind::Unary(_, a)
+        | ExprKind::Cast(a)
+        | ExprKind::TupleField(a, _) => {
             sure(a, found);
         }
         _ => {}
@@ -73,7 +77,8 @@ impl<'a> Lowerer<'_, 'a> {
         sure(predicate, &mut self.known.sure);
     }
 
-    /// The value of `map[key]`, when it was read before and not written since.
+    /// The value of `map[key]`, or where it lies if no register holds it, when it was read before and not
+    /// written since.
     pub fn known_value(&self, map: MapId, key: &Expr) -> Option<Vreg> {
         let mut values = self.known.values.iter();
         values.find(|(m, k, _)| *m == map && same(k, key)).map(|(_, _, value)| *value)
