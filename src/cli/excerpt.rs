@@ -10,10 +10,10 @@ const TAB: &str = "    ";
 pub fn place(source: &SourceText, span: Span) -> String {
     let (start, end) = (source.position(span.start), source.position(span.end));
     let name = &source.name;
-    if start.line != end.line {
-        format!("{name}:{}-{}", start.line, end.line)
-    } else {
+    if start.line == end.line {
         format!("{name}:{}:{}-{}", start.line, start.column, end.column)
+    } else {
+        format!("{name}:{}-{}", start.line, end.line)
     }
 }
 
