@@ -34,7 +34,7 @@ impl Addr {
 
 /// Copies and fills over this many bytes go through a helper, which moves words faster than single
 /// instructions and keeps programs short.
-pub const INLINE_BYTES: u32 = 256;
+const INLINE_BYTES: u32 = 256;
 
 /// The access size of `bytes` (1, 2, 4, 8).
 pub const fn size_of(bytes: u32) -> Size {

@@ -7,7 +7,7 @@ use crate::lang::typed::{Expr, ExprKind, LocalId, MapId};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base, INLINE_BYTES};
+use super::addr::{Addr, Base};
 use super::func::Lowerer;
 use super::helpers as h;
 use super::layout::{Home, SHARED, aggregation, padded};
@@ -405,7 +405,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// one writer at a time, lest it be mixed from two: its key names the thread or the CPU.
     fn rewrites(&self, map: MapId, ty: &Type, key: Option<&Expr>) -> bool {
         let shared = matches!(self.u.layout.homes[map.0 as usize], Home::Hash { per_cpu: false, .. });
-        let whole = ty.fits_register() || (self.size(ty) <= INLINE_BYTES && key.is_some_and(super::keys::one_writer));
+        let whole = ty.fits_register() || key.is_some_and(super::keys::one_writer);
         shared && whole && !self.u.deleted[map.0 as usize]
     }
 
