@@ -469,7 +469,7 @@ impl Writer {
             "cgroup_path(¤)",
         ];
         let alone =
-            ["kstack", "ustack", "kstack(2)", "ustack(perf, 3)", "username", "kstack(raw)", "macaddr(\"abcdef\")"];
+            ["kstack", "ustack", "kstack(2)", "ustack(perf, 3)", "username", "kstack(raw)", "macaddr(curtask.comm)"];
         if self.random.once_in(2) {
             let value = self.int(2);
             return Node::new(Kind::Other, self.random.pick(&with_number), vec![value]);

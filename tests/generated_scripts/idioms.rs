@@ -31,7 +31,7 @@ const PLAIN: &[&str] = &[
     "let $k¶ = (pid, comm); @i_a[$k¶] = nsecs; @i_b[$k¶] = §; if (has_key(@i_a, $k¶) && has_key(@i_b, $k¶)) { @i_c = hist(@i_b[$k¶], 3); delete(@i_a, $k¶); delete(@i_b, $k¶); }",
     "let $e¶ = container_of(curtask.group_leader, struct task_struct, group_leader); printf(\"%p\\n\", $e¶);",
     "let $c¶ = curtask.comm; if ($c¶ == \"swapper/0\" || $c¶ == curtask.real_parent.comm) { @i_same = count(); }",
-    "@i_addr[ntop((uint32)§), ntop(2, (uint32)§)] = count(); @i_mac[macaddr(\"abcdef\")] = sum(§);",
+    "@i_addr[ntop((uint32)§), ntop(2, (uint32)§)] = count(); @i_mac[macaddr(curtask.comm)] = sum(§);",
     "let $w¶ = § < 1000 ? \"us\" : § < 1000000 ? \"ms\" : \"s\"; @i_unit[$w¶] = count(); printf(\"%5s\\n\", $w¶);",
     "if (§ == 0) { @i_case[\"none\"] = count(); } else if (§ == 1) { @i_case[\"one\"] = count(); } else if (§ < 0) { @i_case[strerror(-(§))] = count(); } else { @i_case[\"more\"] = count(); }",
     "let $old¶ = (int64)0; if (find(@i_start, tid, $old¶)) { @i_found = hist($old¶); }",

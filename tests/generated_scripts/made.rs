@@ -15,7 +15,7 @@ pub const MADE: &[&str] = &[
     "ustack(perf, 5)",
     "username",
     "cgroup_path(§)",
-    "macaddr(\"abcdef\")",
+    "macaddr(curtask.comm)",
     "ntop(pton(\"fe80::1\"))",
 ];
 
