@@ -235,7 +235,7 @@ impl<'a> Lowerer<'_, 'a> {
         let (index, bounded) = self.steps_within(distance, range, step as u64);
         let bucket = self.f.b.add(index, 1);
         self.f.b.copy_into(result, bucket);
-        if !bounded {
+        if !bounded || self.u.facts.version < FOLLOWS_SPILLED {
             self.clamp(result, buckets)?;
         }
         self.f.b.jump(done);
@@ -318,6 +318,10 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 }
+
+/// Verifiers that know the bounds of a number that was compared in one register and read again from the stack
+/// ("bpf: Assign ID to scalars on spill", commit e67ddd9b1cff of 6.9; seen on 6.12).
+const FOLLOWS_SPILLED: u32 = 6 << 16 | 12 << 8;
 
 /// A factor and a shift with which `n * factor >> shift` is `n / divisor` for all `n` below `range`: exact
 /// when the factor is `2^shift / divisor` rounded up and its error, less than `divisor`, times `range` stays

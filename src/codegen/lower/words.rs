@@ -42,6 +42,8 @@ impl<'a> Lowerer<'_, 'a> {
             bytes.extend_from_slice(&entry);
         }
         let last = table.len() as i64 - 1;
+        let entries = table.len().next_power_of_two();
+        bytes.resize(entries * stride as usize, 0);
         let index = self.f.b.sub(value, first as i64);
         let index = if word.ty == Type::Strerror { self.f.b.extend(index, 32, true) } else { self.f.b.copy(index) };
         if word.ty == Type::Strerror {
@@ -54,6 +56,8 @@ impl<'a> Lowerer<'_, 'a> {
         }
         // Also what lies below the first, as a large unsigned number.
         self.at_most(index, last)?;
+        // No change; a verifier that forgets the bounds of spilled numbers sees them here.
+        let index = self.f.b.and(index, entries as i64 - 1);
         let at = self.u.constant(&bytes);
         let section = self.u.section(CONSTANTS);
         let start = self.f.b.global_addr(section, at);
