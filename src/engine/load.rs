@@ -146,17 +146,18 @@ fn spec<'a>(artifact: &'a Artifact, name: &str) -> Option<&'a ProgramSpec> {
 
 /// The id of the loaded BPF program that a program traces.
 fn bpf_program(program: &Program, spec: &ProgramSpec) -> Option<u32> {
-    let probe = program.probes.get(spec.probe as usize)?;
-    match probe.targets.get(*spec.targets.first()? as usize)? {
+    match first_target(program, spec)? {
         Target::Fentry { module, .. } => loaded::id_of_module(module),
         _ => None,
     }
 }
 
+fn first_target<'p>(program: &'p Program, spec: &ProgramSpec) -> Option<&'p Target> {
+    program.probes.get(spec.probe as usize)?.targets.get(*spec.targets.first()? as usize)
+}
+
 fn btf_target(program: &Program, spec: &ProgramSpec) -> Option<String> {
-    let probe = program.probes.get(spec.probe as usize)?;
-    let first = *spec.targets.first()? as usize;
-    Some(match probe.targets.get(first)? {
+    Some(match first_target(program, spec)? {
         Target::RawTracepoint { event, .. } => event.to_string(),
         Target::Fentry { function, .. } => function.to_string(),
         Target::Iter { kind, .. } => kind.to_string(),

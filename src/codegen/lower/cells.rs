@@ -257,11 +257,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let here = self.f.b.current();
         self.f.b.switch_to(lost);
-        self.failed(
-            LossCause::MapFull,
-            Some((super::helpers::MAP_UPDATE_ELEM, super::helpers::E2BIG.into())),
-            search.span,
-        );
+        self.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), search.span);
         self.f.b.jump(full);
         self.f.b.switch_to(here);
         Ok(())

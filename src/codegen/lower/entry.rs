@@ -29,19 +29,13 @@ fn write_entry(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
     // The first block of code follows the three made by `FnState::new`.
     let first = BlockId(3);
     f.b.switch_to(BlockId(0));
-    if f.context.vreg.is_some() && f.context.early {
-        load_context(f);
-    }
-    load_helpers(f, true);
+    load_values(f, true);
     if all_early {
         bases(unit, f, probe, span);
     }
     f.b.jump(first);
     f.b.switch_to(f.prologue);
-    if f.context.vreg.is_some() && !f.context.early {
-        load_context(f);
-    }
-    load_helpers(f, false);
+    load_values(f, false);
     if !all_early {
         bases(unit, f, probe, span);
     }
@@ -72,10 +66,13 @@ fn load_context(f: &mut FnState) {
     }
 }
 
-/// Calls the helpers whose results are wanted before the predicate, or those wanted after it only and not
-/// called where they were first asked for.
-fn load_helpers(f: &mut FnState, early: bool) {
+/// Computes the values that are wanted before the predicate, or those wanted after it only and not computed
+/// where they were first asked for.
+fn load_values(f: &mut FnState, early: bool) {
     let wanted = |cached: Cached| if early { cached.early } else { !cached.early && !cached.placed };
+    if wanted(f.context) {
+        load_context(f);
+    }
     if wanted(f.pid_tgid) {
         load_pid_tgid(f);
     }

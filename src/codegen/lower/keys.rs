@@ -105,20 +105,23 @@ fn each(program: &Program, on_statement: &mut dyn FnMut(&StatementKind), on_expr
 
 /// The number of the CPU, possibly as a wider integer.
 fn is_cpu(key: &Expr) -> bool {
-    match &key.kind {
-        ExprKind::Builtin(Builtin::Cpu) => true,
-        ExprKind::Cast(inner) => matches!(key.ty, Type::Int { size: 4 | 8, .. }) && is_cpu(inner),
-        _ => false,
-    }
+    matches!(narrow(key).kind, ExprKind::Builtin(Builtin::Cpu))
 }
 
 /// Whether no two programs write to such a key at the same time: it names the thread that they run in, or the
 /// CPU. (Idle tasks are one thread on all CPUs.)
 pub fn one_writer(key: &Expr) -> bool {
-    match &key.kind {
-        ExprKind::Builtin(Builtin::Tid) => true,
-        ExprKind::Cast(inner) => matches!(key.ty, Type::Int { size: 4 | 8, .. }) && one_writer(inner),
+    match &narrow(key).kind {
+        ExprKind::Builtin(Builtin::Tid | Builtin::Cpu) => true,
         ExprKind::Tuple(items) => items.iter().any(one_writer),
-        _ => is_cpu(key),
+        _ => false,
+    }
+}
+
+/// The number before it was made a wider integer.
+fn narrow(key: &Expr) -> &Expr {
+    match &key.kind {
+        ExprKind::Cast(inner) if matches!(key.ty, Type::Int { size: 4 | 8, .. }) => narrow(inner),
+        _ => key,
     }
 }

@@ -133,7 +133,8 @@ impl<'a> Lowerer<'_, 'a> {
     /// Builds a record in temporary memory and sends it.
     fn send_small(&mut self, report: &Record<'_, 'a>, record: Addr) -> Result<(), CodegenError> {
         self.fill(report, report.ready.len(), record)?;
-        self.copy_out(report, record, i64::from(report.total).into())
+        self.copy_out(record, i64::from(report.total).into(), Some(report.id), report.span);
+        Ok(())
     }
 
     /// Sends a record as far as its last value, a text, goes.
@@ -145,20 +146,23 @@ impl<'a> Lowerer<'_, 'a> {
         let last = record.at(at);
         let used = self.put_last(&report.ready[before], &report.action.values[before], last)?;
         let bytes = self.f.b.add(used, i64::from(at));
-        self.copy_out(report, record, bytes.into())
+        self.copy_out(record, bytes.into(), Some(report.id), report.span);
+        Ok(())
     }
 
-    /// Copies a record into the ring.
-    fn copy_out(&mut self, report: &Record<'_, 'a>, record: Addr, bytes: Operand) -> Result<(), CodegenError> {
+    /// Copies a record into the ring; one that finds no room is counted.
+    fn copy_out(&mut self, record: Addr, bytes: Operand, action: Option<ActionId>, span: Span) {
         let flags = self.wake_flags();
         let ring = self.u.ring();
         let handle = self.f.b.map_addr(ring);
         let from = self.pointer(record);
         let result = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes, flags]);
-        self.when(Cond::Ne, result.into(), 0.into(), |l| {
-            l.count_loss(LossCause::RingFull, Some(report.id), report.span);
-            Ok(())
-        })
+        let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.branch(Cond::Ne, result, 0, lost, done);
+        self.f.b.switch_to(lost);
+        self.count_loss(LossCause::RingFull, action, span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
     }
 
     /// Writes the header and the first `count` values.
@@ -201,17 +205,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.store(record, 4, id);
         self.store(record.at(4), 4, code);
         self.store(record.at(8), 8, i64::from(number));
-        let flags = self.wake_flags();
-        let ring = self.u.ring();
-        let handle = self.f.b.map_addr(ring);
-        let from = self.pointer(record);
-        let sent = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), i64::from(bytes).into(), flags]);
-        let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::Ne, sent, 0, lost, done);
-        self.f.b.switch_to(lost);
-        self.count_loss(LossCause::RingFull, None, span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.copy_out(record, i64::from(bytes).into(), None, span);
         self.release(mark);
     }
 

@@ -72,6 +72,16 @@ pub const SETTINGS: &[Setting] = &[
     setting("unstable_macro", "", UNSTABLE, "bpftrace's; changes nothing here."),
 ];
 
+/// Yes or no, in any of the words that settings and options take for it.
+#[must_use]
+pub fn truth(text: &str) -> Option<bool> {
+    match &*text.to_ascii_lowercase() {
+        "1" | "true" | "on" | "yes" => Some(true),
+        "0" | "false" | "off" | "no" => Some(false),
+        _ => None,
+    }
+}
+
 /// The setting of this name, in any case.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Setting> {

@@ -200,11 +200,8 @@ fn field(context: &Context<'_>, span: Span, env: ServiceEnv<'_>) -> Option<Hover
     });
     let (e, name) = found?;
     match inference.of(e, item)? {
-        Known::Type(ty) => Some(Hover { span, code: declaration(&ty, &name.text), doc: String::new() }),
-        known @ Known::Group(_) => {
-            Some(Hover { span, code: declaration(&known.text(), &name.text), doc: String::new() })
-        }
         Known::Args => None,
+        known => Some(Hover { span, code: declaration(&known.text(), &name.text), doc: String::new() }),
     }
 }
 

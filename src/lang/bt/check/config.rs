@@ -201,12 +201,7 @@ fn is_switch(name: &str) -> bool {
 /// are written in small letters.
 fn canonical(setting: &settings::Setting, value: &str) -> String {
     let said = value.to_ascii_lowercase();
-    let truth = match &*said {
-        "1" | "true" | "on" | "yes" => Some(true),
-        "0" | "false" | "off" | "no" => Some(false),
-        _ => None,
-    };
-    match (setting.words, truth) {
+    match (setting.words, settings::truth(value)) {
         (settings::SWITCH, Some(truth)) => truth.to_string(),
         (settings::UNSTABLE, Some(truth)) => (if truth { "enable" } else { "error" }).to_owned(),
         _ if setting.name == "cache_user_symbols" => match &*said {

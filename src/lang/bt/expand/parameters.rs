@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Expander;
 use crate::lang::bt::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
 use crate::lang::bt::lexer::{IntError, decode_int};
+use crate::lang::bt::settings;
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
@@ -133,7 +134,7 @@ impl Expander<'_> {
         // What is given without a value says `true`.
         let given = value.unwrap_or("true");
         let (parsed, wanted) = match default {
-            ExprKind::Bool(_) => (boolean(given).map(ExprKind::Bool).ok_or(BadValue::Boolean), "true or false"),
+            ExprKind::Bool(_) => (settings::truth(given).map(ExprKind::Bool).ok_or(BadValue::Boolean), "true or false"),
             ExprKind::Str(_) => (value.map(|v| ExprKind::Str(v.into())).ok_or(BadValue::NoText), "a text"),
             _ => (number(value, matches!(default, ExprKind::Unary(..)), span), "an integer"),
         };
@@ -207,14 +208,6 @@ impl BadValue {
             Self::Number => "invalid integer",
             Self::Range => "value is out of range",
         }
-    }
-}
-
-fn boolean(text: &str) -> Option<bool> {
-    match text.to_ascii_lowercase().as_str() {
-        "1" | "true" | "yes" | "on" => Some(true),
-        "0" | "false" | "no" | "off" => Some(false),
-        _ => None,
     }
 }
 

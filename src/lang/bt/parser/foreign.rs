@@ -4,65 +4,71 @@ use super::{C_INT_WORDS, Parser, TYPE_WORDS};
 use crate::lang::bt::ast::StatementKind;
 use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::codes::parse as codes;
-use crate::lang::diagnostic::Diagnostic;
+use crate::lang::diagnostic::{Code, Diagnostic};
 
-/// Words before a type's name.
-const QUALIFIERS: &[&str] = &["const", "static", "volatile", "register", "struct", "union", "enum"];
+/// Words before a type's name that say nothing of which it is, and those before a tag.
+const QUALIFIERS: &[&str] = &["const", "static", "volatile", "register"];
+const TAGGED: &[&str] = &["struct", "union", "enum"];
 /// Types that only other languages have.
 const OTHER_TYPES: &[&str] =
     &["auto", "var", "float", "double", "size_t", "ssize_t", "pid_t", "u8", "u16", "u32", "u64"];
 
+/// A statement of another language.
+struct Foreign {
+    /// Its first word, and what follows that.
+    word: &'static str,
+    then: T,
+    code: Code,
+    /// What to write here.
+    instead: &'static str,
+}
+
+const FOREIGN: [Foreign; 3] = [
+    Foreign {
+        word: "switch",
+        then: T::LParen,
+        code: codes::EXPECTED,
+        instead: "write `if ... else if ... else`, or keep what belongs to each value in a map",
+    },
+    Foreign {
+        word: "foreach",
+        then: T::LParen,
+        code: codes::BAD_FOR,
+        instead: "write `for ($kv : @map) { ... }` or `for ($i : 0..10) { ... }`",
+    },
+    Foreign { word: "do", then: T::LBrace, code: codes::EXPECTED, instead: "write `while (condition) { ... }`" },
+];
+
 impl Parser<'_> {
-    /// What begins here as a statement of another language; `None` where that is not so.
-    #[allow(clippy::option_option, reason = "nothing foreign, a statement that is skipped, one that is read")]
-    pub(super) fn foreign_statement(&mut self) -> Option<Option<StatementKind>> {
-        match self.text_of(self.token()) {
-            "switch" if self.peek(1).kind == T::LParen => {
-                self.error_here(
-                    codes::EXPECTED,
-                    "there is no `switch` in this language",
-                    "write `if ... else if ... else`, or keep what belongs to each value in a map",
-                );
-                self.skip_head();
-                self.skip_braces();
-                Some(None)
-            }
-            "foreach" if self.peek(1).kind == T::LParen => {
-                self.error_here(
-                    codes::BAD_FOR,
-                    "there is no `foreach` in this language",
-                    "write `for ($kv : @map) { ... }` or `for ($i : 0..10) { ... }`",
-                );
-                self.skip_head();
-                self.skip_braces();
-                Some(None)
-            }
-            "do" if self.peek(1).kind == T::LBrace => {
-                self.error_here(
-                    codes::EXPECTED,
-                    "there is no `do` in this language",
-                    "write `while (condition) { ... }`",
-                );
-                self.bump();
-                self.skip_braces();
-                self.skip_statement();
-                Some(None)
-            }
-            _ => self.declared_length().map(|length| self.typed_declaration(length)),
+    /// Reports and skips a statement of another language; false where none begins.
+    pub(super) fn foreign_statement(&mut self) -> bool {
+        let word = self.text_of(self.token());
+        let Some(foreign) = FOREIGN.iter().find(|f| f.word == word && f.then == self.peek(1).kind) else {
+            return false;
+        };
+        self.error_here(foreign.code, format!("there is no `{word}` in this language"), foreign.instead);
+        if foreign.then == T::LParen {
+            self.skip_head();
+            self.skip_braces();
+        } else {
+            // The condition stands behind the body.
+            self.bump();
+            self.skip_braces();
+            self.skip_statement();
         }
+        true
     }
 
     /// How many tokens of a type stand before a variable that is declared as in C.
-    fn declared_length(&self) -> Option<usize> {
+    pub(super) fn declared_length(&self) -> Option<usize> {
         let mut length = 0;
         let mut tagged = false;
         while let Some(word) = self.word_ahead(length) {
-            let qualifier = QUALIFIERS.contains(&word);
-            let known = TYPE_WORDS.contains(&word) || C_INT_WORDS.contains(&word) || OTHER_TYPES.contains(&word);
-            if !(qualifier || known || tagged) {
+            let known = [QUALIFIERS, TAGGED, TYPE_WORDS, C_INT_WORDS, OTHER_TYPES].iter().any(|w| w.contains(&word));
+            if !(known || tagged) {
                 break;
             }
-            tagged = qualifier && !matches!(word, "const" | "static" | "volatile" | "register");
+            tagged = TAGGED.contains(&word);
             length += 1;
         }
         if length == 0 {
@@ -77,7 +83,7 @@ impl Parser<'_> {
     }
 
     /// `int x = 5;`: with a variable of this language the rest is read as if the type were not there.
-    fn typed_declaration(&mut self, length: usize) -> Option<StatementKind> {
+    pub(super) fn typed_declaration(&mut self, length: usize) -> Option<StatementKind> {
         let start = self.token().span;
         for _ in 0..length {
             self.bump();

@@ -30,8 +30,9 @@ impl Parser<'_> {
                     self.bump();
                     None
                 }
-                _ => match self.foreign_statement() {
-                    Some(kind) => kind,
+                _ if self.foreign_statement() => None,
+                _ => match self.declared_length() {
+                    Some(length) => self.typed_declaration(length),
                     None => self.plain_statement(),
                 },
             },
