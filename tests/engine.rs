@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use probescope::engine::attach::Place;
 use probescope::engine::decode::Decoder;
-use probescope::engine::drain::{Batch, Handed, Wait};
+use probescope::engine::drain::{self, Batch, Handed, Wait};
 use probescope::engine::{EngineError, Trace, TraceOptions};
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::source::SourceText;
@@ -23,6 +23,8 @@ use probescope::model::value::Value;
 use probescope::session::compilation::Compiled;
 use probescope::session::front::{self, FrontSettings};
 use probescope::session::names;
+use probescope::session::report::{Face, Report};
+use probescope::session::reporter::Reporter;
 
 /// Tests that count the process's programs must not overlap.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -175,6 +177,74 @@ fn clearing_while_keys_are_counted_mixes_no_keys() {
 }
 
 /// How often this process's drain thread has gone to sleep.
+/// Adds up the counts of printed maps.
+#[derive(Default)]
+struct Sum {
+    total: i128,
+    prints: u64,
+}
+
+impl Face for Sum {
+    fn report(&mut self, report: &Report<'_>) -> std::io::Result<()> {
+        if let Report::Map { snapshot, .. } = report {
+            self.prints += 1;
+            self.total += snapshot.rows.iter().filter_map(|row| row.value.as_number()).sum::<i128>();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_is_printed_and_cleared_while_it_is_counted_adds_up() {
+    let Some(_alone) = alone() else { return };
+    const PRINTS: u64 = 25;
+    let script = format!(
+        "tracepoint:syscalls:sys_enter_lseek /pid == {0} && args.offset < 1000/ {{ @[args.offset] = count(); }}
+         tracepoint:syscalls:sys_enter_lseek /pid == {0} && args.offset == 5000/ {{ print(@); clear(@); }}",
+        std::process::id()
+    );
+    let compiled = compile(&script, &[]);
+    let program = Arc::clone(&compiled.program);
+    let decoder = Decoder::new(Arc::clone(&program), names::of_kernel(&kernel(), &program));
+    let mut reporter = Reporter::new(decoder);
+    let (to, from) = std::sync::mpsc::sync_channel(1000);
+    let sink = Box::new(move |batch, wait| drain::send(&to, batch, wait, |batch| batch, Some));
+    let trace = Trace::start(program, compiled.artifact, &options(), sink).expect("starts");
+    let stop = Arc::new(AtomicU64::new(0));
+    let busy = |first: u64| {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            let mut sought = 0;
+            while stop.load(Ordering::Relaxed) == 0 {
+                seek(first..first + 10);
+                sought += 10;
+            }
+            sought
+        })
+    };
+    let threads = [busy(0), busy(5), busy(900)];
+    let mut sum = Sum::default();
+    for _ in 0..PRINTS {
+        seek(5000..5001);
+        // The two records may come one by one.
+        let mut both = Batch::default();
+        while both.len() < 2 {
+            let batch: Batch = from.recv().expect("a batch");
+            batch.records().for_each(|record| assert!(both.push(record)));
+        }
+        reporter.batch(&both, &trace, &mut sum).expect("reports");
+    }
+    stop.store(1, Ordering::Relaxed);
+    let sought: i128 = threads.into_iter().map(|thread| thread.join().expect("joins")).sum();
+    assert_eq!(sum.prints, PRINTS);
+    let rest = counted(&trace, reporter.decoder()).iter().map(|(_, count)| count).sum::<i128>();
+    assert_eq!(sum.total + rest, sought);
+}
+
 fn drain_rests() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").expect("own threads");
     let drains = tasks.flatten().filter(|t| std::fs::read(t.path().join("comm")).is_ok_and(|c| c == b"drain\n"));

@@ -55,7 +55,7 @@ impl Batch {
     }
 
     /// The records, each from its header (see `codegen::artifact::RECORD_HEADER`).
-    pub fn records(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn records(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start as usize..*end as usize])
     }

@@ -67,12 +67,30 @@ impl Trace {
     pub fn read_map(&self, id: MapId, decoder: &mut Decoder) -> Result<MapSnapshot, EngineError> {
         let (map, storage) = self.find_map(id)?;
         let entries = self.entries(&map, &storage)?;
+        Ok(self.snapshot(&map, entries, decoder))
+    }
+
+    /// Reads one map and removes every key: of values in cells nothing is lost in between, of others what comes
+    /// between two system calls or instructions of this thread.
+    pub fn take_map(&self, id: MapId, decoder: &mut Decoder) -> Result<MapSnapshot, EngineError> {
+        let (map, storage) = self.find_map(id)?;
+        let entries = if let Storage::Cells(spec) = &storage {
+            self.take_cells(spec)?
+        } else {
+            let entries = self.entries(&map, &storage)?;
+            self.remove(&map, &storage, &entries)?;
+            entries
+        };
+        Ok(self.snapshot(&map, entries, decoder))
+    }
+
+    fn snapshot(&self, map: &Map, entries: Vec<RawEntry>, decoder: &mut Decoder) -> MapSnapshot {
         let kind = kind(&map.value);
         let mut keyed: Vec<(Vec<u8>, MapRow)> = entries
             .into_iter()
             .map(|e| {
-                let value = self.reduced(&map, &e.values, decoder);
-                let row = MapRow { key: self.key(&map, &e.key, decoder), value };
+                let value = self.reduced(map, &e.values, decoder);
+                let row = MapRow { key: self.key(map, &e.key, decoder), value };
                 (e.key, row)
             })
             .collect();
@@ -83,14 +101,14 @@ impl Trace {
         });
         let mut rows: Vec<MapRow> = keyed.into_iter().map(|(_, row)| row).collect();
         align(&mut rows);
-        Ok(MapSnapshot {
+        MapSnapshot {
             name: Arc::clone(&map.name),
             kind,
             keyed: map.key != Type::Void,
             rows,
             capacity: map.max_entries,
             at_ns: super::monotonic_ns(),
-        })
+        }
     }
 
     /// Reads one entry by the bytes of its key (as a report carries them): a snapshot with at most
@@ -135,9 +153,15 @@ impl Trace {
     /// Removes every key.
     pub fn clear_map(&self, id: MapId) -> Result<(), EngineError> {
         let (map, storage) = self.find_map(id)?;
-        match &storage {
+        let keys = if matches!(storage, Storage::Hash { .. }) { self.entries(&map, &storage)? } else { Vec::new() };
+        self.remove(&map, &storage, &keys)
+    }
+
+    /// Removes keys; all there are, where the map is none of the kernel's.
+    fn remove(&self, map: &Map, storage: &Storage, keys: &[RawEntry]) -> Result<(), EngineError> {
+        match storage {
             Storage::Hash { map: name, .. } => {
-                for entry in self.entries(&map, &storage)? {
+                for entry in keys {
                     self.on_hash("clear", name, |fd| bpf::delete(fd, &entry.key))?;
                 }
             }
@@ -145,7 +169,7 @@ impl Trace {
             scalar => {
                 self.each_scalar(scalar, |area, value, present| {
                     area.clear(present, 1);
-                    area.clear(value, self.value_bytes(&map));
+                    area.clear(value, self.value_bytes(map));
                 });
             }
         }

@@ -14,8 +14,12 @@ use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, MapId, Probe, Program, Target, size_align};
 use crate::model::format::Format;
 use crate::model::render::{self, MapOptions};
-use crate::model::snapshot::MapRow;
+use crate::model::snapshot::{MapRow, MapSnapshot};
 use crate::model::value::Value;
+
+/// How many records after the one that prints a map are looked at for one that clears it: what other CPUs report
+/// in between.
+const RECORDS_AHEAD: usize = 256;
 
 /// Failures while a script's reports are handled.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +42,8 @@ pub struct Reporter {
     stopping: Arc<AtomicBool>,
     /// Commands that were not run, and where the last of them stands.
     left_out: Option<(u64, Span)>,
+    /// Maps that were cleared when they were printed, before the record that says so.
+    taken: Vec<MapId>,
 }
 
 impl Reporter {
@@ -45,7 +51,15 @@ impl Reporter {
     #[must_use]
     pub fn new(decoder: Decoder) -> Self {
         let program = Arc::clone(decoder.program());
-        Self { decoder, program, values: Vec::new(), exit: None, stopping: Arc::default(), left_out: None }
+        Self {
+            decoder,
+            program,
+            values: Vec::new(),
+            exit: None,
+            stopping: Arc::default(),
+            left_out: None,
+            taken: Vec::new(),
+        }
     }
 
     /// Once this is set, commands of `system()` that still wait are left out, but for those of end probes: each is
@@ -64,15 +78,27 @@ impl Reporter {
 
     /// Handles every record of a batch in order.
     pub fn batch(&mut self, batch: &Batch, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
-        for record in batch.records() {
-            self.record(record, batch.at_ns, trace, face)?;
+        let mut records = batch.records();
+        while let Some(record) = records.next() {
+            let Some(header) = self.decoder.header(record) else {
+                failure(record, trace, face)?;
+                continue;
+            };
+            face.comes_from(header.action, batch.at_ns);
+            self.record(header, record, records.clone(), trace, face)?;
         }
         Ok(())
     }
 
-    fn record(&mut self, record: &[u8], at_ns: u64, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
-        let Some(header) = self.decoder.header(record) else { return Ok(failure(record, trace, face)?) };
-        face.comes_from(header.action, at_ns);
+    /// Handles a record; `next` are those behind it.
+    fn record<'r>(
+        &mut self,
+        header: Header,
+        record: &[u8],
+        next: impl Iterator<Item = &'r [u8]>,
+        trace: &Trace,
+        face: &mut dyn Face,
+    ) -> Result<(), ReportError> {
         let program = Arc::clone(&self.program);
         let action = &program.actions[header.action as usize];
         match &action.kind {
@@ -88,7 +114,11 @@ impl Reporter {
                 let value = self.values.first().unwrap_or(&Value::None);
                 face.report(&Report::Value { action: header.action, value })?;
             }
-            ActionKind::PrintMap { map, top, div } => self.print_map(*map, *top, *div, trace, face)?,
+            ActionKind::PrintMap { map, top, div } => {
+                let snapshot = self.snapshot(*map, next, trace)?;
+                let options = self.options(*top, *div);
+                self.print_map(*map, snapshot, options, trace, face)?;
+            }
             ActionKind::PrintMapEntry { map } => {
                 let offset = self.decoder.offsets(header.action).next().unwrap_or(record.len());
                 let key = record.get(offset..).unwrap_or(&[]);
@@ -96,7 +126,7 @@ impl Reporter {
                 let options = self.options(0, 0);
                 face.report(&Report::Map { snapshot: &snapshot, options })?;
             }
-            ActionKind::Clear(map) => trace.clear_map(*map)?,
+            ActionKind::Clear(map) => self.clear(*map, trace)?,
             ActionKind::Zero(map) => trace.zero_map(*map)?,
             ActionKind::Exit => {
                 self.decode(header, record, trace);
@@ -191,16 +221,54 @@ impl Reporter {
         }
     }
 
-    /// Reads a map and reports it.
-    pub fn print_map(
+    /// Reads a map for printing. A script that clears the map next wants each number in one of its prints: nothing may
+    /// be counted between the two and be lost.
+    fn snapshot<'r>(
         &mut self,
         map: MapId,
-        top: u64,
-        div: u64,
+        next: impl Iterator<Item = &'r [u8]>,
+        trace: &Trace,
+    ) -> Result<MapSnapshot, ReportError> {
+        if !self.is_cleared_by(map, next) {
+            return Ok(trace.read_map(map, &mut self.decoder)?);
+        }
+        let snapshot = trace.take_map(map, &mut self.decoder)?;
+        self.taken.push(map);
+        Ok(snapshot)
+    }
+
+    /// Whether the next of these records that concerns a map clears it.
+    fn is_cleared_by<'r>(&self, map: MapId, records: impl Iterator<Item = &'r [u8]>) -> bool {
+        let actions = records.take(RECORDS_AHEAD).filter_map(|r| self.decoder.header(r)).map(|h| h.action);
+        let mut kinds = actions.map(|action| &self.program.actions[action as usize].kind);
+        let next = kinds.find(|kind| match kind {
+            ActionKind::PrintMap { map: of, .. }
+            | ActionKind::PrintMapEntry { map: of }
+            | ActionKind::Clear(of)
+            | ActionKind::Zero(of) => *of == map,
+            kind => matches!(kind, ActionKind::Exit),
+        });
+        matches!(next, Some(ActionKind::Clear(_)))
+    }
+
+    /// Clears a map unless that was done when it was printed.
+    fn clear(&mut self, map: MapId, trace: &Trace) -> Result<(), EngineError> {
+        match self.taken.iter().position(|taken| *taken == map) {
+            Some(at) => self.taken.swap_remove(at),
+            None => return trace.clear_map(map),
+        };
+        Ok(())
+    }
+
+    /// Reports a map.
+    fn print_map(
+        &mut self,
+        map: MapId,
+        mut snapshot: MapSnapshot,
+        options: MapOptions,
         trace: &Trace,
         face: &mut dyn Face,
     ) -> Result<(), ReportError> {
-        let mut snapshot = trace.read_map(map, &mut self.decoder)?;
         if snapshot.rows.is_empty() && !snapshot.keyed {
             // A single value that was never set, or was cleared, is zero.
             let program = Arc::clone(&self.program);
@@ -211,7 +279,6 @@ impl Reporter {
                 snapshot.rows.push(MapRow { key: Vec::new(), value });
             }
         }
-        let options = self.options(top, div);
         face.report(&Report::Map { snapshot: &snapshot, options })?;
         Ok(())
     }

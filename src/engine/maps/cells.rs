@@ -70,23 +70,43 @@ impl<'a> Cells<'a> {
         Ok(all)
     }
 
-    /// Keys of this epoch.
-    fn present(&self) -> Result<Vec<(Vec<u8>, u64)>, EngineError> {
-        let epoch = self.epoch();
+    /// Keys of an epoch.
+    fn of_epoch(&self, epoch: u64) -> Result<Vec<(Vec<u8>, u64)>, EngineError> {
         let mut all = self.all()?;
         all.retain(|(key, _)| word(key) == epoch);
         Ok(all)
     }
 
-    /// Makes the half that the next epoch will use fit for it: the keys of the epoch before this one go, and
-    /// their cells become zero. Programs that began in it must have ended.
+    /// Each key of an epoch with its values.
+    fn entries(&self, epoch: u64) -> Result<Vec<RawEntry>, EngineError> {
+        let entry =
+            |(key, tag): &(Vec<u8>, u64)| Some(RawEntry { key: key.get(WORD..)?.to_vec(), values: self.values(*tag)? });
+        Ok(self.of_epoch(epoch)?.iter().filter_map(entry).collect())
+    }
+
+    /// Begins an epoch, and returns when nothing is added to the last one any more: its number; `None` when that had
+    /// no keys and goes on.
+    /// Its cells stay until [`Cells::clean_other_half`], which must follow.
+    fn begin_epoch(&self) -> Result<Option<u64>, EngineError> {
+        let epoch = self.epoch();
+        if self.words.read_u64(self.next_at(epoch >> 32 & 1)) == 0 {
+            return Ok(None);
+        }
+        // Clean but for what failed the last time.
+        self.clean_other_half(epoch)?;
+        self.words.write_u64(self.spec.words as usize, epoch.wrapping_add(1 << 32));
+        bpf::wait_for_programs();
+        Ok(Some(epoch))
+    }
+
+    /// Makes the half that the epoch after this one will use fit for it: keys of other epochs go, and their cells
+    /// become zero. Programs that began in one of these must have ended.
     fn clean_other_half(&self, epoch: u64) -> Result<(), EngineError> {
         let other = (epoch >> 32 & 1) ^ 1;
         let used = self.words.read_u64(self.next_at(other)).min(u64::from(self.spec.capacity));
         if used == 0 {
             return Ok(());
         }
-        bpf::wait_for_programs();
         for (key, _) in self.all()?.iter().filter(|(key, _)| word(key) != epoch) {
             self.trace.on_hash("clear", &self.spec.map, |fd| bpf::delete(fd, key))?;
         }
@@ -101,11 +121,7 @@ impl<'a> Cells<'a> {
 impl Trace {
     pub(super) fn cell_entries(&self, spec: &CellsSpec) -> Result<Vec<RawEntry>, EngineError> {
         let cells = Cells::of(self, spec)?;
-        let present = cells.present()?;
-        let entry = |(key, tag): &(Vec<u8>, u64)| {
-            Some(RawEntry { key: key.get(WORD..)?.to_vec(), values: cells.values(*tag)? })
-        };
-        Ok(present.iter().filter_map(entry).collect())
+        cells.entries(cells.epoch())
     }
 
     /// Each CPU's value of one key.
@@ -118,18 +134,27 @@ impl Trace {
         Ok(if found { cells.values(u64::from_ne_bytes(tag)) } else { None })
     }
 
-    /// Begins an epoch.
+    /// Ends an epoch: what programs add from now on belongs to the next. Returns what the last one had.
+    pub(super) fn take_cells(&self, spec: &CellsSpec) -> Result<Vec<RawEntry>, EngineError> {
+        let cells = Cells::of(self, spec)?;
+        let Some(ended) = cells.begin_epoch()? else { return Ok(Vec::new()) };
+        let entries = cells.entries(ended);
+        cells.clean_other_half(cells.epoch())?;
+        entries
+    }
+
+    /// Ends an epoch.
     pub(super) fn clear_cells(&self, spec: &CellsSpec) -> Result<(), EngineError> {
         let cells = Cells::of(self, spec)?;
-        let epoch = cells.epoch();
-        cells.clean_other_half(epoch)?;
-        cells.words.write_u64(spec.words as usize, epoch.wrapping_add(1 << 32));
+        if cells.begin_epoch()?.is_some() {
+            cells.clean_other_half(cells.epoch())?;
+        }
         Ok(())
     }
 
     pub(super) fn zero_cells(&self, spec: &CellsSpec) -> Result<(), EngineError> {
         let cells = Cells::of(self, spec)?;
-        for cell in cells.present()?.iter().filter_map(|(_, tag)| cells.cell(*tag)) {
+        for cell in cells.of_epoch(cells.epoch())?.iter().filter_map(|(_, tag)| cells.cell(*tag)) {
             cells.clear_values(cell, spec.value_size as usize);
         }
         Ok(())
