@@ -124,6 +124,7 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
         world,
         script: &script,
         shown: &shown,
+        defaults: settings::UNDER_ITS_NAME,
         overrides: overrides(world),
         announce,
         like_bpftrace: true,
@@ -226,8 +227,8 @@ fn overrides(world: &World) -> Vec<(String, String)> {
 
 /// Hints that bpftrace does not give: harnesses compare all that is printed.
 fn is_own_hint(diagnostic: &Diagnostic) -> bool {
-    use crate::lang::codes::check::{CONSTANT_CONDITION, UNUSED_VARIABLE};
-    matches!(diagnostic.code, CONSTANT_CONDITION | UNUSED_VARIABLE) || diagnostic.severity == Severity::Info
+    use crate::lang::codes::check::{CONSTANT_CONDITION, HOT_PROBE, UNUSED_VARIABLE};
+    matches!(diagnostic.code, CONSTANT_CONDITION | HOT_PROBE | UNUSED_VARIABLE) || diagnostic.severity == Severity::Info
 }
 
 /// Diagnostics in bpftrace's form: place, severity, message, the line, a mark.

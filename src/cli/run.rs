@@ -198,7 +198,8 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
     let overrides = args.config.clone();
-    Runner { args, world, script: &script, shown: &plain, overrides, announce: false, like_bpftrace: false }.run()
+    let (defaults, announce, like_bpftrace) = (&[], false, false);
+    Runner { args, world, script: &script, shown: &plain, defaults, overrides, announce, like_bpftrace }.run()
 }
 
 /// One run; the bpftrace mode makes its own from its own flags.
@@ -208,6 +209,9 @@ pub(super) struct Runner<'a> {
     pub(super) script: &'a Script,
     /// How diagnostics are written.
     pub(super) shown: &'a dyn Fn(&[Diagnostic], &SourceText) -> String,
+    /// Settings where the script says nothing else.
+    pub(super) defaults: &'static [(&'static str, &'static str)],
+    /// Settings that win over the script's.
     pub(super) overrides: Vec<(String, String)>,
     pub(super) announce: bool,
     /// Messages and exit codes are bpftrace's.
@@ -313,6 +317,7 @@ impl Runner<'_> {
         let mut settings = self.script.settings(Arc::clone(kernel));
         settings.pid = self.args.pid;
         settings.unsafe_allowed = self.args.allow_unsafe;
+        settings.defaults = self.defaults.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         settings.overrides.clone_from(&self.overrides);
         settings.purpose = self.args.purpose();
         settings.absent_keys = self.args.keen;

@@ -35,6 +35,7 @@ mod maps;
 mod operators;
 mod place;
 mod probes;
+mod programs;
 mod statements;
 mod suggest;
 mod table;
@@ -70,6 +71,8 @@ pub struct CheckEnv<'a> {
     pub child_pid: Option<u32>,
     /// Whether `system`, `signal` and their kind may be used (`--unsafe`).
     pub unsafe_allowed: bool,
+    /// Settings that hold where the script's `config` block says nothing else.
+    pub config_defaults: &'a [(String, String)],
     /// Settings that win over the script's `config` block.
     pub config_overrides: &'a [(String, String)],
     /// What to do about probes that this kernel lacks, unless the script says so itself.
@@ -170,6 +173,8 @@ pub(crate) struct Checker<'a> {
     cgroup_filters: Vec<Arc<str>>,
     probe_names: Vec<Arc<str>>,
     name_ids: HashMap<Arc<str>, u32>,
+    /// Places so far that bpftrace makes a program for each of.
+    programs: usize,
 }
 
 impl<'a> Checker<'a> {
@@ -197,6 +202,7 @@ impl<'a> Checker<'a> {
             cgroup_filters: Vec::new(),
             probe_names: Vec::new(),
             name_ids: HashMap::new(),
+            programs: 0,
         }
     }
 

@@ -26,6 +26,8 @@ pub struct FrontOptions<'a> {
     pub named: &'a [(String, Option<String>)],
     /// Reads an imported script by its path.
     pub load: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Settings that hold where the script says nothing else.
+    pub config_defaults: &'a [(String, String)],
     /// Settings that win over the script's.
     pub config_overrides: &'a [(String, String)],
     /// What to do about probes that this kernel lacks.
@@ -50,6 +52,7 @@ impl<'a> FrontOptions<'a> {
             params: &[],
             named: &[],
             load: &|path| Err(format!("`{path}` can't be read here")),
+            config_defaults: &[],
             config_overrides: &[],
             missing_probes: MissingProbes::Error,
             purpose: Purpose::Trace,
@@ -77,6 +80,7 @@ pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptio
         pid: options.pid,
         child_pid: options.child_pid,
         unsafe_allowed: options.unsafe_allowed,
+        config_defaults: options.config_defaults,
         config_overrides: options.config_overrides,
         missing_probes: options.missing_probes,
         purpose: options.purpose,

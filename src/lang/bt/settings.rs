@@ -55,7 +55,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("cache_user_symbols", "PER_PID", &["PER_PID", "PER_PROGRAM", "NONE"], "bpftrace's; changes nothing here."),
     setting("log_size", "1000000", &[], "bpftrace's; changes nothing here: the verifier's log is read in full."),
     setting("max_ast_nodes", "", &[], "bpftrace's; changes nothing here."),
-    setting("max_bpf_progs", "1024", &[], "bpftrace's; changes nothing here."),
+    setting(
+        "max_bpf_progs",
+        "1024",
+        &[],
+        "Most places that bpftrace makes a program for each of: 1024 under its name, else no limit unless one is set.",
+    ),
     setting("max_probes", "1024", &[], "Most probes of a script; there is no limit unless one is set."),
     setting("max_type_res_iterations", "", &[], "bpftrace's; changes nothing here."),
     setting("on_stack_limit", "32", &[], "bpftrace's; changes nothing here."),
@@ -71,6 +76,10 @@ pub const SETTINGS: &[Setting] = &[
     setting("unstable_addr", "", UNSTABLE, "bpftrace's; changes nothing here."),
     setting("unstable_macro", "", UNSTABLE, "bpftrace's; changes nothing here."),
 ];
+
+/// What bpftrace does where nothing is set, and this program only under its name.
+pub const UNDER_ITS_NAME: &[(&str, &str)] =
+    &[("max_bpf_progs", "1024"), ("unstable_tseries", "warn"), ("unstable_typeinfo", "error")];
 
 /// Yes or no, in any of the words that settings and options take for it.
 #[must_use]

@@ -73,7 +73,7 @@ codes! {
     ASSERTION = 233, "the script's own assertion does not hold",
         "The script asked for this check, and its condition is false for the types at hand.";
     TOO_MANY_PROBES = 234, "more probes than the script's limit",
-        "The script or its user set max_probes, and the script's patterns stand for more probes than that. Name fewer places, or raise the limit.";
+        "The script or its user set max_probes or max_bpf_progs, and the script's patterns stand for more than that. Name fewer places, or raise the limit. Under bpftrace's name max_bpf_progs is 1024, as it is there.";
     UNUSED_VARIABLE = 400, "a variable that is never read",
         "The value is computed for nothing. Often the name is misspelt where it should be read. A name that begins with $_ says that it is meant.";
     UNUSED_MAP = 401, "a map that is declared and never used",

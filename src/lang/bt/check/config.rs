@@ -19,8 +19,11 @@ const LICENSES: &[&str] =
     &["Dual MIT/GPL", "Dual BSD/GPL", "Dual MPL/GPL", "GPL and additional rights", "GPL v2", "GPL"];
 
 impl Checker<'_> {
-    /// Applies the `config` block, then what the caller sets.
+    /// Applies what holds by default, then the `config` block, then what the caller sets.
     pub(super) fn read_config(&mut self, script: &ast::Script) {
+        for (name, value) in self.env.config_defaults {
+            self.apply_setting(name, value, Span::default());
+        }
         for item in &script.items {
             if let ast::Item::Config(settings, _) = item {
                 for setting in settings {
@@ -106,7 +109,8 @@ impl Checker<'_> {
                     "Script is using an unstable feature: {feature}. To prevent this warning you must explicitly \
                      enable it in the config e.g. {setting}=enable"
                 );
-                self.warn(BAD_SETTING, span, message, None);
+                // It is about the script as a whole, as bpftrace says it.
+                self.warn(BAD_SETTING, Span::default(), message, None);
             }
             _ => {}
         }

@@ -112,10 +112,9 @@ impl Kind {
         match self {
             Self::Uprobe | Self::Uretprobe | Self::Usdt => AddressSpace::User,
             // No process is traced there, and the programs of tests have no other helper.
-            Self::Function | Self::Begin | Self::End | Self::SelfSignal | Self::Test | Self::Iter => {
-                AddressSpace::Kernel
-            }
-            // A system call's arguments and a task's fields are integers alike.
+            Self::Function | Self::Test | Self::Iter => AddressSpace::Kernel,
+            // A system call's arguments and a task's fields are integers alike, and what `begin` reads tells how
+            // reading fails.
             _ => AddressSpace::Either,
         }
     }

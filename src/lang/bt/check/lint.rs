@@ -75,6 +75,8 @@ pub struct ArgumentUses {
     pub context: bool,
     /// `probetype`.
     pub kind: bool,
+    /// `probe`.
+    pub probe: bool,
     /// `uaddr`.
     pub address: bool,
     /// Names that may be those of types of the probed binary.
@@ -114,6 +116,7 @@ impl ArgumentUses {
                 "retval" => uses.result = true,
                 "ctx" => uses.context = true,
                 "probetype" => uses.kind = true,
+                "probe" => uses.probe = true,
                 other => uses.numbered |= super::builtins::argument_number(other, "arg").is_some(),
             }
         };

@@ -138,8 +138,10 @@ impl Checker<'_> {
         let mut shape = None;
         let mut unmatched = Vec::new();
         let mut refused = Vec::new();
+        let names_probe = ArgumentUses::of(probe).probe;
         for point in &probe.points {
             match self.env.facts.expand(&point.text) {
+                Ok(found) if !self.within_limit(point, &found, names_probe) => return,
                 Ok(found) => {
                     self.warn_hot(&found, point.span);
                     if let Some((doubt, help)) = self.env.facts.doubt(&point.text) {
