@@ -154,3 +154,37 @@ fn commands_that_still_wait_are_left_out() {
     let left_out: usize = told.rsplit(' ').next().unwrap().parse().unwrap();
     assert!(left_out > 100 && run < 100, "{run} run, {left_out} left out");
 }
+
+/// Both streams of a script, written to one file.
+fn streams_together(flags: &[&str], script: &str) -> String {
+    let path = std::env::temp_dir().join(format!("probescope-streams-{}-{}", std::process::id(), flags.len()));
+    let file = std::fs::File::create(&path).unwrap();
+    let ended = Command::new(env!("CARGO_BIN_EXE_probescope"))
+        .args(["run", "-q"])
+        .args(flags)
+        .args(["-e", script])
+        .stdout(file.try_clone().unwrap())
+        .stderr(file)
+        .status()
+        .unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let _ = std::fs::remove_file(&path);
+    assert!(ended.success(), "{text}");
+    text
+}
+
+#[test]
+fn messages_come_after_what_was_printed_before_them() {
+    if !may_trace() {
+        return;
+    }
+    let script =
+        "begin { printf(\"a\\n\"); errorf(\"b\"); printf(\"c\\n\"); cat(\"/nowhere\"); printf(\"e\\n\"); exit(); }";
+    for flags in [&[][..], &["-B", "full"]] {
+        let text = streams_together(flags, script);
+        let order: Vec<&str> =
+            text.lines().filter(|l| !l.is_empty()).map(|l| l.rsplit(": ").next().unwrap_or(l)).collect();
+        let cat = "failed to open file '/nowhere' (No such file or directory)";
+        assert_eq!(order, ["a", "b", "c", cat, "e"], "{text}");
+    }
+}

@@ -164,12 +164,25 @@ impl StreamFace {
     }
 }
 
+/// Whether a report is a message, and no output.
+fn is_told(report: &Report<'_>) -> bool {
+    match report {
+        Report::Printf { sink, .. } => *sink != PrintfSink::Out,
+        Report::RuntimeError { .. } | Report::Failed { .. } => true,
+        _ => false,
+    }
+}
+
 fn json_place(source: &SourceText, line: u32, column: u32) -> json::Place<'_> {
     json::Place { file: &source.name, line, column }
 }
 
 impl Face for StreamFace {
     fn report(&mut self, report: &Report<'_>) -> io::Result<()> {
+        // What goes to standard error comes after what was printed before it, however much is held back.
+        if is_told(report) {
+            self.write_out()?;
+        }
         match *report {
             Report::Printf { format, values, sink: PrintfSink::Out, .. } => {
                 self.printer.printf(format, values, &mut self.buffer);

@@ -86,6 +86,9 @@ impl<'a> Parts<'a> {
         };
         let message = match self.parts.len() {
             _ if wanted.is_empty() => format!("{name} probes must have a name"),
+            1 | 2 if matches!(name, "kprobe" | "kretprobe") => {
+                "kprobes should be attached to a function or an address".into()
+            }
             found if wanted.split(" or ").any(|n| n.parse() == Ok(found)) => format!("a part of this {name} is empty"),
             found => format!("{name} probe type requires {wanted} arguments, found {found}"),
         };
@@ -118,7 +121,12 @@ impl<'a> Parts<'a> {
     }
 
     fn number(&self, part: &Part, what: &str) -> Result<u64, PointError> {
-        integer(&part.text).ok_or_else(|| self.wrong(part, format!("`{}` is no {what}", part.text)))
+        let message = || match (self.provider.name, what) {
+            (name @ ("software" | "hardware"), "count") => format!("{name} count should be a positive integer"),
+            (name @ ("interval" | "profile"), "number") => format!("{name} frequency should be a positive integer"),
+            _ => format!("`{}` is no {what}", part.text),
+        };
+        integer(&part.text).ok_or_else(|| self.wrong(part, message()))
     }
 
     fn signal(&self) -> Answer {
@@ -225,7 +233,7 @@ impl<'a> Parts<'a> {
         };
         let offset = integer(offset).ok_or_else(|| self.wrong(part, format!("`{offset}` is no offset")))?;
         if offset != 0 && ret {
-            return Err(self.wrong(part, "a return has no offset".into()));
+            return Err(self.wrong(part, "Offset not allowed".into()));
         }
         if offset != 0 && name.contains('*') {
             return Err(self.wrong(part, "an offset belongs to one function, not to a pattern".into()));
@@ -328,7 +336,7 @@ impl<'a> Parts<'a> {
         let [address, length, mode] = self.filled()? else { return Err(self.shape()) };
         let bytes = self.number(length, "length")?;
         if !matches!(bytes, 1 | 2 | 4 | 8) {
-            return Err(self.wrong(length, "a watchpoint covers 1, 2, 4 or 8 bytes".into()));
+            return Err(self.wrong(length, "watchpoint length must be one of (1,2,4,8)".into()));
         }
         let mut bits = 0_u8;
         for c in mode.text.chars() {

@@ -142,7 +142,20 @@ impl Checker<'_> {
     /// Reports that a name means nothing in this kind of probe.
     pub(super) fn not_here(&mut self, name: &str, span: Span, help: Option<&str>) -> Expr {
         let kind = self.frame.kind.name();
-        let message = format!("`{name}` has no meaning in a {kind} probe");
+        let message = match name {
+            "args" => format!(
+                "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe probes \
+                 ({kind} used here)"
+            ),
+            "retval" => {
+                "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fentry' probes".into()
+            }
+            "ctx" | "func" => format!("The {name} builtin can not be used with '{kind}' probes"),
+            _ if argument_number(name, "arg").is_some() => {
+                format!("The {name} builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes")
+            }
+            _ => format!("{name} can not be used with \"{kind}\" probes"),
+        };
         self.error_help(NOT_IN_PROBE, span, message, help.map(str::to_owned));
         Self::error_value(span)
     }

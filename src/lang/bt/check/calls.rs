@@ -207,6 +207,8 @@ impl Checker<'_> {
             1 => "one argument".to_owned(),
             n => format!("{n} arguments"),
         };
+        // Both take a weight as well, which scripts have no use for.
+        let max = if matches!(&*call.name.text, "hist" | "lhist") { max - 1 } else { max };
         let wanted = if min == max {
             format!("requires {}", arguments(min))
         } else if n < min {
@@ -240,11 +242,14 @@ impl Checker<'_> {
     fn integer_argument(&mut self, call: Call<'_>, n: usize) -> Expr {
         let Some(arg) = call.args.get(n) else { return Self::error_value(call.span) };
         let value = self.value(arg);
-        let text = self.kind_text(&value.ty);
+        let text = match &*call.name.text {
+            "sum" | "min" | "max" | "avg" | "stats" => format!("integer arguments ({}", self.inferred_text(&value.ty)),
+            _ => format!("int arguments ({}", self.kind_text(&value.ty)),
+        };
         match self.integer(value) {
             Some(value) => value,
             None => {
-                let message = format!("{}() only supports int arguments ({text} provided)", call.name.text);
+                let message = format!("{}() only supports {text} provided)", call.name.text);
                 self.error_expr(ARGUMENT_TYPE, call.span, message)
             }
         }

@@ -397,9 +397,20 @@ impl Checker<'_> {
         let map = self.maps.get(id);
         let (name, first) = (map.name.clone(), map.value_span);
         let (was, is) = (self.inferred_text(known), self.inferred_text(new));
-        let message = format!(
-            "Type mismatch for {name}: trying to assign value of type '{is}' when map already has a type '{was}'"
-        );
+        let message = match (known, new) {
+            (Type::Agg(Aggregation::Hist { .. }), Type::Agg(Aggregation::Hist { .. })) => {
+                "Different bits in a single hist unsupported".to_owned()
+            }
+            (Type::Agg(Aggregation::LHist { .. }), Type::Agg(Aggregation::LHist { .. })) => {
+                "Different lhist bounds in a single map unsupported".to_owned()
+            }
+            (Type::Agg(Aggregation::TSeries { .. }), Type::Agg(Aggregation::TSeries { .. })) => {
+                "Different tseries bounds in a single map unsupported".to_owned()
+            }
+            _ => format!(
+                "Type mismatch for {name}: trying to assign value of type '{is}' when map already has a type '{was}'"
+            ),
+        };
         let diagnostic =
             Diagnostic::error(TYPE_MISMATCH, span, message).label(first, "first here").help("use another map");
         self.push(diagnostic);

@@ -125,7 +125,12 @@ impl Checker<'_> {
             }
             _ => None,
         };
-        self.error_help(OPERAND_TYPE, span, format!("`{}` can't compare {ta} with {tb}", symbol(op)), help);
+        self.error_help(
+            OPERAND_TYPE,
+            span,
+            format!("Type mismatch for '{}': comparing {ta} with {tb}", symbol(op)),
+            help,
+        );
         Expr::new(ExprKind::Int(0), Type::Error, span)
     }
 
@@ -270,9 +275,14 @@ impl Checker<'_> {
             let e = self.condition(e);
             return not(e, span);
         }
+        let sign = if op == ast::UnaryOp::Neg { '-' } else { '~' };
         let (own, text) = (e.ty.clone(), self.type_text(&e.ty));
         let Some(e) = self.integer(e) else {
-            return self.error_expr(OPERAND_TYPE, span, format!("this operator needs an integer, here is {text}"));
+            return self.error_expr(
+                OPERAND_TYPE,
+                span,
+                format!("The {sign} operator can not be used on expressions of type '{text}'"),
+            );
         };
         if op == ast::UnaryOp::BitNot {
             return complement(e, &own, span);

@@ -263,10 +263,9 @@ impl Checker<'_> {
             return Some(StatementKind::Block(block));
         }
         if let ast::ExprKind::Call(function, args) = &value.kind
-            && let Some((agg, value, weight)) = self.aggregation(function, args, value.span)
+            && let Some((agg, argument, weight)) = self.aggregation(function, args, value.span)
         {
-            let agg = agg?;
-            return Some(self.aggregate((name, keys, target), agg, value, weight, span));
+            return Some(self.aggregate((name, keys, target), agg?, argument, weight, value.span));
         }
         let whole = target.to(value.span);
         let value = self.value(value);
@@ -355,7 +354,7 @@ impl Checker<'_> {
     ) -> StatementKind {
         match over {
             ast::ForOver::Range(start, end) => {
-                let (start, end) = (self.range_bound(start), self.range_bound(end));
+                let (start, end) = (self.range_bound(start, "start"), self.range_bound(end, "end"));
                 let (local, body) = self.for_body(name, Type::I64, body, statement);
                 StatementKind::ForRange { local, start, end, body }
             }
@@ -368,7 +367,7 @@ impl Checker<'_> {
                         None => {
                             let what = super::coerce::aggregation_text(agg);
                             let message =
-                                format!("`{}` collects {what}, which has no single values to loop over", map.text);
+                                format!("Loop expression does not support type: {what}_t, which has no single values");
                             self.error(super::AGGREGATION, map.span, message);
                             Type::Error
                         }
@@ -380,7 +379,8 @@ impl Checker<'_> {
                     ty => ty,
                 };
                 if key == Type::Void {
-                    let message = format!("`{}` has no keys to loop over", map.text);
+                    let message =
+                        format!("{} has no explicit keys (scalar map), and cannot be used for iteration", map.text);
                     self.error(super::KEY_MISMATCH, map.span, message);
                 }
                 let pair = if join::unknown(&key) || join::unknown(&value) || key == Type::Void {
@@ -408,12 +408,14 @@ impl Checker<'_> {
         })
     }
 
-    fn range_bound(&mut self, e: &ast::Expr) -> Expr {
+    fn range_bound(&mut self, e: &ast::Expr, which: &str) -> Expr {
         let value = self.value(e);
-        let text = self.type_text(&value.ty);
         match self.integer(value) {
             Some(value) => super::coerce::convert_scalar(value, &Type::I64),
-            None => self.error_expr(ARGUMENT_TYPE, e.span, format!("a range needs integers, here is {text}")),
+            None => {
+                let message = format!("Loop range requires an integer for the {which} value");
+                self.error_expr(ARGUMENT_TYPE, e.span, message)
+            }
         }
     }
 

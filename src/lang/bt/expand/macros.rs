@@ -87,7 +87,7 @@ impl Expander<'_> {
         let mut diagnostic = Diagnostic::error(
             codes::UNKNOWN_MACRO_FORM,
             name.span,
-            format!("macro `{}` does not take these arguments", name.text),
+            format!("Call to {}() has arguments that do not match any definition.", name.text),
         )
         .help(format!("it is defined as {}", known.join(" and ")));
         if let Some(first) = first {

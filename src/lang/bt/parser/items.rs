@@ -431,9 +431,8 @@ impl Parser<'_> {
                     IntError::TooLarge => Diagnostic::error(
                         codes::INTEGER_TOO_LARGE,
                         token.span,
-                        format!("`{text}` does not fit 64 bits"),
-                    )
-                    .help("the largest value is 18446744073709551615"),
+                        format!("syntax: overflow error, maximum value is {}: {text}", u64::MAX),
+                    ),
                     IntError::Malformed => {
                         Diagnostic::error(codes::BAD_INTEGER, token.span, format!("`{text}` is no integer"))
                             .help("integers are written 1000, 1_000, 1e3, 0x3e8 or 01750; durations 5ms, 10s")

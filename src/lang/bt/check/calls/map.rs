@@ -10,7 +10,10 @@ use crate::lang::typed::{Expr, ExprKind, Intrinsic, MapId, Statement, StatementK
 use crate::lang::types::{Aggregation, Reduce, Type};
 
 /// Largest number of steps of an `lhist`.
-const MAX_LHIST: i64 = 1000;
+const MAX_LHIST: i128 = 1000;
+
+/// Largest number of intervals of a `tseries`.
+const MAX_TSERIES: i64 = 1_000_000;
 
 impl Checker<'_> {
     /// `count()` and its kin on the right of `@m =`: the aggregation, its value and its weight.
@@ -77,10 +80,7 @@ impl Checker<'_> {
         }
         match self.literal_argument(call, 1)? {
             n @ 0..=5 => Some(n as u8),
-            n => {
-                self.error(OUT_OF_RANGE, call.args[1].span, format!("the buckets' bits are from 0 to 5, not {n}"));
-                None
-            }
+            n => self.out_of_range(call, format!("hist: bits {n} must be 0..5")),
         }
     }
 
@@ -88,22 +88,25 @@ impl Checker<'_> {
         let (min, max, step) =
             (self.literal_argument(call, 1), self.literal_argument(call, 2), self.literal_argument(call, 3));
         let (min, max, step) = (min?, max?, step?);
+        let range = i128::from(max) - i128::from(min);
+        let steps = range / i128::from(step.max(1));
         let problem = if step <= 0 {
-            Some("the step must be over 0".to_owned())
-        } else if min >= max {
-            Some(format!("the range from {min} to {max} is empty"))
-        } else if i128::from(max) - i128::from(min) < i128::from(step) {
-            Some(format!("a step of {step} is longer than the range from {min} to {max}"))
-        } else if (i128::from(max) - i128::from(min)) / i128::from(step) > i128::from(MAX_LHIST) {
-            Some(format!("that makes more than {MAX_LHIST} steps"))
+            format!("lhist() step must be >= 1 ({step} provided)")
+        } else if min > max {
+            format!("lhist() min must be less than max (provided min {min} and max {max})")
+        } else if range < i128::from(step) {
+            format!("lhist() step is too large for the given range (provided step {step} for range {range})")
+        } else if steps > MAX_LHIST {
+            format!("lhist() too many buckets, must be <= {MAX_LHIST} (would need {steps})")
         } else {
-            None
+            return Some(Aggregation::LHist { min, max, step });
         };
-        if let Some(problem) = problem {
-            self.error(OUT_OF_RANGE, call.span, problem);
-            return None;
-        }
-        Some(Aggregation::LHist { min, max, step })
+        self.out_of_range(call, problem)
+    }
+
+    fn out_of_range<T>(&mut self, call: Call<'_>, problem: String) -> Option<T> {
+        self.error(OUT_OF_RANGE, call.span, problem);
+        None
     }
 
     fn tseries(&mut self, call: Call<'_>, signed: bool) -> Option<Aggregation> {
@@ -111,30 +114,31 @@ impl Checker<'_> {
         let (interval, buckets) = (self.literal_argument(call, 1), self.literal_argument(call, 2));
         let reduce = match call.args.get(3) {
             None => Some(Reduce::Last),
-            Some(arg) => match self.string_argument(call, 3).as_deref() {
+            Some(_) => match self.string_argument(call, 3).as_deref() {
                 Some("avg") => Some(Reduce::Avg),
                 Some("max") => Some(Reduce::Max),
                 Some("min") => Some(Reduce::Min),
                 Some("sum") => Some(Reduce::Sum),
-                Some(_) => {
-                    self.error(
-                        ARGUMENT_TYPE,
-                        arg.span,
-                        "a time series reduces by \"avg\", \"max\", \"min\" or \"sum\"",
-                    );
-                    None
-                }
+                Some(other) => self.out_of_range(
+                    call,
+                    format!(
+                        "tseries() expects one of the following aggregation functions: avg, max, min, sum (\"{other}\" \
+                         provided)"
+                    ),
+                ),
                 None => None,
             },
         };
         let (interval, buckets) = (interval?, buckets?);
         if interval <= 0 {
-            self.error(OUT_OF_RANGE, call.args[1].span, "the interval must be over 0, as in `100ms`");
-            return None;
+            return self.out_of_range(call, format!("tseries() interval_ns must be >= 1 ({interval} provided)"));
         }
-        if !(1..=1_000_000).contains(&buckets) {
-            self.error(OUT_OF_RANGE, call.args[2].span, "a time series has from 1 to 1000000 intervals");
-            return None;
+        if buckets <= 0 {
+            return self.out_of_range(call, format!("tseries() num_intervals must be >= 1 ({buckets} provided)"));
+        }
+        if buckets > MAX_TSERIES {
+            let problem = format!("tseries() num_intervals must be < {MAX_TSERIES} ({buckets} provided)");
+            return self.out_of_range(call, problem);
         }
         Some(Aggregation::TSeries { interval_ns: interval as u64, buckets: buckets as u32, reduce: reduce?, signed })
     }

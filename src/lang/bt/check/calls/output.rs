@@ -185,7 +185,11 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         for arg in call.args {
             let _ = c.value(arg);
         }
-        return c.error_expr(ARGUMENT_COUNT, call.span, "only a whole map can be printed with a limit and a divisor");
+        return c.error_expr(
+            ARGUMENT_COUNT,
+            call.span,
+            &format!("Non-map print() only takes 1 argument, {} found", call.args.len()),
+        );
     }
     let value = as_written(&call.args[0], c.expr(&call.args[0]));
     let value = match value.ty {

@@ -222,7 +222,7 @@ pub fn strncmp(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let (a, b) = (c.text_argument(call, 0), c.text_argument(call, 1));
     let Some(n) = c.literal_argument(call, 2) else { return Checker::error_value(call.span) };
     if n < 0 {
-        return c.error_expr(OUT_OF_RANGE, call.args[2].span, "the length can't be negative");
+        return c.error_expr(OUT_OF_RANGE, call.span, "Builtin strncmp requires a non-negative literal");
     }
     let n = Expr::new(ExprKind::Int(n as u64), Type::U64, call.args[2].span);
     c.intrinsic(Intrinsic::StrNCmp, vec![a, b, n], Type::U64, call)
@@ -283,8 +283,8 @@ pub fn ntop(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         }
     };
     if bytes != 4 && bytes != 16 {
-        let message = format!("an address has 4 or 16 bytes, this has {bytes}");
-        return c.error_expr(ARGUMENT_TYPE, address.span, message);
+        let message = format!("ntop() argument must be 4 or 16 bytes in size, this has {bytes}");
+        return c.error_expr(ARGUMENT_TYPE, call.span, message);
     }
     let address = if address.ty.is_scalar() { convert_scalar(address, &Type::U32) } else { address };
     let family =
@@ -300,7 +300,8 @@ pub fn pton(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     } else if let Ok(v6) = text.parse::<Ipv6Addr>() {
         v6.octets().to_vec()
     } else {
-        return c.error_expr(ARGUMENT_TYPE, call.args[0].span, format!("`{text}` is no IPv4 or IPv6 address"));
+        let message = format!("pton() expects a valid IPv4/IPv6 address, got {text}");
+        return c.error_expr(ARGUMENT_TYPE, call.span, message);
     };
     let byte = Type::Int { size: 1, signed: false };
     let len = bytes.len() as u32;
