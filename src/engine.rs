@@ -11,6 +11,7 @@ pub mod load;
 pub mod maps;
 pub mod names;
 pub mod processes;
+mod reports;
 mod sessions;
 pub mod symbols;
 mod sys;

@@ -69,13 +69,11 @@ fn what_is_delivered_and_what_is_lost_adds_up() {
     let Some(_alone) = alone() else { return };
     const BURST: u64 = 100_000;
     let script = format!(
-        "tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ printf(\"%d %s\\n\", pid, comm); }}",
+        "config = {{ perf_rb_pages = 1 }} \
+         tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ printf(\"%d %s\\n\", pid, comm); }}",
         std::process::id()
     );
-    let mut compiled = compile(&script, &[]);
-    let mut program = (*compiled.program).clone();
-    program.config.ring_bytes = 4096;
-    compiled.program = Arc::new(program);
+    let compiled = compile(&script, &[]);
     let arrived = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&arrived);
     let sink = Box::new(move |batch: Batch, _: Wait| {

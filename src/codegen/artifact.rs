@@ -17,8 +17,8 @@ pub struct Artifact {
     pub maps: Vec<MapSpec>,
     /// Where the loss counters are.
     pub sites: Vec<SiteSpec>,
-    /// The ring buffer's map; absent when no probe reports anything.
-    pub ring: Option<Arc<str>>,
+    /// Where reports go; absent when no probe reports anything.
+    pub ring: Option<RingSpec>,
     /// Map of captured stacks: key `u64` id, value `stack_depth` addresses of 8 bytes, zero-filled.
     pub stacks: Option<StackMapSpec>,
     /// Global data that the engine writes before the load or reads while running.
@@ -163,6 +163,68 @@ pub struct CellsSpec {
     pub words_area: Arc<str>,
     /// Byte offset of the four words.
     pub words: u32,
+}
+
+/// Where programs put their reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RingSpec {
+    /// Into the kernel's ring buffer, by its helpers.
+    Kernel {
+        /// Name of its map.
+        map: Arc<str>,
+    },
+    /// Into slots of memory that they share with the reader, by plain stores.
+    Slots(SlotsSpec),
+}
+
+impl RingSpec {
+    /// The kernel's ring buffer, which holds the reports or only wakes their reader.
+    #[must_use]
+    pub const fn kernel_map(&self) -> &Arc<str> {
+        match self {
+            Self::Kernel { map } | Self::Slots(SlotsSpec { wake: map, .. }) => map,
+        }
+    }
+}
+
+/// Rings of slots, one for each CPU: a reservation is an atomic addition instead of the kernel's lock that all
+/// CPUs share.
+///
+/// An element of the array map is one CPU's ring: a `u64` that counts the slots that were ever reserved, at
+/// [`SLOTS_CONSUMED`] a `u64` that counts those that the reader is done with, and from [`FIRST_SLOT`] on the
+/// slots. The `n`th reservation gets slot `n` modulo their number. A slot is a `u64` and the record behind it.
+/// The word is written last: from bit 0 on 24 bits of `n + 1`, which no earlier round left there, then 8 bits
+/// with the record's length in bytes, and from bit 32 on the report's number among those of all CPUs, which
+/// count them together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotsSpec {
+    /// Name of the kernel's ring buffer through which a sleeping reader is woken.
+    pub wake: Arc<str>,
+    /// Name of the array map with the rings.
+    pub map: Arc<str>,
+    /// Bytes of a slot, its word included; a multiple of 8.
+    pub slot_bytes: u32,
+    /// Slots of a ring, a power of two below 2^22.
+    pub slots: u32,
+    /// Rings: possible CPUs.
+    pub rings: u32,
+}
+
+/// Offset of the count of consumed slots: on another cache line than what programs write.
+pub const SLOTS_CONSUMED: u32 = 64;
+
+/// Offset of a ring's first slot.
+pub const FIRST_SLOT: u32 = 128;
+
+/// Bits of a slot's word that tell which reservation wrote it.
+pub const SLOT_ROUND_BITS: u32 = 24;
+
+impl SlotsSpec {
+    /// Bytes of a ring.
+    #[must_use]
+    pub const fn ring_bytes(&self) -> u32 {
+        FIRST_SLOT + (self.slot_bytes * self.slots).next_multiple_of(64)
+    }
 }
 
 /// The stack map.

@@ -29,6 +29,7 @@ mod raw;
 mod reduce;
 mod report;
 mod reuse;
+mod slots;
 mod stack;
 mod stmt;
 mod strings;
@@ -44,7 +45,7 @@ use std::sync::Arc;
 
 use crate::lang::typed::{MapId, Program};
 
-use super::artifact::{GlobalKind, GlobalSpec, MapSpec, ProgramSpec, SiteSpec, StackMapSpec};
+use super::artifact::{GlobalKind, GlobalSpec, MapSpec, ProgramSpec, RingSpec, SiteSpec, SlotsSpec, StackMapSpec};
 use super::error::CodegenError;
 use super::ir::Module;
 use super::target::TargetFacts;
@@ -62,8 +63,8 @@ pub struct Lowered {
     pub maps: Vec<MapSpec>,
     /// Loss counters.
     pub sites: Vec<SiteSpec>,
-    /// The ring buffer's map.
-    pub ring: Option<Arc<str>>,
+    /// Where reports go.
+    pub ring: Option<RingSpec>,
     /// The stack map.
     pub stacks: Option<StackMapSpec>,
     /// Variables shared with the engine.
@@ -112,7 +113,16 @@ fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
     ];
     Lowered {
         maps: maps.collect(),
-        ring: unit.ring.map(name),
+        ring: unit.ring.map(|ring| match (unit.slots, unit.slot_maps) {
+            (Some(slots), Some(maps)) => RingSpec::Slots(SlotsSpec {
+                wake: name(maps.wake),
+                map: name(maps.rings),
+                slot_bytes: slots.bytes,
+                slots: slots.count,
+                rings: unit.facts.possible_cpus.max(1),
+            }),
+            _ => RingSpec::Kernel { map: name(ring) },
+        }),
         stacks: unit.stacks.map(|id| StackMapSpec { map: name(id), depth: unit.stack_depth }),
         globals: globals
             .into_iter()

@@ -16,6 +16,8 @@ pub struct TargetFacts {
     pub possible_cpus: u32,
     /// Atomic fetch, exchange and compare-exchange instructions (5.12).
     pub atomics: bool,
+    /// Stores become visible to other CPUs in the program's order, as on x86.
+    pub ordered_stores: bool,
     /// Instructions of cpu v4 (6.6): sign-extending loads and moves, jumps with offsets of 32 bits.
     pub cpu_v4: bool,
     /// Programs of the uprobe type may be preempted while they run (6.0).
@@ -168,6 +170,7 @@ impl TargetFacts {
             version,
             possible_cpus,
             atomics: version >= 5 << 16 | 12 << 8,
+            ordered_stores: cfg!(target_arch = "x86_64"),
             cpu_v4: cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && version >= 6 << 16 | 6 << 8,
             uprobe_preemptible: version >= 6 << 16,
             pid_namespace: None,

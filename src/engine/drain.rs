@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use super::sys::memory::{Area, Ring};
+use super::reports::Reports;
+use super::sys::memory::Area;
 
 /// A batch is handed over when it has this many bytes.
 const BATCH_BYTES: usize = 256 << 10;
@@ -148,7 +149,7 @@ struct Shared {
 
 impl Drain {
     /// Starts draining `ring` into `sink`. Without `wake_ups` the thread never sleeps long.
-    pub fn start(ring: Ring, wake_ups: Option<WakeUps>, sink: Sink) -> std::io::Result<Self> {
+    pub(super) fn start(ring: Reports, wake_ups: Option<WakeUps>, sink: Sink) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             nudges: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             stop: AtomicBool::default(),
@@ -224,7 +225,7 @@ fn hurry() {
 }
 
 /// Waits for a nudge, or for a report where programs wake us, at most `longest`.
-fn wait(ring: Option<&Ring>, shared: &Shared, longest: Duration) {
+fn wait(ring: Option<&Reports>, shared: &Shared, longest: Duration) {
     let nudges = PollFd::new(&shared.nudges, PollFlags::IN);
     let longest = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
     // An interrupted wait is a short one.
@@ -236,7 +237,7 @@ fn wait(ring: Option<&Ring>, shared: &Shared, longest: Duration) {
 }
 
 /// Falls asleep until a report or a nudge comes, unless a report is on its way.
-fn sleep(ring: &Ring, wake_ups: &WakeUps, shared: &Shared) {
+fn sleep(ring: &Reports, wake_ups: &WakeUps, shared: &Shared) {
     wake_ups.set(true);
     // Orders the word before the look: a program makes room in the ring before it reads the word.
     fence(Ordering::SeqCst);
@@ -248,7 +249,7 @@ fn sleep(ring: &Ring, wake_ups: &WakeUps, shared: &Shared) {
     wake_ups.set(false);
 }
 
-fn run(mut ring: Ring, wake_ups: Option<&WakeUps>, sink: Sink, shared: &Shared) {
+fn run(mut ring: Reports, wake_ups: Option<&WakeUps>, sink: Sink, shared: &Shared) {
     hurry();
     let mut pause = SHORTEST;
     let mut queue = Queue { sink, waiting: VecDeque::new(), bytes: 0, shared };
@@ -295,7 +296,7 @@ struct Queue<'a> {
 impl Queue<'_> {
     /// Takes what is in the ring, into the last waiting batch while that has room, and adds the bytes of the ring
     /// to `taken`; true when the batch is full and the ring may have more.
-    fn fill(&mut self, ring: &mut Ring, taken: &mut usize) -> bool {
+    fn fill(&mut self, ring: &mut Reports, taken: &mut usize) -> bool {
         let mut batch = self.waiting.pop_back().unwrap_or_default();
         if batch.bytes.len() >= BATCH_BYTES {
             self.waiting.push_back(batch);

@@ -9,7 +9,7 @@ use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel};
 
 use super::error::{CAPABILITIES, EngineError};
 use super::sys::bpf::{self, LogLevel};
-use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
+use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec, RingSpec};
 use crate::codegen::verifier_log;
 use crate::lang::typed::{ActionKind, Program, Target};
 use crate::probe::loaded;
@@ -19,6 +19,8 @@ use crate::probe::loaded;
 pub const DEFAULT_RING_BYTES: u32 = 8 << 20;
 /// Enough for scripts that report nothing but `exit()` and whole maps.
 const SMALL_RING_BYTES: u32 = 64 << 10;
+/// The smallest there is, where it only wakes the drain.
+const WAKING_RING_BYTES: u32 = 4 << 10;
 /// Room for the verifier's log of one program, with every instruction that it looked at.
 const LOG_BYTES: usize = 1 << 20;
 /// Room for its complaint and statistics alone.
@@ -97,12 +99,13 @@ fn said() -> String {
 fn size_ring(program: &Program, artifact: &Artifact, object: &mut OpenObject) -> Result<(), EngineError> {
     let Some(ring) = &artifact.ring else { return Ok(()) };
     let bytes = match program.config.ring_bytes {
+        _ if matches!(ring, RingSpec::Slots(_)) => WAKING_RING_BYTES,
         0 if reports_little(program) => SMALL_RING_BYTES,
         0 => DEFAULT_RING_BYTES,
         n => n,
     };
-    let Some(mut map) = object.maps_mut().find(|m| m.name().to_str() == Some(ring)) else {
-        return Err(EngineError::Missing { what: format!("map {ring}") });
+    let Some(mut map) = object.maps_mut().find(|m| m.name().to_str() == Some(ring.kernel_map())) else {
+        return Err(EngineError::Missing { what: format!("map {}", ring.kernel_map()) });
     };
     map.set_max_entries(bytes).map_err(|e| EngineError::Open { reason: format!("ring buffer of {bytes} bytes: {e:#}") })
 }

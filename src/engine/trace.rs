@@ -12,9 +12,10 @@ use super::cost;
 use super::drain::{Drain, Sink, WakeUps};
 use super::error::EngineError;
 use super::load;
+use super::reports::{Reports, SlotReports};
 use super::sys::bpf;
-use super::sys::memory::{Area, Ring};
-use crate::codegen::artifact::{Artifact, GlobalKind, ProgramKind, Storage};
+use super::sys::memory::{Area, Ring, SlotRings};
+use crate::codegen::artifact::{Artifact, GlobalKind, ProgramKind, RingSpec, Storage};
 use crate::lang::typed::{Probe, Program, Target};
 use crate::model::stats::TraceStats;
 
@@ -90,9 +91,9 @@ impl Trace {
         let object = load::load(&program, &artifact)?;
         let areas = map_areas(&artifact, &object)?;
         let drain = match &artifact.ring {
-            Some(name) => {
-                let ring = map_ring(&object, name)?;
-                Some(Drain::start(ring, wake_ups(&artifact, &areas), sink).map_err(EngineError::Thread)?)
+            Some(spec) => {
+                let reports = map_reports(&object, spec)?;
+                Some(Drain::start(reports, wake_ups(&artifact, &areas), sink).map_err(EngineError::Thread)?)
             }
             None => None,
         };
@@ -412,10 +413,16 @@ fn wake_ups(artifact: &Artifact, areas: &HashMap<Arc<str>, Arc<Area>>) -> Option
     Some(WakeUps { area: Arc::clone(areas.get(&spec.area)?), offset: spec.offset as usize })
 }
 
-fn map_ring(object: &Object, name: &str) -> Result<Ring, EngineError> {
-    let Some(map) = object.maps().find(|m| m.name().to_str() == Some(name)) else {
-        return Err(EngineError::Missing { what: format!("map {name}") });
+fn map_reports(object: &Object, spec: &RingSpec) -> Result<Reports, EngineError> {
+    let map = |name: &str| {
+        let map = object.maps().find(|m| m.name().to_str() == Some(name));
+        map.ok_or_else(|| EngineError::Missing { what: format!("map {name}") })
     };
-    Ring::map(map.as_fd(), map.max_entries() as usize)
-        .map_err(|source| EngineError::Memory { map: name.to_owned(), source })
+    let refused = |name: &str, source| EngineError::Memory { map: name.to_owned(), source };
+    let name = spec.kernel_map();
+    let ring = map(name)?;
+    let ring = Ring::map(ring.as_fd(), ring.max_entries() as usize).map_err(|e| refused(name, e))?;
+    let RingSpec::Slots(slots) = spec else { return Ok(Reports::Ring(ring)) };
+    let rings = SlotRings::map(map(&slots.map)?.as_fd(), slots.clone()).map_err(|e| refused(&slots.map, e))?;
+    Ok(Reports::Slots(Box::new(SlotReports::new(rings, ring))))
 }

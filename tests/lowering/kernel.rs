@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, RingBufferBuilder};
-use probescope::codegen::artifact::{Artifact, CellsSpec, Storage};
+use probescope::codegen::artifact::{Artifact, CellsSpec, FIRST_SLOT, RingSpec, SLOT_ROUND_BITS, SlotsSpec, Storage};
 use probescope::codegen::compile;
 use probescope::codegen::target::{Abilities, TargetFacts, TaskOffsets};
 use probescope::lang::typed::Program;
@@ -148,9 +148,15 @@ impl Loaded {
         numbers.keys().map(entry).collect()
     }
 
-    /// Records in the ring.
+    /// Records in the order in which they were made.
     pub fn records(&self) -> Vec<Vec<u8>> {
-        let name = self.artifact.ring.clone().unwrap();
+        match self.artifact.ring.as_ref().unwrap() {
+            RingSpec::Kernel { map } => self.kernel_records(map),
+            RingSpec::Slots(slots) => self.slot_records(slots),
+        }
+    }
+
+    fn kernel_records(&self, name: &str) -> Vec<Vec<u8>> {
         let map = self.object.maps().find(|m| m.name().to_string_lossy() == *name).unwrap();
         let records = std::cell::RefCell::new(Vec::new());
         let mut builder = RingBufferBuilder::new();
@@ -164,6 +170,21 @@ impl Loaded {
         ring.consume().unwrap();
         drop(ring);
         records.into_inner()
+    }
+
+    fn slot_records(&self, slots: &SlotsSpec) -> Vec<Vec<u8>> {
+        let map = self.object.maps().find(|m| m.name().to_string_lossy() == *slots.map).unwrap();
+        let mut records = std::collections::BTreeMap::new();
+        for cpu in 0..slots.rings {
+            let ring = map.lookup(&cpu.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
+            let word = |at: usize| u64::from_ne_bytes(ring[at..at + 8].try_into().unwrap());
+            for number in 0..word(0) as usize {
+                let at = FIRST_SLOT as usize + number * slots.slot_bytes as usize;
+                let bytes = word(at) as u32 >> SLOT_ROUND_BITS;
+                records.insert(word(at) >> 32, ring[at + 8..][..bytes as usize].to_vec());
+            }
+        }
+        records.into_values().collect()
     }
 
     /// All loss counters: cause in words and count, those that are not zero.

@@ -65,6 +65,7 @@ pub const fn probe_read_str(space: AddressSpace) -> u32 {
 /// `enum bpf_map_type`.
 pub mod map_type {
     pub const HASH: u32 = 1;
+    pub const ARRAY: u32 = 2;
     pub const PERCPU_HASH: u32 = 5;
     pub const LRU_HASH: u32 = 9;
     pub const LRU_PERCPU_HASH: u32 = 10;
@@ -80,7 +81,11 @@ pub const BPF_ANY: i64 = 0;
 pub const BPF_NOEXIST: i64 = 1;
 /// Map creation: elements are allocated when inserted.
 pub const BPF_F_NO_PREALLOC: u32 = 1;
+/// Map creation: user space may map the values into its memory (Linux 5.5).
+pub const BPF_F_MMAPABLE: u32 = 1 << 10;
 /// `bpf_ringbuf_submit`: no wake-up of the reader.
 pub const BPF_RB_NO_WAKEUP: i64 = 1;
+/// `bpf_ringbuf_output`: wakes the reader whatever it has seen.
+pub const BPF_RB_FORCE_WAKEUP: i64 = 2;
 /// `bpf_get_stack`: the user stack.
 pub const BPF_F_USER_STACK: i64 = 1 << 8;

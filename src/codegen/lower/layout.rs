@@ -17,6 +17,8 @@ pub const SHARED: &str = ".bss.shared";
 pub const PER_CPU: &str = ".bss.percpu";
 /// Name of the section with the loss counters.
 pub const LOSSES: &str = ".bss.losses";
+/// Name of the section with the number of the next report, see [`super::slots`].
+pub const ORDER: &str = ".bss.order";
 /// Name of the section with programs' working memory, one copy a CPU.
 pub const SCRATCH: &str = ".bss.scratch";
 /// Name of the section with ids of stacks that are in the stack map.

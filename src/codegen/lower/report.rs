@@ -7,7 +7,7 @@
 
 use crate::codegen::artifact::{FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
+use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Action, ActionId, ActionKind, Expr, ExprKind, Intrinsic, PrintfSink, tuple_layout};
 use crate::lang::types::Type;
@@ -19,6 +19,7 @@ use super::addr::{Addr, Base};
 use super::func::{Lowerer, ON_STACK_LIMIT};
 use super::helpers as h;
 use super::layout::{CONSTANTS, SHARED};
+use super::slots::Slots;
 use super::unit::{EXITING, WAKE_UPS};
 use super::value::Tail;
 use super::walk;
@@ -112,13 +113,15 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Builds a record in the ring.
     fn send_whole(&mut self, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
+        if let Some(slots) = self.u.slots {
+            return self.send_in_slot(slots, report);
+        }
         let ring = self.u.ring();
         let handle = self.f.b.map_addr(ring);
         let record = self.f.b.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(report.total).into(), 0.into()]);
         let (fill, lost, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.branch(Cond::Ne, record, 0, fill, lost);
-        self.f.b.switch_to(lost);
-        self.count_loss(LossCause::RingFull, Some(report.id), report.span);
+        self.count_lost_report(lost, Some(report.id), report.span);
         self.f.b.jump(done);
         self.f.b.switch_to(fill);
         let at = Addr::new(Base::Reg(record), 0);
@@ -130,10 +133,29 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
+    /// Builds a record in a slot.
+    fn send_in_slot(&mut self, slots: Slots, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
+        let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let reserved = self.reserve_slot(slots, lost);
+        self.fill(report, report.ready.len(), reserved.record())?;
+        self.commit_slot(&reserved, report.total);
+        self.f.b.jump(done);
+        self.count_lost_report(lost, Some(report.id), report.span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
+    }
+
+    /// Goes on in the block to which reports without room go, and counts one.
+    pub fn count_lost_report(&mut self, lost: BlockId, action: Option<ActionId>, span: Span) {
+        self.f.b.switch_to(lost);
+        self.count_loss(LossCause::RingFull, action, span);
+    }
+
     /// Builds a record in temporary memory and sends it.
     fn send_small(&mut self, report: &Record<'_, 'a>, record: Addr) -> Result<(), CodegenError> {
         self.fill(report, report.ready.len(), record)?;
-        self.copy_out(record, i64::from(report.total).into(), Some(report.id), report.span);
+        self.send_built(record, report.total, Some(report.id), report.span);
         Ok(())
     }
 
@@ -150,6 +172,14 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
+    /// Sends a record of so many bytes.
+    fn send_built(&mut self, record: Addr, bytes: u32, action: Option<ActionId>, span: Span) {
+        match self.u.slots {
+            Some(slots) => self.copy_to_slot(slots, record, bytes, action, span),
+            None => self.copy_out(record, i64::from(bytes).into(), action, span),
+        }
+    }
+
     /// Copies a record into the ring; one that finds no room is counted.
     fn copy_out(&mut self, record: Addr, bytes: Operand, action: Option<ActionId>, span: Span) {
         let flags = self.wake_flags();
@@ -159,8 +189,7 @@ impl<'a> Lowerer<'_, 'a> {
         let result = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes, flags]);
         let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
         self.f.b.branch(Cond::Ne, result, 0, lost, done);
-        self.f.b.switch_to(lost);
-        self.count_loss(LossCause::RingFull, action, span);
+        self.count_lost_report(lost, action, span);
         self.f.b.jump(done);
         self.f.b.switch_to(done);
     }
@@ -205,7 +234,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.store(record, 4, id);
         self.store(record.at(4), 4, code);
         self.store(record.at(8), 8, i64::from(number));
-        self.copy_out(record, i64::from(bytes).into(), None, span);
+        self.send_built(record, bytes, None, span);
         self.release(mark);
     }
 

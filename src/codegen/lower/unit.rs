@@ -14,8 +14,9 @@ use crate::model::stats::LossCause;
 use super::func::Draft;
 use super::helpers::map_type;
 use super::layout::{
-    self, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, PER_CPU, SCRATCH, SHARED,
+    self, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH, SHARED,
 };
+use super::slots::{SlotMaps, Slots};
 use super::weight::Scale;
 
 /// Offset in the shared section of the start of the trace.
@@ -121,6 +122,10 @@ pub struct Unit<'a> {
     pub programs: Vec<ProgramSpec>,
     /// The ring buffer's map.
     pub ring: Option<BpfMapId>,
+    /// Slots for reports, if the script's go into some.
+    pub slots: Option<Slots>,
+    /// Their maps, once in use.
+    pub slot_maps: Option<SlotMaps>,
     /// The stack map.
     pub stacks: Option<BpfMapId>,
     /// Largest stack asked for, in frames.
@@ -157,6 +162,8 @@ impl<'a> Unit<'a> {
             constant_index: HashMap::new(),
             programs: Vec::new(),
             ring: None,
+            slots: super::slots::plan(program, facts),
+            slot_maps: None,
             stacks: None,
             stack_depth: 0,
             deepest_stack: deepest_stack(program),
@@ -311,6 +318,7 @@ impl<'a> Unit<'a> {
                 LOSSES => stride * cpus,
                 SCRATCH => scratch,
                 KNOWN_STACKS => KNOWN_STACK_IDS * 8,
+                ORDER => CACHE_LINE,
                 _ => self.constants.len() as u32,
             };
             section.size = size.max(8);

@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+use crate::codegen::artifact::{FIRST_SLOT, SLOT_ROUND_BITS, SLOTS_CONSUMED, SlotsSpec};
+
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// A mapping that is unmapped when dropped.
@@ -206,6 +208,92 @@ impl AsFd for Ring {
     /// Readable while the ring is not empty; becomes so by the records that wake.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.map.as_fd()
+    }
+}
+
+/// The rings of slots that programs fill by themselves, consumer side; see
+/// [`SlotsSpec`](crate::codegen::artifact::SlotsSpec) for their layout.
+#[derive(Debug)]
+pub struct SlotRings {
+    mapping: Mapping,
+    spec: SlotsSpec,
+}
+
+/// What is in a slot.
+#[derive(Debug, PartialEq, Eq)]
+pub enum InSlot<'a> {
+    /// What an earlier reservation left; the one asked for is not written yet.
+    Old,
+    /// A record and its number among those of all CPUs.
+    Record(u32, &'a [u8]),
+    /// What a later reservation wrote: the one asked for is gone.
+    Newer,
+}
+
+impl SlotRings {
+    /// Maps the array map of the rings.
+    pub fn map(fd: BorrowedFd<'_>, spec: SlotsSpec) -> io::Result<Self> {
+        let bytes = spec.ring_bytes() as usize * spec.rings as usize;
+        let page = rustix::param::page_size();
+        if !spec.slots.is_power_of_two() || !spec.slot_bytes.is_multiple_of(8) || spec.slot_bytes < 8 {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        Ok(Self { mapping: Mapping::new(fd, bytes.next_multiple_of(page), true, 0)?, spec })
+    }
+
+    /// How many rings there are.
+    #[must_use]
+    pub const fn rings(&self) -> usize {
+        self.spec.rings as usize
+    }
+
+    /// Bytes of a slot.
+    #[must_use]
+    pub const fn slot_bytes(&self) -> usize {
+        self.spec.slot_bytes as usize
+    }
+
+    /// Bytes of a ring's slots.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.slot_bytes() * self.spec.slots as usize
+    }
+
+    fn word(&self, ring: usize, offset: usize) -> &AtomicU64 {
+        debug_assert!(ring < self.rings() && offset + 8 <= self.spec.ring_bytes() as usize);
+        let at = (ring % self.rings()) * self.spec.ring_bytes() as usize + offset;
+        // SAFETY: inside the mapping, as callers keep to a ring's bytes; rings and slots are 8-byte aligned.
+        unsafe { AtomicU64::from_ptr(self.mapping.start.add(at).cast()) }
+    }
+
+    /// Slots of a ring that were ever reserved.
+    #[must_use]
+    pub fn produced(&self, ring: usize) -> u64 {
+        self.word(ring, 0).load(Ordering::Acquire)
+    }
+
+    /// Gives slots back to the programs: as many as were ever consumed.
+    pub fn consumed(&self, ring: usize, slots: u64) {
+        self.word(ring, SLOTS_CONSUMED as usize).store(slots, Ordering::Release);
+    }
+
+    /// What is in the slot of a ring's reservation `number`.
+    #[must_use]
+    pub fn slot(&self, ring: usize, number: u64) -> InSlot<'_> {
+        const UNUSED: u32 = u32::BITS - SLOT_ROUND_BITS;
+        let index = number as usize & (self.spec.slots as usize - 1);
+        let offset = FIRST_SLOT as usize + index * self.slot_bytes();
+        let word = self.word(ring, offset).load(Ordering::Acquire);
+        // The difference of two round numbers, with its sign.
+        let newer = (((word as u32).wrapping_sub(number as u32 + 1)) << UNUSED) as i32;
+        if newer != 0 {
+            return if newer < 0 { InSlot::Old } else { InSlot::Newer };
+        }
+        let length = ((word as u32) >> SLOT_ROUND_BITS) as usize;
+        let length = length.min(self.slot_bytes() - 8);
+        let start = self.word(ring, offset).as_ptr().cast::<u8>().cast_const();
+        // SAFETY: inside the slot; it is written, and programs write it again only once it is given back.
+        InSlot::Record((word >> 32) as u32, unsafe { std::slice::from_raw_parts(start.add(8), length) })
     }
 }
 

@@ -1,0 +1,226 @@
+//! Reports put into slots of shared memory: see [`SlotsSpec`].
+//!
+//! `bpf_ringbuf_output` takes 50 to 60 ns, most of it for the lock that all CPUs share. Where every report of a
+//! script is short, each CPU has a ring of slots of its own instead: a slot is reserved by an atomic addition,
+//! which interrupts and preempting tasks may do at any moment, and filled by plain stores. A number that all CPUs
+//! count together tells the reader in which order the reports were made.
+
+use crate::codegen::artifact::{FAILURE_RECORD_BYTES, FIRST_SLOT, RECORD_HEADER, SLOT_ROUND_BITS, SLOTS_CONSUMED};
+use crate::codegen::ir::{Alu, BlockId, BpfMap, BpfMapId, Cond, Size, Vreg, Width};
+use crate::codegen::target::{Sent, TargetFacts};
+use crate::lang::source::Span;
+use crate::lang::typed::{ActionKind, Block, PrintfSink, Program, StatementKind, tuple_layout};
+
+use super::addr::{Addr, Base};
+use super::func::Lowerer;
+use super::helpers::{self as h, BPF_F_MMAPABLE, map_type};
+use super::layout::{ORDER, SHARED};
+use super::unit::{Unit, WAKE_UPS};
+use super::walk;
+
+/// Longest record that goes into a slot, bytes.
+const LONGEST_RECORD: u32 = 128;
+/// Bytes of a slot's word.
+const WORD_BYTES: u32 = 8;
+/// Bytes of all rings when the script names no size, as far as the next two allow.
+const DEFAULT_BYTES: u32 = 16 << 20;
+/// Fewest and most bytes of a ring then.
+const RING_BYTES: std::ops::RangeInclusive<u32> = 512 << 10..=8 << 20;
+/// Fewest slots of a ring.
+const FEWEST_SLOTS: u32 = 16;
+/// Most slots of a ring.
+const MOST_SLOTS: u32 = 1 << 21;
+/// Slots that stay free for programs that interrupt each other between the look at the room and the reservation.
+const SPARE_SLOTS: u32 = 64;
+
+/// The slots of a script.
+#[derive(Clone, Copy, Debug)]
+pub struct Slots {
+    /// Bytes of one, its word included.
+    pub bytes: u32,
+    /// How many a CPU has; a power of two.
+    pub count: u32,
+}
+
+/// The maps of the slots.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotMaps {
+    /// The rings.
+    pub rings: BpfMapId,
+    /// Wakes the reader.
+    pub wake: BpfMapId,
+}
+
+/// Slots for a script's reports, where they are short and can come often.
+pub fn plan(program: &Program, facts: &TargetFacts) -> Option<Slots> {
+    if !facts.atomics || !facts.ordered_stores || repeats_reports(program) {
+        return None;
+    }
+    let failure = if facts.sent == Sent::Nothing { 0 } else { FAILURE_RECORD_BYTES as u32 };
+    let mut longest = RECORD_HEADER as u32;
+    let mut often = false;
+    for action in &program.actions {
+        match &action.kind {
+            ActionKind::Printf { sink: PrintfSink::TracePipe, .. } => continue,
+            ActionKind::Exit | ActionKind::Clear(_) | ActionKind::Zero(_) | ActionKind::PrintMap { .. } => {}
+            _ => often = true,
+        }
+        let ((size, _), _) = tuple_layout(action.values.iter(), &program.structs);
+        longest = longest.max(size.saturating_add(RECORD_HEADER as u32));
+    }
+    let longest = longest.max(failure).next_multiple_of(8);
+    if !often || longest > LONGEST_RECORD {
+        return None;
+    }
+    let bytes = longest + WORD_BYTES;
+    let cpus = facts.possible_cpus.max(1);
+    let ring = match program.config.ring_bytes {
+        0 => (DEFAULT_BYTES / cpus).clamp(*RING_BYTES.start(), *RING_BYTES.end()),
+        named => named / cpus,
+    };
+    let count = (ring / bytes).clamp(FEWEST_SLOTS, MOST_SLOTS);
+    Some(Slots { bytes, count: 1 << count.ilog2() })
+}
+
+/// Whether a report is made in a loop, or in a function, which a loop may call: the verifier would follow the
+/// branches of a reservation in every round.
+fn repeats_reports(program: &Program) -> bool {
+    let probes = program.probes.iter().any(|probe| looped(&probe.body));
+    probes || program.functions.iter().any(|function| reports(&function.body))
+}
+
+fn reports(block: &Block) -> bool {
+    let mut found = false;
+    walk::each(block, &mut |s| found |= matches!(s.kind, StatementKind::Report { .. }), &mut |_| ());
+    found
+}
+
+fn looped(block: &Block) -> bool {
+    let mut found = false;
+    let mut look = |statement: &crate::lang::typed::Statement| {
+        found |= match &statement.kind {
+            StatementKind::While(_, body)
+            | StatementKind::ForRange { body, .. }
+            | StatementKind::ForMap { body, .. }
+            | StatementKind::Unroll(_, body) => reports(body),
+            _ => false,
+        }
+    };
+    walk::each(block, &mut look, &mut |_| ());
+    found
+}
+
+impl Unit<'_> {
+    /// The maps of the slots, made at the first use.
+    fn slot_maps(&mut self, slots: Slots) -> SlotMaps {
+        if let Some(maps) = self.slot_maps {
+            return maps;
+        }
+        let wake = self.ring();
+        self.maps.push(BpfMap {
+            name: "slots".into(),
+            kind: map_type::ARRAY,
+            key_size: 4,
+            value_size: FIRST_SLOT + (slots.bytes * slots.count).next_multiple_of(64),
+            max_entries: self.facts.possible_cpus.max(1),
+            flags: BPF_F_MMAPABLE,
+        });
+        *self.slot_maps.insert(SlotMaps { rings: BpfMapId(self.maps.len() as u32 - 1), wake })
+    }
+}
+
+/// A slot that is reserved and not yet handed over.
+pub struct Reserved {
+    /// Where it begins.
+    slot: Vreg,
+    /// What its word becomes, the record's length left out.
+    word: Vreg,
+}
+
+impl Reserved {
+    /// Where the record goes.
+    pub const fn record(&self) -> Addr {
+        Addr::new(Base::Reg(self.slot), WORD_BYTES as i32)
+    }
+}
+
+impl Lowerer<'_, '_> {
+    /// Reserves the CPU's next slot; goes to `lost` when it has none.
+    pub fn reserve_slot(&mut self, slots: Slots, lost: BlockId) -> Reserved {
+        let maps = self.u.slot_maps(slots);
+        let cpu = self.f.cpu();
+        let mark = self.mark();
+        let key = self.temp(8);
+        self.store(key, 4, cpu);
+        let ring = self.lookup(maps.rings, key);
+        self.release(mark);
+        self.f.b.require(Cond::Ne, ring, 0, lost);
+        let produced = self.f.b.load(ring, 0, Size::B8);
+        let consumed = self.f.b.load(ring, SLOTS_CONSUMED as i16, Size::B8);
+        let waiting = self.f.b.sub(produced, consumed);
+        let room = slots.count - SPARE_SLOTS.min(slots.count / 4);
+        self.f.b.require(Cond::Lt, waiting, i64::from(room), lost);
+        let one = self.f.b.imm(1);
+        let number = self.f.b.atomic_fetch_add(ring, 0, Size::B8, one);
+        let order = self.u.section(ORDER);
+        let order = self.f.b.global_addr(order, 0);
+        let one = self.f.b.imm(1);
+        let order = self.f.b.atomic_fetch_add(order, 0, Size::B4, one);
+        let next = self.f.b.add(number, 1);
+        let round = self.f.b.and(next, (1 << SLOT_ROUND_BITS) - 1);
+        let order = self.f.b.shl(order, 32);
+        let word = self.f.b.alu(Alu::Or, round, order);
+        let at = self.f.b.and(number, i64::from(slots.count - 1));
+        let at = self.f.b.mul(at, i64::from(slots.bytes));
+        let at = self.f.b.add(ring, at);
+        Reserved { slot: self.f.b.add(at, i64::from(FIRST_SLOT)), word }
+    }
+
+    /// Hands over a slot whose record of so many bytes is written, and wakes the reader if it sleeps.
+    pub fn commit_slot(&mut self, reserved: &Reserved, bytes: u32) {
+        let length = self.f.b.imm(i64::from(bytes << SLOT_ROUND_BITS));
+        let word = self.f.b.alu(Alu::Or, reserved.word, length);
+        self.store(Addr::new(Base::Reg(reserved.slot), 0), 8, word);
+        let section = self.u.section(SHARED);
+        let base = self.f.b.global_addr(section, WAKE_UPS);
+        let asleep = self.load(Addr::new(Base::Reg(base), 0), 8, false);
+        let (wake, done) = (self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
+        self.f.b.switch_to(wake);
+        self.wake_reader();
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+    }
+
+    /// Wakes the reader by an empty report through the kernel's ring buffer.
+    fn wake_reader(&mut self) {
+        let Some(maps) = self.u.slot_maps else { return };
+        let mark = self.mark();
+        let nothing = self.temp(8);
+        self.store(nothing, 8, 0);
+        let handle = self.f.b.map_addr(maps.wake);
+        let from = self.pointer(nothing);
+        // One that finds no room has others before it, which wake the reader as well.
+        self.f.b.call_void(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), 8.into(), h::BPF_RB_FORCE_WAKEUP.into()]);
+        self.release(mark);
+    }
+
+    /// Copies a record into a slot; one that finds none is counted.
+    pub fn copy_to_slot(
+        &mut self,
+        slots: Slots,
+        record: Addr,
+        bytes: u32,
+        action: Option<crate::lang::typed::ActionId>,
+        span: Span,
+    ) {
+        let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let reserved = self.reserve_slot(slots, lost);
+        self.copy(reserved.record(), record, bytes);
+        self.commit_slot(&reserved, bytes);
+        self.f.b.jump(done);
+        self.count_lost_report(lost, action, span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+    }
+}
