@@ -142,7 +142,7 @@ fn a_taker_that_has_enough_gets_the_rest_later() {
 #[test]
 fn what_was_overwritten_does_not_stop_the_rest() {
     let (mut programs, mut reader) = Programs::new(1);
-    for number in 0..SLOTS + 1 {
+    for number in 0..=SLOTS {
         programs.report(0, number, number.to_string().as_bytes());
     }
     // Number 0 is gone; it is waited for, then given up.
