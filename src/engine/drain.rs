@@ -22,8 +22,8 @@ use super::sys::memory::Area;
 
 /// A batch is handed over when it has this many bytes.
 const BATCH_BYTES: usize = 256 << 10;
-/// Shortest and longest pause between two looks at the ring. The longest must be well below the
-/// time that one CPU needs to fill the ring (8 MB at 400 MB/s: 20 ms).
+/// Shortest and longest pause between two looks at the ring. The longest is well below the time that one CPU
+/// needs to fill the kernel's ring buffer (8 MB at 400 MB/s: 20 ms); that of a CPU's own may be smaller.
 const SHORTEST: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_millis(4);
 /// Longest sleep. Programs wake the thread out of it; only a report that was on its way while the
@@ -252,6 +252,7 @@ fn sleep(ring: &Reports, wake_ups: &WakeUps, shared: &Shared) {
 fn run(mut ring: Reports, wake_ups: Option<&WakeUps>, sink: Sink, shared: &Shared) {
     hurry();
     let mut pause = SHORTEST;
+    let longest = ring.fills_in().map_or(LONGEST, |filled| LONGEST.min(filled / 2)).max(SHORTEST);
     let mut queue = Queue { sink, waiting: VecDeque::new(), bytes: 0, shared };
     loop {
         // Read before the ring: what was reported before the stop is still taken.
@@ -275,8 +276,8 @@ fn run(mut ring: Reports, wake_ups: Option<&WakeUps>, sink: Sink, shared: &Share
             shared.answered.store(asked, Ordering::Release);
         }
         let busy = taken >= ring.bytes() / LITTLE || !queue.waiting.is_empty();
-        let sleepy = pause >= LONGEST && taken == 0;
-        pause = if busy { SHORTEST } else { (pause * 2).min(LONGEST) };
+        let sleepy = pause >= longest && taken == 0;
+        pause = if busy { SHORTEST } else { (pause * 2).min(longest) };
         match wake_ups {
             _ if last => {}
             Some(wake_ups) if sleepy && !busy => sleep(&ring, wake_ups, shared),

@@ -25,7 +25,7 @@ const WORD_BYTES: u32 = 8;
 /// Bytes of all rings when the script names no size, as far as the next two allow.
 const DEFAULT_BYTES: u32 = 16 << 20;
 /// Fewest and most bytes of a ring then.
-const RING_BYTES: std::ops::RangeInclusive<u32> = 512 << 10..=8 << 20;
+const RING_BYTES: std::ops::RangeInclusive<u32> = 1 << 20..=8 << 20;
 /// Fewest slots of a ring.
 const FEWEST_SLOTS: u32 = 16;
 /// Most slots of a ring.
