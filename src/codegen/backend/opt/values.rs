@@ -39,6 +39,8 @@ struct Expression {
 struct Walk {
     /// How often each register is assigned in the whole function.
     assignments: Vec<u32>,
+    /// Registers that a branch looks at.
+    compared: Vec<bool>,
     /// What registers with a single assignment are.
     single: Vec<Option<Inst>>,
     /// What other registers are at this point: when it was learnt, and of which version of the source.
@@ -66,6 +68,7 @@ impl Walk {
         }
         Self {
             assignments,
+            compared: compared(function),
             single: vec![None; vregs],
             local: vec![None; vregs],
             versions: vec![0; vregs],
@@ -186,13 +189,14 @@ impl Walk {
         }
     }
 
-    /// `(x + 1) + 2` is `x + 3`.
+    /// `(x + 1) + 2` is `x + 3`, unless `x + 1` was compared with something: the verifier knows the bounds of
+    /// what it saw compared, and of nothing else that is made of `x`.
     fn sum(&self, op: Alu, width: Width, dst: Vreg, a: Operand, b: Operand) -> Option<Inst> {
         let (Alu::Add, Width::W64, Operand::Reg(a), Operand::Imm(second)) = (op, width, a, b) else { return None };
         match self.single[a.0 as usize] {
             Some(Inst::Alu {
                 op: Alu::Add, width: Width::W64, a: Operand::Reg(from), b: Operand::Imm(first), ..
-            }) if self.is_single(from) => {
+            }) if self.is_single(from) && !self.compared[a.0 as usize] => {
                 let b = Operand::Imm(first.wrapping_add(second));
                 Some(Inst::Alu { op, width, dst, a: Operand::Reg(from), b })
             }
@@ -303,6 +307,27 @@ impl Walk {
         }
         *terminator != before
     }
+}
+
+/// The registers that a branch looks at, and those that they are copies of.
+fn compared(function: &Function) -> Vec<bool> {
+    let mut compared = vec![false; function.vregs as usize];
+    for block in &function.blocks {
+        block.terminator.for_each_use(|v| compared[v.0 as usize] = true);
+    }
+    let copies = || function.blocks.iter().rev().flat_map(|b| b.instructions.iter().rev());
+    let mut found = true;
+    while std::mem::take(&mut found) {
+        for (inst, _) in copies() {
+            if let Inst::Copy { dst, src: Operand::Reg(src) } = inst
+                && compared[dst.0 as usize]
+                && !std::mem::replace(&mut compared[src.0 as usize], true)
+            {
+                found = true;
+            }
+        }
+    }
+    compared
 }
 
 const fn copy_imm(dst: Vreg, n: i64) -> Inst {
