@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionId, MapId};
 use crate::model::stats::LossCause;
@@ -23,6 +24,8 @@ pub struct Artifact {
     pub stacks: Option<StackMapSpec>,
     /// Global data that the engine writes before the load or reads while running.
     pub globals: Vec<GlobalSpec>,
+    /// What this kernel may refuse.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// One BPF program of the object.

@@ -46,7 +46,7 @@ pub(super) fn lower_and_build(
 
 fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) -> Result<Artifact, CodegenError> {
     let (lowered, built) = lower_and_build(program, facts, lines)?;
-    let Lowered { module, mut programs, maps, sites, ring, stacks, globals } = lowered;
+    let Lowered { module, mut programs, maps, sites, ring, stacks, globals, warnings } = lowered;
     let of_programs = module
         .functions
         .iter()
@@ -60,5 +60,5 @@ fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) ->
             spec.lines = facts.lines;
         }
     }
-    Ok(Artifact { object: built.object.into(), programs, maps, sites, ring, stacks, globals })
+    Ok(Artifact { object: built.object.into(), programs, maps, sites, ring, stacks, globals, warnings })
 }

@@ -13,6 +13,7 @@ mod counted;
 mod dispatch;
 mod entry;
 mod expr;
+mod followed;
 mod func;
 mod helpers;
 mod inline;
@@ -43,6 +44,7 @@ mod words;
 
 use std::sync::Arc;
 
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::typed::{MapId, Program};
 
 use super::artifact::{GlobalKind, GlobalSpec, MapSpec, ProgramSpec, RingSpec, SiteSpec, SlotsSpec, StackMapSpec};
@@ -69,6 +71,8 @@ pub struct Lowered {
     pub stacks: Option<StackMapSpec>,
     /// Variables shared with the engine.
     pub globals: Vec<GlobalSpec>,
+    /// What this kernel may refuse.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Lowers a typed program for a kernel.
@@ -138,5 +142,6 @@ fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
         },
         programs: unit.programs,
         sites: unit.sites,
+        warnings: unit.warnings,
     }
 }

@@ -109,6 +109,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
     target.sent = settings.sent;
     match codegen::compile_with_source(&checked.program, &target, source) {
         Ok(artifact) => {
+            diagnostics.extend(artifact.warnings.iter().cloned());
             let figures = CompileFigures {
                 compile_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
                 instructions: artifact.programs.iter().map(|p| p.instructions).sum(),

@@ -59,6 +59,10 @@ fn other(need: &str) -> Option<String> {
         let wanted = parse(version);
         return (release() < wanted).then(|| format!("needs Linux {version}, this is {}", text()));
     }
+    if let Some(version) = need.strip_prefix("linux<") {
+        let end = parse(version);
+        return (release() >= end).then(|| format!("needs a kernel before Linux {version}, this is {}", text()));
+    }
     if let Some(event) = need.strip_prefix("tracepoint:") {
         let path = format!("events/{}", event.replace(':', "/"));
         return (!tracefs(&path)).then(|| format!("this kernel ({}) has no tracepoint {event}", text()));

@@ -31,9 +31,9 @@ const PLAIN_WEIGHT: u64 = 4 << 10;
 /// Most where there is none: the verifier gives up at a million (`BPF_COMPLEXITY_LIMIT_INSNS`).
 const MOST_FOLLOWED: u64 = 200_000;
 /// Most that is written out round by round, roughly in instructions.
-const UNROLLED_WEIGHT: u64 = 8 << 10;
+pub const UNROLLED_WEIGHT: u64 = 8 << 10;
 /// Rounds that any verifier remembers to the end.
-const REMEMBERED_ROUNDS: u64 = 3;
+pub const REMEMBERED_ROUNDS: u64 = 3;
 /// Rounds that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
 const MOST_ROUNDS: i64 = 8 << 20;
 
@@ -145,7 +145,10 @@ impl<'a> Lowerer<'_, 'a> {
             self.forget_values(body);
         }
         match way {
-            Way::Plain { .. } => self.plain_loop(local, first, last, body),
+            Way::Plain { rounds } => {
+                self.warn_of_rounds(Some(rounds), body, span);
+                self.plain_loop(local, first, last, body)
+            }
             Way::Unrolled { rounds } => self.unrolled_range(local, first, rounds, body),
             Way::Iterator => {
                 let rounds = self.rounds(first, last)?;

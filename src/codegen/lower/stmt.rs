@@ -8,6 +8,7 @@ use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKin
 use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
+use super::counted;
 use super::func::Lowerer;
 use super::loops::{Way, while_way};
 use super::value::Tail;
@@ -127,7 +128,8 @@ impl<'a> Lowerer<'_, 'a> {
             Way::Iterator => return self.while_iterator(c, body),
             Way::Callback => return self.while_callback(c, body),
             Way::Unrolled { rounds } => return self.unrolled_while(rounds, c, body),
-            Way::Plain { .. } | Way::None => {}
+            Way::Plain { rounds } => self.warn_of_rounds(Some(rounds), body, c.span),
+            Way::None => self.warn_of_rounds(counted::rounds(before, c, body), body, c.span),
         }
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);

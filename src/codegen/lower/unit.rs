@@ -6,6 +6,7 @@ use crate::codegen::artifact::{ProgramSpec, SiteSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
 use crate::codegen::target::TargetFacts;
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionId, Program};
 use crate::lang::types::Type;
@@ -140,6 +141,8 @@ pub struct Unit<'a> {
     pub on_stack_limit: u32,
     /// The largest value in working memory and where it is made.
     pub largest: (Span, u32),
+    /// What this kernel may refuse, each once.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl<'a> Unit<'a> {
@@ -171,6 +174,7 @@ impl<'a> Unit<'a> {
             raw_worth: super::raw::worth(program),
             on_stack_limit,
             largest: (Span::default(), 0),
+            warnings: Vec::new(),
         }
     }
 
@@ -194,6 +198,14 @@ impl<'a> Unit<'a> {
         let read_only = name == CONSTANTS;
         self.sections.push(Section { name: name.to_owned(), size: 8, data: Vec::new(), read_only });
         SectionId(self.sections.len() as u32 - 1)
+    }
+
+    /// Tells of something that this kernel may refuse; once for each place, though a probe is compiled for each
+    /// of its targets.
+    pub fn warn(&mut self, warning: Diagnostic) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
     }
 
     /// A place for a function that is made later.
