@@ -14,6 +14,7 @@ mod dispatch;
 mod entry;
 mod expr;
 mod followed;
+mod forget;
 mod func;
 mod helpers;
 mod inline;

@@ -10,7 +10,7 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Size, Vreg};
 use crate::codegen::target::TargetFacts;
 use crate::lang::source::Span;
-use crate::lang::typed::{Block, Expr, ExprKind, LocalId, MapId, Statement, StatementKind, tuple_layout};
+use crate::lang::typed::{Block, Expr, LocalId, MapId, Statement, StatementKind, tuple_layout};
 use crate::lang::types::Type;
 
 use super::addr::{Addr, Base};
@@ -21,7 +21,6 @@ use super::layout::aggregation;
 use super::numbers::Walking;
 use super::place::scalar_shape;
 use super::value::element_types;
-use super::walk;
 use super::weight::{self, Scale};
 
 /// Rounds that the verifier follows one by one.
@@ -170,45 +169,6 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    /// Hides from the verifier what it knows of the variables that a loop changes. A counter that it
-    /// follows from a known start has another value in every round, so that no round is like the one
-    /// before and it never comes to an end.
-    fn forget_values(&mut self, body: &'a Block) {
-        let mut changed: Vec<LocalId> = Vec::new();
-        let mut steps: Vec<LocalId> = Vec::new();
-        walk::each(
-            body,
-            &mut |s| {
-                if let StatementKind::SetLocal(id, _) = &s.kind {
-                    changed.push(*id);
-                }
-            },
-            &mut |e| {
-                if let ExprKind::LocalStep { local, .. } = &e.kind {
-                    steps.push(*local);
-                }
-            },
-        );
-        changed.append(&mut steps);
-        changed.sort_unstable_by_key(|id| id.0);
-        changed.dedup();
-        changed.retain(|id| {
-            let known =
-                matches!(self.homes[id.0 as usize], LocalHome::Reg(_) | LocalHome::Slot(_) | LocalHome::Frame(_));
-            known && matches!(self.locals[id.0 as usize].ty, Type::Int { .. } | Type::Bool | Type::Enum { .. })
-        });
-        if changed.is_empty() {
-            return;
-        }
-        let zero = self.unknown_zero();
-        for id in changed {
-            let value = self.read_local(id);
-            let value = self.f.b.in_register(value);
-            let sum = self.f.b.add(value, zero);
-            self.write_local(id, sum.into());
-        }
-    }
-
     /// What loops are weighed with.
     pub const fn scale(&self) -> Scale<'_> {
         self.u.scale()
@@ -312,6 +272,7 @@ impl<'a> Lowerer<'_, 'a> {
         body: &'a Block,
     ) -> Result<(), CodegenError> {
         let first = self.f.b.copy(first);
+        let forgotten = self.forgotten_in_rounds(None, body);
         let slot = self.open_numbers(0.into(), rounds.into());
         let again = self.f.b.new_block();
         let (head, round, inside, done) =
@@ -331,23 +292,24 @@ impl<'a> Lowerer<'_, 'a> {
         self.iterators.pop();
         self.f.loops.pop();
         self.f.b.jump(again);
-        self.begin_round(again, given, head);
+        self.begin_round(again, given, &forgotten);
+        self.f.b.jump(head);
         self.enter_round(round, inside, again);
         self.f.b.switch_to(done);
         self.close_numbers(slot);
         Ok(())
     }
 
-    /// Fills the block that leads to a loop's next number. What the body keeps for a while on the stack is made
+    /// Begins the block that leads to a loop's next number. What the body keeps for a while on the stack is made
     /// 0 there: the verifier tells rounds apart by it, though no round reads what another left.
-    fn begin_round(&mut self, again: BlockId, given: usize, head: BlockId) {
+    fn begin_round(&mut self, again: BlockId, given: usize, forgotten: &[LocalId]) {
         self.f.b.switch_to(again);
         for (slot, size) in self.f.given_back_since(given) {
             for at in (0..size).step_by(8) {
                 self.f.b.slot_store(slot, at as i32, Size::B8, 0);
             }
         }
-        self.f.b.jump(head);
+        self.forget_numbers(forgotten);
     }
 
     /// Fills the block before a round of the numeric iterator. Some verifiers (Linux 6.18) look for a way
@@ -366,8 +328,9 @@ impl<'a> Lowerer<'_, 'a> {
     /// `while` in rounds of the numeric iterator: what the verifier can't foresee the end of, it need not
     /// follow to the end. Rounds end at what the kernel allows.
     pub fn while_iterator(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
-        let slot = self.open_numbers(0.into(), MOST_ROUNDS.into());
         self.forget_values(body);
+        let forgotten = self.forgotten_in_rounds(Some(c), body);
+        let slot = self.open_numbers(0.into(), MOST_ROUNDS.into());
         let (again, head, round, check, inside, done) = (
             self.f.b.new_block(),
             self.f.b.new_block(),
@@ -385,7 +348,8 @@ impl<'a> Lowerer<'_, 'a> {
         self.iterators.push(slot);
         self.while_round(c, body, (again, inside, done))?;
         self.iterators.pop();
-        self.begin_round(again, given, head);
+        self.begin_round(again, given, &forgotten);
+        self.f.b.jump(head);
         self.enter_round(round, check, again);
         self.f.b.switch_to(done);
         self.close_numbers(slot);
@@ -519,6 +483,11 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.set_span(span);
         let (next, stop) = (self.f.b.new_block(), self.f.b.new_block());
         self.f.loops.push(LoopTargets { on_break: stop, on_continue: next });
+        if !self.u.facts.believes_one_round() {
+            let condition = if let Over::While(c) = over { Some(*c) } else { None };
+            let forgotten = self.forgotten_in_rounds(condition, body);
+            self.forget_numbers(&forgotten);
+        }
         match over {
             Over::Map { local, map } => self.element_variable(*local, *map, span)?,
             Over::While(c) => {
