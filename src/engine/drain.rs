@@ -210,8 +210,10 @@ impl Drain {
 }
 
 impl Drop for Drain {
+    /// Stops without waiting: whoever drops a trace that was not finished takes no more batches, and the thread
+    /// may be waiting for just that.
     fn drop(&mut self) {
-        self.join();
+        self.stop();
     }
 }
 
