@@ -8,12 +8,14 @@ use super::tree::{Kind, Node};
 
 mod defs;
 mod idioms;
+mod loops;
 mod made;
 mod places;
 mod rare;
 mod reuse;
 mod values;
 mod walks;
+mod wider;
 
 /// The type of a value that variables, keys and maps hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +85,10 @@ const AGGREGATIONS: [&str; 23] = [
 ];
 const READ_BACK: usize = 10;
 
-/// A script by its number.
-pub fn script(seed: u64) -> Node {
-    let mut writer = Writer { random: Random::new(seed), maps: Vec::new(), scopes: Vec::new(), names: 0, ..START };
+/// A script by its number, for a kernel that may be an old one (before Linux 5.17).
+pub fn script(seed: u64, old: bool) -> Node {
+    let (maps, scopes) = (Vec::new(), Vec::new());
+    let mut writer = Writer { random: Random::new(seed), maps, scopes, names: 0, old, ..START };
     writer.script()
 }
 
@@ -106,6 +109,8 @@ const START: Writer = Writer {
     has_definitions: false,
     idioms: false,
     rarities: false,
+    wide: false,
+    old: false,
     short: false,
     big: false,
 };
@@ -136,6 +141,10 @@ struct Writer {
     idioms: bool,
     /// The script has statements of [`rare`].
     rarities: bool,
+    /// The script has statements of [`wider`].
+    wide: bool,
+    /// The kernel knows no loops (before Linux 5.17): without those that it declines, and with short strings.
+    old: bool,
     /// Strings are short in this script.
     short: bool,
     /// Many probes with much in each.
@@ -176,7 +185,7 @@ impl Writer {
             tops.push(self.clause());
         }
         let written = self.writes_all();
-        if self.rarities {
+        if self.rarities && !self.old {
             tops.push(Node::leaf(Kind::Top, rare::FUNCTIONS));
         }
         tops.push(written);
@@ -208,10 +217,17 @@ impl Writer {
 
     fn declarations(&mut self) -> Vec<Node> {
         let mut out = Vec::new();
-        if self.random.once_in(2) {
-            let config = ["max_strlen = 32", "max_strlen = 200", "max_map_keys = 17", "on_stack_limit = 64"];
-            let chosen = self.random.pick(&config);
-            self.short = chosen == config[0];
+        if self.old || self.random.once_in(2) {
+            let config = [
+                "max_strlen = 32",
+                "max_strlen = 64; stack_mode = perf",
+                "max_strlen = 200",
+                "max_map_keys = 17",
+                "on_stack_limit = 64",
+                "max_strlen = 100; max_map_keys = 100; print_maps_on_exit = 0",
+            ];
+            let chosen = self.random.pick(if self.old { &config[..2] } else { &config });
+            self.short = chosen.contains("= 32") || chosen.contains("= 64;");
             out.push(Node::leaf(Kind::Other, format!("config = {{ {chosen} }}\n")));
         }
         for map in &self.maps {
@@ -234,11 +250,17 @@ impl Writer {
         if self.rarities {
             statements.push(Node::leaf(Kind::Statement, rare::WRITES));
         }
+        if self.wide {
+            statements.push(Node::leaf(Kind::Statement, wider::WRITES));
+        }
         Node::new(Kind::Top, "begin {\n¤}\n", vec![Node::list(Kind::Body, statements)])
     }
 
     fn clause(&mut self) -> Node {
         self.probe = self.random.pick(probes::PROBES);
+        while self.old && self.probe.points.contains(&"iter:task_vma") {
+            self.probe = self.random.pick(probes::PROBES);
+        }
         let head = Node::leaf(Kind::Other, self.random.pick(self.probe.points));
         let predicate = if self.random.once_in(3) {
             Node::new(Kind::Predicate, " / ¤ /", vec![self.condition(3)])
@@ -275,6 +297,9 @@ impl Writer {
         }
         if self.random.once_in(8) {
             return self.rare();
+        }
+        if self.random.once_in(8) {
+            return self.wider();
         }
         match self.random.below(choices) {
             0..=2 => self.update_map(),
@@ -515,64 +540,6 @@ impl Writer {
                 Node::new(Kind::Statement, template, vec![condition, then, second, middle, last])
             }
         }
-    }
-
-    fn looped(&mut self, name: &str, shape: Shape, depth: u32) -> Node {
-        self.scopes.push(vec![(name.to_owned(), shape)]);
-        self.fixed.push(name.to_owned());
-        self.loops += 1;
-        let body = self.body(depth);
-        self.loops -= 1;
-        self.scopes.pop();
-        body
-    }
-
-    fn for_range(&mut self, depth: u32) -> Node {
-        let name = self.fresh();
-        let end = match self.random.below(4) {
-            0 => self.int(1),
-            1 => int("1000"),
-            _ => int(self.random.pick(&["3", "10", "100"])),
-        };
-        let start = if self.random.once_in(3) { self.int(1) } else { int("0") };
-        let body = self.looped(&name, Shape::Int, depth);
-        Node::new(Kind::Statement, &format!("  for {name} : (¤)..(¤) {{\n¤  }}\n"), vec![start, end, body])
-    }
-
-    fn for_map(&mut self, depth: u32) -> Node {
-        let looped = |m: &Map| !m.key.is_empty() && m.value().is_some();
-        let Some(map) = self.pick_map(looped) else { return self.branch(depth) };
-        let Some(value) = map.value() else { return self.branch(depth) };
-        let name = self.fresh();
-        let key = if map.key.len() == 1 { map.key[0].clone() } else { Shape::Tuple(map.key.clone()) };
-        let pair = Shape::Tuple(vec![key, value]);
-        let body = self.looped(&name, pair, depth);
-        Node::new(Kind::Statement, &format!("  for ({name} : {}) {{\n¤  }}\n", map.name), vec![body])
-    }
-
-    /// Goes through a map and takes elements out, or tells another map of them.
-    fn emptying(&mut self) -> Node {
-        let Some(map) = self.pick_map(|m| !m.key.is_empty() && m.value().is_some()) else { return self.update_map() };
-        let name = self.fresh();
-        let key = if map.key.len() == 1 { map.key[0].clone() } else { Shape::Tuple(map.key.clone()) };
-        let other = self.pick_map(|m| m.key.len() == 1 && m.key[0] == key && m.held == Held::Aggregation("count()"));
-        let mut text = format!("  for ({name} : {}) {{\n    if (¤) {{ delete({}, {name}.0); }}\n", map.name, map.name);
-        if let Some(other) = other {
-            text.push_str(&format!("    {}[{name}.0] = count();\n", other.name));
-        }
-        text.push_str(&format!("    print({name});\n    print(({name}.1, {name}.0));\n  }}\n"));
-        Node::new(Kind::Statement, &text, vec![self.condition(1)])
-    }
-
-    fn while_loop(&mut self, depth: u32) -> Node {
-        let name = self.fresh();
-        // The variable is not offered to the body, which could change it for ever.
-        self.loops += 1;
-        let body = self.body(depth);
-        self.loops -= 1;
-        let times = self.random.pick(&["2", "5", "20"]);
-        let template = format!("  let {name} = 0;\n  while ({name} < {times}) {{\n    {name}++;\n¤  }}\n");
-        Node::new(Kind::Statement, &template, vec![body])
     }
 
     fn jump(&mut self) -> Node {

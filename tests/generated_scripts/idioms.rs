@@ -67,7 +67,7 @@ pub const WRITES: &str = "  @i_start[tid] = nsecs; @i_never[comm, 1] = count(); 
 
 impl Writer {
     pub(super) fn idiom(&mut self) -> Node {
-        let loops = self.loops == 0 && self.random.once_in(3);
+        let loops = self.loops == 0 && !self.old && self.random.once_in(3);
         let text = self.random.pick(if loops { LOOPS } else { PLAIN });
         self.names += 1;
         self.idioms |= !self.in_function;

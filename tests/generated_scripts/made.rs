@@ -124,7 +124,7 @@ impl Writer {
             0 => Node::leaf(Kind::Str, "getopt(\"s\", \"text\")"),
             1 => Node::new(Kind::Str, "signal_name(¤)", vec![self.int(depth)]),
             2 => Node::new(Kind::Str, "str_concat(¤, \"more of it\")", vec![self.string(depth)]),
-            3 => Node::new(Kind::Str, "comm(¤)", vec![self.int(depth)]),
+            3 if !self.old && self.random.once_in(3) => Node::new(Kind::Str, "comm(¤)", vec![self.int(depth)]),
             4 => Node::new(Kind::Str, "strerror(¤)", vec![self.int(depth)]),
             5 => {
                 let (condition, a) = (self.condition(1), self.string(depth));

@@ -218,6 +218,22 @@ pub const PROBES: &[Probe] = &[
         structures: &[("ctx.task", TASK)],
     },
     Probe {
+        points: &[
+            "hardware:cache-misses:1000000,software:cpu-clock:1000000",
+            "software:context-switches:1000",
+            "watchpoint:0x100000:8:w",
+            "kprobe:vfs_read+4",
+            "uprobe:libc:malloc+4",
+            "profile:ms:10,interval:ms:100",
+        ],
+        integers: &["pid", "usermode"],
+        strings: &["comm", "probe"],
+        pointers: &[],
+        lists: &[],
+        acts: &["print((probe, §, §§)); @r_pair[probe] = ((int64)§, probe);"],
+        structures: &[],
+    },
+    Probe {
         points: &["usdt:libc:setjmp", "usdt:libc:memory_sbrk_more"],
         integers: &["arg0", "arg1"],
         strings: &["str(arg0)"],

@@ -73,10 +73,18 @@ impl Writer {
         let text = if !own.is_empty() && self.random.once_in(2) {
             self.random.pick(own)
         } else {
-            let loops = self.loops == 0 && self.random.once_in(2);
-            self.random.pick(if loops { LOOPS } else { PLAIN })
+            let loops = self.loops == 0 && !self.old && self.random.once_in(2);
+            let texts = if loops { LOOPS } else { PLAIN };
+            let text = self.random.pick(texts);
+            // The functions that some call have loops over maps.
+            if self.old && (text.contains("f_s") || text.contains("s_name")) { PLAIN[0] } else { text }
         };
         self.rarities = true;
+        self.filled(text)
+    }
+
+    /// A statement by its text: `§` stands for a number, `§§` for a text, `¶` for letters of its own.
+    pub(super) fn filled(&mut self, text: &str) -> Node {
         self.names += 1;
         let text = text.replace('¶', &format!("_{}", self.names)).replace("§§", "¢");
         let mut children = Vec::new();

@@ -197,7 +197,7 @@ impl Writer {
         let Some(map) = self.pick_map(readable) else { return self.literal() };
         let element = self.element(&map, depth);
         match (&map.held, self.random.below(8)) {
-            (_, 0) if !map.key.is_empty() => int(&format!("len({})", map.name)),
+            (_, 0) if !map.key.is_empty() && !self.old => int(&format!("len({})", map.name)),
             (Held::Plain(_), 1) => Node::new(Kind::Int, "(¤++)", vec![element]),
             (Held::Plain(_), _) => Node::new(Kind::Int, "¤", vec![element]),
             _ => Node::new(Kind::Int, "((int64)¤)", vec![element]),
