@@ -188,7 +188,7 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         return c.error_expr(
             ARGUMENT_COUNT,
             call.span,
-            &format!("Non-map print() only takes 1 argument, {} found", call.args.len()),
+            format!("Non-map print() only takes 1 argument, {} found", call.args.len()),
         );
     }
     let value = as_written(&call.args[0], c.expr(&call.args[0]));
