@@ -37,7 +37,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "stack_mode",
         "bpftrace",
-        &["bpftrace", "perf", "raw", "build_id"],
+        &["bpftrace", "raw", "perf", "build_id"],
         "How kstack and ustack print their frames.",
     ),
     setting("str_trunc_trailer", "..", &[], "Written after strings that were cut."),

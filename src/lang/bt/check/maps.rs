@@ -199,7 +199,7 @@ impl Checker<'_> {
                 let kinds = ["hash", "lruhash", "percpuhash", "percpulruhash"];
                 let help =
                     suggest::did_you_mean(other, kinds).unwrap_or_else(|| format!("one of: {}", kinds.join(", ")));
-                self.error_help(UNKNOWN_NAME, decl.kind.span, format!("there is no map kind `{other}`"), Some(help));
+                self.error_help(UNKNOWN_NAME, decl.kind.span, format!("Invalid bpf map type: {other}"), Some(help));
                 MapStorage::Auto
             }
         };

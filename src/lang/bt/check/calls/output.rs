@@ -194,7 +194,7 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = as_written(&call.args[0], c.expr(&call.args[0]));
     let value = match value.ty {
         Type::Agg(_) => c.aggregate_as_value(value),
-        Type::Void => c.error_expr(ARGUMENT_TYPE, call.args[0].span, "this gives no value to print"),
+        Type::Void => c.error_expr(ARGUMENT_TYPE, call.span, "none type passed to print() is not printable"),
         _ => value,
     };
     c.report(ActionKind::PrintValue, vec![value], call.span)
