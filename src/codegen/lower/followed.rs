@@ -6,7 +6,7 @@ use crate::lang::source::Span;
 use crate::lang::typed::Block;
 
 use super::func::Lowerer;
-use super::loops::{REMEMBERED_ROUNDS, UNROLLED_WEIGHT};
+use super::loops::UNROLLED_WEIGHT;
 use super::numbers::Walking;
 use super::weight;
 
@@ -22,7 +22,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let weight = |rounds: u64| rounds.saturating_mul(weight::block(self.scale(), body));
         let message = match rounds {
-            Some(rounds) if rounds <= REMEMBERED_ROUNDS || weight(rounds) <= UNROLLED_WEIGHT => return,
+            Some(rounds) if weight(rounds) <= UNROLLED_WEIGHT => return,
             Some(rounds) => {
                 format!("this kernel follows all {rounds} rounds of this loop before it runs, and may give up")
             }

@@ -31,8 +31,6 @@ const PLAIN_WEIGHT: u64 = 4 << 10;
 const MOST_FOLLOWED: u64 = 200_000;
 /// Most that is written out round by round, roughly in instructions.
 pub const UNROLLED_WEIGHT: u64 = 8 << 10;
-/// Rounds that any verifier remembers to the end.
-pub const REMEMBERED_ROUNDS: u64 = 3;
 /// Rounds that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
 const MOST_ROUNDS: i64 = 8 << 20;
 
@@ -65,8 +63,13 @@ pub enum Way {
 impl Way {
     /// The way for a few rounds that the verifier follows, whose bodies weigh so much together.
     fn followed(facts: &TargetFacts, rounds: u64, weight: u64) -> Self {
-        let forgets = facts.forgets_rounds() && rounds > REMEMBERED_ROUNDS;
-        if forgets && weight <= UNROLLED_WEIGHT { Self::Unrolled { rounds } } else { Self::Plain { rounds } }
+        // Besides, verifiers that forget rounds compare no more than registers when they look for endless loops:
+        // a counter on the stack does not tell rounds apart (`states_maybe_looping`, kernel/bpf/verifier.c).
+        if facts.forgets_rounds() && weight <= UNROLLED_WEIGHT {
+            Self::Unrolled { rounds }
+        } else {
+            Self::Plain { rounds }
+        }
     }
 
     /// The way for rounds whose number nobody knows.
