@@ -118,7 +118,7 @@ fn hover_shows_types_and_sentences() {
         ("#define N 5\nBEGIN { print(N|) }", "#define N 5", ""),
         ("BEGIN { 5m|s }", "5000000 (0x4c4b40)", ""),
         ("config = { max_map|_keys = 5 }", "max_map_keys = 4096", "Keys that a map can hold"),
-        ("config = { stack_mo|de = perf }", "stack_mode = bpftrace", "One of bpftrace, perf, raw, build_id."),
+        ("config = { stack_mo|de = perf }", "stack_mode = bpftrace", "One of bpftrace, raw, perf, build_id."),
         ("BEGIN { $x = (struct in|ode *)0; }", "struct inode\n    unsigned long i_ino", ""),
         ("struct s { int a; }; BEGIN { sizeof(struct s|) }", "struct s\n    int a", ""),
         ("enum e { A, B = 5, C }; BEGIN { print(C|); }", "C = 6", "Of enum e."),
