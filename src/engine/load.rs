@@ -63,9 +63,26 @@ pub fn load(program: &Program, artifact: &Artifact) -> Result<Object, EngineErro
     // not find: the complaint alone tells whether more is worth asking for.
     match attempt(program, artifact, LogLevel::Complaint) {
         Err(refused @ EngineError::Rejected { .. }) if told_all(&refused) => Err(refused),
-        Err(EngineError::Rejected { .. }) => attempt(program, artifact, LogLevel::Whole),
+        Err(complaint @ EngineError::Rejected { .. }) => attempt(program, artifact, LogLevel::Whole)
+            .map_err(|whole| if ends_in(&complaint, &whole) { whole } else { complaint }),
         result => result,
     }
+}
+
+/// Whether the whole log has the complaint: kernels before 6.4 (commit 1216640938035) fill the room with a log's
+/// beginning and leave out the rest.
+fn ends_in(complaint: &EngineError, whole: &EngineError) -> bool {
+    let (EngineError::Rejected { log: complaint, .. }, EngineError::Rejected { log: whole, .. }) = (complaint, whole)
+    else {
+        return true;
+    };
+    let said = complaint.lines().map(str::trim).rfind(|line| !line.is_empty() && !is_statistic(line));
+    said.is_none_or(|said| whole.contains(said))
+}
+
+/// Lines that the verifier writes after its complaint (`print_verification_stats`, kernel/bpf/verifier.c).
+fn is_statistic(line: &str) -> bool {
+    ["verification time", "stack depth", "processed "].iter().any(|start| line.starts_with(start))
 }
 
 fn attempt(program: &Program, artifact: &Artifact, level: LogLevel) -> Result<Object, EngineError> {
@@ -169,7 +186,8 @@ fn btf_target(program: &Program, spec: &ProgramSpec) -> Option<String> {
 }
 
 fn explain(artifact: &Artifact, error: &libbpf_rs::Error, logs: Vec<(String, String)>) -> EngineError {
-    if let Some((name, log)) = logs.into_iter().find(|(_, log)| !log.trim().is_empty()) {
+    // Programs are loaded in order, and those before the refused one may have left statistics.
+    if let Some((name, log)) = logs.into_iter().rfind(|(_, log)| !log.trim().is_empty()) {
         let index = artifact.programs.iter().position(|s| *s.name == *name).unwrap_or(usize::MAX);
         return EngineError::Rejected { program: name.into(), index, reason: format!("{error}"), log: log.into() };
     }
