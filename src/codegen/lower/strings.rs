@@ -393,7 +393,12 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.require(Cond::Ne, byte, 0, out);
         self.f.b.branch(Cond::Lt, offset, i64::from(most), body, if iterator.is_some() { head } else { out });
         self.f.b.switch_to(found);
-        let place = self.f.b.add(start, offset);
+        let mut place = self.f.b.add(start, offset);
+        if walking == Walking::Counting {
+            // As below: each place is a constant to a verifier that follows all rounds.
+            let unknown = self.unknown_zero();
+            place = self.f.b.add(place, unknown);
+        }
         self.f.b.copy_into(result, place);
         self.f.b.jump(out);
         self.f.b.switch_to(out);
@@ -433,6 +438,10 @@ impl<'a> Lowerer<'_, 'a> {
             l.f.b.ret(0);
             l.f.b.switch_to(found);
             let index = l.f.b.add(start, offset);
+            // The verifier would go on with each place that it knows by itself: where a later callback makes all
+            // that it knows count (`mark_all_scalars_precise`), two searches are followed on 17 ways each.
+            let unknown = l.unknown_zero();
+            let index = l.f.b.add(index, unknown);
             l.store(place, 8, index);
             l.f.b.ret(1);
             l.f.b.switch_to(ended);
