@@ -222,11 +222,17 @@ pub const FIRST_SLOT: u32 = 128;
 /// Bits of a slot's word that tell which reservation wrote it.
 pub const SLOT_ROUND_BITS: u32 = 24;
 
+/// Bytes of a ring of so many slots; rings begin on cache lines of their own.
+#[must_use]
+pub const fn slot_ring_bytes(slot_bytes: u32, slots: u32) -> u32 {
+    FIRST_SLOT + (slot_bytes * slots).next_multiple_of(64)
+}
+
 impl SlotsSpec {
     /// Bytes of a ring.
     #[must_use]
     pub const fn ring_bytes(&self) -> u32 {
-        FIRST_SLOT + (self.slot_bytes * self.slots).next_multiple_of(64)
+        slot_ring_bytes(self.slot_bytes, self.slots)
     }
 }
 

@@ -34,13 +34,19 @@ pub struct Rejection {
 #[must_use]
 pub fn explain(log: &str, lines: &[(u32, Span)]) -> Option<Rejection> {
     let said: Vec<&str> = log.lines().map(str::trim).filter(|line| is_said(line)).collect();
-    let reason = *said.iter().rev().find(|line| is_complaint(line))?;
+    let reason = complaint(log)?;
     let named = reasons::instruction(reason);
     let instruction = named.or_else(|| said.iter().rev().find_map(|line| instruction_of(line)));
     let line = said.iter().rev().find_map(|line| source_line(line));
     let span = instruction.and_then(|at| span_of(at, lines)).filter(|span| !span.is_empty());
     let (cause, message, hint) = reasons::classify(reason);
     Some(Rejection { instruction, span, line, reason: reason.to_owned(), cause, message, hint })
+}
+
+/// The line of a log that says what is wrong, if it has come that far.
+#[must_use]
+pub fn complaint(log: &str) -> Option<&str> {
+    log.lines().map(str::trim).rfind(|line| is_said(line) && is_complaint(line))
 }
 
 /// Lines of the log itself, without what libbpf puts around it.

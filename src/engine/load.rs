@@ -76,13 +76,7 @@ fn ends_in(complaint: &EngineError, whole: &EngineError) -> bool {
     else {
         return true;
     };
-    let said = complaint.lines().map(str::trim).rfind(|line| !line.is_empty() && !is_statistic(line));
-    said.is_none_or(|said| whole.contains(said))
-}
-
-/// Lines that the verifier writes after its complaint (`print_verification_stats`, kernel/bpf/verifier.c).
-fn is_statistic(line: &str) -> bool {
-    ["verification time", "stack depth", "processed "].iter().any(|start| line.starts_with(start))
+    verifier_log::complaint(complaint).is_none_or(|said| whole.contains(said))
 }
 
 fn attempt(program: &Program, artifact: &Artifact, level: LogLevel) -> Result<Object, EngineError> {

@@ -85,7 +85,7 @@ impl Reporter {
                 continue;
             };
             face.comes_from(header.action, batch.at_ns);
-            self.record(header, record, records.clone(), trace, face)?;
+            self.record(header, record, &records, trace, face)?;
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Reporter {
         &mut self,
         header: Header,
         record: &[u8],
-        next: impl Iterator<Item = &'r [u8]>,
+        next: &(impl Iterator<Item = &'r [u8]> + Clone),
         trace: &Trace,
         face: &mut dyn Face,
     ) -> Result<(), ReportError> {
@@ -115,7 +115,7 @@ impl Reporter {
                 face.report(&Report::Value { action: header.action, value })?;
             }
             ActionKind::PrintMap { map, top, div } => {
-                let snapshot = self.snapshot(*map, next, trace)?;
+                let snapshot = self.snapshot(*map, next.clone(), trace)?;
                 let options = self.options(*top, *div);
                 self.print_map(*map, snapshot, options, trace, face)?;
             }

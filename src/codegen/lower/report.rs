@@ -19,7 +19,6 @@ use super::addr::{Addr, Base};
 use super::func::{Lowerer, ON_STACK_LIMIT};
 use super::helpers as h;
 use super::layout::{CONSTANTS, SHARED};
-use super::slots::Slots;
 use super::unit::{EXITING, WAKE_UPS};
 use super::value::Tail;
 use super::walk;
@@ -114,7 +113,10 @@ impl<'a> Lowerer<'_, 'a> {
     /// Builds a record in the ring.
     fn send_whole(&mut self, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
         if let Some(slots) = self.u.slots {
-            return self.send_in_slot(slots, report);
+            let reserved = self.reserve_slot(slots);
+            self.fill(report, report.ready.len(), reserved.record())?;
+            self.commit_slot(&reserved, report.total, Some(report.id), report.span);
+            return Ok(());
         }
         let ring = self.u.ring();
         let handle = self.f.b.map_addr(ring);
@@ -128,19 +130,6 @@ impl<'a> Lowerer<'_, 'a> {
         self.fill(report, report.ready.len(), at)?;
         let flags = self.wake_flags();
         self.f.b.call_void(h::RINGBUF_SUBMIT, &[record.into(), flags]);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
-        Ok(())
-    }
-
-    /// Builds a record in a slot.
-    fn send_in_slot(&mut self, slots: Slots, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
-        let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
-        let reserved = self.reserve_slot(slots, lost);
-        self.fill(report, report.ready.len(), reserved.record())?;
-        self.commit_slot(&reserved, report.total);
-        self.f.b.jump(done);
-        self.count_lost_report(lost, Some(report.id), report.span);
         self.f.b.jump(done);
         self.f.b.switch_to(done);
         Ok(())
@@ -174,10 +163,10 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Sends a record of so many bytes.
     fn send_built(&mut self, record: Addr, bytes: u32, action: Option<ActionId>, span: Span) {
-        match self.u.slots {
-            Some(slots) => self.copy_to_slot(slots, record, bytes, action, span),
-            None => self.copy_out(record, i64::from(bytes).into(), action, span),
-        }
+        let Some(slots) = self.u.slots else { return self.copy_out(record, i64::from(bytes).into(), action, span) };
+        let reserved = self.reserve_slot(slots);
+        self.copy(reserved.record(), record, bytes);
+        self.commit_slot(&reserved, bytes, action, span);
     }
 
     /// Copies a record into the ring; one that finds no room is counted.
@@ -261,11 +250,16 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    /// A report wakes the reader when that asked for it, see `engine::drain`.
-    fn wake_flags(&mut self) -> Operand {
+    /// 1 while the reader wants to be woken.
+    pub fn wake_wanted(&mut self) -> Vreg {
         let section = self.u.section(SHARED);
         let base = self.f.b.global_addr(section, WAKE_UPS);
-        let wanted = self.load(Addr::new(Base::Reg(base), 0), 8, false);
+        self.load(Addr::new(Base::Reg(base), 0), 8, false)
+    }
+
+    /// A report wakes the reader when that asked for it, see `engine::drain`.
+    fn wake_flags(&mut self) -> Operand {
+        let wanted = self.wake_wanted();
         // 1 in the global gives 0 (the kernel's own rule: a wake-up when the reader has seen all
         // before), 0 gives BPF_RB_NO_WAKEUP.
         self.f.b.alu(Alu::Xor, wanted, h::BPF_RB_NO_WAKEUP).into()

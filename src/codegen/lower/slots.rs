@@ -5,17 +5,19 @@
 //! which interrupts and preempting tasks may do at any moment, and filled by plain stores. A number that all CPUs
 //! count together tells the reader in which order the reports were made.
 
-use crate::codegen::artifact::{FAILURE_RECORD_BYTES, FIRST_SLOT, RECORD_HEADER, SLOT_ROUND_BITS, SLOTS_CONSUMED};
+use crate::codegen::artifact::{
+    FAILURE_RECORD_BYTES, FIRST_SLOT, RECORD_HEADER, SLOT_ROUND_BITS, SLOTS_CONSUMED, slot_ring_bytes,
+};
 use crate::codegen::ir::{Alu, BlockId, BpfMap, BpfMapId, Cond, Size, Vreg, Width};
 use crate::codegen::target::{Sent, TargetFacts};
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionKind, Block, PrintfSink, Program, StatementKind, tuple_layout};
+use crate::lang::typed::{ActionId, ActionKind, Block, PrintfSink, Program, StatementKind, tuple_layout};
 
 use super::addr::{Addr, Base};
 use super::func::Lowerer;
 use super::helpers::{self as h, BPF_F_MMAPABLE, map_type};
-use super::layout::{ORDER, SHARED};
-use super::unit::{Unit, WAKE_UPS};
+use super::layout::ORDER;
+use super::unit::Unit;
 use super::walk;
 
 /// Longest record that goes into a slot, bytes.
@@ -121,7 +123,7 @@ impl Unit<'_> {
             name: "slots".into(),
             kind: map_type::ARRAY,
             key_size: 4,
-            value_size: FIRST_SLOT + (slots.bytes * slots.count).next_multiple_of(64),
+            value_size: slot_ring_bytes(slots.bytes, slots.count),
             max_entries: self.facts.possible_cpus.max(1),
             flags: BPF_F_MMAPABLE,
         });
@@ -135,6 +137,10 @@ pub struct Reserved {
     slot: Vreg,
     /// What its word becomes, the record's length left out.
     word: Vreg,
+    /// Wakes the reader.
+    wake: BpfMapId,
+    /// Where a report goes that finds no slot.
+    lost: BlockId,
 }
 
 impl Reserved {
@@ -145,8 +151,9 @@ impl Reserved {
 }
 
 impl Lowerer<'_, '_> {
-    /// Reserves the CPU's next slot; goes to `lost` when it has none.
-    pub fn reserve_slot(&mut self, slots: Slots, lost: BlockId) -> Reserved {
+    /// Reserves the CPU's next slot. [`Self::commit_slot`] must follow, which counts the report that finds none.
+    pub fn reserve_slot(&mut self, slots: Slots) -> Reserved {
+        let lost = self.f.b.new_block();
         let maps = self.u.slot_maps(slots);
         let cpu = self.f.cpu();
         let mark = self.mark();
@@ -173,54 +180,34 @@ impl Lowerer<'_, '_> {
         let at = self.f.b.and(number, i64::from(slots.count - 1));
         let at = self.f.b.mul(at, i64::from(slots.bytes));
         let at = self.f.b.add(ring, at);
-        Reserved { slot: self.f.b.add(at, i64::from(FIRST_SLOT)), word }
+        Reserved { slot: self.f.b.add(at, i64::from(FIRST_SLOT)), word, wake: maps.wake, lost }
     }
 
     /// Hands over a slot whose record of so many bytes is written, and wakes the reader if it sleeps.
-    pub fn commit_slot(&mut self, reserved: &Reserved, bytes: u32) {
+    pub fn commit_slot(&mut self, reserved: &Reserved, bytes: u32, action: Option<ActionId>, span: Span) {
         let length = self.f.b.imm(i64::from(bytes << SLOT_ROUND_BITS));
         let word = self.f.b.alu(Alu::Or, reserved.word, length);
         self.store(Addr::new(Base::Reg(reserved.slot), 0), 8, word);
-        let section = self.u.section(SHARED);
-        let base = self.f.b.global_addr(section, WAKE_UPS);
-        let asleep = self.load(Addr::new(Base::Reg(base), 0), 8, false);
+        let asleep = self.wake_wanted();
         let (wake, done) = (self.f.b.new_block(), self.f.b.new_block());
         self.f.b.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
         self.f.b.switch_to(wake);
-        self.wake_reader();
+        self.wake_reader(reserved.wake);
+        self.f.b.jump(done);
+        self.count_lost_report(reserved.lost, action, span);
         self.f.b.jump(done);
         self.f.b.switch_to(done);
     }
 
     /// Wakes the reader by an empty report through the kernel's ring buffer.
-    fn wake_reader(&mut self) {
-        let Some(maps) = self.u.slot_maps else { return };
+    fn wake_reader(&mut self, wake: BpfMapId) {
         let mark = self.mark();
         let nothing = self.temp(8);
         self.store(nothing, 8, 0);
-        let handle = self.f.b.map_addr(maps.wake);
+        let handle = self.f.b.map_addr(wake);
         let from = self.pointer(nothing);
         // One that finds no room has others before it, which wake the reader as well.
         self.f.b.call_void(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), 8.into(), h::BPF_RB_FORCE_WAKEUP.into()]);
         self.release(mark);
-    }
-
-    /// Copies a record into a slot; one that finds none is counted.
-    pub fn copy_to_slot(
-        &mut self,
-        slots: Slots,
-        record: Addr,
-        bytes: u32,
-        action: Option<crate::lang::typed::ActionId>,
-        span: Span,
-    ) {
-        let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
-        let reserved = self.reserve_slot(slots, lost);
-        self.copy(reserved.record(), record, bytes);
-        self.commit_slot(&reserved, bytes);
-        self.f.b.jump(done);
-        self.count_lost_report(lost, action, span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
     }
 }

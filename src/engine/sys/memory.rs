@@ -5,9 +5,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use crate::codegen::artifact::{FIRST_SLOT, SLOT_ROUND_BITS, SLOTS_CONSUMED, SlotsSpec};
-
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::codegen::artifact::{FIRST_SLOT, SLOT_ROUND_BITS, SLOTS_CONSUMED, SlotsSpec};
 
 /// A mapping that is unmapped when dropped.
 #[derive(Debug)]
