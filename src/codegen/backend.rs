@@ -126,8 +126,8 @@ fn check_size(function: &Function) -> Result<(), CodegenError> {
         return Ok(());
     }
     let what = match function.linkage {
-        Linkage::Program { .. } => "this probe",
-        Linkage::Subprogram => "this function",
+        Linkage::Program { .. } => "this probe, in instructions,",
+        Linkage::Subprogram => "this function, in instructions,",
     };
     Err(CodegenError::TooLarge {
         span: function.blocks[0].span,
