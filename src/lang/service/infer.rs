@@ -5,6 +5,7 @@ use super::context::{Context, each_block, each_expr, points_of};
 use super::{Field, ServiceEnv};
 use crate::lang::bt::ast::{Expr, ExprKind, ForOver, Item, Member, StatementKind, TypeDef, UnaryOp};
 use crate::lang::bt::dump;
+use crate::probe::point::Provider;
 
 /// How many steps are followed from variable to variable.
 const MAX_STEPS: u32 = 16;
@@ -112,6 +113,7 @@ impl Inference<'_> {
         match name {
             "args" => Some(Known::Args),
             "retval" => self.env.knowledge.retval(point).map(Known::Type),
+            "ctx" => iterator(point).map(|kind| Known::Type(format!("struct bpf_iter__{kind} *"))),
             _ => {
                 let builtin = crate::lang::bt::builtins::variable(name)?;
                 let (_, ty) = builtin.signature.split_once(": ")?;
@@ -245,6 +247,13 @@ fn flatten(members: &[Member], fields: &mut Vec<Field>) {
             _ => fields.push(Field { name: member.name.text.to_string(), ty: dump::type_name(&member.ty) }),
         }
     }
+}
+
+/// The kind of object that an iterator's attach point walks. The kernel's name of its context is made from
+/// it (`DEFINE_BPF_ITER_FUNC`, include/linux/bpf.h).
+fn iterator(point: &str) -> Option<&str> {
+    let (provider, rest) = point.split_once(':')?;
+    (Provider::find(provider)?.name == "iter").then(|| rest.split(':').next().unwrap_or(rest).trim())
 }
 
 /// The type a pointer points to or an array is made of.

@@ -30,6 +30,9 @@ impl Knowledge for World {
         match ty {
             "struct file" => vec![field("f_inode", "struct inode *"), field("f_flags", "unsigned int")],
             "struct inode" => vec![field("i_ino", "unsigned long")],
+            "struct bpf_iter__task" => {
+                vec![field("meta", "struct bpf_iter_meta *"), field("task", "struct task_struct *")]
+            }
             "struct task_struct" => vec![field("parent", "struct task_struct *"), field("comm", "char[16]")],
             _ => Vec::new(),
         }
@@ -67,6 +70,9 @@ fn completion_offers_what_fits_the_place() {
         ("kprobe:vfs_read { $f = (struct file *)arg0; $i = $f.f_inode; $i.| }", &["i_ino"]),
         ("kprobe:vfs_read { @f[tid] = args.file; }\nEND { @f[1].| }", &["f_inode", "f_flags"]),
         ("fexit:x { retval.| }", &["f_inode", "f_flags"]),
+        ("iter:task { ctx.| }", &["meta", "task"]),
+        ("it:task:pin { ctx->task.| }", &["parent", "comm"]),
+        ("fexit:x { ctx.| }", &[]),
         ("BEGIN { curtask.parent.| }", &["parent", "comm"]),
         ("struct s { int a; union { int b; }; };\nBEGIN { $s = (struct s *)0; $s->| }", &["a", "b"]),
         ("typedef struct file ft;\nBEGIN { ((ft *)1).| }", &["f_inode", "f_flags"]),

@@ -19,6 +19,8 @@ pub(super) struct Query {
     mask: u64,
     /// Characters that words of a name must start with.
     starts: u64,
+    /// How names must begin: the provider that was typed with its colon.
+    provider: Option<String>,
     /// Looks for the text, or for the longest plain text in a pattern.
     finder: Finder<'static>,
     /// For queries with `*`.
@@ -30,8 +32,10 @@ impl Query {
         let mut text: String = typed.chars().filter(|c| !c.is_whitespace()).collect();
         // `t:sched` and `BEGIN` mean what they mean in a script.
         let provider = text.split_once(':').and_then(|(word, rest)| Some((Provider::find(word)?, rest)));
+        let mut prefix = None;
         if let Some((provider, rest)) = provider {
             text = format!("{}:{rest}", provider.name);
+            prefix = Some(format!("{}:", provider.name));
         }
         let text = text.to_ascii_lowercase();
         let glob = text
@@ -42,7 +46,7 @@ impl Query {
         let starts = first.map_or(0, |c| mask(c.encode_utf8(&mut [0; 4])));
         let plain = text.split('*').max_by_key(|t| t.len()).unwrap_or("");
         let finder = Finder::new(plain).into_owned();
-        Self { mask: mask(&text.replace('*', "")), starts, finder, text, glob }
+        Self { mask: mask(&text.replace('*', "")), starts, provider: prefix, finder, text, glob }
     }
 
     /// Long enough to be scored.
@@ -79,6 +83,9 @@ impl Query {
             let text = part.searched().get(name.start..name.end)?;
             return glob.matches(text).then_some(Match::Whole(name.worth));
         }
+        if !self.is_of_provider(part, name) {
+            return None;
+        }
         if let Some(bonus) = walk.place(name) {
             return Some(Match::Whole(name.worth + bonus));
         }
@@ -87,6 +94,12 @@ impl Query {
         }
         let score = rank::scattered(part.searched().as_bytes(), name, self.text.as_bytes())?;
         Some(Match::Scattered(name.worth + score))
+    }
+
+    /// `iter:` asks for iterators, and not for what has these letters somewhere.
+    fn is_of_provider(&self, part: &Part, name: &Signs) -> bool {
+        let text = part.searched().get(name.start..name.end).unwrap_or_default();
+        self.provider.as_ref().is_none_or(|prefix| text.starts_with(prefix.as_str()))
     }
 
     /// Where the query's text stands in a name, in characters; empty when it isn't there as a whole.

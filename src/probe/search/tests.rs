@@ -34,6 +34,9 @@ const NAMES: &[&str] = &[
     "profile:hz:99",
     "tracepoint:syscalls:sys_enter_sched_rr_get_interval",
     "interval:s:1",
+    "iter:task",
+    "iter:task_file",
+    "iter:tcp",
 ];
 
 fn catalogue() -> Catalogue {
@@ -82,6 +85,14 @@ fn what_people_look_for_comes_first() {
         assert_eq!(names(query).first().map(String::as_str), Some(first), "{query}");
     }
     assert_eq!(names("openat").last().map(String::as_str), Some("kprobe:__pfx_openat"), "made by the compiler");
+}
+
+#[test]
+fn a_provider_with_its_colon_is_asked_for_alone() {
+    assert_eq!(names("iter:"), ["iter:tcp", "iter:task", "iter:task_file"]);
+    assert_eq!(names("it:tsk"), ["iter:task", "iter:task_file"]);
+    assert_eq!(names("kr:tcp"), ["kretprobe:tcp_sendmsg"]);
+    assert!(names("software:openat").is_empty());
 }
 
 #[test]
