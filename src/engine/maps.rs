@@ -96,8 +96,11 @@ impl Trace {
             .collect();
         // bpftrace has histograms and series in a table by the bytes of their keys before it sorts them by their sums.
         let by_bytes = matches!(kind, MapKind::Hist | MapKind::LHist | MapKind::TSeries);
+        // Extremes it compares as unsigned: negative ones come last.
+        let extremes = matches!(kind, MapKind::Min | MapKind::Max);
+        let by_value = if extremes { order_by_unsigned } else { order_by_value };
         keyed.sort_by(|(a, x), (b, y)| {
-            order_by_value(x, y).then_with(|| if by_bytes { a.cmp(b) } else { order_all(&x.key, &y.key) })
+            by_value(x, y).then_with(|| if by_bytes { a.cmp(b) } else { order_all(&x.key, &y.key) })
         });
         let mut rows: Vec<MapRow> = keyed.into_iter().map(|(_, row)| row).collect();
         align(&mut rows);
@@ -493,6 +496,12 @@ fn order_by_value(a: &MapRow, b: &MapRow) -> Ordering {
     }
 }
 
+/// Ascending by what a value is as an unsigned number of 64 bits.
+fn order_by_unsigned(a: &MapRow, b: &MapRow) -> Ordering {
+    let bits = |row: &MapRow| row.value.as_number().map(|n| n as u64);
+    bits(a).cmp(&bits(b))
+}
+
 fn order_all(a: &[Value], b: &[Value]) -> Ordering {
     a.iter().zip(b).map(|(x, y)| order_value(x, y)).find(|o| o.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
 }
@@ -558,5 +567,7 @@ mod tests {
         let mut rows = vec![row(2, 5), row(1, 5), row(9, -1)];
         rows.sort_by(|a, b| order_by_value(a, b).then_with(|| order_all(&a.key, &b.key)));
         assert_eq!(rows, [row(9, -1), row(1, 5), row(2, 5)]);
+        rows.sort_by(order_by_unsigned);
+        assert_eq!(rows, [row(1, 5), row(2, 5), row(9, -1)], "extremes");
     }
 }
