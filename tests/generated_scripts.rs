@@ -32,6 +32,7 @@ use probescope::codegen::error::CodegenError;
 use probescope::engine;
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::bt::{FrontOptions, MissingProbes, compile_front};
+use probescope::lang::codes::run::FOLLOWED;
 use probescope::lang::diagnostic::{Severity, has_errors};
 use probescope::lang::source::SourceText;
 
@@ -102,12 +103,7 @@ fn compile_and_load(text: &str, kernel: &Arc<Kernel>) -> Outcome {
     }
     match engine::load::load(&checked.program, &artifact) {
         Ok(object) => Outcome::Loaded(object.progs().map(|program| followed(&program)).max().unwrap_or(0)),
-        // Without bpf_loop, searches in text are loops that the verifier follows round by round: several
-        // inside of a loop come to more than it is willing to follow.
-        Err(e) if !facts.abilities().bpf_loop && exhausted(&e) => {
-            Outcome::Declined("more than the verifier follows".into())
-        }
-        Err(engine::EngineError::Rejected { .. }) if !artifact.warnings.is_empty() => {
+        Err(engine::EngineError::Rejected { .. }) if artifact.warnings.iter().any(|w| w.code == FOLLOWED) => {
             Outcome::Declined("refused, as was foretold".into())
         }
         Err(e) if not_offered(&e) => Outcome::Declined("this kernel offers no such helper".into()),
@@ -121,12 +117,6 @@ fn followed(program: &libbpf_rs::Program<'_>) -> u64 {
     let told = std::fs::read_to_string(path).unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("verified_insns:"));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
-}
-
-/// The verifier gave up, or said more than there is room for.
-fn exhausted(error: &engine::EngineError) -> bool {
-    let engine::EngineError::Rejected { log, reason, .. } = error else { return false };
-    reason.contains("No space left") || log.contains("too large") || log.contains("too complex")
 }
 
 /// Kernels that are locked down, or made without `CONFIG_BPF_KPROBE_OVERRIDE`, offer these helpers to nobody,

@@ -150,6 +150,14 @@ impl TargetFacts {
         self.version < 6 << 16 | 8 << 8
     }
 
+    /// Whether the verifier takes what is acquired on one way for another thing than what is acquired on another
+    /// (before Linux 6.3, commit e8f55fcf7779): no way is like one seen before while it holds any. A branch before
+    /// a reserved record then doubles the work of all that follows up to where it is submitted.
+    #[must_use]
+    pub const fn tells_references_apart(&self) -> bool {
+        self.version < 6 << 16 | 3 << 8
+    }
+
     /// What the kernel can do; the first call may read its types.
     #[must_use]
     pub fn abilities(&self) -> &Abilities {

@@ -118,6 +118,10 @@ impl<'a> Lowerer<'_, 'a> {
             self.commit_slot(&reserved, report.total, Some(report.id), report.span);
             return Ok(());
         }
+        if self.u.facts.tells_references_apart() {
+            let record = self.temp_scratch(report.total);
+            return self.send_small(report, record);
+        }
         let ring = self.u.ring();
         let handle = self.f.b.map_addr(ring);
         let record = self.f.b.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(report.total).into(), 0.into()]);
