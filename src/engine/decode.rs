@@ -186,7 +186,7 @@ impl Decoder {
             Type::Username => self.names.users.name(number),
             Type::Timestamp => self.timestamp(number, u32_at(bytes, 8), u32_at(bytes, 12)).into(),
             Type::CgroupPath => self.cgroup(number, u32_at(bytes, 8)),
-            Type::Strerror => names::error_text(number),
+            Type::Strerror => names::kernel_error_text(number),
             Type::SignalName => names::signal_name(number).unwrap_or("N/A").into(),
             Type::SyscallName => syscalls::name(Machine::HOST, number).unwrap_or("Unknown syscall").into(),
             Type::ProbeName => self.probe_name(number),

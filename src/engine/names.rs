@@ -8,7 +8,7 @@ pub mod time;
 
 pub use cgroups::Cgroups;
 
-pub use crate::model::words::{error_text, signal_name};
+pub use crate::model::words::{kernel_error_text, signal_name};
 
 /// User names by id, as `/etc/passwd` lists them.
 #[derive(Clone, Debug, Default)]
@@ -51,12 +51,14 @@ mod tests {
 
     #[test]
     fn errors_and_signals() {
-        assert_eq!(&*error_text(2), "No such file or directory");
+        assert_eq!(&*kernel_error_text(2), "No such file or directory");
+        assert_eq!(&*kernel_error_text(25), "Not a typewriter");
         assert_eq!(signal_name(9), Some("Killed"));
         assert_eq!(signal_name(31), Some("Bad system call"));
         assert_eq!((signal_name(0), signal_name(32)), (Some("Unknown signal 0"), Some("Unknown signal 32")));
         assert_eq!((signal_name(64), signal_name(65)), (Some("Real-time signal 30"), None));
-        assert_eq!(error_text((-13_i64) as u64), error_text(13));
-        assert_eq!(&*error_text(9999), "Unknown error");
+        assert_eq!(kernel_error_text((-13_i64) as u64), kernel_error_text(13));
+        assert_eq!(kernel_error_text((-38_i64) as u64), kernel_error_text(38));
+        assert_eq!(&*kernel_error_text(9999), "Unknown error");
     }
 }

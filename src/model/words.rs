@@ -1,8 +1,8 @@
-//! Numbers in the C library's words: errors and signals.
+//! Numbers in words: errors and signals.
 
 use std::sync::Arc;
 
-/// The text of an error number; a negative one, as the kernel's functions give it, is the same error.
+/// The text of an error number in the C library's words; a negative one, as the kernel's functions give it, is the same error.
 #[must_use]
 pub fn error_text(number: u64) -> Arc<str> {
     let number = (number as i32).wrapping_abs();
@@ -10,6 +10,38 @@ pub fn error_text(number: u64) -> Arc<str> {
     let words = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text);
     // The C library repeats an unknown number.
     words.strip_suffix(&format!(" {number}")).unwrap_or(words).into()
+}
+
+/// Errors that the kernel's headers name otherwise than the C library (include/uapi/asm-generic/errno-base.h and
+/// errno.h). bpftrace's `strerror` has their words, with an addition to the eleventh.
+const OF_HEADERS: [(i32, &str); 19] = [
+    (5, "I/O error"),
+    (9, "Bad file number"),
+    (11, "Try again (operation would block)"),
+    (12, "Out of memory"),
+    (18, "Cross-device link"),
+    (23, "File table overflow"),
+    (25, "Not a typewriter"),
+    (33, "Math argument out of domain of func"),
+    (34, "Math result not representable"),
+    (35, "Resource deadlock would occur"),
+    (37, "No record locks available"),
+    (38, "Invalid system call number"),
+    (40, "Too many symbolic links encountered"),
+    (74, "Not a data message"),
+    (84, "Illegal byte sequence"),
+    (95, "Operation not supported on transport endpoint"),
+    (102, "Network dropped connection because of reset"),
+    (122, "Quota exceeded"),
+    (125, "Operation Canceled"),
+];
+
+/// The text of an error number in the words of the kernel's headers, as `strerror` in a script gives it.
+#[must_use]
+pub fn kernel_error_text(number: u64) -> Arc<str> {
+    let wanted = (number as i32).wrapping_abs();
+    let other = OF_HEADERS.iter().find(|(n, _)| *n == wanted);
+    other.map_or_else(|| error_text(number), |(_, text)| (*text).into())
 }
 
 /// The C library keeps the first two real-time signals of the kernel to itself.

@@ -95,7 +95,7 @@ impl<'a> Lowerer<'_, 'a> {
             index.and_then(|i| self.u.program.probe_names.get(i)).map_or("", |name| &**name)
         };
         match ty {
-            Type::Strerror => words::error_text(number).to_string(),
+            Type::Strerror => words::kernel_error_text(number).to_string(),
             Type::SignalName => words::signal_name(number).unwrap_or("N/A").to_owned(),
             Type::SyscallName => syscalls::name(Machine::HOST, number).unwrap_or("Unknown syscall").to_owned(),
             Type::FuncName => crate::lang::typed::function_of(name()).to_owned(),

@@ -371,7 +371,7 @@ fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
     };
     // The largest errno is 133, system calls end below 1000.
     let printed = |n: u64| match number.ty {
-        Type::Strerror => *words::error_text(n) == **text,
+        Type::Strerror => *words::kernel_error_text(n) == **text,
         Type::SignalName => words::signal_name(n) == Some(text),
         _ => syscalls::name(Machine::HOST, n) == Some(text),
     };
