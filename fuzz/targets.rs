@@ -20,7 +20,8 @@ use probescope::kernel::tracefs::TracepointFormat;
 use probescope::kernel::version::Version;
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::bt::{
-    Checked, ExpandInputs, FrontOptions, MissingProbes, compile_front, dump, expand as expand_script, parse, pretty,
+    AbsentParameters, Checked, ExpandInputs, FrontOptions, MissingProbes, compile_front, dump, expand as expand_script,
+    parse, pretty,
 };
 use probescope::lang::diagnostic::has_errors;
 use probescope::lang::service::{self, NoKnowledge, ServiceEnv};
@@ -71,7 +72,12 @@ pub fn lexer_parser(data: &[u8]) {
     let _ = service::signature_help(&source, middle);
     let _ = service::definition(&source, middle);
     let params = ["7".to_owned(), "x".to_owned()];
-    let inputs = ExpandInputs { params: &params, named: &[], load: &|_| Err("no files here".to_owned()) };
+    let inputs = ExpandInputs {
+        params: &params,
+        named: &[],
+        load: &|_| Err("no files here".to_owned()),
+        absent: AbsentParameters::All,
+    };
     let _ = expand_script(parsed.script, &inputs);
 }
 

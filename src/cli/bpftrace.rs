@@ -17,7 +17,8 @@ use super::run::{Args as RunArgs, Runner};
 use super::script::{Script, ScriptArgs};
 use super::{CliError, World};
 use crate::lang::bt::settings;
-use crate::lang::diagnostic::{Diagnostic, Severity};
+use crate::lang::codes::check::DISTINCT_POINTERS;
+use crate::lang::diagnostic::{Code, Diagnostic, Severity};
 use crate::lang::source::{SourceText, Span};
 use options::{Mode, OptionError, Options, Stage};
 
@@ -231,10 +232,29 @@ fn is_own_hint(diagnostic: &Diagnostic) -> bool {
     matches!(diagnostic.code, CONSTANT_CONDITION | HOT_PROBE | UNUSED_VARIABLE) || diagnostic.severity == Severity::Info
 }
 
+/// Which of its passes tells of something: it goes over the script once for each.
+fn turn(code: Code) -> u8 {
+    use crate::lang::codes::check as c;
+    match code {
+        c::DEPRECATED | c::UNREACHABLE => 0,
+        c::NO_PARAMETER | c::EMPTY_TEXT => 1,
+        c::FOR_DEBUGGING | c::READ_UNASSIGNED => 2,
+        c::NEVER_ASSIGNED => 3,
+        c::SIGNED_DIVISION | DISTINCT_POINTERS => 4,
+        c::CUT_NUMBER => 5,
+        c::DISCARDED_VALUE | c::PRINTED_IN_LOOP | c::WITHOUT_EFFECT | c::UNNECESSARY_CAST => 6,
+        c::UNUSED_MAP => 7,
+        _ => 0,
+    }
+}
+
 /// Diagnostics in bpftrace's form: place, severity, message, the line, a mark.
 fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> String {
     let mut text = String::new();
-    for diagnostic in found.iter().filter(|d| d.severity == Severity::Error || (warnings && !is_own_hint(d))) {
+    let mut told: Vec<&Diagnostic> =
+        found.iter().filter(|d| d.severity == Severity::Error || (warnings && !is_own_hint(d))).collect();
+    told.sort_by_key(|d| (std::cmp::Reverse(d.severity), turn(d.code)));
+    for diagnostic in told {
         let word = match diagnostic.severity {
             Severity::Error => "ERROR",
             Severity::Warning => "WARNING",
@@ -252,6 +272,10 @@ fn diagnostics(found: &[Diagnostic], source: &SourceText, warnings: bool) -> Str
         }
         let (place, marked) = (excerpt::place(source, diagnostic.span), excerpt::marked(source, diagnostic.span));
         text.push_str(&format!("{place}: {word}: {}\n{marked}", diagnostic.message));
+        for label in diagnostic.labels.iter().filter(|_| diagnostic.code == DISTINCT_POINTERS) {
+            let (place, marked) = (excerpt::place(source, label.span), excerpt::marked(source, label.span));
+            text.push_str(&format!("{place}: {word}: {}\n{marked}", label.message));
+        }
         if let Some(help) = &diagnostic.help {
             text.push_str(&format!("HINT: {help}\n"));
         }

@@ -14,7 +14,7 @@ use crate::codegen::target::Sent;
 use crate::engine::attach::Place;
 use crate::engine::{EngineError, TraceOptions};
 use crate::kernel::Kernel;
-use crate::lang::bt::{Purpose, pretty};
+use crate::lang::bt::{AbsentParameters, Purpose, pretty};
 use crate::lang::codes::check::{BAD_SETTING, NO_PROBES};
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::{SourceText, Span};
@@ -322,7 +322,8 @@ impl Runner<'_> {
         settings.purpose = self.args.purpose();
         settings.absent_keys = self.args.keen;
         settings.sent = self.sent();
-        settings.discards = self.like_bpftrace;
+        settings.like_bpftrace = self.like_bpftrace;
+        settings.absent_parameters = if self.like_bpftrace { AbsentParameters::All } else { AbsentParameters::Unasked };
         settings.probe_filter.clone_from(&self.args.probe_filter);
         let compilation = front::compile(&self.script.source, child, &settings);
         self.tell(&compilation.diagnostics);

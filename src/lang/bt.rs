@@ -14,6 +14,6 @@ pub mod settings;
 pub mod visit;
 
 pub use check::{CheckEnv, Checked, MissingProbes, Purpose, check};
-pub use expand::{ExpandInputs, expand};
+pub use expand::{AbsentParameters, ExpandInputs, expand};
 pub use front::{FrontOptions, compile_front};
 pub use parser::{Parsed, parse};

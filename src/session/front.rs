@@ -44,8 +44,10 @@ pub struct FrontSettings {
     pub absent_keys: bool,
     /// Which failures are sent among the reports, and not only counted.
     pub sent: Sent,
-    /// Whether every result that a statement throws away is told of, as bpftrace does, and not only what can't be meant.
-    pub discards: bool,
+    /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
+    pub like_bpftrace: bool,
+    /// Which positional parameters that were not given are warned of.
+    pub absent_parameters: bt::AbsentParameters,
     /// Only probes whose full name this matches.
     pub probe_filter: Option<regex::Regex>,
 }
@@ -67,7 +69,8 @@ impl FrontSettings {
             purpose: Purpose::default(),
             absent_keys: false,
             sent: Sent::Nothing,
-            discards: false,
+            like_bpftrace: false,
+            absent_parameters: bt::AbsentParameters::Quiet,
             probe_filter: None,
         }
     }
@@ -96,7 +99,8 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         config_overrides: &settings.overrides,
         missing_probes: settings.missing_probes,
         purpose: settings.purpose,
-        discards: settings.discards,
+        like_bpftrace: settings.like_bpftrace,
+        absent_parameters: settings.absent_parameters,
         probe_filter: settings.probe_filter.as_ref(),
     };
     let checked = bt::compile_front(source, &options);

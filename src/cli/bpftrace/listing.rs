@@ -9,7 +9,7 @@ use super::super::{CliError, World, kernel::running};
 use super::options::Options;
 use crate::kernel::{Absence, Feature, Kernel};
 use crate::lang::bt::ast::Item;
-use crate::lang::bt::{ExpandInputs, expand, parse};
+use crate::lang::bt::{AbsentParameters, ExpandInputs, expand, parse};
 use crate::lang::codes::check::NO_SUCH_PROBE as NOT_LISTED;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::SourceText;
@@ -164,7 +164,8 @@ pub fn of_script(
     let kernel = running(world);
     let parsed = parse(&script.source);
     let load = |path: &str| Err(format!("`{path}` is not read for a listing"));
-    let inputs = ExpandInputs { params: &script.params, named: &script.named, load: &load };
+    let inputs =
+        ExpandInputs { params: &script.params, named: &script.named, load: &load, absent: AbsentParameters::Quiet };
     let (expanded, found) = expand(parsed.script, &inputs);
     let mut diagnostics: Vec<Diagnostic> =
         parsed.diagnostics.into_iter().chain(found).filter(|d| d.severity == Severity::Error).collect();

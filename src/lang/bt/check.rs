@@ -37,6 +37,7 @@ mod place;
 mod probes;
 mod programs;
 mod statements;
+mod strict;
 mod suggest;
 mod table;
 #[cfg(test)]
@@ -79,8 +80,8 @@ pub struct CheckEnv<'a> {
     pub missing_probes: MissingProbes,
     /// What the script is run for.
     pub purpose: Purpose,
-    /// Whether every result that a statement throws away is told of, as bpftrace does, and not only what can't be meant.
-    pub discards: bool,
+    /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
+    pub like_bpftrace: bool,
     /// Only probes whose full name this matches.
     pub probe_filter: Option<&'a regex::Regex>,
 }

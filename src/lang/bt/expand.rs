@@ -31,6 +31,20 @@ pub struct ExpandInputs<'a> {
     pub named: &'a [(String, Option<String>)],
     /// Reads an imported script by its path; the error is plain words.
     pub load: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Which parameters that were not given are warned of.
+    pub absent: AbsentParameters,
+}
+
+/// Which positional parameters are warned of that a script uses as numbers and that were not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AbsentParameters {
+    /// None: the script is being written.
+    #[default]
+    Quiet,
+    /// Those that the script does not ask after: it neither compares them with 0 nor counts them by `$#`.
+    Unasked,
+    /// All, as bpftrace does.
+    All,
 }
 
 /// Expands a script. The result has no imports, macros, positional parameters or options left.
@@ -40,6 +54,7 @@ pub fn expand(mut script: Script, inputs: &ExpandInputs<'_>) -> (Script, Vec<Dia
     imports::resolve(&mut script, inputs, &mut diagnostics);
     let mut expander = Expander {
         inputs,
+        asked: parameters::asked(&script),
         macros: HashMap::new(),
         diagnostics,
         active: Vec::new(),
@@ -61,6 +76,8 @@ pub fn expand(mut script: Script, inputs: &ExpandInputs<'_>) -> (Script, Vec<Dia
 
 struct Expander<'a> {
     inputs: &'a ExpandInputs<'a>,
+    /// Parameters that the script asks after; `None` for all.
+    asked: Option<Vec<u32>>,
     macros: HashMap<Arc<str>, Vec<Arc<Macro>>>,
     diagnostics: Vec<Diagnostic>,
     /// Macros being expanded, outermost first.

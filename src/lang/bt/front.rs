@@ -4,7 +4,7 @@ use super::ast;
 use super::check::facts::Facts;
 use super::check::kernel_facts::KernelFacts;
 use super::check::{CheckEnv, Checked, MissingProbes, Purpose, check};
-use super::{ExpandInputs, expand, parse};
+use super::{AbsentParameters, ExpandInputs, expand, parse};
 use crate::kernel::Kernel;
 use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
@@ -34,8 +34,10 @@ pub struct FrontOptions<'a> {
     pub missing_probes: MissingProbes,
     /// What the script is run for.
     pub purpose: Purpose,
-    /// Whether every result that a statement throws away is told of, as bpftrace does, and not only what can't be meant.
-    pub discards: bool,
+    /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
+    pub like_bpftrace: bool,
+    /// Which positional parameters that were not given are warned of.
+    pub absent_parameters: AbsentParameters,
     /// Only probes whose full name this matches.
     pub probe_filter: Option<&'a regex::Regex>,
 }
@@ -56,7 +58,8 @@ impl<'a> FrontOptions<'a> {
             config_overrides: &[],
             missing_probes: MissingProbes::Error,
             purpose: Purpose::Trace,
-            discards: false,
+            like_bpftrace: false,
+            absent_parameters: AbsentParameters::Quiet,
             probe_filter: None,
         }
     }
@@ -73,7 +76,12 @@ pub fn compile_front(source: &SourceText, options: &FrontOptions<'_>) -> Checked
 #[must_use]
 pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked {
     let parsed = parse(source);
-    let inputs = ExpandInputs { params: options.params, named: options.named, load: options.load };
+    let inputs = ExpandInputs {
+        params: options.params,
+        named: options.named,
+        load: options.load,
+        absent: options.absent_parameters,
+    };
     let (script, found): (ast::Script, _) = expand(parsed.script, &inputs);
     let env = CheckEnv {
         facts,
@@ -84,7 +92,7 @@ pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptio
         config_overrides: options.config_overrides,
         missing_probes: options.missing_probes,
         purpose: options.purpose,
-        discards: options.discards,
+        like_bpftrace: options.like_bpftrace,
         probe_filter: options.probe_filter,
     };
     let mut checked = check(&script, source, &env);

@@ -94,6 +94,28 @@ codes! {
         "The statement before it ends the probe, the loop's round or the loop: return, exit(), break or continue.";
     ADDRESS_AS_TEXT = 416, "an address is printed where its text was probably meant",
         "`%s` prints a pointer as the address that it is. The text at that address is read by str(): printf(\"%s\", str(args.filename)). To print the address, `%p` says so.";
+    SIGNED_DIVISION = 417, "a division of numbers that may be negative",
+        "BPF's division knows no sign, so bpftrace's results are wrong for negative numbers; probescope divides the amounts and sets the sign after. This is told when it runs under bpftrace's name. Casting both operands to uint64 silences it.";
+    UNNECESSARY_CAST = 418, "a cast to the type that the value has",
+        "The cast changes nothing. This is told when probescope runs under bpftrace's name.";
+    DEPRECATED = 419, "something that bpftrace gives up",
+        "It works here as before. This is told when probescope runs under bpftrace's name, so that scripts can be kept fit for both.";
+    NEVER_ASSIGNED = 420, "a variable that is declared and never assigned",
+        "Nothing gives the variable a value, so it is 0 or empty wherever it is read. Often the assignment names another variable.";
+    PRINTED_IN_LOOP = 421, "a map printed in a loop",
+        "print(@m) asks the tracer to read the map, which it does once the program has ended: each round's line shows the map as it is after the loop. Print values (print(@m[key])) or print the map behind the loop.";
+    WITHOUT_EFFECT = 422, "something that changes nothing",
+        "What is written here makes no difference to what the script does. The message says why.";
+    DISTINCT_POINTERS = 423, "pointers to different types are compared",
+        "The addresses are compared. That one points to another type than the other often says that the wrong field was taken.";
+    NO_PARAMETER = 424, "a parameter that was not given",
+        "$1 is the first argument behind the script's name; one that was not given is 0 as a number and empty as text. A script can ask how many there are with $#.";
+    FOR_DEBUGGING = 425, "a call that is meant for debugging",
+        "debugf writes into the one trace_pipe that everybody shares, three values at most, and takes long. printf goes through the trace's own buffers. This is told when probescope runs under bpftrace's name.";
+    READ_UNASSIGNED = 426, "a variable that is read before it has a value",
+        "It is 0 or empty there. This is told when probescope runs under bpftrace's name, as long as something assigns the variable later.";
+    EMPTY_TEXT = 427, "a text that is always empty",
+        "A number added to a text takes that many bytes off its front, and here none are left.";
     NEVER_WRITTEN = 408, "a map that is only read",
         "Nothing in the script writes this map, so it is always empty.";
 }

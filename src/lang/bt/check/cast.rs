@@ -21,6 +21,7 @@ impl Checker<'_> {
             let (each, whole) = (self.size_of(of).max(1), self.size_of(&value.ty));
             wanted = Type::Array { of: of.clone(), len: whole / each };
         }
+        self.warn_unnecessary_cast(&value, &wanted, span);
         let cast = self.cast_to(value, &wanted, span);
         super::coerce::settled(cast)
     }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{BAD_SETTING, Checker, MissingProbes, UNKNOWN_SETTING, suggest};
+use super::{BAD_SETTING, Checker, MissingProbes, UNKNOWN_SETTING, WITHOUT_EFFECT, suggest};
 use crate::lang::bt::{ast, constant, settings};
 use crate::lang::source::Span;
 use crate::lang::typed::Expr;
@@ -59,6 +59,10 @@ impl Checker<'_> {
         // The environment's spelling is accepted too.
         let name = name.strip_prefix("bpftrace_").unwrap_or(&name).to_owned();
         let span = setting.name.span.to(setting.value.span);
+        if name == "max_type_res_iterations" && self.env.like_bpftrace {
+            let message = format!("{} is deprecated and has no effect", setting.name.text);
+            self.warn(WITHOUT_EFFECT, span, message, None);
+        }
         match RENAMED.iter().find(|(old, _)| *old == name) {
             Some((_, new)) => {
                 let message = format!("{} has been renamed, please use {new}", setting.name.text);

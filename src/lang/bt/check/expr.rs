@@ -217,6 +217,8 @@ impl Checker<'_> {
             let (x, y) = (self.type_text(&a.ty), self.type_text(&b.ty));
             return self.error_expr(TYPE_MISMATCH, span, format!("one branch gives {x}, the other {y}"));
         };
+        self.warn_cast(&a, &join::smallest(&joined));
+        self.warn_cast(&b, &join::smallest(&joined));
         let ty = join::resolve(&joined);
         let (a, b) = (self.coerce(a, &ty), self.coerce(b, &ty));
         Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(a), Box::new(b)), ty, span)

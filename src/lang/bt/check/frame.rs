@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::join::{infer_type, join, resolve};
+use super::join::{infer_type, join, resolve, smallest};
 use super::{Checker, OUTER_SCOPE, TYPE_MISMATCH, UNDEFINED_VARIABLE, suggest};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
@@ -139,6 +139,8 @@ pub struct Frame {
     pub locals: Vec<LocalState>,
     /// How many loops enclose this place.
     pub loops: u32,
+    /// How many of them the program goes round, unlike those that are written out.
+    pub rounds: u32,
     /// Names that are used outside the block that first assigns them.
     pub hoisted: Vec<Arc<str>>,
     /// The body asked for the probe's name.
@@ -161,6 +163,16 @@ pub struct LocalState {
     pub span: Span,
     /// It was read.
     pub read: bool,
+    /// What the bounds of its loop say of its type, of a loop's counter.
+    pub counts: Option<Type>,
+    /// Its declaration gives it no value, and nothing has done so since.
+    pub empty: bool,
+}
+
+impl LocalState {
+    const fn new(name: Arc<str>, fixed: Option<Type>, key: VariableKey, span: Span) -> Self {
+        Self { name, fixed, key, span, read: false, counts: None, empty: false }
+    }
 }
 
 impl Checker<'_> {
@@ -180,7 +192,7 @@ impl Checker<'_> {
     pub(super) fn declare(&mut self, name: &Arc<str>, node: usize, fixed: Option<Type>, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
         let key = (self.frame.id, node);
-        self.frame.locals.push(LocalState { name: name.clone(), fixed, key, span, read: false });
+        self.frame.locals.push(LocalState::new(name.clone(), fixed, key, span));
         if let Some(scope) = self.frame.scopes.last_mut() {
             scope.insert(name.clone(), id);
         }
@@ -191,7 +203,8 @@ impl Checker<'_> {
     pub(super) fn temporary(&mut self, ty: Type, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
         let name = format!("%{}", id.0).into();
-        self.frame.locals.push(LocalState { name, fixed: Some(ty), key: (u32::MAX, 0), span, read: true });
+        let local = LocalState::new(name, Some(ty), (u32::MAX, 0), span);
+        self.frame.locals.push(LocalState { read: true, ..local });
         id
     }
 
@@ -206,8 +219,11 @@ impl Checker<'_> {
 
     /// The inferred type of a variable, literals in it still flexible.
     pub(super) fn inferred_local(&self, id: LocalId) -> Option<Type> {
-        let local = self.frame.locals.get(id.0 as usize).filter(|l| l.fixed.is_none())?;
-        self.variables.get(&local.key).cloned()
+        let local = self.frame.locals.get(id.0 as usize)?;
+        match local.fixed {
+            None => self.variables.get(&local.key).cloned(),
+            Some(_) => local.counts.clone(),
+        }
     }
 
     pub(super) fn local_expr(&self, id: LocalId, span: Span) -> Expr {
@@ -223,15 +239,18 @@ impl Checker<'_> {
             self.error_help(UNDEFINED_VARIABLE, span, format!("Undefined or undeclared variable: {name}"), Some(help));
             return Self::error_value(span);
         };
-        if let Some(local) = self.frame.locals.get_mut(id.0 as usize) {
-            local.read = true;
+        let Some(local) = self.frame.locals.get_mut(id.0 as usize) else { return Self::error_value(span) };
+        local.read = true;
+        if local.empty && self.env.like_bpftrace {
+            self.warn(super::READ_UNASSIGNED, span, format!("Variable used before it was assigned: {name}"), None);
         }
         self.local_expr(id, span)
     }
 
     /// Joins a value's type to a variable's and gives the value in the variable's type.
     pub(super) fn assign_local(&mut self, id: LocalId, value: Expr) -> Expr {
-        let Some(local) = self.frame.locals.get(id.0 as usize) else { return value };
+        let Some(local) = self.frame.locals.get_mut(id.0 as usize) else { return value };
+        local.empty = false;
         let (name, declared) = (local.name.clone(), local.span);
         if let Some(ty) = local.fixed.clone() {
             let is = self.inferred_text(&infer_type(&value));
@@ -261,6 +280,7 @@ impl Checker<'_> {
                     self.variables.insert(key, joined.clone());
                     self.changed = true;
                 }
+                self.warn_cast(&value, &smallest(&joined));
                 self.coerce(value, &resolve(&joined))
             }
             None => {
@@ -338,7 +358,7 @@ impl Checker<'_> {
         let id = LocalId(self.frame.locals.len() as u32);
         let at = self.frame.hoisted.iter().position(|n| n == name).unwrap_or(0);
         let key = (self.frame.id, at);
-        self.frame.locals.push(LocalState { name: name.clone(), fixed: None, key, span, read: false });
+        self.frame.locals.push(LocalState::new(name.clone(), None, key, span));
         if let Some(scope) = self.frame.scopes.first_mut() {
             scope.insert(name.clone(), id);
         }

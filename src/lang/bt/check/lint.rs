@@ -3,22 +3,30 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Checker, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
+use super::{Checker, DISTINCT_POINTERS, NEVER_ASSIGNED, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
 use crate::lang::bt::ast;
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
+use crate::lang::typed::Expr;
+use crate::lang::types::Type;
 
 /// What a finished body tells of its variables.
 pub struct FrameReport {
     unread: Vec<(Arc<str>, Span)>,
     read: Vec<Span>,
+    /// Declared without a value and never given one.
+    empty: Vec<(Arc<str>, Span)>,
 }
 
 impl Checker<'_> {
     /// Ends the present body.
     pub(super) fn end_frame(&mut self) {
         let frame = std::mem::take(&mut self.frame);
-        let mut report = FrameReport { unread: Vec::new(), read: Vec::new() };
+        let mut report = FrameReport { unread: Vec::new(), read: Vec::new(), empty: Vec::new() };
         for local in frame.locals {
+            if local.empty && (local.read || self.env.like_bpftrace) {
+                report.empty.push((local.name.clone(), local.span));
+            }
             if local.read {
                 report.read.push(local.span);
             } else {
@@ -28,9 +36,27 @@ impl Checker<'_> {
         self.frames_done.push(report);
     }
 
+    /// Pointers to different things are rarely the same.
+    pub(super) fn warn_pointers(&mut self, a: &Expr, b: &Expr, span: Span) {
+        let (Type::Ptr { to: left, .. }, Type::Ptr { to: right, .. }) = (&a.ty, &b.ty) else { return };
+        let anything = |to: &Type| *to == Type::Void && !self.env.like_bpftrace;
+        if left == right || anything(left) || anything(right) {
+            return;
+        }
+        let (l, r) = (self.type_text(left), self.type_text(right));
+        let message = format!("comparison of distinct pointer types: {l}, {r}");
+        let warning = Diagnostic::warning(DISTINCT_POINTERS, span, message)
+            .label(a.span, format!("left ({l})"))
+            .label(b.span, format!("right ({r})"));
+        self.push(warning);
+    }
+
     /// Warnings about the script as a whole.
     pub(super) fn lint(&mut self) {
         let mut reports = std::mem::take(&mut self.frames_done);
+        for (name, span) in reports.iter().flat_map(|r| &r.empty) {
+            self.warn(NEVER_ASSIGNED, *span, format!("Variable {name} was never assigned to."), None);
+        }
         let read: HashSet<Span> = reports.iter_mut().flat_map(|r| r.read.drain(..)).collect();
         for (name, span) in reports.into_iter().flat_map(|r| r.unread) {
             if !read.contains(&span) && !name.starts_with("$_") && !name.starts_with('%') {
@@ -41,6 +67,7 @@ impl Checker<'_> {
         for map in self.maps.all() {
             match (map.used, map.written, map.declared) {
                 (false, _, Some(span)) => {
+                    let span = self.whole_statement(span);
                     notes.push((UNUSED_MAP, span, format!("Unused map: {}", map.name), None));
                 }
                 (true, false, Some(_)) if !map.guessed && !super::join::unknown(&map.value) => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::coerce::{aggregation_text, constant, convert_scalar};
-use super::join::{infer_type, join, promote, unknown};
+use super::join::{infer_type, join, promote, smallest, unknown};
 use super::{
     AGGREGATION, Checker, DUPLICATE, KEY_MISMATCH, NEEDS_LITERAL, OPERAND_TYPE, OUT_OF_RANGE, TYPE_MISMATCH,
     UNDEFINED_MAP, UNKNOWN_NAME, suggest,
@@ -48,6 +48,8 @@ pub struct MapState {
     pub written: bool,
     /// The script reads its value, and what that is nothing has told yet.
     pub asked: bool,
+    /// The script counts it up or down, which makes 8 bytes of it for bpftrace.
+    pub stepped: bool,
     /// It is a number because nothing tells what else it is.
     pub guessed: bool,
 }
@@ -100,6 +102,7 @@ impl Maps {
             used: false,
             written: false,
             asked: false,
+            stepped: false,
             guessed: false,
         });
         id
@@ -281,6 +284,9 @@ impl Checker<'_> {
             }
             self.changed = true;
         }
+        if let Some(key) = &key {
+            self.warn_cast(key, &smallest(&joined));
+        }
         key.map(|key| Box::new(self.coerce(key, &promote(&joined))))
     }
 
@@ -368,6 +374,7 @@ impl Checker<'_> {
         match join(&known, &new) {
             Some(joined) if !matches!(joined, Type::Agg(_)) => {
                 self.learn_value(id, &known, &joined, value.span);
+                self.warn_cast(&value, &smallest(&joined));
                 self.coerce(value, &promote(&joined))
             }
             _ => {
@@ -469,6 +476,7 @@ impl Checker<'_> {
         let key = self.map_key(id, keys, target_span);
         let known = self.maps.get(id).value.clone();
         self.maps.get_mut(id).written = true;
+        self.maps.get_mut(id).stepped = true;
         match &known {
             // A pointer steps by elements and a flag may be counted: both are read, changed and set.
             Type::Error | Type::Int { .. } => {

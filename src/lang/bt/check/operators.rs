@@ -24,6 +24,9 @@ impl Checker<'_> {
             return folded;
         }
         if let Some(folded) = fold_texts(op, &a, &b, span) {
+            if op == ast::BinaryOp::Add && matches!(&folded.kind, ExprKind::Str(text) if text.is_empty()) {
+                self.warn(super::EMPTY_TEXT, span, "literal string will always be empty", None);
+            }
             return folded;
         }
         self.operate(op, a, b, span)
@@ -72,6 +75,8 @@ impl Checker<'_> {
 
     fn integers(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         let (ta, tb) = (self.type_text(&a.ty), self.type_text(&b.ty));
+        self.warn_signed_division(op, &a, &b, span);
+        self.warn_operand_casts(&a, &b, op == BinaryOp::Sub);
         let (Some(a), Some(b)) = (self.integer(a), self.integer(b)) else {
             let message = format!("`{}` needs integers, here are {ta} and {tb}", symbol(op));
             return self.error_expr(OPERAND_TYPE, span, message);
@@ -87,6 +92,7 @@ impl Checker<'_> {
 
     fn compare(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         let equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+        self.warn_pointers(&a, &b, span);
         if equality && let Some(result) = self.compare_names(op, &a, &b, span) {
             return result;
         }
@@ -136,6 +142,7 @@ impl Checker<'_> {
 
     fn compare_scalars(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         self.warn_constant(op, &a, &b, span);
+        self.warn_operand_casts(&a, &b, false);
         let (Some(a), Some(b)) = (self.integer(a), self.integer(b)) else { return Self::error_value(span) };
         let ty = common_sign(&a, &b);
         let (a, b) = (convert_scalar(a, &ty), convert_scalar(b, &ty));
@@ -338,6 +345,7 @@ impl Checker<'_> {
             ast::ExprKind::Variable(name) => {
                 let e = self.variable(name, target.span);
                 let ExprKind::Local(local) = e.kind else { return Self::error_value(span) };
+                self.counted(local);
                 match &e.ty {
                     Type::Error => Self::error_value(span),
                     Type::Int { .. } | Type::Ptr { .. } => {

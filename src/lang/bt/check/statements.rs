@@ -49,7 +49,7 @@ impl Checker<'_> {
         let mut reached = true;
         for statement in list {
             if !std::mem::replace(&mut reached, true) {
-                self.warn_unreachable(statement.span);
+                self.warn_unreachable(self.whole_statement(statement.span));
             }
             self.statement(statement, &mut out);
             reached = !ends(statement);
@@ -88,9 +88,10 @@ impl Checker<'_> {
                 StatementKind::If(condition, then, other)
             }
             ast::StatementKind::While(condition, body) => {
+                self.warn_while(span);
                 let condition = self.value(condition);
                 let condition = self.condition(condition);
-                StatementKind::While(condition, self.loop_body(body))
+                StatementKind::While(condition, self.rounds(body))
             }
             ast::StatementKind::For { name, over, body } => self.for_statement(name, over, body, statement),
             ast::StatementKind::Unroll(count, body) => {
@@ -120,11 +121,11 @@ impl Checker<'_> {
         match (&typed.kind, &typed.ty) {
             (_, Type::Error) => {}
             (_, Type::Void) => out.extend(effect(typed).statements),
-            (ExprKind::MapDelete { .. } | ExprKind::MapFind { .. }, _) if self.env.discards => {
+            (ExprKind::MapDelete { .. } | ExprKind::MapFind { .. }, _) if self.env.like_bpftrace => {
                 self.warn_discarded(span);
                 out.push(Statement { kind: StatementKind::Expr(typed), span });
             }
-            (ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Conditional(..), _) if self.env.discards => {
+            (ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Conditional(..), _) if self.env.like_bpftrace => {
                 self.warn_discarded(span);
                 out.push(Statement { kind: StatementKind::Expr(typed), span });
             }
@@ -144,12 +145,8 @@ impl Checker<'_> {
     }
 
     fn warn_discarded(&mut self, span: Span) {
-        self.warn(
-            DISCARDED_VALUE,
-            span,
-            "Return value discarded.",
-            Some("write `_ = ...;` to say that it is meant".into()),
-        );
+        let help = (!self.env.like_bpftrace).then(|| "write `_ = ...;` to say that it is meant".to_owned());
+        self.warn(DISCARDED_VALUE, self.discarded_mark(span), "Return value discarded.", help);
     }
 
     fn let_statement(
@@ -179,7 +176,13 @@ impl Checker<'_> {
                 self.assigning = None;
                 out.push(Statement { kind: StatementKind::SetLocal(id, value), span });
             }
-            None => out.extend(self.zero_statement(id, span)),
+            None => {
+                let local = &mut self.frame.locals[id.0 as usize];
+                local.empty = true;
+                // The declaration as a whole is what lacks a value.
+                local.span = if self.env.like_bpftrace { Span::new(span.start, name.span.end) } else { name.span };
+                out.extend(self.zero_statement(id, span));
+            }
         }
     }
 
@@ -204,7 +207,7 @@ impl Checker<'_> {
                 let left = self.variable(name, target.span);
                 let right = self.value(value);
                 let ExprKind::Local(id) = left.kind else { return };
-                let combined = self.operate(op, left, right, span);
+                let combined = self.operate(op, left, right, self.compound_mark(target.span, value, span));
                 let combined = self.assign_local(id, combined);
                 StatementKind::SetLocal(id, combined)
             }
@@ -284,6 +287,7 @@ impl Checker<'_> {
         value: &ast::Expr,
         span: Span,
     ) -> StatementKind {
+        let mark = self.compound_mark(target, value, span);
         let right = self.value(value);
         let id = self.map_id(name, target);
         let in_place = matches!(op, ast::BinaryOp::Add | ast::BinaryOp::Sub)
@@ -305,7 +309,7 @@ impl Checker<'_> {
         }
         let left = self.map_get(name, keys, target);
         let left = self.aggregate_as_value(left);
-        let combined = self.operate(op, left, right, span);
+        let combined = self.operate(op, left, right, mark);
         self.set_map(name, keys, target, combined)
     }
 
@@ -338,6 +342,14 @@ impl Checker<'_> {
         }
     }
 
+    /// The body of a loop that is not written out.
+    fn rounds(&mut self, body: &ast::Block) -> Block {
+        self.frame.rounds += 1;
+        let block = self.loop_body(body);
+        self.frame.rounds -= 1;
+        block
+    }
+
     fn loop_body(&mut self, body: &ast::Block) -> Block {
         self.frame.loops += 1;
         let block = self.block(body);
@@ -354,8 +366,10 @@ impl Checker<'_> {
     ) -> StatementKind {
         match over {
             ast::ForOver::Range(start, end) => {
-                let (start, end) = (self.range_bound(start, "start"), self.range_bound(end, "end"));
-                let (local, body) = self.for_body(name, Type::I64, body, statement);
+                let (start, counts) = self.range_bound(start, "start");
+                let (end, upto) = self.range_bound(end, "end");
+                let counts = join::join(&counts, &upto);
+                let (local, body) = self.for_body((name, Type::I64, counts), body, statement);
                 StatementKind::ForRange { local, start, end, body }
             }
             ast::ForOver::Map(map) => {
@@ -388,7 +402,8 @@ impl Checker<'_> {
                 } else {
                     Type::Tuple([key, value].into())
                 };
-                let (local, body) = self.for_body(name, pair, body, statement);
+                let own = self.maps.get(id).key.clone().map(|key| Type::Tuple([key, self.inferred_map(id)].into()));
+                let (local, body) = self.for_body((name, pair, own), body, statement);
                 StatementKind::ForMap { local, map: id, body }
             }
         }
@@ -396,27 +411,31 @@ impl Checker<'_> {
 
     fn for_body(
         &mut self,
-        name: &ast::Name,
-        ty: Type,
+        (name, ty, counts): (&ast::Name, Type, Option<Type>),
         body: &ast::Block,
         statement: &ast::Statement,
     ) -> (crate::lang::typed::LocalId, Block) {
         self.scoped(|c| {
             let local = c.declare(&name.text, node_id(statement), Some(ty), name.span);
-            c.frame.locals[local.0 as usize].read = true;
-            (local, c.loop_body(body))
+            let state = &mut c.frame.locals[local.0 as usize];
+            state.read = true;
+            state.counts = counts;
+            (local, c.rounds(body))
         })
     }
 
-    fn range_bound(&mut self, e: &ast::Expr, which: &str) -> Expr {
+    /// A bound as 8 bytes, and its own type with literals flexible.
+    fn range_bound(&mut self, e: &ast::Expr, which: &str) -> (Expr, Type) {
         let value = self.value(e);
-        match self.integer(value) {
+        let own = self.inferred(&value);
+        let bound = match self.integer(value) {
             Some(value) => super::coerce::convert_scalar(value, &Type::I64),
             None => {
                 let message = format!("Loop range requires an integer for the {which} value");
                 self.error_expr(ARGUMENT_TYPE, e.span, message)
             }
-        }
+        };
+        (bound, own)
     }
 
     fn unroll_count(&mut self, e: &ast::Expr, span: Span) -> u32 {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Expander;
-use crate::lang::bt::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
+use super::{AbsentParameters, Expander};
+use crate::lang::bt::ast::{BinaryOp, Expr, ExprKind, Item, Name, Script, StatementKind, UnaryOp};
 use crate::lang::bt::lexer::{IntError, decode_int};
 use crate::lang::bt::settings;
+use crate::lang::bt::visit::{self, Node};
+use crate::lang::codes::check::NO_PARAMETER;
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
@@ -75,12 +77,32 @@ impl Expander<'_> {
             e.kind = ExprKind::Int(self.inputs.params.len() as u64);
             return;
         };
-        let text = self.param(number).filter(|text| !text.is_empty()).unwrap_or("0").to_owned();
+        let given = self.param(number).filter(|text| !text.is_empty()).map(str::to_owned);
+        if given.is_none() {
+            self.warn_absent(number, e.span);
+        }
+        let text = given.unwrap_or_else(|| "0".to_owned());
         if let Some(value) = integer(&text, e.span) {
             e.kind = value;
             return;
         }
         e.kind = ExprKind::Str(text.into());
+    }
+
+    fn warn_absent(&mut self, number: u32, span: Span) {
+        let told = match self.inputs.absent {
+            AbsentParameters::Quiet => false,
+            AbsentParameters::Unasked => self.asked.as_ref().is_some_and(|asked| !asked.contains(&number)),
+            AbsentParameters::All => true,
+        };
+        if told {
+            let message = format!("Positional parameter ${number} is empty or not provided. ");
+            let mut warning = Diagnostic::warning(NO_PARAMETER, span, message);
+            if self.inputs.absent == AbsentParameters::Unasked {
+                warning = warning.help("it counts as 0 here: give it behind the script's name");
+            }
+            self.diagnostics.push(warning);
+        }
     }
 
     /// `getopt("name", default[, "help"])` becomes the option's value.
@@ -187,6 +209,74 @@ impl Expander<'_> {
         };
         self.diagnostics.push(Diagnostic::error(codes::UNKNOWN_OPTION, Span::default(), message).help(help));
     }
+}
+
+/// The parameters that a script asks after, because it does without them: it compares them with a number or takes
+/// them for true or false. `None` where `$#` tells it of all.
+pub(super) fn asked(script: &Script) -> Option<Vec<u32>> {
+    let mut found = Some(Vec::new());
+    for item in &script.items {
+        if let Item::Probe(probe) = item {
+            found = found.and_then(|list| in_condition(probe.predicate.as_ref(), list));
+        }
+        visit::item(item, &mut |node| found = found.take().and_then(|list| in_node(node, list)));
+    }
+    found
+}
+
+fn in_node(node: Node<'_>, list: Vec<u32>) -> Option<Vec<u32>> {
+    let mut found = Some(list);
+    let mut below = |node: Node<'_>| found = found.take().and_then(|list| in_node(node, list));
+    match node {
+        Node::Expr(e) => {
+            visit::expr(e, &mut below);
+            found.and_then(|list| in_expression(e, list))
+        }
+        Node::Block(block) => {
+            for statement in &block.statements {
+                visit::statement(statement, &mut below);
+            }
+            if let Some(value) = &block.value {
+                below(Node::Expr(value));
+            }
+            for statement in &block.statements {
+                if let StatementKind::If(condition, ..) = &statement.kind {
+                    found = found.and_then(|list| in_condition(Some(condition), list));
+                }
+            }
+            found
+        }
+        Node::Type(_) | Node::Name(_) => found,
+    }
+}
+
+fn in_expression(e: &Expr, list: Vec<u32>) -> Option<Vec<u32>> {
+    match &e.kind {
+        ExprKind::PositionalCount => None,
+        ExprKind::Binary(op, a, b) => {
+            use BinaryOp::{And, Eq, Ge, Gt, Le, Lt, Ne, Or};
+            let number = |e: &Expr| matches!(e.kind, ExprKind::Int(_));
+            let asks = match op {
+                And | Or => true,
+                Eq | Ne | Lt | Le | Gt | Ge => number(a) || number(b),
+                _ => false,
+            };
+            let list = in_condition(Some(&**a).filter(|_| asks), list)?;
+            in_condition(Some(&**b).filter(|_| asks), list)
+        }
+        ExprKind::Unary(UnaryOp::Not, a) | ExprKind::Conditional(a, ..) | ExprKind::If(a, ..) => {
+            in_condition(Some(a), list)
+        }
+        _ => Some(list),
+    }
+}
+
+/// A parameter in the place of a condition.
+fn in_condition(e: Option<&Expr>, mut list: Vec<u32>) -> Option<Vec<u32>> {
+    if let Some(Expr { kind: ExprKind::Positional(number), .. }) = e {
+        list.push(*number);
+    }
+    Some(list)
 }
 
 /// Why an option's value is none.

@@ -21,7 +21,8 @@ fn run_with(
     assert!(parsed.diagnostics.is_empty(), "{text}: {:?}", parsed.diagnostics);
     let params: Vec<_> = params.iter().map(|p| (*p).to_owned()).collect();
     let named: Vec<_> = named.iter().map(|(n, v)| ((*n).to_owned(), v.map(str::to_owned))).collect();
-    let (script, diagnostics) = expand(parsed.script, &ExpandInputs { params: &params, named: &named, load });
+    let absent = AbsentParameters::Quiet;
+    let (script, diagnostics) = expand(parsed.script, &ExpandInputs { params: &params, named: &named, load, absent });
     (dump::script(&script).trim_end().to_owned(), diagnostics)
 }
 

@@ -52,11 +52,11 @@ impl Checker<'_> {
     /// `kstack`, `ustack` with `([mode][, depth])`.
     pub(in crate::lang::bt::check) fn stack(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Expr {
         let mut mode = self.config.stack_mode;
-        let mut depth = DEFAULT_DEPTH;
+        let (mut depth, mut named) = (DEFAULT_DEPTH, false);
         for arg in args {
             match &arg.kind {
                 ast::ExprKind::Ident(word) => match crate::lang::bt::check::config::stack_mode(word) {
-                    Some(named) => mode = named,
+                    Some(asked) => (mode, named) = (asked, true),
                     None => {
                         let modes = ["bpftrace", "perf", "raw", "build_id"];
                         let help = suggest::did_you_mean(word, modes)
@@ -71,6 +71,10 @@ impl Checker<'_> {
             }
         }
         let (which, ty) = if name == "kstack" {
+            if named && mode == StackMode::BuildId {
+                let message = "'build_id' stack mode can only be used for ustack";
+                return self.error_expr(NOT_IN_PROBE, span, message);
+            }
             let mode = if mode == StackMode::BuildId { StackMode::Bpftrace } else { mode };
             (Intrinsic::KStack, Type::KStack { mode, depth })
         } else {

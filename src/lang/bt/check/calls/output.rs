@@ -6,7 +6,9 @@ use super::Call;
 use crate::lang::bt::ast;
 use crate::lang::bt::check::coerce::convert_scalar;
 use crate::lang::bt::check::expr::{effect, statement_expr, wrap};
-use crate::lang::bt::check::{ADDRESS_AS_TEXT, AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, Checker};
+use crate::lang::bt::check::{
+    ADDRESS_AS_TEXT, AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, Checker, PRINTED_IN_LOOP, WITHOUT_EFFECT,
+};
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
 use crate::lang::types::{Aggregation, Type};
@@ -28,6 +30,7 @@ pub fn warnf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 }
 
 pub fn debugf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    c.warn_debugging(call.span);
     c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::TracePipe })
 }
 
@@ -249,6 +252,15 @@ fn print_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) -> Expr {
     let (top, div) = (number(c, 1), number(c, 2));
     if matches!(c.map_value_type(map), Type::Agg(Aggregation::TSeries { .. })) && call.args.len() > 1 {
         c.error(AGGREGATION, call.span, "time series are printed without limit and divisor");
+    }
+    if matches!(c.map_value_type(map), Type::Agg(Aggregation::Stats { .. })) && call.args.len() > 1 {
+        let message = "print()'s top and div arguments are ignored when used on stats() maps.";
+        c.warn(WITHOUT_EFFECT, call.span, message, None);
+    }
+    if c.frame.rounds > 0 {
+        let message = "Due to it's asynchronous nature using 'print()' in a loop can lead to unexpected behavior. The \
+                       map will likely be updated before the runtime can 'print' it.";
+        c.warn(PRINTED_IN_LOOP, call.span, message, None);
     }
     c.report(ActionKind::PrintMap { map, top, div }, Vec::new(), call.span)
 }
