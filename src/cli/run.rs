@@ -176,6 +176,7 @@ pub(super) fn is_of_the_attach(diagnostic: &Diagnostic) -> bool {
         "Unable to attach probe",
         "Offset outside ",
         "No probes attached; ",
+        "Attachment failed for all probes.",
         "hardware events: ",
     ];
     starts.iter().any(|start| diagnostic.message.starts_with(start))
@@ -305,8 +306,8 @@ impl Runner<'_> {
     }
 
     fn tell(&self, diagnostics: &[Diagnostic]) {
-        // bpftrace says of a script without probes what `nothing_left` says, and no more.
-        let known = |d: &&Diagnostic| d.message == NOTHING_LEFT || (self.like_bpftrace && d.code == NO_PROBES);
+        // What `nothing_left` says is said there, and bpftrace's dry run is content with nothing to run.
+        let known = |d: &&Diagnostic| d.message == NOTHING_LEFT || (self.of_no_use(d) && self.args.dry_run);
         let told: Vec<Diagnostic> = diagnostics.iter().filter(|d| !known(d)).cloned().collect();
         let text = (self.shown)(&told, &self.script.source);
         let _ = std::io::stderr().write_all(text.as_bytes());
@@ -327,7 +328,16 @@ impl Runner<'_> {
         settings.probe_filter.clone_from(&self.args.probe_filter);
         let compilation = front::compile(&self.script.source, child, &settings);
         self.tell(&compilation.diagnostics);
-        compilation.output.ok_or_else(|| refusal(&compilation.diagnostics))
+        compilation.output.ok_or_else(|| {
+            let mut errors = compilation.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+            let content = self.args.dry_run && errors.all(|d| self.of_no_use(d));
+            if content { ExitCode::SUCCESS } else { refusal(&compilation.diagnostics) }
+        })
+    }
+
+    /// True for what is said of a script whose probes all belong to another kind of run.
+    fn of_no_use(&self, diagnostic: &Diagnostic) -> bool {
+        self.like_bpftrace && diagnostic.code == NO_PROBES && diagnostic.message.starts_with("No probes attached; ")
     }
 
     fn trace(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Result<i32, RunError> {

@@ -102,6 +102,12 @@ impl ExpandError {
         !matches!(self, Self::Refused { .. })
     }
 
+    /// True when nothing of the name or pattern exists here.
+    #[must_use]
+    pub const fn is_unmatched(&self) -> bool {
+        matches!(self, Self::NoMatch { .. })
+    }
+
     /// True when the point is a pattern that matches nothing.
     #[must_use]
     pub fn is_unmatched_wildcard(&self) -> bool {

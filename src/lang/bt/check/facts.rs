@@ -17,6 +17,8 @@ pub struct Refusal {
     pub doubt: Option<String>,
     /// True when the point is well formed and merely absent here: `missing_probes` then decides.
     pub missing: bool,
+    /// True when nothing of the point's name or pattern exists here.
+    pub unmatched: bool,
     /// True when the point is a pattern that matches nothing here.
     pub wildcard: bool,
     /// What the point names all the same, so that the body can be checked: maps that only an absent
@@ -315,6 +317,7 @@ fn simple_target(point: &str) -> Result<Target, Refusal> {
         help: None,
         doubt: None,
         missing: true,
+        unmatched: false,
         wildcard: false,
         shape: None,
     };

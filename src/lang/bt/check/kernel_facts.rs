@@ -65,6 +65,12 @@ impl<'a> KernelFacts<'a> {
         Some(modules.len() as u32)
     }
 
+    /// True where bpftrace looks a name up as it does a pattern: static probes of no named provider, or of
+    /// a process.
+    const fn looks_up(&self, pattern: &PointPattern) -> bool {
+        matches!(pattern, PointPattern::Usdt { provider, .. } if provider.is_none() || self.options.pid.is_some())
+    }
+
     /// The same type with one id: modules share the kernel's.
     fn id(object: u32, btf: &Btf, id: TypeId) -> CTypeId {
         let shared = btf.base().is_some_and(|base| id.0 < base.end_id());
@@ -109,6 +115,7 @@ impl Facts for KernelFacts<'_> {
             help: e.hint,
             doubt: None,
             missing: false,
+            unmatched: false,
             wildcard: false,
             shape: None,
         })?;
@@ -117,7 +124,8 @@ impl Facts for KernelFacts<'_> {
             help: e.hint(),
             doubt: e.doubt(),
             missing: e.is_missing(),
-            wildcard: e.is_unmatched_wildcard(),
+            unmatched: e.is_unmatched(),
+            wildcard: e.is_unmatched_wildcard() || e.is_unmatched() && self.looks_up(&pattern),
             shape: shape_of(&pattern).map(Box::new),
         })?;
         let named = |t: Target| {

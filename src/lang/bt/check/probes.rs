@@ -96,12 +96,15 @@ impl Checker<'_> {
     /// What to say when nothing of the script belongs to this run.
     fn used_for(&self, groups: &[Group<'_>]) -> &'static str {
         let has = |wanted: fn(&Target) -> bool| groups.iter().flat_map(|g| &g.targets).any(wanted);
-        if self.env.purpose != Purpose::Trace || self.env.probe_filter.is_some() {
+        let (tests, benchmarks) = (has(|t| matches!(t, Target::Test(_))), has(|t| matches!(t, Target::Bench(_))));
+        if self.env.probe_filter.is_some() {
             "No probes to attach"
-        } else if has(|t| matches!(t, Target::Test(_))) {
+        } else if tests && self.env.purpose != Purpose::Test {
             "No probes attached; use --test to run test probes."
-        } else {
+        } else if benchmarks && self.env.purpose != Purpose::Bench {
             "No probes attached; use --bench to run benchmark probes."
+        } else {
+            "Attachment failed for all probes."
         }
     }
 
@@ -145,14 +148,21 @@ impl Checker<'_> {
                 Ok(found) => {
                     self.warn_hot(&found, point.span);
                     if let Some((doubt, help)) = self.env.facts.doubt(&point.text) {
-                        self.warn(MISSING_PROBE, point.span, doubt, help);
+                        self.warn(MISSING_PROBE, point.span, doubt, help.clone());
+                        if names_probe {
+                            unmatched.push(help);
+                            continue;
+                        }
                     }
                     targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone())));
                 }
                 Err(refusal) => {
                     shape = shape.or_else(|| refusal.shape.clone());
                     if refusal.wildcard {
-                        unmatched.push((refusal, point.span));
+                        unmatched.push(refusal.help);
+                    } else if names_probe && refusal.unmatched {
+                        self.warn_unmatched(&refusal, point.span);
+                        unmatched.push(refusal.help);
                     } else {
                         refused.push((refusal, point.span));
                     }
@@ -167,7 +177,8 @@ impl Checker<'_> {
         if emptied && self.config.missing_probes == MissingProbes::Warn {
             self.warn(MISSING_PROBE, head_of(probe), REMOVED, None);
         }
-        // A pattern beside other points says "and these, where they exist".
+        // A pattern beside other points says "and these, where they exist", and so does a name in a probe
+        // that asks which of its points fired.
         if targets.is_empty() {
             self.report_unmatched(probe, unmatched);
         }
@@ -203,9 +214,17 @@ impl Checker<'_> {
         found.map(|list| list.into_iter().next().map(|(target, _)| target)).transpose()
     }
 
-    /// Patterns that match nothing leave a probe without a place.
-    fn report_unmatched(&mut self, probe: &ast::Probe, unmatched: Vec<(Refusal, Span)>) {
-        let Some((refusal, _)) = unmatched.into_iter().next() else { return };
+    /// A point whose name stands for nothing, in a probe that goes on without it.
+    fn warn_unmatched(&mut self, refusal: &Refusal, span: Span) {
+        if self.config.missing_probes != MissingProbes::Ignore {
+            let text = refusal.doubt.clone().unwrap_or_else(|| format!("{} Skipping.", refusal.message));
+            self.warn(MISSING_PROBE, span, text, refusal.help.clone());
+        }
+    }
+
+    /// Points that match nothing leave a probe without a place; `helps` tells what to do about each.
+    fn report_unmatched(&mut self, probe: &ast::Probe, helps: Vec<Option<String>>) {
+        let Some(help) = helps.into_iter().next() else { return };
         let head = head_of(probe);
         let mut diagnostic = match self.config.missing_probes {
             MissingProbes::Ignore => return,
@@ -217,7 +236,7 @@ impl Checker<'_> {
                  'warn'.",
             ),
         };
-        diagnostic.help = refusal.help;
+        diagnostic.help = help;
         self.push(diagnostic);
     }
 
