@@ -46,8 +46,14 @@ fn header(directive: &str) -> Option<&str> {
     name.strip_prefix('<').and_then(|n| n.split('>').next()).or_else(|| name.strip_prefix('"')?.split('"').next())
 }
 
+/// A kernel's header by its full path (`/usr/src/linux-headers-6.1/include/linux/fs.h`) is that of the
+/// running kernel: such paths are of the machine where the script was written.
+fn kernel_name(name: &str) -> &str {
+    name.rsplit_once("/include/").map_or(name, |(_, rest)| rest)
+}
+
 fn exists(name: &str, folders: &[String]) -> bool {
-    KERNEL.iter().any(|prefix| name.starts_with(prefix))
+    KERNEL.iter().any(|prefix| kernel_name(name).starts_with(prefix))
         || Path::new(name).is_file()
         || FOLDERS.iter().copied().chain(folders.iter().map(String::as_str)).any(|f| Path::new(f).join(name).is_file())
         || !Path::new("/usr/include").is_dir()
@@ -62,6 +68,12 @@ mod tests {
         assert_eq!(header("#include <linux/fs.h>"), Some("linux/fs.h"));
         assert_eq!(header("#  include \"my.h\" // own"), Some("my.h"));
         assert_eq!(header("#define X"), None);
+    }
+
+    #[test]
+    fn headers_of_another_kernel_are_those_of_this_one() {
+        let source = SourceText::new("stdin", "#include </usr/src/linux-headers-1.2.3/include/net/sock.h>\nbegin { }");
+        assert_eq!(missing(&source, &[], &[]), None);
     }
 
     #[test]
