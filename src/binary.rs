@@ -17,8 +17,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum BinaryError {
     /// No such program or library.
-    #[error("uprobe target file '{name}' does not exist or is not executable")]
+    #[error("{kind} target file '{name}' does not exist or is not executable")]
     NotFound {
+        /// What it was looked for: `uprobe` or `usdt`.
+        kind: &'static str,
         /// As asked for.
         name: String,
         /// Names like it.

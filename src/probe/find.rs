@@ -27,7 +27,7 @@ pub struct Found {
 pub fn find(name: &Glob, kernel: &Kernel, pid: Option<u32>) -> Result<Vec<Found>, BinaryError> {
     let root = pid.and_then(|pid| foreign_root(kernel, pid)).unwrap_or_default();
     let text = name.as_str();
-    let not_found = |suggestions| BinaryError::NotFound { name: text.to_owned(), suggestions };
+    let not_found = |suggestions| BinaryError::NotFound { kind: "uprobe", name: text.to_owned(), suggestions };
     let paths = match (text, pid) {
         ("", Some(pid)) => vec![own_program(kernel, pid)?],
         ("*", Some(pid)) => mapped_files(kernel, pid),

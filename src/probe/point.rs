@@ -12,7 +12,7 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use number::{duration_ns, integer};
+pub use number::{duration_ns, integer, integer_or_duration};
 
 use super::glob::Glob;
 use crate::lang::typed::Rate;

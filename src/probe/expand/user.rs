@@ -25,7 +25,7 @@ const MOST_CODE: u64 = 1 << 20;
 impl Expander<'_> {
     pub(super) fn uprobes(&self, binary: &Glob, place: &UprobePlace, ret: bool) -> Result<Vec<Target>, ExpandError> {
         self.kernel.features().require(Feature::Uprobe)?;
-        let files = self.binaries(binary)?;
+        let files = self.binaries(binary, "uprobe")?;
         let mut targets = Vec::new();
         let mut first_error = None;
         for file in &files {
@@ -56,10 +56,16 @@ impl Expander<'_> {
         self.options.unsafe_allowed.then_some(Target::Uprobe { path, symbol, file_offset: *offset, ret, pid })
     }
 
-    fn binaries(&self, binary: &Glob) -> Result<Vec<Found>, ExpandError> {
+    /// The files that `kind` of probe (`uprobe` or `usdt`) names.
+    fn binaries(&self, binary: &Glob, kind: &'static str) -> Result<Vec<Found>, ExpandError> {
         if binary.as_str().is_empty() && self.options.pid.is_none() {
             return Err(ExpandError::Refused {
-                message: "the binary is missing".into(),
+                message: match kind {
+                    "usdt" => "usdt probe must specify at least path or pid to probe. To target all paths/pids set \
+                               the path to '*'."
+                        .into(),
+                    _ => format!("{kind} target file '' does not exist or is not executable"),
+                },
                 hint: "name it before the function, or a process with -p".into(),
             });
         }
@@ -69,7 +75,11 @@ impl Expander<'_> {
                 hint: "name a process with -p, or a folder: `uprobe:/usr/bin/*:main`".into(),
             });
         }
-        Ok(find(binary, self.kernel, self.options.pid)?)
+        let found = find(binary, self.kernel, self.options.pid);
+        Ok(found.map_err(|error| match error {
+            BinaryError::NotFound { name, suggestions, .. } => BinaryError::NotFound { kind, name, suggestions },
+            other => other,
+        })?)
     }
 
     fn uprobes_in(
@@ -201,7 +211,7 @@ impl Expander<'_> {
 
     pub(super) fn usdt(&self, binary: &Glob, provider: Option<&Glob>, name: &Glob) -> Result<Vec<Target>, ExpandError> {
         self.kernel.features().require(Feature::Usdt)?;
-        let files = self.binaries(binary)?;
+        let files = self.binaries(binary, "usdt")?;
         let mut targets = Vec::new();
         let mut known: Vec<String> = Vec::new();
         for file in &files {

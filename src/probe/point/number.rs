@@ -17,6 +17,12 @@ pub fn integer(text: &str) -> Option<u64> {
     text.chars().all(|c| c.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
+/// A number, or a duration as the number of its nanoseconds: `1s` is 1000000000.
+#[must_use]
+pub fn integer_or_duration(text: &str) -> Option<u64> {
+    integer(text).or_else(|| duration_ns(text))
+}
+
 /// A duration such as `10ms`, in nanoseconds; a bare number is nanoseconds.
 #[must_use]
 pub fn duration_ns(text: &str) -> Option<u64> {

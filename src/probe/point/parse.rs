@@ -1,6 +1,6 @@
 //! The grammar of each provider.
 
-use super::number::{duration_ns, integer};
+use super::number::{duration_ns, integer, integer_or_duration};
 use super::split::{Part, split};
 use super::{PROVIDERS, PointError, PointPattern, Provider, UprobePlace};
 use crate::lang::typed::Rate;
@@ -126,7 +126,9 @@ impl<'a> Parts<'a> {
             (name @ ("interval" | "profile"), "number") => format!("{name} frequency should be a positive integer"),
             _ => format!("`{}` is no {what}", part.text),
         };
-        integer(&part.text).ok_or_else(|| self.wrong(part, message()))
+        // A duration beside a unit of time is taken as the number of its nanoseconds, as in bpftrace.
+        let value = if what == "number" { integer_or_duration(&part.text) } else { integer(&part.text) };
+        value.ok_or_else(|| self.wrong(part, message()))
     }
 
     fn signal(&self) -> Answer {

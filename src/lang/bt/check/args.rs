@@ -397,6 +397,8 @@ impl Checker<'_> {
                     None => self.error_expr(NOT_IN_PROBE, span, format!("`{function}` returns nothing")),
                 }
             }
+            // What a system call returned is a field of the tracepoint at its end.
+            (Kind::Tracepoint, _) => self.not_here("retval", span, None),
             _ => self.not_here("retval", span, Some("kretprobe, uretprobe and fexit probes have it")),
         }
     }

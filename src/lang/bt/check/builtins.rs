@@ -148,7 +148,10 @@ impl Checker<'_> {
                  ({kind} used here)"
             ),
             "retval" => {
-                "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fentry' probes".into()
+                let instead = if self.frame.kind == Kind::Tracepoint { " (try to use args.ret instead)" } else { "" };
+                format!(
+                    "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fentry' probes{instead}"
+                )
             }
             "ctx" | "func" => format!("The {name} builtin can not be used with '{kind}' probes"),
             _ if argument_number(name, "arg").is_some() => {
