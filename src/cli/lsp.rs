@@ -9,7 +9,7 @@ mod transport;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use lsp_server::Connection;
+use lsp_server::{Connection, ErrorCode, Response};
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions, HoverProviderCapability,
     InitializeParams, OneOf, RenameOptions, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability,
@@ -49,8 +49,21 @@ pub fn run(_: &Args) -> Result<ExitCode, CliError> {
 pub(crate) fn serve(connection: &Connection, kernel: &Kernel, knowledge: &KernelKnowledge) -> Result<(), CliError> {
     let broken = |error: &dyn std::fmt::Display| CliError::Refused(format!("the editor broke the protocol: {error}"));
     let capabilities = serde_json::to_value(capabilities()).map_err(|e| broken(&e))?;
-    let parameters = connection.initialize(capabilities).map_err(|e| broken(&e))?;
-    let _: InitializeParams = serde_json::from_value(parameters).map_err(|e| broken(&e))?;
+    loop {
+        let (id, parameters) = connection.initialize_start().map_err(|e| broken(&e))?;
+        match serde_json::from_value::<InitializeParams>(parameters) {
+            Ok(_) => {
+                let result = serde_json::json!({ "capabilities": capabilities });
+                connection.initialize_finish(id, result).map_err(|e| broken(&e))?;
+                break;
+            }
+            // The editor may try again.
+            Err(error) => {
+                let refused = Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string());
+                connection.sender.send(refused.into()).map_err(|e| broken(&e))?;
+            }
+        }
+    }
     server::Server::new(connection, kernel, knowledge).run().map_err(|e| broken(&e))
 }
 

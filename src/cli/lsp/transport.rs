@@ -4,10 +4,11 @@
 //! the language server protocol's specification). What the editor sends is bounded before it is held.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use lsp_server::{Connection, Message};
+use lsp_server::{Connection, ErrorCode, Message};
+use serde_json::{Value, json};
 
 /// Most bytes of a message: many times the largest script.
 const LARGEST_MESSAGE: u64 = 64 << 20;
@@ -15,6 +16,8 @@ const LARGEST_MESSAGE: u64 = 64 << 20;
 const LARGEST_LINE: u64 = 4096;
 /// Most lines of a header; the protocol knows two.
 const HEADER_LINES: usize = 32;
+/// Most bytes of what is quoted of an editor's mistake.
+const LONGEST_QUOTE: usize = 60;
 
 /// Why no further message can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,9 +28,15 @@ pub enum BrokenStream {
     /// The end came inside a message.
     #[error("it ended inside a message")]
     Ended,
-    /// A header without the length, or with one that is no number.
+    /// A header without the length.
     #[error("a message without a Content-Length")]
     NoLength,
+    /// A length that is no number.
+    #[error("a Content-Length that is no number: `{0}`")]
+    BadLength(String),
+    /// Something else where a header belongs: the editor and the service don't count alike.
+    #[error("a message begins with a header (`Content-Length: 123`), not with `{0}`")]
+    NoHeader(String),
     /// A header that does not end.
     #[error("a message's header of more than {HEADER_LINES} lines, or a line of more than {LARGEST_LINE} bytes")]
     Header,
@@ -47,20 +56,30 @@ impl Transport {
     /// Carries messages between the streams and the connection that is given back.
     pub fn start(
         input: impl Read + Send + 'static,
-        mut output: impl Write + Send + 'static,
+        output: impl Write + Send + 'static,
     ) -> std::io::Result<(Connection, Self)> {
         let (service, streams) = Connection::memory();
         let Connection { sender, receiver } = streams;
         let named = |name: &str| thread::Builder::new().name(name.into());
         let broken = Arc::new(OnceLock::new());
         let told = Arc::clone(&broken);
+        let output = Arc::new(Mutex::new(output));
+        let answers = Arc::clone(&output);
         named("lsp-reader").spawn(move || {
-            if let Err(error) = read_all(&mut BufReader::new(input), |message| sender.send(message).is_ok()) {
+            let refuse = |answer: &Value| {
+                // The writer meets a stream that takes no more, too, and tells of it.
+                let _ = write_body(&mut *answers.lock().unwrap_or_else(PoisonError::into_inner), answer);
+            };
+            let pass = |message| sender.send(message).is_ok();
+            if let Err(error) = read_all(&mut BufReader::new(input), pass, refuse) {
+                refuse(&refusal(Value::Null, ErrorCode::ParseError, &error.to_string()));
                 let _ = told.set(error);
             }
         })?;
-        let writer = named("lsp-writer")
-            .spawn(move || receiver.into_iter().try_for_each(|message| message.write(&mut output)))?;
+        let writer = named("lsp-writer").spawn(move || {
+            let write = |message: Message| message.write(&mut *output.lock().unwrap_or_else(PoisonError::into_inner));
+            receiver.into_iter().try_for_each(write)
+        })?;
         Ok((service, Self { broken, writer }))
     }
 
@@ -75,14 +94,18 @@ impl Transport {
     }
 }
 
-/// Passes messages on until the editor ends the service or its stream.
-fn read_all(input: &mut impl BufRead, pass: impl Fn(Message) -> bool) -> Result<(), BrokenStream> {
+/// Passes messages on until the editor ends the service or its stream. Those that can't be read are answered by
+/// `refuse`: where the next one begins is known all the same.
+fn read_all(
+    input: &mut impl BufRead,
+    pass: impl Fn(Message) -> bool,
+    refuse: impl Fn(&Value),
+) -> Result<(), BrokenStream> {
     while let Some(body) = read_body(input)? {
-        let message = match serde_json::from_slice::<Message>(&body) {
+        let message = match parse(&body) {
             Ok(message) => message,
-            Err(error) => {
-                // Where the next one begins is known all the same.
-                eprintln!("probescope lsp: a message that cannot be read is left out: {error}");
+            Err(answer) => {
+                refuse(&answer);
                 continue;
             }
         };
@@ -92,6 +115,29 @@ fn read_all(input: &mut impl BufRead, pass: impl Fn(Message) -> bool) -> Result<
         }
     }
     Ok(())
+}
+
+/// A message, or the answer to what is none.
+fn parse(body: &[u8]) -> Result<Message, Value> {
+    let value: Value = serde_json::from_slice(body)
+        .map_err(|e| refusal(Value::Null, ErrorCode::ParseError, &format!("the message is no JSON: {e}")))?;
+    let id = value.get("id").cloned().unwrap_or_default();
+    let known = id.is_string() || id.is_number();
+    let told = if known { id.clone() } else { Value::Null };
+    let invalid = || refusal(told, ErrorCode::InvalidRequest, "the message is no request, notification or response");
+    // An identity of another kind would make a notification of a request.
+    if known || id.is_null() { serde_json::from_value(value).map_err(|_| invalid()) } else { Err(invalid()) }
+}
+
+/// The answer of JSON-RPC to a message that could not be read; the identity is null where it is not known.
+fn refusal(id: Value, code: ErrorCode, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code as i32, "message": message } })
+}
+
+fn write_body(output: &mut impl Write, body: &Value) -> std::io::Result<()> {
+    let body = body.to_string();
+    write!(output, "Content-Length: {}\r\n\r\n{body}", body.len())?;
+    output.flush()
 }
 
 /// The next message's body; `None` at the end of the stream.
@@ -109,6 +155,7 @@ fn read_body(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, BrokenStream> 
 fn read_header(input: &mut impl BufRead) -> Result<Option<u64>, BrokenStream> {
     let mut length = None;
     for number in 0..HEADER_LINES {
+        look_ahead(input)?;
         let mut line = Vec::new();
         input.take(LARGEST_LINE).read_until(b'\n', &mut line).map_err(|e| BrokenStream::Read(e.to_string()))?;
         if line.is_empty() {
@@ -121,14 +168,40 @@ fn read_header(input: &mut impl BufRead) -> Result<Option<u64>, BrokenStream> {
         if line.is_empty() {
             return length.map(Some).ok_or(BrokenStream::NoLength);
         }
-        length = length.or_else(|| content_length(line));
+        length = length.or(content_length(line)?);
     }
     Err(BrokenStream::Header)
 }
 
-fn content_length(line: &[u8]) -> Option<u64> {
-    let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
-    name.trim().eq_ignore_ascii_case("Content-Length").then(|| value.trim().parse().ok())?
+/// Refuses what can't begin a header line before the rest of the line has come, which may be never.
+fn look_ahead(input: &mut impl BufRead) -> Result<(), BrokenStream> {
+    let ahead = input.fill_buf().map_err(|e| BrokenStream::Read(e.to_string()))?;
+    match ahead.first() {
+        Some(b'\r' | b'\n') | None => Ok(()),
+        Some(c) if c.is_ascii_alphanumeric() || *c == b'-' => Ok(()),
+        Some(_) => Err(BrokenStream::NoHeader(quote(ahead))),
+    }
+}
+
+/// The length, of a header that tells it.
+fn content_length(line: &[u8]) -> Result<Option<u64>, BrokenStream> {
+    let Some(colon) = line.iter().position(|c| *c == b':') else { return Err(BrokenStream::NoHeader(quote(line))) };
+    let (name, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
+    if !name.iter().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_')) {
+        return Err(BrokenStream::NoHeader(quote(line)));
+    }
+    if !name.eq_ignore_ascii_case(b"Content-Length") {
+        return Ok(None);
+    }
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    number.map(Some).ok_or_else(|| BrokenStream::BadLength(quote(value)))
+}
+
+/// The first bytes of a mistake, to be shown: one line without control characters.
+fn quote(bytes: &[u8]) -> String {
+    let line = bytes.split(|c| *c == b'\n').next().unwrap_or(bytes);
+    let shown = |b: &u8| if matches!(b, b' '..=b'~') { char::from(*b) } else { '.' };
+    line.iter().take(LONGEST_QUOTE).map(shown).collect::<String>().trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
