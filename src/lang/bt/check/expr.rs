@@ -235,7 +235,8 @@ impl Checker<'_> {
         // An enum's values are 64 bits wide, whatever a struct's member of it takes.
         let member = matches!(what, ast::TypeOrExpr::Expr(ast::Expr { kind: ast::ExprKind::Field(..), .. }));
         let size = if matches!(ty, Type::Enum { .. }) && !member { 8 } else { self.size_of(&ty) };
-        Expr::new(ExprKind::Int(u64::from(size)), Type::U64, span)
+        // A literal: `-sizeof(x)` is negative.
+        Expr::new(ExprKind::Int(u64::from(size)), Type::I64, span)
     }
 
     /// As [`Self::type_of`], but literals, and variables and maps that hold nothing else, are as small
@@ -295,7 +296,7 @@ impl Checker<'_> {
             offset += u64::from(field.offset);
             ty = field.ty;
         }
-        Expr::new(ExprKind::Int(offset), Type::U64, span)
+        Expr::new(ExprKind::Int(offset), Type::I64, span)
     }
 
     /// Reports a field that a struct does not have.

@@ -281,8 +281,8 @@ pub fn reg(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 /// `bswap(x)`: of the width of `x`.
 pub fn bswap(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = c.value(&call.args[0]);
-    // Literals are as small as they can be.
-    let ty = match join::smallest(&join::infer_type(&value)) {
+    // Literals are as small as they can be, and so is what they alone are assigned to.
+    let ty = match join::smallest(&c.inferred(&value)) {
         Type::Error => return value,
         Type::Int { size, .. } | Type::Enum { size, .. } => Type::Int { size, signed: false },
         Type::Bool => Type::Int { size: 1, signed: false },
