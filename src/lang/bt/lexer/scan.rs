@@ -370,7 +370,7 @@ fn skip_point(cursor: &mut Cursor<'_>) {
                 }
                 colons += 1;
             }
-            b'/' if !(path && colons == 1) => return,
+            b'/' if !(path && (colons == 1 || is_in_name(cursor.rest()))) => return,
             b'=' if colons == 0 => return,
             b',' | b'{' | b'}' | b';' => return,
             b if is_blank(b) => return,
@@ -378,6 +378,23 @@ fn skip_point(cursor: &mut Cursor<'_>) {
         }
         cursor.skip_char();
     }
+}
+
+/// True when the `/` that `rest` begins with belongs to a function's name, as Go's do
+/// (`net/http.(*ServeMux).ServeHTTP`), and begins no predicate: nothing in it compares or looks up, and
+/// behind the name stand a predicate, a body or another attach point.
+fn is_in_name(rest: &str) -> bool {
+    let name = rest.get(1..).unwrap_or("");
+    let end = name.find(|c: char| c.is_ascii_whitespace() || matches!(c, '{' | ',' | '"')).unwrap_or(name.len());
+    let (name, behind) = name.split_at(end);
+    let compares = name.contains(['=', '<', '>', '!', '&', '|', '@', '$']);
+    // An empty name, or one that begins so, is a comment.
+    if compares || name.is_empty() || name.starts_with(['/', '*']) || name.ends_with('/') {
+        return false;
+    }
+    let behind = after_blanks(behind);
+    // What a lone `/` before the body closes is a predicate (`f/pid / {`).
+    behind.starts_with(['{', ',']) || behind.strip_prefix('/').is_some_and(|rest| !after_blanks(rest).starts_with('{'))
 }
 
 /// One ordinary token, which must begin at the cursor.
