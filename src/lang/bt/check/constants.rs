@@ -6,7 +6,18 @@ use crate::kernel::syscalls::{self, Machine};
 /// The value of a well-known constant. The script's own definitions and the kernel's enums come first.
 pub fn find(name: &str) -> Option<i64> {
     let listed = CONSTANTS.iter().find(|c| c.0 == name).map(|c| c.1);
-    listed.or_else(|| system_call(name))
+    listed.or_else(|| page(name)).or_else(|| system_call(name))
+}
+
+/// Sizes of pages, which only some machines choose when their kernel is built.
+fn page(name: &str) -> Option<i64> {
+    let shift = matches!(Machine::HOST, Machine::X86_64).then_some(12)?;
+    match name {
+        "PAGE_SHIFT" => Some(shift),
+        "PAGE_SIZE" => Some(1 << shift),
+        "PAGE_MASK" => Some(-1 << shift),
+        _ => None,
+    }
 }
 
 /// `__NR_futex` and `SYS_futex`: numbers of system calls, which `asm/unistd.h` gives.
@@ -198,6 +209,52 @@ const CONSTANTS: &[(&str, i64)] = &[
     ("POLLERR", 8), ("POLLHUP", 16), ("POLLNVAL", 32), ("EPOLLIN", 1), ("EPOLLPRI", 2), ("EPOLLOUT", 4),
     ("EPOLLERR", 8), ("EPOLLHUP", 16), ("EPOLLRDHUP", 0x2000), ("EPOLLONESHOT", 1 << 30), ("EPOLLET", 1 << 31),
     ("EPOLL_CTL_ADD", 1), ("EPOLL_CTL_DEL", 2), ("EPOLL_CTL_MOD", 3),
+    // include/uapi/linux/magic.h
+    ("EXT4_SUPER_MAGIC", 0xef53), ("XFS_SUPER_MAGIC", 0x58465342), ("BTRFS_SUPER_MAGIC", 0x9123683e),
+    ("TMPFS_MAGIC", 0x1021994), ("RAMFS_MAGIC", 0x858458f6), ("OVERLAYFS_SUPER_MAGIC", 0x794c7630),
+    ("NFS_SUPER_MAGIC", 0x6969), ("FUSE_SUPER_MAGIC", 0x65735546), ("F2FS_SUPER_MAGIC", 0xf2f52010),
+    ("SQUASHFS_MAGIC", 0x73717368), ("ISOFS_SUPER_MAGIC", 0x9660), ("MSDOS_SUPER_MAGIC", 0x4d44),
+    ("PROC_SUPER_MAGIC", 0x9fa0), ("SYSFS_MAGIC", 0x62656572), ("DEBUGFS_MAGIC", 0x64626720),
+    ("TRACEFS_MAGIC", 0x74726163), ("CGROUP_SUPER_MAGIC", 0x27e0eb), ("CGROUP2_SUPER_MAGIC", 0x63677270),
+    ("SOCKFS_MAGIC", 0x534f434b), ("PIPEFS_MAGIC", 0x50495045), ("DEVPTS_SUPER_MAGIC", 0x1cd1),
+    ("HUGETLBFS_MAGIC", 0x958458f6), ("BPF_FS_MAGIC", 0xcafe4a11), ("NSFS_MAGIC", 0x6e736673),
+    ("V9FS_MAGIC", 0x1021997),
+    // include/uapi/asm-generic/resource.h
+    ("RLIMIT_CPU", 0), ("RLIMIT_FSIZE", 1), ("RLIMIT_DATA", 2), ("RLIMIT_STACK", 3), ("RLIMIT_CORE", 4),
+    ("RLIMIT_RSS", 5), ("RLIMIT_NPROC", 6), ("RLIMIT_NOFILE", 7), ("RLIMIT_MEMLOCK", 8), ("RLIMIT_AS", 9),
+    ("RLIMIT_LOCKS", 10), ("RLIMIT_SIGPENDING", 11), ("RLIMIT_MSGQUEUE", 12), ("RLIMIT_NICE", 13),
+    ("RLIMIT_RTPRIO", 14), ("RLIMIT_RTTIME", 15),
+    // include/uapi/linux/prctl.h
+    ("PR_SET_PDEATHSIG", 1), ("PR_SET_DUMPABLE", 4), ("PR_SET_NAME", 15), ("PR_GET_NAME", 16), ("PR_SET_SECCOMP", 22),
+    ("PR_CAPBSET_DROP", 24), ("PR_SET_NO_NEW_PRIVS", 38), ("PR_SET_MM", 35), ("PR_SET_CHILD_SUBREAPER", 36),
+    ("PR_SET_VMA", 1398164801),
+    // include/uapi/linux/if_arp.h
+    ("ARPHRD_ETHER", 1), ("ARPHRD_LOOPBACK", 772), ("ARPHRD_PPP", 512), ("ARPHRD_TUNNEL", 768),
+    ("ARPHRD_IEEE80211", 801), ("ARPHRD_NONE", 65534),
+    // include/uapi/linux/netlink.h
+    ("NETLINK_ROUTE", 0), ("NETLINK_SOCK_DIAG", 4), ("NETLINK_NFLOG", 5), ("NETLINK_XFRM", 6), ("NETLINK_AUDIT", 9),
+    ("NETLINK_CONNECTOR", 11), ("NETLINK_NETFILTER", 12), ("NETLINK_KOBJECT_UEVENT", 15), ("NETLINK_GENERIC", 16),
+    // include/uapi/linux/fs.h
+    ("RENAME_NOREPLACE", 1), ("RENAME_EXCHANGE", 2), ("RENAME_WHITEOUT", 4),
+    // include/uapi/linux/falloc.h
+    ("FALLOC_FL_KEEP_SIZE", 1), ("FALLOC_FL_PUNCH_HOLE", 2), ("FALLOC_FL_COLLAPSE_RANGE", 8),
+    ("FALLOC_FL_ZERO_RANGE", 16), ("FALLOC_FL_INSERT_RANGE", 32),
+    // include/uapi/linux/ipc.h
+    ("IPC_CREAT", 512), ("IPC_EXCL", 1024), ("IPC_NOWAIT", 2048), ("IPC_RMID", 0), ("IPC_SET", 1), ("IPC_STAT", 2),
+    // include/uapi/linux/inotify.h
+    ("IN_ACCESS", 1), ("IN_MODIFY", 2), ("IN_ATTRIB", 4), ("IN_CLOSE_WRITE", 8), ("IN_CLOSE_NOWRITE", 16),
+    ("IN_OPEN", 32), ("IN_MOVED_FROM", 64), ("IN_MOVED_TO", 128), ("IN_CREATE", 256), ("IN_DELETE", 512),
+    ("IN_DELETE_SELF", 1024), ("IN_MOVE_SELF", 2048),
+    // include/uapi/asm-generic/ioctls.h
+    ("TCGETS", 0x5401), ("TCSETS", 0x5402), ("TIOCGWINSZ", 0x5413), ("TIOCSWINSZ", 0x5414), ("TIOCSTI", 0x5412),
+    ("TIOCGPGRP", 0x540f), ("TIOCSPGRP", 0x5410), ("FIONREAD", 0x541b), ("FIONBIO", 0x5421),
+    // include/linux/fs_types.h
+    ("DT_UNKNOWN", 0), ("DT_FIFO", 1), ("DT_CHR", 2), ("DT_DIR", 4), ("DT_BLK", 6), ("DT_REG", 8), ("DT_LNK", 10),
+    ("DT_SOCK", 12),
+    // include/linux/eventfd.h
+    ("EFD_SEMAPHORE", 1), ("EFD_CLOEXEC", 524288), ("EFD_NONBLOCK", 2048),
+    // include/linux/blk_types.h, include/linux/kdev_t.h, include/linux/kernel.h
+    ("SECTOR_SHIFT", 9), ("SECTOR_SIZE", 512), ("MINORBITS", 20), ("MINORMASK", 0xfffff), ("READ", 0), ("WRITE", 1),
     // include/vdso/time64.h, include/vdso/limits.h, include/uapi/linux/limits.h, C
     ("MSEC_PER_SEC", 1000), ("USEC_PER_MSEC", 1000), ("NSEC_PER_USEC", 1000), ("NSEC_PER_MSEC", 1_000_000),
     ("USEC_PER_SEC", 1_000_000), ("NSEC_PER_SEC", 1_000_000_000), ("NULL", 0), ("NAME_MAX", 255),
@@ -254,6 +311,11 @@ mod tests {
             ("AT_EMPTY_PATH", libc::AT_EMPTY_PATH),
             ("SO_REUSEPORT", libc::SO_REUSEPORT),
             ("MSG_NOSIGNAL", libc::MSG_NOSIGNAL),
+            ("PR_SET_NAME", libc::PR_SET_NAME),
+            ("IPC_CREAT", libc::IPC_CREAT),
+            ("DT_DIR", i32::from(libc::DT_DIR)),
+            ("EFD_NONBLOCK", libc::EFD_NONBLOCK),
+            ("FALLOC_FL_KEEP_SIZE", libc::FALLOC_FL_KEEP_SIZE),
         ];
         for (name, value) in values {
             assert_eq!(find(name), Some(i64::from(value)), "{name}");
@@ -262,5 +324,8 @@ mod tests {
         assert_eq!(find("SYS_openat"), Some(libc::SYS_openat));
         assert_eq!(find("CAP_BPF"), Some(39));
         assert_eq!(find("__NR_nothing"), None);
+        assert_eq!(find("RLIMIT_NOFILE"), Some(i64::from(libc::RLIMIT_NOFILE)));
+        assert_eq!(find("IN_MODIFY"), Some(i64::from(libc::IN_MODIFY)));
+        assert_eq!(find("PAGE_SIZE").is_some(), cfg!(target_arch = "x86_64"));
     }
 }
