@@ -257,6 +257,12 @@ impl Kernel {
         self.functions.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
+    /// Whether kprobes reach functions that the list of those that can be traced leaves out. Kernels that don't tell
+    /// how they are configured are like nearly all others: they don't.
+    pub fn probes_untraced(&self) -> bool {
+        features::probes_untraced(self)
+    }
+
     /// All kernel symbols.
     ///
     /// # Errors

@@ -114,6 +114,13 @@ impl SymbolTable {
         self.entries.iter().map(|e| self.symbol(e))
     }
 
+    /// All symbols that stand at an address: a function may have several names.
+    pub fn at(&self, address: u64) -> impl Iterator<Item = Symbol<'_>> {
+        let first = self.entries.partition_point(|e| e.address < address);
+        let tail = self.entries.get(first..).unwrap_or(&[]).iter();
+        tail.take_while(move |e| e.address == address).map(|e| self.symbol(e))
+    }
+
     /// All symbols of this name.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Symbol<'a>> {
         let order = self.by_name.get_or_init(|| {

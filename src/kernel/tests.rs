@@ -63,6 +63,16 @@ fn without_kprobes_the_option_is_named() {
 }
 
 #[test]
+fn only_its_configuration_lets_a_kernel_probe_what_it_does_not_trace() {
+    assert!(!Kernel::new(Roots::fixture(FIXTURE)).probes_untraced());
+    let changed = Changed::new("notrace");
+    std::fs::write(changed.0.join("boot/config-6.12.0-fixture"), "CONFIG_KPROBE_EVENTS_ON_NOTRACE=y\n").unwrap();
+    assert!(changed.kernel().probes_untraced());
+    std::fs::remove_file(changed.0.join("boot/config-6.12.0-fixture")).unwrap();
+    assert!(!changed.kernel().probes_untraced());
+}
+
+#[test]
 fn without_btf_helpers_go_by_version() {
     let changed = Changed::new("btf");
     std::fs::remove_file(changed.0.join("sys/kernel/btf/vmlinux")).unwrap();

@@ -85,6 +85,13 @@ fn lockdown(kernel: &Kernel) -> Option<String> {
     Some(rest.split_once(']')?.0.to_owned())
 }
 
+/// Whether kprobes may stand where ftrace does not (`within_notrace_func` in kernel/trace/trace_kprobe.c): only
+/// kernels that are made to debug ftrace let them.
+pub(in crate::kernel) fn probes_untraced(kernel: &Kernel) -> bool {
+    let text = read_config(kernel).unwrap_or_default();
+    text.get("KPROBE_EVENTS_ON_NOTRACE").is_some_and(|v| v == "y")
+}
+
 /// `/proc/config.gz`, or `/boot/config-RELEASE`.
 fn read_config(kernel: &Kernel) -> Option<HashMap<String, String>> {
     let text = read_config_gz(kernel).or_else(|| {

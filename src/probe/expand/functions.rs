@@ -91,7 +91,26 @@ impl Expander<'_> {
             // With neither list, let the kernel decide.
             Err(_) => self.kernel.functions().is_err(),
         };
-        if listed || known() { vec![(module_text(module), name.into())] } else { Vec::new() }
+        if listed || (self.may_be_reached(name) && known()) {
+            vec![(module_text(module), name.into())]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Whether a kprobe may reach a function that the list of those that can be traced leaves out: where there is no
+    /// list, by another name of a function that is on it (`__ia32_sys_getpid`), and at parts that the compiler split
+    /// off one (`f.cold`).
+    fn may_be_reached(&self, name: &str) -> bool {
+        let Ok(table) = self.kernel.functions() else { return true };
+        let part = name.split_once('.').is_some_and(|(whole, _)| table.contains(whole));
+        let alias = || match self.kernel.symbols() {
+            Ok(symbols) => {
+                symbols.named(name).any(|s| s.address == 0 || symbols.at(s.address).any(|o| table.contains(o.name)))
+            }
+            Err(_) => true,
+        };
+        part || alias() || self.kernel.probes_untraced()
     }
 
     /// Functions by pattern, each name once unless modules are asked for.
@@ -140,6 +159,12 @@ impl Expander<'_> {
     }
 
     fn no_function(&self, provider: &str, module: Option<&Glob>, function: &Glob) -> ExpandError {
+        let there = || self.kernel.symbols().is_ok_and(|s| s.named(function.as_str()).any(|s| s.is_code()));
+        if module.is_none() && there() {
+            let reason = Some("the kernel has it, but lets nothing trace it: no probe on functions reaches it".into());
+            let name = function.to_string();
+            return ExpandError::NoMatch { kind: provider.to_owned(), name, suggestions: Vec::new(), reason };
+        }
         let plain = function.as_str().replace('*', "");
         let mut near = self.functions_since(&plain);
         if near.is_empty() {

@@ -25,6 +25,20 @@ fn libraries_are_found_by_name() {
 }
 
 #[test]
+fn functions_that_nothing_traces_are_no_match() {
+    let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+    let expanded = |text: &str, options: &ExpandOptions| expand(&point::parse(text).unwrap(), &kernel, options);
+    let plain = ExpandOptions::default();
+    assert_eq!(expanded("kprobe:vfs_read", &plain).unwrap().len(), 1);
+    // In /proc/kallsyms and not in available_filter_functions.
+    let error = expanded("kprobe:__pfx_vfs_read", &plain).unwrap_err();
+    assert!(error.is_missing() && error.hint().unwrap().contains("lets nothing trace it"), "{error}");
+    assert!(expanded("kretprobe:__pfx_vfs_read", &plain).is_err());
+    let forced = ExpandOptions { forced: true, ..ExpandOptions::default() };
+    assert_eq!(expanded("kprobe:__pfx_vfs_read", &forced).unwrap().len(), 1);
+}
+
+#[test]
 fn timers_and_counters_need_nothing() {
     assert_eq!(names("begin").unwrap(), ["begin"]);
     assert_eq!(names("i:ms:100").unwrap(), ["interval:ms:100"]);
