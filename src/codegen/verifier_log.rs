@@ -58,6 +58,7 @@ fn is_said(line: &str) -> bool {
 fn is_complaint(line: &str) -> bool {
     let noise = [
         "processed ",
+        "insns processed",
         "cur state:",
         "old state:",
         "verification time",
@@ -129,6 +130,8 @@ mod tests {
     #[test]
     fn statistics_alone_are_no_complaint() {
         assert_eq!(explain("0: R1=ctx() R10=fp0\n0: (95) exit\nprocessed 2 insns\n", &LINES), None);
+        let log = "The address of function f cannot be found\ninsns processed 0 (limit 1000000)\n";
+        assert_eq!(explain(log, &LINES).map(|said| said.cause), Some(Cause::Entry));
         assert_eq!(explain("", &LINES), None);
     }
 

@@ -25,6 +25,8 @@ pub enum Cause {
     Alignment,
     /// A field of the probe's context that may not be read.
     Context,
+    /// A function that the trampoline can't enter.
+    Entry,
     /// None of these.
     Other,
 }
@@ -56,6 +58,12 @@ const KNOWN: &[(&[&str], Cause, &str, Option<&str>)] = &[
         Cause::NullPointer,
         "a pointer that may be null is used without a check",
         Some("test it before use: if (p != 0) { ... }"),
+    ),
+    (
+        &["The address of function"],
+        Cause::Entry,
+        "No matches for this function: its type is known, but the compiler left only parts of it, under other names",
+        Some("use a kprobe on the part: `kprobe:NAME.*`; `-l 'kprobe:NAME*'` lists them"),
     ),
     (
         &["unknown func", "invalid func", "cannot use helper", "calling kernel function", "kernel function"],

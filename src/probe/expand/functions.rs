@@ -206,26 +206,8 @@ impl Expander<'_> {
         }
         if wild {
             self.keep_traceable(&mut targets);
-        } else if let Some(why) = self.without_entry(module, function, exit).filter(|_| !targets.is_empty()) {
-            return Err(why);
         }
         if targets.is_empty() { Err(self.no_fentry(module, function, exit)) } else { Ok(targets) }
-    }
-
-    /// Why the trampoline has no place at a function whose type is known: the compiler left only parts of
-    /// it under other names, or ftrace has no place at its begin.
-    fn without_entry(&self, module: Option<&Glob>, function: &Glob, exit: bool) -> Option<ExpandError> {
-        let name = function.as_str();
-        let table = self.kernel.functions().ok().filter(|table| !table.contains(name))?;
-        let part = |other: &str| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
-        let parts = table.iter().filter(|f| part(f.name)).take(3);
-        let provider = if exit { "kretprobe" } else { "kprobe" };
-        Some(ExpandError::NoMatch {
-            kind: if exit { "fexit" } else { "fentry" }.to_owned(),
-            name: in_module(module, function),
-            suggestions: parts.map(|f| format!("{provider}:{}", f.name)).collect(),
-            reason: Some("its type is known, but the kernel has no place for tracing at its begin".into()),
-        })
     }
 
     /// Leaves out what ftrace does not list, when it lists anything.

@@ -210,15 +210,15 @@ const CONSTANTS: &[(&str, i64)] = &[
     ("EPOLLERR", 8), ("EPOLLHUP", 16), ("EPOLLRDHUP", 0x2000), ("EPOLLONESHOT", 1 << 30), ("EPOLLET", 1 << 31),
     ("EPOLL_CTL_ADD", 1), ("EPOLL_CTL_DEL", 2), ("EPOLL_CTL_MOD", 3),
     // include/uapi/linux/magic.h
-    ("EXT4_SUPER_MAGIC", 0xef53), ("XFS_SUPER_MAGIC", 0x58465342), ("BTRFS_SUPER_MAGIC", 0x9123683e),
-    ("TMPFS_MAGIC", 0x1021994), ("RAMFS_MAGIC", 0x858458f6), ("OVERLAYFS_SUPER_MAGIC", 0x794c7630),
-    ("NFS_SUPER_MAGIC", 0x6969), ("FUSE_SUPER_MAGIC", 0x65735546), ("F2FS_SUPER_MAGIC", 0xf2f52010),
-    ("SQUASHFS_MAGIC", 0x73717368), ("ISOFS_SUPER_MAGIC", 0x9660), ("MSDOS_SUPER_MAGIC", 0x4d44),
-    ("PROC_SUPER_MAGIC", 0x9fa0), ("SYSFS_MAGIC", 0x62656572), ("DEBUGFS_MAGIC", 0x64626720),
-    ("TRACEFS_MAGIC", 0x74726163), ("CGROUP_SUPER_MAGIC", 0x27e0eb), ("CGROUP2_SUPER_MAGIC", 0x63677270),
-    ("SOCKFS_MAGIC", 0x534f434b), ("PIPEFS_MAGIC", 0x50495045), ("DEVPTS_SUPER_MAGIC", 0x1cd1),
-    ("HUGETLBFS_MAGIC", 0x958458f6), ("BPF_FS_MAGIC", 0xcafe4a11), ("NSFS_MAGIC", 0x6e736673),
-    ("V9FS_MAGIC", 0x1021997),
+    ("EXT4_SUPER_MAGIC", 0xef53), ("XFS_SUPER_MAGIC", 0x5846_5342), ("BTRFS_SUPER_MAGIC", 0x9123_683e),
+    ("TMPFS_MAGIC", 0x102_1994), ("RAMFS_MAGIC", 0x8584_58f6), ("OVERLAYFS_SUPER_MAGIC", 0x794c_7630),
+    ("NFS_SUPER_MAGIC", 0x6969), ("FUSE_SUPER_MAGIC", 0x6573_5546), ("F2FS_SUPER_MAGIC", 0xf2f5_2010),
+    ("SQUASHFS_MAGIC", 0x7371_7368), ("ISOFS_SUPER_MAGIC", 0x9660), ("MSDOS_SUPER_MAGIC", 0x4d44),
+    ("PROC_SUPER_MAGIC", 0x9fa0), ("SYSFS_MAGIC", 0x6265_6572), ("DEBUGFS_MAGIC", 0x6462_6720),
+    ("TRACEFS_MAGIC", 0x7472_6163), ("CGROUP_SUPER_MAGIC", 0x27_e0eb), ("CGROUP2_SUPER_MAGIC", 0x6367_7270),
+    ("SOCKFS_MAGIC", 0x534f_434b), ("PIPEFS_MAGIC", 0x5049_5045), ("DEVPTS_SUPER_MAGIC", 0x1cd1),
+    ("HUGETLBFS_MAGIC", 0x9584_58f6), ("BPF_FS_MAGIC", 0xcafe_4a11), ("NSFS_MAGIC", 0x6e73_6673),
+    ("V9FS_MAGIC", 0x102_1997),
     // include/uapi/asm-generic/resource.h
     ("RLIMIT_CPU", 0), ("RLIMIT_FSIZE", 1), ("RLIMIT_DATA", 2), ("RLIMIT_STACK", 3), ("RLIMIT_CORE", 4),
     ("RLIMIT_RSS", 5), ("RLIMIT_NPROC", 6), ("RLIMIT_NOFILE", 7), ("RLIMIT_MEMLOCK", 8), ("RLIMIT_AS", 9),
@@ -227,7 +227,7 @@ const CONSTANTS: &[(&str, i64)] = &[
     // include/uapi/linux/prctl.h
     ("PR_SET_PDEATHSIG", 1), ("PR_SET_DUMPABLE", 4), ("PR_SET_NAME", 15), ("PR_GET_NAME", 16), ("PR_SET_SECCOMP", 22),
     ("PR_CAPBSET_DROP", 24), ("PR_SET_NO_NEW_PRIVS", 38), ("PR_SET_MM", 35), ("PR_SET_CHILD_SUBREAPER", 36),
-    ("PR_SET_VMA", 1398164801),
+    ("PR_SET_VMA", 1_398_164_801),
     // include/uapi/linux/if_arp.h
     ("ARPHRD_ETHER", 1), ("ARPHRD_LOOPBACK", 772), ("ARPHRD_PPP", 512), ("ARPHRD_TUNNEL", 768),
     ("ARPHRD_IEEE80211", 801), ("ARPHRD_NONE", 65534),
@@ -252,9 +252,9 @@ const CONSTANTS: &[(&str, i64)] = &[
     ("DT_UNKNOWN", 0), ("DT_FIFO", 1), ("DT_CHR", 2), ("DT_DIR", 4), ("DT_BLK", 6), ("DT_REG", 8), ("DT_LNK", 10),
     ("DT_SOCK", 12),
     // include/linux/eventfd.h
-    ("EFD_SEMAPHORE", 1), ("EFD_CLOEXEC", 524288), ("EFD_NONBLOCK", 2048),
+    ("EFD_SEMAPHORE", 1), ("EFD_CLOEXEC", 524_288), ("EFD_NONBLOCK", 2048),
     // include/linux/blk_types.h, include/linux/kdev_t.h, include/linux/kernel.h
-    ("SECTOR_SHIFT", 9), ("SECTOR_SIZE", 512), ("MINORBITS", 20), ("MINORMASK", 0xfffff), ("READ", 0), ("WRITE", 1),
+    ("SECTOR_SHIFT", 9), ("SECTOR_SIZE", 512), ("MINORBITS", 20), ("MINORMASK", 0xf_ffff), ("READ", 0), ("WRITE", 1),
     // include/vdso/time64.h, include/vdso/limits.h, include/uapi/linux/limits.h, C
     ("MSEC_PER_SEC", 1000), ("USEC_PER_MSEC", 1000), ("NSEC_PER_USEC", 1000), ("NSEC_PER_MSEC", 1_000_000),
     ("USEC_PER_SEC", 1_000_000), ("NSEC_PER_SEC", 1_000_000_000), ("NULL", 0), ("NAME_MAX", 255),
