@@ -5,6 +5,10 @@
 //! the body that leaves other values behind is one more start of a round, from which all ways through the body
 //! are followed again. Where these are many it never comes to an end. So whatever nobody needs at the head of
 //! the loop is made 0 there, and the rounds are alike.
+//!
+//! The same holds for all places inside of a loop: ways that come together hold nothing different only where they
+//! left nothing different. The end of a loop inside of another, to which its rounds lead on many ways, is such
+//! a place.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,6 +20,8 @@ use super::regs::Allocation;
 
 /// The kernel function at the head of an iterator's loop.
 const NEXT: &str = "bpf_iter_num_next";
+/// The kernel function behind it.
+const DESTROY: &str = "bpf_iter_num_destroy";
 /// The registers that calls leave alone.
 const KEPT: std::ops::RangeInclusive<u8> = 6..=9;
 /// The register of results: a number, an address or nothing, as the last call of a round left it. The other
@@ -32,21 +38,34 @@ pub enum Leftover {
     Slot(Slot),
 }
 
-/// For each head of a loop, its block and the place of the call in it: what rounds leave behind there.
+/// A call's block and its place in it.
+type Place = (usize, usize);
+
+/// For each head of a loop, and for each end of one inside of another: what rounds leave behind there.
 #[derive(Clone, Debug, Default)]
-pub struct Leftovers(Vec<((usize, usize), Vec<Leftover>)>);
+pub struct Leftovers(Vec<(Place, Vec<Leftover>)>);
 
 impl Leftovers {
     /// Looks through all of a function whose registers have their places.
     #[must_use]
     pub fn of(function: &Function, allocation: &Allocation) -> Self {
-        let heads: Vec<(usize, usize)> =
-            allocation.order.iter().map(|b| b.0 as usize).flat_map(|b| calls(function, b)).collect();
+        let of = |name| -> Vec<Place> {
+            allocation.order.iter().map(|b| b.0 as usize).flat_map(|b| calls(function, b, name)).collect()
+        };
+        let heads = of(NEXT);
         if heads.is_empty() {
             return Self::default();
         }
         let context = Context::of(function, allocation);
-        Self(heads.into_iter().map(|head| (head, context.at(head))).collect())
+        let bodies: Vec<HashSet<usize>> = heads.iter().map(|head| context.body(head.0)).collect();
+        let mut found: Vec<(Place, Vec<Leftover>)> =
+            heads.iter().zip(&bodies).map(|(head, body)| (*head, context.at_head(*head, body))).collect();
+        for end in of(DESTROY) {
+            let around: HashSet<usize> =
+                bodies.iter().filter(|body| body.contains(&end.0)).flatten().copied().collect();
+            found.push((end, context.at_end(end, &around)));
+        }
+        Self(found)
     }
 
     /// What to make 0 before the instruction `index` of a block.
@@ -56,10 +75,10 @@ impl Leftovers {
     }
 }
 
-fn calls(function: &Function, block: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+fn calls<'a>(function: &'a Function, block: usize, of: &'static str) -> impl Iterator<Item = Place> + 'a {
     let instructions = function.blocks[block].instructions.iter().enumerate();
-    let next = |inst: &Inst| matches!(inst, Inst::CallKfunc { name, .. } if *name == NEXT);
-    instructions.filter(move |(_, (inst, _))| next(inst)).map(move |(index, _)| (block, index))
+    let called = move |inst: &Inst| matches!(inst, Inst::CallKfunc { name, .. } if *name == of);
+    instructions.filter(move |(_, (inst, _))| called(inst)).map(move |(index, _)| (block, index))
 }
 
 struct Context<'a> {
@@ -96,18 +115,30 @@ impl<'a> Context<'a> {
         Self { function, allocation, live, words, needed, places, before }
     }
 
-    fn at(&self, head: (usize, usize)) -> Vec<Leftover> {
-        let mut places = self.written(&self.body(head.0));
-        if places.is_empty() {
-            return Vec::new();
+    fn at_head(&self, head: Place, body: &HashSet<usize>) -> Vec<Leftover> {
+        let written = self.written(body);
+        let (mut places, kept) = self.not_needed(head, &written);
+        // Rounds that hand nothing on are alike soon enough.
+        if places.len() < written.len() && !kept.contains(&RESULT) {
+            places.insert(Leftover::Register(RESULT));
         }
-        let block = &self.function.blocks[head.0];
-        let mut live: HashSet<Vreg> = self.live.live_out(crate::codegen::ir::BlockId(head.0 as u32)).collect();
-        let mut slots = self.needed_after(head.0);
+        places.into_iter().collect()
+    }
+
+    /// At the end of a loop; `around` are the blocks of the loops that it is in.
+    fn at_end(&self, end: Place, around: &HashSet<usize>) -> Vec<Leftover> {
+        self.not_needed(end, &self.written(around)).0.into_iter().collect()
+    }
+
+    /// Which of these places nobody needs before a call, with the registers that somebody does.
+    fn not_needed(&self, call: Place, written: &BTreeSet<Leftover>) -> (BTreeSet<Leftover>, HashSet<Reg>) {
+        let block = &self.function.blocks[call.0];
+        let mut live: HashSet<Vreg> = self.live.live_out(crate::codegen::ir::BlockId(call.0 as u32)).collect();
+        let mut slots = self.needed_after(call.0);
         block.terminator.for_each_use(|v| {
             live.insert(v);
         });
-        for (inst, _) in block.instructions[head.1..].iter().rev() {
+        for (inst, _) in block.instructions[call.1..].iter().rev() {
             if let Some(dst) = inst.dst() {
                 live.remove(&dst);
             }
@@ -117,35 +148,28 @@ impl<'a> Context<'a> {
             follow_slot(inst, &self.function.slots, &mut slots);
         }
         let kept: HashSet<Reg> = live.into_iter().map(|v| self.allocation.register(v)).collect();
-        let written = places.len();
-        places.retain(|place| match place {
+        let needless = |place: &&Leftover| match place {
             Leftover::Register(reg) => !kept.contains(reg),
             Leftover::Slot(slot) => !slots.contains(slot.0),
-        });
-        // Rounds that hand nothing on are alike soon enough.
-        if places.len() < written && !kept.contains(&RESULT) {
-            places.insert(Leftover::Register(RESULT));
-        }
-        places.into_iter().collect()
+        };
+        (written.iter().filter(needless).copied().collect(), kept)
     }
 
     /// The blocks of the loop with this head.
-    fn body(&self, head: usize) -> Vec<usize> {
+    fn body(&self, head: usize) -> HashSet<usize> {
         let later = |block: &usize| self.places[*block] >= self.places[head];
-        let mut found = vec![head];
         let mut seen: HashSet<usize> = [head].into();
         let mut open: Vec<usize> = self.before[head].iter().copied().filter(later).collect();
         while let Some(block) = open.pop() {
             if seen.insert(block) {
-                found.push(block);
                 open.extend(&self.before[block]);
             }
         }
-        found
+        seen
     }
 
     /// The places that these blocks write.
-    fn written(&self, blocks: &[usize]) -> BTreeSet<Leftover> {
+    fn written(&self, blocks: &HashSet<usize>) -> BTreeSet<Leftover> {
         let mut found = BTreeSet::new();
         for (inst, _) in blocks.iter().flat_map(|b| &self.function.blocks[*b].instructions) {
             match inst {
@@ -247,7 +271,7 @@ mod tests {
     }
 
     fn calls_of(function: &Function) -> (usize, usize) {
-        (0..function.blocks.len()).flat_map(|block| calls(function, block)).next().unwrap()
+        (0..function.blocks.len()).flat_map(|block| calls(function, block, NEXT)).next().unwrap()
     }
 
     #[test]
@@ -265,5 +289,47 @@ mod tests {
         assert_eq!(leftovers(0), []);
         let found = leftovers(1);
         assert_eq!(found, [Leftover::Register(RESULT)], "one number lives across no call, and the sum is handed on");
+    }
+
+    /// A loop, in another or alone, whose body keeps two numbers over a call and leaves on a way of its own.
+    fn left_at_the_end(nested: bool) -> Vec<Leftover> {
+        let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 0);
+        let (outer, inner) = (b.new_slot(8), b.new_slot(8));
+        let [head, body, again, round, done, out] = [(); 6].map(|()| b.new_block());
+        b.jump(head);
+        b.switch_to(head);
+        let at = b.slot_addr(outer, 0);
+        let number = if nested { b.call_kfunc(NEXT, &[at.into()]) } else { b.call(RANDOM, &[]) };
+        b.branch(Cond::Ne, number, 0, body, out);
+        b.switch_to(body);
+        b.jump(again);
+        b.switch_to(again);
+        let at = b.slot_addr(inner, 0);
+        let number = b.call_kfunc(NEXT, &[at.into()]);
+        b.branch(Cond::Ne, number, 0, round, done);
+        b.switch_to(round);
+        let (x, y) = (b.call(RANDOM, &[]), b.call(RANDOM, &[]));
+        let z = b.call(RANDOM, &[]);
+        let sum = b.add(x, y);
+        b.branch(Cond::Eq, sum, z, again, done);
+        b.switch_to(done);
+        let at = b.slot_addr(inner, 0);
+        b.call_kfunc_void(DESTROY, &[at.into()]);
+        b.jump(if nested { head } else { out });
+        b.switch_to(out);
+        b.ret(0);
+        let mut function = b.finish();
+        legal::initialise(&mut function);
+        legal::legalise(&mut function);
+        let allocation = regs::allocate(&mut function).unwrap();
+        let (block, index) = (0..function.blocks.len()).flat_map(|at| calls(&function, at, DESTROY)).next().unwrap();
+        Leftovers::of(&function, &allocation).before(block, index).to_vec()
+    }
+
+    #[test]
+    fn a_loop_in_a_loop_leaves_nothing_at_its_end() {
+        let found = left_at_the_end(true);
+        assert!(found.len() >= 2 && found.iter().all(|p| matches!(p, Leftover::Register(_))), "{found:?}");
+        assert_eq!(left_at_the_end(false), [], "what comes behind a loop of the program is followed to its end");
     }
 }

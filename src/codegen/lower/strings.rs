@@ -393,12 +393,10 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.require(Cond::Ne, byte, 0, out);
         self.f.b.branch(Cond::Lt, offset, i64::from(most), body, if iterator.is_some() { head } else { out });
         self.f.b.switch_to(found);
-        let mut place = self.f.b.add(start, offset);
-        if walking == Walking::Counting {
-            // As below: each place is a constant to a verifier that follows all rounds.
-            let unknown = self.unknown_zero();
-            place = self.f.b.add(place, unknown);
-        }
+        let place = self.f.b.add(start, offset);
+        // As below: each place, at least in its block, is a constant to the verifier.
+        let unknown = self.unknown_zero();
+        let place = self.f.b.add(place, unknown);
         self.f.b.copy_into(result, place);
         self.f.b.jump(out);
         self.f.b.switch_to(out);
