@@ -245,6 +245,11 @@ impl FunctionBuilder {
         self.alu(Alu::Shr, a, b)
     }
 
+    /// `src`; comparing it tells the verifier nothing of `src`.
+    pub fn unlinked(&mut self, src: Vreg) -> Vreg {
+        self.define(|dst| Inst::Unlinked { dst, src })
+    }
+
     /// `-src` in 64 bits.
     pub fn neg(&mut self, src: Vreg) -> Vreg {
         self.define(|dst| Inst::Neg { dst, src })

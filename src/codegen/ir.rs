@@ -189,6 +189,8 @@ pub enum Inst {
     Copy { dst: Vreg, src: Operand },
     /// `dst = a op b`
     Alu { op: Alu, width: Width, dst: Vreg, a: Operand, b: Operand },
+    /// `dst = src`, without what the verifier would learn of `src` by comparing `dst`.
+    Unlinked { dst: Vreg, src: Vreg },
     /// `dst = -src` in 64 bits.
     Neg { dst: Vreg, src: Vreg },
     /// Keeps the low `bits` (8, 16, 32) and extends.

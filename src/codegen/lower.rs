@@ -41,6 +41,7 @@ mod unit;
 mod value;
 pub mod walk;
 mod weight;
+mod wipe;
 mod words;
 
 use std::sync::Arc;

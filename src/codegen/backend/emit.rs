@@ -227,6 +227,12 @@ impl Emitter<'_> {
             Inst::Copy { dst, src: Operand::Reg(src) } => self.copy(self.reg(*dst), self.reg(*src)),
             Inst::Copy { dst, src: Operand::Imm(n) } => self.constant(self.reg(*dst), *n),
             Inst::Alu { op, width, dst, a, b } => self.alu(*op, *width, self.reg(*dst), *a, *b)?,
+            // Arithmetic parts a register from those it was copied from (`adjust_reg_min_max_vals`,
+            // kernel/bpf/verifier.c), and this one changes nothing.
+            Inst::Unlinked { dst, src } => {
+                self.copy(self.reg(*dst), self.reg(*src));
+                self.push(Insn::alu_imm(Alu::Xor, Width::W64, self.reg(*dst), 0));
+            }
             Inst::Neg { dst, src } => {
                 self.copy(self.reg(*dst), self.reg(*src));
                 self.push(Insn::neg(self.reg(*dst)));

@@ -170,6 +170,7 @@ fn read_late(inst: &Inst) -> Option<Vreg> {
 fn for_each_hint(inst: &Inst, mut f: impl FnMut(Vreg, Hint)) {
     match inst {
         Inst::Copy { dst, src: Operand::Reg(src) }
+        | Inst::Unlinked { dst, src }
         | Inst::Neg { dst, src }
         | Inst::Extend { dst, src, .. }
         | Inst::Bswap { dst, src, .. }

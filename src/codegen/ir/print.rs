@@ -146,6 +146,7 @@ impl Display for Inst {
         match self {
             Self::Copy { dst, src } => write!(f, "{dst} = {src}"),
             Self::Alu { op, width, dst, a, b } => write!(f, "{dst} = {a} {op}{} {b}", suffix(*width)),
+            Self::Unlinked { dst, src } => write!(f, "{dst} = unlinked {src}"),
             Self::Neg { dst, src } => write!(f, "{dst} = -{src}"),
             Self::Extend { dst, src, bits, signed } => {
                 write!(f, "{dst} = {}{bits} {src}", if *signed { 's' } else { 'u' })

@@ -9,6 +9,7 @@ impl Inst {
         match self {
             Self::Copy { dst, .. }
             | Self::Alu { dst, .. }
+            | Self::Unlinked { dst, .. }
             | Self::Neg { dst, .. }
             | Self::Extend { dst, .. }
             | Self::Bswap { dst, .. }
@@ -30,6 +31,7 @@ impl Inst {
         match self {
             Self::Copy { dst, .. }
             | Self::Alu { dst, .. }
+            | Self::Unlinked { dst, .. }
             | Self::Neg { dst, .. }
             | Self::Extend { dst, .. }
             | Self::Bswap { dst, .. }
@@ -63,7 +65,9 @@ impl Inst {
                 operand(&Operand::Reg(*base));
                 operand(src);
             }
-            Self::Neg { src, .. } | Self::Extend { src, .. } | Self::Bswap { src, .. } => f(*src),
+            Self::Unlinked { src, .. } | Self::Neg { src, .. } | Self::Extend { src, .. } | Self::Bswap { src, .. } => {
+                f(*src);
+            }
             Self::Load { base, .. } => f(*base),
             Self::AtomicAdd { base, src, .. }
             | Self::AtomicXchg { base, src, .. }
@@ -99,7 +103,9 @@ impl Inst {
                 operand(src);
                 f(base);
             }
-            Self::Neg { src, .. } | Self::Extend { src, .. } | Self::Bswap { src, .. } => f(src),
+            Self::Unlinked { src, .. } | Self::Neg { src, .. } | Self::Extend { src, .. } | Self::Bswap { src, .. } => {
+                f(src);
+            }
             Self::Load { base, .. } => f(base),
             Self::AtomicAdd { base, src, .. }
             | Self::AtomicXchg { base, src, .. }
@@ -140,6 +146,7 @@ impl Inst {
             self,
             Self::Copy { .. }
                 | Self::Alu { .. }
+                | Self::Unlinked { .. }
                 | Self::Neg { .. }
                 | Self::Extend { .. }
                 | Self::Bswap { .. }

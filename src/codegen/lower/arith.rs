@@ -170,6 +170,7 @@ impl<'a> Lowerer<'_, 'a> {
             _ if !e.ty.fits_register() => self.memory_condition(e, yes, no),
             _ => {
                 let value = self.scalar(e)?;
+                let value = self.compared(e, value);
                 self.f.b.branch(Cond::Ne, value, 0, yes, no);
                 Ok(())
             }
@@ -202,7 +203,9 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let left = self.scalar(a)?;
         let left = self.keep(left, b);
+        let left = self.compared(a, left);
         let right = self.scalar(b)?;
+        let right = self.compared(b, right);
         let cond = condition_of(op, a.ty.is_signed());
         match (left, right) {
             (Operand::Imm(_), Operand::Reg(_)) => self.f.b.branch(cond.swapped(), right, left, yes, no),

@@ -6,6 +6,7 @@
 //! was not: their rounds differ for ever ("bpf: Track delta between "linked" registers.", commit 98d7ca374ba4 of
 //! 6.11; `regsafe`, kernel/bpf/verifier.c).
 
+use crate::codegen::ir::Operand;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, StatementKind, UnaryOp};
 use crate::lang::types::Type;
 
@@ -26,6 +27,17 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn forgotten_in_rounds(&self, condition: Option<&'a Expr>, body: &'a Block) -> Vec<LocalId> {
         let changed = self.known_and_changed(body);
         if meets_constants(&changed, condition, body) { changed } else { Vec::new() }
+    }
+
+    /// What to compare instead of a value, so that in a loop the verifier learns nothing from it. It walks a
+    /// loop's body anew for every way that leaves a variable with other bounds, and they multiply with each
+    /// further branch: while rounds are open, it takes a state for one it has seen only if all bounds are within
+    /// those (`RANGE_WITHIN`, kernel/bpf/verifier.c), those of no consequence, too.
+    pub fn compared(&mut self, e: &Expr, value: Operand) -> Operand {
+        match value {
+            Operand::Reg(v) if self.in_walked_loop() && lasts(e) => self.f.b.unlinked(v).into(),
+            _ => value,
+        }
     }
 
     /// Makes numbers of them that the verifier does not know.
@@ -51,6 +63,15 @@ impl<'a> Lowerer<'_, 'a> {
             known && matches!(self.locals[id.0 as usize].ty, Type::Int { .. } | Type::Bool | Type::Enum { .. })
         });
         changed
+    }
+}
+
+/// Whether a value is that of a variable, or of what is kept in one.
+fn lasts(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Local(_) | ExprKind::LocalStep { .. } => true,
+        ExprKind::Cast(inner) | ExprKind::TupleField(inner, _) => lasts(inner),
+        _ => false,
     }
 }
 

@@ -121,6 +121,8 @@ pub struct FnState {
     free_slots: HashMap<u32, Vec<Slot>>,
     /// All slots that [`Self::temp_slot`] gave out, one after the other.
     given: Vec<(Slot, u32)>,
+    /// Those that no statement has ended for since.
+    used: Vec<(Slot, u32)>,
 }
 
 /// A function whose entry is still to be written.
@@ -153,6 +155,8 @@ pub struct Lowerer<'u, 'a> {
     /// Locals of the probe or of the function being inlined.
     pub locals: &'a [Local],
     pub homes: Vec<LocalHome>,
+    /// Where variables on the stack end.
+    pub confined: super::wipe::Confined,
     pub inline: Vec<InlineReturn>,
     /// Next free byte of working memory.
     pub scratch_next: u32,
@@ -202,6 +206,7 @@ impl FnState {
             temps: Vec::new(),
             free_slots: HashMap::new(),
             given: Vec::new(),
+            used: Vec::new(),
         }
     }
 
@@ -277,7 +282,23 @@ impl FnState {
         };
         self.temps.push((slot, size));
         self.given.push((slot, size));
+        self.used.push((slot, size));
         slot
+    }
+
+    /// How many slots were given out that no statement has ended for.
+    pub const fn used(&self) -> usize {
+        self.used.len()
+    }
+
+    /// Takes out those of them, since there were this many, that were given back, each once.
+    pub fn take_used(&mut self, from: usize) -> Vec<(Slot, u32)> {
+        let (kept, mut back): (Vec<_>, Vec<_>) =
+            self.used.split_off(from).into_iter().partition(|slot| self.temps.contains(slot));
+        self.used.extend(kept);
+        back.sort_unstable_by_key(|(slot, _)| slot.0);
+        back.dedup();
+        back
     }
 
     /// How many temporary slots were given out so far.

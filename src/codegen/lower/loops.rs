@@ -7,7 +7,7 @@
 //! stack.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Size, Vreg};
+use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Vreg};
 use crate::codegen::target::TargetFacts;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId, Statement, StatementKind, tuple_layout};
@@ -280,6 +280,9 @@ impl<'a> Lowerer<'_, 'a> {
         let again = self.f.b.new_block();
         let (head, round, inside, done) =
             (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        if self.iterators.is_empty() {
+            self.clear_locals_of(body);
+        }
         self.f.b.jump(again);
         self.f.b.switch_to(head);
         let given = self.f.given();
@@ -307,11 +310,8 @@ impl<'a> Lowerer<'_, 'a> {
     /// 0 there: the verifier tells rounds apart by it, though no round reads what another left.
     fn begin_round(&mut self, again: BlockId, given: usize, forgotten: &[LocalId]) {
         self.f.b.switch_to(again);
-        for (slot, size) in self.f.given_back_since(given) {
-            for at in (0..size).step_by(8) {
-                self.f.b.slot_store(slot, at as i32, Size::B8, 0);
-            }
-        }
+        let slots = self.f.given_back_since(given);
+        self.clear_slots(&slots);
         self.forget_numbers(forgotten);
     }
 
@@ -342,6 +342,9 @@ impl<'a> Lowerer<'_, 'a> {
             self.f.b.new_block(),
             self.f.b.new_block(),
         );
+        if self.iterators.is_empty() {
+            self.clear_locals_of(body);
+        }
         self.f.b.jump(again);
         self.f.b.switch_to(head);
         let given = self.f.given();

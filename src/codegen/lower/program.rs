@@ -283,6 +283,7 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> R
             kind: plan.kind,
             locals: &probe.locals,
             homes: Vec::new(),
+            confined: super::wipe::Confined::new(),
             inline: Vec::new(),
             scratch_next: 0,
             frame_next: FRAME_LOCALS,
@@ -476,6 +477,7 @@ impl<'a> Lowerer<'_, 'a> {
             };
             self.homes.push(home);
         }
+        self.find_confined(body);
     }
 
     /// Locals that loop callbacks of this body use.

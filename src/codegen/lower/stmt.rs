@@ -23,12 +23,14 @@ impl<'a> Lowerer<'_, 'a> {
                 break;
             }
             let previous = self.f.b.set_span(statement.span);
-            let mark = self.mark();
+            let (mark, used) = (self.mark(), self.f.used());
             let result = self.statement(statement, &block.statements[..at]);
             self.release(mark);
+            self.wipe_slots(used);
             self.f.b.set_span(previous);
             result?;
         }
+        self.wipe_locals(block);
         Ok(())
     }
 

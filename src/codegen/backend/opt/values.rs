@@ -176,6 +176,7 @@ impl Walk {
             Inst::Alu { op, width, dst, a, b } => {
                 fold::simplify(op, width, dst, a, b).or_else(|| self.sum(op, width, dst, a, b))
             }
+            Inst::Unlinked { dst, src } => self.constant(src).map(|n| copy_imm(dst, n)),
             Inst::Neg { dst, src } => self.constant(src).map(|n| copy_imm(dst, n.wrapping_neg())),
             Inst::Bswap { dst, src, bits } => self.constant(src).map(|n| copy_imm(dst, fold::bswap(n, bits))),
             Inst::Extend { dst, src, bits, signed } => match (self.constant(src), &self.single[src.0 as usize]) {

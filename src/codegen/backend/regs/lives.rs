@@ -248,7 +248,8 @@ impl Lives {
 /// The result of an instruction and the operands of which it may overwrite one.
 fn overwritten(inst: &Inst) -> (Vreg, [Option<Vreg>; 2]) {
     match *inst {
-        Inst::Neg { dst, src }
+        Inst::Unlinked { dst, src }
+        | Inst::Neg { dst, src }
         | Inst::Extend { dst, src, .. }
         | Inst::Bswap { dst, src, .. }
         | Inst::AtomicXchg { dst, src, .. }
