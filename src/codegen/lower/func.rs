@@ -294,7 +294,7 @@ impl FnState {
     /// Takes out those of them, since there were this many, that were given back, each once.
     pub fn take_used(&mut self, from: usize) -> Vec<(Slot, u32)> {
         let (kept, mut back): (Vec<_>, Vec<_>) =
-            self.used.split_off(from).into_iter().partition(|slot| self.temps.contains(slot));
+            self.used.split_off(from.min(self.used.len())).into_iter().partition(|slot| self.temps.contains(slot));
         self.used.extend(kept);
         back.sort_unstable_by_key(|(slot, _)| slot.0);
         back.dedup();

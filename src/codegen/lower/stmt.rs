@@ -26,9 +26,10 @@ impl<'a> Lowerer<'_, 'a> {
             let (mark, used) = (self.mark(), self.f.used());
             let result = self.statement(statement, &block.statements[..at]);
             self.release(mark);
-            self.wipe_slots(used);
             self.f.b.set_span(previous);
+            // After a refusal the function at hand may be another one.
             result?;
+            self.wipe_slots(used);
         }
         self.wipe_locals(block);
         Ok(())
