@@ -12,7 +12,7 @@ pub(super) fn skeleton(name: &str, fields: &[DocField]) -> String {
         "end" | "END" => "    printf(\"Done.\\n\");".to_owned(),
         _ if name.starts_with("interval:") => "    print(@);\n    clear(@);".to_owned(),
         _ if name.starts_with("profile:") || name.starts_with("hardware:") => "    @[comm] = count();".to_owned(),
-        _ if name.starts_with("iter:") => "    printf(\"%s %d\\n\", ctx.task.comm, ctx.task.pid);".to_owned(),
+        _ if name.starts_with("iter:") => walk(fields),
         _ => print_fields(fields),
     };
     let before = if name.starts_with("interval:") {
@@ -21,6 +21,13 @@ pub(super) fn skeleton(name: &str, fields: &[DocField]) -> String {
         ""
     };
     format!("{before}{name}\n{{\n{body}\n}}\n")
+}
+
+/// Names the task where the iterator has one; of other objects no two kinds have a member in common.
+fn walk(fields: &[DocField]) -> String {
+    let has_task = fields.iter().any(|f| f.access == "ctx.task");
+    if has_task { "    printf(\"%s %d\\n\", ctx.task.comm, ctx.task.pid);" } else { "    @objects = count();" }
+        .to_owned()
 }
 
 fn print_fields(fields: &[DocField]) -> String {
@@ -48,4 +55,21 @@ fn print_fields(fields: &[DocField]) -> String {
         values.push(value);
     }
     format!("    printf(\"{format}\\n\", {});", values.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_iterators_with_a_task_name_it() {
+        let field = |access: &str| DocField {
+            declaration: String::new(),
+            access: access.into(),
+            ty: String::new(),
+            shown: Shown::Pointer,
+        };
+        assert!(skeleton("iter:task_file", &[field("ctx.fd"), field("ctx.task")]).contains("ctx.task.comm"));
+        assert_eq!(skeleton("iter:tcp", &[field("ctx.sk_common")]), "iter:tcp\n{\n    @objects = count();\n}\n");
+    }
 }
