@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-/// The text of an error number in the C library's words; a negative one, as the kernel's functions give it, is the same error.
+/// The text of an error number in the C library's words; a negative one, as the kernel's functions give it, is the
+/// same error.
 #[must_use]
 pub fn error_text(number: u64) -> Arc<str> {
     let number = (number as i32).wrapping_abs();

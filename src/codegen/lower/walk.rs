@@ -151,15 +151,19 @@ pub fn expr_mentions(e: &Expr, id: LocalId) -> bool {
 
 /// Calls `visit` for every local that a statement mentions, as often as it does.
 pub fn each_mention(s: &Statement, visit: &mut dyn FnMut(LocalId)) {
+    each_own_mention(s, visit);
+    statement_parts(s).1.into_iter().flat_map(|b| &b.statements).for_each(|s| each_mention(s, visit));
+}
+
+/// The same, without the statements of its blocks.
+pub fn each_own_mention(s: &Statement, visit: &mut dyn FnMut(LocalId)) {
     if let StatementKind::SetLocal(local, _)
     | StatementKind::ForRange { local, .. }
     | StatementKind::ForMap { local, .. } = &s.kind
     {
         visit(*local);
     }
-    let (exprs, blocks) = statement_parts(s);
-    exprs.into_iter().for_each(|e| each_mention_in(e, visit));
-    blocks.into_iter().flat_map(|b| &b.statements).for_each(|s| each_mention(s, visit));
+    statement_parts(s).0.into_iter().for_each(|e| each_mention_in(e, visit));
 }
 
 fn each_mention_in(e: &Expr, visit: &mut dyn FnMut(LocalId)) {

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use crate::codegen::ir::{Size, Slot};
-use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
+use crate::lang::typed::{Block, LocalId};
 
 use super::func::{LocalHome, Lowerer};
 use super::walk;
@@ -98,44 +98,16 @@ type Paths = HashMap<LocalId, Vec<*const Block>>;
 fn follow(block: &Block, path: &mut Vec<*const Block>, wanted: &dyn Fn(LocalId) -> bool, paths: &mut Paths) {
     path.push(std::ptr::from_ref(block));
     for statement in &block.statements {
-        let (exprs, blocks) = walk::statement_parts(statement);
-        let mut mention = |id: LocalId| {
+        walk::each_own_mention(statement, &mut |id| {
             if wanted(id) {
                 let known = paths.entry(id).or_insert_with(|| path.clone());
                 let common = known.iter().zip(path.iter()).take_while(|(a, b)| a == b).count();
                 known.truncate(common);
             }
-        };
-        if let StatementKind::SetLocal(id, _)
-        | StatementKind::ForRange { local: id, .. }
-        | StatementKind::ForMap { local: id, .. } = &statement.kind
-        {
-            mention(*id);
-        }
-        for e in exprs {
-            mentioned(e, &mut mention);
-        }
-        for inner in blocks {
+        });
+        for inner in walk::statement_parts(statement).1 {
             follow(inner, path, wanted, paths);
         }
     }
     path.pop();
-}
-
-/// Calls `mention` for the variables in an expression, statements inside it included.
-fn mentioned(e: &Expr, mention: &mut dyn FnMut(LocalId)) {
-    let mention = std::cell::RefCell::new(mention);
-    let on_statement = &mut |s: &Statement| {
-        if let StatementKind::SetLocal(id, _)
-        | StatementKind::ForRange { local: id, .. }
-        | StatementKind::ForMap { local: id, .. } = &s.kind
-        {
-            (mention.borrow_mut())(*id);
-        }
-    };
-    walk::each_in(e, on_statement, &mut |e| {
-        if let ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } = &e.kind {
-            (mention.borrow_mut())(*id);
-        }
-    });
 }
