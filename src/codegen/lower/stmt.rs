@@ -232,7 +232,7 @@ impl<'a> Lowerer<'_, 'a> {
 /// Where the statements of blocks first mention each local. Made for a block when it is first asked
 /// about: a long body may have as many locals as statements.
 #[derive(Default)]
-struct Mentions(HashMap<*const Block, HashMap<LocalId, (usize, bool)>>);
+pub(super) struct Mentions(HashMap<*const Block, HashMap<LocalId, (usize, bool)>>);
 
 impl Mentions {
     /// The first statement of a block that mentions a local, and whether no other one does.
@@ -253,7 +253,7 @@ impl Mentions {
 
     /// True when every read of the local comes after an assignment to it, as far as the shape of the
     /// block shows.
-    fn assigned_first(&mut self, block: &Block, id: LocalId) -> bool {
+    pub(super) fn assigned_first(&mut self, block: &Block, id: LocalId) -> bool {
         let Some((first, alone)) = self.first(block, id) else { return true };
         match &first.kind {
             StatementKind::SetLocal(local, e) if *local == id => !walk::expr_mentions(e, id),

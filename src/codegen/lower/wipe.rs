@@ -11,6 +11,7 @@ use crate::codegen::ir::{Size, Slot};
 use crate::lang::typed::{Block, LocalId};
 
 use super::func::{LocalHome, Lowerer};
+use super::stmt::Mentions;
 use super::walk;
 
 /// The variables that nothing outside of a block mentions, by the block, with the innermost one for each.
@@ -80,9 +81,11 @@ impl<'a> Lowerer<'_, 'a> {
         if (0..self.homes.len()).any(|id| on_stack(LocalId(id as u32))) {
             follow(body, &mut Vec::new(), &on_stack, &mut paths);
         }
+        let mut mentions = Mentions::default();
         for (id, path) in paths {
-            if let Some(innermost) = path.last() {
-                self.confined.entry(*innermost).or_default().push(id);
+            // What is read before it is assigned has its value from elsewhere: a parameter, an earlier round.
+            if let Some(innermost) = path.last().filter(|block| mentions.assigned_first(block, id)) {
+                self.confined.entry(std::ptr::from_ref(*innermost)).or_default().push(id);
             }
         }
         self.confined.values_mut().for_each(|ids| {
@@ -92,16 +95,16 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
-type Paths = HashMap<LocalId, Vec<*const Block>>;
+type Paths<'b> = HashMap<LocalId, Vec<&'b Block>>;
 
 /// Cuts the path of each variable to what all blocks that mention it have in common.
-fn follow(block: &Block, path: &mut Vec<*const Block>, wanted: &dyn Fn(LocalId) -> bool, paths: &mut Paths) {
-    path.push(std::ptr::from_ref(block));
+fn follow<'b>(block: &'b Block, path: &mut Vec<&'b Block>, wanted: &dyn Fn(LocalId) -> bool, paths: &mut Paths<'b>) {
+    path.push(block);
     for statement in &block.statements {
         walk::each_own_mention(statement, &mut |id| {
             if wanted(id) {
                 let known = paths.entry(id).or_insert_with(|| path.clone());
-                let common = known.iter().zip(path.iter()).take_while(|(a, b)| a == b).count();
+                let common = known.iter().zip(path.iter()).take_while(|(a, b)| std::ptr::eq(**a, **b)).count();
                 known.truncate(common);
             }
         });
