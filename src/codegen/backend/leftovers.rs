@@ -262,16 +262,16 @@ mod tests {
         b.jump(head);
         b.switch_to(done);
         b.ret(kept);
-        let mut function = b.finish();
+        before_first(b.finish(), NEXT)
+    }
+
+    /// What is made 0 before the first call of a kernel function.
+    fn before_first(mut function: Function, name: &'static str) -> Vec<Leftover> {
         legal::initialise(&mut function);
         legal::legalise(&mut function);
         let allocation = regs::allocate(&mut function).unwrap();
-        let (block, index) = calls_of(&function);
+        let (block, index) = (0..function.blocks.len()).flat_map(|at| calls(&function, at, name)).next().unwrap();
         Leftovers::of(&function, &allocation).before(block, index).to_vec()
-    }
-
-    fn calls_of(function: &Function) -> (usize, usize) {
-        (0..function.blocks.len()).flat_map(|block| calls(function, block, NEXT)).next().unwrap()
     }
 
     #[test]
@@ -318,12 +318,7 @@ mod tests {
         b.jump(if nested { head } else { out });
         b.switch_to(out);
         b.ret(0);
-        let mut function = b.finish();
-        legal::initialise(&mut function);
-        legal::legalise(&mut function);
-        let allocation = regs::allocate(&mut function).unwrap();
-        let (block, index) = (0..function.blocks.len()).flat_map(|at| calls(&function, at, DESTROY)).next().unwrap();
-        Leftovers::of(&function, &allocation).before(block, index).to_vec()
+        before_first(b.finish(), DESTROY)
     }
 
     #[test]
