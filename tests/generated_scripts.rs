@@ -106,7 +106,6 @@ fn compile_and_load(text: &str, kernel: &Arc<Kernel>) -> Outcome {
         Err(engine::EngineError::Rejected { .. }) if artifact.warnings.iter().any(|w| w.code == FOLLOWED) => {
             Outcome::Declined("refused, as was foretold".into())
         }
-        Err(e) if not_offered(&e) => Outcome::Declined("this kernel offers no such helper".into()),
         Err(e) => Outcome::Failed(format!("refused: {e}\n{}", details(&e))),
     }
 }
@@ -117,15 +116,6 @@ fn followed(program: &libbpf_rs::Program<'_>) -> u64 {
     let told = std::fs::read_to_string(path).unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("verified_insns:"));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
-}
-
-/// Kernels that are locked down, or made without `CONFIG_BPF_KPROBE_OVERRIDE`, offer these helpers to nobody,
-/// which only loading tells; the user is told so.
-fn not_offered(error: &engine::EngineError) -> bool {
-    let engine::EngineError::Rejected { log, .. } = error else { return false };
-    ["bpf_probe_write_user", "bpf_override_return"]
-        .iter()
-        .any(|name| ["cannot use helper", "unknown func"].iter().any(|words| log.contains(&format!("{words} {name}"))))
 }
 
 /// The end of the verifier's log, where it says what it does not like.
@@ -203,7 +193,7 @@ fn no_script_that_compiles_is_refused_by_the_verifier() {
         return;
     }
     compile_shapes();
-    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let (count, first) = (number("PROBESCOPE_GENERATED", 40), number("PROBESCOPE_GENERATED_FROM", 0));
     let old = !kernel.target_facts(None, 0).abilities().bpf_loop;
     let mut tally = Tally::default();
@@ -224,7 +214,7 @@ fn no_script_made_of_real_ones_is_refused_by_the_verifier() {
     if root::missing() {
         return;
     }
-    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let bundled = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts");
     let folder = std::env::var("PROBESCOPE_GENERATED_SCRIPTS").unwrap_or_else(|_| bundled.to_owned());
     let (count, first) = (number("PROBESCOPE_GENERATED", 30), number("PROBESCOPE_GENERATED_FROM", 0));

@@ -37,7 +37,8 @@ pub struct TargetFacts {
     pub tai_offset_ns: i64,
     /// Online CPUs.
     pub online_cpus: u32,
-    abilities: Deferred,
+    abilities: Deferred<Abilities>,
+    offers: Deferred<Offers>,
 }
 
 /// Failures that are not only counted: a record of each goes through the ring buffer.
@@ -100,6 +101,20 @@ pub struct Abilities {
     pub task_offsets: Option<TaskOffsets>,
 }
 
+/// Helpers that a kernel may know and yet give to no program; only loading one tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offers {
+    /// `bpf_override_return` (with `CONFIG_BPF_KPROBE_OVERRIDE`).
+    pub override_return: bool,
+    /// `bpf_probe_write_user` (unless the kernel is locked down).
+    pub probe_write_user: bool,
+}
+
+impl Offers {
+    /// What a kernel that holds nothing back gives.
+    pub const ALL: Self = Self { override_return: true, probe_write_user: true };
+}
+
 /// Offsets in `struct task_struct`, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskOffsets {
@@ -116,19 +131,19 @@ pub struct TaskOffsets {
 }
 
 /// How the kernel is asked.
-type Asker = Box<dyn FnOnce() -> Abilities + Send>;
+type Asker<T> = Box<dyn FnOnce() -> T + Send>;
 
 /// Asked once for all copies.
 #[derive(Clone)]
-struct Deferred(Arc<LazyLock<Abilities, Asker>>);
+struct Deferred<T>(Arc<LazyLock<T, Asker<T>>>);
 
-impl Deferred {
-    fn new(ask: impl FnOnce() -> Abilities + Send + 'static) -> Self {
+impl<T> Deferred<T> {
+    fn new(ask: impl FnOnce() -> T + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(ask))))
     }
 }
 
-impl std::fmt::Debug for Deferred {
+impl<T> std::fmt::Debug for Deferred<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Deferred")
     }
@@ -164,6 +179,18 @@ impl TargetFacts {
         &self.abilities.0
     }
 
+    /// What the kernel gives to programs; the first call may load some to find out.
+    #[must_use]
+    pub fn offers(&self) -> Offers {
+        **self.offers.0
+    }
+
+    /// The same facts with other offers, which `ask` tells when they are first wanted.
+    #[must_use]
+    pub fn with_offers(self, ask: impl FnOnce() -> Offers + Send + 'static) -> Self {
+        Self { offers: Deferred::new(ask), ..self }
+    }
+
     /// The same facts with other abilities, which `ask` tells when they are first wanted.
     #[must_use]
     pub fn with_abilities(self, ask: impl FnOnce() -> Abilities + Send + 'static) -> Self {
@@ -189,6 +216,7 @@ impl TargetFacts {
             tai_offset_ns: 0,
             online_cpus: possible_cpus,
             abilities: Deferred::new(move || Abilities::of_version(version)),
+            offers: Deferred::new(|| Offers::ALL),
         }
     }
 }

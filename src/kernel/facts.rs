@@ -3,9 +3,12 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
+use libbpf_rs::ProgramType;
+use libbpf_rs::libbpf_sys::{BPF_FUNC_override_return, BPF_FUNC_probe_write_user};
+
 use super::Kernel;
 use super::btf::Btf;
-use crate::codegen::target::{Abilities, TargetFacts, TaskOffsets};
+use crate::codegen::target::{Abilities, Offers, TargetFacts, TaskOffsets};
 
 /// Inode of the first pid namespace (`PROC_PID_INIT_INO` in `include/linux/proc_ns.h`).
 const FIRST_PID_NAMESPACE: u64 = 0xefff_fffc;
@@ -19,7 +22,8 @@ impl Kernel {
         let version = self.version();
         let kernel = Arc::clone(self);
         let mut facts = TargetFacts::of_version(version.major, version.minor, self.possible_cpus().len())
-            .with_abilities(move || abilities(&kernel));
+            .with_abilities(move || abilities(&kernel))
+            .with_offers(offers);
         facts.pid_namespace = self.pid_namespace();
         facts.child_pid = child;
         facts.filter_pid = pid;
@@ -33,6 +37,15 @@ impl Kernel {
         let namespace = std::fs::metadata(self.roots().proc.join("self/ns/pid")).ok()?;
         (namespace.ino() != FIRST_PID_NAMESPACE).then(|| (namespace.dev(), namespace.ino()))
     }
+}
+
+/// Asked of the running kernel by a program of two instructions each. Who may not load programs is told that
+/// everything is offered: what is missing to them is the right.
+fn offers() -> Offers {
+    // Each kind of tracing program is given these by one function (`bpf_tracing_func_proto` in
+    // kernel/trace/bpf_trace.c), but for `bpf_override_return`, which only kprobes have.
+    let offered = |helper| ProgramType::Kprobe.is_helper_supported(helper).unwrap_or(true);
+    Offers { override_return: offered(BPF_FUNC_override_return), probe_write_user: offered(BPF_FUNC_probe_write_user) }
 }
 
 fn abilities(kernel: &Kernel) -> Abilities {

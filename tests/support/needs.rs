@@ -73,6 +73,9 @@ fn other(need: &str) -> Option<String> {
     if let Some(function) = need.strip_prefix("symbol:") {
         return (!symbol(function)).then(|| format!("this kernel ({}) has no {function}", text()));
     }
+    if let Some(function) = need.strip_prefix("no-symbol:") {
+        return symbol(function).then(|| format!("this kernel ({}) has {function}", text()));
+    }
     if let Some(what) = need.strip_prefix("program:") {
         return Some(format!("needs {what}"));
     }

@@ -64,6 +64,10 @@ impl<'a> Lowerer<'_, 'a> {
                 self.helper_failed(result, e.span)?;
                 Ok(result.into())
             }
+            (Intrinsic::Override, [_]) if !self.u.facts.offers().override_return => {
+                Err(CodegenError::unsupported(e.span, "override()", "the helper bpf_override_return")
+                    .with_hint("boot a kernel built with CONFIG_BPF_KPROBE_OVERRIDE=y"))
+            }
             (Intrinsic::Override, [value]) => {
                 let value = self.scalar(value)?;
                 let context = self.f.context();

@@ -76,6 +76,12 @@ impl<'a> Lowerer<'_, 'a> {
             let what = "what write_user() writes, in bytes,".to_owned();
             return Err(CodegenError::TooLarge { span, what, size: n, limit, hint: None });
         }
+        if !self.u.facts.offers().probe_write_user {
+            let hint = "locked-down kernels give it to no program: boot without lockdown, or without Secure Boot";
+            return Err(
+                CodegenError::unsupported(span, "write_user()", "the helper bpf_probe_write_user").with_hint(hint)
+            );
+        }
         let to = self.scalar(dst)?;
         if n == 0 {
             self.effect(src)?;
