@@ -90,7 +90,7 @@ fn tell_of(name: &str, build: impl Fn() -> Catalogue) -> Catalogue {
 }
 
 fn main() {
-    let kernel = Kernel::new(Roots::running());
+    let kernel = Kernel::new(Roots::running()).mounting_tracefs();
     tell_of("running kernel's", || Catalogue::build(&kernel));
     let catalogue = tell_of("made-up", synthetic);
     let queries = [

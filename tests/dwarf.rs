@@ -90,7 +90,7 @@ fn places_follow_the_calling_convention() {
 #[test]
 fn the_editor_completes_arguments_and_their_fields() {
     let compiled = Compiled::new("editor", "shapes.c", &["-g", "-O1"]);
-    let knowledge = KernelKnowledge::new(Arc::new(Kernel::new(Roots::running())), None);
+    let knowledge = KernelKnowledge::new(Arc::new(Kernel::new(Roots::running()).mounting_tracefs()), None);
     let labels = |body: &str| -> Vec<String> {
         let text = format!("uprobe:{}:pointers {{ {body}", compiled.path().display());
         let found = completions(&SourceText::new("t", &text), text.len() as u32, &ServiceEnv { knowledge: &knowledge });

@@ -37,7 +37,7 @@ fn alone() -> Option<MutexGuard<'static, ()>> {
 }
 
 fn kernel() -> Arc<Kernel> {
-    Arc::new(Kernel::new(Roots::running()))
+    Arc::new(Kernel::new(Roots::running()).mounting_tracefs())
 }
 
 fn compile(text: &str, overrides: &[(&str, &str)]) -> Compiled {

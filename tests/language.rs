@@ -56,7 +56,7 @@ fn random_expressions_are_worth_on_the_kernel_what_the_language_says() {
     if root::missing() {
         return;
     }
-    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 300, ..Config::default() };
     let strategy = (prop::collection::vec(expression(), 1..8), prop::collection::vec(number(), INPUTS));

@@ -65,7 +65,7 @@ fn bundled_scripts_are_accepted_by_the_verifier() {
     if root::missing() {
         return;
     }
-    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let (mut refused, mut loaded) = (Vec::new(), 0);
     for path in scripts() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();

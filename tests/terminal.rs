@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use probescope::kernel::{Kernel, Roots};
+
 /// Longest wait for one condition: far over what is ever needed, so that only a hang ends here.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -140,10 +142,9 @@ fn cannot_trace() -> Option<&'static str> {
     if capabilities >> 21 & 1 == 0 && (capabilities >> 38 & 3) != 3 {
         return Some("no CAP_BPF and CAP_PERFMON");
     }
-    let format = "events/syscalls/sys_enter_openat/format";
-    let mounted =
-        ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].iter().any(|f| Path::new(f).join(format).exists());
-    (!mounted).then_some("no tracefs with system call tracepoints")
+    // Mounted where it is not, as the workbench does.
+    let kernel = Kernel::new(Roots::running()).mounting_tracefs();
+    kernel.tracepoint("syscalls", "sys_enter_openat").is_err().then_some("no tracefs with system call tracepoints")
 }
 
 /// The tallest number before a word on the screen: `1,234 lines` gives 1234.

@@ -31,7 +31,7 @@ fn long_script() -> String {
 /// Parse, check and code generation, warm, without loading.
 pub fn compile() {
     println!("\ncompile alone, warm, in this process (median of {ROUNDS})");
-    let settings = FrontSettings::new(Arc::new(Kernel::new(Roots::running())));
+    let settings = FrontSettings::new(Arc::new(Kernel::new(Roots::running()).mounting_tracefs()));
     let long = long_script();
     let mut scripts = vec![("one-liner", ONE_LINER.to_owned()), ("200 lines", long)];
     for name in ["tcplife", "biosnoop", "memleak"] {
@@ -55,7 +55,7 @@ pub fn compile() {
 /// A session that is given one text after the other.
 pub fn save() {
     println!("\nsave to attached, one tracepoint (median of {ROUNDS}, each replacing the trace before)");
-    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let options = SessionOptions {
         kernel: Arc::clone(&kernel),
         compiler: front::compiler(FrontSettings::new(kernel)),
