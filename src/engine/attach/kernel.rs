@@ -92,9 +92,21 @@ fn kprobe(job: &Job<'_>, pmu: u32, (i, target): (usize, &Target), links: &mut Ve
         }
     }
     let event = opened.map_err(|e| refused(i, &e))?;
-    let link = hang(job, i, event)?;
+    let link = hang(job, i, event).map_err(not_injectable)?;
     job.done(links, link, 1);
     Ok(())
+}
+
+const NOT_INJECTABLE: &str = "override() works only at the entry of functions that allow error injection, which \
+                              /sys/kernel/debug/error_injection/list names";
+
+/// A kprobe that is there takes every program but one that overrides what may not be overridden
+/// (`perf_event_attach_bpf_prog` in kernel/trace/bpf_trace.c).
+fn not_injectable(refusal: Refusal) -> Refusal {
+    if super::last_number() != Some(libc::EINVAL) {
+        return refusal;
+    }
+    Refusal { reason: NOT_INJECTABLE.to_owned(), ..refusal }
 }
 
 /// Since Linux 6.6 the kernel takes no name that several functions have, as static ones may, and says
@@ -119,7 +131,7 @@ fn each_address(
 ) -> Result<(), Refusal> {
     for (n, address) in addresses.enumerate() {
         let event = perf::open_kprobe(pmu, "", address, ret).map_err(|e| refused(i, &e))?;
-        let link = hang(job, i, event)?;
+        let link = hang(job, i, event).map_err(not_injectable)?;
         job.done(links, link, usize::from(n == 0));
     }
     Ok(())
@@ -168,9 +180,9 @@ pub(super) fn kprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(
         }
         Err(multi) => {
             let multi = super::reason(&multi, super::last_number());
-            kprobes(job, links).map_err(|single| Refusal {
-                target: single.target,
-                reason: format!("{}; as one link: {multi}", single.reason),
+            kprobes(job, links).map_err(|single| match single.reason.as_str() {
+                NOT_INJECTABLE => single,
+                reason => Refusal { reason: format!("{reason}; as one link: {multi}"), ..single },
             })
         }
     }
