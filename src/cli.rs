@@ -180,7 +180,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Doctor(args)) => doctor::run(&args, world),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Fmt(args)) => fmt::run(&args, world),
-        Some(Command::Lsp(args)) => lsp::run(&args),
+        Some(Command::Lsp(args)) => lsp::run(&args, world),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
     }
 }

@@ -16,8 +16,8 @@ use lsp_types::{
     TextDocumentSyncKind, WorkDoneProgressOptions,
 };
 
-use super::CliError;
-use crate::kernel::{Kernel, Roots};
+use super::{CliError, World};
+use crate::kernel::Kernel;
 use crate::lang::service::kernel::KernelKnowledge;
 use crate::probe::catalogue::Background;
 
@@ -29,10 +29,10 @@ use crate::probe::catalogue::Background;
 pub struct Args {}
 
 /// Runs the subcommand until the editor ends it.
-pub fn run(_: &Args) -> Result<ExitCode, CliError> {
+pub fn run(_: &Args, world: &World) -> Result<ExitCode, CliError> {
     let (connection, transport) =
         transport::Transport::start(std::io::stdin(), std::io::stdout()).map_err(CliError::stdout)?;
-    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let kernel = super::kernel::running(world);
     let catalogue = Background::spawn(Arc::clone(&kernel)).ok();
     let knowledge = KernelKnowledge::new(Arc::clone(&kernel), catalogue);
     let served = serve(&connection, &kernel, &knowledge);
