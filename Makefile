@@ -31,9 +31,10 @@ build: deps-build
 test: deps-test ## every test: unit, script cases here and in guest kernels, terminal, screenshots, build of the benches
 	@tests/run-all
 
-lint: deps-lint ## rustfmt, clippy, typos, cargo-deny
+lint: deps-lint ## rustfmt, clippy, fuzz targets, typos, cargo-deny
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}"
 	typos
 	cargo deny --log-level error check licenses bans sources
 
