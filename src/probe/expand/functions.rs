@@ -13,12 +13,11 @@ use crate::probe::{renamed, suggest};
 /// Parameters in registers, which is what trampolines reach on every kernel.
 const REGISTER_PARAMETERS: usize = if cfg!(target_arch = "x86_64") { 6 } else { 8 };
 
-/// What trampolines reach, in words.
-const REACHED: &str = if cfg!(target_arch = "x86_64") {
-    "functions with up to 6 words of parameters that return no struct or union"
-} else {
-    "functions with up to 8 words of parameters that return no struct or union"
-};
+/// How many words of parameters trampolines reach: on x86-64 those on the stack too since Linux 6.6
+/// (`MAX_BPF_FUNC_ARGS`).
+fn reached_words(version: Version) -> usize {
+    if cfg!(target_arch = "x86_64") && version.at_least(6, 6) { 12 } else { REGISTER_PARAMETERS }
+}
 
 impl Expander<'_> {
     pub(super) fn kprobes(
@@ -224,7 +223,11 @@ impl Expander<'_> {
         let Ok(btf) = self.kernel.btf() else { return no_match(provider, &name, Vec::new()) };
         if let Some(why) = btf.func(function.as_str()).and_then(|p| out_of_reach(btf, &p, self.kernel.version())) {
             return ExpandError::Refused {
-                message: format!("`{function}` {why}; {provider} reaches {REACHED}"),
+                message: format!(
+                    "`{function}` {why}; {provider} reaches functions with up to {} words of parameters that return no \
+                     struct or union",
+                    reached_words(self.kernel.version())
+                ),
                 hint: format!("use `kprobe:{function}`"),
             };
         }
@@ -279,7 +282,7 @@ fn out_of_reach(btf: &Btf, proto: &FuncProto<'_>, version: Version) -> Option<St
     if proto.variadic {
         return Some("takes a variable number of arguments".into());
     }
-    let mut registers = 0;
+    let mut words = 0;
     for param in &proto.params {
         let size = btf.size_of(param.ty).unwrap_or(8);
         // Linux 6.1 takes structs of up to two words, 6.18 unions as well.
@@ -291,11 +294,11 @@ fn out_of_reach(btf: &Btf, proto: &FuncProto<'_>, version: Version) -> Option<St
         if refused || size > 16 {
             return Some("takes a struct or union by value that this kernel does not pass on".into());
         }
-        registers += size.div_ceil(8).max(1) as usize;
+        words += size.div_ceil(8).max(1) as usize;
     }
-    let many = registers > REGISTER_PARAMETERS;
-    let what = if registers == proto.params.len() { "parameters" } else { "words of parameters" };
-    many.then(|| format!("takes {registers} {what}"))
+    let many = words > reached_words(version);
+    let what = if words == proto.params.len() { "parameters" } else { "words of parameters" };
+    many.then(|| format!("takes {words} {what}"))
 }
 
 /// Functions of one BTF that a trampoline can be put on.
@@ -306,9 +309,11 @@ fn fentries_in(btf: &Btf, module: &Arc<str>, function: &Glob, exit: bool, versio
         btf_id: id.0,
         exit,
     };
+    // Patterns mean the functions that bpftrace means.
+    let most = if function.is_wild() { REGISTER_PARAMETERS } else { reached_words(version) };
     let fits = |id: TypeId| match btf.ty(id) {
         BtfType::Func(_, proto) => {
-            matches!(btf.ty(proto), BtfType::FuncProto(_, n) if n as usize <= REGISTER_PARAMETERS)
+            matches!(btf.ty(proto), BtfType::FuncProto(_, n) if n as usize <= most)
                 && btf.prototype(proto).is_some_and(|p| out_of_reach(btf, &p, version).is_none())
         }
         _ => false,
