@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::coerce::is_literal;
 use super::join::{infer_type, join, resolve, smallest};
 use super::{Checker, OUTER_SCOPE, TYPE_MISMATCH, UNDEFINED_VARIABLE, suggest};
 use crate::lang::bt::ast;
@@ -306,7 +307,7 @@ impl Checker<'_> {
         let (Type::Int { size, signed }, Type::Int { size: from, signed: sign }) = (declared, &value.ty) else {
             return;
         };
-        if value.as_int().is_some() || from < size && (*signed || !*sign) || from == size && signed == sign {
+        if in_range(declared, value) || from < size && (*signed || !*sign) || from == size && signed == sign {
             return;
         }
         let (is, to) = (self.type_text(&value.ty), self.type_text(declared));
@@ -426,18 +427,21 @@ pub fn hoisted_names(predicate: Option<&ast::Expr>, body: &ast::Block) -> Vec<Ar
     finder.hoisted
 }
 
-/// Whether a declared type has room for a constant: literals are not cut without being asked.
+/// Whether a declared type has room for a literal: it is not cut without being asked. Other constants have a type
+/// of their own, as `(int32)500`, and are cut like any other value.
 fn holds(declared: &Type, value: &Expr) -> bool {
     match (declared, &value.ty) {
-        (Type::Int { size: 8, .. }, _) => true,
-        (Type::Int { size, signed }, Type::Int { .. }) => value.as_int().is_none_or(|v| {
-            let v = if value.ty.is_signed() { i128::from(v as i64) } else { i128::from(v) };
-            let bits = u32::from(*size) * 8;
-            let (low, high) =
-                if *signed { (-(1_i128 << (bits - 1)), 1_i128 << (bits - 1)) } else { (0, 1_i128 << bits) };
-            (low..high).contains(&v)
-        }),
+        (Type::Int { .. }, Type::Int { .. }) => !is_literal(value) || in_range(declared, value),
         (Type::Str { size }, Type::Str { size: of }) => of <= size || !matches!(value.kind, ExprKind::Str(_)),
         _ => true,
     }
+}
+
+/// Whether a constant is one of an integer type's numbers, as any is of those of 8 bytes.
+fn in_range(ty: &Type, value: &Expr) -> bool {
+    let (Type::Int { size, signed }, Some(v)) = (ty, value.as_int()) else { return false };
+    let v = if value.ty.is_signed() { i128::from(v as i64) } else { i128::from(v) };
+    let bits = u32::from(*size) * 8;
+    let (low, high) = if *signed { (-(1_i128 << (bits - 1)), 1_i128 << (bits - 1)) } else { (0, 1_i128 << bits) };
+    *size == 8 || (low..high).contains(&v)
 }
