@@ -213,8 +213,13 @@ pub fn concat(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     // As long as strings get: a variable that is made longer again and again has one type.
     let both = c.size_of(&a.ty).saturating_add(c.size_of(&b.ty)).saturating_sub(1).max(1);
     let literals = [&a, &b].iter().all(|e| matches!(e.kind, ExprKind::Str(_)));
-    let size = if literals { both } else { c.config.max_strlen.max(1) };
-    c.intrinsic(Intrinsic::StrConcat, vec![a, b], Type::Str { size }, call)
+    let ty = Type::Str { size: if literals { both } else { c.config.max_strlen.max(1) } };
+    if [&a, &b].iter().any(|e| matches!(e.ty, Type::Error)) {
+        // `@s = str_concat(@s, "x")` tells that the map holds text: the type does not wait for the operands'.
+        let text = super::super::expr::string(&"".into(), call.span);
+        return Expr::new(ExprKind::Cast(Box::new(text)), ty, call.span);
+    }
+    c.intrinsic(Intrinsic::StrConcat, vec![a, b], ty, call)
 }
 
 /// `strncmp(a, b, n)`: 0 when the first `n` bytes are equal.
