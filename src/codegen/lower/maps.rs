@@ -325,9 +325,7 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "find() on a scalar map") };
         let value_type = &self.u.program.maps[map.0 as usize].value;
         let local_type = &self.locals[local.0 as usize].ty;
-        if matches!(value_type, Type::Agg(_)) {
-            return self.unsupported(e.span, "find() on an aggregation", "a map of plain values");
-        }
+        let aggregation = aggregation(&self.u.program.maps[map.0 as usize]);
         let mark = self.mark();
         let key = self.key(map, Some(key), e.span)?;
         let element = self.lookup(bpf, key);
@@ -335,7 +333,10 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.copy_into(result, 0);
         self.when(Cond::Ne, element.into(), 0.into(), |l| {
             let src = Addr::new(Base::Reg(element), 0);
-            if value_type.fits_register() {
+            if let Some(agg) = aggregation {
+                let value = l.reduce_by_key(map, agg, key, e.span)?;
+                l.write_local(local, value);
+            } else if value_type.fits_register() {
                 let (size, signed) = scalar_shape(value_type);
                 let value = l.load(src, size, signed);
                 l.write_local(local, value.into());

@@ -228,10 +228,8 @@ pub fn find(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
             "`find` puts the value into a variable, as in `find(@m, k, $v)`",
         );
     };
-    let ty = match c.map_value_type(map) {
-        Type::Agg(agg) => crate::lang::bt::check::maps::reduction(agg).unwrap_or(Type::Error),
-        ty => ty,
-    };
+    let whole = Expr::new(ExprKind::MapGet { map, key: None }, c.map_value_type(map), call.span);
+    let ty = c.aggregate_as_value(whole).ty;
     let local = c.variable_to_set(name, node_id(target), target.span);
     if matches!(ty, Type::Error) {
         return Expr::new(ExprKind::Int(0), Type::Bool, call.span);
