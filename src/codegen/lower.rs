@@ -31,6 +31,7 @@ mod raw;
 mod reduce;
 mod report;
 mod reuse;
+mod search;
 mod slots;
 mod stack;
 mod stmt;
