@@ -21,6 +21,8 @@ use crate::lang::typed::{MissingProbes, Program, Target};
 const WAITING_BATCHES: usize = 64;
 /// How often losses and the traced process are looked at while nothing happens.
 const TICK: Duration = Duration::from_millis(250);
+/// How long to wait for reports that are on their way.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// What reaches a running trace.
 #[derive(Debug)]
@@ -116,6 +118,12 @@ pub fn run(
         let mut live =
             Live { trace: &trace, reporter: &mut reporter, face, losses: &mut losses, traced, stopping: &stopping };
         live.until_end(messages)?;
+    }
+    // What is printed of a map is read when the report arrives: end probes must not have changed it before.
+    let silent = trace.exiting() || !waits(&program);
+    if silent && !stopping.load(Ordering::Relaxed) {
+        losses.tell(&trace, face)?;
+        settle(&trace, &mut reporter, face, messages)?;
     }
     let detaching = trace.finish()?;
     losses.tell(&trace, face)?;
@@ -263,6 +271,26 @@ impl Live<'_> {
     fn tick(&mut self) -> Result<bool, RunError> {
         self.losses.tell(self.trace, self.face)?;
         Ok(self.trace.exiting() || self.traced.as_ref().is_some_and(|folder| !folder.exists()))
+    }
+}
+
+/// Reports what was reported so far, where probes report nothing any more.
+fn settle(
+    trace: &Trace,
+    reporter: &mut Reporter,
+    face: &mut dyn Face,
+    messages: &Receiver<Message>,
+) -> Result<(), RunError> {
+    let Some(request) = trace.ask_reports() else { return Ok(()) };
+    loop {
+        // Asked before looking: what was sent before the answer is then in the mailbox.
+        let all = trace.reported(request);
+        match messages.recv_timeout(if all { Duration::ZERO } else { PATIENCE }) {
+            Ok(Message::Batch(batch)) => reporter.batch(&batch, trace, face)?,
+            Ok(Message::Signal(_) | Message::ChildEnded) => {}
+            Err(RecvTimeoutError::Timeout) if !all => {}
+            Ok(Message::Stop | Message::Drained) | Err(_) => return Ok(()),
+        }
     }
 }
 
