@@ -66,11 +66,31 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
-/// Whether a value is that of a variable, or of what is kept in one.
+/// Whether a value is that of a variable, or of what is kept in one, or tells the verifier of that.
 fn lasts(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Local(_) | ExprKind::LocalStep { .. } => true,
         ExprKind::Cast(inner) | ExprKind::TupleField(inner, _) => lasts(inner),
+        ExprKind::Binary(op, a, b) => {
+            b.as_int().is_some_and(|n| linked_by(*op, n)) && lasts(a)
+                || commutes(*op) && a.as_int().is_some_and(|n| linked_by(*op, n)) && lasts(b)
+        }
+        _ => false,
+    }
+}
+
+const fn commutes(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor)
+}
+
+/// Whether what the verifier learns of a result it learns of the number, too: that is the same one and stays in
+/// its register, as `x << 0`, or is a constant away (see above).
+const fn linked_by(op: BinaryOp, constant: u64) -> bool {
+    match op {
+        BinaryOp::Add | BinaryOp::Sub => true,
+        BinaryOp::Shl | BinaryOp::Shr | BinaryOp::BitOr | BinaryOp::BitXor => constant == 0,
+        BinaryOp::Mul | BinaryOp::Div => constant == 1,
+        BinaryOp::BitAnd => constant == u64::MAX,
         _ => false,
     }
 }
