@@ -71,10 +71,25 @@ const NOT_TRACEABLE: &str = "the kernel refuses it (EINVAL): functions that were
 
 pub(super) fn kprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let pmu = pmu_type(job, "kprobe").map_err(|e| Refusal::io(0, &e))?;
+    within_open_files(job.spec.targets.len())?;
     for (i, target) in job.targets() {
         kprobe(job, pmu, (i, target), links).or_else(|refusal| job.forgive(refusal))?;
     }
     Ok(())
+}
+
+/// Functions that are attached one by one need an open file each, and take the kernel some milliseconds each: told
+/// beforehand when there can't be so many.
+fn within_open_files(functions: usize) -> Result<(), Refusal> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    if functions as u64 <= limit {
+        return Ok(());
+    }
+    let reason = format!(
+        "each of its {functions} functions needs an open file on this kernel, and the limit is {limit}; raise it with \
+         `ulimit -n`"
+    );
+    Err(Refusal { target: 0, reason })
 }
 
 fn kprobe(job: &Job<'_>, pmu: u32, (i, target): (usize, &Target), links: &mut Vec<Attached>) -> Result<(), Refusal> {
@@ -156,36 +171,49 @@ pub(super) fn hang(job: &Job<'_>, i: usize, event: std::os::fd::OwnedFd) -> Resu
     Ok(link)
 }
 
-/// One link for all functions; one each where the kernel has no multi links (before 5.18) or
-/// refuses them.
+/// One link for all functions; one each where the kernel has no multi links (before 5.18).
 pub(super) fn kprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    let ret = matches!(job.first(), Some(Target::Kprobe { ret: true, .. }));
-    let symbols: Vec<String> = job
-        .targets()
-        .filter_map(|(_, t)| match t {
-            Target::Kprobe { function, offset: 0, .. } => Some(function.to_string()),
-            _ => None,
-        })
-        .collect();
-    if symbols.len() != job.spec.targets.len() {
-        return kprobes(job, links);
-    }
-    let cookies = if job.spec.needs_cookie { job.targets().map(|(i, _)| job.cookie(i)).collect() } else { Vec::new() };
-    let count = symbols.len();
-    let options = KprobeMultiOpts { symbols, cookies, retprobe: ret, ..KprobeMultiOpts::default() };
-    match job.loaded.attach_kprobe_multi_with_opts(options) {
+    let plain = |target: &Target| matches!(target, Target::Kprobe { offset: 0, .. });
+    let all: Vec<(usize, &Target)> = job.targets().collect();
+    if all.iter().all(|(_, target)| plain(target)) { halves(job, &all, links) } else { kprobes(job, links) }
+}
+
+/// One link for these functions. The kernel refuses it for a single one of them that it does not like: then each half
+/// gets one, down to the functions that are refused alone, which a kprobe may still reach.
+fn halves(job: &Job<'_>, targets: &[(usize, &Target)], links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let refused = match one_link(job, targets) {
         Ok(link) => {
-            job.done(links, link, count);
-            Ok(())
+            job.done(links, link, targets.len());
+            return Ok(());
         }
-        Err(multi) => {
-            let multi = super::reason(&multi, super::last_number());
-            kprobes(job, links).map_err(|single| match single.reason.as_str() {
+        Err(error) => super::reason(&error, super::last_number()),
+    };
+    if let [only] = targets {
+        let pmu = pmu_type(job, "kprobe").map_err(|e| Refusal::io(only.0, &e))?;
+        return kprobe(job, pmu, *only, links).or_else(|single| {
+            job.forgive(match single.reason.as_str() {
                 NOT_INJECTABLE => single,
-                reason => Refusal { reason: format!("{reason}; as one link: {multi}"), ..single },
+                reason => Refusal { reason: format!("{reason}; as one link: {refused}"), ..single },
             })
-        }
+        });
     }
+    let (first, second) = targets.split_at(targets.len() / 2);
+    halves(job, first, links)?;
+    halves(job, second, links)
+}
+
+fn one_link(job: &Job<'_>, targets: &[(usize, &Target)]) -> libbpf_rs::Result<libbpf_rs::Link> {
+    let name = |target: &Target| match target {
+        Target::Kprobe { function, .. } => function.to_string(),
+        _ => String::new(),
+    };
+    let options = KprobeMultiOpts {
+        symbols: targets.iter().map(|(_, target)| name(target)).collect(),
+        cookies: if job.spec.needs_cookie { targets.iter().map(|(i, _)| job.cookie(*i)).collect() } else { Vec::new() },
+        retprobe: matches!(job.first(), Some(Target::Kprobe { ret: true, .. })),
+        ..KprobeMultiOpts::default()
+    };
+    job.loaded.attach_kprobe_multi_with_opts(options)
 }
 
 /// The number of a dynamic PMU, from `/sys/bus/event_source/devices/NAME/type`.
