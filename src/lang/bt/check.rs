@@ -154,8 +154,6 @@ pub(crate) struct Checker<'a> {
     expansions: Vec<Span>,
     /// Settings as the script and its caller gave them, by name.
     settings: HashMap<String, String>,
-    /// Whether the script or its caller said what to do about missing probes.
-    missing_probes_set: bool,
     /// A map that time series take their time from in place of the clock.
     series_clock: Option<Arc<str>>,
     /// The assignment being checked: where its mismatches are reported.
@@ -189,7 +187,6 @@ impl<'a> Checker<'a> {
             config: Config { missing_probes: env.missing_probes, ..Config::default() },
             expansions: Vec::new(),
             settings: HashMap::new(),
-            missing_probes_set: false,
             series_clock: None,
             assigning: None,
             maps: Maps::default(),

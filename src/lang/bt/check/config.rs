@@ -155,7 +155,6 @@ impl Checker<'_> {
             "license" => self.config.license = value.into(),
             "stack_mode" => self.config.stack_mode = stack_mode(value).unwrap_or(self.config.stack_mode),
             "missing_probes" => {
-                self.missing_probes_set = true;
                 self.config.missing_probes = match value {
                     "warn" => MissingProbes::Warn,
                     "ignore" => MissingProbes::Ignore,

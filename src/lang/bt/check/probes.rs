@@ -244,7 +244,7 @@ impl Checker<'_> {
     /// called in each of them, which bpftrace took up to 0.22 and takes since only when told to.
     fn report_refusal(&mut self, refusal: Refusal, span: Span, others: bool) {
         let asked_for = self.config.missing_probes != MissingProbes::Error;
-        let other_names = others && !self.missing_probes_set && !self.env.like_bpftrace;
+        let other_names = others && !self.settings.contains_key("missing_probes") && !self.env.like_bpftrace;
         let forgiven = refusal.missing && (asked_for || other_names);
         if forgiven && self.config.missing_probes == MissingProbes::Ignore {
             return;
