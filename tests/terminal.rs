@@ -431,6 +431,22 @@ fn unsaved_text_survives_a_kill() {
 }
 
 #[test]
+fn the_workbench_ends_with_its_terminal() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("closed", (100, 30), "closed.bt");
+    terminal.wait_for("type / to choose a probe");
+    let process = Path::new("/proc").join(terminal.child());
+    let _ = terminal.tmux(&["kill-server"]);
+    let start = Instant::now();
+    while process.exists() {
+        assert!(start.elapsed() < PATIENCE, "it goes on without a terminal");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn control_characters_of_traced_programs_never_reach_the_terminal() {
     if !has_tmux() {
         return;

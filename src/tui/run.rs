@@ -1,13 +1,17 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt as _;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -102,6 +106,54 @@ impl Signals {
     }
 }
 
+/// What the user types.
+struct Input {
+    events: EventStream,
+    /// The terminal is standard input, not one that was opened besides.
+    from_stdin: bool,
+}
+
+impl Input {
+    fn new() -> Self {
+        let from_stdin = io::stdin().is_terminal();
+        if from_stdin {
+            std::thread::spawn(tell_of_hangup);
+        }
+        Self { events: EventStream::new(), from_stdin }
+    }
+
+    /// The next event; none when the terminal is gone. The stream must not be asked then: it reads the end of a
+    /// closed terminal again and again and never returns (`try_read` of crossterm 0.29's source of events).
+    async fn next(&mut self) -> Option<io::Result<Event>> {
+        let from_stdin = self.from_stdin;
+        let mut next = self.events.next();
+        std::future::poll_fn(|cx| {
+            if from_stdin && is_gone(&io::stdin()) { Poll::Ready(None) } else { Pin::new(&mut next).poll(cx) }
+        })
+        .await
+    }
+}
+
+/// Whether the other side of a terminal was closed.
+fn is_gone(terminal: &impl AsFd) -> bool {
+    // A signal that comes between is no answer; the next event asks again.
+    closed(terminal, Some(&Timespec::default())).unwrap_or(false)
+}
+
+/// Waits so long, or for ever, for the other side of a terminal to be closed.
+fn closed(terminal: &impl AsFd, patience: Option<&Timespec>) -> rustix::io::Result<bool> {
+    let mut asked = [PollFd::new(terminal, PollFlags::empty())];
+    rustix::event::poll(&mut asked, patience)?;
+    Ok(asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
+}
+
+/// Sends SIGHUP to the process when standard input is closed: the kernel does so only where it is the controlling
+/// terminal, and nothing else wakes the loop then.
+fn tell_of_hangup() {
+    while let Ok(false) | Err(rustix::io::Errno::INTR) = closed(&io::stdin(), None) {}
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP);
+}
+
 /// Opens the workbench on the process's terminal and returns when it is left, the terminal restored
 /// and everything detached.
 pub fn run(state: State, services: Services) -> io::Result<Ending> {
@@ -171,7 +223,7 @@ impl Workbench {
     }
 
     async fn work(&mut self) -> io::Result<()> {
-        let mut input = EventStream::new();
+        let mut input = Input::new();
         let mut signals = Signals::new(self.faults)?;
         self.frame()?;
         while self.ending.is_none() {
