@@ -10,7 +10,7 @@ use super::{
     UNDEFINED_MAP, UNKNOWN_NAME, suggest,
 };
 use crate::lang::bt::ast;
-use crate::lang::diagnostic::Diagnostic;
+use crate::lang::diagnostic::{Diagnostic, has_errors};
 use crate::lang::source::Span;
 use crate::lang::typed::{Config, Expr, ExprKind, Map, MapId, MapStorage, StatementKind, UnaryOp};
 use crate::lang::types::{Aggregation, Type};
@@ -335,8 +335,11 @@ impl Checker<'_> {
         Expr::new(ExprKind::MapGet { map: id, key }, ty, span)
     }
 
-    /// A map that is asked for as a whole but that nothing writes.
+    /// A map that is asked for as a whole but that nothing writes. What is written with a mistake has been told of.
     pub(super) fn report_undefined(&mut self, id: MapId, span: Span) {
+        if self.maps.get(id).written && has_errors(&self.diagnostics) {
+            return;
+        }
         let name = self.maps.get(id).name.clone();
         let help = self.written_map_help(&name);
         self.error_help(UNDEFINED_MAP, span, format!("Undefined map: {name}"), Some(help));
