@@ -7,6 +7,8 @@
 
 #[path = "generated_scripts/grammar.rs"]
 mod grammar;
+#[path = "generated_scripts/pieces.rs"]
+mod pieces;
 #[path = "generated_scripts/probes.rs"]
 mod probes;
 #[path = "generated_scripts/random.rs"]
@@ -230,4 +232,63 @@ fn no_script_made_of_real_ones_is_refused_by_the_verifier() {
     }
     tally.finish(count);
     assert!(tally.loaded > 0, "none of {count} loads");
+}
+
+/// Copies of a statement in a loop, and twice as many.
+const COPIES: usize = 4;
+/// How much more the verifier may follow for twice as many: each may begin in a few more states than the one before.
+const GROWTH: u64 = 4;
+/// What it follows anyway.
+const BASE: u64 = 2_000;
+
+/// What is wrong with so many copies of a piece in a loop, if anything.
+fn grows_too_fast(around: &str, piece: usize, kernel: &Arc<Kernel>) -> Option<String> {
+    let text = |copies: usize| pieces::script(around, &vec![piece; copies]);
+    let (few, many) = (text(COPIES), text(COPIES * 2));
+    match (try_script(&few, kernel), try_script(&many, kernel)) {
+        (Outcome::Loaded(a), Outcome::Loaded(b)) if b > a * GROWTH + BASE => {
+            Some(format!("{a} instructions became {b}:\n{}", text(1)))
+        }
+        (_, Outcome::Failed(why)) => Some(format!("{many}{why}")),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_ways_through_the_statements_of_a_loop_add_up() {
+    if root::missing() {
+        return;
+    }
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
+    // Each in one of the loops, or in so many.
+    let loops = number("PROBESCOPE_GENERATED", 1) as usize;
+    let places = (0..pieces::COUNT).flat_map(|piece| (piece..piece + loops).map(move |at| (piece, at)));
+    let failures: Vec<String> = places
+        .filter_map(|(piece, at)| grows_too_fast(pieces::LOOPS[at % pieces::LOOPS.len()], piece, &kernel))
+        .collect();
+    assert!(failures.is_empty(), "{} grow too fast:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn no_medley_of_statements_in_a_loop_is_refused() {
+    if root::missing() {
+        return;
+    }
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
+    let (count, first) = (number("PROBESCOPE_GENERATED", 30), number("PROBESCOPE_GENERATED_FROM", 0));
+    let (mut failures, mut loaded, mut heaviest) = (Vec::new(), 0, 0);
+    for seed in first..first + count {
+        let around = pieces::LOOPS[seed as usize % pieces::LOOPS.len()];
+        let text = pieces::script(around, &pieces::medley(seed, 14));
+        match try_script(&text, &kernel) {
+            Outcome::Loaded(followed) => {
+                loaded += 1;
+                heaviest = heaviest.max(followed);
+            }
+            Outcome::Failed(why) => failures.push(format!("medley {seed}:\n{text}{why}")),
+            Outcome::Declined(_) => {}
+        }
+    }
+    eprintln!("{loaded} of {count} loaded; the heaviest has {heaviest} instructions");
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }

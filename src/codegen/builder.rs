@@ -31,6 +31,7 @@ impl FunctionBuilder {
             slots: Vec::new(),
             slot_spans: Vec::new(),
             blocks: vec![empty_block(Span::default())],
+            in_rounds: false,
         };
         Self { function, current: BlockId(0), span: Span::default() }
     }
@@ -44,6 +45,11 @@ impl FunctionBuilder {
             }
         }
         self.function
+    }
+
+    /// Says that it is a callback whose rounds the verifier follows, see [`Function::in_rounds`].
+    pub const fn runs_in_rounds(&mut self) {
+        self.function.in_rounds = true;
     }
 
     /// The `index`-th parameter.

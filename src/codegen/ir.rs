@@ -68,6 +68,9 @@ pub struct Function {
     pub slot_spans: Vec<Span>,
     /// The first one is the entry.
     pub blocks: Vec<Block>,
+    /// The verifier follows it for each round of a loop until it has seen all that a round may start with: it is
+    /// the callback of one.
+    pub in_rounds: bool,
 }
 
 /// What a function is.

@@ -111,14 +111,18 @@ fn emit_with(
         let body = &function.blocks[block.0 as usize];
         for (at, (inst, span)) in body.instructions.iter().enumerate() {
             position += 1;
-            if !allocation.is_dead(position) {
+            let dead = allocation.is_dead(position);
+            if !dead {
                 emitter.place(*span);
-                emitter.clear(leftovers.before(block.0 as usize, at))?;
+            }
+            emitter.clear(leftovers.before(block.0 as usize, at))?;
+            if !dead {
                 emitter.instruction(inst)?;
             }
         }
         position += 1;
         emitter.place(body.span);
+        emitter.clear(leftovers.before(block.0 as usize, body.instructions.len()))?;
         let next = allocation.order.get(index + 1).copied().filter(|_| !backwards.contains(block));
         emitter.terminator(&body.terminator, next)?;
     }
@@ -305,12 +309,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn clear(&mut self, places: &[Leftover]) -> Result<(), CodegenError> {
+    fn clear(&mut self, places: impl Iterator<Item = Leftover>) -> Result<(), CodegenError> {
         for place in places {
             match place {
-                Leftover::Register(reg) => self.constant(*reg, 0),
+                Leftover::Register(reg) => self.constant(reg, 0),
                 Leftover::Slot(slot) => {
-                    let offset = self.slot(*slot, 0)?;
+                    let offset = self.slot(slot, 0)?;
                     self.push(Insn::store_imm(Size::B8, FRAME, offset, 0));
                 }
             }

@@ -6,11 +6,12 @@
 //! are followed again. Where these are many it never comes to an end. So whatever nobody needs at the head of
 //! the loop is made 0 there, and the rounds are alike.
 //!
-//! The same holds for all places inside of a loop: ways that come together hold nothing different only where they
-//! left nothing different. The end of a loop inside of another, to which its rounds lead on many ways, is such
-//! a place.
+//! The same holds for all places inside of a loop: ways that come together are followed as one only where they
+//! left nothing different. So whatever nobody needs is made 0 wherever ways meet: the branches in a loop then add
+//! up, and do not multiply. The end of a loop inside of another, to which its rounds lead on many ways, is such a
+//! place, and so is all of a callback that the verifier follows round by round.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::codegen::ir::{Function, Inst, Size, Slot, Vreg};
 
@@ -41,9 +42,10 @@ pub enum Leftover {
 /// A call's block and its place in it.
 type Place = (usize, usize);
 
-/// For each head of a loop, and for each end of one inside of another: what rounds leave behind there.
+/// For each head of a loop, for each end of one inside of another, and for each place where ways meet: what is
+/// left behind there.
 #[derive(Clone, Debug, Default)]
-pub struct Leftovers(Vec<(Place, Vec<Leftover>)>);
+pub struct Leftovers(HashMap<Place, BTreeSet<Leftover>>);
 
 impl Leftovers {
     /// Looks through all of a function whose registers have their places.
@@ -53,26 +55,44 @@ impl Leftovers {
             allocation.order.iter().map(|b| b.0 as usize).flat_map(|b| calls(function, b, name)).collect()
         };
         let heads = of(NEXT);
-        if heads.is_empty() {
+        if heads.is_empty() && !function.in_rounds {
             return Self::default();
         }
         let context = Context::of(function, allocation);
-        let bodies: Vec<HashSet<usize>> = heads.iter().map(|head| context.body(head.0)).collect();
-        let mut found: Vec<(Place, Vec<Leftover>)> =
-            heads.iter().zip(&bodies).map(|(head, body)| (*head, context.at_head(*head, body))).collect();
-        for end in of(DESTROY) {
-            let around: HashSet<usize> =
-                bodies.iter().filter(|body| body.contains(&end.0)).flatten().copied().collect();
-            found.push((end, context.at_end(end, &around)));
+        let mut bodies: Vec<HashSet<usize>> = heads.iter().map(|head| context.body(head.0)).collect();
+        let mut found = Self::default();
+        for (head, body) in heads.iter().zip(&bodies) {
+            found.add(*head, context.at_head(*head, body));
         }
-        Self(found)
+        if function.in_rounds {
+            bodies.push(allocation.order.iter().map(|b| b.0 as usize).collect());
+        }
+        for end in of(DESTROY) {
+            let around = blocks_around(end.0, &bodies);
+            found.add(end, context.not_needed(end, &context.written(&around)).0);
+        }
+        for meeting in allocation.order.iter().map(|b| b.0 as usize).filter(|b| context.before[*b].len() > 1) {
+            let around = blocks_around(meeting, &bodies);
+            if !around.is_empty() && !heads.iter().any(|head| head.0 == meeting) {
+                found.add((meeting, 0), context.at_meeting(meeting, &around));
+            }
+        }
+        found
     }
 
-    /// What to make 0 before the instruction `index` of a block.
-    #[must_use]
-    pub fn before(&self, block: usize, index: usize) -> &[Leftover] {
-        self.0.iter().find(|(at, _)| *at == (block, index)).map_or(&[], |(_, places)| places)
+    fn add(&mut self, place: Place, left: BTreeSet<Leftover>) {
+        self.0.entry(place).or_default().extend(left);
     }
+
+    /// What to make 0 before the instruction `index` of a block, or before its end.
+    pub fn before(&self, block: usize, index: usize) -> impl Iterator<Item = Leftover> + '_ {
+        self.0.get(&(block, index)).into_iter().flatten().copied()
+    }
+}
+
+/// The blocks of all loops that a block is in.
+fn blocks_around(block: usize, bodies: &[HashSet<usize>]) -> HashSet<usize> {
+    bodies.iter().filter(|body| body.contains(&block)).flatten().copied().collect()
 }
 
 fn calls<'a>(function: &'a Function, block: usize, of: &'static str) -> impl Iterator<Item = Place> + 'a {
@@ -115,19 +135,31 @@ impl<'a> Context<'a> {
         Self { function, allocation, live, words, needed, places, before }
     }
 
-    fn at_head(&self, head: Place, body: &HashSet<usize>) -> Vec<Leftover> {
+    fn at_head(&self, head: Place, body: &HashSet<usize>) -> BTreeSet<Leftover> {
         let written = self.written(body);
         let (mut places, kept) = self.not_needed(head, &written);
         // Rounds that hand nothing on are alike soon enough.
         if places.len() < written.len() && !kept.contains(&RESULT) {
             places.insert(Leftover::Register(RESULT));
         }
-        places.into_iter().collect()
+        places
     }
 
-    /// At the end of a loop; `around` are the blocks of the loops that it is in.
-    fn at_end(&self, end: Place, around: &HashSet<usize>) -> Vec<Leftover> {
-        self.not_needed(end, &self.written(around)).0.into_iter().collect()
+    /// Where ways meet; `around` are the blocks of the loops that it is in. The registers that calls clobber are
+    /// the same behind the next one, so that they matter only where the block has none.
+    fn at_meeting(&self, block: usize, around: &HashSet<usize>) -> BTreeSet<Leftover> {
+        let mut written = self.written(around);
+        if !self.function.blocks[block].instructions.iter().any(|(inst, _)| inst.is_call()) {
+            written.extend(self.defined(around).map(Leftover::Register));
+        }
+        self.not_needed((block, 0), &written).0
+    }
+
+    /// The registers that these blocks write.
+    fn defined(&self, blocks: &HashSet<usize>) -> impl Iterator<Item = Reg> {
+        let written = blocks.iter().flat_map(|b| &self.function.blocks[*b].instructions);
+        let dst = written.filter_map(|(inst, _)| inst.dst()).filter(|dst| self.allocation.is_live(*dst));
+        dst.map(|dst| self.allocation.register(dst))
     }
 
     /// Which of these places nobody needs before a call, with the registers that somebody does.
@@ -168,21 +200,16 @@ impl<'a> Context<'a> {
         seen
     }
 
-    /// The places that these blocks write.
+    /// The places that these blocks write and that keep what they hold over calls.
     fn written(&self, blocks: &HashSet<usize>) -> BTreeSet<Leftover> {
-        let mut found = BTreeSet::new();
+        let kept = self.defined(blocks).filter(|reg| KEPT.contains(&reg.0));
+        let mut found: BTreeSet<Leftover> = kept.map(Leftover::Register).collect();
         for (inst, _) in blocks.iter().flat_map(|b| &self.function.blocks[*b].instructions) {
             match inst {
                 Inst::SlotStore { slot, .. } if self.words[slot.0 as usize] => {
                     found.insert(Leftover::Slot(*slot));
                 }
                 _ => {}
-            }
-            if let Some(dst) = inst.dst().filter(|dst| self.allocation.is_live(*dst)) {
-                let reg = self.allocation.register(dst);
-                if KEPT.contains(&reg.0) {
-                    found.insert(Leftover::Register(reg));
-                }
             }
         }
         found
@@ -271,7 +298,7 @@ mod tests {
         legal::legalise(&mut function);
         let allocation = regs::allocate(&mut function).unwrap();
         let (block, index) = (0..function.blocks.len()).flat_map(|at| calls(&function, at, name)).next().unwrap();
-        Leftovers::of(&function, &allocation).before(block, index).to_vec()
+        Leftovers::of(&function, &allocation).before(block, index).collect()
     }
 
     #[test]

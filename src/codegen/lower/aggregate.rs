@@ -32,6 +32,9 @@ impl<'a> Lowerer<'_, 'a> {
         let mut computed = Operand::Imm(0);
         if let Some(e) = value {
             computed = self.scalar(e)?;
+            if !matches!(agg, Aggregation::Sum { .. } | Aggregation::Avg { .. } | Aggregation::Stats { .. }) {
+                computed = self.compared(e, computed);
+            }
             if let Some(key) = key {
                 computed = self.keep(computed, key);
             }

@@ -135,7 +135,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.copy_into(result, 0);
         self.f.b.jump(done);
         self.f.b.switch_to(done);
-        Ok(result.into())
+        Ok(self.met(result.into(), &e.ty))
     }
 
     /// Branches on an expression.

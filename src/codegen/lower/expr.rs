@@ -35,7 +35,10 @@ impl<'a> Lowerer<'_, 'a> {
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e),
             ExprKind::Unary(op, a) => self.unary(*op, a, e),
             ExprKind::And(..) | ExprKind::Or(..) => self.truth(e),
-            ExprKind::Conditional(c, a, b) => self.conditional(c, a, b),
+            ExprKind::Conditional(c, a, b) => {
+                let value = self.conditional(c, a, b)?;
+                Ok(self.met(value, &e.ty))
+            }
             ExprKind::Cast(a) => self.cast(a, e),
             ExprKind::Field { bits, .. } => {
                 if let Some(value) = self.trusted_field(e)? {
@@ -54,7 +57,10 @@ impl<'a> Lowerer<'_, 'a> {
                 self.block(block)?;
                 self.scalar(value)
             }
-            ExprKind::Call(intrinsic, args) => self.intrinsic_scalar(intrinsic, args, e),
+            ExprKind::Call(intrinsic, args) => {
+                let value = self.intrinsic_scalar(intrinsic, args, e)?;
+                Ok(self.met(value, &e.ty))
+            }
             ExprKind::CallUser(id, args) => self.call_user(*id, args, e),
             ExprKind::MapGet { .. }
             | ExprKind::MapHas { .. }
@@ -62,7 +68,11 @@ impl<'a> Lowerer<'_, 'a> {
             | ExprKind::MapFind { .. }
             | ExprKind::MapLen(_)
             | ExprKind::MapAddress(_)
-            | ExprKind::MapStep { .. } => self.map_scalar(e),
+            | ExprKind::MapStep { .. } => {
+                let value = self.map_scalar(e)?;
+                self.met_if_found(e);
+                Ok(self.met(value, &e.ty))
+            }
             ExprKind::Str(_) => {
                 let at = self.memory(e)?;
                 Ok(self.pointer(at).into())

@@ -6,12 +6,15 @@
 //! was not: their rounds differ for ever ("bpf: Track delta between "linked" registers.", commit 98d7ca374ba4 of
 //! 6.11; `regsafe`, kernel/bpf/verifier.c).
 
-use crate::codegen::ir::Operand;
-use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, StatementKind, UnaryOp};
+use crate::codegen::ir::{Operand, Vreg};
+use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;
 
 use super::func::{LocalHome, Lowerer};
+use super::loops::is_walked;
 use super::walk;
+use super::weight::Scale;
+use super::wipe::Part;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Hides from the verifier what it knows of the variables that a loop changes. A counter that it
@@ -35,8 +38,115 @@ impl<'a> Lowerer<'_, 'a> {
     /// those (`RANGE_WITHIN`, kernel/bpf/verifier.c), those of no consequence, too.
     pub fn compared(&mut self, e: &Expr, value: Operand) -> Operand {
         match value {
-            Operand::Reg(v) if self.in_walked_loop() && lasts(e) => self.f.b.unlinked(v).into(),
+            Operand::Reg(v) if self.hides_values() && lasts(e) => self.f.b.unlinked(v).into(),
             _ => value,
+        }
+    }
+
+    /// Whether what the verifier learns of values makes it follow a loop once more: in one, and before one, which
+    /// it would follow from each start.
+    const fn hides_values(&self) -> bool {
+        self.walks
+    }
+
+    /// A number that several ways lead to, each with one that the verifier knows in its own way: with a loop it is
+    /// the same unknown one on all of them.
+    pub fn met(&mut self, value: Operand, ty: &Type) -> Operand {
+        match value {
+            Operand::Reg(v) if self.hides_values() && is_number(ty) => {
+                let zero = self.unknown_zero();
+                self.f.b.add(v, zero).into()
+            }
+            _ => value,
+        }
+    }
+
+    /// The same for a variable in memory that `e` was written to.
+    pub fn met_in_local(&mut self, id: LocalId, e: &Expr) {
+        if self.hides_values() && !is_plain(e) {
+            self.forget_words(id);
+        }
+    }
+
+    /// The same for a variable that `find()` may have assigned.
+    pub fn met_if_found(&mut self, e: &Expr) {
+        if let ExprKind::MapFind { local, .. } = &e.kind
+            && self.hides_values()
+        {
+            self.forget_changed(&[*local]);
+        }
+    }
+
+    /// Where the ways through an `if` meet: makes unknown numbers of those that one of them changed.
+    pub fn forget_way(&mut self, ways: [&'a Block; 2]) {
+        if !self.hides_values() || self.f.b.is_terminated() {
+            return;
+        }
+        let inside: Vec<*const Block> = ways.into_iter().flat_map(blocks_in).map(std::ptr::from_ref).collect();
+        let mut ids: Vec<LocalId> = ways.into_iter().flat_map(changed).collect();
+        ids.sort_unstable_by_key(|id| id.0);
+        ids.dedup();
+        ids.retain(|id| self.innermost.get(id).is_none_or(|block| !inside.contains(block)));
+        self.forget_changed(&ids);
+    }
+
+    fn forget_changed(&mut self, ids: &[LocalId]) {
+        let (numbers, others): (Vec<LocalId>, Vec<LocalId>) =
+            ids.iter().partition(|id| self.locals[id.0 as usize].ty.fits_register());
+        let numbers: Vec<LocalId> = numbers.into_iter().filter(|id| self.is_number_somewhere(*id)).collect();
+        self.forget_numbers(&numbers);
+        others.into_iter().for_each(|id| self.forget_words(id));
+    }
+
+    /// Makes unknown numbers of all words of a variable on the stack.
+    fn forget_words(&mut self, id: LocalId) {
+        let ty = &self.locals[id.0 as usize].ty;
+        let on_stack = matches!(self.homes[id.0 as usize], LocalHome::Slot(_) | LocalHome::Frame(_));
+        let size = self.size(ty);
+        if !on_stack || !holds_numbers(ty) {
+            return;
+        }
+        let Some(place) = self.local_memory(id) else { return };
+        let zero = self.unknown_zero();
+        let mut at = 0;
+        while at < size {
+            let bytes = [8, 4, 2, 1].into_iter().find(|bytes| *bytes <= size - at).unwrap_or(1);
+            let value = self.load(place.at(at), bytes, false);
+            let sum = self.f.b.add(value, zero);
+            self.store(place.at(at), bytes, sum);
+            at += bytes;
+        }
+    }
+
+    /// A copy to bound or to change: in a program with loops one that the verifier does not link to the number
+    /// itself, of which it would learn the bounds.
+    pub fn own_copy(&mut self, number: impl Into<Operand>) -> Vreg {
+        match number.into() {
+            Operand::Reg(v) if self.hides_values() => self.f.b.unlinked(v),
+            number => self.f.b.copy(number),
+        }
+    }
+
+    /// Ends a statement with ways past helpers: what a helper reads of the stack is bytes to the verifier from
+    /// then on, also where it was a number before (`check_stack_range_initialized`), and in a loop it compares
+    /// which of both (`stacksafe`, kernel/bpf/verifier.c).
+    pub fn forget_touched(&mut self, s: &'a Statement) {
+        if !self.in_walked_loop() || self.f.b.is_terminated() || !has_ways(s) {
+            return;
+        }
+        let inside: Vec<*const Block> =
+            walk::statement_parts(s).1.into_iter().flat_map(blocks_in).map(std::ptr::from_ref).collect();
+        let mut ids = Vec::new();
+        walk::each_mention(s, &mut |id| ids.push(id));
+        ids.sort_unstable_by_key(|id| id.0);
+        ids.dedup();
+        let own = self.confined.get(&Part::Statement(std::ptr::from_ref(s))).cloned().unwrap_or_default();
+        for id in ids {
+            let memory = !self.locals[id.0 as usize].ty.fits_register();
+            let lasts = self.innermost.get(&id).is_none_or(|block| !inside.contains(block));
+            if memory && lasts && !own.contains(&id) {
+                self.forget_words(id);
+            }
         }
     }
 
@@ -57,13 +167,49 @@ impl<'a> Lowerer<'_, 'a> {
     /// The numbers that a block changes and that are variables before it.
     fn known_and_changed(&self, body: &'a Block) -> Vec<LocalId> {
         let mut changed = changed(body);
-        changed.retain(|id| {
-            let known =
-                matches!(self.homes[id.0 as usize], LocalHome::Reg(_) | LocalHome::Slot(_) | LocalHome::Frame(_));
-            known && matches!(self.locals[id.0 as usize].ty, Type::Int { .. } | Type::Bool | Type::Enum { .. })
-        });
+        changed.retain(|id| self.is_number_somewhere(*id));
         changed
     }
+
+    /// Whether a variable is a number in a place whose value the verifier follows.
+    fn is_number_somewhere(&self, id: LocalId) -> bool {
+        let home = self.homes[id.0 as usize];
+        !matches!(home, LocalHome::Scratch(_)) && is_number(&self.locals[id.0 as usize].ty)
+    }
+}
+
+/// Whether values of a type are numbers, to which zero may be added: no addresses.
+const fn is_number(ty: &Type) -> bool {
+    matches!(ty, Type::Int { .. } | Type::Bool | Type::Enum { .. })
+}
+
+/// Whether all of a value in memory is numbers.
+fn holds_numbers(ty: &Type) -> bool {
+    match ty {
+        Type::Str { .. } => true,
+        Type::Tuple(items) => items.iter().all(holds_numbers),
+        Type::Record(items) => items.iter().all(|(_, item)| holds_numbers(item)),
+        Type::Array { of, .. } => holds_numbers(of),
+        other => is_number(other),
+    }
+}
+
+/// Whether one way leads through the making of a value.
+fn is_plain(e: &Expr) -> bool {
+    let mut plain = true;
+    walk::each_in(e, &mut |_| (), &mut |e| {
+        plain &= matches!(
+            e.kind,
+            ExprKind::Int(_)
+                | ExprKind::Str(_)
+                | ExprKind::Local(_)
+                | ExprKind::Builtin(_)
+                | ExprKind::Tuple(_)
+                | ExprKind::TupleField(..)
+                | ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::BitAnd, ..)
+        );
+    });
+    plain
 }
 
 /// Whether a value is that of a variable, or of what is kept in one, or tells the verifier of that.
@@ -93,6 +239,46 @@ const fn linked_by(op: BinaryOp, constant: u64) -> bool {
         BinaryOp::BitAnd => constant == u64::MAX,
         _ => false,
     }
+}
+
+/// Whether several ways lead through a statement that is no loop.
+fn has_ways(s: &Statement) -> bool {
+    let (mut found, mut branches) = (false, false);
+    let chooses = |e: &Expr| matches!(e.kind, ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..));
+    match &s.kind {
+        StatementKind::If(..) => return true,
+        StatementKind::While(..)
+        | StatementKind::ForRange { .. }
+        | StatementKind::ForMap { .. }
+        | StatementKind::Unroll(..)
+        | StatementKind::Block(_) => return false,
+        _ => {}
+    }
+    for e in walk::statement_parts(s).0 {
+        walk::each_in(e, &mut |s| branches |= matches!(s.kind, StatementKind::If(..)), &mut |e| found |= chooses(e));
+    }
+    found || branches
+}
+
+/// A block and all inside of it.
+fn blocks_in(block: &Block) -> Vec<&Block> {
+    let mut found = vec![block];
+    walk::each(block, &mut |s| found.extend(walk::statement_parts(s).1), &mut |_| ());
+    found
+}
+
+/// Whether the verifier follows rounds of a loop that a block has, or a function that it calls.
+pub fn walks(scale: Scale<'_>, block: &Block) -> bool {
+    let (mut found, mut called) = (false, Vec::new());
+    walk::each_placed(block, &mut |before, s| found |= is_walked(scale, before, s));
+    walk::each_expr(block, &mut |e| {
+        if let ExprKind::CallUser(id, _) = &e.kind {
+            called.push(id.0);
+        }
+    });
+    let Some(depth) = scale.depth.checked_sub(1) else { return found };
+    let functions = called.into_iter().filter_map(|id| scale.program.functions.get(id as usize));
+    found || functions.map(|f| &f.body).any(|body| walks(Scale { depth, ..scale }, body))
 }
 
 /// The variables that a block changes, each once.

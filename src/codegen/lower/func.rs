@@ -157,6 +157,10 @@ pub struct Lowerer<'u, 'a> {
     pub homes: Vec<LocalHome>,
     /// Where variables on the stack end.
     pub confined: super::wipe::Confined,
+    /// The innermost block around all that mentions a variable.
+    pub innermost: super::wipe::Innermost,
+    /// Whether the verifier follows rounds of a loop in this program.
+    pub walks: bool,
     pub inline: Vec<InlineReturn>,
     /// Next free byte of working memory.
     pub scratch_next: u32,

@@ -21,7 +21,7 @@ impl<'a> Lowerer<'_, 'a> {
         let result = self.f.b.new_vreg();
         self.f.b.copy_into(result, 0);
         self.inline_call(id, args, e, Some(result), None)?;
-        Ok(result.into())
+        Ok(self.met(result.into(), &e.ty))
     }
 
     /// A user-defined function whose result goes to memory.
@@ -68,6 +68,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let outer_locals = std::mem::replace(&mut self.locals, &function.locals);
         let outer_homes = std::mem::take(&mut self.homes);
+        let outer_innermost = std::mem::take(&mut self.innermost);
         self.place_locals(&function.body, None);
         for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
             let local = LocalId(index as u32);
@@ -93,8 +94,12 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.loops = loops;
         self.f.b.jump(done);
         self.f.b.switch_to(done);
+        if lowered.is_ok() {
+            self.wipe_function();
+        }
         self.locals = outer_locals;
         self.homes = outer_homes;
+        self.innermost = outer_innermost;
         lowered
     }
 

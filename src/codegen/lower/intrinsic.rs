@@ -203,7 +203,7 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(Operand::Imm(n.clamp(1, u64::from(bound)) as i64));
         }
         let value = self.scalar(length)?;
-        let limit = self.f.b.copy(value);
+        let limit = self.own_copy(value);
         self.at_most(limit, i64::from(bound))?;
         // The kernel's functions write no terminator where there is no room for it.
         self.when(Cond::Eq, limit.into(), 0.into(), |l| {
@@ -245,9 +245,9 @@ impl<'a> Lowerer<'_, 'a> {
             None => (Operand::Imm(i64::from(longest)), Operand::Imm(i64::from(known))),
             Some(length) => {
                 let value = self.scalar(length)?;
-                let length = self.f.b.copy(value);
+                let length = self.own_copy(value);
                 self.at_most(length, i64::from(longest))?;
-                let wanted = self.f.b.copy(length);
+                let wanted = self.own_copy(length);
                 self.at_most(wanted, i64::from(known))?;
                 (length.into(), wanted.into())
             }

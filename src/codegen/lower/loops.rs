@@ -93,6 +93,9 @@ pub fn way_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> Way 
     let other = Way::unforeseen(facts);
     let Some(rounds) = constant_rounds(start, end).filter(|n| *n <= PLAIN_ROUNDS) else { return other };
     let rounds = rounds.max(0) as u64;
+    if rounds < 2 {
+        return Way::Unrolled { rounds };
+    }
     let most = if other == Way::None { MOST_FOLLOWED } else { PLAIN_WEIGHT };
     let weight = rounds.saturating_mul(body);
     if weight <= most { Way::followed(facts, rounds, weight) } else { other }
@@ -120,6 +123,17 @@ pub fn is_callback(scale: Scale<'_>, before: &[Statement], s: &Statement) -> boo
         StatementKind::While(condition, body) => while_way(scale, before, condition, body) == Way::Callback,
         _ => false,
     }
+}
+
+/// Whether the verifier follows a statement's rounds until it has seen all that one may start with; `before` are
+/// the statements before it in its block.
+pub fn is_walked(scale: Scale<'_>, before: &[Statement], s: &Statement) -> bool {
+    let iterates = match &s.kind {
+        StatementKind::ForRange { start, end, body, .. } => way(scale, start, end, body) == Way::Iterator,
+        StatementKind::While(condition, body) => while_way(scale, before, condition, body) == Way::Iterator,
+        _ => false,
+    };
+    iterates || !scale.facts.believes_one_round() && is_callback(scale, before, s)
 }
 
 /// Helper that starts a loop, with the map in r1 for maps.
@@ -181,7 +195,8 @@ impl<'a> Lowerer<'_, 'a> {
     fn rounds(&mut self, first: Operand, last: Operand) -> Result<Vreg, CodegenError> {
         let rounds = self.f.b.new_vreg();
         self.f.b.copy_into(rounds, 0);
-        let first_ = self.f.b.in_register(first);
+        let first_ = self.own_copy(first);
+        let last = if let Operand::Reg(last) = last { self.own_copy(last).into() } else { last };
         self.when(Cond::SLt, first_.into(), last, |l| {
             let difference = l.f.b.sub(last, first_);
             l.f.b.copy_into(rounds, difference);
@@ -190,7 +205,8 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(())
             })
         })?;
-        Ok(rounds)
+        let rounds = self.met(rounds.into(), &Type::I64);
+        Ok(self.f.b.in_register(rounds))
     }
 
     /// The body once for each value of the variable.
@@ -211,6 +227,8 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
+        self.wipe_counter(local);
+        self.wipe_left(body);
         Ok(())
     }
 
@@ -222,6 +240,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.loops.pop();
         self.f.b.jump(next);
         self.f.b.switch_to(next);
+        self.wipe_left(body);
         Ok(())
     }
 
@@ -261,9 +280,12 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.loops.pop();
         self.f.b.jump(next);
         self.f.b.switch_to(next);
+        self.wipe_left(body);
         self.f.b.alu_into(counter, crate::codegen::ir::Alu::Add, crate::codegen::ir::Width::W64, counter, 1);
         self.f.b.jump(head);
         self.f.b.switch_to(done);
+        self.wipe_counter(local);
+        self.wipe_left(body);
         Ok(())
     }
 
@@ -298,20 +320,23 @@ impl<'a> Lowerer<'_, 'a> {
         self.iterators.pop();
         self.f.loops.pop();
         self.f.b.jump(again);
-        self.begin_round(again, given, &forgotten);
+        self.begin_round(again, given, body, &forgotten);
         self.f.b.jump(head);
         self.enter_round(round, inside, again);
         self.f.b.switch_to(done);
         self.close_numbers(slot);
+        self.wipe_counter(local);
+        self.wipe_left(body);
         Ok(())
     }
 
     /// Begins the block that leads to a loop's next number. What the body keeps for a while on the stack is made
     /// 0 there: the verifier tells rounds apart by it, though no round reads what another left.
-    fn begin_round(&mut self, again: BlockId, given: usize, forgotten: &[LocalId]) {
+    fn begin_round(&mut self, again: BlockId, given: usize, body: &'a Block, forgotten: &[LocalId]) {
         self.f.b.switch_to(again);
         let slots = self.f.given_back_since(given);
         self.clear_slots(&slots);
+        self.wipe_round(body);
         self.forget_numbers(forgotten);
     }
 
@@ -354,11 +379,12 @@ impl<'a> Lowerer<'_, 'a> {
         self.iterators.push(slot);
         self.while_round(c, body, (again, inside, done))?;
         self.iterators.pop();
-        self.begin_round(again, given, &forgotten);
+        self.begin_round(again, given, body, &forgotten);
         self.f.b.jump(head);
         self.enter_round(round, check, again);
         self.f.b.switch_to(done);
         self.close_numbers(slot);
+        self.wipe_left(body);
         Ok(())
     }
 
@@ -438,6 +464,9 @@ impl<'a> Lowerer<'_, 'a> {
             }
         }
         self.callback(id, over, body, span)?;
+        if let Over::Range { local, .. } = over {
+            self.wipe_counter(*local);
+        }
         self.take_returned()?;
         // A `return` in the callback ends the probe, or the callback that this loop is in.
         let flag = self.frame(FRAME_RETURNED as u32);
@@ -490,6 +519,7 @@ impl<'a> Lowerer<'_, 'a> {
         let (next, stop) = (self.f.b.new_block(), self.f.b.new_block());
         self.f.loops.push(LoopTargets { on_break: stop, on_continue: next });
         if !self.u.facts.believes_one_round() {
+            self.f.b.runs_in_rounds();
             let condition = if let Over::While(c) = over { Some(*c) } else { None };
             let forgotten = self.forgotten_in_rounds(condition, body);
             self.forget_numbers(&forgotten);
@@ -508,6 +538,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.block(body)?;
         self.f.b.jump(next);
         self.f.b.switch_to(next);
+        self.wipe_left(body);
         if let Over::Range { local, .. } = over {
             let number = self.read_local(*local);
             let number = self.f.b.add(number, 1);
@@ -515,6 +546,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.f.b.ret(0);
         self.f.b.switch_to(stop);
+        self.wipe_left(body);
         self.f.b.ret(1);
         self.scratch_next = outer_scratch;
         self.callbacks -= 1;

@@ -273,6 +273,7 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> R
         let id = unit.reserve_function();
         let linkage = Linkage::Program { kind: plan.kind, section: plan.section };
         let state = FnState::new(id, &name, linkage, 1, Role::Program, region);
+        let walks = super::forget::walks(unit.scale(), &probe.body);
         let mut lowerer = Lowerer {
             u: unit,
             f: state,
@@ -284,6 +285,8 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> R
             locals: &probe.locals,
             homes: Vec::new(),
             confined: super::wipe::Confined::new(),
+            innermost: super::wipe::Innermost::new(),
+            walks,
             inline: Vec::new(),
             scratch_next: 0,
             frame_next: FRAME_LOCALS,

@@ -13,6 +13,7 @@ use super::func::Lowerer;
 use super::loops::{Way, while_way};
 use super::value::Tail;
 use super::walk;
+use super::wipe::Part;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Lowers a block.
@@ -30,8 +31,10 @@ impl<'a> Lowerer<'_, 'a> {
             // After a refusal the function at hand may be another one.
             result?;
             self.wipe_slots(used);
+            self.forget_touched(statement);
+            self.wipe_locals(Part::Statement(std::ptr::from_ref(statement)));
         }
-        self.wipe_locals(block);
+        self.wipe_locals(Part::Block(std::ptr::from_ref(block)));
         Ok(())
     }
 
@@ -45,7 +48,11 @@ impl<'a> Lowerer<'_, 'a> {
                 self.aggregate(*map, key.as_ref(), value.as_ref(), weight.as_ref(), s.span)
             }
             StatementKind::Report { action, values } => self.report(*action, values, s.span),
-            StatementKind::If(c, a, b) => self.if_statement(c, a, b),
+            StatementKind::If(c, a, b) => {
+                self.if_statement(c, a, b)?;
+                self.forget_way([a, b]);
+                Ok(())
+            }
             StatementKind::While(c, body) => self.while_loop(c, body, before),
             StatementKind::ForRange { local, start, end, body } => {
                 self.forget_all();
@@ -103,9 +110,11 @@ impl<'a> Lowerer<'_, 'a> {
             let temp = self.temp(size);
             self.store_value(e, temp, ty, Tail::Zeroed)?;
             self.copy(dst, temp, size);
-            return Ok(());
+        } else {
+            self.store_value(e, dst, ty, Tail::Zeroed)?;
         }
-        self.store_value(e, dst, ty, Tail::Zeroed)
+        self.met_in_local(id, e);
+        Ok(())
     }
 
     fn if_statement(&mut self, c: &'a Expr, a: &'a Block, b: &'a Block) -> Result<(), CodegenError> {
@@ -148,6 +157,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
+        self.wipe_left(body);
         Ok(())
     }
 
@@ -236,7 +246,7 @@ pub(super) struct Mentions(HashMap<*const Block, HashMap<LocalId, (usize, bool)>
 
 impl Mentions {
     /// The first statement of a block that mentions a local, and whether no other one does.
-    fn first<'b>(&mut self, block: &'b Block, id: LocalId) -> Option<(&'b Statement, bool)> {
+    pub(super) fn first<'b>(&mut self, block: &'b Block, id: LocalId) -> Option<(&'b Statement, bool)> {
         let known = self.0.entry(std::ptr::from_ref(block)).or_insert_with(|| {
             let mut known: HashMap<LocalId, (usize, bool)> = HashMap::new();
             for (at, statement) in block.statements.iter().enumerate() {
@@ -274,7 +284,23 @@ impl Mentions {
                     && !walk::expr_mentions(end, id)
                     && self.assigned_first(body, id)
             }
-            _ => false,
+            _ => {
+                let (exprs, blocks) = walk::statement_parts(first);
+                alone && blocks.is_empty() && self.assigned_first_in(&exprs, id)
+            }
+        }
+    }
+
+    /// The same for expressions: a block in one of them has all of it.
+    fn assigned_first_in(&mut self, exprs: &[&Expr], id: LocalId) -> bool {
+        let mut mentioning = exprs.iter().filter(|e| walk::expr_mentions(e, id));
+        let (Some(e), None) = (mentioning.next(), mentioning.next()) else { return false };
+        match &e.kind {
+            ExprKind::Local(_) | ExprKind::LocalStep { .. } | ExprKind::MapFind { .. } => false,
+            ExprKind::Block(block, _) if block.statements.iter().any(|s| walk::statement_mentions(s, id)) => {
+                self.assigned_first(block, id)
+            }
+            _ => self.assigned_first_in(&walk::children(e), id),
         }
     }
 }

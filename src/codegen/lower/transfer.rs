@@ -50,7 +50,7 @@ impl<'a> Lowerer<'_, 'a> {
         let from = self.scalar(offset)?;
         let start = self.f.b.add(start, from);
         let wanted = self.scalar(length)?;
-        let wanted = self.f.b.copy(wanted);
+        let wanted = self.own_copy(wanted);
         self.at_most(wanted, i64::from(*capacity))?;
         self.store(dst, 4, wanted);
         if *capacity == 0 {

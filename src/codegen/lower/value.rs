@@ -431,7 +431,7 @@ impl Lowerer<'_, '_> {
     /// see it right before the call.
     fn bounded(&mut self, length: Operand, most: u32) -> Result<Operand, CodegenError> {
         let Operand::Reg(register) = length else { return Ok(length) };
-        let bounded = self.f.b.copy(register);
+        let bounded = self.own_copy(register);
         self.at_most(bounded, i64::from(most))?;
         Ok(bounded.into())
     }

@@ -8,59 +8,114 @@
 use std::collections::HashMap;
 
 use crate::codegen::ir::{Size, Slot};
-use crate::lang::typed::{Block, LocalId};
+use crate::lang::typed::{Block, LocalId, Statement, StatementKind};
 
 use super::func::{LocalHome, Lowerer};
 use super::stmt::Mentions;
 use super::walk;
 
-/// The variables that nothing outside of a block mentions, by the block, with the innermost one for each.
-pub type Confined = HashMap<*const Block, Vec<LocalId>>;
+/// What may have variables of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// A block.
+    Block(*const Block),
+    /// A statement: those of blocks that stand for values.
+    Statement(*const Statement),
+}
+
+/// The variables that nothing outside of a part mentions, by the part, with the innermost one for each.
+pub type Confined = HashMap<Part, Vec<LocalId>>;
+
+/// The innermost block around all that mentions a variable.
+pub type Innermost = HashMap<LocalId, *const Block>;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Whether the verifier walks through this code again for each round of a loop that it must find the end of.
     pub fn in_walked_loop(&self) -> bool {
-        !self.iterators.is_empty() || self.callbacks > 0
+        !self.iterators.is_empty() || self.callbacks > 0 && !self.u.facts.believes_one_round()
     }
 
-    /// Ends a statement: clears in a loop the temporary slots that it used, since there were `used` of them.
+    /// Ends a statement: clears in a loop the temporary slots that it used, since there were `used` of them. What
+    /// one used that leaves the block, the statement around it clears.
     pub fn wipe_slots(&mut self, used: usize) {
-        let slots = self.f.take_used(used);
-        if self.in_walked_loop() && !self.f.b.is_terminated() {
+        if !self.in_walked_loop() {
+            self.f.take_used(used);
+        } else if !self.f.b.is_terminated() {
+            let slots = self.f.take_used(used);
             self.clear_slots(&slots);
         }
     }
 
-    /// Ends a block: clears in a loop the variables on the stack that only it has.
-    pub fn wipe_locals(&mut self, block: &'a Block) {
+    /// Ends a block or a statement: clears in a loop the variables on the stack that only it has.
+    pub fn wipe_locals(&mut self, part: Part) {
         if !self.in_walked_loop() || self.f.b.is_terminated() {
             return;
         }
-        let ids = self.confined.get(&std::ptr::from_ref(block)).cloned().unwrap_or_default();
+        let ids = self.confined.get(&part).cloned().unwrap_or_default();
         self.clear_locals(&ids);
     }
 
     /// Begins a loop: clears the variables on the stack that only it has, for a way that passes by a block has
     /// nothing there in the first round, and one through the block has zeros.
     pub fn clear_locals_of(&mut self, body: &'a Block) {
-        let mut ids = self.confined.get(&std::ptr::from_ref(body)).cloned().unwrap_or_default();
+        let ids = self.confined_in(body);
+        self.clear_locals(&ids);
+    }
+
+    /// The variables that only this block has, or one inside of it.
+    fn confined_in(&self, body: &'a Block) -> Vec<LocalId> {
+        let mut parts = vec![Part::Block(std::ptr::from_ref(body))];
         walk::each(
             body,
             &mut |s| {
-                for block in walk::statement_parts(s).1 {
-                    ids.extend(self.confined.get(&std::ptr::from_ref(block)).into_iter().flatten());
-                }
+                parts.push(Part::Statement(std::ptr::from_ref(s)));
+                parts.extend(walk::statement_parts(s).1.into_iter().map(|b| Part::Block(std::ptr::from_ref(b))));
             },
             &mut |_| (),
         );
-        self.clear_locals(&ids);
+        parts.iter().filter_map(|part| self.confined.get(part)).flatten().copied().collect()
+    }
+
+    /// Where the ways meet that `break` or `continue` takes out of a round: clears what they left of it, the
+    /// variables of its blocks.
+    pub fn wipe_left(&mut self, body: &'a Block) {
+        if self.in_walked_loop() && leaves(body) {
+            self.clear_locals_of(body);
+        }
+    }
+
+    /// Before the next round of a loop, which may be the only one around.
+    pub fn wipe_round(&mut self, body: &'a Block) {
+        if leaves(body) {
+            self.clear_locals_of(body);
+        }
+    }
+
+    /// Behind a function that was lowered in place: clears in a loop what it had on the stack.
+    pub fn wipe_function(&mut self) {
+        if self.in_walked_loop() {
+            let ids: Vec<LocalId> = (0..self.homes.len()).map(|id| LocalId(id as u32)).collect();
+            self.clear_locals(&ids);
+        }
+    }
+
+    /// Behind a loop that counts in a variable of its own: in a loop around it the last number tells ways apart.
+    pub fn wipe_counter(&mut self, local: LocalId) {
+        if self.in_walked_loop() && !self.f.b.is_terminated() {
+            self.write_local(local, 0.into());
+        }
     }
 
     fn clear_locals(&mut self, ids: &[LocalId]) {
         for id in ids {
-            if let LocalHome::Slot(slot) = self.homes[id.0 as usize] {
-                let size = self.size(&self.locals[id.0 as usize].ty).next_multiple_of(8);
-                self.clear_slots(&[(slot, size)]);
+            let size = self.size(&self.locals[id.0 as usize].ty).next_multiple_of(8).max(8);
+            match self.homes[id.0 as usize] {
+                LocalHome::Slot(slot) => self.clear_slots(&[(slot, size)]),
+                LocalHome::Frame(at) => {
+                    let place = self.frame(at);
+                    self.zero(place, size);
+                }
+                LocalHome::Reg(_) | LocalHome::Scratch(_) => {}
             }
         }
     }
@@ -74,19 +129,26 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    /// Finds the block of each variable on the stack.
+    /// Finds the innermost block of each variable, and those that only a block has.
     pub fn find_confined(&mut self, body: &'a Block) {
-        let on_stack = |id: LocalId| matches!(self.homes.get(id.0 as usize), Some(LocalHome::Slot(_)));
         let mut paths = HashMap::new();
-        if (0..self.homes.len()).any(|id| on_stack(LocalId(id as u32))) {
-            follow(body, &mut Vec::new(), &on_stack, &mut paths);
+        if !self.locals.is_empty() {
+            follow(body, &mut Vec::new(), &mut paths);
         }
         let mut mentions = Mentions::default();
         for (id, path) in paths {
+            let Some(innermost) = path.last() else { continue };
+            self.innermost.insert(id, std::ptr::from_ref(*innermost));
+            let on_stack = matches!(self.homes.get(id.0 as usize), Some(LocalHome::Slot(_) | LocalHome::Frame(_)));
             // What is read before it is assigned has its value from elsewhere: a parameter, an earlier round.
-            if let Some(innermost) = path.last().filter(|block| mentions.assigned_first(block, id)) {
-                self.confined.entry(std::ptr::from_ref(*innermost)).or_default().push(id);
+            if !on_stack || !mentions.assigned_first(innermost, id) {
+                continue;
             }
+            let part = match mentions.first(innermost, id) {
+                Some((statement, true)) => Part::Statement(std::ptr::from_ref(statement)),
+                _ => Part::Block(std::ptr::from_ref(*innermost)),
+            };
+            self.confined.entry(part).or_default().push(id);
         }
         self.confined.values_mut().for_each(|ids| {
             ids.sort_unstable_by_key(|id| id.0);
@@ -95,21 +157,32 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
+/// Whether `break` or `continue` leaves a round of the loop with this body before its end.
+fn leaves(body: &Block) -> bool {
+    body.statements.iter().any(|s| match &s.kind {
+        StatementKind::Break | StatementKind::Continue => true,
+        // Theirs are their own.
+        StatementKind::While(..)
+        | StatementKind::ForRange { .. }
+        | StatementKind::ForMap { .. }
+        | StatementKind::Unroll(..) => false,
+        _ => walk::statement_parts(s).1.into_iter().any(leaves),
+    })
+}
+
 type Paths<'b> = HashMap<LocalId, Vec<&'b Block>>;
 
 /// Cuts the path of each variable to what all blocks that mention it have in common.
-fn follow<'b>(block: &'b Block, path: &mut Vec<&'b Block>, wanted: &dyn Fn(LocalId) -> bool, paths: &mut Paths<'b>) {
+fn follow<'b>(block: &'b Block, path: &mut Vec<&'b Block>, paths: &mut Paths<'b>) {
     path.push(block);
     for statement in &block.statements {
         walk::each_own_mention(statement, &mut |id| {
-            if wanted(id) {
-                let known = paths.entry(id).or_insert_with(|| path.clone());
-                let common = known.iter().zip(path.iter()).take_while(|(a, b)| std::ptr::eq(**a, **b)).count();
-                known.truncate(common);
-            }
+            let known = paths.entry(id).or_insert_with(|| path.clone());
+            let common = known.iter().zip(path.iter()).take_while(|(a, b)| std::ptr::eq(**a, **b)).count();
+            known.truncate(common);
         });
         for inner in walk::statement_parts(statement).1 {
-            follow(inner, path, wanted, paths);
+            follow(inner, path, paths);
         }
     }
     path.pop();

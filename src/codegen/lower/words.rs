@@ -45,7 +45,7 @@ impl<'a> Lowerer<'_, 'a> {
         let entries = table.len().next_power_of_two();
         bytes.resize(entries * stride as usize, 0);
         let index = self.f.b.sub(value, first as i64);
-        let index = if word.ty == Type::Strerror { self.f.b.extend(index, 32, true) } else { self.f.b.copy(index) };
+        let index = if word.ty == Type::Strerror { self.f.b.extend(index, 32, true) } else { self.own_copy(index) };
         if word.ty == Type::Strerror {
             // The kernel's functions give errors as negative numbers.
             self.when(Cond::SLt, index.into(), 0.into(), |l| {
