@@ -181,13 +181,13 @@ mod objects {
     #[test]
     fn far_jumps_are_made_where_the_kernel_takes_them() {
         let mut module = load::module(vec![with_a_long_way()], 8);
-        module.cpu_v4 = false;
+        module.isa.cpu_v4 = false;
         let error = build(&module, &SourceLines::none()).unwrap_err();
         assert!(matches!(error, CodegenError::JumpTooFar { .. }), "{error}");
         if load::unavailable() || load::lacks("jumps of 32 bits (Linux 6.6)", load::facts().cpu_v4) {
             return;
         }
-        module.cpu_v4 = true;
+        module.isa.cpu_v4 = true;
         let mut object = load::load(&module).unwrap();
         assert_eq!(load::run(&mut object, &[7]).unwrap(), 1);
         assert_eq!(load::run(&mut object, &[3]).unwrap(), 100);

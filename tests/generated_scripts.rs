@@ -2,7 +2,8 @@
 //! nothing on the way there panics.
 //!
 //! `PROBESCOPE_GENERATED=5000` makes more of them, `PROBESCOPE_GENERATED_FROM=100` other ones;
-//! `PROBESCOPE_GENERATED_SCRIPTS=DIR` takes apart the scripts of a folder instead of the bundled ones.
+//! `PROBESCOPE_GENERATED_SCRIPTS=DIR` takes apart the scripts of a folder instead of the bundled ones;
+//! `PROBESCOPE_GENERATED_LOOPS=3` tries each statement in all loops instead of in one.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "generated_scripts/grammar.rs"]
@@ -261,7 +262,7 @@ fn the_ways_through_the_statements_of_a_loop_add_up() {
     }
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     // Each in one of the loops, or in so many.
-    let loops = number("PROBESCOPE_GENERATED", 1) as usize;
+    let loops = number("PROBESCOPE_GENERATED_LOOPS", 1) as usize;
     let places = (0..pieces::COUNT).flat_map(|piece| (piece..piece + loops).map(move |at| (piece, at)));
     let failures: Vec<String> = places
         .filter_map(|(piece, at)| grows_too_fast(pieces::LOOPS[at % pieces::LOOPS.len()], piece, &kernel))

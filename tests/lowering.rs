@@ -306,6 +306,23 @@ fn old_loops() -> TargetFacts {
     facts.with_abilities(move || abilities)
 }
 
+/// Linux 6.17 and 6.18 free what they still need of a callback's rounds unless its call stands in a loop.
+#[test]
+fn calls_with_a_callback_stand_in_a_loop_where_the_verifier_needs_it() {
+    let over = StatementKind::ForMap { local: LocalId(0), map: MapId(0), body: block(vec![]) };
+    let mut program = begin(vec![keyed_map("@m", Type::I64, Type::I64)], vec![], vec![st(over)]);
+    program.probes[0].locals = locals(vec![Type::Tuple([Type::I64, Type::I64].into())]);
+    // `bpf_for_each_map_elem`, `r1 = 0`, `if r1 != 0 goto -3` (Documentation/bpf/standardization/instruction-set.rst).
+    let call: [u8; 8] = [0x85, 0, 0, 0, 164, 0, 0, 0];
+    let circle: [u8; 16] = [0xb7, 1, 0, 0, 0, 0, 0, 0, 0x55, 1, 0xfd, 0xff, 0, 0, 0, 0];
+    for (major, minor, expected) in [(6, 16, false), (6, 17, true), (6, 18, true), (6, 19, false), (7, 2, false)] {
+        let artifact = probescope::codegen::compile(&program, &TargetFacts::of_version(major, minor, 2)).unwrap();
+        let calls: Vec<_> = artifact.object.windows(24).filter(|code| code[..8] == call).collect();
+        assert_eq!(calls.len(), 1);
+        assert_eq!(calls[0][8..] == circle, expected, "{major}.{minor}");
+    }
+}
+
 #[test]
 fn loops_over_maps_visit_every_key() {
     if lacks(kernel::facts().abilities().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {

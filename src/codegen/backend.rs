@@ -6,7 +6,7 @@
 use crate::lang::source::{Position, SourceText, Span};
 
 use super::error::CodegenError;
-use super::ir::{FuncId, Function, Linkage, Module};
+use super::ir::{FuncId, Function, Isa, Linkage, Module};
 
 pub mod btf;
 pub mod disasm;
@@ -97,15 +97,15 @@ pub struct BuiltFunction {
 /// Compiles a module.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "callers hold it by reference")]
 pub fn build(module: &Module, source: &SourceLines) -> Result<BuiltObject, CodegenError> {
-    let codes = module.functions.iter().map(|f| compile(f, module.cpu_v4)).collect::<Result<Vec<Code>, _>>()?;
+    let codes = module.functions.iter().map(|f| compile(f, module.isa)).collect::<Result<Vec<Code>, _>>()?;
     frame::check_chains(module, &codes)?;
     let object = link::link(module, &codes, *source)?;
     let functions = (0..codes.len()).map(|i| built(FuncId(i as u32), module, &codes)).collect();
     Ok(BuiltObject { object, functions })
 }
 
-/// Machine code of one function, with instructions of cpu v4 where the kernel takes them.
-pub fn compile(function: &Function, cpu_v4: bool) -> Result<Code, CodegenError> {
+/// Machine code of one function for a kernel.
+pub fn compile(function: &Function, isa: Isa) -> Result<Code, CodegenError> {
     let mut function = function.clone();
     check_size(&function)?;
     legal::initialise(&mut function);
@@ -117,7 +117,7 @@ pub fn compile(function: &Function, cpu_v4: bool) -> Result<Code, CodegenError> 
     let frame = frame::Frame::of(&function);
     frame::check_frame(&function, &frame)?;
     let leftovers = Leftovers::of(&function, &allocation);
-    emit::emit(&function, &allocation, &frame, &leftovers, cpu_v4)
+    emit::emit(&function, &allocation, &frame, &leftovers, isa)
 }
 
 fn check_size(function: &Function) -> Result<(), CodegenError> {

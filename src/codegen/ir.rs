@@ -46,8 +46,17 @@ pub struct Module {
     pub sections: Vec<Section>,
     /// `license` section.
     pub license: String,
-    /// The kernel takes the instructions of cpu v4: loads and moves that extend by sign, far jumps.
+    /// What the kernel takes and wants.
+    pub isa: Isa,
+}
+
+/// What a kernel takes and wants of machine code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Isa {
+    /// It takes the instructions of cpu v4: loads and moves that extend by sign, far jumps.
     pub cpu_v4: bool,
+    /// Calls with a callback must stand in a loop (see [`crate::codegen::target::TargetFacts::misses_callbacks`]).
+    pub circled_callbacks: bool,
 }
 
 /// A program or subprogram.

@@ -141,7 +141,7 @@ fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
             maps: unit.maps,
             sections: unit.sections,
             license: program.config.license.to_string(),
-            cpu_v4: unit.facts.cpu_v4,
+            isa: unit.facts.isa(),
         },
         programs: unit.programs,
         sites: unit.sites,

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use crate::codegen::ir::Isa;
 use crate::model::stats::LossCause;
 
 /// Facts about the target kernel. Filled by the `kernel` room; plain data, so that the compiler stays a
@@ -171,6 +172,22 @@ impl TargetFacts {
     #[must_use]
     pub const fn tells_references_apart(&self) -> bool {
         self.version < 6 << 16 | 3 << 8
+    }
+
+    /// Whether the verifier frees states of a callback's rounds while it still goes back through them (Linux 6.17
+    /// and 6.18): it keeps them for the loops that it finds in the flow of a function, and a call with a callback
+    /// is one since 6.19 only ("bpf: bpf_scc_visit instance and backedges accumulation for bpf_loop()", commit
+    /// f597664454bd). With a loop inside of the callback, the kernel then reads freed memory and may fault
+    /// (`__mark_chain_precision`, kernel/bpf/verifier.c).
+    #[must_use]
+    pub const fn misses_callbacks(&self) -> bool {
+        self.version >= 6 << 16 | 17 << 8 && self.version < 6 << 16 | 19 << 8
+    }
+
+    /// What machine code the kernel takes.
+    #[must_use]
+    pub const fn isa(&self) -> Isa {
+        Isa { cpu_v4: self.cpu_v4, circled_callbacks: self.misses_callbacks() }
     }
 
     /// What the kernel can do; the first call may read its types.

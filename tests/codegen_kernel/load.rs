@@ -10,7 +10,7 @@ pub fn module(functions: Vec<Function>, globals: usize) -> Module {
         functions,
         sections: vec![Section { name: ".bss.test".into(), size: globals as u32, data: Vec::new(), read_only: false }],
         license: "GPL".into(),
-        cpu_v4: facts().cpu_v4,
+        isa: facts().isa(),
         ..Module::default()
     }
 }

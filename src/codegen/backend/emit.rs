@@ -2,12 +2,13 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{
-    Alu, BlockId, BpfMapId, Cond, FuncId, Function, Inst, Operand, SectionId, Size, Slot, Terminator, Vreg, Width,
+    Alu, BlockId, BpfMapId, Cond, FuncId, Function, Inst, Isa, Operand, SectionId, Size, Slot, Terminator, Vreg, Width,
 };
 use crate::lang::source::Span;
 
 use super::flow::runs_on_backwards;
 use super::frame::Frame;
+use super::helper::calls_back;
 use super::insn::{FRAME, Insn, OP_JA_FAR, PSEUDO_CALL, PSEUDO_FUNC, Reg};
 use super::leftovers::{Leftover, Leftovers};
 use super::legal::{commutes, fits};
@@ -61,29 +62,27 @@ pub struct Code {
     pub stack: u32,
 }
 
-/// Emits a legalised function, with instructions of cpu v4 where the kernel takes them; makes 0 what the
-/// rounds of loops leave behind.
+/// Emits a legalised function for a kernel; makes 0 what the rounds of loops leave behind.
 pub fn emit(
     function: &Function,
     allocation: &Allocation,
     frame: &Frame,
     leftovers: &Leftovers,
-    cpu_v4: bool,
+    isa: Isa,
 ) -> Result<Code, CodegenError> {
-    match emit_with(function, allocation, frame, leftovers, Isa { cpu_v4, far_jumps: false }) {
-        Err(CodegenError::JumpTooFar { .. }) if cpu_v4 => {
-            emit_with(function, allocation, frame, leftovers, Isa { cpu_v4, far_jumps: true })
+    match emit_with(function, allocation, frame, leftovers, (isa, Jumps::Short)) {
+        Err(CodegenError::JumpTooFar { .. }) if isa.cpu_v4 => {
+            emit_with(function, allocation, frame, leftovers, (isa, Jumps::Far))
         }
         result => result,
     }
 }
 
-/// Which instructions are used.
-#[derive(Clone, Copy, Debug)]
-struct Isa {
-    cpu_v4: bool,
-    /// All jumps are far ones.
-    far_jumps: bool,
+/// How far all jumps of a function reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Jumps {
+    Short,
+    Far,
 }
 
 fn emit_with(
@@ -91,13 +90,14 @@ fn emit_with(
     allocation: &Allocation,
     frame: &Frame,
     leftovers: &Leftovers,
-    isa: Isa,
+    (isa, reach): (Isa, Jumps),
 ) -> Result<Code, CodegenError> {
     let mut emitter = Emitter {
         function,
         allocation,
         frame,
         isa,
+        reach,
         code: Code { stack: frame.bytes, ..Code::default() },
         span: Span::default(),
         starts: vec![u32::MAX; function.blocks.len()],
@@ -136,6 +136,7 @@ struct Emitter<'a> {
     allocation: &'a Allocation,
     frame: &'a Frame,
     isa: Isa,
+    reach: Jumps,
     code: Code,
     span: Span,
     /// Index of each block's first instruction.
@@ -249,6 +250,9 @@ impl Emitter<'_> {
             Inst::Call { args, helper, .. } => {
                 self.arguments(args)?;
                 self.push(Insn::call(0, *helper as i32));
+                if self.isa.circled_callbacks && calls_back(*helper) {
+                    self.circle();
+                }
             }
             Inst::CallKfunc { args, name, .. } => {
                 self.arguments(args)?;
@@ -267,6 +271,13 @@ impl Emitter<'_> {
             self.copy(self.reg(dst), Reg(0));
         }
         Ok(())
+    }
+
+    /// Puts the call before into a loop that never goes round: a jump back to it that is never taken.
+    fn circle(&mut self) {
+        let (free, back) = (Reg(1), -3);
+        self.push(Insn::mov_imm(free, 0));
+        self.push(Insn { off: back, ..Insn::jump_imm(Cond::Ne, Width::W64, free, 0) });
     }
 
     fn memory(&mut self, inst: &Inst) -> Result<(), CodegenError> {
@@ -448,13 +459,13 @@ impl Emitter<'_> {
     fn jump(&mut self, to: BlockId, next: Option<BlockId>) {
         if Some(to) != next {
             self.jumps.push((self.at(), to, self.span));
-            self.push(if self.isa.far_jumps { Insn::ja_far(0) } else { Insn::ja(0) });
+            self.push(if self.reach == Jumps::Far { Insn::ja_far(0) } else { Insn::ja(0) });
         }
     }
 
     /// A conditional jump; there is no far one, so it leads to a jump that is, over one that leads past it.
     fn branch(&mut self, mut insn: Insn, taken: BlockId) {
-        if self.isa.far_jumps {
+        if self.reach == Jumps::Far {
             insn.off = 1;
             self.push(insn);
             self.push(Insn::ja(1));

@@ -6,6 +6,12 @@ pub fn name(helper: u32) -> Option<&'static str> {
     NAMES.get(helper as usize).copied().filter(|_| helper > 0)
 }
 
+/// Whether a helper calls a function of the program: `bpf_for_each_map_elem` and `bpf_loop`.
+#[must_use]
+pub const fn calls_back(helper: u32) -> bool {
+    matches!(helper, 164 | 181)
+}
+
 const NAMES: &[&str] = &[
     "unspec",
     "map_lookup_elem",

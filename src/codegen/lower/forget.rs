@@ -11,7 +11,7 @@ use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, Statement, St
 use crate::lang::types::Type;
 
 use super::func::{LocalHome, Lowerer};
-use super::loops::is_walked;
+use super::loops::{is_callback, is_walked};
 use super::walk;
 use super::weight::Scale;
 use super::wipe::Part;
@@ -267,10 +267,12 @@ fn blocks_in(block: &Block) -> Vec<&Block> {
     found
 }
 
-/// Whether the verifier follows rounds of a loop that a block has, or a function that it calls.
+/// Whether the verifier follows rounds of a loop that a block has, or a function that it calls, or a callback's:
+/// before 6.5 it holds all numbers before one to be decisive (`mark_all_scalars_precise`, kernel/bpf/verifier.c,
+/// until commit fde2a3882bd0).
 pub fn walks(scale: Scale<'_>, block: &Block) -> bool {
     let (mut found, mut called) = (false, Vec::new());
-    walk::each_placed(block, &mut |before, s| found |= is_walked(scale, before, s));
+    walk::each_placed(block, &mut |before, s| found |= is_walked(scale, before, s) || is_callback(scale, before, s));
     walk::each_expr(block, &mut |e| {
         if let ExprKind::CallUser(id, _) = &e.kind {
             called.push(id.0);
