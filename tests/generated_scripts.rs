@@ -6,6 +6,8 @@
 //! `PROBESCOPE_GENERATED_LOOPS=3` tries each statement in all loops instead of in one.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "generated_scripts/forms.rs"]
+mod forms;
 #[path = "generated_scripts/grammar.rs"]
 mod grammar;
 #[path = "generated_scripts/pieces.rs"]
@@ -292,4 +294,38 @@ fn no_medley_of_statements_in_a_loop_is_refused() {
     }
     eprintln!("{loaded} of {count} loaded; the heaviest has {heaviest} instructions");
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Names another path of the program than the one that Cargo built it at.
+const PROGRAM: &str = "PROBESCOPE_UNDER_TEST";
+
+#[test]
+fn loops_leave_what_their_bodies_written_out_leave() {
+    if root::missing() {
+        return;
+    }
+    let program = std::env::var(PROGRAM).unwrap_or_else(|_| env!("CARGO_BIN_EXE_probescope").to_owned());
+    let (count, first) = (number("PROBESCOPE_GENERATED", 30), number("PROBESCOPE_GENERATED_FROM", 0));
+    let (mut failures, mut compared) = (Vec::new(), 0);
+    for seed in first..first + count {
+        let text = forms::script(seed, 8);
+        match forms::left(&program, &text) {
+            Ok(maps) => {
+                compared += 1;
+                failures.extend(
+                    maps[1..]
+                        .iter()
+                        .filter(|m| **m != maps[0])
+                        .map(|m| format!("script {seed}:\n{text}\nwritten out: {:?}\nin a loop: {m:?}", maps[0])),
+                );
+            }
+            Err(why) => eprintln!("script {seed}: {why}\n{text}"),
+        }
+    }
+    eprintln!("{compared} of {count} compared");
+    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+    // Old kernels have no loops of unknown rounds.
+    let kernel = Arc::new(Kernel::new(Roots::running()));
+    let old = !kernel.target_facts(None, 0).abilities().bpf_loop;
+    assert!(old || compared * 2 > count, "only {compared} of {count} run");
 }

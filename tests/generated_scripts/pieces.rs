@@ -137,19 +137,23 @@ pub const LOOPS: [&str; 3] = [
     "¤ for $kv : @m {\nlet $i = $kv.0;\n¤}",
 ];
 
-/// What the statements call and read.
-const HEAD: &str = "fn five($a: uint64, $b: uint64): uint64 { if ($a == $b) { return 5; } return $a; }
+/// What the statements call.
+pub const FUNCTIONS: &str = "fn five($a: uint64, $b: uint64): uint64 { if ($a == $b) { return 5; } return $a; }
 fn chosen($a: uint64, $b: string[16]): uint64 { let $c = $b; if ($c == \"x\") { return 1; } return $a; }
 fn pair($a: uint64, $b: uint64): (uint64, uint64) { if ($a == $b) { return ((uint64)1, (uint64)2); } return ($a, $b); }
 fn looped($a: uint64): uint64 { for $k : 0..$a { if ($k == 7) { return 3; } } return 1; }
-BEGIN { @m[(uint64)1] = (uint64)1; @n = (uint64)1; @s[(uint64)1] = \"\"; @t[(uint64)1] = ((uint64)1, (uint64)1); @k[1] = count(); }
+";
+
+/// What they read.
+const MAPS: &str = "BEGIN { @m[(uint64)1] = (uint64)1; @n = (uint64)1; @s[(uint64)1] = \"\"; \
+@t[(uint64)1] = ((uint64)1, (uint64)1); @k[1] = count(); }
 ";
 
 /// How many there are.
 pub const COUNT: usize = INSIDE.len() + ACROSS.len();
 
 /// The statements before a loop and in it, of the piece with this number.
-fn piece(number: usize, copy: usize) -> (String, String) {
+pub fn piece(number: usize, copy: usize) -> (String, String) {
     let numbered = |text: &str| text.replace('§', &copy.to_string());
     if let Some(inside) = INSIDE.get(number) {
         return (String::new(), numbered(inside));
@@ -167,7 +171,7 @@ pub fn script(around: &str, pieces: &[usize]) -> String {
         inside.push_str(&format!("  {then}\n"));
     }
     let body = around.replacen('¤', &before, 1).replacen('¤', &inside, 1);
-    format!("{HEAD}tracepoint:syscalls:sys_enter_getppid {{\n{body}\n}}\n")
+    format!("{FUNCTIONS}{MAPS}tracepoint:syscalls:sys_enter_getppid {{\n{body}\n}}\n")
 }
 
 /// Any `count` pieces.

@@ -6,6 +6,8 @@
 //! was not: their rounds differ for ever ("bpf: Track delta between "linked" registers.", commit 98d7ca374ba4 of
 //! 6.11; `regsafe`, kernel/bpf/verifier.c).
 
+use std::collections::BTreeSet;
+
 use crate::codegen::ir::{Operand, Vreg};
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;
@@ -38,22 +40,16 @@ impl<'a> Lowerer<'_, 'a> {
     /// those (`RANGE_WITHIN`, kernel/bpf/verifier.c), those of no consequence, too.
     pub fn compared(&mut self, e: &Expr, value: Operand) -> Operand {
         match value {
-            Operand::Reg(v) if self.hides_values() && lasts(e) => self.f.b.unlinked(v).into(),
+            Operand::Reg(v) if self.walks && lasts(e) => self.f.b.unlinked(v).into(),
             _ => value,
         }
-    }
-
-    /// Whether what the verifier learns of values makes it follow a loop once more: in one, and before one, which
-    /// it would follow from each start.
-    const fn hides_values(&self) -> bool {
-        self.walks
     }
 
     /// A number that several ways lead to, each with one that the verifier knows in its own way: with a loop it is
     /// the same unknown one on all of them.
     pub fn met(&mut self, value: Operand, ty: &Type) -> Operand {
         match value {
-            Operand::Reg(v) if self.hides_values() && is_number(ty) => {
+            Operand::Reg(v) if self.walks && is_number(ty) => {
                 let zero = self.unknown_zero();
                 self.f.b.add(v, zero).into()
             }
@@ -63,7 +59,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// The same for a variable in memory that `e` was written to.
     pub fn met_in_local(&mut self, id: LocalId, e: &Expr) {
-        if self.hides_values() && !is_plain(e) {
+        if self.walks && !is_plain(e) {
             self.forget_words(id);
         }
     }
@@ -71,7 +67,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// The same for a variable that `find()` may have assigned.
     pub fn met_if_found(&mut self, e: &Expr) {
         if let ExprKind::MapFind { local, .. } = &e.kind
-            && self.hides_values()
+            && self.walks
         {
             self.forget_changed(&[*local]);
         }
@@ -79,15 +75,13 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Where the ways through an `if` meet: makes unknown numbers of those that one of them changed.
     pub fn forget_way(&mut self, ways: [&'a Block; 2]) {
-        if !self.hides_values() || self.f.b.is_terminated() {
+        if !self.walks || self.f.b.is_terminated() {
             return;
         }
-        let inside: Vec<*const Block> = ways.into_iter().flat_map(blocks_in).map(std::ptr::from_ref).collect();
-        let mut ids: Vec<LocalId> = ways.into_iter().flat_map(changed).collect();
-        ids.sort_unstable_by_key(|id| id.0);
-        ids.dedup();
-        ids.retain(|id| self.innermost.get(id).is_none_or(|block| !inside.contains(block)));
-        self.forget_changed(&ids);
+        let inside = blocks_in(ways);
+        let ids: BTreeSet<LocalId> = ways.into_iter().flat_map(changed).collect();
+        let lasting: Vec<LocalId> = ids.into_iter().filter(|id| self.outlasts(*id, &inside)).collect();
+        self.forget_changed(&lasting);
     }
 
     fn forget_changed(&mut self, ids: &[LocalId]) {
@@ -122,7 +116,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// itself, of which it would learn the bounds.
     pub fn own_copy(&mut self, number: impl Into<Operand>) -> Vreg {
         match number.into() {
-            Operand::Reg(v) if self.hides_values() => self.f.b.unlinked(v),
+            Operand::Reg(v) if self.walks => self.f.b.unlinked(v),
             number => self.f.b.copy(number),
         }
     }
@@ -134,20 +128,23 @@ impl<'a> Lowerer<'_, 'a> {
         if !self.in_walked_loop() || self.f.b.is_terminated() || !has_ways(s) {
             return;
         }
-        let inside: Vec<*const Block> =
-            walk::statement_parts(s).1.into_iter().flat_map(blocks_in).map(std::ptr::from_ref).collect();
-        let mut ids = Vec::new();
-        walk::each_mention(s, &mut |id| ids.push(id));
-        ids.sort_unstable_by_key(|id| id.0);
-        ids.dedup();
+        let inside = blocks_in(walk::statement_parts(s).1);
+        let mut ids = BTreeSet::new();
+        walk::each_mention(s, &mut |id| {
+            ids.insert(id);
+        });
         let own = self.confined.get(&Part::Statement(std::ptr::from_ref(s))).cloned().unwrap_or_default();
-        for id in ids {
+        for id in ids.difference(&own) {
             let memory = !self.locals[id.0 as usize].ty.fits_register();
-            let lasts = self.innermost.get(&id).is_none_or(|block| !inside.contains(block));
-            if memory && lasts && !own.contains(&id) {
-                self.forget_words(id);
+            if memory && self.outlasts(*id, &inside) {
+                self.forget_words(*id);
             }
         }
+    }
+
+    /// Whether a variable is mentioned outside of these blocks.
+    fn outlasts(&self, id: LocalId, blocks: &[*const Block]) -> bool {
+        self.innermost.get(&id).is_none_or(|block| !blocks.contains(block))
     }
 
     /// Makes numbers of them that the verifier does not know.
@@ -166,9 +163,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// The numbers that a block changes and that are variables before it.
     fn known_and_changed(&self, body: &'a Block) -> Vec<LocalId> {
-        let mut changed = changed(body);
-        changed.retain(|id| self.is_number_somewhere(*id));
-        changed
+        changed(body).into_iter().filter(|id| self.is_number_somewhere(*id)).collect()
     }
 
     /// Whether a variable is a number in a place whose value the verifier follows.
@@ -260,10 +255,15 @@ fn has_ways(s: &Statement) -> bool {
     found || branches
 }
 
-/// A block and all inside of it.
-fn blocks_in(block: &Block) -> Vec<&Block> {
-    let mut found = vec![block];
-    walk::each(block, &mut |s| found.extend(walk::statement_parts(s).1), &mut |_| ());
+/// Blocks and all inside of them.
+fn blocks_in<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<*const Block> {
+    let mut found = Vec::new();
+    for block in blocks {
+        found.push(std::ptr::from_ref(block));
+        let inside =
+            &mut |s: &'b Statement| found.extend(walk::statement_parts(s).1.into_iter().map(std::ptr::from_ref));
+        walk::each(block, inside, &mut |_| ());
+    }
     found
 }
 
@@ -283,26 +283,23 @@ pub fn walks(scale: Scale<'_>, block: &Block) -> bool {
     found || functions.map(|f| &f.body).any(|body| walks(Scale { depth, ..scale }, body))
 }
 
-/// The variables that a block changes, each once.
-fn changed(body: &Block) -> Vec<LocalId> {
-    let mut steps: Vec<LocalId> = Vec::new();
-    let mut changed: Vec<LocalId> = Vec::new();
+/// The variables that a block changes.
+fn changed(body: &Block) -> BTreeSet<LocalId> {
+    let (mut steps, mut changed) = (BTreeSet::new(), BTreeSet::new());
     walk::each(
         body,
         &mut |s| {
             if let StatementKind::SetLocal(id, _) = &s.kind {
-                changed.push(*id);
+                changed.insert(*id);
             }
         },
         &mut |e| {
             if let ExprKind::LocalStep { local, .. } = &e.kind {
-                steps.push(*local);
+                steps.insert(*local);
             }
         },
     );
     changed.append(&mut steps);
-    changed.sort_unstable_by_key(|id| id.0);
-    changed.dedup();
     changed
 }
 

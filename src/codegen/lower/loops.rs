@@ -317,10 +317,10 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.loops.push(LoopTargets { on_break: done, on_continue: again });
         self.iterators.push(slot);
         self.block(body)?;
-        self.iterators.pop();
         self.f.loops.pop();
         self.f.b.jump(again);
         self.begin_round(again, given, body, &forgotten);
+        self.iterators.pop();
         self.f.b.jump(head);
         self.enter_round(round, inside, again);
         self.f.b.switch_to(done);
@@ -336,7 +336,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.switch_to(again);
         let slots = self.f.given_back_since(given);
         self.clear_slots(&slots);
-        self.wipe_round(body);
+        self.wipe_left(body);
         self.forget_numbers(forgotten);
     }
 
@@ -378,8 +378,8 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.switch_to(check);
         self.iterators.push(slot);
         self.while_round(c, body, (again, inside, done))?;
-        self.iterators.pop();
         self.begin_round(again, given, body, &forgotten);
+        self.iterators.pop();
         self.f.b.jump(head);
         self.enter_round(round, check, again);
         self.f.b.switch_to(done);

@@ -5,7 +5,7 @@
 //! through an `if` that left something else on the stack is followed to the end of the loop, and they multiply.
 //! So a statement in a loop clears what it used.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::codegen::ir::{Size, Slot};
 use crate::lang::typed::{Block, LocalId, Statement, StatementKind};
@@ -24,7 +24,7 @@ pub enum Part {
 }
 
 /// The variables that nothing outside of a part mentions, by the part, with the innermost one for each.
-pub type Confined = HashMap<Part, Vec<LocalId>>;
+pub type Confined = HashMap<Part, BTreeSet<LocalId>>;
 
 /// The innermost block around all that mentions a variable.
 pub type Innermost = HashMap<LocalId, *const Block>;
@@ -52,18 +52,18 @@ impl<'a> Lowerer<'_, 'a> {
             return;
         }
         let ids = self.confined.get(&part).cloned().unwrap_or_default();
-        self.clear_locals(&ids);
+        self.clear_locals(ids);
     }
 
     /// Begins a loop: clears the variables on the stack that only it has, for a way that passes by a block has
     /// nothing there in the first round, and one through the block has zeros.
     pub fn clear_locals_of(&mut self, body: &'a Block) {
         let ids = self.confined_in(body);
-        self.clear_locals(&ids);
+        self.clear_locals(ids);
     }
 
     /// The variables that only this block has, or one inside of it.
-    fn confined_in(&self, body: &'a Block) -> Vec<LocalId> {
+    fn confined_in(&self, body: &'a Block) -> BTreeSet<LocalId> {
         let mut parts = vec![Part::Block(std::ptr::from_ref(body))];
         walk::each(
             body,
@@ -84,18 +84,10 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    /// Before the next round of a loop, which may be the only one around.
-    pub fn wipe_round(&mut self, body: &'a Block) {
-        if leaves(body) {
-            self.clear_locals_of(body);
-        }
-    }
-
     /// Behind a function that was lowered in place: clears in a loop what it had on the stack.
     pub fn wipe_function(&mut self) {
         if self.in_walked_loop() {
-            let ids: Vec<LocalId> = (0..self.homes.len()).map(|id| LocalId(id as u32)).collect();
-            self.clear_locals(&ids);
+            self.clear_locals((0..self.homes.len() as u32).map(LocalId));
         }
     }
 
@@ -106,7 +98,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    fn clear_locals(&mut self, ids: &[LocalId]) {
+    fn clear_locals(&mut self, ids: impl IntoIterator<Item = LocalId>) {
         for id in ids {
             let size = self.size(&self.locals[id.0 as usize].ty).next_multiple_of(8).max(8);
             match self.homes[id.0 as usize] {
@@ -148,12 +140,8 @@ impl<'a> Lowerer<'_, 'a> {
                 Some((statement, true)) => Part::Statement(std::ptr::from_ref(statement)),
                 _ => Part::Block(std::ptr::from_ref(*innermost)),
             };
-            self.confined.entry(part).or_default().push(id);
+            self.confined.entry(part).or_default().insert(id);
         }
-        self.confined.values_mut().for_each(|ids| {
-            ids.sort_unstable_by_key(|id| id.0);
-            ids.dedup();
-        });
     }
 }
 
