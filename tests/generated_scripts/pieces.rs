@@ -98,6 +98,7 @@ const INSIDE: &[&str] = &[
     "let $x§ = pair(pid, §); @a§[$x§] = count();",
     "if (five(pid, tid) == §) { @a§ = 1; }",
     "@a§ = looped(tid);",
+    "@a§ = sought(tid, comm);",
     "let $x§ = { let $y§ = pid; if ($y§ == §) { $y§ = 4; } $y§ }; @a§ = $x§;",
     "let $x§ = (f = pid, g = comm); if ($x§.f == §) { @a§ = $x§.g; }",
     "let $x§ = comm; if ($x§ == \"a§\") { @a§ = 1; } @b§[$x§] = count();",
@@ -125,6 +126,9 @@ const ACROSS: &[(&str, &str)] = &[
     ("let $o§ = 0;", "if (has_key(@m, (uint64)§)) { $o§ += @m[§]; }"),
     ("let $o§ = 0;", "for $j§ : 0..100 { if (pid == §) { $o§++; } }"),
     ("let $o§ = 0;", "find(@m, (uint64)§, $o§); @a§ = $o§;"),
+    ("find(@t, (uint64)1, $o§);", "if ($o§.0 == 1) { @a§ = $o§.1; }"),
+    ("let $o§ = (pid, tid);", "if (pid > tid) { @a§ = $o§.0; $o§ = (tid, pid); } else { @b§ = $o§.1; }"),
+    ("let $o§ = comm;", "for $j§ : 0..tid { if ($o§ == \"x\") { @a§ = $j§; } $o§ = comm; }"),
     ("let $o§ = pid == § ? 1 : 2;", "if ($o§ == 1) { @a§ = tid; }"),
     ("let $o§ = 0; if (pid == §) { $o§ = 5; }", "@a§ = $o§ + $i;"),
     ("let $o§ = (1, 2); if (pid == §) { $o§ = (3, 4); }", "@a§[$o§] = count();"),
@@ -142,6 +146,7 @@ pub const FUNCTIONS: &str = "fn five($a: uint64, $b: uint64): uint64 { if ($a ==
 fn chosen($a: uint64, $b: string[16]): uint64 { let $c = $b; if ($c == \"x\") { return 1; } return $a; }
 fn pair($a: uint64, $b: uint64): (uint64, uint64) { if ($a == $b) { return ((uint64)1, (uint64)2); } return ($a, $b); }
 fn looped($a: uint64): uint64 { for $k : 0..$a { if ($k == 7) { return 3; } } return 1; }
+fn sought($a: uint64, $b: string[16]): uint64 { for $k : 0..$a { if ($b == \"x\") { return $k + 2; } } return 1; }
 ";
 
 /// What they read.
