@@ -249,5 +249,9 @@ fn clause(state: &State, known: &Detail, buf: &mut Buffer, area: Rect, from: usi
             let style = ratatui::style::Style { bg: None, ..theme[slot] };
             put(buf, area, 1 + width(&line[..range.start]), y, &line[range], style);
         }
+        let room = usize::from(area.width);
+        if 1 + width(line) > room {
+            put(buf, area, room.saturating_sub(1), y, "…", theme[Slot::Faint]);
+        }
     }
 }
