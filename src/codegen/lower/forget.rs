@@ -16,7 +16,7 @@ use super::func::{LocalHome, Lowerer};
 use super::loops::{is_callback, is_walked};
 use super::walk;
 use super::weight::Scale;
-use super::wipe::Part;
+use super::wipe::{Leaving, Part, leaves};
 
 impl<'a> Lowerer<'_, 'a> {
     /// Hides from the verifier what it knows of the variables that a loop changes. A counter that it
@@ -82,6 +82,27 @@ impl<'a> Lowerer<'_, 'a> {
         let ids: BTreeSet<LocalId> = ways.into_iter().flat_map(changed).collect();
         let lasting: Vec<LocalId> = ids.into_iter().filter(|id| self.outlasts(*id, &inside)).collect();
         self.forget_changed(&lasting);
+    }
+
+    /// Ends a round that the verifier follows by itself: the ways meet there that `continue` took out of it.
+    pub fn end_round(&mut self, body: &'a Block) {
+        self.wipe_left(body);
+        self.forget_left(body, Leaving::Round);
+    }
+
+    /// Ends a loop: the ways meet there that `break` took out of one of its rounds.
+    pub fn end_loop(&mut self, body: &'a Block) {
+        self.wipe_left(body);
+        self.forget_left(body, Leaving::Loop);
+    }
+
+    /// Makes unknown numbers of those that a round changes and that some ways left before they did.
+    fn forget_left(&mut self, body: &'a Block, what: Leaving) {
+        if self.walks && leaves(body, what) {
+            let inside = blocks_in([body]);
+            let lasting: Vec<LocalId> = changed(body).into_iter().filter(|id| self.outlasts(*id, &inside)).collect();
+            self.forget_changed(&lasting);
+        }
     }
 
     fn forget_changed(&mut self, ids: &[LocalId]) {

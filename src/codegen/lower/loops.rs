@@ -228,7 +228,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.jump(done);
         self.f.b.switch_to(done);
         self.wipe_counter(local);
-        self.wipe_left(body);
+        self.end_loop(body);
         Ok(())
     }
 
@@ -240,7 +240,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.loops.pop();
         self.f.b.jump(next);
         self.f.b.switch_to(next);
-        self.wipe_left(body);
+        self.end_round(body);
         Ok(())
     }
 
@@ -257,6 +257,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
+        self.end_loop(body);
         Ok(())
     }
 
@@ -280,12 +281,12 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.loops.pop();
         self.f.b.jump(next);
         self.f.b.switch_to(next);
-        self.wipe_left(body);
+        self.end_round(body);
         self.f.b.alu_into(counter, crate::codegen::ir::Alu::Add, crate::codegen::ir::Width::W64, counter, 1);
         self.f.b.jump(head);
         self.f.b.switch_to(done);
         self.wipe_counter(local);
-        self.wipe_left(body);
+        self.end_loop(body);
         Ok(())
     }
 
@@ -326,7 +327,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.f.b.switch_to(done);
         self.close_numbers(slot);
         self.wipe_counter(local);
-        self.wipe_left(body);
+        self.end_loop(body);
         Ok(())
     }
 
@@ -384,7 +385,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.enter_round(round, check, again);
         self.f.b.switch_to(done);
         self.close_numbers(slot);
-        self.wipe_left(body);
+        self.end_loop(body);
         Ok(())
     }
 

@@ -146,7 +146,9 @@ impl<'a> Lowerer<'_, 'a> {
         let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
         self.f.b.jump(head);
         self.f.b.switch_to(head);
-        self.while_round(c, body, (head, inside, done))
+        self.while_round(c, body, (head, inside, done))?;
+        self.end_loop(body);
+        Ok(())
     }
 
     fn unroll(&mut self, n: u32, body: &'a Block) -> Result<(), CodegenError> {
@@ -157,7 +159,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.f.b.jump(done);
         self.f.b.switch_to(done);
-        self.wipe_left(body);
+        self.end_loop(body);
         Ok(())
     }
 

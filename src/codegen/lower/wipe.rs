@@ -79,7 +79,8 @@ impl<'a> Lowerer<'_, 'a> {
     /// Where the ways meet that `break` or `continue` takes out of a round: clears what they left of it, the
     /// variables of its blocks.
     pub fn wipe_left(&mut self, body: &'a Block) {
-        if self.in_walked_loop() && leaves(body) {
+        let leaves = leaves(body, Leaving::Round) || leaves(body, Leaving::Loop);
+        if self.in_walked_loop() && leaves {
             self.clear_locals_of(body);
         }
     }
@@ -145,16 +146,26 @@ impl<'a> Lowerer<'_, 'a> {
     }
 }
 
-/// Whether `break` or `continue` leaves a round of the loop with this body before its end.
-fn leaves(body: &Block) -> bool {
+/// What a way leaves before the end of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// The round, by `continue`.
+    Round,
+    /// The loop, by `break`.
+    Loop,
+}
+
+/// Whether a way leaves so much before the end of a round of the loop with this body.
+pub fn leaves(body: &Block, what: Leaving) -> bool {
     body.statements.iter().any(|s| match &s.kind {
-        StatementKind::Break | StatementKind::Continue => true,
+        StatementKind::Continue => what == Leaving::Round,
+        StatementKind::Break => what == Leaving::Loop,
         // Theirs are their own.
         StatementKind::While(..)
         | StatementKind::ForRange { .. }
         | StatementKind::ForMap { .. }
         | StatementKind::Unroll(..) => false,
-        _ => walk::statement_parts(s).1.into_iter().any(leaves),
+        _ => walk::statement_parts(s).1.into_iter().any(|block| leaves(block, what)),
     })
 }
 
