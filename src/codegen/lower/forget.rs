@@ -13,7 +13,6 @@ use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, Statement, St
 use crate::lang::types::Type;
 
 use super::func::{LocalHome, Lowerer};
-use super::loops::{is_callback, is_walked};
 use super::walk;
 use super::weight::Scale;
 use super::wipe::{Leaving, Part, leaves};
@@ -288,12 +287,22 @@ fn blocks_in<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<*const Bloc
     found
 }
 
-/// Whether the verifier follows rounds of a loop that a block has, or a function that it calls, or a callback's:
-/// before 6.5 it holds all numbers before one to be decisive (`mark_all_scalars_precise`, kernel/bpf/verifier.c,
-/// until commit fde2a3882bd0).
+/// Whether the verifier follows rounds of a loop that a block has, or a function that it calls: those of unknown
+/// number until it has seen all that one may begin with; known ones one by one, each from all that the one before
+/// may have made of a number that matters; and before 6.5 a callback from all that its program may have made of any
+/// number (`mark_all_scalars_precise`, kernel/bpf/verifier.c, until commit fde2a3882bd0).
 pub fn walks(scale: Scale<'_>, block: &Block) -> bool {
     let (mut found, mut called) = (false, Vec::new());
-    walk::each_placed(block, &mut |before, s| found |= is_walked(scale, before, s) || is_callback(scale, before, s));
+    let mut on_statement = |s: &Statement| {
+        found |= matches!(
+            s.kind,
+            StatementKind::While(..)
+                | StatementKind::ForRange { .. }
+                | StatementKind::ForMap { .. }
+                | StatementKind::Unroll(..)
+        );
+    };
+    walk::each(block, &mut on_statement, &mut |_| ());
     walk::each_expr(block, &mut |e| {
         if let ExprKind::CallUser(id, _) = &e.kind {
             called.push(id.0);

@@ -125,17 +125,6 @@ pub fn is_callback(scale: Scale<'_>, before: &[Statement], s: &Statement) -> boo
     }
 }
 
-/// Whether the verifier follows a statement's rounds until it has seen all that one may start with; `before` are
-/// the statements before it in its block.
-pub fn is_walked(scale: Scale<'_>, before: &[Statement], s: &Statement) -> bool {
-    let iterates = match &s.kind {
-        StatementKind::ForRange { start, end, body, .. } => way(scale, start, end, body) == Way::Iterator,
-        StatementKind::While(condition, body) => while_way(scale, before, condition, body) == Way::Iterator,
-        _ => false,
-    };
-    iterates || !scale.facts.believes_one_round() && is_callback(scale, before, s)
-}
-
 /// Helper that starts a loop, with the map in r1 for maps.
 enum Over<'a> {
     Range { local: LocalId, start: Operand, rounds: Vreg },
