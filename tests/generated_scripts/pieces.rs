@@ -98,6 +98,8 @@ const INSIDE: &[&str] = &[
     "let $x§ = 0; unroll(12) { if ((pid >> $x§) & 1) { continue; } $x§ += 1; } @a§ = $x§;",
     "let $x§ = 0; let $w§ = 0; while ($w§ < 24) { $w§++; if (pid & $w§) { break; } $x§ += $w§; } @a§ = $x§;",
     "let $x§ = (0, pid); for $j§ : 0..20 { if (tid & $j§) { continue; } $x§ = ($x§.1, $j§); } @a§[$x§] = 1;",
+    "let $x§ = 0; for $j§ : 0..24 { if (pid & $j§) { $x§ += 3; } if ($x§ > 5) { @a§[$x§] = count(); } }
+    @b§ = ((uint8[8])(uint64)tid)[$x§];",
     "@a§ = five(pid, §);",
     "@a§ = chosen(pid, comm);",
     "let $x§ = pair(pid, §); @a§[$x§] = count();",
@@ -131,6 +133,7 @@ const ACROSS: &[(&str, &str)] = &[
     ("let $o§ = 0;", "if (has_key(@m, (uint64)§)) { $o§ += @m[§]; }"),
     ("let $o§ = 0;", "for $j§ : 0..100 { if (pid == §) { $o§++; } }"),
     ("let $o§ = 0;", "find(@m, (uint64)§, $o§); @a§ = $o§;"),
+    ("let $o§ = 0; let $n§ = (uint8[8])(uint64)pid;", "if (pid & $i) { $o§ += 3; } @a§ = $n§[$o§];"),
     ("let $o§ = 0;", "for $j§ : 0..32 { if (pid == $j§ + §) { continue; } $o§ += 1; }"),
     ("find(@t, (uint64)1, $o§);", "if ($o§.0 == 1) { @a§ = $o§.1; }"),
     ("let $o§ = (pid, tid);", "if (pid > tid) { @a§ = $o§.0; $o§ = (tid, pid); } else { @b§ = $o§.1; }"),
@@ -141,10 +144,11 @@ const ACROSS: &[(&str, &str)] = &[
 ];
 
 /// Loops around a body, with statements before them.
-pub const LOOPS: [&str; 3] = [
+pub const LOOPS: [&str; 4] = [
     "¤ for $i : 0..1000 {\n¤}",
     "¤ let $i = 0;\nwhile ($i < nsecs) {\n$i++;\n¤}",
     "¤ for $kv : @m {\nlet $i = $kv.0;\n¤}",
+    "¤ let $i = 0;\nunroll(3) {\n$i++;\n¤}",
 ];
 
 /// What the statements call.
