@@ -6,6 +6,8 @@
 //! `PROBESCOPE_GENERATED_LOOPS=3` tries each statement in all loops instead of in one.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "generated_scripts/counts.rs"]
+mod counts;
 #[path = "generated_scripts/forms.rs"]
 mod forms;
 #[path = "generated_scripts/grammar.rs"]
@@ -272,28 +274,60 @@ fn the_ways_through_the_statements_of_a_loop_add_up() {
     assert!(failures.is_empty(), "{} grow too fast:\n{}", failures.len(), failures.join("\n"));
 }
 
+/// How texts fared.
+#[derive(Default)]
+struct Loads {
+    failures: Vec<String>,
+    loaded: u64,
+    heaviest: u64,
+}
+
+impl Loads {
+    /// Of a text for each seed.
+    fn of(count: u64, text: impl Fn(u64) -> String) -> Self {
+        let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
+        let first = number("PROBESCOPE_GENERATED_FROM", 0);
+        let mut loads = Self::default();
+        for seed in first..first + count {
+            let text = text(seed);
+            match try_script(&text, &kernel) {
+                Outcome::Loaded(followed) => {
+                    loads.loaded += 1;
+                    loads.heaviest = loads.heaviest.max(followed);
+                }
+                Outcome::Failed(why) => loads.failures.push(format!("{seed}:\n{text}{why}")),
+                Outcome::Declined(_) => {}
+            }
+        }
+        eprintln!("{} of {count} loaded; the heaviest has {} instructions", loads.loaded, loads.heaviest);
+        loads
+    }
+
+    fn assert_none_failed(&self) {
+        assert!(self.failures.is_empty(), "{} fail:\n{}", self.failures.len(), self.failures.join("\n"));
+    }
+}
+
 #[test]
 fn no_medley_of_statements_in_a_loop_is_refused() {
     if root::missing() {
         return;
     }
-    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
-    let (count, first) = (number("PROBESCOPE_GENERATED", 30), number("PROBESCOPE_GENERATED_FROM", 0));
-    let (mut failures, mut loaded, mut heaviest) = (Vec::new(), 0, 0);
-    for seed in first..first + count {
+    let script = |seed: u64| {
         let around = pieces::LOOPS[seed as usize % pieces::LOOPS.len()];
-        let text = pieces::script(around, &pieces::medley(seed, 14));
-        match try_script(&text, &kernel) {
-            Outcome::Loaded(followed) => {
-                loaded += 1;
-                heaviest = heaviest.max(followed);
-            }
-            Outcome::Failed(why) => failures.push(format!("medley {seed}:\n{text}{why}")),
-            Outcome::Declined(_) => {}
-        }
+        pieces::script(around, &pieces::medley(seed, 14))
+    };
+    Loads::of(number("PROBESCOPE_GENERATED", 30), script).assert_none_failed();
+}
+
+#[test]
+fn no_loop_that_counts_is_refused() {
+    if root::missing() {
+        return;
     }
-    eprintln!("{loaded} of {count} loaded; the heaviest has {heaviest} instructions");
-    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+    let loads = Loads::of(4 * number("PROBESCOPE_GENERATED", 30), counts::script);
+    loads.assert_none_failed();
+    assert!(loads.loaded > 0, "none loads");
 }
 
 /// Names another path of the program than the one that Cargo built it at.

@@ -13,6 +13,7 @@ use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, Statement, St
 use crate::lang::types::Type;
 
 use super::func::{LocalHome, Lowerer};
+use super::loops::{Way, while_way};
 use super::walk;
 use super::weight::Scale;
 use super::wipe::{Leaving, Part, leaves};
@@ -290,27 +291,45 @@ fn blocks_in<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<*const Bloc
 /// Whether the verifier follows rounds of a loop that a block has, or a function that it calls: those of unknown
 /// number until it has seen all that one may begin with; known ones one by one, each from all that the one before
 /// may have made of a number that matters; and before 6.5 a callback from all that its program may have made of any
-/// number (`mark_all_scalars_precise`, kernel/bpf/verifier.c, until commit fde2a3882bd0).
+/// number (`mark_all_scalars_precise`, kernel/bpf/verifier.c, until commit fde2a3882bd0). Nothing may be hidden,
+/// though, where it has to find the end of a loop by itself.
 pub fn walks(scale: Scale<'_>, block: &Block) -> bool {
-    let (mut found, mut called) = (false, Vec::new());
-    let mut on_statement = |s: &Statement| {
-        found |= matches!(
-            s.kind,
-            StatementKind::While(..)
-                | StatementKind::ForRange { .. }
-                | StatementKind::ForMap { .. }
-                | StatementKind::Unroll(..)
-        );
-    };
-    walk::each(block, &mut on_statement, &mut |_| ());
-    walk::each_expr(block, &mut |e| {
-        if let ExprKind::CallUser(id, _) = &e.kind {
-            called.push(id.0);
+    let mut loops = Loops::default();
+    loops.add(scale, block);
+    loops.any && !loops.unforeseen
+}
+
+/// The loops of a block, and of the functions that it calls.
+#[derive(Default)]
+struct Loops {
+    any: bool,
+    /// The kernel has nothing for one, whose rounds only the verifier counts.
+    unforeseen: bool,
+}
+
+impl Loops {
+    fn add(&mut self, scale: Scale<'_>, block: &Block) {
+        walk::each_placed(block, &mut |before, s| match &s.kind {
+            StatementKind::While(condition, body) => {
+                self.any = true;
+                self.unforeseen |= while_way(scale, before, condition, body) == Way::None;
+            }
+            StatementKind::ForRange { .. } | StatementKind::ForMap { .. } | StatementKind::Unroll(..) => {
+                self.any = true
+            }
+            _ => {}
+        });
+        let Some(depth) = scale.depth.checked_sub(1) else { return };
+        let mut called = Vec::new();
+        walk::each_expr(block, &mut |e| {
+            if let ExprKind::CallUser(id, _) = &e.kind {
+                called.push(id.0);
+            }
+        });
+        for function in called.into_iter().filter_map(|id| scale.program.functions.get(id as usize)) {
+            self.add(Scale { depth, ..scale }, &function.body);
         }
-    });
-    let Some(depth) = scale.depth.checked_sub(1) else { return found };
-    let functions = called.into_iter().filter_map(|id| scale.program.functions.get(id as usize));
-    found || functions.map(|f| &f.body).any(|body| walks(Scale { depth, ..scale }, body))
+    }
 }
 
 /// The variables that a block changes.

@@ -110,9 +110,12 @@ pub fn while_way(scale: Scale<'_>, before: &[Statement], condition: &Expr, body:
 /// The way for a `while` of so many rounds, when they are known, whose body weighs so much. Who has weighed
 /// the body already hands that over: weighed at every level anew, nested loops would take exponential time.
 pub fn while_way_for(facts: &TargetFacts, rounds: Option<u64>, body: impl FnOnce() -> u64) -> Way {
-    let Some(rounds) = rounds.filter(|n| *n <= PLAIN_ROUNDS as u64) else { return Way::unforeseen(facts) };
+    let other = Way::unforeseen(facts);
+    let Some(rounds) = rounds.filter(|n| *n <= PLAIN_ROUNDS as u64) else { return other };
+    // Where there is nothing else, all is written out that may be.
+    let most = if other == Way::None { UNROLLED_WEIGHT } else { PLAIN_WEIGHT };
     let weight = rounds.saturating_mul(body());
-    if weight <= PLAIN_WEIGHT { Way::followed(facts, rounds, weight) } else { Way::unforeseen(facts) }
+    if weight <= most { Way::followed(facts, rounds, weight) } else { other }
 }
 
 /// Whether a statement is a loop whose body is a callback; `before` are the statements before it in its block.
