@@ -78,7 +78,7 @@ const USES: [&str; 11] = [
 pub fn script(seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut inside = String::new();
-    for _ in 0..1 + random.below(2) {
+    for _ in 0..=random.below(2) {
         for c in random.pick(&STATEMENTS).chars() {
             match c {
                 '?' => inside.push_str(random.pick(&CONDITIONS)),

@@ -315,7 +315,7 @@ impl Loops {
                 self.unforeseen |= while_way(scale, before, condition, body) == Way::None;
             }
             StatementKind::ForRange { .. } | StatementKind::ForMap { .. } | StatementKind::Unroll(..) => {
-                self.any = true
+                self.any = true;
             }
             _ => {}
         });
