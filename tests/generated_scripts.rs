@@ -3,7 +3,7 @@
 //!
 //! `PROBESCOPE_GENERATED=5000` makes more of them, `PROBESCOPE_GENERATED_FROM=100` other ones;
 //! `PROBESCOPE_GENERATED_SCRIPTS=DIR` takes apart the scripts of a folder instead of the bundled ones;
-//! `PROBESCOPE_GENERATED_LOOPS=3` tries each statement in all loops instead of in one.
+//! `PROBESCOPE_GENERATED_LOOPS=4` tries each statement in all loops instead of in one.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "generated_scripts/counts.rs"]

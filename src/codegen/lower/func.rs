@@ -159,7 +159,8 @@ pub struct Lowerer<'u, 'a> {
     pub confined: super::wipe::Confined,
     /// The innermost block around all that mentions a variable.
     pub innermost: super::wipe::Innermost,
-    /// Whether the verifier follows rounds of a loop in this program.
+    /// Whether values are hidden from the verifier because it follows rounds of a loop in this program, see
+    /// [`super::forget::walks`].
     pub walks: bool,
     pub inline: Vec<InlineReturn>,
     /// Next free byte of working memory.
