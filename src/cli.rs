@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::kernel::Feature;
+
 pub mod bpftrace;
 pub mod check;
 pub mod compile;
@@ -78,6 +80,8 @@ pub struct World {
     pub debug_roots: Vec<PathBuf>,
     /// The kernel functions that can be traced, in a file of the form of tracefs's own list.
     pub function_list: Option<PathBuf>,
+    /// What the kernel offers and is not to be used.
+    pub unused: Vec<Feature>,
     /// Standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// Standard error is a terminal.
@@ -95,6 +99,7 @@ impl World {
             home: std::env::var_os("HOME").map(PathBuf::from),
             debug_roots: Vec::new(),
             function_list: None,
+            unused: Vec::new(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
         }

@@ -52,6 +52,7 @@ pub struct Kernel {
     search_path: Vec<PathBuf>,
     debug_roots: Vec<PathBuf>,
     function_list: Option<PathBuf>,
+    unused: Vec<Feature>,
     mounts: bool,
     binaries: Binaries,
     version: OnceLock<Version>,
@@ -81,6 +82,7 @@ impl Kernel {
                 .to_vec(),
             debug_roots: vec![PathBuf::from(binaries::DEBUG_ROOT)],
             function_list: None,
+            unused: Vec::new(),
             mounts: false,
             binaries: Binaries::default(),
             version: OnceLock::new(),
@@ -115,6 +117,18 @@ impl Kernel {
     pub fn with_function_list(mut self, path: PathBuf) -> Self {
         self.function_list = Some(path);
         self
+    }
+
+    /// The same kernel, of which some features are not to be used.
+    #[must_use]
+    pub fn without(mut self, features: Vec<Feature>) -> Self {
+        self.unused = features;
+        self
+    }
+
+    /// Whether a feature may be used, if the kernel has it.
+    fn may_use(&self, feature: Feature) -> bool {
+        !self.unused.contains(&feature)
     }
 
     /// Whether the user says which functions can be traced.

@@ -323,6 +323,39 @@ fn calls_with_a_callback_stand_in_a_loop_where_the_verifier_needs_it() {
     }
 }
 
+/// Both ends of a function are one program where the kernel has sessions, and two where it has none or where a
+/// session's link shows less.
+#[test]
+fn both_ends_of_a_function_are_one_program_where_the_kernel_has_sessions() {
+    let end = |ret, name: u32, value| {
+        let target = Target::Kprobe { module: "".into(), function: "vfs_read".into(), offset: 0, ret };
+        let names = vec![name];
+        Probe { names, alone: true, traced: true, ..probe(target, vec![set(0, None, value)]) }
+    };
+    let script = |at_entry| Program {
+        probes: vec![end(false, 0, at_entry), end(true, 1, builtin(Builtin::Retval, Type::I64))],
+        maps: vec![scalar_map("@a", Type::I64)],
+        probe_names: vec!["kprobe:vfs_read".into(), "kretprobe:vfs_read".into()],
+        ..Program::default()
+    };
+    let register = || builtin(Builtin::Register(40), Type::I64);
+    for (major, minor, at_entry, expected) in
+        [(6, 9, arg(0), 2), (6, 10, arg(0), 1), (6, 12, register(), 2), (7, 2, arg(0), 1)]
+    {
+        let artifact =
+            probescope::codegen::compile(&script(at_entry), &TargetFacts::of_version(major, minor, 2)).unwrap();
+        assert_eq!(artifact.programs.len(), expected, "{major}.{minor}");
+        assert_eq!(artifact.programs[0].on_return, (expected == 1).then_some(1));
+    }
+    let untraced = {
+        let mut script = script(arg(0));
+        script.probes[1].traced = false;
+        script
+    };
+    let artifact = probescope::codegen::compile(&untraced, &TargetFacts::of_version(7, 2, 2)).unwrap();
+    assert_eq!(artifact.programs.len(), 2);
+}
+
 #[test]
 fn loops_over_maps_visit_every_key() {
     if lacks(kernel::facts().abilities().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {

@@ -45,6 +45,7 @@ pub fn main(arguments: &[OsString], world: &World) -> ExitCode {
     let world = World {
         debug_roots: options.debug_roots.clone(),
         function_list: options.function_list.clone(),
+        unused: options.unused.clone(),
         ..world.clone()
     };
     match run(options, &world) {

@@ -13,7 +13,7 @@ pub fn running(world: &World) -> Arc<Kernel> {
     let kernel = Kernel::new(Roots::running()).mounting_tracefs();
     let path = world.variable("PATH").unwrap_or("");
     let directories: Vec<PathBuf> = path.split(':').filter(|d| d.starts_with('/')).map(PathBuf::from).collect();
-    let kernel = kernel.with_debug_roots(world.debug_roots.clone());
+    let kernel = kernel.with_debug_roots(world.debug_roots.clone()).without(world.unused.clone());
     let kernel = match &world.function_list {
         Some(path) => kernel.with_function_list(path.clone()),
         None => kernel,

@@ -361,7 +361,8 @@ impl Runner<'_> {
     }
 
     fn job(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Job {
-        let place = Place::new(kernel, self.args.pid).counting_as_bpftrace(kernel, &compiled.program);
+        let place =
+            Place::new(kernel, self.args.pid).counting_as_bpftrace(kernel, &compiled.program, &compiled.artifact);
         Job {
             program: Arc::clone(&compiled.program),
             artifact: Arc::clone(&compiled.artifact),

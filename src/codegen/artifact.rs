@@ -37,6 +37,8 @@ pub struct ProgramSpec {
     pub section: Arc<str>,
     /// Which of the typed program's probes it runs.
     pub probe: u32,
+    /// The probe that it runs at the return of the same functions, where it is on their entry: a session.
+    pub on_return: Option<u32>,
     /// Which of that probe's targets it is for: indices into `Probe::targets`.
     pub targets: Vec<u32>,
     /// The program type that it was compiled for.
@@ -62,6 +64,8 @@ pub enum ProgramKind {
     Kprobe,
     /// `BPF_PROG_TYPE_KPROBE` with `BPF_TRACE_KPROBE_MULTI`.
     KprobeMulti,
+    /// `BPF_PROG_TYPE_KPROBE` with `BPF_TRACE_KPROBE_SESSION`.
+    KprobeSession,
     /// `BPF_PROG_TYPE_KPROBE` on a user address.
     Uprobe,
     /// `BPF_PROG_TYPE_KPROBE` with `BPF_TRACE_UPROBE_MULTI`.

@@ -32,6 +32,7 @@ mod reduce;
 mod report;
 mod reuse;
 mod search;
+mod session;
 mod slots;
 mod stack;
 mod stmt;
@@ -48,7 +49,7 @@ mod words;
 use std::sync::Arc;
 
 use crate::lang::diagnostic::Diagnostic;
-use crate::lang::typed::{MapId, Program};
+use crate::lang::typed::{MapId, Program, Session};
 
 use super::artifact::{GlobalKind, GlobalSpec, MapSpec, ProgramSpec, RingSpec, SiteSpec, SlotsSpec, StackMapSpec};
 use super::error::CodegenError;
@@ -80,21 +81,27 @@ pub struct Lowered {
 
 /// Lowers a typed program for a kernel.
 pub fn lower(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenError> {
-    lower_within(program, facts, func::ON_STACK_LIMIT)
+    let unit = Unit::new(program, facts, func::ON_STACK_LIMIT);
+    let sessions = session::worth(&unit);
+    lower_with(unit, &sessions)
 }
 
-/// As [`lower`], with next to nothing on the stack: somewhat slower, for scripts that need more of it
-/// than there is.
+/// As [`lower`], with next to nothing on the stack, and nothing of that for calls: somewhat slower, for scripts that
+/// need more of it than there is.
 pub fn lower_off_stack(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenError> {
-    lower_within(program, facts, func::LITTLE_STACK_LIMIT)
+    lower_with(Unit::new(program, facts, func::LITTLE_STACK_LIMIT), &[])
 }
 
-fn lower_within(program: &Program, facts: &TargetFacts, on_stack_limit: u32) -> Result<Lowered, CodegenError> {
-    let mut unit = Unit::new(program, facts, on_stack_limit);
+fn lower_with(mut unit: Unit<'_>, sessions: &[Session]) -> Result<Lowered, CodegenError> {
+    let program = unit.program;
     program::find_contention(&mut unit);
     unit.plan_maps()?;
-    for (index, probe) in program.probes.iter().enumerate() {
-        program::lower_probe(&mut unit, index, probe)?;
+    for (index, probe) in (0..).zip(&program.probes) {
+        if let Some(session) = sessions.iter().find(|s| s.entry == index) {
+            session::lower(&mut unit, *session)?;
+        } else if sessions.iter().all(|s| s.on_return != index) {
+            program::lower_probe(&mut unit, index, probe)?;
+        }
     }
     unit.check_scratch()?;
     entry::finish(&mut unit);

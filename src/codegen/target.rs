@@ -96,10 +96,22 @@ pub struct Abilities {
     pub map_lookup_percpu: bool,
     /// One link to many kernel functions, `BPF_TRACE_KPROBE_MULTI` (5.18, with `CONFIG_FPROBE`).
     pub kprobe_multi: bool,
+    /// One link to the entry and the return of kernel functions, `BPF_TRACE_KPROBE_SESSION` (6.10, with
+    /// `CONFIG_FPROBE`).
+    pub kprobe_session: Option<SessionCall>,
     /// One link to many places of a binary, `BPF_TRACE_UPROBE_MULTI` (6.6).
     pub uprobe_multi: bool,
     /// Byte offsets in `struct task_struct`, from BTF: used for `pid`, `tid`, `comm` without calls.
     pub task_offsets: Option<TaskOffsets>,
+}
+
+/// How a session's program asks whether it is at the return (`bpf_session_is_return`, kernel/trace/bpf_trace.c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionCall {
+    /// Without arguments.
+    Bare,
+    /// By its context (since Linux 7.0).
+    OfContext,
 }
 
 /// Helpers that a kernel may know and yet give to no program; only loading one tells.
@@ -256,6 +268,11 @@ impl Abilities {
             d_path: version >= 5 << 16 | 10 << 8,
             map_lookup_percpu: version >= 5 << 16 | 19 << 8,
             kprobe_multi: version >= 5 << 16 | 18 << 8,
+            kprobe_session: match version {
+                0..0x6_0a00 => None,
+                0x6_0a00..0x7_0000 => Some(SessionCall::Bare),
+                _ => Some(SessionCall::OfContext),
+            },
             uprobe_multi: version >= 6 << 16 | 6 << 8,
             task_offsets: None,
         }

@@ -47,8 +47,8 @@ impl Place {
 
     /// Counts a program's attach points as bpftrace does on this kernel.
     #[must_use]
-    pub fn counting_as_bpftrace(mut self, kernel: &Kernel, program: &Program) -> Self {
-        let shared = super::sessions::counted_with_others(program);
+    pub fn counting_as_bpftrace(mut self, kernel: &Kernel, program: &Program, artifact: &Artifact) -> Self {
+        let shared = super::sessions::counted_with_others(program, artifact);
         // The features are read only for scripts that have such pairs.
         self.shared = if shared > 0 && kernel.features().has(Feature::KprobeSession) { shared } else { 0 };
         self
@@ -156,6 +156,7 @@ fn in_second_pass(program: &Program, spec: &ProgramSpec) -> bool {
         }
         ProgramKind::Uprobe
         | ProgramKind::UprobeMulti
+        | ProgramKind::KprobeSession
         | ProgramKind::Fentry
         | ProgramKind::Fexit
         | ProgramKind::Iter => true,
@@ -194,6 +195,7 @@ fn attach_program(
         ProgramKind::SyscallDispatch => kernel::dispatch(&job, links),
         ProgramKind::Kprobe => kernel::kprobes(&job, links),
         ProgramKind::KprobeMulti => kernel::kprobe_multi(&job, links),
+        ProgramKind::KprobeSession => kernel::kprobe_session(&job, links),
         ProgramKind::Uprobe => user::uprobes(&job, links),
         ProgramKind::UprobeMulti => user::uprobe_multi(&job, links),
         ProgramKind::PerfEvent => perf::events(&job, links),

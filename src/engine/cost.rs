@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::sys::bpf;
 use super::trace::Trace;
-use crate::codegen::artifact::SiteSpec;
+use crate::codegen::artifact::{ProgramSpec, SiteSpec};
 use crate::lang::source::Span;
 use crate::lang::typed::{Probe, Program, Target};
 use crate::model::stats::{Loss, LossCause, ProbeStats, TraceStats};
@@ -28,7 +28,7 @@ fn programs(trace: &Trace) -> Vec<ProbeStats> {
             let links = trace.links().iter().filter(|l| l.program == index);
             let measured = trace.measured();
             ProbeStats {
-                name: probe_name(trace.program(), spec.probe),
+                name: program_name(trace.program(), spec),
                 attached: links.map(|l| l.targets).sum(),
                 runs: measured.then_some(info.runs),
                 run_time_ns: measured.then_some(info.run_time_ns),
@@ -36,6 +36,15 @@ fn programs(trace: &Trace) -> Vec<ProbeStats> {
             }
         })
         .collect()
+}
+
+fn program_name(program: &Program, spec: &ProgramSpec) -> Arc<str> {
+    let name = probe_name(program, spec.probe);
+    match (spec.on_return, spec.targets.len()) {
+        (None, _) => name,
+        (Some(_), 1) => format!("{name}, with its return").into(),
+        (Some(_), _) => format!("{name}, with their returns").into(),
+    }
 }
 
 fn probe_name(program: &Program, index: u32) -> Arc<str> {

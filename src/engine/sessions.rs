@@ -1,30 +1,15 @@
-//! Pairs of a kprobe and a kretprobe that bpftrace counts as one attach point.
-//!
-//! Where the kernel has kprobe sessions (Linux 6.10), bpftrace attaches a function's entry and its return
-//! by one link, when each stands alone in its probe, names no module and does not ask for `probe`,
-//! and the function has no other kretprobe.
+//! Attach points that bpftrace counts as one and that are attached apart here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::lang::typed::{Probe, Program};
+use crate::codegen::artifact::Artifact;
+use crate::lang::typed::Program;
 
-/// How many attach points are counted with another one.
-pub(super) fn counted_with_others(program: &Program) -> u32 {
-    let mut entries: BTreeSet<BTreeSet<&str>> = BTreeSet::new();
-    let mut returns: BTreeMap<BTreeSet<&str>, u32> = BTreeMap::new();
-    for probe in program.probes.iter().filter(|p| p.alone) {
-        if let Some(functions) = functions(program, probe, "kprobe:") {
-            entries.insert(functions);
-        } else if let Some(functions) = functions(program, probe, "kretprobe:") {
-            *returns.entry(functions).or_default() += 1;
-        }
-    }
-    let paired = returns.iter().filter(|(functions, probes)| **probes == 1 && entries.contains(*functions));
-    paired.map(|(functions, _)| functions.len() as u32).sum()
-}
-
-/// The functions that a probe of one provider is on, when all are named without a module.
-fn functions<'p>(program: &'p Program, probe: &Probe, provider: &str) -> Option<BTreeSet<&'p str>> {
-    let function = |name: &u32| program.probe_names.get(*name as usize)?.strip_prefix(provider);
-    probe.names.iter().map(|name| function(name).filter(|f| !f.contains(':'))).collect()
+/// How many attach points are counted with another one, beside those that share its link.
+pub(super) fn counted_with_others(program: &Program, artifact: &Artifact) -> u32 {
+    let one_link = |entry| artifact.programs.iter().any(|spec| spec.probe == entry && spec.on_return.is_some());
+    let apart = program.sessions().into_iter().filter(|session| !one_link(session.entry));
+    let functions =
+        |probe: u32| program.probes.get(probe as usize).map_or_else(BTreeSet::new, |p| p.names.iter().collect());
+    apart.map(|session| functions(session.entry).len() as u32).sum()
 }

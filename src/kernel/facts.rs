@@ -6,9 +6,9 @@ use std::sync::Arc;
 use libbpf_rs::ProgramType;
 use libbpf_rs::libbpf_sys::{BPF_FUNC_override_return, BPF_FUNC_probe_write_user};
 
-use super::Kernel;
 use super::btf::Btf;
-use crate::codegen::target::{Abilities, Offers, TargetFacts, TaskOffsets};
+use super::{Feature, Kernel};
+use crate::codegen::target::{Abilities, Offers, SessionCall, TargetFacts, TaskOffsets};
 
 /// Inode of the first pid namespace (`PROC_PID_INIT_INO` in `include/linux/proc_ns.h`).
 const FIRST_PID_NAMESPACE: u64 = 0xefff_fffc;
@@ -59,12 +59,16 @@ fn abilities(kernel: &Kernel) -> Abilities {
             task_from_pid: false,
             iter_num: false,
             kprobe_multi: false,
+            kprobe_session: None,
             uprobe_multi: false,
             ..by_version
         };
     };
     let listed = |name: &str| btf.enumerator(name).is_some();
     let defined = |name: &str| btf.func(name).is_some();
+    // The function is only there with CONFIG_FPROBE.
+    let fprobe = listed("BPF_TRACE_KPROBE_MULTI") && defined("register_fprobe_ips");
+    let session = || session_call(btf).filter(|_| fprobe && listed("BPF_TRACE_KPROBE_SESSION"));
     Abilities {
         btf: true,
         ktime_boot: listed("BPF_FUNC_ktime_get_boot_ns"),
@@ -78,11 +82,16 @@ fn abilities(kernel: &Kernel) -> Abilities {
         func_arg: listed("BPF_FUNC_get_func_arg"),
         d_path: listed("BPF_FUNC_d_path"),
         map_lookup_percpu: listed("BPF_FUNC_map_lookup_percpu_elem"),
-        // The function is only there with CONFIG_FPROBE.
-        kprobe_multi: listed("BPF_TRACE_KPROBE_MULTI") && defined("register_fprobe_ips"),
-        uprobe_multi: listed("BPF_TRACE_UPROBE_MULTI"),
+        kprobe_multi: fprobe && kernel.may_use(Feature::KprobeMulti),
+        kprobe_session: session().filter(|_| kernel.may_use(Feature::KprobeSession)),
+        uprobe_multi: listed("BPF_TRACE_UPROBE_MULTI") && kernel.may_use(Feature::UprobeMulti),
         task_offsets: task_offsets(btf),
     }
+}
+
+fn session_call(btf: &Btf) -> Option<SessionCall> {
+    let asks = btf.func("bpf_session_is_return")?;
+    Some(if asks.params.is_empty() { SessionCall::Bare } else { SessionCall::OfContext })
 }
 
 fn task_offsets(btf: &Btf) -> Option<TaskOffsets> {

@@ -107,6 +107,11 @@ impl Feature {
         Self::HistTriggers,
     ];
 
+    /// What is told where the user turned it off.
+    fn turned_off(self) -> Absence {
+        Absence::new(self.name(), "it was turned off for this run", "leave that option out")
+    }
+
     /// Its name in `doctor`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -154,7 +159,10 @@ pub struct Features {
 impl Features {
     pub(super) fn probe(kernel: &Kernel) -> Self {
         let evidence = Evidence::gather(kernel);
-        Self { answers: Feature::ALL.into_iter().map(|f| (f, evidence.answer(f))).collect() }
+        let answer = |feature: Feature| {
+            if kernel.may_use(feature) { evidence.answer(feature) } else { Err(feature.turned_off()) }
+        };
+        Self { answers: Feature::ALL.into_iter().map(|f| (f, answer(f))).collect() }
     }
 
     /// Whether the kernel has it.

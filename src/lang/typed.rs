@@ -7,6 +7,7 @@
 mod code;
 pub mod dump;
 mod layout;
+mod sessions;
 mod target;
 pub mod validate;
 
@@ -18,6 +19,7 @@ use crate::model::format::Format;
 
 pub use code::{BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, Statement, StatementKind, UnaryOp};
 pub use layout::{aggregate_size, enum_index, pointer, size_align, tuple_layout};
+pub use sessions::Session;
 pub use target::{Rate, Target, UsdtArgument, UsdtPlace};
 
 /// A checked script.
@@ -174,6 +176,8 @@ pub struct Probe {
     /// True when it has one attach point in the script and its body does not ask for `probe`: a kernel function's
     /// entry may then share a session with the return.
     pub alone: bool,
+    /// True when ftrace lists each of its kernel functions, and each once: links to many functions reach them.
+    pub traced: bool,
     /// The attach points and body in the source.
     pub span: Span,
     /// The attach points alone.

@@ -114,6 +114,7 @@ pub fn probe(target: Target, statements: Vec<Statement>) -> Probe {
         locals: Vec::new(),
         needs_probe_id: false,
         alone: false,
+        traced: false,
         span: Span::new(0, 5),
         head: Span::new(0, 5),
     }

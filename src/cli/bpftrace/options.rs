@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::super::face::Buffering;
 use super::super::run::Format;
+use crate::kernel::Feature;
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Options {
     pub debug_roots: Vec<PathBuf>,
     /// The functions that can be traced, instead of tracefs's list.
     pub function_list: Option<PathBuf>,
+    /// Ways to attach that are not to be used.
+    pub unused: Vec<Feature>,
     pub debug: Vec<Stage>,
     /// Headers named with `--include`.
     pub includes: Vec<String>,
@@ -188,6 +191,7 @@ impl Default for Options {
             probe_filter: None,
             debug_roots: Vec::new(),
             function_list: None,
+            unused: Vec::new(),
             debug: Vec::new(),
             includes: Vec::new(),
             include_dirs: Vec::new(),
@@ -306,7 +310,7 @@ impl Options {
             }
             (_, "debuginfo") => self.debug_roots.extend(value.split(':').map(PathBuf::from)),
             (_, "traceable-functions") => self.function_list = Some(value.into()),
-            (_, "no-feature") => features(&value)?,
+            (_, "no-feature") => self.unused.extend(features(&value)?),
             (_, "emit-elf") => self.emit_elf = Some(value.into()),
             _ => {}
         }
@@ -315,12 +319,17 @@ impl Options {
 }
 
 /// What `--no-feature` turns off: ways to attach that this program chooses by itself.
-fn features(list: &str) -> Result<(), OptionError> {
-    const KNOWN: [&str; 3] = ["kprobe_multi", "kprobe_session", "uprobe_multi"];
-    if list.split(',').all(|name| KNOWN.contains(&name)) {
-        return Ok(());
-    }
-    Err(OptionError::Value(format!("USAGE: --no-feature can only have values '{}'.", KNOWN.join(","))))
+fn features(list: &str) -> Result<Vec<Feature>, OptionError> {
+    const KNOWN: [(&str, Feature); 3] = [
+        ("kprobe_multi", Feature::KprobeMulti),
+        ("kprobe_session", Feature::KprobeSession),
+        ("uprobe_multi", Feature::UprobeMulti),
+    ];
+    let feature = |name| KNOWN.iter().find(|(known, _)| *known == name).map(|(_, feature)| *feature);
+    list.split(',').map(feature).collect::<Option<Vec<_>>>().ok_or_else(|| {
+        let names = KNOWN.map(|(name, _)| name).join(",");
+        OptionError::Value(format!("USAGE: --no-feature can only have values '{names}'."))
+    })
 }
 
 fn pid(text: &str) -> Result<u32, OptionError> {

@@ -153,6 +153,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.kind,
             ProgramKind::Kprobe
                 | ProgramKind::KprobeMulti
+                | ProgramKind::KprobeSession
                 | ProgramKind::Uprobe
                 | ProgramKind::UprobeMulti
                 | ProgramKind::PerfEvent

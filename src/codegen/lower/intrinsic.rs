@@ -338,11 +338,17 @@ impl<'a> Lowerer<'_, 'a> {
                 let ip = if cfg!(target_arch = "aarch64") { 256 } else { 128 };
                 Ok(self.context_word(ip))
             }
-            ProgramKind::Kprobe | ProgramKind::KprobeMulti | ProgramKind::Fentry | ProgramKind::Fexit if has_helper => {
+            ProgramKind::Kprobe
+            | ProgramKind::KprobeMulti
+            | ProgramKind::KprobeSession
+            | ProgramKind::Fentry
+            | ProgramKind::Fexit
+                if has_helper =>
+            {
                 let context = self.f.context();
                 Ok(self.f.b.call(h::GET_FUNC_IP, &[context.into()]))
             }
-            ProgramKind::Kprobe | ProgramKind::KprobeMulti => {
+            ProgramKind::Kprobe | ProgramKind::KprobeMulti | ProgramKind::KprobeSession => {
                 // x86 reports the address after the breakpoint (`kprobe_int3_handler`).
                 let ip = self.context_word(if cfg!(target_arch = "aarch64") { 256 } else { 128 });
                 Ok(if cfg!(target_arch = "aarch64") { ip } else { self.f.b.sub(ip, 1) })

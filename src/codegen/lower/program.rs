@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Cond, Linkage, Size};
+use crate::codegen::ir::{Cond, FuncId, Linkage, Size};
 use crate::codegen::target::TargetFacts;
 use crate::lang::typed::{
     BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Rate, Statement, StatementKind, Target,
@@ -121,7 +121,7 @@ fn plan(probe: &Probe, unit: &Unit<'_>) -> Vec<Plan> {
 }
 
 /// Fewer functions than this are attached one by one, which also reaches those that ftrace can't.
-const MULTI_FROM: usize = 8;
+pub const MULTI_FROM: usize = 8;
 
 /// One link for many functions (`kprobe.multi`, `uprobe.multi`), as wildcards give: attaching them one
 /// by one takes the kernel milliseconds each.
@@ -149,7 +149,7 @@ const LONGEST_NAME: usize = 96;
 
 /// `tracepoint_syscalls_sys_enter_open_1`: a C identifier with the number of the program, from 1, as bpftrace names
 /// its programs. It is what `fentry:bpf:NAME` of another trace finds; tools show the first 15 bytes.
-fn program_name(number: usize, target: &Target) -> String {
+pub fn program_name(number: usize, target: &Target) -> String {
     // Timers go by microseconds there, whatever unit the script has.
     let probe = match target {
         Target::Interval { period_ns } => format!("interval:us:{}", period_ns / 1000),
@@ -185,7 +185,7 @@ fn exclusion(kind: ProgramKind, facts: &TargetFacts) -> Exclusion {
         ProgramKind::TestRun | ProgramKind::Iter => Exclusion::Alone,
         ProgramKind::Tracepoint | ProgramKind::Kprobe | ProgramKind::PerfEvent => Exclusion::Shared,
         // kprobe.multi takes the same counter (`kprobe_multi_link_prog_run`).
-        ProgramKind::KprobeMulti => Exclusion::Shared,
+        ProgramKind::KprobeMulti | ProgramKind::KprobeSession => Exclusion::Shared,
         ProgramKind::RawTracepoint | ProgramKind::SyscallDispatch if since(6, 1) => Exclusion::Own,
         ProgramKind::Fentry | ProgramKind::Fexit if since(5, 12) => Exclusion::Own,
         ProgramKind::RawTracepoint | ProgramKind::SyscallDispatch | ProgramKind::Fentry | ProgramKind::Fexit => {
@@ -254,54 +254,67 @@ fn note_updates(block: &Block, program: &Program, maps: &mut Vec<u32>, depth: u3
 }
 
 /// Lowers all programs of a probe.
-pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: usize, probe: &'a Probe) -> Result<(), CodegenError> {
+pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: u32, probe: &'a Probe) -> Result<(), CodegenError> {
     for plan in plan(probe, unit) {
-        let target = plan.targets[0] as usize;
-        let name = program_name(unit.programs.len(), &probe.targets[target]);
+        let name = program_name(unit.programs.len(), &probe.targets[plan.targets[0] as usize]);
         let single = plan.targets.len() == 1;
         unit.programs.push(ProgramSpec {
             name: Arc::from(name.as_str()),
             section: Arc::from(plan.section.as_str()),
-            probe: index as u32,
+            probe: index,
+            on_return: None,
             targets: plan.targets.clone(),
             kind: plan.kind,
             instructions: 0,
             lines: Vec::new(),
             needs_cookie: probe.needs_probe_id && !single && plan.kind != ProgramKind::SyscallDispatch,
         });
-        let region = region_for(unit, plan.kind);
-        let id = unit.reserve_function();
         let linkage = Linkage::Program { kind: plan.kind, section: plan.section };
-        let state = FnState::new(id, &name, linkage, 1, Role::Program, region);
-        let walks = super::forget::walks(unit.scale(), &probe.body);
-        let mut lowerer = Lowerer {
-            u: unit,
-            f: state,
-            probe_index: index as u32,
-            probe,
-            target,
-            single,
-            kind: plan.kind,
-            locals: &probe.locals,
-            homes: Vec::new(),
-            confined: super::wipe::Confined::new(),
-            innermost: super::wipe::Innermost::new(),
-            walks,
-            inline: Vec::new(),
-            scratch_next: 0,
-            frame_next: FRAME_LOCALS,
-            iterators: Vec::new(),
-            callbacks: 0,
-            inlining: Vec::new(),
-            firing: None,
-            reads_task: None,
-            known: super::reuse::Known::default(),
-        };
-        lowerer.program(&plan.targets)?;
-        let Lowerer { f, .. } = lowerer;
-        Lowerer::hand_over(unit, f, index as u32, probe.span);
+        lower_function(unit, (index, probe), plan.kind, &plan.targets, &name, linkage)?;
     }
     Ok(())
+}
+
+/// Lowers one probe for some of its targets: to a program, or to a part of one.
+pub fn lower_function<'a>(
+    unit: &mut Unit<'a>,
+    (index, probe): (u32, &'a Probe),
+    kind: ProgramKind,
+    targets: &[u32],
+    name: &str,
+    linkage: Linkage,
+) -> Result<FuncId, CodegenError> {
+    let region = region_for(unit, kind);
+    let id = unit.reserve_function();
+    let state = FnState::new(id, name, linkage, 1, Role::Program, region);
+    let walks = super::forget::walks(unit.scale(), &probe.body);
+    let mut lowerer = Lowerer {
+        u: unit,
+        f: state,
+        probe_index: index,
+        probe,
+        target: targets[0] as usize,
+        single: targets.len() == 1,
+        kind,
+        locals: &probe.locals,
+        homes: Vec::new(),
+        confined: super::wipe::Confined::new(),
+        innermost: super::wipe::Innermost::new(),
+        walks,
+        inline: Vec::new(),
+        scratch_next: 0,
+        frame_next: FRAME_LOCALS,
+        iterators: Vec::new(),
+        callbacks: 0,
+        inlining: Vec::new(),
+        firing: None,
+        reads_task: None,
+        known: super::reuse::Known::default(),
+    };
+    lowerer.program(targets)?;
+    let Lowerer { f, .. } = lowerer;
+    Lowerer::hand_over(unit, f, index, probe.span);
+    Ok(id)
 }
 
 /// Whether a predicate may be asked after `exit()`, too: it changes nothing, and nothing in it can fail and

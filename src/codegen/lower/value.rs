@@ -290,12 +290,23 @@ impl<'a> Lowerer<'_, 'a> {
         // A number as bytes, or as the number of a compound formatted value.
         let value = self.scalar(a)?;
         let want = self.size(ty);
-        let size = if matches!(ty, Type::Array { .. }) { want.min(8) } else { 8.min(want) };
-        self.store(dst, if size.is_power_of_two() { size } else { 1 }, value);
+        let size = want.min(8);
+        self.store_bytes(dst, size, value);
         if want > size {
             self.zero(dst.at(size), want - size);
         }
         Ok(())
+    }
+
+    /// Stores the lower bytes of a number, up to eight.
+    fn store_bytes(&mut self, dst: Addr, size: u32, value: Operand) {
+        let mut stored = 0;
+        while stored < size {
+            let piece = 1 << (size - stored).ilog2();
+            let part = if stored == 0 { value } else { self.f.b.shr(value, i64::from(stored * 8)).into() };
+            self.store(dst.at(stored), piece, part);
+            stored += piece;
+        }
     }
 
     /// Reads a place of type `from` into `dst` as a value of type `to`.

@@ -5,7 +5,8 @@ use std::os::fd::AsRawFd as _;
 use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, RawTracepointOpts, TracepointCategory, TracepointOpts};
 
 use super::{Attached, Job, Refusal};
-use crate::engine::sys::perf;
+use crate::codegen::artifact::ProgramKind;
+use crate::engine::sys::{bpf, perf};
 use crate::lang::typed::Target;
 
 pub(super) fn tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
@@ -178,6 +179,12 @@ pub(super) fn kprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(
     if all.iter().all(|(_, target)| plain(target)) { halves(job, &all, links) } else { kprobes(job, links) }
 }
 
+/// One link for the entries and returns of all functions.
+pub(super) fn kprobe_session(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let all: Vec<(usize, &Target)> = job.targets().collect();
+    halves(job, &all, links)
+}
+
 /// One link for these functions. The kernel refuses it for a single one of them that it does not like: then each half
 /// gets one, down to the functions that are refused alone, which a kprobe may still reach.
 fn halves(job: &Job<'_>, targets: &[(usize, &Target)], links: &mut Vec<Attached>) -> Result<(), Refusal> {
@@ -189,6 +196,9 @@ fn halves(job: &Job<'_>, targets: &[(usize, &Target)], links: &mut Vec<Attached>
         Err(error) => super::reason(&error, super::last_number()),
     };
     if let [only] = targets {
+        if job.spec.kind == ProgramKind::KprobeSession {
+            return job.forgive(Refusal { target: only.0, reason: refused });
+        }
         let pmu = pmu_type(job, "kprobe").map_err(|e| Refusal::io(only.0, &e))?;
         return kprobe(job, pmu, *only, links).or_else(|single| {
             job.forgive(match single.reason.as_str() {
@@ -207,8 +217,12 @@ fn one_link(job: &Job<'_>, targets: &[(usize, &Target)]) -> libbpf_rs::Result<li
         Target::Kprobe { function, .. } => function.to_string(),
         _ => String::new(),
     };
+    let symbols = targets.iter().map(|(_, target)| name(target)).collect();
+    if job.spec.kind == ProgramKind::KprobeSession {
+        return bpf::attach_session(job.loaded, symbols);
+    }
     let options = KprobeMultiOpts {
-        symbols: targets.iter().map(|(_, target)| name(target)).collect(),
+        symbols,
         cookies: if job.spec.needs_cookie { targets.iter().map(|(i, _)| job.cookie(*i)).collect() } else { Vec::new() },
         retprobe: matches!(job.first(), Some(Target::Kprobe { ret: true, .. })),
         ..KprobeMultiOpts::default()

@@ -1,10 +1,12 @@
 //! Calls of libbpf and of the `bpf` system call that libbpf-rs has no safe form of.
 #![allow(unsafe_code)]
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::ptr::NonNull;
 
-use libbpf_rs::{AsRawLibbpf as _, OpenProgramMut};
+use libbpf_rs::{AsRawLibbpf as _, Link, OpenProgramMut, ProgramMut};
 
 /// `BPF_LOG_STATS` (`include/linux/bpf_verifier.h`).
 const BPF_LOG_STATS: u32 = 4;
@@ -137,6 +139,33 @@ pub fn link_missed(fd: BorrowedFd<'_>) -> u64 {
             _ => 0,
         }
     }
+}
+
+/// Attaches a program to the entries and returns of kernel functions by one link (`BPF_TRACE_KPROBE_SESSION`, 6.10).
+///
+/// # Errors
+/// The kernel's refusal, for all functions together.
+pub fn attach_session(program: &ProgramMut<'_>, functions: Vec<String>) -> libbpf_rs::Result<Link> {
+    let failed = |_| io::Error::from_raw_os_error(libc::EINVAL);
+    let names = functions.into_iter().map(CString::new).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let mut pointers: Vec<*const libc::c_char> = names.iter().map(|name| name.as_ptr()).collect();
+    let opts = libbpf_sys::bpf_kprobe_multi_opts {
+        sz: size_of::<libbpf_sys::bpf_kprobe_multi_opts>() as libbpf_sys::size_t,
+        syms: pointers.as_mut_ptr(),
+        cnt: pointers.len() as libbpf_sys::size_t,
+        session: true,
+        ..Default::default()
+    };
+    // SAFETY: the program is loaded; the names and the array of `cnt` pointers to them outlive the call.
+    let link = unsafe {
+        libbpf_sys::bpf_program__attach_kprobe_multi_opts(
+            program.as_libbpf_object().as_ptr(),
+            std::ptr::null(),
+            &raw const opts,
+        )
+    };
+    // SAFETY: a new link that nobody else owns.
+    NonNull::new(link).map(|link| unsafe { Link::from_ptr(link) }).ok_or_else(|| io::Error::last_os_error().into())
 }
 
 /// Runs a program once by `BPF_PROG_TEST_RUN` on the CPU of the caller; the context is 64 zero bytes.

@@ -29,6 +29,8 @@ pub fn prototype(name: &str) -> Option<Prototype> {
         "bpf_iter_num_destroy" => (Void, &[Struct("bpf_iter_num")]),
         "bpf_rcu_read_lock" | "bpf_rcu_read_unlock" | "bpf_preempt_disable" | "bpf_preempt_enable" => (Void, &[]),
         "bpf_session_is_return" => (Int, &[]),
+        // libbpf takes what follows three underscores for no part of the name.
+        "bpf_session_is_return___of_context" => (Int, &[VoidPtr]),
         "bpf_session_cookie" => (Long, &[]),
         "bpf_task_from_pid" => (Struct("task_struct"), &[Int]),
         "bpf_task_acquire" => (Struct("task_struct"), &[Struct("task_struct")]),

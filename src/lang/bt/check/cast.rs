@@ -67,11 +67,9 @@ impl Checker<'_> {
                 let address = convert_scalar(value, &pointer(wanted.clone(), space));
                 Expr::new(ExprKind::Deref(Box::new(address)), wanted.clone(), span)
             }
-            (Type::Array { of, len }, v) if v.is_scalar() && self.size_of(of) * len <= 8 => {
-                let size = (self.size_of(of) * len) as u8;
-                if !matches!(size, 1 | 2 | 4 | 8) {
-                    return self.bad_cast(&value, wanted, span);
-                }
+            (Type::Array { of, len }, v) if v.is_scalar() && (1..=8).contains(&(self.size_of(of) * len)) => {
+                // Its bytes from the lowest on: as many as there are places for.
+                let size = (self.size_of(of) * len).next_power_of_two() as u8;
                 let value = convert_scalar(value, &Type::Int { size, signed: false });
                 Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
             }

@@ -221,6 +221,10 @@ pub trait Facts {
     fn canonical(&self, id: CTypeId) -> CTypeId {
         id
     }
+    /// Whether ftrace lists a kernel function of this name, and one alone.
+    fn is_traced(&self, _function: &str) -> bool {
+        false
+    }
     /// Address of a kernel symbol.
     fn symbol_address(&self, name: &str) -> Option<u64>;
     /// Offset of a symbol in a user-space binary.

@@ -289,6 +289,10 @@ impl Facts for KernelFacts<'_> {
         std::fs::metadata(path).ok().filter(std::fs::Metadata::is_dir).map(|m| m.ino())
     }
 
+    fn is_traced(&self, function: &str) -> bool {
+        self.kernel.functions().is_ok_and(|table| table.named(function).count() == 1)
+    }
+
     fn types_absent(&self) -> Option<String> {
         self.kernel.btf().err().map(|a| format!("{}: {}; {}", a.what, a.reason, a.remedy))
     }

@@ -392,6 +392,7 @@ impl Checker<'_> {
         let locals = self.typed_locals();
         let needs_probe_id = self.frame.needs_probe_id;
         let alone = probe.points.len() == 1 && !self.frame.names_probe;
+        let traced = alone && self.are_traced(&group.targets);
         self.types.binary = None;
         self.end_frame();
         if group.absent {
@@ -405,9 +406,19 @@ impl Checker<'_> {
             locals,
             needs_probe_id,
             alone,
+            traced,
             span: probe.span,
             head: group.head,
         })
+    }
+
+    /// Whether ftrace lists all these kernel functions.
+    fn are_traced(&self, targets: &[Target]) -> bool {
+        let traced = |target: &Target| match target {
+            Target::Kprobe { function, .. } => self.types.facts.is_traced(function),
+            _ => false,
+        };
+        targets.iter().all(traced)
     }
 }
 

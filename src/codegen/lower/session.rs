@@ -1,0 +1,107 @@
+//! A kernel function's entry and return in one program on one link (`kprobe.session`, Linux 6.10).
+//!
+//! The kernel runs the program at both ends of each function, and one kernel function tells them apart. The two
+//! probes are subprograms of it, each as it would be alone. Besides the second link, this spares what a kretprobe
+//! costs the kernel by itself.
+
+use std::sync::Arc;
+
+use crate::codegen::artifact::{ProgramKind, ProgramSpec};
+use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::error::CodegenError;
+use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
+use crate::codegen::target::SessionCall;
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Session, Target};
+
+use super::program::{MULTI_FROM, lower_function, program_name};
+use super::unit::Unit;
+use super::walk;
+
+/// Section of programs of `BPF_TRACE_KPROBE_SESSION` that libbpf does not attach by itself.
+const SECTION: &str = "kprobe.session";
+
+/// The pairs of probes that become sessions on this kernel.
+pub fn worth(unit: &Unit<'_>) -> Vec<Session> {
+    let probe = |index: u32| &unit.program.probes[index as usize];
+    let mut sessions = unit.program.sessions();
+    sessions.retain(|session| [session.entry, session.on_return].into_iter().all(|index| fits(probe(index))));
+    if sessions.is_empty() || unit.facts.abilities().kprobe_session.is_none() {
+        return Vec::new();
+    }
+    sessions
+}
+
+/// Whether links of that kind reach the probe's functions, and show the probe all that it asks for.
+fn fits(probe: &Probe) -> bool {
+    let plain = |target: &Target| matches!(target, Target::Kprobe { module, offset: 0, .. } if module.is_empty());
+    let reached = probe.traced || probe.targets.len() >= MULTI_FROM;
+    reached && !probe.needs_probe_id && probe.targets.iter().all(plain) && needs_no_breakpoint(probe)
+}
+
+/// Whether the probe takes nothing from its context but what a call hands over and gives back: since Linux 6.14
+/// these links fill no other registers (`ftrace_partial_regs`, include/linux/ftrace.h), and the kernel's stack
+/// begins elsewhere.
+fn needs_no_breakpoint(probe: &Probe) -> bool {
+    let mut free = true;
+    let mut visit = |e: &Expr| match &e.kind {
+        ExprKind::Builtin(Builtin::Ctx | Builtin::Register(_) | Builtin::UserMode | Builtin::StackArg(_))
+        | ExprKind::Call(Intrinsic::KStack | Intrinsic::Override, _)
+        | ExprKind::CallUser(..) => free = false,
+        _ => {}
+    };
+    walk::each_expr(&probe.body, &mut visit);
+    if let Some(predicate) = &probe.predicate {
+        walk::each_in(predicate, &mut |_| (), &mut visit);
+    }
+    free
+}
+
+/// Lowers both probes and the program that calls them.
+pub fn lower(unit: &mut Unit<'_>, session: Session) -> Result<(), CodegenError> {
+    let probes = &unit.program.probes;
+    let (entry, on_return) = (&probes[session.entry as usize], &probes[session.on_return as usize]);
+    let number = unit.programs.len();
+    let name = program_name(number, &entry.targets[0]);
+    let all = |probe: &Probe| (0..probe.targets.len() as u32).collect::<Vec<_>>();
+    unit.programs.push(ProgramSpec {
+        name: Arc::from(name.as_str()),
+        section: Arc::from(SECTION),
+        probe: session.entry,
+        on_return: Some(session.on_return),
+        targets: all(entry),
+        kind: ProgramKind::KprobeSession,
+        instructions: 0,
+        lines: Vec::new(),
+        needs_cookie: false,
+    });
+    let program = unit.reserve_function();
+    let mut part = |index, probe, what: &str| {
+        let kind = ProgramKind::KprobeSession;
+        lower_function(unit, (index, probe), kind, &all(probe), &format!("{what}_{number}"), Linkage::Subprogram)
+    };
+    let at_entry = part(session.entry, entry, "entry")?;
+    let at_return = part(session.on_return, on_return, "return")?;
+    let mut b = FunctionBuilder::new(
+        name,
+        Linkage::Program { kind: ProgramKind::KprobeSession, section: SECTION.to_owned() },
+        1,
+    );
+    b.set_span(entry.head);
+    let context = [Operand::Reg(Vreg(0))];
+    let is_return = match unit.facts.abilities().kprobe_session {
+        Some(SessionCall::OfContext) => b.call_kfunc("bpf_session_is_return___of_context", &context),
+        _ => b.call_kfunc("bpf_session_is_return", &[]),
+    };
+    let (returns, enters) = (b.new_block(), b.new_block());
+    b.branch(Cond::Ne, is_return, 0, returns, enters);
+    // Anything but 0 would spare the return.
+    for (block, part) in [(returns, at_return), (enters, at_entry)] {
+        b.switch_to(block);
+        b.call_local(part, &context);
+        b.ret(0);
+    }
+    b.set_span(Span::default());
+    unit.functions[program.0 as usize] = Some(b.finish());
+    Ok(())
+}
