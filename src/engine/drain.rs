@@ -5,20 +5,25 @@
 //! milliseconds when there is little: each look is a switch of tasks or two, which a script
 //! that traces those would see again and again. When nothing comes, it tells the programs to wake it
 //! and sleeps: a trace that waits for something rare costs nothing. While the reader is behind, batches
-//! wait in the thread's own queue, so that a burst is lost only when that is full too.
+//! wait in the thread's own queue, compressed, so that a burst is lost only when that is full too.
 
-use std::collections::VecDeque;
+mod elsewhere;
+mod queue;
+
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::thread::Pid;
 
 use super::reports::Reports;
 use super::sys::memory::Area;
+use elsewhere::Elsewhere;
+use queue::Queue;
 
 /// A batch is handed over when it has this many bytes.
 const BATCH_BYTES: usize = 256 << 10;
@@ -43,6 +48,8 @@ pub struct Batch {
 }
 
 impl Batch {
+    const NONE: Self = Self { bytes: Vec::new(), ends: Vec::new(), at_ns: 0 };
+
     /// How many records it has.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -68,9 +75,6 @@ impl Batch {
         self.bytes.len() < BATCH_BYTES
     }
 }
-
-/// Bytes of records that wait for a reader who is behind: some three seconds at full speed.
-const WAITING_BYTES: usize = 128 << 20;
 
 /// Takes batches in the drain thread.
 pub type Sink = Box<dyn FnMut(Batch, Wait) -> Handed + Send>;
@@ -145,23 +149,38 @@ struct Shared {
     asked: AtomicU64,
     /// Number of the last such call that is done.
     answered: AtomicU64,
+    /// The thread's id, once it runs.
+    thread: OnceLock<Pid>,
 }
 
-impl Drain {
-    /// Starts draining `ring` into `sink`. Without `wake_ups` the thread never sleeps long.
-    pub(super) fn start(ring: Reports, wake_ups: Option<WakeUps>, sink: Sink) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
+impl Shared {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
             nudges: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             stop: AtomicBool::default(),
             delivered: AtomicU64::default(),
             asked: AtomicU64::default(),
             answered: AtomicU64::default(),
-        });
+            thread: OnceLock::new(),
+        })
+    }
+}
+
+impl Drain {
+    /// Starts draining `ring` into `sink`. Without `wake_ups` the thread never sleeps long.
+    pub(super) fn start(ring: Reports, wake_ups: Option<WakeUps>, sink: Sink) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared::new()?);
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("drain".to_owned())
             .spawn(move || run(ring, wake_ups.as_ref(), sink, &theirs))?;
         Ok(Self { thread: Some(thread), shared })
+    }
+
+    /// Keeps the thread off the caller's CPU, and the caller on it, until what is given back is dropped.
+    #[must_use]
+    pub fn elsewhere(&self) -> Option<Elsewhere> {
+        Elsewhere::part_from(*self.shared.thread.wait())
     }
 
     /// Records handed to the sink so far.
@@ -252,10 +271,11 @@ fn sleep(ring: &Reports, wake_ups: &WakeUps, shared: &Shared) {
 }
 
 fn run(mut ring: Reports, wake_ups: Option<&WakeUps>, sink: Sink, shared: &Shared) {
+    let _ = shared.thread.set(rustix::thread::gettid());
     hurry();
     let mut pause = SHORTEST;
     let longest = ring.fills_in().map_or(LONGEST, |filled| LONGEST.min(filled / 2)).max(SHORTEST);
-    let mut queue = Queue { sink, waiting: VecDeque::new(), bytes: 0, shared };
+    let mut queue = Queue::new(sink, shared);
     loop {
         // Read before the ring: what was reported before the stop is still taken.
         let last = shared.stop.load(Ordering::Acquire);
@@ -263,7 +283,7 @@ fn run(mut ring: Reports, wake_ups: Option<&WakeUps>, sink: Sink, shared: &Share
         let mut taken = 0;
         loop {
             let full = queue.fill(&mut ring, &mut taken);
-            if !queue.hand_over(if queue.bytes < WAITING_BYTES { Wait::No } else { Wait::Yes }) {
+            if !queue.hand_over(if queue.has_room() { Wait::No } else { Wait::Yes }) {
                 return;
             }
             if !full {
@@ -274,74 +294,16 @@ fn run(mut ring: Reports, wake_ups: Option<&WakeUps>, sink: Sink, shared: &Share
             queue.hand_over_all();
             return;
         }
-        if queue.waiting.is_empty() {
+        if queue.is_empty() {
             shared.answered.store(asked, Ordering::Release);
         }
-        let busy = taken >= ring.bytes() / LITTLE || !queue.waiting.is_empty();
+        let busy = taken >= ring.bytes() / LITTLE || !queue.is_empty();
         let sleepy = pause >= longest && taken == 0;
         pause = if busy { SHORTEST } else { (pause * 2).min(longest) };
         match wake_ups {
             _ if last => {}
             Some(wake_ups) if sleepy && !busy => sleep(&ring, wake_ups, shared),
             _ => wait(None, shared, pause),
-        }
-    }
-}
-
-/// Batches on their way to the sink.
-struct Queue<'a> {
-    sink: Sink,
-    waiting: VecDeque<Batch>,
-    bytes: usize,
-    shared: &'a Shared,
-}
-
-impl Queue<'_> {
-    /// Takes what is in the ring, into the last waiting batch while that has room, and adds the bytes of the ring
-    /// to `taken`; true when the batch is full and the ring may have more.
-    fn fill(&mut self, ring: &mut Reports, taken: &mut usize) -> bool {
-        let mut batch = self.waiting.pop_back().unwrap_or_default();
-        if batch.bytes.len() >= BATCH_BYTES {
-            self.waiting.push_back(batch);
-            batch = Batch::default();
-        }
-        let bytes = batch.bytes.len();
-        *taken += ring.consume(|record| batch.push(record));
-        self.bytes += batch.bytes.len() - bytes;
-        let full = batch.bytes.len() >= BATCH_BYTES;
-        if !batch.is_empty() {
-            batch.at_ns = super::monotonic_ns();
-            self.waiting.push_back(batch);
-        }
-        full
-    }
-
-    /// Hands batches on until the sink gives one back; with `Wait::Yes` the first one at any rate.
-    /// False when nobody listens.
-    fn hand_over(&mut self, mut wait: Wait) -> bool {
-        while let Some(batch) = self.waiting.pop_front() {
-            let (records, bytes) = (batch.len() as u64, batch.bytes.len());
-            match (self.sink)(batch, wait) {
-                Handed::Taken => {
-                    self.bytes -= bytes;
-                    self.shared.delivered.fetch_add(records, Ordering::Relaxed);
-                }
-                Handed::Back(batch) => {
-                    self.waiting.push_front(batch);
-                    return true;
-                }
-                Handed::Gone => return false,
-            }
-            wait = Wait::No;
-        }
-        true
-    }
-
-    fn hand_over_all(&mut self) {
-        while !self.waiting.is_empty() {
-            if !self.hand_over(Wait::Yes) {
-                return;
-            }
         }
     }
 }

@@ -206,8 +206,10 @@ impl Trace {
 
     fn run_matching(&self, wanted: impl Fn(&Target) -> bool) -> Result<usize, EngineError> {
         let mut count = 0;
+        let mut parted = None;
         for (target, index) in self.runnable() {
             if wanted(target) {
+                parted = parted.or_else(|| self.drain.as_ref()?.elsewhere());
                 self.run(index)?;
                 count += 1;
             }

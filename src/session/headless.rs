@@ -18,7 +18,7 @@ use crate::engine::{EngineError, Trace, TraceOptions};
 use crate::lang::typed::{MissingProbes, Program, Target};
 
 /// Batches on their way to the face; what is more waits in the drain (see `engine::drain`).
-const WAITING_BATCHES: usize = 64;
+const WAITING_BATCHES: usize = 8;
 /// How often losses and the traced process are looked at while nothing happens.
 const TICK: Duration = Duration::from_millis(250);
 /// How long to wait for reports that are on their way.

@@ -6,6 +6,7 @@
 
 use crate::codegen::target::TargetFacts;
 use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program, Target};
+use crate::lang::types::Type;
 
 use super::walk;
 
@@ -31,7 +32,8 @@ pub const fn has_cookies(facts: &TargetFacts) -> bool {
     facts.version >= COOKIES
 }
 
-/// Whether the probe takes nothing from the context; kernel stacks begin elsewhere, too.
+/// Whether the probe takes nothing from the context; kernel stacks begin elsewhere, too, and not every function of the
+/// kernel is to be had.
 pub fn needs_no_record(probe: &Probe) -> bool {
     let mut free = true;
     let mut visit = |e: &Expr| match &e.kind {
@@ -46,6 +48,11 @@ pub fn needs_no_record(probe: &Probe) -> bool {
             | Builtin::Retval,
         )
         | ExprKind::Call(Intrinsic::KStack | Intrinsic::Override | Intrinsic::SkbBytes, _) => free = false,
+        // By its id a process is found by one of the kernel's functions, which programs attached without types may
+        // not call.
+        ExprKind::Call(Intrinsic::TaskComm, args) => {
+            free &= args.iter().all(|task| matches!(task.ty, Type::Ptr { .. }));
+        }
         _ => {}
     };
     walk::each_expr(&probe.body, &mut visit);
