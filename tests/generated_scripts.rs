@@ -8,6 +8,8 @@
 
 #[path = "generated_scripts/counts.rs"]
 mod counts;
+#[path = "generated_scripts/everywhere.rs"]
+mod everywhere;
 #[path = "generated_scripts/forms.rs"]
 mod forms;
 #[path = "generated_scripts/grammar.rs"]
@@ -328,6 +330,44 @@ fn no_loop_that_counts_is_refused() {
     let loads = Loads::of(4 * number("PROBESCOPE_GENERATED", 30), counts::script);
     loads.assert_none_failed();
     assert!(loads.loaded > 0, "none loads");
+}
+
+/// Statements of one script of [`everywhere`].
+const TOGETHER: usize = 8;
+
+/// Those of the uses that load in a place, one by one or several together; and what is wrong with others.
+fn uses_in(place: &str, uses: &[&str], kernel: &Arc<Kernel>) -> (Vec<String>, usize) {
+    match (try_script(&everywhere::script(place, uses), kernel), uses) {
+        (Outcome::Loaded(_), _) => (Vec::new(), uses.len()),
+        (Outcome::Declined(_), [_]) => (Vec::new(), 0),
+        (Outcome::Failed(why), [use_]) => (vec![format!("{place} {{ {use_} }}\n{why}")], 0),
+        _ => {
+            let (first, second) = uses.split_at(uses.len() / 2);
+            let (mut failures, loaded) = uses_in(place, first, kernel);
+            let (more, also) = uses_in(place, second, kernel);
+            failures.extend(more);
+            (failures, loaded + also)
+        }
+    }
+}
+
+#[test]
+fn every_function_loads_in_every_kind_of_probe_or_is_declined() {
+    if root::missing() {
+        return;
+    }
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
+    let (mut failures, mut loaded) = (Vec::new(), 0);
+    for place in everywhere::PLACES {
+        for uses in everywhere::USES.chunks(TOGETHER) {
+            let (failed, count) = uses_in(place, uses, &kernel);
+            failures.extend(failed);
+            loaded += count;
+        }
+    }
+    eprintln!("{loaded} of {} loaded", everywhere::PLACES.len() * everywhere::USES.len());
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+    assert!(loaded > 0, "none loads");
 }
 
 /// Names another path of the program than the one that Cargo built it at.
