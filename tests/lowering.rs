@@ -340,7 +340,7 @@ fn both_ends_of_a_function_are_one_program_where_the_kernel_has_sessions() {
     };
     let register = || builtin(Builtin::Register(40), Type::I64);
     for (major, minor, at_entry, expected) in
-        [(6, 9, arg(0), 2), (6, 10, arg(0), 1), (6, 12, register(), 2), (7, 2, arg(0), 1)]
+        [(6, 13, arg(0), 2), (6, 14, arg(0), 1), (6, 18, register(), 2), (7, 2, arg(0), 1)]
     {
         let artifact =
             probescope::codegen::compile(&script(at_entry), &TargetFacts::of_version(major, minor, 2)).unwrap();

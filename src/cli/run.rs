@@ -182,18 +182,6 @@ pub(super) fn is_of_the_attach(diagnostic: &Diagnostic) -> bool {
     starts.iter().any(|start| diagnostic.message.starts_with(start))
 }
 
-/// Where the shell would find a program: a path as it stands, a plain name in the folders of PATH.
-fn finds_program(name: &str) -> bool {
-    let executable = |path: &Path| {
-        use std::os::unix::fs::PermissionsExt as _;
-        path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('/') {
-        return executable(Path::new(name));
-    }
-    std::env::var_os("PATH").is_none_or(|folders| std::env::split_paths(&folders).any(|f| executable(&f.join(name))))
-}
-
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
@@ -228,14 +216,14 @@ impl Runner<'_> {
         let Some(command) = &self.args.command else { return Ok(()) };
         if self.like_bpftrace {
             let name = command.split(' ').next().unwrap_or_default();
-            if finds_program(name) {
+            if child::find(name).is_some() {
                 return Ok(());
             }
             let why = "does not exist or is not executable (No such file or directory)";
             return Err(CliError::Refused(format!("Failed to fork child: Path '{name}' {why}")));
         }
         let name = child::program(command).map_err(|e| CliError::Refused(e.to_string()))?;
-        if finds_program(&name) {
+        if child::find(&name).is_some() {
             return Ok(());
         }
         Err(CliError::Refused(format!("cannot run `{name}`: it does not exist or is not executable")))
@@ -269,10 +257,10 @@ impl Runner<'_> {
         }
     }
 
-    /// The command of `-c`; bpftrace splits it at every blank and knows no quotes.
+    /// The command of `-c`; bpftrace splits it at every blank but a last one, and knows no quotes.
     fn start(&self, command: &str) -> Result<Held, ChildError> {
         if self.like_bpftrace {
-            Held::start_words(&command.split(' ').map(str::to_owned).collect::<Vec<_>>())
+            Held::start_words(&command.split_terminator(' ').map(str::to_owned).collect::<Vec<_>>())
         } else {
             Held::start(command)
         }

@@ -96,8 +96,8 @@ pub struct Abilities {
     pub map_lookup_percpu: bool,
     /// One link to many kernel functions, `BPF_TRACE_KPROBE_MULTI` (5.18, with `CONFIG_FPROBE`).
     pub kprobe_multi: bool,
-    /// One link to the entry and the return of kernel functions, `BPF_TRACE_KPROBE_SESSION` (6.10, with
-    /// `CONFIG_FPROBE`).
+    /// One link to the entry and the return of kernel functions that loses no entries, `BPF_TRACE_KPROBE_SESSION`
+    /// (6.14, with `CONFIG_FPROBE`; there since 6.10, see `kernel::facts`).
     pub kprobe_session: Option<SessionCall>,
     /// One link to many places of a binary, `BPF_TRACE_UPROBE_MULTI` (6.6).
     pub uprobe_multi: bool,
@@ -269,8 +269,8 @@ impl Abilities {
             map_lookup_percpu: version >= 5 << 16 | 19 << 8,
             kprobe_multi: version >= 5 << 16 | 18 << 8,
             kprobe_session: match version {
-                0..0x6_0a00 => None,
-                0x6_0a00..0x7_0000 => Some(SessionCall::Bare),
+                0..0x6_0e00 => None,
+                0x6_0e00..0x7_0000 => Some(SessionCall::Bare),
                 _ => Some(SessionCall::OfContext),
             },
             uprobe_multi: version >= 6 << 16 | 6 << 8,

@@ -68,7 +68,7 @@ fn abilities(kernel: &Kernel) -> Abilities {
     let defined = |name: &str| btf.func(name).is_some();
     // The function is only there with CONFIG_FPROBE.
     let fprobe = listed("BPF_TRACE_KPROBE_MULTI") && defined("register_fprobe_ips");
-    let session = || session_call(btf).filter(|_| fprobe && listed("BPF_TRACE_KPROBE_SESSION"));
+    let session = || session_call(btf).filter(|_| fprobe && !drops_entries(btf) && listed("BPF_TRACE_KPROBE_SESSION"));
     Abilities {
         btf: true,
         ktime_boot: listed("BPF_FUNC_ktime_get_boot_ns"),
@@ -87,6 +87,12 @@ fn abilities(kernel: &Kernel) -> Abilities {
         uprobe_multi: listed("BPF_TRACE_UPROBE_MULTI") && kernel.may_use(Feature::UprobeMulti),
         task_offsets: task_offsets(btf),
     }
+}
+
+/// Whether a link to both ends of functions loses entries, too, once as many calls are under way as it has places for
+/// their returns, four for each function on two CPUs (`fprobe_init_rethook`, kernel/trace/fprobe.c, before Linux 6.14).
+fn drops_entries(btf: &Btf) -> bool {
+    btf.find_struct("fprobe").is_none_or(|fprobe| btf.member(fprobe, "rethook").is_some())
 }
 
 fn session_call(btf: &Btf) -> Option<SessionCall> {

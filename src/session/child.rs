@@ -8,7 +8,9 @@
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -56,8 +58,9 @@ impl Held {
         let failed = |source| ChildError::Run { command: name.clone(), source };
         let (pid_in, pid_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
         let (go_in, go_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
-        let mut child = Command::new(name);
-        child.args(arguments);
+        // Found before, so that there is one exec: tried in one folder after the other, each would be seen by scripts.
+        let mut child = Command::new(find(name).unwrap_or_else(|| PathBuf::from(name)));
+        child.arg0(name).args(arguments);
         hold(&mut child, pid_out, go_in, go_out.as_raw_fd());
         let (result, spawned) = channel();
         let (bond, bound) = channel();
@@ -183,6 +186,18 @@ pub fn shell_code(status: ExitStatus) -> i32 {
 /// When the command is empty or has an unclosed quote.
 pub fn program(command: &str) -> Result<String, ChildError> {
     split(command)?.into_iter().next().ok_or(ChildError::Empty)
+}
+
+/// Where the shell would find a program: a path as it stands, a plain name in the folders of `PATH`.
+#[must_use]
+pub fn find(name: &str) -> Option<PathBuf> {
+    let executable = |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(executable);
+    }
+    // The folders that the C library takes without a `PATH`.
+    let folders = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(executable)
 }
 
 /// Splits a command line into words.

@@ -17,6 +17,7 @@ use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, Role};
 use super::layout::SHARED;
 use super::loops::is_callback;
 use super::raw;
+use super::session;
 use super::unit::{EXITING, Guard, Region, Unit};
 use super::walk;
 
@@ -136,7 +137,10 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, facts: &TargetFacts) -> Plan {
         let section = if ret { "uretprobe.multi" } else { "uprobe.multi" };
         return Plan { kind: ProgramKind::UprobeMulti, section: section.to_owned(), ..plan };
     }
-    let many = plan.kind == ProgramKind::Kprobe && plan.targets.len() >= MULTI_FROM && plan.targets.iter().all(plain);
+    // A kretprobe of its own has places for ten calls under way (`maxactive`), such a link has as many as there are.
+    let lossless = ret && facts.abilities().kprobe_session.is_some() && session::reaches(probe);
+    let worth = plan.targets.len() >= MULTI_FROM || lossless;
+    let many = plan.kind == ProgramKind::Kprobe && worth && plan.targets.iter().all(plain);
     if !many || !facts.abilities().kprobe_multi {
         return plan;
     }

@@ -1,4 +1,7 @@
-//! A kernel function's entry and return in one program on one link (`kprobe.session`, Linux 6.10).
+//! A kernel function's entry and return in one program on one link (`kprobe.session`).
+//!
+//! Linux has them since 6.10, but up to 6.13 such a link has so few places for returns that calls which sleep keep it
+//! from seeing the entries of others: they are attached apart there.
 //!
 //! The kernel runs the program at both ends of each function, and one kernel function tells them apart. The two
 //! probes are subprograms of it, each as it would be alone. Besides the second link, this spares what a kretprobe
@@ -32,11 +35,14 @@ pub fn worth(unit: &Unit<'_>) -> Vec<Session> {
     sessions
 }
 
-/// Whether links of that kind reach the probe's functions, and show the probe all that it asks for.
 fn fits(probe: &Probe) -> bool {
     let plain = |target: &Target| matches!(target, Target::Kprobe { module, offset: 0, .. } if module.is_empty());
-    let reached = probe.traced || probe.targets.len() >= MULTI_FROM;
-    reached && !probe.needs_probe_id && probe.targets.iter().all(plain) && needs_no_breakpoint(probe)
+    reaches(probe) && !probe.needs_probe_id && probe.targets.iter().all(plain)
+}
+
+/// Whether a link to many functions reaches the probe's, and shows the probe all that it asks for.
+pub fn reaches(probe: &Probe) -> bool {
+    (probe.traced || probe.targets.len() >= MULTI_FROM) && needs_no_breakpoint(probe)
 }
 
 /// Whether the probe takes nothing from its context but what a call hands over and gives back: since Linux 6.14

@@ -392,7 +392,7 @@ impl Checker<'_> {
         let locals = self.typed_locals();
         let needs_probe_id = self.frame.needs_probe_id;
         let alone = probe.points.len() == 1 && !self.frame.names_probe;
-        let traced = alone && self.are_traced(&group.targets);
+        let traced = self.are_traced(&group.targets);
         self.types.binary = None;
         self.end_frame();
         if group.absent {
