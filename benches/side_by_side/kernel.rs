@@ -11,7 +11,7 @@ use super::rows::{ROWS, Row};
 use super::tool::Tool;
 
 const CALLS: &str = "400000";
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 
 /// `workload N`: getppid(2) N times.
 pub fn workload(words: &[String]) {

@@ -297,7 +297,7 @@ impl Checker<'_> {
                 return self.slot_argument(n, Type::U64, span);
             }
             Kind::Kretprobe if n < 12 && self.in_trampoline() => {
-                return self.slot_argument(n, Type::I64, span);
+                return self.slot_argument(n, Type::U64, span);
             }
             _ => {
                 let gone = self.gone_help();
@@ -309,7 +309,8 @@ impl Checker<'_> {
                 return self.not_here(&format!("arg{n}"), span, help);
             }
         }
-        let ty = Type::I64;
+        // The values of static probes have signs, registers have none.
+        let ty = if self.frame.kind == Kind::Usdt { Type::I64 } else { Type::U64 };
         Expr::new(ExprKind::Builtin(Builtin::Arg(n as u8)), ty, span)
     }
 
@@ -377,7 +378,7 @@ impl Checker<'_> {
     pub(super) fn stack_argument(&mut self, n: u32, span: Span) -> Expr {
         match self.frame.kind {
             Kind::Kprobe | Kind::Uprobe => {
-                Expr::new(ExprKind::Builtin(Builtin::StackArg(n.min(255) as u8)), Type::I64, span)
+                Expr::new(ExprKind::Builtin(Builtin::StackArg(n.min(255) as u8)), Type::U64, span)
             }
             _ => self.not_here(&format!("sarg{n}"), span, None),
         }
