@@ -1,17 +1,20 @@
 //! Kernel time per firing, by the kernel's own statistics, net of an empty program.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use libbpf_rs::ObjectBuilder;
 use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::{Link, ObjectBuilder};
 
 use super::rows::{ROWS, Row};
-use super::tool::Tool;
+use super::tool::{Running, Tool, median};
 
 const CALLS: &str = "400000";
-const ROUNDS: usize = 5;
+const CYCLES: usize = 3;
+/// Below this the statistics tell nothing: a program's run is timed by two reads of a clock of whole nanoseconds.
+const LEAST_NS: f64 = 0.1;
 
 /// `workload N`: getppid(2) N times.
 pub fn workload(words: &[String]) {
@@ -33,49 +36,46 @@ fn programs() -> Vec<(u32, u64, u64)> {
     ProgInfoIter::default().map(|p| (p.id, p.run_cnt, p.run_time_ns)).collect()
 }
 
-/// ns per workload call, summed over the programs that are not in `before`.
-fn measure(before: &BTreeSet<u32>) -> Option<f64> {
-    let calls: f64 = CALLS.parse().ok()?;
-    let sample = || -> Vec<_> { programs().into_iter().filter(|p| !before.contains(&p.0)).collect() };
-    run_workload("20000");
-    let start = sample();
-    run_workload(CALLS);
-    let mut total = 0.0;
-    for (id, runs, ns) in sample() {
-        let (runs0, ns0) = start.iter().find(|p| p.0 == id).map_or((0, 0), |p| (p.1, p.2));
-        let runs = (runs - runs0) as f64;
-        if runs > calls / 2.0 {
-            total += (ns - ns0) as f64 / runs;
-        }
-    }
-    (total > 0.0).then_some(total)
-}
+/// Programs of one script, by the kernel's ids.
+type Ids = BTreeSet<u32>;
 
-fn ids() -> BTreeSet<u32> {
+fn ids() -> Ids {
     programs().into_iter().map(|p| p.0).collect()
 }
 
-fn of_tool(tool: &Tool, script: &str) -> Option<f64> {
+/// Something attached that ends when it is dropped.
+enum Attached {
+    Tool(Option<Running>),
+    Object { _links: Vec<Link> },
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Self::Tool(running) = self
+            && let Some(running) = running.take()
+        {
+            let _ = running.stop();
+        }
+    }
+}
+
+fn attach_tool(tool: &Tool, script: &str) -> Option<(Attached, Ids)> {
     let before = ids();
-    let running = tool.start(script)?;
+    let running = Attached::Tool(Some(tool.start(script)?));
     // `ready` comes before the other probes are attached: wait until a run is counted.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         run_workload("2000");
         if programs().iter().any(|p| !before.contains(&p.0) && p.1 >= 1000) {
-            break;
+            return Some((running, ids().difference(&before).copied().collect()));
         }
-        if std::time::Instant::now() > deadline {
-            let _ = running.stop();
+        if Instant::now() > deadline {
             return None;
         }
     }
-    let result = measure(&before);
-    let _ = running.stop();
-    result
 }
 
-fn of_c(name: &str) -> Option<f64> {
+fn attach_c(name: &str) -> Option<(Attached, Ids)> {
     let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("benches/c/{name}.bpf.c"));
     let object = std::env::temp_dir().join(format!("probescope-yardstick-{}-{name}.o", std::process::id()));
     let built = Command::new("clang")
@@ -93,10 +93,25 @@ fn of_c(name: &str) -> Option<f64> {
     let before = ids();
     let object = ObjectBuilder::default().open_memory(&bytes).ok()?.load().ok()?;
     let links: Vec<_> = object.progs_mut().filter_map(|p| p.attach().ok()).collect();
-    if links.is_empty() {
-        return None;
+    let added = ids().difference(&before).copied().collect();
+    (!links.is_empty()).then_some((Attached::Object { _links: links }, added))
+}
+
+/// ns a firing of each program that fires with the workload's call.
+fn run_times() -> BTreeMap<u32, f64> {
+    let calls: f64 = CALLS.parse().unwrap_or(1.0);
+    run_workload("20000");
+    let start = programs();
+    run_workload(CALLS);
+    let mut times = BTreeMap::new();
+    for (id, runs, ns) in programs() {
+        let (runs0, ns0) = start.iter().find(|p| p.0 == id).map_or((0, 0), |p| (p.1, p.2));
+        let runs = (runs - runs0) as f64;
+        if runs > calls / 2.0 {
+            times.insert(id, (ns - ns0) as f64 / runs);
+        }
     }
-    measure(&before)
+    times
 }
 
 fn show(value: Option<f64>) -> String {
@@ -110,40 +125,62 @@ fn ratio(a: Option<f64>, b: Option<f64>) -> String {
     }
 }
 
-/// The lower of two measurements.
-fn lower(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.into_iter().chain(b).min_by(f64::total_cmp)
+/// What each contender's programs take beyond the empty program `floor`, ns a call, in one run of the workload.
+///
+/// All are attached at once: what the machine does to one, it does to all. Who is attached first runs first in each
+/// firing, so `turn` changes it.
+fn measure_once(row: &Row, tools: [Option<&Tool>; 2], floor: u32, turn: usize) -> [Option<f64>; 3] {
+    let mut attached = [const { None }; 3];
+    for place in 0..attached.len() {
+        let who = (place + turn) % attached.len();
+        attached[who] = match tools.get(who) {
+            Some(tool) => tool.and_then(|t| attach_tool(t, row.script)),
+            None => row.c.and_then(attach_c),
+        };
+    }
+    let times = run_times();
+    let Some(empty) = times.get(&floor) else { return [None; 3] };
+    attached.each_ref().map(|contender| {
+        let (_, ids) = contender.as_ref()?;
+        let own: Vec<f64> = ids.iter().filter_map(|id| times.get(id)).map(|ns| ns - empty).collect();
+        (!own.is_empty()).then(|| own.iter().sum())
+    })
 }
 
-/// Best ns of ours, the peer's and C's. They take turns, so that a busy moment of the machine hits all.
-fn measure_row(row: &Row, ours: &Tool, peer: Option<&Tool>) -> [Option<f64>; 3] {
-    let mut best = [None; 3];
-    for _ in 0..ROUNDS {
-        let now = [of_tool(ours, row.script), peer.and_then(|p| of_tool(p, row.script)), row.c.and_then(of_c)];
-        best = std::array::from_fn(|i| lower(best[i], now[i]));
-    }
-    best
+/// Net ns of ours, the peer's and C's: the median of cycles in which each was attached first, second and third once.
+/// The first one finds the caches colder, by 100 ns where the stack is walked.
+fn measure_row(row: &Row, tools: [Option<&Tool>; 2], floor: u32) -> [Option<f64>; 3] {
+    let cycles: Vec<_> = (0..CYCLES).map(|_| [0, 1, 2].map(|turn| measure_once(row, tools, floor, turn))).collect();
+    std::array::from_fn(|who| {
+        let mean = |turns: &[[Option<f64>; 3]; 3]| Some((turns[0][who]? + turns[1][who]? + turns[2][who]?) / 3.0);
+        let values: Vec<f64> = cycles.iter().filter_map(mean).collect();
+        (!values.is_empty()).then(|| median(values).max(LEAST_NS))
+    })
 }
 
 /// Prints the whole table.
 pub fn table(ours: &Tool, peer: Option<&Tool>) {
-    println!("\nkernel ns per firing, net of an empty program (best of {ROUNDS} rounds of {CALLS} calls)");
+    println!(
+        "\nkernel ns per firing, net of an empty program (median of {CYCLES} cycles of three rounds of {CALLS} calls)"
+    );
     // Held by a descriptor, they end with this process however it ends.
     let _statistics = match probescope::engine::enable_run_statistics() {
         Ok(held) => held,
         Err(e) => return println!("  left out: the kernel's run-time statistics can't be turned on: {e}"),
     };
-    let nothing = Row { script: "tracepoint:syscalls:sys_enter_getppid { }", c: None };
-    let [empty, ..] = measure_row(&nothing, ours, None);
-    let empty = empty.unwrap_or(0.0);
-    println!("  an empty program reads {empty:.1} ns, subtracted once for each program of a script below");
+    let Some((_empty, floor)) = attach_c("empty") else {
+        return println!("  left out: clang is needed for the empty program that is subtracted");
+    };
+    let Some(floor) = floor.first().copied() else { return };
+    println!(
+        "  all attached at once; an empty program beside them reads {:.1} ns",
+        run_times().get(&floor).unwrap_or(&0.0)
+    );
     println!("  {:>7} {:>7} {:>7} {:>7} {:>7}", "ours", "peer", "C", "/peer", "/C");
     let mut logs = Vec::new();
     for row in ROWS {
         let Row { script, .. } = row;
-        let programs = script.matches("tracepoint:").count() as f64;
-        let net = |v: f64| (v - programs * empty).max(0.1);
-        let [mine, theirs, hand] = measure_row(row, ours, peer).map(|v| v.map(net));
+        let [mine, theirs, hand] = measure_row(row, [Some(ours), peer], floor);
         if let (Some(m), Some(t)) = (mine, theirs) {
             logs.push((m / t).ln());
         }
