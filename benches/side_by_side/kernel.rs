@@ -15,6 +15,8 @@ const CALLS: &str = "400000";
 const CYCLES: usize = 3;
 /// Below this the statistics tell nothing: a program's run is timed by two reads of a clock of whole nanoseconds.
 const LEAST_NS: f64 = 0.1;
+/// Two programs below this are told apart by no ratio: runs of the same program differ by that much.
+const RESOLUTION_NS: f64 = 2.0;
 
 /// `workload N`: getppid(2) N times.
 pub fn workload(words: &[String]) {
@@ -120,6 +122,7 @@ fn show(value: Option<f64>) -> String {
 
 fn ratio(a: Option<f64>, b: Option<f64>) -> String {
     match (a, b) {
+        (Some(a), Some(b)) if a < RESOLUTION_NS && b < RESOLUTION_NS => format!("  <{RESOLUTION_NS:.0} ns"),
         (Some(a), Some(b)) if b > 0.0 => format!("{:7.2}", a / b),
         _ => "      -".into(),
     }

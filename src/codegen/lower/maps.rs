@@ -501,9 +501,9 @@ impl<'a> Lowerer<'_, 'a> {
         let delta = self.scalar(delta)?;
         if let Some(scalar) = self.scalar_map(map) {
             self.note_absent(scalar, e.span)?;
-            let value = self.step_at(scalar.value, delta, ty, postfix, true);
+            // Ahead of the addition: behind a locked instruction the store waits for it.
             self.store(scalar.present, 1, 1);
-            return Ok(value);
+            return Ok(self.step_at(scalar.value, delta, ty, postfix, true));
         }
         self.forget(map);
         let mark = self.mark();
