@@ -6,21 +6,16 @@
 //! terminal and carries the effects out.
 
 pub mod action;
-pub mod assist;
-pub mod browser;
 pub mod catalogue;
 pub mod columns;
 pub mod demo;
 pub mod draw;
-pub mod editor;
 pub mod effect;
-pub mod events;
 pub mod files;
 pub mod finder;
 pub mod input;
 pub mod keys;
 pub mod layout;
-pub mod maps;
 pub mod mouse;
 pub mod paint;
 pub mod palette;

@@ -23,10 +23,10 @@ pub fn draw(state: &State, buf: &mut Buffer) {
     for pane in Pane::ALL {
         if let Some(area) = layout.pane(pane) {
             match pane {
-                Pane::Editor => panes::editor::draw(state, buf, area),
-                Pane::Events => panes::events::draw(state, buf, area, layout.tabs),
-                Pane::Maps => panes::maps::draw(state, buf, area, layout.tabs),
-                Pane::Probes => panes::probes::draw(state, buf, area, layout.tabs),
+                Pane::Editor => panes::editor::draw::draw(state, buf, area),
+                Pane::Events => panes::events::draw::draw(state, buf, area, layout.tabs),
+                Pane::Maps => panes::maps::draw::draw(state, buf, area, layout.tabs),
+                Pane::Probes => panes::probes::draw::draw(state, buf, area, layout.tabs),
             }
         }
     }
@@ -35,7 +35,7 @@ pub fn draw(state: &State, buf: &mut Buffer) {
     }
     if let (Some(popup), Some(editor), true) = (&state.assist.popup, layout.pane(Pane::Editor), state.layers.is_empty())
     {
-        panes::popup::draw(state, popup, buf, editor, layout.body);
+        panes::editor::popup::draw(state, popup, buf, editor, layout.body);
     }
     for layer in &state.layers {
         draw_layer(state, layer, buf, layout.body);
@@ -47,7 +47,7 @@ pub fn draw(state: &State, buf: &mut Buffer) {
 
 fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
     match layer {
-        Layer::Browser(browser) => panes::browser::draw(state, browser, buf, body),
+        Layer::Browser(browser) => panes::browser::draw::draw(state, browser, buf, body),
         Layer::Help(top) => panes::help::draw(state, *top, buf, body),
         Layer::Palette(palette) => panes::palette::draw(state, palette, buf, body),
         Layer::Reader(reader) => panes::reader::draw(state, reader, buf, body),

@@ -98,7 +98,7 @@ fn side_by_side(state: &State, body: Rect, out: &mut Layout) {
     }
     match (events, maps) {
         (true, true) => {
-            let wanted = u16::try_from(super::panes::maps::wanted(state) + 2).unwrap_or(u16::MAX);
+            let wanted = u16::try_from(crate::tui::panes::maps::draw::wanted(state) + 2).unwrap_or(u16::MAX);
             let height = wanted.clamp(5, (rest.height * 7 / 10).max(5));
             rest.height -= height;
             out.panes[Pane::Maps as usize] = Some(Rect { y: rest.bottom(), height, ..rest });

@@ -1,4 +1,4 @@
-//! One file per thing that is drawn.
+//! A folder for each pane, with its state, what it draws and what keys do in it; and the overlays.
 
 pub mod bars;
 pub mod browser;
@@ -7,6 +7,6 @@ pub mod events;
 pub mod help;
 pub mod maps;
 pub mod palette;
-pub mod popup;
 pub mod probes;
 pub mod reader;
+pub(in crate::tui) mod rows;

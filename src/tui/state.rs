@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::assist::Assist;
-use super::browser::Browser;
-use super::editor::Editor;
-use super::events::EventLog;
 use super::input::Input;
-use super::maps::MapViews;
 use super::palette::Palette;
 use super::theme::Theme;
 use super::trace::Trace;
 use crate::lang::diagnostic::Severity;
 use crate::session::update::Generation;
+use crate::tui::panes::browser::state::Browser;
+use crate::tui::panes::editor::assist::Assist;
+use crate::tui::panes::editor::text::Editor;
+use crate::tui::panes::events::log::EventLog;
+use crate::tui::panes::maps::views::MapViews;
 
 /// The panes, in the order of the Tab key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,19 +1,16 @@
 //! How the state changes: an action or a message in, effects out. Nothing here waits or does I/O.
 
-mod app;
-mod assist;
-mod browser;
-mod editor;
+pub(super) mod app;
 mod layers;
-mod library;
+pub(super) mod library;
 mod mouse;
-mod names;
-mod output;
 mod session;
 
 use super::action::{Action, App};
 use super::effect::{CHECK, Effect, Message};
 use super::layout;
+use super::panes::editor::{completing, update as editor};
+use super::panes::{browser, events, maps, probes};
 use super::state::{Layer, Pane, State};
 
 /// Applies an action.
@@ -26,10 +23,10 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         mouse::point(state, *mouse, *at)
     } else if state.layers.is_empty() {
         match state.focus {
-            Pane::Editor => assist::popup(state, action).unwrap_or_else(|| editor::act(state, action)),
-            Pane::Events => output::events(state, action),
-            Pane::Maps => output::maps(state, action),
-            Pane::Probes => output::probes(state, action),
+            Pane::Editor => completing::popup(state, action).unwrap_or_else(|| editor::act(state, action)),
+            Pane::Events => events::update::act(state, action),
+            Pane::Maps => maps::update::act(state, action),
+            Pane::Probes => probes::update::act(state, action),
         }
     } else {
         layers::act(state, action)
@@ -45,18 +42,18 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             session::receive(state, update);
             Vec::new()
         }
-        Message::Found(found) => browser::found(state, found),
-        Message::Described(detail) => browser::described(state, detail),
+        Message::Found(found) => browser::update::found(state, found),
+        Message::Described(detail) => browser::update::described(state, detail),
         Message::Saved { path, text, error } => app::saved(state, &path, &text, error),
         Message::InTheWay { path } => app::in_the_way(state, path),
-        Message::Completed { generation, items } => assist::completed(state, generation, items),
+        Message::Completed { generation, items } => completing::completed(state, generation, items),
         Message::Hinted { offset, hint } => {
-            assist::hinted(state, offset, hint);
+            completing::hinted(state, offset, hint);
             Vec::new()
         }
         Message::Tick => {
             let mut effects = keep(state);
-            effects.extend(assist::hint(state));
+            effects.extend(completing::hint(state));
             effects
         }
         Message::Resize(width, height) => {
@@ -84,7 +81,7 @@ pub fn paste(state: &mut State, text: String) -> Vec<Effect> {
 /// True while unsaved text should be kept safe at the next tick.
 #[must_use]
 pub fn wants_tick(state: &State) -> bool {
-    assist::wants_hint(state) || state.editor.differs_from(&state.kept)
+    completing::wants_hint(state) || state.editor.differs_from(&state.kept)
 }
 
 fn keep(state: &mut State) -> Vec<Effect> {
@@ -104,13 +101,13 @@ fn keep(state: &mut State) -> Vec<Effect> {
 /// Scrolls what must be in sight into sight.
 fn settle(state: &mut State) {
     if let Some(area) = layout::of(state).pane(Pane::Editor) {
-        let (height, width) = super::panes::editor::text_size(state, area);
+        let (height, width) = crate::tui::panes::editor::draw::text_size(state, area);
         state.editor.reveal(height, width);
     }
 }
 
 /// Rows that a page key moves by in a pane.
-fn page(state: &State, pane: Pane) -> usize {
+pub(super) fn page(state: &State, pane: Pane) -> usize {
     layout::of(state).pane(pane).map_or(10, |a| usize::from(a.height.saturating_sub(3)).max(1))
 }
 

@@ -9,8 +9,9 @@ use super::super::input::Input;
 use super::super::palette::Palette;
 use super::super::state::{Layer, Pane, Reader, State};
 use super::super::trace::Phase;
-use super::{assist, browser, names};
 use crate::lang::diagnostic::Severity;
+use crate::tui::panes::browser::update as browser;
+use crate::tui::panes::editor::{completing, names};
 
 /// Applies an intent for the whole program.
 pub fn act(state: &mut State, app: App) -> Vec<Effect> {
@@ -36,10 +37,10 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         }
         App::Complete => {
             state.focus_on(Pane::Editor);
-            assist::ask(state, true)
+            completing::ask(state, true)
         }
         App::Find => {
-            assist::find(state);
+            completing::find(state);
             Vec::new()
         }
         App::Definition | App::JumpBack | App::Rename | App::Format => {

@@ -6,8 +6,9 @@ use super::super::action::{Action, Edit, Events, Go};
 use super::super::effect::Effect;
 use super::super::palette::Entry;
 use super::super::state::{Layer, Reader, State};
-use super::{app_of, browser};
+use super::app_of;
 use crate::lang::diagnostic::Severity;
+use crate::tui::panes::browser::update as browser;
 
 /// Applies an intent in the overlay that has the keys.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
@@ -29,8 +30,8 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Some(Layer::Palette(_)) => palette(state, action),
         Some(Layer::SaveAs(_)) => save_as(state, action),
         Some(Layer::Filter(_)) => filter(state, action),
-        Some(Layer::Rename(_)) => super::names::renaming(state, action),
-        Some(Layer::Find(_)) => super::assist::finding(state, action),
+        Some(Layer::Rename(_)) => crate::tui::panes::editor::names::renaming(state, action),
+        Some(Layer::Find(_)) => crate::tui::panes::editor::completing::finding(state, action),
         Some(Layer::ConfirmQuit | Layer::ConfirmOpen(_)) | None => Vec::new(),
     }
 }

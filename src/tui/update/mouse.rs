@@ -4,9 +4,9 @@ use ratatui::layout::{Position, Rect};
 
 use super::super::action::{Action, Go, Mouse};
 use super::super::effect::Effect;
-use super::super::panes::{bars, browser, editor, events, maps, palette, probes};
 use super::super::state::{Layer, Pane, State};
-use super::{act, layers, layout, output};
+use super::{act, layers, layout};
+use crate::tui::panes::{bars, browser, editor, events, maps, palette, probes};
 
 /// Lines of one turn of the wheel.
 const WHEEL: usize = 3;
@@ -31,7 +31,7 @@ pub fn point(state: &mut State, mouse: Mouse, at: (u16, u16)) -> Vec<Effect> {
         Mouse::WheelDown => wheel(state, pane, Go::Down),
         Mouse::Press => press(state, pane, area, at, places.tabs),
         Mouse::Drag if pane == Pane::Editor && state.focus == pane => {
-            if let Some(place) = editor::place_at(state, area, at) {
+            if let Some(place) = editor::draw::place_at(state, area, at) {
                 state.editor.go_to(place, true);
             }
             Vec::new()
@@ -46,10 +46,10 @@ fn wheel(state: &mut State, pane: Pane, go: Go) -> Vec<Effect> {
     let mut effects = Vec::new();
     for _ in 0..WHEEL {
         effects.extend(match pane {
-            Pane::Editor => super::editor::act(state, &action),
-            Pane::Events => output::events(state, &action),
-            Pane::Maps => output::maps(state, &action),
-            Pane::Probes => output::probes(state, &action),
+            Pane::Editor => editor::update::act(state, &action),
+            Pane::Events => events::update::act(state, &action),
+            Pane::Maps => maps::update::act(state, &action),
+            Pane::Probes => probes::update::act(state, &action),
         });
     }
     effects
@@ -67,19 +67,19 @@ fn press(state: &mut State, pane: Pane, area: Rect, at: (u16, u16), tabs: bool) 
     // A row is looked up before the pane takes the keys, which may change what is shown where.
     match pane {
         Pane::Editor => {
-            if let Some(place) = editor::place_at(state, area, at) {
+            if let Some(place) = editor::draw::place_at(state, area, at) {
                 state.editor.go_to(place, false);
             }
         }
         Pane::Events => {
-            if let Some(index) = events::line_at(state, area, at.1) {
+            if let Some(index) = events::draw::line_at(state, area, at.1) {
                 state.events.select(index);
             }
         }
         Pane::Maps => press_map(state, area, at, had_keys),
-        Pane::Probes => match probes::spot_at(state, area, at) {
-            Some(probes::Spot::Probe(place)) => state.probes.selected = place,
-            Some(probes::Spot::Heading(column)) => {
+        Pane::Probes => match probes::draw::spot_at(state, area, at) {
+            Some(probes::draw::Spot::Probe(place)) => state.probes.selected = place,
+            Some(probes::draw::Spot::Heading(column)) => {
                 let same = state.probes.sort == column;
                 state.probes.descending = if same { !state.probes.descending } else { column != 0 };
                 state.probes.sort = column;
@@ -93,19 +93,19 @@ fn press(state: &mut State, pane: Pane, area: Rect, at: (u16, u16), tabs: bool) 
 
 /// A first click selects a row, a second one opens it.
 fn press_map(state: &mut State, area: Rect, at: (u16, u16), had_keys: bool) {
-    let Some((index, spot)) = maps::spot_at(state, area, at) else { return };
+    let Some((index, spot)) = maps::draw::spot_at(state, area, at) else { return };
     let again = had_keys && state.maps.selected == index;
     state.maps.selected = index;
     let Some(view) = state.maps.current_mut() else { return };
     match spot {
-        maps::Spot::Row(place) if again && view.row == place => view.toggle(),
-        maps::Spot::Row(place) => view.row = place,
-        maps::Spot::Heading(column) if column < 2 || view.has_rate() => {
+        maps::draw::Spot::Row(place) if again && view.row == place => view.toggle(),
+        maps::draw::Spot::Row(place) => view.row = place,
+        maps::draw::Spot::Heading(column) if column < 2 || view.has_rate() => {
             view.descending = if view.sort == column { !view.descending } else { column != 0 };
             view.sort = column;
             view.arrange();
         }
-        maps::Spot::Heading(_) | maps::Spot::Elsewhere => {}
+        maps::draw::Spot::Heading(_) | maps::draw::Spot::Elsewhere => {}
     }
 }
 
@@ -116,8 +116,7 @@ fn overlay(state: &mut State, mouse: Mouse, at: (u16, u16), body: Rect) -> Vec<E
         Mouse::WheelDown => Some(Go::Down),
         _ => None,
     };
-    let details =
-        |l: &Layer| matches!(l, Layer::Browser(b) if browser::spot_at(b, body, at) == Some(browser::Spot::Details));
+    let details = |l: &Layer| matches!(l, Layer::Browser(b) if browser::draw::spot_at(b, body, at) == Some(browser::draw::Spot::Details));
     if let Some(go) = go {
         let action = if state.layers.last().is_some_and(details) { Action::Extend(go) } else { Action::Go(go) };
         return (0..WHEEL).flat_map(|_| layers::act(state, &action)).collect();
@@ -126,10 +125,10 @@ fn overlay(state: &mut State, mouse: Mouse, at: (u16, u16), body: Rect) -> Vec<E
         return Vec::new();
     }
     match state.layers.last_mut() {
-        Some(Layer::Browser(open)) => match browser::spot_at(open, body, at) {
+        Some(Layer::Browser(open)) => match browser::draw::spot_at(open, body, at) {
             None => layers::act(state, &Action::Cancel),
-            Some(browser::Spot::Result(index)) if index == open.selected => layers::act(state, &Action::Accept),
-            Some(browser::Spot::Result(index)) => {
+            Some(browser::draw::Spot::Result(index)) if index == open.selected => layers::act(state, &Action::Accept),
+            Some(browser::draw::Spot::Result(index)) => {
                 open.selected = index;
                 open.chosen = true;
                 open.describe()

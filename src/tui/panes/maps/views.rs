@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::text::{fit, neutralise, width};
 use crate::model::histogram::{Linear, Log2, log2_bounds};
 use crate::model::snapshot::{MapKind, MapSnapshot};
 use crate::model::value::{Frame, Stack, Value};
+use crate::tui::text::{fit, neutralise, width};
 
 /// How many readings a sparkline shows.
 const HISTORY: usize = 60;
@@ -30,7 +30,7 @@ pub struct MapView {
     pub snapshot: MapSnapshot,
     /// Rows in the order shown, by index.
     pub order: Vec<u32>,
-    /// Index in [`super::columns::MAP`] to sort by.
+    /// Index in [`crate::tui::columns::MAP`] to sort by.
     pub sort: usize,
     /// Largest first.
     pub descending: bool,
@@ -367,13 +367,13 @@ fn log2_label(bucket: usize, h: &Log2) -> String {
     match (low, high) {
         (None, _) => "(..., 0)".to_owned(),
         (Some(low), Some(high)) if high - low == 1 => format!("[{low}]"),
-        (Some(low), Some(high)) => format!("[{}, {})", super::text::edge(low), super::text::edge(high)),
-        (Some(low), None) => format!("[{}, ...)", super::text::edge(low)),
+        (Some(low), Some(high)) => format!("[{}, {})", crate::tui::text::edge(low), crate::tui::text::edge(high)),
+        (Some(low), None) => format!("[{}, ...)", crate::tui::text::edge(low)),
     }
 }
 
 fn linear_label(bucket: usize, h: &Linear) -> String {
-    use super::text::edge;
+    use crate::tui::text::edge;
     if bucket == 0 {
         return format!("(..., {})", edge(h.min));
     }
@@ -402,7 +402,7 @@ pub fn percentiles(value: &Value) -> Option<(String, String)> {
             sum += u128::from(*c);
             sum * 100 >= u128::from(total) * part
         })?;
-        Some(high(bucket).map_or_else(|| "∞".to_owned(), super::text::edge))
+        Some(high(bucket).map_or_else(|| "∞".to_owned(), crate::tui::text::edge))
     };
     if total == 0 { None } else { Some((at(50)?, at(99)?)) }
 }

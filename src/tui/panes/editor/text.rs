@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use tui_textarea::{CursorMove, DataCursor, TextArea};
 
-use super::action::Go;
-use super::syntax::{self, Parts};
-use super::text::shown_width;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::service::highlight::Pieces;
 use crate::lang::source::Span;
+use crate::tui::action::Go;
+use crate::tui::syntax::{self, Parts};
+use crate::tui::text::shown_width;
 
 mod edits;
 mod steps;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::effect::{Detail, Effect, Found, Hit};
-use super::input::Input;
+use crate::tui::effect::{Detail, Effect, Found, Hit};
+use crate::tui::input::Input;
 
 /// State of the browser.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,9 +1,11 @@
 //! Intents in the script.
 
-use super::super::action::{Action, Edit};
-use super::super::effect::Effect;
-use super::super::state::{Pane, State};
-use super::{assist, browser, page};
+use super::completing;
+use crate::tui::action::{Action, Edit};
+use crate::tui::effect::Effect;
+use crate::tui::panes::browser::update as browser;
+use crate::tui::state::{Pane, State};
+use crate::tui::update::page;
 
 /// Applies an intent in the script.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
@@ -11,12 +13,12 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Action::Edit(Edit::Insert('/')) if state.editor.at_clause_start() && state.editor.marked().is_none() => {
             browser::open(state, true)
         }
-        Action::Edit(Edit::Tab) if assist::tab_completes(state) => assist::ask(state, true),
+        Action::Edit(Edit::Tab) if completing::tab_completes(state) => completing::ask(state, true),
         Action::Edit(edit) => {
             state.editor.edit(edit);
             match edit {
                 Edit::Copy | Edit::Cut => vec![Effect::Copy(state.editor.copied())],
-                _ => assist::typed(state, edit),
+                _ => completing::typed(state, edit),
             }
         }
         Action::Go(go) => {

@@ -1,14 +1,14 @@
 //! Where names are defined, other names for them, and the layout of the script: what the language service
 //! knows from the text alone.
 
-use super::super::action::Action;
-use super::super::effect::Effect;
-use super::super::input::Input;
-use super::super::state::{Layer, Pane, State};
 use crate::lang::bt::pretty;
 use crate::lang::diagnostic::Severity;
 use crate::lang::service;
 use crate::lang::source::SourceText;
+use crate::tui::action::Action;
+use crate::tui::effect::Effect;
+use crate::tui::input::Input;
+use crate::tui::state::{Layer, Pane, State};
 
 /// Jumps that are kept to go back.
 const MOST_JUMPS: usize = 100;
@@ -92,9 +92,9 @@ pub fn format(state: &mut State) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::action::{Action, App, Edit};
-    use super::super::super::state::{File, State};
-    use super::super::act;
+    use crate::tui::action::{Action, App, Edit};
+    use crate::tui::state::{File, State};
+    use crate::tui::update::act;
 
     /// A workbench with the cursor where `|` is.
     fn workbench(text: &str) -> State {

@@ -3,12 +3,12 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::super::assist::Popup;
-use super::super::editor::columns;
-use super::super::paint::{clear, frame, put, style_row};
-use super::super::state::State;
-use super::super::text::{fit, neutralise, width};
-use super::super::theme::Slot;
+use crate::tui::paint::{clear, frame, put, style_row};
+use crate::tui::panes::editor::assist::Popup;
+use crate::tui::panes::editor::text::columns;
+use crate::tui::state::State;
+use crate::tui::text::{fit, neutralise, width};
+use crate::tui::theme::Slot;
 
 /// Most rows of completions.
 const ROWS: usize = 8;
@@ -28,7 +28,7 @@ pub fn draw(state: &State, popup: &Popup, buf: &mut Buffer, editor: Rect, body: 
     let below = body.bottom().saturating_sub(y + 1);
     let height = (rows + 2).min(below.max(y.saturating_sub(body.y)));
     let top = if below >= height { y + 1 } else { y.saturating_sub(height) };
-    let left = editor.x + 1 + super::editor::gutter(state) as u16 + at as u16;
+    let left = editor.x + 1 + crate::tui::panes::editor::draw::gutter(state) as u16 + at as u16;
     let wide = wide.min(body.width);
     let x = left.saturating_sub(1).min(body.right().saturating_sub(wide));
     let area = Rect { x, y: top, width: wide, height }.intersection(body);

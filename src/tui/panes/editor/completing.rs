@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::super::action::{Action, Edit, Go};
-use super::super::assist::Popup;
-use super::super::effect::Effect;
-use super::super::input::Input;
-use super::super::state::{Layer, Pane, State};
 use crate::lang::diagnostic::Severity;
 use crate::lang::service::Completion;
+use crate::tui::action::{Action, Edit, Go};
+use crate::tui::effect::Effect;
+use crate::tui::input::Input;
+use crate::tui::panes::editor::assist::Popup;
+use crate::tui::state::{Layer, Pane, State};
 
 /// Asks for completions at the cursor.
 pub fn ask(state: &mut State, take_single: bool) -> Vec<Effect> {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::super::action::{Action, Edit, Go};
-use super::super::browser::Browser;
-use super::super::effect::{Detail, Effect, Found};
-use super::super::state::{Layer, Pane, State};
 use crate::lang::diagnostic::Severity;
+use crate::tui::action::{Action, Edit, Go};
+use crate::tui::effect::{Detail, Effect, Found};
+use crate::tui::panes::browser::state::Browser;
+use crate::tui::state::{Layer, Pane, State};
 
 /// Opens the browser.
 pub fn open(state: &mut State, by_slash: bool) -> Vec<Effect> {

@@ -1,0 +1,250 @@
+//! The script: numbers, colours, underlined problems, the message under the cursor's line.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use crate::lang::diagnostic::Severity;
+use crate::tui::paint::{add_mark, clear, frame, note, put, style_row};
+use crate::tui::panes::editor::text::{advance, columns, marked_in_line};
+use crate::tui::state::{Layer, Pane, State};
+use crate::tui::text::{fit, neutralise, wrap};
+use crate::tui::theme::Slot;
+
+/// Height and width of the text in a frame of this size.
+#[must_use]
+pub fn text_size(state: &State, area: Rect) -> (usize, usize) {
+    let inner = (usize::from(area.height).saturating_sub(2), usize::from(area.width).saturating_sub(2));
+    let below = problem_rows(state, inner.0) + message(state, inner.1).len().min(inner.0 / 3);
+    (inner.0.saturating_sub(below).max(1), inner.1.saturating_sub(gutter(state)).max(1))
+}
+
+/// Columns of line numbers and marks.
+pub(super) fn gutter(state: &State) -> usize {
+    let digits = state.editor.lines().len().to_string().len().max(2);
+    if state.size.0 < 40 { 0 } else { digits + 3 }
+}
+
+/// Rows of the list of problems, its rule included; the list is left out when it says nothing new.
+fn problem_rows(state: &State, height: usize) -> usize {
+    let count = state.editor.diagnostics().len();
+    if count < 2 || height < 9 { 0 } else { count.min(height / 4).max(2) + 1 }
+}
+
+/// The message for the cursor's line, in lines of the pane's width.
+fn message(state: &State, width: usize) -> Vec<(String, Slot)> {
+    let Some(problem) = state.editor.problem_here() else { return Vec::new() };
+    let slot = slot_of(problem.severity);
+    let room = width.saturating_sub(gutter(state) + 3).max(12);
+    let text = neutralise(&problem.message).into_owned();
+    let mut lines: Vec<(String, Slot)> =
+        wrap(&format!("{text} [{}]", problem.code), room).into_iter().map(|l| (l, slot)).collect();
+    if let Some(help) = &problem.help {
+        lines.extend(wrap(&neutralise(help), room).into_iter().map(|l| (l, Slot::Dim)));
+    }
+    if let Some(fix) = &problem.fix {
+        let fix = format!("Alt-F writes {}", neutralise(&fix.replacement));
+        lines.push((fit(&fix, room).into_owned(), Slot::Dim));
+    }
+    lines
+}
+
+const fn slot_of(severity: Severity) -> Slot {
+    match severity {
+        Severity::Error => Slot::Error,
+        Severity::Warning => Slot::Warning,
+        Severity::Info => Slot::Info,
+    }
+}
+
+/// Paints the pane.
+pub fn draw(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let focused = state.focus == Pane::Editor && state.layers.is_empty();
+    let inside = frame(buf, area, theme, state.focus == Pane::Editor, "Script");
+    let (line, column) = state.editor.cursor();
+    note(buf, area, &format!("{}:{}", line + 1, column + 1), theme[Slot::Faint], 9);
+    lower_edge(state, buf, area);
+    let height = usize::from(inside.height);
+    let list = problem_rows(state, height);
+    let text_rows = height - list;
+    let mut y = 0;
+    let mut index = state.editor.top;
+    while y < text_rows && index < state.editor.lines().len() {
+        draw_line(state, buf, inside, index, y, focused);
+        y += 1;
+        if index == line {
+            let shown = message(state, usize::from(inside.width));
+            let indent = gutter(state);
+            for (i, (text, slot)) in shown.iter().take(height / 3).enumerate().take_while(|(i, _)| y + i < text_rows) {
+                let lead = if i == 0 { "╰ " } else { "  " };
+                let x = put(buf, inside, indent, y + i, lead, theme[*slot]);
+                put(buf, inside, x, y + i, text, theme[*slot]);
+            }
+            y += shown.len().min(height / 3);
+        }
+        index += 1;
+    }
+    if state.editor.is_blank() {
+        ghost(state, buf, inside);
+    }
+    if list > 0 {
+        problems(state, buf, inside, text_rows, list);
+    }
+}
+
+/// Line and character of the script at a place of the screen; `area` is the pane's frame. Absent
+/// where no text can be: on the frame, the messages and the list of problems.
+#[must_use]
+pub fn place_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<(usize, usize)> {
+    let height = usize::from(area.height).saturating_sub(2);
+    let wanted = usize::from(row.checked_sub(area.y + 1)?);
+    if wanted >= height - problem_rows(state, height) {
+        return None;
+    }
+    let last = state.editor.lines().len() - 1;
+    let (cursor, _) = state.editor.cursor();
+    let below = message(state, usize::from(area.width).saturating_sub(2)).len().min(height / 3);
+    let mut index = state.editor.top + wanted;
+    if index > cursor {
+        index = index.checked_sub(below).filter(|i| *i > cursor)?;
+    }
+    let line = &state.editor.lines()[index.min(last)];
+    let from_left = usize::from(column.saturating_sub(area.x + 1)).saturating_sub(gutter(state));
+    let wanted = if index > last { usize::MAX } else { from_left + state.editor.left };
+    let mut at = 0;
+    for (nth, c) in line.chars().enumerate() {
+        at += advance(c, at);
+        if wanted < at {
+            return Some((index.min(last), nth));
+        }
+    }
+    Some((index.min(last), line.chars().count()))
+}
+
+/// On the frame's lower edge: the search that is typed, or what is known of the word at the cursor.
+fn lower_edge(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let (y, room) = (usize::from(area.height).saturating_sub(1), usize::from(area.width).saturating_sub(6));
+    let finding = state.layers.iter().find_map(|l| if let Layer::Find(i) = l { Some(i) } else { None });
+    if let Some(input) = finding {
+        let edge = Rect { x: area.x + 1, y: area.y + y as u16, width: area.width.saturating_sub(2), height: 1 };
+        clear(buf, edge, theme[Slot::Overlay]);
+        crate::tui::panes::reader::input_line(state, input, "find", buf, edge, 0);
+    } else if !state.assist.hint.is_empty() && state.focus == Pane::Editor && room > 12 {
+        let text = format!(" {} ", fit(&neutralise(&state.assist.hint), room));
+        put(buf, area, 2, y, &text, theme[Slot::Info]);
+    }
+}
+
+fn draw_line(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
+    let theme = &state.theme;
+    let editor = &state.editor;
+    let Some(line) = editor.lines().get(index) else { return };
+    let (cursor_line, cursor_column) = editor.cursor();
+    if index == cursor_line {
+        style_row(buf, area, y, theme[Slot::CursorLine]);
+    }
+    let gutter = gutter(state);
+    if gutter > 0 {
+        let (mark, slot) = match editor.severity_at(index) {
+            Some(Severity::Error) => ("✗", Slot::Error),
+            Some(Severity::Warning) => ("▲", Slot::Warning),
+            Some(Severity::Info) => ("›", Slot::Info),
+            None => (" ", Slot::Faint),
+        };
+        let number = if index == cursor_line { Slot::Dim } else { Slot::Faint };
+        put(buf, area, 0, y, mark, theme[slot]);
+        put(buf, area, 1, y, &format!("{:>1$}", index + 1, gutter - 3), theme[number]);
+    }
+    let text = Rect { x: area.x + gutter as u16, width: area.width.saturating_sub(gutter as u16), ..area };
+    let parts = editor.parts(index);
+    let marked = editor.marked().and_then(|m| marked_in_line(m, index));
+    let mut part = parts.iter().peekable();
+    let (mut at, mut letter, mut last) = (0, [0_u8; 4], None);
+    for (nth, (byte, c)) in line.char_indices().enumerate() {
+        while part.peek().is_some_and(|(r, _)| r.end <= byte) {
+            part.next();
+        }
+        let slot = part.peek().filter(|(r, _)| r.contains(&byte)).map(|(_, s)| *s);
+        let mut style = slot.map_or_else(Style::new, |s| Style { bg: None, ..theme[s] });
+        style = underlined(state, style, index, byte);
+        if marked.as_ref().is_some_and(|m| m.contains(&nth)) {
+            style = style.patch(theme[Slot::Marked]);
+        }
+        if focused && index == cursor_line && nth == cursor_column {
+            style = style.patch(theme[Slot::Cursor]);
+        }
+        let columns = advance(c, at);
+        if let Some(x) = last.filter(|_| columns == 0) {
+            add_mark(buf, text, x, y, c);
+        } else if let Some(x) = at.checked_sub(editor.left) {
+            last = Some(x);
+            let shown =
+                if c == '\t' { " ".repeat(columns) } else { neutralise(c.encode_utf8(&mut letter)).into_owned() };
+            put(buf, text, x, y, &shown, style);
+        }
+        at += columns;
+        if at >= editor.left + usize::from(text.width) {
+            break;
+        }
+    }
+    after_end(state, buf, text, index, y, focused);
+}
+
+/// The cursor and problems may lie just past the end of a line.
+fn after_end(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
+    let editor = &state.editor;
+    let line = &editor.lines()[index];
+    let Some(x) = columns(line, usize::MAX).checked_sub(editor.left) else { return };
+    let mut style = underlined(state, Style::new(), index, line.len());
+    if focused && editor.cursor() == (index, line.chars().count()) {
+        style = style.patch(state.theme[Slot::Cursor]);
+    }
+    if style != Style::new() {
+        put(buf, area, x, y, " ", style);
+    }
+}
+
+fn underlined(state: &State, style: Style, line: usize, byte: usize) -> Style {
+    let on = state.editor.marks().iter().filter(|m| m.line == line && (m.start..m.end).contains(&byte));
+    let worst = on.filter_map(|m| state.editor.diagnostics().get(m.diagnostic)).map(|d| d.severity).max();
+    worst.map_or(style, |severity| {
+        let colour = state.theme[slot_of(severity)].fg;
+        let style = style.add_modifier(Modifier::UNDERLINED);
+        colour.map_or(style, |c| style.underline_color(c))
+    })
+}
+
+/// What to do with an empty script.
+fn ghost(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let x = gutter(state) + 2;
+    put(buf, area, x, 0, "type / to choose a probe", theme[Slot::Faint]);
+}
+
+fn problems(state: &State, buf: &mut Buffer, area: Rect, from: usize, rows: usize) {
+    let theme = &state.theme;
+    let width = usize::from(area.width);
+    put(buf, area, 0, from, &"─".repeat(width), theme[Slot::Border]);
+    let all = state.editor.diagnostics();
+    let more = all.len().saturating_sub(rows - 1);
+    let title = if more > 0 {
+        format!(" {} problems, {more} more below ", all.len())
+    } else {
+        format!(" {} problems ", all.len())
+    };
+    put(buf, area, 1, from, &title, theme[Slot::Title]);
+    let current = state.editor.problem_here();
+    for (i, problem) in all.iter().enumerate().take(rows - 1) {
+        let y = from + 1 + i;
+        let slot = slot_of(problem.severity);
+        let place = format!("{:>4} ", state.editor.line_of(i) + 1);
+        let x = put(buf, area, 0, y, &place, theme[Slot::Faint]);
+        let x = put(buf, area, x, y, if slot == Slot::Error { "✗ " } else { "▲ " }, theme[slot]);
+        put(buf, area, x, y, &fit(&neutralise(&problem.message), width.saturating_sub(x)), theme[Slot::Text]);
+        if current == Some(problem) {
+            style_row(buf, area, y, theme[Slot::Selected]);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The lines of output.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::tui::columns::EVENTS;
+use crate::tui::paint::{highlighted, note, put, put_end, style_row};
+use crate::tui::panes::bars::output_frame;
+use crate::tui::panes::events::log::{Row, matches};
+use crate::tui::state::{Layer, Pane, State};
+use crate::tui::text::{char_width, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
+use crate::tui::theme::Slot;
+use crate::tui::trace::Phase;
+
+/// Index of the line that is shown at a row of the screen; `area` is the pane's frame.
+#[must_use]
+pub fn line_at(state: &State, area: Rect, row: u16) -> Option<usize> {
+    let inside = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
+    let table = below(inside, filter_rows(state, inside));
+    let table = below(table, heading_rows(table));
+    let rows = usize::from(table.height);
+    let at = usize::from(row.checked_sub(table.y)?);
+    let index = first_row(state.events.len(), state.events.selected()?, rows) + at;
+    (at < rows && index < state.events.len()).then_some(index)
+}
+
+/// Rows that the filter takes above the table.
+fn filter_rows(state: &State, inside: Rect) -> u16 {
+    let filtered = state.layers.iter().any(|l| matches!(l, Layer::Filter(_))) || !state.events.filter().is_empty();
+    u16::from(filtered && inside.height > 1)
+}
+
+/// Rows that the heading takes; small panes have none. Without the frame's columns.
+const fn heading_rows(inside: Rect) -> u16 {
+    if inside.height > 4 && inside.width >= TIME_FROM { 1 } else { 0 }
+}
+
+/// Columns of a pane from which on times, and probes, are shown.
+const TIME_FROM: u16 = 44;
+const PROBE_FROM: u16 = 64;
+
+/// Paints the pane.
+pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
+    let (mut inside, taken) = output_frame(state, buf, area, Pane::Events, tabbed);
+    let theme = &state.theme;
+    let log = &state.events;
+    note(buf, area, &counts(state), theme[Slot::Faint], taken);
+    if filter_rows(state, inside) > 0 {
+        draw_filter(state, buf, inside);
+        inside = below(inside, 1);
+    }
+    if log.held() == 0 {
+        return welcome(state, buf, inside);
+    }
+    if log.is_empty() {
+        put(buf, inside, 1, 0, "No line passes the filter.", theme[Slot::Dim]);
+        return;
+    }
+    let heading = heading_rows(Rect { width: area.width, ..inside });
+    let rows = usize::from(inside.height - heading);
+    let selected = log.selected().unwrap_or(0);
+    let first = first_row(log.len(), selected, rows);
+    let shown: Vec<Row<'_>> = (first..log.len()).take(rows).map_while(|i| log.get(i)).collect();
+    let columns = Columns::of(&shown, log.clock, area.width);
+    if heading > 0 {
+        columns.heading(state, buf, inside);
+        inside = below(inside, heading);
+    }
+    for (y, row) in shown.iter().enumerate() {
+        columns.row(state, buf, inside, y, row);
+        if first + y == selected && state.focus == Pane::Events {
+            style_row(buf, inside, y, theme[Slot::Selected]);
+        }
+    }
+}
+
+const fn below(area: Rect, rows: u16) -> Rect {
+    Rect { y: area.y + rows, height: area.height - rows, ..area }
+}
+
+fn draw_filter(state: &State, buf: &mut Buffer, inside: Rect) {
+    let theme = &state.theme;
+    let filtering = state.layers.iter().find_map(|l| if let Layer::Filter(i) = l { Some(i) } else { None });
+    let x = put(buf, inside, 0, 0, "filter ", theme[Slot::Key]);
+    let text = filtering.map_or_else(|| state.events.filter(), |i| i.text());
+    put(buf, inside, x, 0, &neutralise(text), theme[Slot::Text]);
+    if let Some(input) = filtering {
+        let under = input.text()[input.before().len()..].chars().next().unwrap_or(' ').to_string();
+        put(buf, inside, x + width(input.before()), 0, &under, theme[Slot::Cursor]);
+    }
+}
+
+/// Widths of the table's columns; 0 for one that is left out.
+struct Columns {
+    time: usize,
+    probe: usize,
+}
+
+impl Columns {
+    /// For rows in sight, in a pane of so many columns with its frame.
+    fn of(rows: &[Row<'_>], clock: bool, total: u16) -> Self {
+        let time = rows.iter().map(|r| r.time(clock).len()).max().unwrap_or(0).max(EVENTS[0].width.into());
+        // All probes of the traces in sight count, so that the column stays as it is while lines pass.
+        let most = (usize::from(total) / 3).max(EVENTS[1].width.into());
+        let origins = rows.first().into_iter().chain(rows.last()).map(|r| r.origin);
+        let names = origins.flat_map(|o| &o.probes).map(|name| width(&short_name(name, most)));
+        let probe = names.max().unwrap_or(0);
+        let probe = if probe == 0 { 0 } else { probe.max(EVENTS[1].title.len()) };
+        Self { time: if total < TIME_FROM { 0 } else { time }, probe: if total < PROBE_FROM { 0 } else { probe } }
+    }
+
+    /// Column at which the output starts.
+    fn output(&self) -> usize {
+        let part = |width: usize| if width == 0 { 0 } else { width + 2 };
+        1 + part(self.time) + part(self.probe)
+    }
+
+    fn heading(&self, state: &State, buf: &mut Buffer, area: Rect) {
+        let look = state.theme[Slot::Heading];
+        if self.time > 0 {
+            put_end(buf, area, 1 + self.time, 0, EVENTS[0].title, look);
+        }
+        if self.probe > 0 {
+            put(buf, area, 3 + self.time, 0, EVENTS[1].title, look);
+        }
+        let x = put(buf, area, self.output(), 0, EVENTS[2].title, look);
+        if state.events.left > 0 {
+            put(buf, area, x + 1, 0, &format!("from column {}", state.events.left + 1), state.theme[Slot::Faint]);
+        }
+    }
+
+    fn row(&self, state: &State, buf: &mut Buffer, area: Rect, y: usize, row: &Row<'_>) {
+        let (theme, log) = (&state.theme, &state.events);
+        if self.time > 0 {
+            put_end(buf, area, 1 + self.time, y, &row.time(log.clock), theme[Slot::Faint]);
+        }
+        if self.probe > 0 {
+            put(buf, area, 3 + self.time, y, &short_name(row.probe(), self.probe), theme[Slot::Dim]);
+        }
+        let x = self.output();
+        let text = neutralise_line(&row.line.text);
+        let skipped = skip_columns(&text, log.left);
+        let found = if log.filter().is_empty() { Vec::new() } else { matches(log.filter(), skipped) };
+        let at = |i: usize| {
+            let byte = skipped.char_indices().nth(i).map_or(0, |(b, _)| b);
+            found.iter().any(|r| r.contains(&byte))
+        };
+        if found.is_empty() {
+            put(buf, area, x, y, skipped, theme[Slot::Text]);
+        } else {
+            highlighted(buf, area, x, y, skipped, at, theme[Slot::Text], theme[Slot::Matched]);
+        }
+        let last = usize::from(area.width).saturating_sub(1);
+        if wider_than(skipped, (last + 1).saturating_sub(x)) {
+            // The cell before may hold a wide character, which takes the last one too.
+            let before = buf.cell((area.x + last as u16 - u16::from(last > x), area.y + y as u16));
+            let last = last - usize::from(last > x && before.is_some_and(|c| width(c.symbol()) > 1));
+            put(buf, area, last, y, "…", theme[Slot::Faint]);
+        }
+    }
+}
+
+/// A probe's name in a column: in full, else without its kind and place, else its end.
+fn short_name(name: &str, columns: usize) -> Cow<'_, str> {
+    if width(name) <= columns && !name.contains(char::is_control) {
+        return Cow::Borrowed(name);
+    }
+    let short = name.rfind(':').map_or(name, |at| &name[at + 1..]);
+    Cow::Owned(fit_end(&neutralise(short), columns).into_owned())
+}
+
+/// Whether text takes more columns than this; looks no further than it must.
+fn wider_than(text: &str, columns: usize) -> bool {
+    text.chars()
+        .scan(0, |used, c| {
+            *used += char_width(c);
+            Some(*used)
+        })
+        .any(|used| used > columns)
+}
+
+/// The selected row is in view; near the end the view is full.
+fn first_row(len: usize, selected: usize, rows: usize) -> usize {
+    let last_page = len.saturating_sub(rows);
+    if selected >= last_page { last_page } else { selected.saturating_sub(rows / 2) }
+}
+
+fn skip_columns(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        if used >= columns {
+            return &text[at..];
+        }
+        used += char_width(c);
+    }
+    if columns == 0 { text } else { "" }
+}
+
+fn counts(state: &State) -> String {
+    let log = &state.events;
+    let mut out = if log.filter().is_empty() {
+        format!("{} lines", grouped(log.held() as u64))
+    } else {
+        format!("{} of {} lines", grouped(log.len() as u64), grouped(log.held() as u64))
+    };
+    if log.held() == 0 {
+        out.clear();
+    }
+    if log.trimmed > 0 {
+        let _ = write!(out, " · {} older dropped", grouped(log.trimmed));
+    }
+    if log.stay {
+        let _ = write!(out, " · {} below", grouped(log.back as u64));
+    }
+    out
+}
+
+/// Nothing was printed yet: why that may be.
+fn waiting(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let room = usize::from(area.width).saturating_sub(2);
+    put(buf, area, 1, 0, &fit("Attached; no line was printed yet.", room), theme[Slot::Dim]);
+    let silent = state.trace.silent();
+    let Some(stats) = state.trace.stats.as_ref().filter(|_| !silent.is_empty()) else { return };
+    put(buf, area, 1, 2, &fit("No events yet, 0 hits:", room), theme[Slot::Warning]);
+    let rows = usize::from(area.height).saturating_sub(3);
+    for (y, index) in silent.iter().take(rows).enumerate() {
+        let name = neutralise(&stats.probes[*index].name).into_owned();
+        put(buf, area, 3, y + 3, &fit(&name, room.saturating_sub(2)), theme[Slot::Probe]);
+    }
+    let hint = "Does what they trace happen now? A predicate counts as a hit, whether it lets an event pass or not.";
+    for (y, line) in wrap(hint, room).iter().enumerate() {
+        put(buf, area, 1, 4 + silent.len().min(rows) + y, line, theme[Slot::Dim]);
+    }
+}
+
+fn welcome(state: &State, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    if state.trace.phase == Phase::Running {
+        return waiting(state, buf, area);
+    }
+    if state.trace.phase != Phase::Idle {
+        return;
+    }
+    let (mut area, room) = (area, usize::from(area.width).saturating_sub(2));
+    if let Some(reason) = &state.disabled {
+        let lines = wrap(&neutralise(&format!("Scripts cannot run here: {reason}.")), room);
+        for (y, line) in lines.iter().enumerate() {
+            put(buf, area, 1, y, line, theme[Slot::Warning]);
+        }
+        let used = (lines.len() as u16 + 1).min(area.height);
+        area = Rect { y: area.y + used, height: area.height - used, ..area };
+    }
+    let (height, width) = (usize::from(area.height), usize::from(area.width));
+    let box_width = 36;
+    let x = width.saturating_sub(box_width) / 2;
+    let top = height.saturating_sub(WELCOME.len() + 2) / 2;
+    if height > WELCOME.len() + 1 {
+        put(buf, area, x, top, "Trace the running kernel", theme[Slot::Heading]);
+    }
+    let from = if height > WELCOME.len() + 1 { top + 2 } else { 0 };
+    for (i, (key, what)) in WELCOME.iter().enumerate() {
+        put_end(buf, area, x + 6, from + i, key, theme[Slot::Key]);
+        put(buf, area, x + 8, from + i, what, theme[Slot::Dim]);
+    }
+}
+
+/// The first steps, in their order, and the ways out.
+const WELCOME: [(&str, &str); 8] = [
+    ("/", "find a probe: try openat"),
+    ("Enter", "insert a clause for it"),
+    ("Ctrl-S", "save, compile and attach"),
+    ("Esc", "go to the output, and back"),
+    ("Ctrl-O", "open one of the bundled scripts"),
+    ("Ctrl-K", "every command by name"),
+    ("F1", "every key"),
+    ("Ctrl-Q", "leave"),
+];

@@ -1,0 +1,535 @@
+//! Live maps: tables with bars, histograms, stacks.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::model::snapshot::{MapKind, MapRow};
+use crate::model::value::{Series, Value};
+use crate::tui::columns::MAP;
+use crate::tui::paint::{bar, chart, note, put, put_end, sparkline, style_row};
+use crate::tui::panes::bars::output_frame;
+use crate::tui::panes::maps::views::{
+    MapView, buckets, cell, common_frames, frames, key_fit, key_text, percentiles, shape, used,
+};
+use crate::tui::state::{Pane, State};
+use crate::tui::text::{fit, grouped, short_count, width};
+use crate::tui::theme::Slot;
+use crate::tui::trace::Phase;
+
+/// Most rows of one open row (frames of a stack, buckets of a histogram).
+const OPEN_ROWS: usize = 40;
+
+/// Rows of a time series that has a map of its own.
+const CHART_ROWS: usize = 5;
+
+/// Rows that all maps together would like to have.
+#[must_use]
+pub fn wanted(state: &State) -> usize {
+    let views = &state.maps.views;
+    views.iter().map(rows_wanted).sum::<usize>() + views.len().saturating_sub(1)
+}
+
+fn rows_wanted(view: &MapView) -> usize {
+    let rows = &view.snapshot.rows;
+    if view.snapshot.keyed {
+        let open: usize = view.order.iter().filter(|r| view.is_open(**r)).map(|r| open_rows(&rows[*r as usize])).sum();
+        return 2 + rows.len().max(1) + open;
+    }
+    if let Some(Value::TSeries(_)) = rows.first().map(|r| &r.value) {
+        return 1 + CHART_ROWS;
+    }
+    1 + if view.is_histogram() { rows.first().map_or(0, |r| buckets(&r.value).len()) } else { 0 }
+}
+
+fn open_rows(row: &MapRow) -> usize {
+    opened(row).len().min(OPEN_ROWS)
+}
+
+/// What an open row shows below itself.
+fn opened(row: &MapRow) -> Vec<Opened> {
+    let mut out = Vec::new();
+    for part in &row.key {
+        if let Value::Stack(stack) = part {
+            out.extend(frames(stack).into_iter().map(Opened::Text));
+        }
+    }
+    let shown = buckets(&row.value);
+    let most = shown.iter().map(|(_, c)| *c).max().unwrap_or(1);
+    out.extend(shown.into_iter().map(|(label, count)| Opened::Bucket(label, count, most)));
+    if out.is_empty() {
+        out.push(Opened::Text(format!("{} → {}", key_text(&row.key), cell(&row.value))));
+    }
+    out
+}
+
+enum Opened {
+    Text(String),
+    Bucket(String, u64, u64),
+}
+
+/// Paints the pane.
+pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
+    let (inside, taken) = output_frame(state, buf, area, Pane::Maps, tabbed);
+    let theme = &state.theme;
+    let views = &state.maps.views;
+    if views.is_empty() {
+        let text = match state.trace.phase {
+            Phase::Running => "This script has no maps: try @[comm] = count();",
+            _ => "Maps of the running script show here, live.",
+        };
+        put(buf, inside, 1, 0, &fit(text, usize::from(inside.width)), theme[Slot::Dim]);
+        return;
+    }
+    if views.len() > 1 {
+        note(buf, area, &format!("{} of {}", state.maps.selected + 1, views.len()), theme[Slot::Faint], taken);
+    }
+    let mut y = inside.y;
+    for (index, rows) in plan(state, usize::from(inside.height)) {
+        let part = Rect { y, height: rows as u16, ..inside };
+        map(state, index, buf, part);
+        y += rows as u16 + 1;
+    }
+}
+
+/// Which maps are shown, and in how many rows: all when there is room. Otherwise the selected one gets
+/// what it wants first (in a zoomed pane before its neighbours get any), then those after it.
+fn plan(state: &State, height: usize) -> Vec<(usize, usize)> {
+    let views = &state.maps.views;
+    let wanted: Vec<usize> = views.iter().map(rows_wanted).collect();
+    let mut given: Vec<usize> = wanted.iter().map(|w| (*w).min(if *w == 1 { 1 } else { 4 })).collect();
+    let selected = state.maps.selected.min(views.len().saturating_sub(1));
+    if state.zoom
+        && let (Some(given), Some(wanted)) = (given.get_mut(selected), wanted.get(selected))
+    {
+        *given = (*wanted).min(height.max(*given));
+    }
+    let mut shown: Vec<usize> = (0..views.len()).collect();
+    let total = |shown: &[usize], given: &[usize]| {
+        shown.iter().map(|i| given[*i]).sum::<usize>() + shown.len().saturating_sub(1)
+    };
+    while shown.len() > 1 && total(&shown, &given) > height {
+        let furthest = (0..shown.len()).max_by_key(|at| shown[*at].abs_diff(selected)).unwrap_or(0);
+        shown.remove(furthest);
+    }
+    let mut left = height.saturating_sub(total(&shown, &given));
+    let first = shown.iter().position(|i| *i == selected).unwrap_or(0);
+    let mut turn: Vec<usize> = shown.clone();
+    turn.rotate_left(first);
+    while left > 0 && turn.iter().any(|i| given[*i] < wanted[*i]) {
+        for (nth, i) in turn.iter().enumerate() {
+            let step = if nth == 0 { 2 } else { 1 };
+            let more = step.min(left).min(wanted[*i] - given[*i]);
+            given[*i] += more;
+            left -= more;
+        }
+    }
+    shown.iter().map(|i| (*i, given[*i].min(height))).collect()
+}
+
+fn map(state: &State, index: usize, buf: &mut Buffer, area: Rect) {
+    let view = &state.maps.views[index];
+    let theme = &state.theme;
+    let selected = index == state.maps.selected && state.focus == Pane::Maps;
+    let name = &view.snapshot.name;
+    let mark = if selected { "›" } else { " " };
+    let x = put(buf, area, 0, 0, mark, theme[Slot::Key]);
+    let x = put(buf, area, x, 0, name, theme[Slot::Map]) + 1;
+    let right = usize::from(area.width).saturating_sub(1);
+    if view.snapshot.keyed {
+        let count = view.snapshot.rows.len();
+        let keys = format!("{} key{}", grouped(count as u64), if count == 1 { "" } else { "s" });
+        let full = view.snapshot.rows.len() as u32 >= view.snapshot.capacity && view.snapshot.capacity > 0;
+        let slot = if full { Slot::Error } else { Slot::Faint };
+        let keys = if full { format!("{keys}, full") } else { keys };
+        let x = put(buf, area, x, 0, &keys, theme[slot]) + 2;
+        rate_line(state, view, buf, area, x, right);
+        table(state, view, selected, buf, area);
+    } else if let Some(row) = view.snapshot.rows.first() {
+        let x = scalar(state, view, row, buf, area, x);
+        rate_line(state, view, buf, area, x + 2, right);
+        if view.is_histogram() {
+            let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+            histogram(state, &row.value, buf, below);
+        } else if let Value::TSeries(series) = &row.value {
+            let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+            series_chart(state, series, buf, below);
+        }
+    } else {
+        put(buf, area, x, 0, "nothing yet", theme[Slot::Faint]);
+    }
+}
+
+fn scalar(state: &State, view: &MapView, row: &MapRow, buf: &mut Buffer, area: Rect, x: usize) -> usize {
+    let theme = &state.theme;
+    if view.is_histogram() {
+        let total = row.value.as_number().unwrap_or(0);
+        let x = put(buf, area, x, 0, &format!("{} values", grouped(total as u64)), theme[Slot::Value]) + 2;
+        return summary(state, &row.value, buf, area, x);
+    }
+    let room = usize::from(area.width).saturating_sub(x + 1);
+    let text = match row.value.as_number() {
+        Some(n) if n >= 0 && !matches!(row.value, Value::Text(..) | Value::Stats(_) | Value::Pointer(_)) => {
+            grouped(n as u64)
+        }
+        _ => cell(&row.value),
+    };
+    put(buf, area, x, 0, &fit(&text, room), theme[Slot::Value])
+}
+
+fn summary(state: &State, value: &Value, buf: &mut Buffer, area: Rect, x: usize) -> usize {
+    let Some((half, most)) = percentiles(value) else { return x };
+    put(buf, area, x, 0, &format!("p50 < {half}  p99 < {most}"), state.theme[Slot::Dim])
+}
+
+/// The rate of a whole map: the last figure and a sparkline, at the right.
+fn rate_line(state: &State, view: &MapView, buf: &mut Buffer, area: Rect, from: usize, right: usize) {
+    if !view.has_rate() || view.history.len() < 2 {
+        return;
+    }
+    let rate = format!("{}/s", short_count(*view.history.back().unwrap_or(&0) as f64));
+    let room = right.saturating_sub(from + width(&rate) + 2).min(30);
+    if room < 6 {
+        return;
+    }
+    let spark = sparkline(view.history.iter().copied(), room);
+    let x = put_end(buf, area, right, 0, &rate, state.theme[Slot::Value]);
+    put_end(buf, area, x.saturating_sub(1), 0, &spark, state.theme[Slot::Spark]);
+}
+
+/// Least columns of bars: they give way to keys.
+const BARS: usize = 10;
+
+/// Columns of a table: end of the key, end of the value, end of the rate, start and width of the
+/// bar, and the buckets that the rows' histograms share as their axis.
+struct Columns {
+    /// Frames that all stacks share, and that are left out.
+    skip: usize,
+    axis: std::ops::Range<usize>,
+    key: usize,
+    value: usize,
+    rate: Option<usize>,
+    bar: (usize, usize),
+}
+
+fn columns(view: &MapView, total: usize) -> Columns {
+    let rows = || view.order.iter().take(200).filter_map(|r| view.snapshot.rows.get(*r as usize));
+    let skip = common_frames(rows().map(|r| &r.key[..]));
+    let keys = rows().map(|r| width(&key_fit(&r.key, skip, total))).max().unwrap_or(3).max(3);
+    let values = rows().map(|r| width(&shown_value(view, r))).max().unwrap_or(5).clamp(5, total / 2);
+    let rate = if view.has_rate() && total > 36 { usize::from(MAP[2].width) } else { 0 };
+    let axis = used(rows().map(|r| &r.value));
+    let bars = match (has_bars(view), view.is_histogram()) {
+        (true, true) => axis.len().max(BARS).min(total / 3),
+        (true, false) => BARS,
+        _ => 0,
+    };
+    let room = total.saturating_sub(4 + values + rate + if total > 30 { bars } else { 0 });
+    let key = 2 + keys.min(room.max(6));
+    let value = key + 2 + values;
+    let end = value + rate;
+    Columns {
+        skip,
+        axis,
+        key,
+        value,
+        rate: (rate > 0).then_some(end),
+        bar: (end + 2, if bars > 0 { total.saturating_sub(end + 3) } else { 0 }),
+    }
+}
+
+/// Plain values are often times or addresses, of which bars say nothing.
+fn has_bars(view: &MapView) -> bool {
+    view.snapshot.kind != MapKind::Value && view.largest() > 0
+}
+
+fn shown_value(view: &MapView, row: &MapRow) -> String {
+    match row.value.as_number() {
+        Some(n) if n >= 0 && (view.has_rate() || matches!(row.value, Value::Uint(..) | Value::Int(..))) => {
+            grouped(n as u64)
+        }
+        _ => cell(&row.value),
+    }
+}
+
+fn table(state: &State, view: &MapView, selected: bool, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let at = columns(view, usize::from(area.width));
+    let look = theme[Slot::Heading];
+    let arrow = if view.descending { "↓" } else { "↑" };
+    let title = |column: usize, name: &str| {
+        if selected && view.sort == column { format!("{arrow}{name}") } else { name.to_owned() }
+    };
+    let value_name = if view.is_histogram() { "values" } else { MAP[1].title };
+    put(buf, area, 2, 1, &title(0, MAP[0].title), look);
+    put_end(buf, area, at.value, 1, &title(1, value_name), look);
+    if let Some(end) = at.rate {
+        put_end(buf, area, end, 1, &title(2, MAP[2].title), look);
+    }
+    let rows = usize::from(area.height);
+    let most = view.largest();
+    for (y, place, row) in places(view, selected, rows) {
+        let contents = &view.snapshot.rows[row as usize];
+        if selected && place == view.row {
+            style_row(buf, area, y, theme[Slot::Selected]);
+        }
+        table_row(state, view, row as usize, contents, &at, most, buf, area, y);
+        if view.is_open(row) {
+            for (below, line) in opened(contents).iter().take(OPEN_ROWS).enumerate() {
+                if y + 1 + below < rows {
+                    open_line(state, line, buf, area, y + 1 + below);
+                }
+            }
+        }
+    }
+}
+
+/// The rows of a table that are shown in `rows` lines, its two headings among them: line, place in
+/// the order shown, index. The selected row is among them, with what is open below it if that fits.
+fn places(view: &MapView, selected: bool, rows: usize) -> Vec<(usize, usize, u32)> {
+    let height = |row: u32| match view.snapshot.rows.get(row as usize) {
+        Some(contents) if view.is_open(row) => 1 + open_rows(contents),
+        _ => 1,
+    };
+    let room = rows.saturating_sub(2).max(1);
+    let mut first = 0;
+    if selected {
+        let wanted = view.row.min(view.order.len().saturating_sub(1));
+        let mut used = 0;
+        for place in (0..=wanted).rev() {
+            used += view.order.get(place).map_or(0, |r| height(*r));
+            if used > room && place < wanted {
+                break;
+            }
+            first = place;
+        }
+    }
+    let mut y = 2;
+    let mut out = Vec::new();
+    for (place, row) in view.order.iter().enumerate().skip(first) {
+        if y >= rows {
+            break;
+        }
+        if view.snapshot.rows.get(*row as usize).is_some() {
+            out.push((y, place, *row));
+            y += height(*row);
+        }
+    }
+    out
+}
+
+/// What the mouse points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// A row of the table, by its place in the order shown.
+    Row(usize),
+    /// The heading of a column.
+    Heading(usize),
+    /// Anything else of a map.
+    Elsewhere,
+}
+
+/// The map at a place of the screen by its index, and what is there; `area` is the pane's frame.
+#[must_use]
+pub fn spot_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<(usize, Spot)> {
+    let at = usize::from(row.checked_sub(area.y + 1)?);
+    let mut top = 0;
+    let height = usize::from(area.height).saturating_sub(2);
+    for (index, rows) in plan(state, height) {
+        if at < top + rows {
+            let view = state.maps.views.get(index)?;
+            let line = at.checked_sub(top)?;
+            let columns = columns(view, usize::from(area.width).saturating_sub(2));
+            let column = usize::from(column.saturating_sub(area.x + 1));
+            let selected = index == state.maps.selected && state.focus == Pane::Maps;
+            let shown = places(view, selected, rows).into_iter().rev();
+            let spot = match line {
+                _ if !view.snapshot.keyed => Spot::Elsewhere,
+                0 => Spot::Elsewhere,
+                1 if column <= columns.key => Spot::Heading(0),
+                1 if column <= columns.value || columns.rate.is_none() => Spot::Heading(1),
+                1 => Spot::Heading(2),
+                _ => shown.into_iter().find(|(y, ..)| *y <= line).map_or(Spot::Elsewhere, |(_, p, _)| Spot::Row(p)),
+            };
+            return Some((index, spot));
+        }
+        top += rows + 1;
+    }
+    None
+}
+
+#[allow(clippy::too_many_arguments, reason = "a row, its place and the table's measures")]
+fn table_row(
+    state: &State,
+    view: &MapView,
+    index: usize,
+    row: &MapRow,
+    at: &Columns,
+    most: i128,
+    buf: &mut Buffer,
+    area: Rect,
+    y: usize,
+) {
+    let theme = &state.theme;
+    put(buf, area, 2, y, &key_fit(&row.key, at.skip, at.key.saturating_sub(2)), theme[Slot::Text].bg_none());
+    put_end(buf, area, at.value, y, &fit(&shown_value(view, row), at.value - at.key), theme[Slot::Value]);
+    if let (Some(end), Some(rate)) = (at.rate, view.rate(index)) {
+        let text = if rate.abs() < 0.05 { "·".to_owned() } else { short_count(rate) };
+        put_end(buf, area, end, y, &text, theme[Slot::Dim]);
+    }
+    let (x, columns) = at.bar;
+    if columns < 4 {
+        return;
+    }
+    if view.is_histogram() {
+        // The figures beside the shape may take half of the room.
+        let counts = shape(&row.value, &at.axis, columns.saturating_sub(columns.min(25) * 9 / 10).max(columns / 2));
+        let x = put(buf, area, x, y, &sparkline(counts.into_iter(), columns), theme[Slot::Spark].bg_none()) + 2;
+        if let Some((half, tail)) = percentiles(&row.value) {
+            let text = format!("p50<{half} p99<{tail}");
+            if x + width(&text) < usize::from(area.width) {
+                put(buf, area, x, y, &text, theme[Slot::Faint].bg_none());
+            }
+        }
+    } else if let Value::TSeries(series) = &row.value {
+        let values: Vec<Option<i64>> = series.points.iter().map(|(_, v)| *v).collect();
+        let shape = chart(&values, columns, 1).concat();
+        put(buf, area, x, y, &shape, theme[Slot::Spark].bg_none());
+    } else if let (Some(n), true) = (row.value.as_number(), most > 0) {
+        let part = n as f64 / most as f64;
+        put(buf, area, x, y, &bar(part, columns), theme.gradient(part));
+    }
+}
+
+fn open_line(state: &State, line: &Opened, buf: &mut Buffer, area: Rect, y: usize) {
+    let theme = &state.theme;
+    match line {
+        Opened::Text(text) => {
+            let x = put(buf, area, 4, y, "│ ", theme[Slot::Faint]);
+            let room = usize::from(area.width).saturating_sub(x);
+            put(buf, area, x, y, &fit(text, room), theme[Slot::Function].bg_none());
+        }
+        Opened::Bucket(label, count, most) => {
+            let x = put(buf, area, 4, y, "│", theme[Slot::Faint]);
+            bucket(state, (label, *count, *most), (x, 14, 9), buf, area, y);
+        }
+    }
+}
+
+/// A histogram over an area. What there is no room for is summed up in its first and last row: a tail
+/// is what people look for.
+fn histogram(state: &State, value: &Value, buf: &mut Buffer, area: Rect) {
+    let shown = fold_ends(&buckets(value), usize::from(area.height));
+    let most = shown.iter().map(|(_, c)| *c).max().unwrap_or(1);
+    let labels = shown.iter().map(|(l, _)| width(l)).max().unwrap_or(0);
+    let counts = shown.iter().map(|(_, c)| width(&grouped(*c))).max().unwrap_or(0);
+    for (y, (label, count)) in shown.iter().enumerate() {
+        bucket(state, (label, *count, most), (0, labels + 2, counts), buf, area, y);
+    }
+}
+
+/// Neighbouring buckets in at most `rows` rows around the largest one, those beyond as one row at each end.
+fn fold_ends(all: &[(String, u64)], rows: usize) -> Vec<(String, u64)> {
+    if all.len() <= rows || rows == 0 {
+        return all[..all.len().min(rows)].to_vec();
+    }
+    let peak = (0..all.len()).rev().max_by_key(|at| all[*at].1).unwrap_or(0);
+    let first = (all.len() - rows).min(peak.saturating_sub(rows / 3));
+    let last = first + rows - 1;
+    (first..=last)
+        .map(|at| {
+            let from = if at == first { 0 } else { at };
+            let to = if at == last { all.len() - 1 } else { at };
+            let count = all[from..=to].iter().fold(0_u64, |sum, (_, c)| sum.saturating_add(*c));
+            (spanning(&all[from].0, &all[to].0), count)
+        })
+        .collect()
+}
+
+/// The interval from the start of one bucket's to the end of another's: `[16K, 32K)` and `[1M, 2M)` make
+/// `[16K, 2M)`, `[1]` and `[4, 8)` make `[1, 8)`.
+fn spanning(first: &str, last: &str) -> String {
+    if first == last {
+        return first.to_owned();
+    }
+    let start = first.split_once(',').map_or(first.trim_end_matches(']'), |(start, _)| start);
+    let end = last.split_once(", ").map_or(last.trim_start_matches('['), |(_, end)| end);
+    format!("{start}, {end}")
+}
+
+/// A time series as a chart, its largest and least value at its left, its length below the newest.
+fn series_chart(state: &State, series: &Series, buf: &mut Buffer, area: Rect) {
+    let theme = &state.theme;
+    let values: Vec<Option<i64>> = series.points.iter().map(|(_, v)| *v).collect();
+    let rows = usize::from(area.height).min(CHART_ROWS);
+    if rows == 0 {
+        return;
+    }
+    let known = || values.iter().flatten().copied();
+    let (high, low) = (known().max().unwrap_or(0).to_string(), known().min().unwrap_or(0).min(0).to_string());
+    let labels = width(&high).max(width(&low)) + 2;
+    put_end(buf, area, labels, 0, &high, theme[Slot::Dim]);
+    if rows > 1 {
+        put_end(buf, area, labels, rows - 1, &low, theme[Slot::Dim]);
+    }
+    // Each value is as wide as room allows.
+    let columns = usize::from(area.width).saturating_sub(labels + 2);
+    let wide = (columns / values.len().max(1)).clamp(1, 4);
+    let stretched: Vec<Option<i64>> = values.iter().flat_map(|v| std::iter::repeat_n(*v, wide)).collect();
+    for (y, line) in chart(&stretched, columns, rows).iter().enumerate() {
+        put(buf, area, labels + 1, y, line, theme[Slot::Spark]);
+    }
+}
+
+/// One bucket: label, count, bar. `at` is the start, the label's width and the count's.
+fn bucket(
+    state: &State,
+    (label, count, most): (&str, u64, u64),
+    (x, labels, counts): (usize, usize, usize),
+    buf: &mut Buffer,
+    area: Rect,
+    y: usize,
+) {
+    let theme = &state.theme;
+    let x = x + labels;
+    put_end(buf, area, x, y, label, theme[Slot::Dim]);
+    let x = x + counts + 2;
+    put_end(buf, area, x, y, &grouped(count), theme[Slot::Value]);
+    let columns = usize::from(area.width).saturating_sub(x + 2);
+    let part = count as f64 / most.max(1) as f64;
+    put(buf, area, x + 1, y, &bar(part, columns), theme.gradient(part));
+}
+
+/// Looks without their background, for rows that have one already.
+trait NoBackground {
+    fn bg_none(self) -> Self;
+}
+
+impl NoBackground for ratatui::style::Style {
+    fn bg_none(self) -> Self {
+        Self { bg: None, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fold_ends;
+
+    fn rows(of: &[(&str, u64)]) -> Vec<(String, u64)> {
+        of.iter().map(|(label, count)| ((*label).to_owned(), *count)).collect()
+    }
+
+    #[test]
+    fn a_histogram_that_does_not_fit_sums_up_its_ends() {
+        let all = rows(&[("[1]", 3), ("[2, 4)", 1), ("[4, 8)", 90), ("[8, 16)", 5), ("[16, 32)", 0), ("[32, 64)", 1)]);
+        assert_eq!(fold_ends(&all, 6), all);
+        assert_eq!(fold_ends(&all, 3), rows(&[("[1, 4)", 4), ("[4, 8)", 90), ("[8, 64)", 6)]));
+        assert_eq!(fold_ends(&all, 1), rows(&[("[1, 64)", 100)]));
+        assert_eq!(fold_ends(&all, 0), rows(&[]));
+    }
+
+    #[test]
+    fn summed_ends_keep_open_edges() {
+        let all = rows(&[("(..., 0)", 1), ("[0]", 2), ("[1]", 8), ("[2, 4)", 1), ("[4, ...)", 1)]);
+        assert_eq!(fold_ends(&all, 3), rows(&[("(..., 0]", 3), ("[1]", 8), ("[2, ...)", 2)]));
+    }
+}

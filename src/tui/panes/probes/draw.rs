@@ -1,0 +1,180 @@
+//! What each probe does, costs and loses.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::model::stats::{ProbeStats, TraceStats};
+use crate::tui::columns::PROBES;
+use crate::tui::paint::{put, put_end, style_row};
+use crate::tui::panes::bars::output_frame;
+use crate::tui::state::{Pane, State};
+use crate::tui::text::{fit, fit_end, grouped, neutralise, short_count, width};
+use crate::tui::theme::Slot;
+use crate::tui::trace::incomplete;
+
+/// Paints the pane.
+pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
+    let (inside, _) = output_frame(state, buf, area, Pane::Probes, tabbed);
+    let theme = &state.theme;
+    let Some(stats) = &state.trace.stats else {
+        put(
+            buf,
+            inside,
+            1,
+            0,
+            &fit("Nothing runs: Ctrl-S runs the script.", usize::from(inside.width)),
+            theme[Slot::Dim],
+        );
+        return;
+    };
+    heading(state, buf, inside);
+    let (first, rows) = view(state, stats, usize::from(inside.height));
+    for (y, (place, index)) in order(state, stats).into_iter().enumerate().skip(first).take(rows).enumerate() {
+        row(state, buf, inside, y + 1, index, &stats.probes[index]);
+        if place == state.probes.selected && state.focus == Pane::Probes {
+            style_row(buf, inside, y + 1, theme[Slot::Selected]);
+        }
+    }
+    losses(state, stats, buf, inside, rows + 1);
+}
+
+/// The first probe shown, in the order shown, and how many: losses below keep some room.
+fn view(state: &State, stats: &TraceStats, height: usize) -> (usize, usize) {
+    let below = if stats.losses.is_empty() { 0 } else { stats.losses.len() + 1 };
+    let room = height.saturating_sub(1);
+    let rows = stats.probes.len().min(room.saturating_sub(below.min(room / 2)));
+    let selected = if state.focus == Pane::Probes { state.probes.selected } else { 0 };
+    ((selected + 1).saturating_sub(rows), rows)
+}
+
+/// What the mouse points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// A probe, by its place in the order shown.
+    Probe(usize),
+    /// The heading of a column.
+    Heading(usize),
+}
+
+/// What is at a place of the screen; `area` is the pane's frame.
+#[must_use]
+pub fn spot_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<Spot> {
+    let stats = state.trace.stats.as_ref()?;
+    let at = usize::from(row.checked_sub(area.y + 1)?);
+    if at == 0 {
+        let column = usize::from(column.saturating_sub(area.x + 1));
+        let places = places(usize::from(area.width).saturating_sub(2));
+        let ends = places.into_iter().filter(|(_, end)| column < *end);
+        return ends.min_by_key(|(_, end)| *end).map(|(column, _)| Spot::Heading(column));
+    }
+    let (first, rows) = view(state, stats, usize::from(area.height).saturating_sub(2));
+    (at <= rows).then(|| Spot::Probe(first + at - 1))
+}
+
+/// Columns that fit, narrow panes show fewer: (index in the registry, its right end).
+fn places(total: usize) -> Vec<(usize, usize)> {
+    let wanted: &[usize] = match total {
+        0..=29 => &[],
+        30..=43 => &[2],
+        44..=57 => &[2, 3],
+        _ => &[1, 2, 3, 4, 5],
+    };
+    let mut end = total.saturating_sub(1);
+    let mut out = Vec::new();
+    for column in wanted.iter().rev() {
+        out.push((*column, end));
+        end = end.saturating_sub(usize::from(PROBES[*column].width) + 1);
+    }
+    out.push((0, end));
+    out
+}
+
+fn heading(state: &State, buf: &mut Buffer, area: Rect) {
+    let look = state.theme[Slot::Heading];
+    let arrow = if state.probes.descending { "↓" } else { "↑" };
+    for (column, end) in places(usize::from(area.width)) {
+        let mark = if column == state.probes.sort && state.focus == Pane::Probes { arrow } else { "" };
+        let title = format!("{mark}{}", PROBES[column].title);
+        if column == 0 {
+            put(buf, area, 1, 0, &title, look);
+        } else {
+            put_end(buf, area, end, 0, &title, look);
+        }
+    }
+}
+
+fn order(state: &State, stats: &TraceStats) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..stats.probes.len()).collect();
+    if state.probes.sort == 0 {
+        rows.sort_by_key(|i| stats.probes[*i].name.clone());
+    } else {
+        let value = |i: usize| number(state, i, &stats.probes[i], state.probes.sort).unwrap_or(-1.0);
+        rows.sort_by(|a, b| value(*a).total_cmp(&value(*b)));
+    }
+    if state.probes.descending {
+        rows.reverse();
+    }
+    rows
+}
+
+fn number(state: &State, index: usize, probe: &ProbeStats, column: usize) -> Option<f64> {
+    let rate = || state.trace.probe_rate(index);
+    match column {
+        1 => Some(probe.attached.into()),
+        2 => rate().map(|r| r.per_second),
+        3 => rate().map(|r| r.ns_per_run),
+        4 => rate().map(|r| r.cpu_percent),
+        _ => Some(probe.misses as f64),
+    }
+}
+
+fn row(state: &State, buf: &mut Buffer, area: Rect, y: usize, index: usize, probe: &ProbeStats) {
+    let theme = &state.theme;
+    for (column, end) in places(usize::from(area.width)) {
+        if column == 0 {
+            let name = neutralise(&probe.name);
+            put(buf, area, 1, y, &fit_end(&name, end.saturating_sub(2)), theme[Slot::Probe]);
+            continue;
+        }
+        let value = number(state, index, probe, column);
+        let text = value.map_or_else(
+            || "–".to_owned(),
+            |v| match column {
+                3 => format!("{v:.0}"),
+                4 => format!("{v:.2}"),
+                _ => short_count(v),
+            },
+        );
+        let silent = column == 2 && state.trace.silent().contains(&index);
+        let text = if silent { "0 hits".to_owned() } else { text };
+        let wrong = column == 5 && probe.misses > 0;
+        let slot = if wrong { Slot::Error } else { Slot::Value };
+        put_end(buf, area, end, y, &text, theme[if silent { Slot::Warning } else { slot }]);
+    }
+}
+
+fn losses(state: &State, stats: &TraceStats, buf: &mut Buffer, area: Rect, from: usize) {
+    let theme = &state.theme;
+    if stats.losses.is_empty() {
+        if from < usize::from(area.height) {
+            put(buf, area, 1, from, "nothing lost", theme[Slot::Good]);
+        }
+        return;
+    }
+    put(buf, area, 1, from, "lost or incomplete", theme[Slot::Heading]);
+    let rows = usize::from(area.height).saturating_sub(from + 1);
+    for (i, loss) in stats.losses.iter().take(rows).enumerate() {
+        let y = from + 1 + i;
+        let count = grouped(loss.count);
+        let slot = if incomplete(loss.cause) { Slot::Warning } else { Slot::Error };
+        let x = put(buf, area, 1, y, &format!("{:<22}", loss.cause.words()), theme[slot]);
+        let before = state.trace.source.get(..loss.span.0 as usize).unwrap_or("");
+        let (line, column) =
+            (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1);
+        // Several calls of one line lose on their own account.
+        let site = format!("{} line {line}:{column}", neutralise(&loss.site));
+        let room = usize::from(area.width).saturating_sub(x + width(&count) + 3);
+        put(buf, area, x, y, &fit_end(&site, room), theme[Slot::Dim]);
+        put_end(buf, area, usize::from(area.width).saturating_sub(1), y, &count, theme[slot]);
+    }
+}

@@ -1,0 +1,26 @@
+//! What panes of rows have in common.
+
+use crate::lang::diagnostic::Severity;
+use crate::tui::action::Go;
+use crate::tui::effect::Effect;
+use crate::tui::state::State;
+
+/// Puts text on the clipboard, if there is any.
+pub(in crate::tui) fn copy(state: &mut State, text: Option<String>) -> Vec<Effect> {
+    let Some(text) = text.filter(|t| !t.is_empty()) else { return Vec::new() };
+    state.tell(Severity::Info, "Copied");
+    vec![Effect::Copy(text)]
+}
+
+/// Rows that a movement goes by, for pages of so many.
+pub(in crate::tui) const fn by(go: Go, page: isize) -> isize {
+    match go {
+        Go::Up => -1,
+        Go::Down => 1,
+        Go::PageUp => -page,
+        Go::PageDown => page,
+        Go::Top | Go::Home => -0x7fff_ffff,
+        Go::Bottom | Go::End => 0x7fff_ffff,
+        _ => 0,
+    }
+}
