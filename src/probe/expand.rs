@@ -1,7 +1,7 @@
 //! Attach-point patterns to the concrete places that this machine has for them.
 
 pub(crate) mod functions;
-mod programs;
+pub(crate) mod programs;
 #[cfg(test)]
 mod tests;
 mod tracepoints;

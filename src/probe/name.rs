@@ -41,8 +41,7 @@ pub fn target_name(target: &Target) -> String {
         Target::Watchpoint { address, length, mode, .. } => {
             format!("watchpoint:{address:#x}:{length}:{}", access(*mode))
         }
-        Target::Iter { kind, pin: None } => format!("iter:{kind}"),
-        Target::Iter { kind, pin: Some(pin) } => format!("iter:{kind}:{pin}"),
+        Target::Iter { kind } => format!("iter:{kind}"),
     }
 }
 

@@ -115,8 +115,6 @@ pub enum Target {
     Iter {
         /// `task`, `task_file`, `task_vma`.
         kind: Arc<str>,
-        /// Pin path.
-        pin: Option<Arc<str>>,
     },
 }
 

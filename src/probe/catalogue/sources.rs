@@ -10,6 +10,7 @@ use crate::binary::elf::Binary;
 use crate::kernel::btf::{Btf, BtfType};
 use crate::kernel::{Absence, Feature, Kernel};
 use crate::probe::expand::functions::is_generated;
+use crate::probe::expand::programs::unusable_iterator;
 use crate::probe::find::mapped_files;
 use crate::probe::perf;
 
@@ -18,10 +19,6 @@ type Answer = Result<Vec<Part>, Absence>;
 /// All sources, quick ones first.
 pub(super) const SOURCES: &[fn(&Kernel) -> Answer] =
     &[special, tracepoints, raw_tracepoints, kprobes, fentries, iterators, common_libraries];
-
-/// Iterators over the elements of a map (`.attach_target` of `bpf_map_elem_reg_info` and its kin,
-/// kernel/bpf/map_iter.c and net/core).
-const MAP_ITERATORS: [&str; 3] = ["bpf_map_elem", "bpf_sk_storage_map", "sockmap"];
 
 /// Libraries that many processes share and that have statically defined probes.
 const COMMON_LIBRARIES: &[&str] = &["libc", "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libstdc++"];
@@ -198,14 +195,9 @@ fn iterators(kernel: &Kernel) -> Answer {
     kinds.retain(|kind| !kind.contains("__"));
     kinds.sort_unstable();
     kinds.dedup();
-    let one_map = Absence::new(
-        "this iterator",
-        "it walks the elements of one map that is named when it is attached",
-        "use iter:bpf_map for the maps themselves",
-    );
-    let one_map = part.absence(&one_map);
     for kind in kinds {
-        let absence = if absence == 0 && MAP_ITERATORS.contains(&kind) { one_map } else { absence };
+        let own = unusable_iterator(kind).filter(|_| absence == 0);
+        let absence = own.map_or(absence, |own| part.absence(&own));
         part.push(ProbeKind::Iter, &["iter:", kind], absence, false);
     }
     Ok(vec![part.finish()])

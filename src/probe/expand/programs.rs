@@ -3,10 +3,25 @@
 use std::sync::Arc;
 
 use super::{ExpandError, Expander};
-use crate::kernel::Feature;
+use crate::kernel::{Absence, Feature};
 use crate::lang::typed::Target;
 use crate::probe::glob::Glob;
 use crate::probe::{loaded, suggest};
+
+/// Iterators over the elements of one map, which is named when they are attached (those with an `attach_target` that
+/// wants a map: `bpf_map_elem_reg_info` in kernel/bpf/map_iter.c and its kin in net/core).
+const MAP_ITERATORS: [&str; 3] = ["bpf_map_elem", "bpf_sk_storage_map", "sockmap"];
+
+/// Why no script can use this kind of iterator, on any kernel.
+pub fn unusable_iterator(kind: &str) -> Option<Absence> {
+    MAP_ITERATORS.contains(&kind).then(|| {
+        Absence::new(
+            "iterators over the elements of one map",
+            "which map that is, a script can't say",
+            "iter:bpf_map walks the maps themselves",
+        )
+    })
+}
 
 impl Expander<'_> {
     /// An iterator over kernel objects: the kernel declares `struct bpf_iter__KIND` for each kind.
@@ -19,7 +34,16 @@ impl Expander<'_> {
                 hint: "`-l 'iter:*'` lists those of this kernel, such as `iter:task`".into(),
             });
         }
-        Ok(vec![Target::Iter { kind: Arc::clone(kind), pin: pin.cloned() }])
+        if let Some(absence) = unusable_iterator(kind) {
+            return Err(absence.into());
+        }
+        if let Some(pin) = pin {
+            return Err(ExpandError::Refused {
+                message: format!("iter:{kind}:{pin}: a pinned iterator outlives the trace and would report to nobody"),
+                hint: format!("write `iter:{kind}`"),
+            });
+        }
+        Ok(vec![Target::Iter { kind: Arc::clone(kind) }])
     }
 
     /// Loaded programs by the names of their functions.

@@ -339,7 +339,7 @@ fn shape_of(pattern: &PointPattern) -> Option<Target> {
         PointPattern::Watchpoint { address, length, mode } => {
             Target::Watchpoint { address: *address, length: *length, mode: *mode, pid: None }
         }
-        PointPattern::Iter { kind, .. } => Target::Iter { kind: kind.clone(), pin: None },
+        PointPattern::Iter { kind, .. } => Target::Iter { kind: kind.clone() },
         _ => return None,
     })
 }
