@@ -16,4 +16,5 @@ pub mod output;
 pub mod probe;
 mod regular;
 pub mod session;
+pub mod store;
 pub mod tui;

@@ -13,6 +13,8 @@ pub mod validate;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::source::Span;
 use super::types::{StackMode, Type};
 use crate::model::format::Format;
@@ -303,7 +305,7 @@ pub enum ActionKind {
 }
 
 /// Where a formatted line goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PrintfSink {
     /// `printf`.
     Out,

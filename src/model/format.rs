@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// A format: literal text and conversions in order.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Format {
     /// The format as written, escapes resolved.
     pub text: Arc<str>,
@@ -12,7 +14,7 @@ pub struct Format {
 }
 
 /// One piece of a format.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Piece {
     /// Text as it is (`%%` is already one `%`).
     Literal(Arc<str>),
@@ -21,7 +23,7 @@ pub enum Piece {
 }
 
 /// `%[flags][width][.precision][length]kind`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
     /// `-`: left-justify.
     pub left: bool,
@@ -44,7 +46,7 @@ pub struct Conversion {
 }
 
 /// A width or precision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Width {
     /// Not given.
     None,
@@ -53,7 +55,7 @@ pub enum Width {
 }
 
 /// C's length modifiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Length {
     /// None: integers are cut to 32 bits.
     #[default]
@@ -67,7 +69,7 @@ pub enum Length {
 }
 
 /// Conversion characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConversionKind {
     /// `d`, `i`
     Signed,

@@ -1,0 +1,27 @@
+//! The history of a session: typed entries in time order, bounded and indexed, the same in memory and on disk.
+//!
+//! The session's thread encodes what tracers say with a [`ChunkBuilder`]. A [`Chunk`] is immutable and shared: the
+//! [`Store`] of a face keeps it within a byte budget, and a recorder writes it to a file. Panes and printers read
+//! through [`History`], which is the same for both, and draw at a [`Cursor`].
+
+mod builder;
+mod chunk;
+mod entry;
+mod history;
+mod index;
+mod memory;
+mod row;
+#[cfg(test)]
+mod tests;
+mod text;
+mod trace_info;
+
+pub use builder::ChunkBuilder;
+pub use chunk::{Chunk, Head};
+pub use entry::{Cursor, Entry, Lifecycle, Payload, PayloadKind, TraceId};
+pub use history::{Direction, History, Stop};
+pub use index::{Bucket, Index, Segment, Summary, TraceCount};
+pub use memory::{DEFAULT_BUDGET, Store};
+pub use row::Row;
+pub use text::write_text;
+pub use trace_info::{ActionInfo, ActionKind, Column, ColumnKind, MapInfo, TraceInfo, TraceKind};
