@@ -5,6 +5,7 @@ pub mod event;
 pub mod format;
 pub mod helper;
 pub mod histogram;
+pub mod latency;
 pub mod render;
 pub mod snapshot;
 pub mod stats;
