@@ -19,13 +19,13 @@ use probescope::kernel::symbols::SymbolTable;
 use probescope::kernel::tracefs::TracepointFormat;
 use probescope::kernel::version::Version;
 use probescope::kernel::{Kernel, Roots};
-use probescope::lang::bt::{
-    AbsentParameters, Checked, ExpandInputs, FrontOptions, MissingProbes, compile_front, dump, expand as expand_script,
-    parse, pretty,
-};
+use probescope::lang::bt::{ExpandInputs, dump, expand as expand_script, parse, pretty};
 use probescope::lang::diagnostic::has_errors;
-use probescope::lang::service::{self, NoKnowledge, ServiceEnv};
+use probescope::lang::front::{AbsentParameters, Checked, FrontOptions};
+use probescope::lang::front_end;
+use probescope::lang::service::{NoKnowledge, ServiceEnv};
 use probescope::lang::source::{SourceText, Span};
+use probescope::lang::typed::MissingProbes;
 use probescope::lang::typed::validate::validate;
 use probescope::output::diagnostics;
 use probescope::probe::expand::{ExpandOptions, expand};
@@ -45,7 +45,7 @@ fn checked(source: &SourceText) -> Checked {
     let mut options = FrontOptions::new(recorded());
     options.unsafe_allowed = true;
     options.missing_probes = MissingProbes::Ignore;
-    compile_front(source, &options)
+    front_end(source).compile(source, &options)
 }
 
 /// Any text: the lexer, the parser, the expander, the formatter and the language service never
@@ -67,10 +67,10 @@ pub fn lexer_parser(data: &[u8]) {
     }
     let env = ServiceEnv { knowledge: &NoKnowledge };
     let middle = (text.len() / 2) as u32;
-    let _ = service::completions(&source, middle, &env);
-    let _ = service::hover(&source, middle, &env);
-    let _ = service::signature_help(&source, middle);
-    let _ = service::definition(&source, middle);
+    let _ = front_end(&source).completions(&source, middle, &env);
+    let _ = front_end(&source).hover(&source, middle, &env);
+    let _ = front_end(&source).signature_help(&source, middle);
+    let _ = front_end(&source).definition(&source, middle);
     let params = ["7".to_owned(), "x".to_owned()];
     let inputs = ExpandInputs {
         params: &params,

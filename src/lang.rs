@@ -5,8 +5,32 @@
 pub mod bt;
 pub mod codes;
 pub mod diagnostic;
+pub mod facts;
 pub mod format;
+pub mod front;
 pub mod service;
 pub mod source;
+#[cfg(test)]
+mod tests;
 pub mod typed;
 pub mod types;
+
+use front::{Checked, FrontEnd, FrontOptions};
+use source::SourceText;
+
+/// The languages there are; the first is that of texts whose names don't tell.
+pub const FRONT_ENDS: &[&dyn FrontEnd] = &[&bt::Bpftrace];
+
+/// The language of a script, by the ending of its name.
+#[must_use]
+pub fn front_end(source: &SourceText) -> &'static dyn FrontEnd {
+    let ending = source.name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let named = FRONT_ENDS.iter().find(|front| front.extensions().contains(&ending));
+    *named.unwrap_or(&FRONT_ENDS[0])
+}
+
+/// Parses, expands and checks a script of any language.
+#[must_use]
+pub fn compile(source: &SourceText, options: &FrontOptions<'_>) -> Checked {
+    front_end(source).compile(source, options)
+}

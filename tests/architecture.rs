@@ -19,7 +19,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("src/binary/usdt/arguments.rs", "lang"),
     ("src/kernel/facts.rs", "codegen"),
     ("src/probe/describe/fields.rs", "lang"),
-    ("src/probe/describe/tests.rs", "lang"),
     ("src/probe/expand.rs", "lang"),
     ("src/probe/expand/functions.rs", "lang"),
     ("src/probe/expand/programs.rs", "lang"),

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use probescope::binary::dwarf::{DebugInfo, DwarfType, ParameterPlace, Tag, TypeId};
 use probescope::binary::elf::Binary;
 use probescope::kernel::{Kernel, Roots};
+use probescope::lang::front_end;
+use probescope::lang::service::ServiceEnv;
 use probescope::lang::service::kernel::KernelKnowledge;
-use probescope::lang::service::{ServiceEnv, completions};
 use probescope::lang::source::SourceText;
 
 /// A compiled file of `tests/fixtures/c` in a folder of its own, removed at the end.
@@ -93,7 +94,8 @@ fn the_editor_completes_arguments_and_their_fields() {
     let knowledge = KernelKnowledge::new(Arc::new(Kernel::new(Roots::running()).mounting_tracefs()), None);
     let labels = |body: &str| -> Vec<String> {
         let text = format!("uprobe:{}:pointers {{ {body}", compiled.path().display());
-        let found = completions(&SourceText::new("t", &text), text.len() as u32, &ServiceEnv { knowledge: &knowledge });
+        let source = SourceText::new("t", &text);
+        let found = front_end(&source).completions(&source, text.len() as u32, &ServiceEnv { knowledge: &knowledge });
         found.into_iter().map(|c| c.label).collect()
     };
     assert_eq!(labels("args."), ["node", "indirect", "count", "words"]);

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use probescope::codegen::compile_with_source;
 use probescope::codegen::target::TargetFacts;
 use probescope::kernel::{Kernel, Roots};
-use probescope::lang::bt::{FrontOptions, compile_front};
+use probescope::lang::compile as compile_front;
 use probescope::lang::diagnostic::{Severity, has_errors};
+use probescope::lang::front::FrontOptions;
 use probescope::lang::source::SourceText;
 
 /// More than any of these takes in a debug build on a busy machine; without bounds they take hours.

@@ -40,10 +40,12 @@ use std::time::{Duration, Instant};
 use probescope::codegen::error::CodegenError;
 use probescope::engine;
 use probescope::kernel::{Kernel, Roots};
-use probescope::lang::bt::{FrontOptions, MissingProbes, compile_front};
 use probescope::lang::codes::run::FOLLOWED;
+use probescope::lang::compile as compile_front;
 use probescope::lang::diagnostic::{Severity, has_errors};
+use probescope::lang::front::FrontOptions;
 use probescope::lang::source::SourceText;
+use probescope::lang::typed::MissingProbes;
 
 /// Attempts to make a script smaller that fails.
 const ATTEMPTS: u32 = 200;

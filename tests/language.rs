@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use expression::{Expr, INPUTS, expression, number};
 use probescope::kernel::{Kernel, Roots};
-use probescope::lang::bt::{FrontOptions, compile_front};
+use probescope::lang::compile as compile_front;
 use probescope::lang::diagnostic::has_errors;
+use probescope::lang::front::FrontOptions;
 use probescope::lang::source::SourceText;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use probescope::kernel::{Kernel, Roots};
-use probescope::lang::bt::{FrontOptions, MissingProbes, compile_front};
+use probescope::lang::compile as compile_front;
 use probescope::lang::diagnostic::{Severity, has_errors};
+use probescope::lang::front::FrontOptions;
 use probescope::lang::source::SourceText;
+use probescope::lang::typed::MissingProbes;
 
 fn scripts() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{CliError, World};
-use crate::lang::bt::{parse, pretty};
+use crate::lang::front_end;
 use crate::output::diagnostics;
 
 /// Format scripts in place.
@@ -36,8 +36,8 @@ fn one(file: &PathBuf, check: bool, world: &World) -> Result<bool, CliError> {
     let stdin = name == "-";
     let source = super::script::read_file(&name)?;
     let text = &*source.text;
-    let Some(formatted) = pretty::format(&source) else {
-        let found = parse(&source).diagnostics;
+    let Some(formatted) = front_end(&source).format(&source) else {
+        let found = front_end(&source).syntax(&source);
         let _ = std::io::stderr().write_all(diagnostics::render_all(&source, &found, world.colour()).as_bytes());
         return Ok(false);
     };

@@ -14,9 +14,10 @@ use crate::codegen::target::Sent;
 use crate::engine::attach::Place;
 use crate::engine::{EngineError, TraceOptions};
 use crate::kernel::Kernel;
-use crate::lang::bt::{AbsentParameters, Purpose, pretty};
 use crate::lang::codes::check::{BAD_SETTING, NO_PROBES};
 use crate::lang::diagnostic::{Diagnostic, Severity};
+use crate::lang::front::{AbsentParameters, Purpose};
+use crate::lang::front_end;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::dump as types;
 use crate::output::OutputFormat;
@@ -277,7 +278,7 @@ impl Runner<'_> {
         let source = &self.script.source;
         for stage in stages {
             let (title, text) = match stage {
-                Shown::Tree => ("AST after: parse", Ok(pretty::format(source).unwrap_or_default())),
+                Shown::Tree => ("AST after: parse", Ok(front_end(source).format(source).unwrap_or_default())),
                 Shown::Types => ("AST after: TypeResolver", Ok(types::dump(&compiled.program))),
                 Shown::Code => ("Intermediate code", dump::ir(&compiled.program, &facts)),
                 Shown::Instructions => ("Disassembly", dump::code(&compiled.program, &facts, source)),

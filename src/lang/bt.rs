@@ -10,10 +10,11 @@ pub mod front;
 pub mod lexer;
 pub mod parser;
 pub mod pretty;
+pub mod service;
 pub mod settings;
 pub mod visit;
 
-pub use check::{CheckEnv, Checked, MissingProbes, Purpose, check};
-pub use expand::{AbsentParameters, ExpandInputs, expand};
-pub use front::{FrontOptions, compile_front};
+pub use check::check;
+pub use expand::{ExpandInputs, expand};
+pub use front::Bpftrace;
 pub use parser::{Parsed, parse};

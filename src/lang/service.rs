@@ -1,27 +1,14 @@
-//! The language service: what an editor asks about a script. Pure: text and knowledge in, answers
-//! out. It works on half-typed text, since the parser always returns a tree.
+//! What an editor may ask about a script, whatever its language: the questions and answers. Each front end answers
+//! from text and knowledge alone ([`super::front::FrontEnd`]), and on half-typed text, too.
 //!
-//! What is known of the kernel comes through [`Knowledge`], so that the same service answers the
+//! What is known of the kernel comes through [`Knowledge`], so that the same front end answers the
 //! workbench, `probescope lsp` and tests.
 
-mod completion;
-mod context;
-pub mod highlight;
-mod hover;
-mod infer;
 pub mod kernel;
-mod navigate;
-mod places;
-mod references;
-mod signature;
+
+use std::ops::Range;
 
 use super::source::Span;
-
-pub use completion::completions;
-pub use hover::hover;
-pub use navigate::{definition, imported, symbols};
-pub use references::{RenameError, references, renamable, rename};
-pub use signature::signature_help;
 
 /// One field, argument or member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,5 +169,59 @@ pub struct Symbol {
     pub selection: Span,
 }
 
-#[cfg(test)]
-mod tests;
+/// Why a name can't be changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenameError {
+    /// Nothing that the script names is there.
+    #[error("the script gives no name here")]
+    NoName,
+    /// The new name has other characters than a name may have.
+    #[error("`{0}` is no name: letters, digits and `_`, not first a digit")]
+    BadName(String),
+    /// Something else has the new name.
+    #[error("the script has a `{0}` already")]
+    Taken(String),
+}
+
+/// What a piece of text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// A comment, or text that the preprocessor leaves out.
+    Comment,
+    /// A preprocessor line.
+    Directive,
+    /// An attach point.
+    Probe,
+    /// A word of the language's grammar.
+    Keyword,
+    /// A type.
+    Type,
+    /// A builtin variable.
+    Builtin,
+    /// A function that is called.
+    Function,
+    /// A field of a struct or record.
+    Field,
+    /// A map.
+    Map,
+    /// A variable or parameter of the script.
+    Variable,
+    /// A number or duration.
+    Number,
+    /// A string.
+    Str,
+    /// Punctuation.
+    Operator,
+}
+
+/// A text taken apart, for colours and for keys that look at where they are typed.
+pub trait Pieces: std::fmt::Debug + Send + Sync {
+    /// Blocks that are open before a byte offset.
+    fn depth(&self, offset: u32) -> u16;
+    /// True where a new clause could begin: between the script's items, outside of comments.
+    fn between_items(&self, offset: u32, text: &str) -> bool;
+    /// Whether a byte offset lies in a definition of C types.
+    fn in_definition(&self, offset: u32) -> bool;
+    /// The pieces that touch a byte range of the text, in order; gaps are plain.
+    fn within(&self, range: Range<u32>, text: &str) -> Vec<(Range<u32>, Class)>;
+}

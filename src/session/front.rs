@@ -9,9 +9,11 @@ use super::update::CompileFigures;
 use crate::codegen;
 use crate::codegen::target::Sent;
 use crate::kernel::Kernel;
-use crate::lang::bt::{self, FrontOptions, MissingProbes, Purpose};
+use crate::lang;
 use crate::lang::diagnostic::has_errors;
+use crate::lang::front::{AbsentParameters, FrontOptions, Purpose};
 use crate::lang::source::SourceText;
+use crate::lang::typed::MissingProbes;
 use crate::regular;
 
 /// Largest file that a script may import.
@@ -47,7 +49,7 @@ pub struct FrontSettings {
     /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
     pub like_bpftrace: bool,
     /// Which positional parameters that were not given are warned of.
-    pub absent_parameters: bt::AbsentParameters,
+    pub absent_parameters: AbsentParameters,
     /// Only probes whose full name this matches.
     pub probe_filter: Option<regex::Regex>,
 }
@@ -70,7 +72,7 @@ impl FrontSettings {
             absent_keys: false,
             sent: Sent::Nothing,
             like_bpftrace: false,
-            absent_parameters: bt::AbsentParameters::Quiet,
+            absent_parameters: AbsentParameters::Quiet,
             probe_filter: None,
         }
     }
@@ -103,7 +105,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         absent_parameters: settings.absent_parameters,
         probe_filter: settings.probe_filter.as_ref(),
     };
-    let checked = bt::compile_front(source, &options);
+    let checked = lang::compile(source, &options);
     let mut diagnostics = checked.diagnostics;
     if has_errors(&diagnostics) {
         return Compilation { diagnostics, output: None };

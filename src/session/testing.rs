@@ -12,7 +12,7 @@ use super::reporter::Reporter;
 use crate::engine::Trace;
 use crate::engine::decode::Decoder;
 use crate::engine::trace::Trial;
-use crate::lang::bt::Purpose;
+use crate::lang::front::Purpose;
 
 /// Runs of a benchmark between two looks at the clock.
 const ROUND: u64 = 1000;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::effect::{Detail, Field, Found, Hit};
 use super::finder::Finder;
 use crate::kernel::{Absence, Kernel};
+use crate::lang::front_end;
 use crate::lang::service::kernel::KernelKnowledge;
-use crate::lang::service::{self, Completion, ServiceEnv};
+use crate::lang::service::{Completion, ServiceEnv};
 use crate::lang::source::SourceText;
 use crate::probe::catalogue::Background;
 use crate::probe::describe::describe;
@@ -93,13 +94,14 @@ impl Finder for Catalogue {
     }
 
     fn complete(&mut self, text: &str, offset: u32) -> Vec<Completion> {
-        service::completions(&SourceText::new("", text), offset, &ServiceEnv { knowledge: &self.knowledge })
+        let source = SourceText::new("", text);
+        front_end(&source).completions(&source, offset, &ServiceEnv { knowledge: &self.knowledge })
     }
 
     fn hint(&mut self, text: &str, offset: u32) -> String {
         let source = SourceText::new("", text);
-        let Some(hover) = service::hover(&source, offset, &ServiceEnv { knowledge: &self.knowledge }) else {
-            let call = service::signature_help(&source, offset);
+        let Some(hover) = front_end(&source).hover(&source, offset, &ServiceEnv { knowledge: &self.knowledge }) else {
+            let call = front_end(&source).signature_help(&source, offset);
             return call.map_or_else(String::new, |call| format!("{} — {}", call.label, call.doc));
         };
         let code: Vec<&str> = hover.code.lines().map(str::trim).collect();

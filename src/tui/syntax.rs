@@ -2,12 +2,14 @@
 //! parts (preprocessor lines, struct definitions).
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::theme::Slot;
-use crate::lang::service::highlight::{Class, Pieces};
+use crate::lang;
+use crate::lang::service::{Class, Pieces};
+use crate::lang::source::SourceText;
 
 /// Parts of a line, by byte range, with what they look like; in order, gaps are plain.
 pub type Parts = Vec<(Range<usize>, Slot)>;
@@ -31,9 +33,15 @@ const fn slot(class: Class) -> Slot {
     }
 }
 
+/// A script taken apart by its language.
+#[must_use]
+pub fn pieces(text: &str) -> Arc<dyn Pieces> {
+    lang::front_end(&SourceText::new("", "")).pieces(text)
+}
+
 /// The parts of one line that begins at a byte offset of `text`.
 #[must_use]
-pub fn line_parts(pieces: &Pieces, text: &str, start: usize, line: &str) -> Parts {
+pub fn line_parts(pieces: &dyn Pieces, text: &str, start: usize, line: &str) -> Parts {
     let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let range = clamp(start)..clamp(start + line.len());
     let found = pieces.within(range.clone(), text);
@@ -48,11 +56,11 @@ pub fn line_parts(pieces: &Pieces, text: &str, start: usize, line: &str) -> Part
 /// The parts of every line of a short text.
 #[must_use]
 pub fn parts(text: &str) -> Vec<(&str, Parts)> {
-    let pieces = Pieces::of(text);
+    let pieces = pieces(text);
     let mut start = 0;
     let mut out = Vec::new();
     for line in text.split('\n') {
-        out.push((line, line_parts(&pieces, text, start, line)));
+        out.push((line, line_parts(&*pieces, text, start, line)));
         start += line.len() + 1;
     }
     out

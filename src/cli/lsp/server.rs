@@ -26,11 +26,11 @@ use serde::de::DeserializeOwned;
 use super::convert;
 use super::documents::Document;
 use crate::kernel::Kernel;
-use crate::lang::bt::front::{FrontOptions, compile_front};
-use crate::lang::bt::pretty;
+use crate::lang::front::FrontOptions;
 use crate::lang::service::kernel::KernelKnowledge;
-use crate::lang::service::{self, ServiceEnv};
+use crate::lang::service::{RenameError, ServiceEnv};
 use crate::lang::source::SourceText;
+use crate::lang::{self, front_end};
 use crate::regular;
 use crate::session::front::LARGEST_IMPORT;
 
@@ -185,7 +185,7 @@ impl<'a> Server<'a> {
             let folder = folder_of(uri);
             let load = |path: &str| regular::text(&folder.join(path), LARGEST_IMPORT).map_err(|e| e.to_string());
             let options = FrontOptions { load: &load, unsafe_allowed: true, ..FrontOptions::new(self.kernel) };
-            let found = compile_front(&document.source, &options).diagnostics;
+            let found = lang::compile(&document.source, &options).diagnostics;
             told.push((uri.clone(), document.checked(uri, found), document.version));
         }
         told.into_iter().try_for_each(|(uri, found, version)| self.publish(uri, found, version))
@@ -217,7 +217,7 @@ impl<'a> Server<'a> {
 
     fn completion(&self, place: &TextDocumentPositionParams) -> Option<CompletionResponse> {
         let (source, offset) = self.at(place)?;
-        let found = service::completions(source, offset, &self.env()).into_iter().enumerate();
+        let found = front_end(source).completions(source, offset, &self.env()).into_iter().enumerate();
         let items = found.map(|(order, c)| convert::completion(source, order, c)).collect();
         // Incomplete: probes are searched anew at every key.
         Some(CompletionResponse::List(CompletionList { is_incomplete: true, items }))
@@ -225,7 +225,7 @@ impl<'a> Server<'a> {
 
     fn hover(&self, place: &TextDocumentPositionParams) -> Option<Hover> {
         let (source, offset) = self.at(place)?;
-        let hover = service::hover(source, offset, &self.env())?;
+        let hover = front_end(source).hover(source, offset, &self.env())?;
         let value = format!("```bpftrace\n{}\n```\n{}", hover.code, hover.doc);
         let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
         Some(Hover { contents, range: Some(convert::range(source, hover.span)) })
@@ -233,7 +233,7 @@ impl<'a> Server<'a> {
 
     fn signature(&self, place: &TextDocumentPositionParams) -> Option<SignatureHelp> {
         let (source, offset) = self.at(place)?;
-        let help = service::signature_help(source, offset)?;
+        let help = front_end(source).signature_help(source, offset)?;
         let parameter = |(start, end): &(usize, usize)| ParameterInformation {
             label: ParameterLabel::Simple(help.label.get(*start..*end).unwrap_or("").to_owned()),
             documentation: None,
@@ -250,10 +250,10 @@ impl<'a> Server<'a> {
 
     fn definition(&self, place: &TextDocumentPositionParams) -> Option<GotoDefinitionResponse> {
         let (source, offset) = self.at(place)?;
-        if let Some(path) = service::imported(source, offset) {
+        if let Some(path) = front_end(source).imported(source, offset) {
             return imported(&place.text_document.uri, &path);
         }
-        let span = service::definition(source, offset)?;
+        let span = front_end(source).definition(source, offset)?;
         let uri = place.text_document.uri.clone();
         Some(GotoDefinitionResponse::Scalar(Location { uri, range: convert::range(source, span) }))
     }
@@ -261,25 +261,25 @@ impl<'a> Server<'a> {
     fn references(&self, place: &TextDocumentPositionParams) -> Option<Vec<Location>> {
         let (source, offset) = self.at(place)?;
         let location = |span| Location { uri: place.text_document.uri.clone(), range: convert::range(source, span) };
-        Some(service::references(source, offset).into_iter().map(location).collect())
+        Some(front_end(source).references(source, offset).into_iter().map(location).collect())
     }
 
     fn renamable(&self, place: &TextDocumentPositionParams) -> Option<PrepareRenameResponse> {
         let (source, offset) = self.at(place)?;
-        Some(PrepareRenameResponse::Range(convert::range(source, service::renamable(source, offset)?)))
+        Some(PrepareRenameResponse::Range(convert::range(source, front_end(source).renamable(source, offset)?)))
     }
 
-    fn rename(&self, p: &lsp_types::RenameParams) -> Result<Option<WorkspaceEdit>, service::RenameError> {
+    fn rename(&self, p: &lsp_types::RenameParams) -> Result<Option<WorkspaceEdit>, RenameError> {
         let place = &p.text_document_position;
         let Some((source, offset)) = self.at(place) else { return Ok(None) };
-        let edits = service::rename(source, offset, &p.new_name)?.into_iter();
+        let edits = front_end(source).rename(source, offset, &p.new_name)?.into_iter();
         let edits = edits.map(|(span, new_text)| TextEdit { range: convert::range(source, span), new_text });
         Ok(Some(convert::edits_of(&place.text_document.uri, edits.collect())))
     }
 
     fn symbols(&self, uri: &Uri) -> Option<DocumentSymbolResponse> {
         let source = &self.open.get(uri)?.source;
-        let symbols = service::symbols(source).into_iter().map(|s| {
+        let symbols = front_end(source).symbols(source).into_iter().map(|s| {
             #[allow(deprecated, reason = "the field is part of the struct")]
             DocumentSymbol {
                 name: s.name,
@@ -297,7 +297,7 @@ impl<'a> Server<'a> {
 
     fn formatting(&self, uri: &Uri) -> Option<Vec<TextEdit>> {
         let source = &self.open.get(uri)?.source;
-        let new_text = pretty::format(source)?;
+        let new_text = front_end(source).format(source)?;
         if *new_text == *source.text {
             return Some(Vec::new());
         }

@@ -25,11 +25,9 @@ mod config;
 mod constants;
 mod definitions;
 mod expr;
-pub mod facts;
 mod frame;
 mod hot;
 mod join;
-pub mod kernel_facts;
 mod lint;
 mod maps;
 mod operators;
@@ -39,73 +37,26 @@ mod programs;
 mod statements;
 mod strict;
 mod suggest;
-mod table;
 #[cfg(test)]
 mod tests;
 mod typeinfo;
 mod typename;
-mod user_facts;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::lang::bt::ast;
 use crate::lang::diagnostic::{Code, Diagnostic, Severity};
+use crate::lang::facts::Facts;
+use crate::lang::facts::table::TypeTable;
+use crate::lang::front::{Checked, FrontOptions};
 use crate::lang::source::{SourceText, Span};
-pub use crate::lang::typed::MissingProbes;
 use crate::lang::typed::{Action, ActionId, ActionKind, Config, Expr, ExprKind, Program};
 use crate::lang::types::Type;
 
 pub(crate) use crate::lang::codes::check::*;
-use facts::Facts;
 use frame::{Frame, VariableKey};
 use maps::Maps;
-use table::TypeTable;
-
-/// What the checker is told besides the script.
-pub struct CheckEnv<'a> {
-    /// The kernel.
-    pub facts: &'a dyn Facts,
-    /// Process that the trace is limited to (`-p`).
-    pub pid: Option<u32>,
-    /// The child started by `-c`.
-    pub child_pid: Option<u32>,
-    /// Whether `system`, `signal` and their kind may be used (`--unsafe`).
-    pub unsafe_allowed: bool,
-    /// Settings that hold where the script's `config` block says nothing else.
-    pub config_defaults: &'a [(String, String)],
-    /// Settings that win over the script's `config` block.
-    pub config_overrides: &'a [(String, String)],
-    /// What to do about probes that this kernel lacks, unless the script says so itself.
-    pub missing_probes: MissingProbes,
-    /// What the script is run for.
-    pub purpose: Purpose,
-    /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
-    pub like_bpftrace: bool,
-    /// Only probes whose full name this matches.
-    pub probe_filter: Option<&'a regex::Regex>,
-}
-
-/// What a script is run for, which decides the probes that belong to the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Purpose {
-    /// To trace: everything but `test:` and `bench:` probes.
-    #[default]
-    Trace,
-    /// To run its tests: `test:` probes between `begin` and `end`.
-    Test,
-    /// To measure: `bench:` probes between `begin` and `end`.
-    Bench,
-}
-
-/// What checking gives.
-#[derive(Clone, Debug, Default)]
-pub struct Checked {
-    /// The typed program; complete only when there are no errors.
-    pub program: Program,
-    /// Everything found, in the order of the text.
-    pub diagnostics: Vec<Diagnostic>,
-}
 
 /// Walks after which types are taken as they are. Each walk that is not the last widens at least one
 /// type; chains of reads before writes need one walk a link. Long scripts get fewer, so that time
@@ -118,8 +69,8 @@ fn most_walks(source: &SourceText) -> usize {
 const MAX_DIAGNOSTICS: usize = 200;
 
 /// Checks a script whose macros and positional parameters are expanded.
-pub fn check(script: &ast::Script, source: &SourceText, env: &CheckEnv<'_>) -> Checked {
-    let mut checker = Checker::new(source, env);
+pub fn check(script: &ast::Script, source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked {
+    let mut checker = Checker::new(source, facts, options);
     checker.read_config(script);
     checker.read_definitions(script);
     checker.name_maps(script);
@@ -147,7 +98,7 @@ pub fn check(script: &ast::Script, source: &SourceText, env: &CheckEnv<'_>) -> C
 /// The state of checking one script.
 pub(crate) struct Checker<'a> {
     source: &'a SourceText,
-    env: &'a CheckEnv<'a>,
+    options: &'a FrontOptions<'a>,
     types: TypeTable<'a>,
     config: Config,
     /// Calls of macros that enclose what is being checked, outermost first.
@@ -179,12 +130,12 @@ pub(crate) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(source: &'a SourceText, env: &'a CheckEnv<'a>) -> Self {
+    fn new(source: &'a SourceText, facts: &'a dyn Facts, options: &'a FrontOptions<'a>) -> Self {
         Self {
             source,
-            env,
-            types: TypeTable::new(env.facts),
-            config: Config { missing_probes: env.missing_probes, ..Config::default() },
+            options,
+            types: TypeTable::new(facts),
+            config: Config { missing_probes: options.missing_probes, ..Config::default() },
             expansions: Vec::new(),
             settings: HashMap::new(),
             series_clock: None,

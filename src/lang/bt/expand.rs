@@ -16,6 +16,7 @@ use super::ast::{Block, Expr, ExprKind, Item, Macro, Script, Statement, Statemen
 use super::visit::{self, NodeMut};
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::Diagnostic;
+use crate::lang::front::AbsentParameters;
 use crate::lang::source::Span;
 
 /// How high the expanded tree may grow.
@@ -33,18 +34,6 @@ pub struct ExpandInputs<'a> {
     pub load: &'a dyn Fn(&str) -> Result<String, String>,
     /// Which parameters that were not given are warned of.
     pub absent: AbsentParameters,
-}
-
-/// Which positional parameters are warned of that a script uses as numbers and that were not given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum AbsentParameters {
-    /// None: the script is being written.
-    #[default]
-    Quiet,
-    /// Those that the script does not ask after: it neither compares them with 0 nor counts them by `$#`.
-    Unasked,
-    /// All, as bpftrace does.
-    All,
 }
 
 /// Expands a script. The result has no imports, macros, positional parameters or options left.

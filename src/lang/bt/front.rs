@@ -1,80 +1,83 @@
 //! The whole front end in one call: text to typed program.
 
-use super::ast;
-use super::check::facts::Facts;
-use super::check::kernel_facts::KernelFacts;
-use super::check::{CheckEnv, Checked, MissingProbes, Purpose, check};
-use super::{AbsentParameters, ExpandInputs, expand, parse};
-use crate::kernel::Kernel;
+use std::sync::Arc;
+
+use super::check::check;
+use super::{ExpandInputs, ast, expand, parse, pretty, service};
 use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
-use crate::lang::source::SourceText;
+use crate::lang::facts::Facts;
+use crate::lang::front::{Checked, FrontEnd, FrontOptions};
+use crate::lang::service::{Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
+use crate::lang::source::{SourceText, Span};
 
-/// What a script is compiled with.
-pub struct FrontOptions<'a> {
-    /// The kernel that will run it.
-    pub kernel: &'a Kernel,
-    /// Process that the trace is limited to (`-p`).
-    pub pid: Option<u32>,
-    /// The child started by `-c`.
-    pub child_pid: Option<u32>,
-    /// `--unsafe`.
-    pub unsafe_allowed: bool,
-    /// Positional parameters.
-    pub params: &'a [String],
-    /// Options given after `--`.
-    pub named: &'a [(String, Option<String>)],
-    /// Reads an imported script by its path.
-    pub load: &'a dyn Fn(&str) -> Result<String, String>,
-    /// Settings that hold where the script says nothing else.
-    pub config_defaults: &'a [(String, String)],
-    /// Settings that win over the script's.
-    pub config_overrides: &'a [(String, String)],
-    /// What to do about probes that this kernel lacks.
-    pub missing_probes: MissingProbes,
-    /// What the script is run for.
-    pub purpose: Purpose,
-    /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
-    pub like_bpftrace: bool,
-    /// Which positional parameters that were not given are warned of.
-    pub absent_parameters: AbsentParameters,
-    /// Only probes whose full name this matches.
-    pub probe_filter: Option<&'a regex::Regex>,
-}
+/// The bpftrace language.
+#[derive(Clone, Copy, Debug)]
+pub struct Bpftrace;
 
-impl<'a> FrontOptions<'a> {
-    /// Nothing but a kernel.
-    #[must_use]
-    pub fn new(kernel: &'a Kernel) -> Self {
-        Self {
-            kernel,
-            pid: None,
-            child_pid: None,
-            unsafe_allowed: false,
-            params: &[],
-            named: &[],
-            load: &|path| Err(format!("`{path}` can't be read here")),
-            config_defaults: &[],
-            config_overrides: &[],
-            missing_probes: MissingProbes::Error,
-            purpose: Purpose::Trace,
-            like_bpftrace: false,
-            absent_parameters: AbsentParameters::Quiet,
-            probe_filter: None,
-        }
+impl FrontEnd for Bpftrace {
+    fn name(&self) -> &'static str {
+        "bpftrace"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["bt"]
+    }
+
+    fn compile_with(&self, source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked {
+        compile_with(source, facts, options)
+    }
+
+    fn syntax(&self, source: &SourceText) -> Vec<Diagnostic> {
+        parse(source).diagnostics
+    }
+
+    fn format(&self, source: &SourceText) -> Option<String> {
+        pretty::format(source)
+    }
+
+    fn pieces(&self, text: &str) -> Arc<dyn Pieces> {
+        Arc::new(service::BtPieces::of(text))
+    }
+
+    fn completions(&self, source: &SourceText, offset: u32, env: &ServiceEnv<'_>) -> Vec<Completion> {
+        service::completions(source, offset, env)
+    }
+
+    fn hover(&self, source: &SourceText, offset: u32, env: &ServiceEnv<'_>) -> Option<Hover> {
+        service::hover(source, offset, env)
+    }
+
+    fn signature_help(&self, source: &SourceText, offset: u32) -> Option<SignatureHelp> {
+        service::signature_help(source, offset)
+    }
+
+    fn definition(&self, source: &SourceText, offset: u32) -> Option<Span> {
+        service::definition(source, offset)
+    }
+
+    fn imported(&self, source: &SourceText, offset: u32) -> Option<String> {
+        service::imported(source, offset)
+    }
+
+    fn symbols(&self, source: &SourceText) -> Vec<Symbol> {
+        service::symbols(source)
+    }
+
+    fn references(&self, source: &SourceText, offset: u32) -> Vec<Span> {
+        service::references(source, offset)
+    }
+
+    fn renamable(&self, source: &SourceText, offset: u32) -> Option<Span> {
+        service::renamable(source, offset)
+    }
+
+    fn rename(&self, source: &SourceText, offset: u32, new: &str) -> Result<Vec<(Span, String)>, RenameError> {
+        service::rename(source, offset, new)
     }
 }
 
-/// Parses, expands and checks a script.
-#[must_use]
-pub fn compile_front(source: &SourceText, options: &FrontOptions<'_>) -> Checked {
-    let facts = KernelFacts::new(options.kernel, options.pid, options.unsafe_allowed);
-    compile_with(source, &facts, options)
-}
-
-/// As [`compile_front`], with other facts in place of the kernel's.
-#[must_use]
-pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked {
+fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked {
     let parsed = parse(source);
     let inputs = ExpandInputs {
         params: options.params,
@@ -83,19 +86,7 @@ pub fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptio
         absent: options.absent_parameters,
     };
     let (script, found): (ast::Script, _) = expand(parsed.script, &inputs);
-    let env = CheckEnv {
-        facts,
-        pid: options.pid,
-        child_pid: options.child_pid,
-        unsafe_allowed: options.unsafe_allowed,
-        config_defaults: options.config_defaults,
-        config_overrides: options.config_overrides,
-        missing_probes: options.missing_probes,
-        purpose: options.purpose,
-        like_bpftrace: options.like_bpftrace,
-        probe_filter: options.probe_filter,
-    };
-    let mut checked = check(&script, source, &env);
+    let mut checked = check(&script, source, facts, options);
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(found);
     leave_out_ends(&mut diagnostics);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::coerce::{convert_scalar, pointer};
-use super::facts::{CKind, CParam, CType, Prototype, TraceField, UserParameter};
 use super::frame::Kind;
 use super::{Checker, NO_ARGUMENTS, NO_FIELD, NOT_IN_PROBE, suggest};
 use crate::binary::dwarf::ParameterPlace;
 use crate::lang::bt::ast;
+use crate::lang::facts::{CKind, CParam, CType, Prototype, TraceField, UserParameter};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind, Target};
 use crate::lang::types::{AddressSpace, Type};
@@ -78,22 +78,22 @@ impl Checker<'_> {
         };
         let result = match &target {
             Target::Tracepoint { category, event } => self.tracepoint_arguments(category, event, span),
-            Target::RawTracepoint { event, module } => match self.env.facts.raw_tracepoint(module, event) {
+            Target::RawTracepoint { event, module } => match self.types.facts.raw_tracepoint(module, event) {
                 Some(prototype) => Ok(self.slots(&prototype.parameters, span)),
                 None => Err(format!("the arguments of `{event}` are not known")),
             },
-            Target::Fentry { module, function, .. } => match self.env.facts.prototype(module, function) {
+            Target::Fentry { module, function, .. } => match self.types.facts.prototype(module, function) {
                 Some(prototype) => Ok(self.slots(&prototype.parameters, span)),
                 None => Err(format!("the arguments of `{function}` are not known")),
             },
             Target::Kprobe { ret: false, offset: 0, module, function } if !function.is_empty() => {
-                match self.env.facts.prototype(module, function) {
+                match self.types.facts.prototype(module, function) {
                     Some(prototype) => Ok(self.by_calling_convention(&prototype, AddressSpace::Kernel, span)),
                     None => Err(format!("the arguments of `{function}` are not in the kernel's type information")),
                 }
             }
             Target::Uprobe { ret: false, path, symbol, file_offset, .. } => {
-                return match self.env.facts.user_parameters(path, symbol, *file_offset) {
+                return match self.types.facts.user_parameters(path, symbol, *file_offset) {
                     Ok(parameters) => Ok(self.user_arguments(&parameters, span)),
                     Err(unknown) => {
                         let numbered = || "`arg0`, `arg1` and so on work without".to_owned();
@@ -124,7 +124,7 @@ impl Checker<'_> {
         event: &str,
         span: Span,
     ) -> Result<Vec<(Arc<str>, Expr)>, String> {
-        let fields = self.env.facts.tracepoint(category, event)?;
+        let fields = self.types.facts.tracepoint(category, event)?;
         let space = if category == "syscalls" { AddressSpace::User } else { AddressSpace::Kernel };
         Ok(fields.iter().map(|f| (f.name.clone(), self.tracepoint_field(f, space, span))).collect())
     }
@@ -331,8 +331,8 @@ impl Checker<'_> {
     /// The word of a trampoline's or raw tracepoint's context that holds an argument.
     fn slot_argument(&mut self, n: u32, ty: Type, span: Span) -> Expr {
         let known = self.frame.targets.iter().filter_map(|t| match t {
-            Target::Fentry { module, function, .. } => self.env.facts.prototype(module, function),
-            Target::RawTracepoint { module, event } => self.env.facts.raw_tracepoint(module, event),
+            Target::Fentry { module, function, .. } => self.types.facts.prototype(module, function),
+            Target::RawTracepoint { module, event } => self.types.facts.raw_tracepoint(module, event),
             _ => None,
         });
         let known: Vec<_> = known.collect();
@@ -368,7 +368,7 @@ impl Checker<'_> {
 
     /// How many words a parameter takes: structs by value may take several.
     fn words(&self, parameter: &CParam) -> u32 {
-        match parameter.ty.map(|id| self.env.facts.c_type(id)) {
+        match parameter.ty.map(|id| self.types.facts.c_type(id)) {
             Some(CType::Struct { size, .. }) => size.div_ceil(8).max(1),
             _ => 1,
         }
@@ -390,7 +390,7 @@ impl Checker<'_> {
         match (self.frame.kind, self.frame.targets.first().cloned()) {
             (Kind::Kretprobe | Kind::Uretprobe, _) => raw,
             (Kind::Fexit, Some(Target::Fentry { module, function, .. })) => {
-                let prototype = self.env.facts.prototype(&module, &function);
+                let prototype = self.types.facts.prototype(&module, &function);
                 let result = prototype.and_then(|p| p.result).map(|id| self.types.import(id, AddressSpace::Kernel));
                 match result {
                     Some(ty) if ty.fits_register() => convert_scalar(raw, &ty),

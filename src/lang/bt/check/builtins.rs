@@ -126,7 +126,7 @@ impl Checker<'_> {
             return Some(map);
         }
         if let Some(crate::lang::typed::Target::Tracepoint { category, event }) = self.frame.targets.first() {
-            let fields = self.env.facts.tracepoint(category, event).ok()?;
+            let fields = self.types.facts.tracepoint(category, event).ok()?;
             return fields.iter().any(|f| *f.name == *name).then(|| format!("args.{name}"));
         }
         None
@@ -203,7 +203,7 @@ fn usermode(c: &mut Checker<'_>, span: Span) -> Expr {
 }
 
 fn cpid(c: &mut Checker<'_>, span: Span) -> Expr {
-    if c.env.child_pid.is_none() {
+    if c.options.child_pid.is_none() {
         let help = Some("start one with `-c COMMAND`".to_owned());
         c.warn(NOT_IN_PROBE, span, "there is no child process: `cpid` is zero".to_owned(), help);
     }
@@ -211,7 +211,7 @@ fn cpid(c: &mut Checker<'_>, span: Span) -> Expr {
 }
 
 fn has_cpid(c: &mut Checker<'_>, span: Span) -> Expr {
-    super::coerce::boolean(c.env.child_pid.is_some(), span)
+    super::coerce::boolean(c.options.child_pid.is_some(), span)
 }
 
 fn func(c: &mut Checker<'_>, span: Span) -> Expr {

@@ -297,7 +297,7 @@ impl Checker<'_> {
     }
 
     fn needs_unsafe(&mut self, call: Call<'_>) {
-        if !self.env.unsafe_allowed {
+        if !self.options.unsafe_allowed {
             self.error_help(
                 NEEDS_UNSAFE,
                 call.span,

@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::{BAD_SETTING, Checker, MissingProbes, UNKNOWN_SETTING, WITHOUT_EFFECT, suggest};
+use super::{BAD_SETTING, Checker, UNKNOWN_SETTING, WITHOUT_EFFECT, suggest};
 use crate::lang::bt::{ast, constant, settings};
 use crate::lang::source::Span;
-use crate::lang::typed::Expr;
+use crate::lang::typed::{Expr, MissingProbes};
 use crate::lang::types::StackMode;
 
 /// Settings that `config()` can read when nothing sets them.
@@ -21,7 +21,7 @@ const LICENSES: &[&str] =
 impl Checker<'_> {
     /// Applies what holds by default, then the `config` block, then what the caller sets.
     pub(super) fn read_config(&mut self, script: &ast::Script) {
-        for (name, value) in self.env.config_defaults {
+        for (name, value) in self.options.config_defaults {
             self.apply_setting(name, value, Span::default());
         }
         for item in &script.items {
@@ -31,7 +31,7 @@ impl Checker<'_> {
                 }
             }
         }
-        for (name, value) in self.env.config_overrides {
+        for (name, value) in self.options.config_overrides {
             self.apply_setting(&name.to_ascii_lowercase(), value, Span::default());
         }
     }
@@ -59,7 +59,7 @@ impl Checker<'_> {
         // The environment's spelling is accepted too.
         let name = name.strip_prefix("bpftrace_").unwrap_or(&name).to_owned();
         let span = setting.name.span.to(setting.value.span);
-        if name == "max_type_res_iterations" && self.env.like_bpftrace {
+        if name == "max_type_res_iterations" && self.options.like_bpftrace {
             let message = format!("{} is deprecated and has no effect", setting.name.text);
             self.warn(WITHOUT_EFFECT, span, message, None);
         }

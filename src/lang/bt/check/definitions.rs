@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::facts::CKind;
 use super::frame::{Frame, Kind, node_id};
 use super::{BAD_DEFINITION, Checker, DUPLICATE};
 use crate::lang::bt::{ast, constant};
+use crate::lang::facts::CKind;
 use crate::lang::source::Span;
 use crate::lang::typed::{FieldDef, Function};
 use crate::lang::types::Type;
@@ -308,7 +308,7 @@ fn place_bits(name: &Arc<str>, ty: Type, start: u64, width: u64, packed: bool) -
     let width = width.min(unit);
     let at = if !packed && start / unit != (start + width - 1) / unit { start.next_multiple_of(unit) } else { start };
     let field = (!name.is_empty()).then(|| {
-        let (ty, offset, bits) = super::table::place_bitfield(ty, at as u32, width as u32);
+        let (ty, offset, bits) = crate::lang::facts::table::place_bitfield(ty, at as u32, width as u32);
         FieldDef { name: name.clone(), ty, offset, bits: Some(bits) }
     });
     (field, at + width)

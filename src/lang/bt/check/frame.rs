@@ -242,7 +242,7 @@ impl Checker<'_> {
         };
         let Some(local) = self.frame.locals.get_mut(id.0 as usize) else { return Self::error_value(span) };
         local.read = true;
-        if local.empty && self.env.like_bpftrace {
+        if local.empty && self.options.like_bpftrace {
             self.warn(super::READ_UNASSIGNED, span, format!("Variable used before it was assigned: {name}"), None);
         }
         self.local_expr(id, span)

@@ -24,7 +24,7 @@ impl Checker<'_> {
         let frame = std::mem::take(&mut self.frame);
         let mut report = FrameReport { unread: Vec::new(), read: Vec::new(), empty: Vec::new() };
         for local in frame.locals {
-            if local.empty && (local.read || self.env.like_bpftrace) {
+            if local.empty && (local.read || self.options.like_bpftrace) {
                 report.empty.push((local.name.clone(), local.span));
             }
             if local.read {
@@ -39,7 +39,7 @@ impl Checker<'_> {
     /// Pointers to different things are rarely the same.
     pub(super) fn warn_pointers(&mut self, a: &Expr, b: &Expr, span: Span) {
         let (Type::Ptr { to: left, .. }, Type::Ptr { to: right, .. }) = (&a.ty, &b.ty) else { return };
-        let anything = |to: &Type| *to == Type::Void && !self.env.like_bpftrace;
+        let anything = |to: &Type| *to == Type::Void && !self.options.like_bpftrace;
         if left == right || anything(left) || anything(right) {
             return;
         }

@@ -61,7 +61,7 @@ impl Checker<'_> {
                     }
                     Type::Int { .. } => Some(format!("cast it first: `((struct NAME *)...).{}`", name.text)),
                     // `curtask` is an untyped pointer where the kernel's types are not known.
-                    _ if text == "void *" => self.env.facts.types_absent(),
+                    _ if text == "void *" => self.types.facts.types_absent(),
                     _ => None,
                 };
                 self.error_help(

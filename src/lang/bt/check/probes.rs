@@ -4,14 +4,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::facts::{Prototype, Refusal};
 use super::frame::{Frame, Kind};
 use super::lint::ArgumentUses;
-use super::{Checker, DUPLICATE, MISSING_PROBE, MissingProbes, NO_PROBES, NO_SUCH_PROBE, Purpose, TOO_MANY_PROBES};
+use super::{Checker, DUPLICATE, MISSING_PROBE, NO_PROBES, NO_SUCH_PROBE, TOO_MANY_PROBES};
 use crate::lang::bt::ast;
 use crate::lang::diagnostic::Diagnostic;
+use crate::lang::facts::{Prototype, Refusal};
+use crate::lang::front::Purpose;
 use crate::lang::source::Span;
-use crate::lang::typed::{Probe, Target};
+use crate::lang::typed::{MissingProbes, Probe, Target};
 
 /// Targets that share one typed body.
 pub struct Group<'s> {
@@ -97,11 +98,11 @@ impl Checker<'_> {
     fn used_for(&self, groups: &[Group<'_>]) -> &'static str {
         let has = |wanted: fn(&Target) -> bool| groups.iter().flat_map(|g| &g.targets).any(wanted);
         let (tests, benchmarks) = (has(|t| matches!(t, Target::Test(_))), has(|t| matches!(t, Target::Bench(_))));
-        if self.env.probe_filter.is_some() {
+        if self.options.probe_filter.is_some() {
             "No probes to attach"
-        } else if tests && self.env.purpose != Purpose::Test {
+        } else if tests && self.options.purpose != Purpose::Test {
             "No probes attached; use --test to run test probes."
-        } else if benchmarks && self.env.purpose != Purpose::Bench {
+        } else if benchmarks && self.options.purpose != Purpose::Bench {
             "No probes attached; use --bench to run benchmark probes."
         } else {
             "Attachment failed for all probes."
@@ -110,7 +111,7 @@ impl Checker<'_> {
 
     /// Drops what does not belong to this run.
     fn prune(&mut self, groups: &mut Vec<Group<'_>>) {
-        let purpose = self.env.purpose;
+        let purpose = self.options.purpose;
         let belongs = |target: &Target| match target {
             Target::Begin | Target::End => true,
             Target::Test(_) => purpose == Purpose::Test,
@@ -118,7 +119,7 @@ impl Checker<'_> {
             _ => purpose == Purpose::Trace,
         };
         let names = &self.probe_names;
-        let filter = self.env.probe_filter;
+        let filter = self.options.probe_filter;
         // What sets a script up and what closes it are no places to choose among.
         let wanted = |target: &Target, id: &u32| {
             matches!(target, Target::Begin | Target::End)
@@ -143,11 +144,11 @@ impl Checker<'_> {
         let mut refused = Vec::new();
         let names_probe = ArgumentUses::of(probe).probe;
         for point in &probe.points {
-            match self.env.facts.expand(&point.text) {
+            match self.types.facts.expand(&point.text) {
                 Ok(found) if !self.within_limit(point, &found, names_probe) => return,
                 Ok(found) => {
                     self.warn_hot(&found, point.span);
-                    if let Some((doubt, help)) = self.env.facts.doubt(&point.text) {
+                    if let Some((doubt, help)) = self.types.facts.doubt(&point.text) {
                         self.warn(MISSING_PROBE, point.span, doubt, help.clone());
                         if names_probe {
                             unmatched.push(help);
@@ -210,7 +211,7 @@ impl Checker<'_> {
     pub(super) fn trampoline(&self, target: &Target) -> Option<Result<Target, Refusal>> {
         let Target::Kprobe { module, function, offset: 0, ret: true } = target else { return None };
         let module = if module.is_empty() { String::new() } else { format!("{module}:") };
-        let found = self.env.facts.expand(&format!("fexit:{module}{function}"));
+        let found = self.types.facts.expand(&format!("fexit:{module}{function}"));
         found.map(|list| list.into_iter().next().map(|(target, _)| target)).transpose()
     }
 
@@ -244,7 +245,7 @@ impl Checker<'_> {
     /// called in each of them, which bpftrace took up to 0.22 and takes since only when told to.
     fn report_refusal(&mut self, refusal: Refusal, span: Span, others: bool) {
         let asked_for = self.config.missing_probes != MissingProbes::Error;
-        let other_names = others && !self.settings.contains_key("missing_probes") && !self.env.like_bpftrace;
+        let other_names = others && !self.settings.contains_key("missing_probes") && !self.options.like_bpftrace;
         let forgiven = refusal.missing && (asked_for || other_names);
         if forgiven && self.config.missing_probes == MissingProbes::Ignore {
             return;
@@ -305,7 +306,7 @@ impl Checker<'_> {
 
     /// What the body's types depend on in this target; equal for targets that can share a body.
     fn layout(&self, target: &Target, uses: &ArgumentUses) -> Option<String> {
-        let facts = self.env.facts;
+        let facts = self.types.facts;
         let picked = |names: Vec<(Arc<str>, String)>| {
             let wanted = |n: &Arc<str>| uses.all || uses.names.contains(n);
             let list: Vec<String> =

@@ -121,11 +121,11 @@ impl Checker<'_> {
         match (&typed.kind, &typed.ty) {
             (_, Type::Error) => {}
             (_, Type::Void) => out.extend(effect(typed).statements),
-            (ExprKind::MapDelete { .. } | ExprKind::MapFind { .. }, _) if self.env.like_bpftrace => {
+            (ExprKind::MapDelete { .. } | ExprKind::MapFind { .. }, _) if self.options.like_bpftrace => {
                 self.warn_discarded(span);
                 out.push(Statement { kind: StatementKind::Expr(typed), span });
             }
-            (ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Conditional(..), _) if self.env.like_bpftrace => {
+            (ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Conditional(..), _) if self.options.like_bpftrace => {
                 self.warn_discarded(span);
                 out.push(Statement { kind: StatementKind::Expr(typed), span });
             }
@@ -145,7 +145,7 @@ impl Checker<'_> {
     }
 
     fn warn_discarded(&mut self, span: Span) {
-        let help = (!self.env.like_bpftrace).then(|| "write `_ = ...;` to say that it is meant".to_owned());
+        let help = (!self.options.like_bpftrace).then(|| "write `_ = ...;` to say that it is meant".to_owned());
         self.warn(DISCARDED_VALUE, self.discarded_mark(span), "Return value discarded.", help);
     }
 
@@ -180,7 +180,7 @@ impl Checker<'_> {
                 let local = &mut self.frame.locals[id.0 as usize];
                 local.empty = true;
                 // The declaration as a whole is what lacks a value.
-                local.span = if self.env.like_bpftrace { Span::new(span.start, name.span.end) } else { name.span };
+                local.span = if self.options.like_bpftrace { Span::new(span.start, name.span.end) } else { name.span };
                 out.extend(self.zero_statement(id, span));
             }
         }

@@ -67,7 +67,7 @@ impl Checker<'_> {
 
     /// Division of numbers that may be negative: bpftrace divides them as if they could not.
     pub(super) fn warn_signed_division(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) {
-        if !self.env.like_bpftrace || !matches!(op, BinaryOp::Div | BinaryOp::Mod) {
+        if !self.options.like_bpftrace || !matches!(op, BinaryOp::Div | BinaryOp::Mod) {
             return;
         }
         let (mut left, mut right) = (self.told(a), self.told(b));
@@ -85,7 +85,7 @@ impl Checker<'_> {
 
     /// Two operands are brought to one type.
     pub(super) fn warn_operand_casts(&mut self, a: &Expr, b: &Expr, difference: bool) {
-        if !self.env.like_bpftrace {
+        if !self.options.like_bpftrace {
             return;
         }
         let (mut left, mut right) = (self.told(a), self.told(b));
@@ -99,7 +99,7 @@ impl Checker<'_> {
 
     /// A value is brought to another type without being asked.
     pub(super) fn warn_cast(&mut self, e: &Expr, to: &Type) {
-        if !self.env.like_bpftrace || is_literal(e) || self.is_aggregation(e) {
+        if !self.options.like_bpftrace || is_literal(e) || self.is_aggregation(e) {
             return;
         }
         if let (ExprKind::Tuple(items), Some(wanted)) = (&e.kind, element_types(to)) {
@@ -136,7 +136,7 @@ impl Checker<'_> {
             (Type::Ptr { to, .. }, Type::Ptr { to: other, .. }) => to == other,
             (is, wanted) => is == wanted && matches!(is, Type::Int { .. } | Type::Bool),
         };
-        if !self.env.like_bpftrace || !same {
+        if !self.options.like_bpftrace || !same {
             return;
         }
         let message = format!("Unnecessary cast: expression is already of type {}", self.type_text(&is));
@@ -158,7 +158,7 @@ impl Checker<'_> {
         let behind = self.source.text.get(span.end as usize..).unwrap_or("");
         let blank = behind.len() - behind.trim_start().len();
         let closed = behind.trim_start().starts_with(';');
-        if self.env.like_bpftrace && closed { Span::new(span.start, span.end + blank as u32 + 1) } else { span }
+        if self.options.like_bpftrace && closed { Span::new(span.start, span.end + blank as u32 + 1) } else { span }
     }
 
     /// Of a value that is thrown away what bpftrace marks: the semicolon too, but for what begins with a variable or a
@@ -171,7 +171,7 @@ impl Checker<'_> {
 
     /// `debugf`, which is slow and writes into one pipe with everybody else.
     pub(super) fn warn_debugging(&mut self, span: Span) {
-        if self.env.like_bpftrace {
+        if self.options.like_bpftrace {
             let message = "The debugf() builtin is not recommended for production use. For more information see \
                            bpf_trace_printk in bpf-helpers(7).";
             self.warn(FOR_DEBUGGING, span, message, None);
@@ -180,7 +180,7 @@ impl Checker<'_> {
 
     /// `while`, which bpftrace gives up in favour of `for`.
     pub(super) fn warn_while(&mut self, span: Span) {
-        if self.env.like_bpftrace {
+        if self.options.like_bpftrace {
             let help = "For loops support ranges (e.g. `for ($x : $start..$end) { ... }`), and can be used in place of \
                         while. These are more easily proven to be bounded by the verifier.";
             let message = "While loops are deprecated and may be removed in the future.";
@@ -190,7 +190,7 @@ impl Checker<'_> {
 
     /// `$x++` gives a variable its value, which bpftrace does not take it for.
     pub(super) fn counted(&mut self, id: LocalId) {
-        if !self.env.like_bpftrace
+        if !self.options.like_bpftrace
             && let Some(local) = self.frame.locals.get_mut(id.0 as usize)
         {
             local.empty = false;
@@ -199,7 +199,7 @@ impl Checker<'_> {
 
     /// Of `$x /= e` what bpftrace marks: from the operator on. Others see the whole.
     pub(super) fn compound_mark(&self, target: Span, value: &ast::Expr, whole: Span) -> Span {
-        if !self.env.like_bpftrace {
+        if !self.options.like_bpftrace {
             return whole;
         }
         let (from, to) = (target.end, value.span.end);

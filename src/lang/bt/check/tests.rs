@@ -1,16 +1,17 @@
 //! Scripts with the types or the diagnostics that they give.
 
-use super::facts::NoFacts;
-use super::{Checked, MissingProbes};
 use crate::kernel::{Kernel, Roots};
-use crate::lang::bt::front::{FrontOptions, compile_with};
+use crate::lang::bt::Bpftrace;
 use crate::lang::diagnostic::Severity;
+use crate::lang::facts::NoFacts;
+use crate::lang::front::{Checked, FrontEnd as _, FrontOptions};
 use crate::lang::source::SourceText;
+use crate::lang::typed::MissingProbes;
 
 fn checked(text: &str) -> Checked {
     let kernel = Kernel::new(Roots::running());
     let options = FrontOptions { missing_probes: MissingProbes::Error, ..FrontOptions::new(&kernel) };
-    compile_with(&SourceText::new("test.bt", text), &NoFacts, &options)
+    Bpftrace.compile_with(&SourceText::new("test.bt", text), &NoFacts, &options)
 }
 
 /// Every diagnostic as `P0204 $x`: the code and the text that it points at.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::coerce::pointer;
-use super::facts::CKind;
 use super::{Checker, UNKNOWN_TYPE, suggest};
 use crate::lang::bt::ast;
+use crate::lang::facts::CKind;
 use crate::lang::types::{AddressSpace, StackMode, Type};
 
 const TYPE_NAMES: &[&str] = &[
@@ -46,7 +46,7 @@ impl Checker<'_> {
         if let Some(ty) = self.types.tagged(kind, tag) {
             return ty;
         }
-        let similar = self.env.facts.similar_types(kind, tag);
+        let similar = self.types.facts.similar_types(kind, tag);
         let help = suggest::did_you_mean(tag, similar.iter().map(String::as_str));
         self.unknown_type(&format!("{keyword} {tag}"), name, help);
         Type::Error
@@ -87,7 +87,7 @@ impl Checker<'_> {
     }
 
     fn unknown_type(&mut self, text: &str, name: &ast::TypeName, help: Option<String>) {
-        let help = help.or_else(|| self.env.facts.types_absent());
+        let help = help.or_else(|| self.types.facts.types_absent());
         self.error_help(UNKNOWN_TYPE, name.span, format!("Cannot resolve unknown type \"{text}\""), help);
     }
 

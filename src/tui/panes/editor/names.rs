@@ -1,9 +1,9 @@
 //! Where names are defined, other names for them, and the layout of the script: what the language service
 //! knows from the text alone.
 
-use crate::lang::bt::pretty;
 use crate::lang::diagnostic::Severity;
-use crate::lang::service;
+use crate::lang::front_end;
+use crate::lang::service::RenameError;
 use crate::lang::source::SourceText;
 use crate::tui::action::Action;
 use crate::tui::effect::Effect;
@@ -21,11 +21,11 @@ fn source(state: &State) -> SourceText {
 pub fn definition(state: &mut State) {
     state.focus_on(Pane::Editor);
     let (source, offset) = (source(state), state.editor.offset());
-    if let Some(path) = service::imported(&source, offset) {
+    if let Some(path) = front_end(&source).imported(&source, offset) {
         state.tell(Severity::Info, format!("{path} is a file of its own: open it with probescope {path}"));
         return;
     }
-    let Some(span) = service::definition(&source, offset) else {
+    let Some(span) = front_end(&source).definition(&source, offset) else {
         state.tell(Severity::Info, "The script defines nothing by this name");
         return;
     };
@@ -50,9 +50,9 @@ pub fn back(state: &mut State) {
 pub fn ask_name(state: &mut State) {
     state.focus_on(Pane::Editor);
     let source = source(state);
-    match service::renamable(&source, state.editor.offset()) {
+    match front_end(&source).renamable(&source, state.editor.offset()) {
         Some(span) => state.layers.push(Layer::Rename(Input::proposing(source.slice(span)))),
-        None => state.tell(Severity::Info, service::RenameError::NoName.to_string()),
+        None => state.tell(Severity::Info, RenameError::NoName.to_string()),
     }
 }
 
@@ -67,7 +67,8 @@ pub fn renaming(state: &mut State, action: &Action) -> Vec<Effect> {
 }
 
 fn rename(state: &mut State, new: &str) {
-    match service::rename(&source(state), state.editor.offset(), new) {
+    let source = source(state);
+    match front_end(&source).rename(&source, state.editor.offset(), new) {
         Ok(edits) => {
             let count = edits.len();
             state.editor.replace_all(&edits);
@@ -81,7 +82,8 @@ fn rename(state: &mut State, new: &str) {
 /// Lays the script out anew.
 pub fn format(state: &mut State) {
     state.focus_on(Pane::Editor);
-    match pretty::format(&source(state)) {
+    let source = source(state);
+    match front_end(&source).format(&source) {
         Some(text) if !state.editor.differs_from(&text) => {
             state.tell(Severity::Info, "The script is formatted already");
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tui_textarea::{CursorMove, DataCursor, TextArea};
 
 use crate::lang::diagnostic::{Diagnostic, Severity};
-use crate::lang::service::highlight::Pieces;
+use crate::lang::service::Pieces;
 use crate::lang::source::Span;
 use crate::tui::action::Go;
 use crate::tui::syntax::{self, Parts};
@@ -26,7 +26,7 @@ pub struct Editor {
     area: TextArea<'static>,
     steps: Steps,
     /// What each piece of the text is, and the text.
-    pieces: Pieces,
+    pieces: Arc<dyn Pieces>,
     lexed: String,
     /// Byte offset of the start of each line.
     starts: Vec<usize>,
@@ -63,7 +63,7 @@ impl Editor {
         let mut editor = Self {
             area,
             steps: Steps::default(),
-            pieces: Pieces::default(),
+            pieces: syntax::pieces(""),
             lexed: String::new(),
             starts: Vec::new(),
             diagnostics: Vec::new(),
@@ -178,7 +178,7 @@ impl Editor {
     #[must_use]
     pub fn parts(&self, line: usize) -> Parts {
         match (self.lines().get(line), self.starts.get(line)) {
-            (Some(text), Some(start)) => syntax::line_parts(&self.pieces, &self.lexed, *start, text),
+            (Some(text), Some(start)) => syntax::line_parts(&*self.pieces, &self.lexed, *start, text),
             _ => Parts::new(),
         }
     }
@@ -311,7 +311,7 @@ impl Editor {
 
     fn rescan(&mut self, text: String) {
         self.starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
-        self.pieces = Pieces::of(&text);
+        self.pieces = syntax::pieces(&text);
         self.lexed = text;
     }
 

@@ -127,7 +127,7 @@ pub fn is_err(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 pub fn kfunc_exist(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     match c.string_argument(call, 0) {
-        Some(name) => boolean(c.env.facts.prototype("", &name).is_some(), call.span),
+        Some(name) => boolean(c.types.facts.prototype("", &name).is_some(), call.span),
         None => Checker::error_value(call.span),
     }
 }

@@ -131,10 +131,10 @@ pub fn usym(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 /// `kaddr("symbol")`: a constant.
 pub fn kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
-    match c.env.facts.symbol_address(&name) {
+    match c.types.facts.symbol_address(&name) {
         Some(address) => Expr::new(ExprKind::Int(address), Type::U64, call.span),
         None => {
-            let shown = ["_text", "_stext"].iter().any(|first| c.env.facts.symbol_address(first).is_some());
+            let shown = ["_text", "_stext"].iter().any(|first| c.types.facts.symbol_address(first).is_some());
             let help = if shown {
                 "this kernel has no such symbol, neither have its loaded modules"
             } else {
@@ -168,7 +168,7 @@ pub fn uaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Some(Target::Usdt { path, file_offset, .. }) => (path.clone(), *file_offset, false),
         _ => return c.not_here("uaddr", span, Some("uprobe and usdt probes have it")),
     };
-    let Some(symbol) = c.env.facts.user_symbol(&path, &name, file_offset) else {
+    let Some(symbol) = c.types.facts.user_symbol(&path, &name, file_offset) else {
         return c.error_expr(UNKNOWN_NAME, span, format!("Could not resolve symbol: {path}:{name}"));
     };
     if at_return && symbol.moves {
@@ -198,7 +198,7 @@ const INSTRUCTION_POINTER: u16 = if cfg!(target_arch = "aarch64") { 256 } else {
 /// `percpu_kaddr("symbol"[, cpu])`.
 pub fn percpu_kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
-    let Some(address) = c.env.facts.symbol_address(&name) else {
+    let Some(address) = c.types.facts.symbol_address(&name) else {
         return c.error_expr(UNKNOWN_NAME, call.args[0].span, format!("the kernel has no symbol `{name}`"));
     };
     let cpu = if call.args.len() > 1 {
@@ -209,7 +209,7 @@ pub fn percpu_kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let address = Expr::new(ExprKind::Int(address), Type::U64, call.span);
     let cpu = convert_or_error(cpu);
     // Each CPU's copy is at the symbol's address plus the CPU's entry in this table.
-    let table = c.env.facts.symbol_address("__per_cpu_offset");
+    let table = c.types.facts.symbol_address("__per_cpu_offset");
     let table = table.map(|at| Expr::new(ExprKind::Int(at), Type::U64, call.span));
     let args = [address, cpu].into_iter().chain(table).collect();
     c.intrinsic(Intrinsic::PerCpuAddress, args, pointer(Type::U64, AddressSpace::Kernel), call)
@@ -218,7 +218,7 @@ pub fn percpu_kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 /// `cgroupid("/sys/fs/cgroup/...")`: a constant.
 pub fn cgroupid(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let Some(path) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
-    match c.env.facts.cgroup_id(&path) {
+    match c.types.facts.cgroup_id(&path) {
         Some(id) => Expr::new(ExprKind::Int(id), Type::U64, call.span),
         None => c.error_expr(UNKNOWN_NAME, call.args[0].span, format!("there is no cgroup `{path}`")),
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::facts::{CKind, CMember, CType, CTypeId, Unknown, UserParameter};
+use super::{CKind, CMember, CType, CTypeId, Unknown, UserParameter};
 use crate::binary::dwarf::{DebugInfo, DwarfError, DwarfType, Tag, TypeId};
 use crate::kernel::Kernel;
 

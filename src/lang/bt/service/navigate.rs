@@ -2,9 +2,9 @@
 
 use super::context::{Context, each_block, each_expr, item_span};
 use super::infer::{Inference, Known};
-use super::{NoKnowledge, ServiceEnv, Symbol, SymbolKind};
 use crate::lang::bt::ast::{ExprKind, Item, Name, StatementKind, TypeDef};
 use crate::lang::bt::lexer::TokenKind as T;
+use crate::lang::service::{NoKnowledge, ServiceEnv, Symbol, SymbolKind};
 use crate::lang::source::{SourceText, Span};
 
 /// The place where the thing at `offset` is defined in this script.

@@ -3,10 +3,10 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::facts::{
+use super::user::UserTypes;
+use super::{
     CKind, CMember, CParam, CType, CTypeId, Facts, Prototype, Refusal, TraceField, Unknown, UserParameter, UserSymbol,
 };
-use super::user_facts::UserTypes;
 use crate::kernel::Kernel;
 use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
 use crate::kernel::tracefs::Dynamic;

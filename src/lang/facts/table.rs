@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::facts::{CKind, CMember, CType, CTypeId, Facts};
+use super::{CKind, CMember, CType, CTypeId, Facts};
 use crate::lang::typed::{EnumDef, FieldDef, StructDef};
 use crate::lang::types::{AddressSpace, EnumId, StructId, Type};
 

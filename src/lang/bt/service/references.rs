@@ -4,21 +4,8 @@ use super::context::{Context, item_span};
 use super::navigate::{define_line, definition};
 use crate::lang::bt::ast::Item;
 use crate::lang::bt::lexer::TokenKind as T;
+use crate::lang::service::RenameError;
 use crate::lang::source::{SourceText, Span};
-
-/// Why a name can't be changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RenameError {
-    /// Nothing that the script names is there.
-    #[error("the script gives no name here")]
-    NoName,
-    /// The new name has other characters than a name may have.
-    #[error("`{0}` is no name: letters, digits and `_`, not first a digit")]
-    BadName(String),
-    /// Something else has the new name.
-    #[error("the script has a `{0}` already")]
-    Taken(String),
-}
 
 /// The name at `offset` and every place that means the same thing, in order; empty where the script names
 /// nothing there.

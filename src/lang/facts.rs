@@ -1,5 +1,9 @@
-//! What the checker must know of the kernel, as a trait so that tests can check scripts against a
+//! What the front ends must know of the kernel, as a trait so that tests can check scripts against a
 //! kernel that is not running.
+
+pub mod kernel;
+pub mod table;
+mod user;
 
 use std::sync::Arc;
 
@@ -185,7 +189,7 @@ pub struct TraceField {
     pub data_loc: bool,
 }
 
-/// What the checker asks of the kernel.
+/// What a front end asks of the kernel.
 pub trait Facts {
     /// All targets of one attach point as written, each with its full name as the `probe` builtin
     /// prints it.

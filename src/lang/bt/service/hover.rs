@@ -6,12 +6,13 @@ use std::sync::Arc;
 use super::completion::{ITEM_WORDS, KEYWORDS};
 use super::context::{Context, each_expr};
 use super::infer::{Inference, Known};
-use super::{Hover, ServiceEnv, places};
+use super::places;
 use crate::lang::bt::ast::{Expr, ExprKind, Item, Script, StatementKind, TypeDef};
 use crate::lang::bt::builtins::{self, Builtin};
 use crate::lang::bt::dump;
 use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::bt::{constant, settings};
+use crate::lang::service::{Hover, ServiceEnv};
 use crate::lang::source::{SourceText, Span};
 
 /// How many arguments of a probe are shown.

@@ -6,37 +6,7 @@ use std::ops::Range;
 use crate::lang::bt::builtins;
 use crate::lang::bt::lexer::{Token, TokenKind as T, lex_as_written};
 use crate::lang::bt::parser::{C_INT_WORDS, TYPE_WORDS};
-
-/// What a piece of text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// A comment, or text that the preprocessor leaves out.
-    Comment,
-    /// A preprocessor line.
-    Directive,
-    /// An attach point.
-    Probe,
-    /// A word of the language's grammar.
-    Keyword,
-    /// A type.
-    Type,
-    /// A builtin variable.
-    Builtin,
-    /// A function that is called.
-    Function,
-    /// A field of a struct or record.
-    Field,
-    /// A map.
-    Map,
-    /// A variable or parameter of the script.
-    Variable,
-    /// A number or duration.
-    Number,
-    /// A string.
-    Str,
-    /// Punctuation.
-    Operator,
-}
+use crate::lang::service::{Class, Pieces};
 
 /// Words of the grammar, wherever they stand.
 const KEYWORDS: &[&str] = &[
@@ -46,7 +16,7 @@ const KEYWORDS: &[&str] = &[
 
 /// A text taken apart.
 #[derive(Clone, Debug, Default)]
-pub struct Pieces {
+pub struct BtPieces {
     tokens: Vec<Token>,
     /// C definitions at the top, by byte range.
     definitions: Vec<Range<u32>>,
@@ -54,26 +24,13 @@ pub struct Pieces {
     depths: Vec<(u32, u16)>,
 }
 
-impl Pieces {
-    /// Takes a text apart.
-    #[must_use]
-    pub fn of(text: &str) -> Self {
-        let tokens = lex_as_written(text).tokens;
-        let mut out = Self { depths: depths(&tokens), definitions: Vec::new(), tokens };
-        out.definitions = out.find_definitions(text);
-        out
-    }
-
-    /// Braces that are open before a byte offset.
-    #[must_use]
-    pub fn depth(&self, offset: u32) -> u16 {
+impl Pieces for BtPieces {
+    fn depth(&self, offset: u32) -> u16 {
         let before = self.depths.partition_point(|(end, _)| *end <= offset);
         before.checked_sub(1).map_or(0, |at| self.depths[at].1)
     }
 
-    /// True where a new clause could begin: between the script's items, outside of comments.
-    #[must_use]
-    pub fn between_items(&self, offset: u32, text: &str) -> bool {
+    fn between_items(&self, offset: u32, text: &str) -> bool {
         let begun = self.tokens.partition_point(|t| t.span.start < offset);
         let mut before = self.tokens[..begun].iter().rev().filter(|t| t.kind != T::Eof);
         let inside = before.clone().next().is_some_and(|t| match t.kind {
@@ -85,19 +42,26 @@ impl Pieces {
         !inside && self.depth(offset) == 0 && last.is_none_or(|t| matches!(t.kind, T::RBrace | T::Semicolon))
     }
 
-    /// The C definition that a byte offset lies in.
-    #[must_use]
-    pub fn in_definition(&self, offset: u32) -> bool {
+    fn in_definition(&self, offset: u32) -> bool {
         self.definitions.iter().any(|d| d.contains(&offset))
     }
 
-    /// The pieces that touch a byte range of the text, in order; gaps are plain.
-    #[must_use]
-    pub fn within(&self, range: Range<u32>, text: &str) -> Vec<(Range<u32>, Class)> {
+    fn within(&self, range: Range<u32>, text: &str) -> Vec<(Range<u32>, Class)> {
         let from = self.tokens.partition_point(|t| t.span.end <= range.start);
         let touching = self.tokens[from..].iter().take_while(|t| t.span.start < range.end);
         let classed = touching.enumerate().filter_map(|(nth, t)| Some((t, self.class(from + nth, text)?)));
         classed.map(|(t, class)| (t.span.start.max(range.start)..t.span.end.min(range.end), class)).collect()
+    }
+}
+
+impl BtPieces {
+    /// Takes a text apart.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let tokens = lex_as_written(text).tokens;
+        let mut out = Self { depths: depths(&tokens), definitions: Vec::new(), tokens };
+        out.definitions = out.find_definitions(text);
+        out
     }
 
     fn class(&self, index: usize, text: &str) -> Option<Class> {
@@ -196,7 +160,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<(&str, Class)> {
-        let pieces = Pieces::of(text).within(0..text.len() as u32, text);
+        let pieces = BtPieces::of(text).within(0..text.len() as u32, text);
         let parts = pieces.into_iter().map(|(r, c)| (&text[r.start as usize..r.end as usize], c));
         parts.filter(|(_, c)| *c != Class::Operator).collect()
     }
@@ -228,7 +192,7 @@ mod tests {
 
     #[test]
     fn clauses_begin_between_items_only() {
-        let at_end = |text: &str| Pieces::of(text).between_items(text.len() as u32, text);
+        let at_end = |text: &str| BtPieces::of(text).between_items(text.len() as u32, text);
         for text in ["", "// note\n/* more */\n", "BEGIN { }\n", "struct a { int b; };\n", "config = { a = 1 }\n"] {
             assert!(at_end(text), "{text:?}");
         }
@@ -236,14 +200,14 @@ mod tests {
             assert!(!at_end(text), "{text:?}");
         }
         let text = "BEGIN { }\n\nEND { }";
-        assert!(Pieces::of(text).between_items(10, text));
-        assert!(!Pieces::of(text).between_items(8, text));
+        assert!(BtPieces::of(text).between_items(10, text));
+        assert!(!BtPieces::of(text).between_items(8, text));
     }
 
     #[test]
     fn definitions_are_found_whole() {
         let text = "struct a {\n  int b;\n};\nBEGIN { $x = (struct a *)0; }";
-        let pieces = Pieces::of(text);
+        let pieces = BtPieces::of(text);
         assert!(pieces.in_definition(0) && pieces.in_definition(14));
         assert!(!pieces.in_definition(text.find("BEGIN").unwrap_or(0) as u32));
         assert!(!pieces.in_definition(text.find("struct a *").unwrap_or(0) as u32));
@@ -256,7 +220,7 @@ mod tests {
         {
             for cut in (0..=text.len()).filter(|c| text.is_char_boundary(*c)) {
                 let part = &text[..cut];
-                for (range, _) in Pieces::of(part).within(0..cut as u32, part) {
+                for (range, _) in BtPieces::of(part).within(0..cut as u32, part) {
                     assert!(part.get(range.start as usize..range.end as usize).is_some(), "{part:?}");
                 }
             }

@@ -1,11 +1,11 @@
 //! The call a position is in.
 
-use super::SignatureHelp;
 use super::context::Context;
 use crate::lang::bt::ast::{Function, Item, Macro};
 use crate::lang::bt::builtins;
 use crate::lang::bt::dump;
 use crate::lang::bt::lexer::TokenKind as T;
+use crate::lang::service::SignatureHelp;
 use crate::lang::source::SourceText;
 
 /// The signature of the innermost call that is open at `offset`, and which parameter is typed.

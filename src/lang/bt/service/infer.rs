@@ -2,9 +2,9 @@
 //! The checker knows better, but only for scripts without mistakes.
 
 use super::context::{Context, each_block, each_expr, points_of};
-use super::{Field, ServiceEnv};
 use crate::lang::bt::ast::{Expr, ExprKind, ForOver, Item, Member, StatementKind, TypeDef, UnaryOp};
 use crate::lang::bt::dump;
+use crate::lang::service::{Field, ServiceEnv};
 use crate::probe::point::Provider;
 
 /// How many steps are followed from variable to variable.

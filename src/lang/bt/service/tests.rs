@@ -1,5 +1,6 @@
 use super::*;
-use crate::lang::source::SourceText;
+use crate::lang::service::{Field, Knowledge, ProbeHit, RenameError, ServiceEnv, SymbolKind};
+use crate::lang::source::{SourceText, Span};
 
 /// A small world.
 struct World;

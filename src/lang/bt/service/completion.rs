@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::context::{Context, each_expr};
 use super::infer::Inference;
-use super::{Completion, CompletionKind, ServiceEnv, places};
+use super::places;
 use crate::lang::bt::ast::{Expr, ExprKind, Item, StatementKind, TypeDef};
 use crate::lang::bt::builtins::{self, Builtin};
 use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::bt::settings;
+use crate::lang::service::{Completion, CompletionKind, ServiceEnv};
 use crate::lang::source::{SourceText, Span};
 use crate::probe::point;
 

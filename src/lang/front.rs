@@ -1,0 +1,161 @@
+//! What a language is to the rest: one value that turns its texts into typed programs, formats them and answers an
+//! editor. [`crate::lang::FRONT_ENDS`] lists the languages there are.
+
+use std::sync::Arc;
+
+use super::diagnostic::Diagnostic;
+use super::facts::Facts;
+use super::facts::kernel::KernelFacts;
+use super::service::{Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
+use super::source::{SourceText, Span};
+use super::typed::{MissingProbes, Program};
+use crate::kernel::Kernel;
+
+/// A language that scripts are written in.
+///
+/// Nothing here fails: a half-typed script has a tree, diagnostics and answers.
+pub trait FrontEnd: Sync {
+    /// The language's name, for messages.
+    fn name(&self) -> &'static str;
+
+    /// Endings of the names of its files, without the dot.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// Text to typed program, with everything that is to be said about the text.
+    fn compile_with(&self, source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked;
+
+    /// As [`Self::compile_with`], with the facts of the options' kernel.
+    fn compile(&self, source: &SourceText, options: &FrontOptions<'_>) -> Checked {
+        let facts = KernelFacts::new(options.kernel, options.pid, options.unsafe_allowed);
+        self.compile_with(source, &facts, options)
+    }
+
+    /// What is wrong with the text alone, whatever the kernel.
+    fn syntax(&self, source: &SourceText) -> Vec<Diagnostic>;
+
+    /// The text in the language's usual layout; `None` when it has errors, because what is not understood is not
+    /// touched.
+    fn format(&self, source: &SourceText) -> Option<String>;
+
+    /// The text taken apart, for colours.
+    fn pieces(&self, text: &str) -> Arc<dyn Pieces>;
+
+    /// Everything that could be typed at `offset`, the most specific kinds first.
+    fn completions(&self, source: &SourceText, offset: u32, env: &ServiceEnv<'_>) -> Vec<Completion>;
+
+    /// What is at `offset`.
+    fn hover(&self, source: &SourceText, offset: u32, env: &ServiceEnv<'_>) -> Option<Hover>;
+
+    /// The signature of the innermost call that is open at `offset`, and which parameter is typed.
+    fn signature_help(&self, source: &SourceText, offset: u32) -> Option<SignatureHelp>;
+
+    /// The place where the thing at `offset` is defined in this script.
+    fn definition(&self, source: &SourceText, offset: u32) -> Option<Span>;
+
+    /// The path of the script that is imported at `offset`.
+    fn imported(&self, source: &SourceText, offset: u32) -> Option<String>;
+
+    /// The script's items, in order.
+    fn symbols(&self, source: &SourceText) -> Vec<Symbol>;
+
+    /// The name at `offset` and every place that means the same thing, in order; empty where the script names
+    /// nothing there.
+    fn references(&self, source: &SourceText, offset: u32) -> Vec<Span>;
+
+    /// The name at `offset`, for who wants to change it.
+    fn renamable(&self, source: &SourceText, offset: u32) -> Option<Span>;
+
+    /// What to put where, to give the thing at `offset` another name.
+    ///
+    /// # Errors
+    /// When nothing is named there, or the new name is none or taken.
+    fn rename(&self, source: &SourceText, offset: u32, new: &str) -> Result<Vec<(Span, String)>, RenameError>;
+}
+
+/// What a script is compiled with.
+pub struct FrontOptions<'a> {
+    /// The kernel that will run it.
+    pub kernel: &'a Kernel,
+    /// Process that the trace is limited to (`-p`).
+    pub pid: Option<u32>,
+    /// The child started by `-c`.
+    pub child_pid: Option<u32>,
+    /// Whether `system`, `signal` and their kind may be used (`--unsafe`).
+    pub unsafe_allowed: bool,
+    /// Positional parameters.
+    pub params: &'a [String],
+    /// Options given after `--`.
+    pub named: &'a [(String, Option<String>)],
+    /// Reads an imported script by its path.
+    pub load: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Settings that hold where the script says nothing else.
+    pub config_defaults: &'a [(String, String)],
+    /// Settings that win over the script's.
+    pub config_overrides: &'a [(String, String)],
+    /// What to do about probes that this kernel lacks, unless the script says so itself.
+    pub missing_probes: MissingProbes,
+    /// What the script is run for.
+    pub purpose: Purpose,
+    /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
+    pub like_bpftrace: bool,
+    /// Which positional parameters that were not given are warned of.
+    pub absent_parameters: AbsentParameters,
+    /// Only probes whose full name this matches.
+    pub probe_filter: Option<&'a regex::Regex>,
+}
+
+impl<'a> FrontOptions<'a> {
+    /// Nothing but a kernel.
+    #[must_use]
+    pub fn new(kernel: &'a Kernel) -> Self {
+        Self {
+            kernel,
+            pid: None,
+            child_pid: None,
+            unsafe_allowed: false,
+            params: &[],
+            named: &[],
+            load: &|path| Err(format!("`{path}` can't be read here")),
+            config_defaults: &[],
+            config_overrides: &[],
+            missing_probes: MissingProbes::Error,
+            purpose: Purpose::Trace,
+            like_bpftrace: false,
+            absent_parameters: AbsentParameters::Quiet,
+            probe_filter: None,
+        }
+    }
+}
+
+/// What a script is run for, which decides the probes that belong to the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// To trace: everything but `test:` and `bench:` probes.
+    #[default]
+    Trace,
+    /// To run its tests: `test:` probes between `begin` and `end`.
+    Test,
+    /// To measure: `bench:` probes between `begin` and `end`.
+    Bench,
+}
+
+/// Which positional parameters are warned of that a script uses as numbers and that were not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AbsentParameters {
+    /// None: the script is being written.
+    #[default]
+    Quiet,
+    /// Those that the script does not ask after: it neither compares them with 0 nor counts them by `$#`.
+    Unasked,
+    /// All, as bpftrace does.
+    All,
+}
+
+/// What a front end gives.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// The typed program; complete only when there are no errors.
+    pub program: Program,
+    /// Everything found, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
