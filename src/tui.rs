@@ -30,3 +30,4 @@ pub mod theme;
 mod tmtheme;
 pub mod trace;
 pub mod update;
+pub mod workspace;

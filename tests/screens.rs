@@ -10,7 +10,8 @@ use probescope::tui::action::{Action, Mouse};
 use probescope::tui::demo::scenes;
 use probescope::tui::draw::draw;
 use probescope::tui::effect::{CHECK, Detail, Effect, Found, Hit, Message};
-use probescope::tui::state::{File, Layer, Pane, State};
+use probescope::tui::panes::{Kind, editor, events, maps, probes};
+use probescope::tui::state::{File, Layer, State};
 use probescope::tui::theme::{Slot, Theme};
 use probescope::tui::{keys, update};
 use proptest::prelude::*;
@@ -73,6 +74,11 @@ fn screen(state: &State) -> Buffer {
 fn rows(buffer: &Buffer) -> Vec<String> {
     let row = |y| (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (0..buffer.area.height).map(|y| row(y).trim_end().to_owned()).collect()
+}
+
+/// The kind of pane that has the keys.
+fn focus(state: &State) -> Kind {
+    state.panes.kind(state.panes.focus()).unwrap()
 }
 
 fn shown(state: &State, text: &str) -> bool {
@@ -311,13 +317,13 @@ fn where_nothing_can_run_the_reason_is_shown_and_the_script_saved() {
 fn every_pane_is_reached_and_left_by_keys() {
     let mut state = empty();
     press(&mut state, "<esc>");
-    assert_eq!(state.focus, Pane::Events);
+    assert_eq!(focus(&state), events::KIND);
     press(&mut state, "<tab><tab>");
-    assert_eq!(state.focus, Pane::Probes);
+    assert_eq!(focus(&state), probes::KIND);
     press(&mut state, "<backtab>z");
-    assert!(state.zoom && state.focus == Pane::Maps);
+    assert!(state.panes.is_zoomed() && focus(&state) == maps::KIND);
     press(&mut state, "z<esc>");
-    assert!(!state.zoom && state.focus == Pane::Editor);
+    assert!(!state.panes.is_zoomed() && focus(&state) == editor::KIND);
     press(&mut state, "<f1>");
     assert!(matches!(state.layers.last(), Some(Layer::Help(0))));
     press(&mut state, "<esc><c-k>theme<enter>");
@@ -505,21 +511,21 @@ fn a_click_takes_what_is_under_it() {
     let mut state = scenes().into_iter().find(|s| s.name == "workbench").unwrap().state;
     let (column, row) = find(&state, "printf");
     click(&mut state, column + 3, row);
-    assert_eq!((state.focus, state.editor.before_cursor().trim_start()), (Pane::Editor, "pri"));
+    assert_eq!((focus(&state), state.editor.before_cursor().trim_start()), (editor::KIND, "pri"));
     update::act(&mut state, &Action::Mouse(Mouse::Drag, (column + 6, row)));
     assert_eq!(state.editor.marked_text().as_deref(), Some("ntf"));
 
     let (column, row) = find(&state, "Events");
     let (column, row) = (column + 3, row + 2);
     click(&mut state, column, row);
-    assert_eq!(state.focus, Pane::Events);
+    assert_eq!(focus(&state), events::KIND);
     let first = state.events.selected();
     update::act(&mut state, &Action::Mouse(Mouse::WheelUp, (column, row)));
     assert!(state.events.selected() < first);
 
     let (column, row) = find(&state, "@opens 11 keys");
     click(&mut state, column, row + 3);
-    assert_eq!((state.focus, state.maps.current().unwrap().row), (Pane::Maps, 1));
+    assert_eq!((focus(&state), state.maps.current().unwrap().row), (maps::KIND, 1));
     assert!(state.maps.current().unwrap().open.is_empty());
     click(&mut state, column, row + 3);
     assert_eq!(state.maps.current().unwrap().open.len(), 1, "a second click opens the row");

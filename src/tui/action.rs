@@ -1,6 +1,6 @@
 //! What the user can ask for. Keys, the palette and tests all speak this type.
 
-use super::state::Pane;
+use super::panes::Kind;
 
 /// One intent of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,49 @@ pub enum Action {
     Events(Events),
     /// Something for tables of maps and probes.
     Table(Table),
+    /// The mouse took something in a pane.
+    Pick(Pick, Picked),
     /// The mouse, at a column and row of the screen.
     Mouse(Mouse, (u16, u16)),
+}
+
+/// What the mouse can take in a pane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// A place in a text.
+    Text {
+        /// Line, from 0.
+        line: usize,
+        /// Character, from 0.
+        column: usize,
+    },
+    /// A row of one of the pane's tables, by its place in the order shown.
+    Row {
+        /// Which table.
+        table: usize,
+        /// Which row.
+        row: usize,
+    },
+    /// The heading of a column.
+    Heading {
+        /// Which table.
+        table: usize,
+        /// Which column, by its index in the registry.
+        column: usize,
+    },
+    /// Anything else of a table.
+    Table(usize),
+}
+
+/// How the mouse took it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picked {
+    /// By a click.
+    First,
+    /// By a click in the pane that had the keys already.
+    Again,
+    /// By moving there with the button down.
+    Dragged,
 }
 
 /// What the mouse does.
@@ -32,6 +73,10 @@ pub enum Mouse {
     Press,
     /// The mouse moves with the left button down.
     Drag,
+    /// The left button goes up.
+    Release,
+    /// The middle button goes down.
+    Middle,
     /// The wheel turns away from the user.
     WheelUp,
     /// The wheel turns towards the user.
@@ -133,7 +178,7 @@ pub enum App {
     /// Go to the previous pane.
     FocusPrevious,
     /// Go to a pane.
-    Focus(Pane),
+    Focus(Kind),
     /// Give the pane the whole screen, or take it back.
     Zoom,
     /// Paint everything anew.

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, App, Edit, Events, Go};
 use super::draw::draw;
 use super::effect::{Detail, Effect, Found, Message};
-use super::state::{File, Layer, Pane, State};
+use super::panes::{events, maps, probes};
+use super::state::{File, Layer, State};
 use super::theme::Theme;
 use super::{svg, update};
 use crate::session::update::Update;
@@ -112,7 +113,7 @@ pub fn scenes() -> Vec<Scene> {
         Scene::new(
             "tiny",
             "probescope on 60x15",
-            sized(after(running(), &[Action::App(App::Focus(Pane::Maps))]), (60, 15)),
+            sized(after(running(), &[Action::App(App::Focus(maps::KIND))]), (60, 15)),
         ),
         Scene::new("smallest", "probescope on 20x5", sized(running(), (20, 5))),
     ];
@@ -235,18 +236,18 @@ fn absent() -> State {
 fn histogram() -> State {
     let mut state = running();
     select_map(&mut state, "@latency_ns");
-    after(state, &[Action::App(App::Focus(Pane::Maps)), Action::App(App::Zoom)])
+    after(state, &[Action::App(App::Focus(maps::KIND)), Action::App(App::Zoom)])
 }
 
 fn stacks() -> State {
     let mut state = recorded(STACKS, "stacks");
     select_map(&mut state, "@sleeps");
-    after(state, &[Action::App(App::Focus(Pane::Maps)), Action::Go(Go::Down), Action::Accept])
+    after(state, &[Action::App(App::Focus(maps::KIND)), Action::Go(Go::Down), Action::Accept])
 }
 
 fn filtered() -> State {
     let mut state = running();
-    update::act(&mut state, &Action::App(App::Focus(Pane::Events)));
+    update::act(&mut state, &Action::App(App::Focus(events::KIND)));
     update::act(&mut state, &Action::App(App::Pause));
     update::act(&mut state, &Action::Events(Events::Filter));
     after(state, &typed("python3 -cache json"))
@@ -266,7 +267,7 @@ fn errors() -> State {
 
 fn losses() -> State {
     let state = recorded(BURST, "burst");
-    after(state, &[Action::App(App::Focus(Pane::Probes))])
+    after(state, &[Action::App(App::Focus(probes::KIND))])
 }
 
 fn verifier() -> State {

@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 
 use super::layout::{self, LEAST};
 use super::paint;
-use super::panes;
-use super::state::{Layer, Pane, State};
+use super::panes::{self, Context, editor};
+use super::state::{Layer, State};
 use super::theme::Slot;
 
 /// Paints the whole screen.
@@ -20,22 +20,17 @@ pub fn draw(state: &State, buf: &mut Buffer) {
     if let Some(bar) = layout.bar {
         panes::bars::top(state, buf, bar);
     }
-    for pane in Pane::ALL {
-        if let Some(area) = layout.pane(pane) {
-            match pane {
-                Pane::Editor => panes::editor::draw::draw(state, buf, area),
-                Pane::Events => panes::events::draw::draw(state, buf, area, layout.tabs),
-                Pane::Maps => panes::maps::draw::draw(state, buf, area, layout.tabs),
-                Pane::Probes => panes::probes::draw::draw(state, buf, area, layout.tabs),
-            }
+    for placed in &layout.panes.placed {
+        if let Some(pane) = state.panes.get(placed.shown) {
+            pane.draw(&Context::new(state, placed.shown, &placed.tabs), buf, placed.area);
         }
     }
     if let Some(status) = layout.status {
         panes::bars::status(state, buf, status);
     }
-    if let (Some(popup), Some(editor), true) = (&state.assist.popup, layout.pane(Pane::Editor), state.layers.is_empty())
-    {
-        panes::editor::popup::draw(state, popup, buf, editor, layout.body);
+    let script = layout.panes.area(state.panes.focus()).filter(|_| state.on(editor::KIND) && state.layers.is_empty());
+    if let (Some(popup), Some(script)) = (&state.assist.popup, script) {
+        editor::popup::draw(state, popup, buf, script, layout.body);
     }
     for layer in &state.layers {
         draw_layer(state, layer, buf, layout.body);

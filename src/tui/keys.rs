@@ -4,12 +4,19 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::action::{Action, Edit};
-use super::state::{Layer, Pane, State};
+use super::panes::{KINDS, Kind, Pane, registered};
+use super::state::{Layer, State};
 
+pub(in crate::tui) mod build;
 mod table;
 
-pub use table::BINDINGS;
-use table::INPUT_KEYS;
+use build::ch;
+use table::{BINDINGS, INPUT_KEYS};
+
+/// All bindings: of the whole program, and of every kind of pane.
+pub fn all() -> impl Iterator<Item = &'static Binding> {
+    BINDINGS.iter().chain(KINDS.iter().flat_map(|k| k.commands))
+}
 
 /// A key with its modifiers. Shift is part of the character, not of the modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,16 +36,10 @@ pub enum Scope {
     Panes,
     /// In the popup of completions.
     Popup,
-    /// In the script.
-    Script,
-    /// In the panes of output.
+    /// In panes of rows.
     Output,
-    /// In the events.
-    Events,
-    /// In the maps.
-    Maps,
-    /// In the probes.
-    Probes,
+    /// In a kind of pane.
+    Pane(Kind),
     /// In the probe browser.
     Browser,
     /// In the palette and in input lines.
@@ -54,16 +55,13 @@ pub enum Scope {
 impl Scope {
     /// As headed in the help.
     #[must_use]
-    pub const fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::Always => "Everywhere",
             Self::Panes => "In every pane",
             Self::Popup => "Completions",
-            Self::Script => "Script",
             Self::Output => "Events, maps, probes",
-            Self::Events => "Events",
-            Self::Maps => "Maps",
-            Self::Probes => "Probes",
+            Self::Pane(kind) => registered(kind.0).map_or(kind.0, |k| k.title),
             Self::Browser => "Probe browser",
             Self::Input => "Palette and input lines",
             Self::Reader => "Texts to read",
@@ -90,47 +88,21 @@ pub struct Binding {
     pub in_palette: bool,
 }
 
-const fn plain(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::NONE }
-}
-const fn ch(c: char) -> Key {
-    plain(KeyCode::Char(c))
-}
-const fn ctrl(c: char) -> Key {
-    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::CONTROL }
-}
-const fn alt(c: char) -> Key {
-    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::ALT }
-}
-const fn shift(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::SHIFT }
-}
-const fn control(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::CONTROL }
-}
-const fn f(n: u8) -> Key {
-    plain(KeyCode::F(n))
-}
-
 /// The scopes that hold now, narrowest first.
 #[must_use]
-pub fn scopes(state: &State) -> &'static [Scope] {
-    match state.layers.last() {
-        Some(Layer::Browser(_)) => &[Scope::Browser, Scope::Always],
+pub fn scopes(state: &State) -> Vec<Scope> {
+    let narrow: &[Scope] = match state.layers.last() {
+        Some(Layer::Browser(_)) => &[Scope::Browser],
         Some(Layer::Palette(_) | Layer::SaveAs(_) | Layer::Rename(_) | Layer::Filter(_) | Layer::Find(_)) => {
-            &[Scope::Input, Scope::Always]
+            &[Scope::Input]
         }
-        Some(Layer::Help(_) | Layer::Reader(_)) => &[Scope::Reader, Scope::Always],
-        Some(Layer::ConfirmOpen(_)) => &[Scope::Replace, Scope::Always],
-        Some(Layer::ConfirmQuit) => &[Scope::Question, Scope::Always],
-        None => match state.focus {
-            Pane::Editor if state.assist.popup.is_some() => &[Scope::Popup, Scope::Script, Scope::Panes, Scope::Always],
-            Pane::Editor => &[Scope::Script, Scope::Panes, Scope::Always],
-            Pane::Events => &[Scope::Events, Scope::Output, Scope::Panes, Scope::Always],
-            Pane::Maps => &[Scope::Maps, Scope::Output, Scope::Panes, Scope::Always],
-            Pane::Probes => &[Scope::Probes, Scope::Output, Scope::Panes, Scope::Always],
-        },
-    }
+        Some(Layer::Help(_) | Layer::Reader(_)) => &[Scope::Reader],
+        Some(Layer::ConfirmOpen(_)) => &[Scope::Replace],
+        Some(Layer::ConfirmQuit) => &[Scope::Question],
+        None => state.panes.get(state.panes.focus()).map_or(&[], |pane| pane.commands(state)),
+    };
+    let panes = state.layers.is_empty().then_some(Scope::Panes);
+    narrow.iter().copied().chain(panes).chain([Scope::Always]).collect()
 }
 
 /// True where characters are text.
@@ -145,7 +117,7 @@ fn takes_text(state: &State) -> bool {
             | Layer::Find(_),
         ) => true,
         Some(_) => false,
-        None => state.focus == Pane::Editor,
+        None => state.panes.get(state.panes.focus()).is_some_and(Pane::takes_text),
     }
 }
 
@@ -157,7 +129,7 @@ pub fn action(state: &State, event: KeyEvent) -> Option<Action> {
     }
     let key = normal(event);
     let holds = |b: &&Binding| b.keys.contains(&key);
-    let found = scopes(state).iter().find_map(|scope| BINDINGS.iter().filter(|b| b.scope == *scope).find(holds));
+    let found = scopes(state).into_iter().find_map(|scope| all().filter(|b| b.scope == scope).find(holds));
     if let Some(binding) = found {
         return Some(binding.action.clone());
     }
@@ -203,7 +175,7 @@ fn normal(event: KeyEvent) -> Key {
 pub fn footer(state: &State) -> Vec<&'static Binding> {
     let mut shown: Vec<&'static Binding> = Vec::new();
     for scope in scopes(state) {
-        for binding in BINDINGS.iter().filter(|b| b.scope == *scope && !b.short.is_empty()) {
+        for binding in all().filter(|b| b.scope == scope && !b.short.is_empty()) {
             // A slash is text inside of a clause; F2 browses the probes there.
             let slash = takes_text(state) && binding.keys.first() == Some(&ch('/'));
             if slash && !state.editor.at_clause_start() {
@@ -248,23 +220,14 @@ pub fn name(key: Key) -> String {
 /// The help: by scope, keys and what they do.
 #[must_use]
 pub fn help() -> Vec<(Scope, Vec<(String, &'static str)>)> {
-    let order = [
-        Scope::Panes,
-        Scope::Script,
-        Scope::Popup,
-        Scope::Browser,
-        Scope::Output,
-        Scope::Events,
-        Scope::Maps,
-        Scope::Probes,
-        Scope::Input,
-        Scope::Reader,
-        Scope::Question,
-        Scope::Replace,
-        Scope::Always,
-    ];
+    let mut kinds = KINDS.iter().map(|k| Scope::Pane(k.kind));
+    let mut order = vec![Scope::Panes];
+    order.extend(kinds.next());
+    order.extend([Scope::Popup, Scope::Browser, Scope::Output]);
+    order.extend(kinds);
+    order.extend([Scope::Input, Scope::Reader, Scope::Question, Scope::Replace, Scope::Always]);
     let entries = |scope: Scope| {
-        let of = BINDINGS.iter().filter(|b| b.scope == scope);
+        let of = all().filter(|b| b.scope == scope);
         of.map(|b| (b.keys.iter().map(|k| name(*k)).collect::<Vec<_>>().join("  "), b.about)).collect()
     };
     order.iter().map(|s| (*s, entries(*s))).collect()
@@ -279,7 +242,7 @@ mod tests {
     #[test]
     fn no_key_means_two_things_in_one_scope() {
         let mut seen = HashSet::new();
-        for binding in BINDINGS {
+        for binding in all() {
             for key in binding.keys {
                 assert!(seen.insert((binding.scope, name(*key))), "{:?} {}", binding.scope, name(*key));
             }
@@ -289,7 +252,7 @@ mod tests {
     #[test]
     fn the_help_names_every_binding() {
         let listed: usize = help().iter().map(|(_, entries)| entries.len()).sum();
-        assert_eq!(listed, BINDINGS.len());
-        assert!(BINDINGS.iter().all(|b| !b.about.is_empty() && !b.keys.is_empty()));
+        assert_eq!(listed, all().count());
+        assert!(all().all(|b| !b.about.is_empty() && !b.keys.is_empty()));
     }
 }

@@ -2,10 +2,17 @@
 
 use ratatui::layout::Rect;
 
-use super::state::{Pane, State};
+use super::panes::{KINDS, Kind, Pane, editor};
+use super::state::State;
+
+pub mod arrange;
+pub mod tree;
+
+use arrange::{Arranged, Measure, MinSize, Placed, arrange};
+use tree::{Axis, Node, PaneId, Part, Split};
 
 /// Areas of one frame; an absent one is not drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Layout {
     /// The top bar.
     pub bar: Option<Rect>,
@@ -13,20 +20,10 @@ pub struct Layout {
     pub status: Option<Rect>,
     /// The line of keys.
     pub footer: Option<Rect>,
-    /// Each pane's frame, by [`Pane::ALL`].
-    pub panes: [Option<Rect>; 4],
-    /// Output panes share one place, so their titles stand in one frame as tabs.
-    pub tabs: bool,
+    /// The frames of the panes.
+    pub panes: Arranged,
     /// All that is between the bars.
     pub body: Rect,
-}
-
-impl Layout {
-    /// A pane's frame.
-    #[must_use]
-    pub fn pane(&self, pane: Pane) -> Option<Rect> {
-        self.panes[pane as usize]
-    }
 }
 
 /// Least size on which anything can be shown.
@@ -55,61 +52,68 @@ pub fn of(state: &State) -> Layout {
         out.status = Some(Rect { y: body.bottom(), height: 1, ..body });
     }
     out.body = body;
-    if state.zoom || body.height < 9 || body.width < 30 {
-        out.panes[state.focus as usize] = Some(body);
-        out.tabs = state.focus != Pane::Editor;
-    } else if body.width >= 100 && body.height >= 16 {
-        side_by_side(state, body, &mut out);
-    } else {
-        stacked(state, body, &mut out);
-    }
+    out.panes = panes(state, body);
     out
 }
 
-fn stacked(state: &State, body: Rect, out: &mut Layout) {
-    let lines = u16::try_from(state.editor.lines().len() + 2).unwrap_or(u16::MAX);
-    let problems = if state.editor.diagnostics().is_empty() { 0 } else { 3 };
-    let most = body.height * 55 / 100;
-    let top = (lines + problems).clamp(body.height * 45 / 100, most.max(4));
-    out.panes[Pane::Editor as usize] = Some(Rect { height: top, ..body });
-    out.panes[state.front as usize] = Some(Rect { y: body.y + top, height: body.height - top, ..body });
-    out.tabs = true;
+/// The frames in an area: one for the pane that fills it, or those of the tree.
+#[must_use]
+pub fn panes(state: &State, body: Rect) -> Arranged {
+    let panes = &state.panes;
+    if panes.is_zoomed() {
+        let whole = Placed { area: body, tabs: panes.tree.panes(), shown: panes.focus() };
+        return Arranged { placed: vec![whole], borders: Vec::new() };
+    }
+    arrange(&panes.tree, body, &Measured(state))
 }
 
-fn side_by_side(state: &State, body: Rect, out: &mut Layout) {
-    let left = (body.width * 44 / 100).clamp(46, 92);
-    out.panes[Pane::Editor as usize] = Some(Rect { width: left, ..body });
-    let right = Rect { x: body.x + left, width: body.width - left, ..body };
-    let shown = |pane: Pane, filled: bool| filled || state.focus == pane;
-    let maps = shown(Pane::Maps, !state.maps.views.is_empty());
-    let probes = shown(Pane::Probes, state.trace.stats.is_some());
-    let events = shown(Pane::Events, state.events.held() > 0) || !(maps || state.trace.stats.is_some());
-    let mut rest = right;
-    if probes {
-        let rows = state
-            .trace
-            .stats
-            .as_ref()
-            .map_or(1, |s| s.probes.len() + s.losses.len() + usize::from(!s.losses.is_empty()));
-        let most = if maps || events { rest.height / 3 } else { rest.height };
-        let height = u16::try_from(rows + 3).unwrap_or(u16::MAX).clamp(4, most.max(4));
-        rest.height -= height;
-        out.panes[Pane::Probes as usize] = Some(Rect { y: rest.bottom(), height, ..rest });
+/// The panes of a state as the layout sees them.
+pub struct Measured<'a>(pub &'a State);
+
+impl Measure for Measured<'_> {
+    fn min_size(&self, pane: PaneId) -> MinSize {
+        let usual = MinSize { least: (24, 4), good: (54, 6) };
+        self.0.panes.get(pane).map_or(usual, Pane::min_size)
     }
-    match (events, maps) {
-        (true, true) => {
-            let wanted = u16::try_from(crate::tui::panes::maps::draw::wanted(state) + 2).unwrap_or(u16::MAX);
-            let height = wanted.clamp(5, (rest.height * 7 / 10).max(5));
-            rest.height -= height;
-            out.panes[Pane::Maps as usize] = Some(Rect { y: rest.bottom(), height, ..rest });
-            out.panes[Pane::Events as usize] = Some(rest);
-        }
-        (false, true) => out.panes[Pane::Maps as usize] = Some(rest),
-        (true, false) => out.panes[Pane::Events as usize] = Some(rest),
-        (false, false) => {
-            if let Some(probes) = &mut out.panes[Pane::Probes as usize] {
-                *probes = right;
-            }
+
+    fn wanted(&self, pane: PaneId, axis: Axis, of: u16) -> Option<u16> {
+        self.0.panes.get(pane)?.wanted(self.0, axis, of)
+    }
+
+    fn is_filled(&self, pane: PaneId) -> bool {
+        self.0.panes.get(pane).is_none_or(|p| p.is_filled(self.0))
+    }
+
+    fn foremost(&self, panes: &[PaneId]) -> PaneId {
+        self.0.panes.foremost(panes)
+    }
+
+    fn focus(&self) -> PaneId {
+        self.0.panes.focus()
+    }
+}
+
+/// The default layout: the script at the left, at the right what it puts out, each as soon as it has
+/// something to show.
+pub fn set_default(state: &mut State) {
+    let script = state.panes.of_kind(editor::KIND);
+    let scripts = script.map_or_else(Vec::new, |s| state.panes.tree.tabs(s));
+    let output: Vec<Kind> = KINDS.iter().filter(|k| k.by_default && k.kind != editor::KIND).map(|k| k.kind).collect();
+    let mut parts = Vec::new();
+    for kind in output {
+        if let Some(pane) = state.panes.of_kind(kind).or_else(|| open(state, kind)) {
+            parts.push(Part::adaptive(Node::leaf(pane)));
         }
     }
+    let left = Part::adaptive(Node::Leaf(tree::Leaf { tabs: scripts }));
+    let right = Part::adaptive(Node::Split(Split { axis: Axis::Down, parts }));
+    let tree = Node::Split(Split { axis: Axis::Across, parts: vec![left, right] });
+    state.panes.hang(tree);
+}
+
+/// Makes a pane of a kind; it hangs nowhere yet.
+pub fn open(state: &mut State, kind: Kind) -> Option<PaneId> {
+    let registered = KINDS.iter().find(|k| k.kind == kind)?;
+    let pane = (registered.make)(state);
+    Some(state.panes.add(pane))
 }

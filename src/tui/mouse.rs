@@ -10,6 +10,8 @@ pub fn action(event: MouseEvent) -> Option<Action> {
     let kind = match event.kind {
         MouseEventKind::Down(MouseButton::Left) => Mouse::Press,
         MouseEventKind::Drag(MouseButton::Left) => Mouse::Drag,
+        MouseEventKind::Up(MouseButton::Left) => Mouse::Release,
+        MouseEventKind::Down(MouseButton::Middle) => Mouse::Middle,
         MouseEventKind::ScrollUp => Mouse::WheelUp,
         MouseEventKind::ScrollDown => Mouse::WheelDown,
         _ => return None,

@@ -5,7 +5,7 @@ use fuzzy_matcher::FuzzyMatcher as _;
 use fuzzy_matcher::skim::SkimMatcherV2;
 
 use super::input::Input;
-use super::keys::{BINDINGS, Binding};
+use super::keys::{self, Binding};
 use crate::library::{self, Script};
 
 /// State of the palette.
@@ -43,7 +43,7 @@ impl Palette {
     /// The entries that match, best first, with the characters that matched.
     #[must_use]
     pub fn entries(&self) -> Vec<(Entry, Vec<usize>)> {
-        let commands = BINDINGS.iter().filter(|b| b.in_palette && !self.scripts_only).map(Entry::Command);
+        let commands = keys::all().filter(|b| b.in_palette && !self.scripts_only).map(Entry::Command);
         let all = commands.chain(library::scripts().into_iter().map(Entry::Script));
         let query = self.input.text();
         if query.is_empty() {

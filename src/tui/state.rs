@@ -4,9 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::input::Input;
+use super::layout;
 use super::palette::Palette;
+use super::panes::Kind;
+use super::panes::editor::EditorPane;
 use super::theme::Theme;
 use super::trace::Trace;
+use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
 use crate::session::update::Generation;
 use crate::tui::panes::browser::state::Browser;
@@ -14,35 +18,6 @@ use crate::tui::panes::editor::assist::Assist;
 use crate::tui::panes::editor::text::Editor;
 use crate::tui::panes::events::log::EventLog;
 use crate::tui::panes::maps::views::MapViews;
-
-/// The panes, in the order of the Tab key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pane {
-    /// The script.
-    Editor,
-    /// Lines of output.
-    Events,
-    /// Tables and histograms.
-    Maps,
-    /// What each probe costs and loses.
-    Probes,
-}
-
-impl Pane {
-    /// All of them in order.
-    pub const ALL: [Self; 4] = [Self::Editor, Self::Events, Self::Maps, Self::Probes];
-
-    /// As shown in its frame.
-    #[must_use]
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Editor => "Script",
-            Self::Events => "Events",
-            Self::Maps => "Maps",
-            Self::Probes => "Probes",
-        }
-    }
-}
 
 /// Something in front of the panes; the last one has the keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,7 +82,7 @@ pub struct File {
 }
 
 /// All of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct State {
     /// Columns and rows of the screen.
     pub size: (u16, u16),
@@ -115,12 +90,8 @@ pub struct State {
     pub themes: Vec<Arc<Theme>>,
     /// The one in use.
     pub theme: Arc<Theme>,
-    /// The pane that has the keys.
-    pub focus: Pane,
-    /// The output pane that is shown where there is room for one only.
-    pub front: Pane,
-    /// Whether that pane fills the screen.
-    pub zoom: bool,
+    /// The open panes.
+    pub panes: Workspace,
     /// Whether the mouse speaks to the program; otherwise the terminal marks text with it.
     pub mouse: bool,
     /// In front of the panes.
@@ -137,8 +108,6 @@ pub struct State {
     pub maps: MapViews,
     /// What runs.
     pub trace: Trace,
-    /// Selected row of the pane of probes, and its sort column.
-    pub probes: ProbesView,
     /// A passing message.
     pub toast: Option<Toast>,
     /// Why scripts can't be run here, when they can't.
@@ -161,29 +130,17 @@ pub struct State {
     pub open_after_save: Option<&'static str>,
 }
 
-/// The pane of probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct ProbesView {
-    /// Selected row.
-    pub selected: usize,
-    /// Index in [`super::columns::PROBES`].
-    pub sort: usize,
-    /// Largest first.
-    pub descending: bool,
-}
-
 impl State {
     /// A workbench on this script, nothing running.
     #[must_use]
     pub fn new(text: &str, file: File, themes: Vec<Arc<Theme>>, size: (u16, u16)) -> Self {
         let theme = themes.first().cloned().unwrap_or_else(|| Arc::new(Theme::monochrome()));
-        Self {
+        let panes = Workspace::new(Box::new(EditorPane));
+        let mut state = Self {
             size,
             themes,
             theme,
-            focus: Pane::Editor,
-            front: Pane::Events,
-            zoom: false,
+            panes,
             mouse: true,
             layers: Vec::new(),
             editor: Editor::new(text),
@@ -192,7 +149,6 @@ impl State {
             events: EventLog::default(),
             maps: MapViews::default(),
             trace: Trace::default(),
-            probes: ProbesView { descending: true, ..ProbesView::default() },
             toast: None,
             disabled: None,
             generation: 0,
@@ -203,7 +159,9 @@ impl State {
             save_as: None,
             quit_after_save: false,
             open_after_save: None,
-        }
+        };
+        layout::set_default(&mut state);
+        state
     }
 
     /// Whether the script differs from its file.
@@ -234,11 +192,21 @@ impl State {
         }
     }
 
-    /// Puts the keys on a pane.
-    pub fn focus_on(&mut self, pane: Pane) {
-        self.focus = pane;
-        if pane != Pane::Editor {
-            self.front = pane;
+    /// Whether a pane of a kind has the keys.
+    #[must_use]
+    pub fn on(&self, kind: Kind) -> bool {
+        self.panes.kind(self.panes.focus()) == Some(kind)
+    }
+
+    /// Puts the keys on the pane of a kind that had them last; opens one where there is none.
+    pub fn focus_on(&mut self, kind: Kind) {
+        let pane = self.panes.of_kind(kind).or_else(|| {
+            let new = layout::open(self, kind)?;
+            self.panes.tree.add_tab(self.panes.focus(), new);
+            Some(new)
+        });
+        if let Some(pane) = pane {
+            self.panes.focus_on(pane);
         }
     }
 }

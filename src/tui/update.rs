@@ -9,9 +9,10 @@ mod session;
 use super::action::{Action, App};
 use super::effect::{CHECK, Effect, Message};
 use super::layout;
-use super::panes::editor::{completing, update as editor};
-use super::panes::{browser, events, maps, probes};
-use super::state::{Layer, Pane, State};
+use super::layout::tree::PaneId;
+use super::panes::editor::completing;
+use super::panes::{Pane, browser, editor};
+use super::state::{Layer, State};
 
 /// Applies an action.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
@@ -22,12 +23,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     } else if let Action::Mouse(mouse, at) = action {
         mouse::point(state, *mouse, *at)
     } else if state.layers.is_empty() {
-        match state.focus {
-            Pane::Editor => completing::popup(state, action).unwrap_or_else(|| editor::act(state, action)),
-            Pane::Events => events::update::act(state, action),
-            Pane::Maps => maps::update::act(state, action),
-            Pane::Probes => probes::update::act(state, action),
-        }
+        in_pane(state, state.panes.focus(), action)
     } else {
         layers::act(state, action)
     };
@@ -72,7 +68,7 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
 /// Pasted text goes where typed text goes.
 pub fn paste(state: &mut State, text: String) -> Vec<Effect> {
     match state.layers.last() {
-        None if state.focus != Pane::Editor => Vec::new(),
+        None if !state.panes.get(state.panes.focus()).is_some_and(Pane::takes_text) => Vec::new(),
         Some(Layer::Help(_) | Layer::Reader(_) | Layer::ConfirmQuit | Layer::ConfirmOpen(_)) => Vec::new(),
         _ => act(state, &Action::Edit(super::action::Edit::Paste(text))),
     }
@@ -98,17 +94,34 @@ fn keep(state: &mut State) -> Vec<Effect> {
     effects
 }
 
-/// Scrolls what must be in sight into sight.
-fn settle(state: &mut State) {
-    if let Some(area) = layout::of(state).pane(Pane::Editor) {
-        let (height, width) = crate::tui::panes::editor::draw::text_size(state, area);
-        state.editor.reveal(height, width);
-    }
+/// Applies an intent in a pane; one that is not shown acts as if it filled the body.
+pub(in crate::tui) fn in_pane(state: &mut State, id: PaneId, action: &Action) -> Vec<Effect> {
+    let layout = layout::of(state);
+    let area = layout.panes.area(id).unwrap_or(layout.body);
+    let Some(mut pane) = state.panes.take(id) else { return Vec::new() };
+    let effects = pane.act(action, state, area);
+    state.panes.put(id, pane);
+    effects
 }
 
-/// Rows that a page key moves by in a pane.
-pub(super) fn page(state: &State, pane: Pane) -> usize {
-    layout::of(state).pane(pane).map_or(10, |a| usize::from(a.height.saturating_sub(3)).max(1))
+/// Scrolls what must be in sight into sight, and brings the first pane that has something to show to
+/// the front of those that nobody has chosen from.
+fn settle(state: &mut State) {
+    let chosen = state.panes.recent().any(|id| state.panes.kind(id) != Some(editor::KIND));
+    if !chosen {
+        let filled = |id: &PaneId| {
+            let pane = state.panes.get(*id);
+            pane.is_some_and(|p| p.kind() != editor::KIND && p.is_filled(state))
+        };
+        if let Some(first) = state.panes.tree.panes().into_iter().find(filled) {
+            state.panes.remember(first);
+        }
+    }
+    for placed in layout::of(state).panes.placed {
+        let Some(mut pane) = state.panes.take(placed.shown) else { continue };
+        pane.settle(state, placed.area);
+        state.panes.put(placed.shown, pane);
+    }
 }
 
 /// Runs an intent as if its key had been pressed, for the palette.

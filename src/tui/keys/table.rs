@@ -1,38 +1,15 @@
-//! The bindings themselves.
+//! The bindings of the whole program and of the overlays; each pane has its own beside it.
 
-use crossterm::event::{KeyCode, KeyModifiers};
+use super::super::action::{Action, App, Edit, Events, Go};
+use super::super::panes::{editor, events, maps, probes};
+use super::build::{
+    BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
+    control, ctrl, f,
+};
+use super::{Binding, Key, Scope};
+use crossterm::event::KeyCode;
 
-use super::super::action::{Action, App, Edit, Events, Go, Table};
-use super::super::state::Pane;
-use super::{Binding, Key, Scope, alt, ch, control, ctrl, f, plain, shift};
-
-const fn bind(
-    scope: Scope,
-    keys: &'static [Key],
-    action: Action,
-    short: &'static str,
-    about: &'static str,
-    in_palette: bool,
-) -> Binding {
-    Binding { scope, keys, action, short, about, in_palette }
-}
-
-const UP: Key = plain(KeyCode::Up);
-const DOWN: Key = plain(KeyCode::Down);
-const LEFT: Key = plain(KeyCode::Left);
-const RIGHT: Key = plain(KeyCode::Right);
-const PAGE_UP: Key = plain(KeyCode::PageUp);
-const PAGE_DOWN: Key = plain(KeyCode::PageDown);
-const HOME: Key = plain(KeyCode::Home);
-const END: Key = plain(KeyCode::End);
-const ENTER: Key = plain(KeyCode::Enter);
-const ESC: Key = plain(KeyCode::Esc);
-const TAB: Key = plain(KeyCode::Tab);
-const BACK_TAB: Key = plain(KeyCode::BackTab);
-const BACKSPACE: Key = plain(KeyCode::Backspace);
-const DELETE: Key = plain(KeyCode::Delete);
-
-/// All bindings. Of two that hold, the one in the narrower scope wins.
+/// Bindings of the whole program and of the overlays. Of two that hold, the one in the narrower scope wins.
 pub static BINDINGS: &[Binding] = &[
     // Completions.
     bind(Scope::Popup, &[TAB, ENTER], Action::Accept, "insert", "Insert the selected completion", false),
@@ -41,123 +18,11 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Popup, &[PAGE_DOWN], Action::Go(Go::PageDown), "", "Page down", false),
     bind(Scope::Popup, &[PAGE_UP], Action::Go(Go::PageUp), "", "Page up", false),
     bind(Scope::Popup, &[ESC], Action::Cancel, "close", "Close the completions", false),
-    // The script.
-    bind(Scope::Script, &[ctrl('s'), f(5)], Action::App(App::Run), "run", "Save, compile and attach the script", true),
-    bind(
-        Scope::Script,
-        &[ch('/')],
-        Action::Edit(Edit::Insert('/')),
-        "probes",
-        "Browse the probes, where a new clause can begin (// is still a comment)",
-        false,
-    ),
-    bind(Scope::Script, &[ESC], Action::App(App::FocusNext), "panes", "Go to the output", false),
-    bind(Scope::Script, &[ENTER], Action::Edit(Edit::Newline), "", "New line, indented", false),
-    bind(Scope::Script, &[TAB], Action::Edit(Edit::Tab), "", "Complete the word, or indent", false),
-    bind(
-        Scope::Script,
-        &[ctrl(' '), alt('/')],
-        Action::App(App::Complete),
-        "",
-        "Offer what could be typed at the cursor",
-        true,
-    ),
-    bind(Scope::Script, &[ctrl('f')], Action::App(App::Find), "", "Find text in the script", true),
-    bind(Scope::Script, &[BACKSPACE, ctrl('h')], Action::Edit(Edit::Backspace), "", "Delete backwards", false),
-    bind(Scope::Script, &[DELETE], Action::Edit(Edit::Delete), "", "Delete forwards", false),
-    bind(
-        Scope::Script,
-        &[ctrl('w'), Key { code: KeyCode::Backspace, modifiers: KeyModifiers::ALT }, control(KeyCode::Backspace)],
-        Action::Edit(Edit::DeleteWord),
-        "",
-        "Delete a word backwards",
-        false,
-    ),
-    bind(Scope::Script, &[ctrl('z'), ctrl('u')], Action::Edit(Edit::Undo), "", "Undo", true),
-    bind(Scope::Script, &[ctrl('y'), ctrl('r')], Action::Edit(Edit::Redo), "", "Redo", true),
-    bind(Scope::Script, &[ctrl('a')], Action::Edit(Edit::SelectAll), "", "Mark the whole script", true),
-    bind(Scope::Script, &[ctrl('x')], Action::Edit(Edit::Cut), "", "Cut what is marked", false),
-    bind(Scope::Script, &[ctrl('v')], Action::Edit(Edit::PasteCopied), "", "Insert what was cut or copied", false),
-    bind(
-        Scope::Script,
-        &[ctrl('/'), ctrl('7')],
-        Action::Edit(Edit::ToggleComment),
-        "",
-        "Comment lines out, or in again",
-        true,
-    ),
-    bind(Scope::Script, &[f(4)], Action::App(App::NextProblem), "problem", "Go to the next problem", true),
-    bind(
-        Scope::Script,
-        &[f(3)],
-        Action::App(App::ExplainProblem),
-        "",
-        "Show the problem under the cursor in full",
-        true,
-    ),
-    bind(
-        Scope::Script,
-        &[alt('f'), control(KeyCode::Enter)],
-        Action::App(App::FixProblem),
-        "",
-        "Apply the fix of the problem under the cursor",
-        true,
-    ),
-    bind(
-        Scope::Script,
-        &[alt('d'), ctrl(']'), ctrl('5')],
-        Action::App(App::Definition),
-        "",
-        "Go to where the name under the cursor is defined",
-        true,
-    ),
-    bind(Scope::Script, &[alt('b')], Action::App(App::JumpBack), "", "Go back to where that jump began", true),
-    bind(
-        Scope::Script,
-        &[alt('r')],
-        Action::App(App::Rename),
-        "",
-        "Give the name under the cursor another one, everywhere",
-        true,
-    ),
-    bind(Scope::Script, &[alt('i')], Action::App(App::Format), "", "Format the script", true),
-    bind(Scope::Script, &[UP], Action::Go(Go::Up), "", "Line up", false),
-    bind(Scope::Script, &[DOWN], Action::Go(Go::Down), "", "Line down", false),
-    bind(Scope::Script, &[LEFT], Action::Go(Go::Left), "", "Character left", false),
-    bind(Scope::Script, &[RIGHT], Action::Go(Go::Right), "", "Character right", false),
-    bind(Scope::Script, &[PAGE_UP], Action::Go(Go::PageUp), "", "Page up", false),
-    bind(Scope::Script, &[PAGE_DOWN], Action::Go(Go::PageDown), "", "Page down", false),
-    bind(Scope::Script, &[HOME], Action::Go(Go::Home), "", "Start of the line, or of its text", false),
-    bind(Scope::Script, &[END, ctrl('e')], Action::Go(Go::End), "", "End of the line", false),
-    bind(
-        Scope::Script,
-        &[control(KeyCode::Left), Key { code: KeyCode::Left, modifiers: KeyModifiers::ALT }],
-        Action::Go(Go::WordLeft),
-        "",
-        "Word left",
-        false,
-    ),
-    bind(
-        Scope::Script,
-        &[control(KeyCode::Right), Key { code: KeyCode::Right, modifiers: KeyModifiers::ALT }],
-        Action::Go(Go::WordRight),
-        "",
-        "Word right",
-        false,
-    ),
-    bind(Scope::Script, &[control(KeyCode::Home)], Action::Go(Go::Top), "", "Start of the script", false),
-    bind(Scope::Script, &[control(KeyCode::End)], Action::Go(Go::Bottom), "", "End of the script", false),
-    bind(Scope::Script, &[shift(KeyCode::Up)], Action::Extend(Go::Up), "", "Mark upwards", false),
-    bind(Scope::Script, &[shift(KeyCode::Down)], Action::Extend(Go::Down), "", "Mark downwards", false),
-    bind(Scope::Script, &[shift(KeyCode::Left)], Action::Extend(Go::Left), "", "Mark to the left", false),
-    bind(Scope::Script, &[shift(KeyCode::Right)], Action::Extend(Go::Right), "", "Mark to the right", false),
-    bind(Scope::Script, &[shift(KeyCode::Home)], Action::Extend(Go::Home), "", "Mark to the start of the line", false),
-    bind(Scope::Script, &[shift(KeyCode::End)], Action::Extend(Go::End), "", "Mark to the end of the line", false),
     // All panes of output.
     bind(Scope::Output, &[ch('/')], Action::App(App::Browse), "probes", "Browse the probes", false),
     bind(Scope::Output, &[ch(' ')], Action::App(App::Pause), "pause", "Freeze the views, or let them run", false),
     bind(Scope::Output, &[TAB], Action::App(App::FocusNext), "pane", "Go to the next pane", false),
-    bind(Scope::Output, &[ESC, ch('e')], Action::App(App::Focus(Pane::Editor)), "edit", "Go to the script", false),
+    bind(Scope::Output, &[ESC, ch('e')], Action::App(App::Focus(editor::KIND)), "edit", "Go to the script", false),
     bind(
         Scope::Output,
         &[ch('z')],
@@ -178,40 +43,6 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Output, &[PAGE_DOWN], Action::Go(Go::PageDown), "", "Page down", false),
     bind(Scope::Output, &[HOME, ch('g')], Action::Go(Go::Top), "", "First row", false),
     bind(Scope::Output, &[END, ch('G')], Action::Go(Go::Bottom), "", "Last row", false),
-    // Events.
-    bind(
-        Scope::Events,
-        &[ch('f')],
-        Action::Events(Events::Filter),
-        "filter",
-        "Filter the lines: words, -without, ~letters in order",
-        true,
-    ),
-    bind(Scope::Events, &[ch('F')], Action::Events(Events::Follow), "follow", "Follow the newest line, or stay", true),
-    bind(Scope::Events, &[ch('c')], Action::Events(Events::Clear), "", "Forget the lines so far", true),
-    bind(Scope::Events, &[ch('y')], Action::Events(Events::Copy), "", "Copy the selected line", true),
-    bind(
-        Scope::Events,
-        &[ch('T')],
-        Action::Events(Events::Clock),
-        "clock",
-        "Show times of the day, or times since the trace began",
-        true,
-    ),
-    bind(Scope::Events, &[ENTER], Action::Accept, "open", "Show the selected line in full", false),
-    bind(Scope::Events, &[LEFT, ch('h')], Action::Go(Go::Left), "", "Scroll left", false),
-    bind(Scope::Events, &[RIGHT], Action::Go(Go::Right), "", "Scroll right", false),
-    // Maps.
-    bind(Scope::Maps, &[RIGHT, ch(']')], Action::Table(Table::NextMap), "map", "Next map", false),
-    bind(Scope::Maps, &[LEFT, ch('[')], Action::Table(Table::PreviousMap), "", "Previous map", false),
-    bind(Scope::Maps, &[ENTER], Action::Accept, "open", "Open a row: its stack or histogram in full", false),
-    bind(Scope::Maps, &[ch('s')], Action::Table(Table::Sort), "sort", "Sort by the next column", true),
-    bind(Scope::Maps, &[ch('r')], Action::Table(Table::Reverse), "", "Sort the other way round", true),
-    bind(Scope::Maps, &[ch('c')], Action::Table(Table::Clear), "", "Empty the selected map in the kernel", true),
-    bind(Scope::Maps, &[ch('y')], Action::Table(Table::Copy), "", "Copy the selected map as text", true),
-    // Probes.
-    bind(Scope::Probes, &[ch('s')], Action::Table(Table::Sort), "sort", "Sort by the next column", false),
-    bind(Scope::Probes, &[ch('r')], Action::Table(Table::Reverse), "", "Sort the other way round", false),
     // Every pane.
     bind(Scope::Panes, &[ctrl('s'), f(5)], Action::App(App::Run), "run", "Save, compile and attach the script", false),
     bind(Scope::Panes, &[f(2), ctrl('p')], Action::App(App::Browse), "probes", "Browse the probes", true),
@@ -220,10 +51,10 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Panes, &[f(6)], Action::App(App::Pause), "pause", "Freeze the views, or let them run", true),
     bind(Scope::Panes, &[f(8)], Action::App(App::Stop), "stop", "Stop the trace", true),
     bind(Scope::Panes, &[BACK_TAB], Action::App(App::FocusPrevious), "", "Go to the previous pane", false),
-    bind(Scope::Panes, &[alt('1')], Action::App(App::Focus(Pane::Editor)), "", "Go to the script", true),
-    bind(Scope::Panes, &[alt('2')], Action::App(App::Focus(Pane::Events)), "", "Go to the events", true),
-    bind(Scope::Panes, &[alt('3')], Action::App(App::Focus(Pane::Maps)), "", "Go to the maps", true),
-    bind(Scope::Panes, &[alt('4')], Action::App(App::Focus(Pane::Probes)), "", "Go to the probes", true),
+    bind(Scope::Panes, &[alt('1')], Action::App(App::Focus(editor::KIND)), "", "Go to the script", true),
+    bind(Scope::Panes, &[alt('2')], Action::App(App::Focus(events::KIND)), "", "Go to the events", true),
+    bind(Scope::Panes, &[alt('3')], Action::App(App::Focus(maps::KIND)), "", "Go to the maps", true),
+    bind(Scope::Panes, &[alt('4')], Action::App(App::Focus(probes::KIND)), "", "Go to the probes", true),
     bind(
         Scope::Panes,
         &[f(9), alt('z')],
@@ -297,6 +128,7 @@ pub static BINDINGS: &[Binding] = &[
         "Leave; a copy of the text is kept",
         false,
     ),
+    bind(Scope::Question, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "stay", "Stay", false),
     bind(
         Scope::Replace,
         &[ch('s'), ctrl('s'), ENTER],
@@ -314,7 +146,6 @@ pub static BINDINGS: &[Binding] = &[
         false,
     ),
     bind(Scope::Replace, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "stay", "Stay", false),
-    bind(Scope::Question, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "stay", "Stay", false),
     bind(Scope::Always, &[ctrl('l')], Action::App(App::Redraw), "", "Paint the screen anew", true),
 ];
 

@@ -5,11 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::super::keys;
-use super::super::paint::{clear, pieces, put, put_end};
-use super::super::state::{Pane, State};
+use super::super::layout::arrange::Placed;
+use super::super::layout::tree::PaneId;
+use super::super::paint::{clear, frame, pieces, put, put_end};
+use super::super::state::State;
 use super::super::text::{fit, fit_end, grouped, neutralise, short_count, short_ns, width};
 use super::super::theme::Slot;
 use super::super::trace::{Phase, Trace};
+use super::Context;
 use crate::lang::diagnostic::Severity;
 
 /// Name, file, phase.
@@ -246,14 +249,14 @@ pub fn key_at(state: &State, column: usize, columns: usize) -> Option<&'static k
     (column < x + width(&keys::name(binding.keys[0])) + 1 + width(word(state, binding))).then_some(binding)
 }
 
-/// Titles of the panes of output as tabs on a frame's upper edge; returns the column after them.
-pub fn tabs(state: &State, buf: &mut Buffer, area: Rect, current: Pane) -> usize {
-    let theme = &state.theme;
+/// Titles of the panes in a frame as tabs on its upper edge; returns the column after them.
+fn tabs(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) -> usize {
+    let theme = ctx.theme();
     let mut end = 1;
-    for (x, pane, label) in tab_places(state, usize::from(area.width)) {
-        let style = if pane == current && state.focus == current {
+    for (x, pane, label) in tab_places(ctx.state, ctx.tabs, ctx.pane, usize::from(area.width)) {
+        let style = if pane == ctx.pane && ctx.focused {
             theme[Slot::TitleFocus]
-        } else if pane == current {
+        } else if pane == ctx.pane {
             theme[Slot::Heading]
         } else {
             theme[Slot::Faint]
@@ -263,43 +266,48 @@ pub fn tabs(state: &State, buf: &mut Buffer, area: Rect, current: Pane) -> usize
     end
 }
 
-/// The tabs that fit, each with its column and label.
-fn tab_places(state: &State, columns: usize) -> Vec<(usize, Pane, String)> {
+/// The tabs that fit, each with its column and label; the shown one is among them.
+fn tab_places(state: &State, tabs: &[PaneId], shown: PaneId, columns: usize) -> Vec<(usize, PaneId, String)> {
+    let label = |id: &PaneId| {
+        let pane = state.panes.get(*id)?;
+        let (title, count) = (neutralise(&pane.title(state)).into_owned(), pane.count(state));
+        let count = if count > 0 && columns > 50 { format!(" {}", short_count(count as f64)) } else { String::new() };
+        Some((*id, format!(" {title}{count} ")))
+    };
+    let labels: Vec<(PaneId, String)> = tabs.iter().filter_map(label).collect();
+    let room = columns.saturating_sub(2);
+    let length = |labels: &[(PaneId, String)]| labels.iter().map(|(_, l)| width(l)).sum::<usize>();
+    let at = labels.iter().position(|(id, _)| *id == shown).unwrap_or(0);
+    // What stands before the shown one gives way to it.
+    let first = (0..at).find(|first| length(&labels[*first..=at]) <= room).unwrap_or(at);
     let mut x = 1;
     let mut out = Vec::new();
-    for pane in [Pane::Events, Pane::Maps, Pane::Probes] {
-        let count = match pane {
-            Pane::Events => state.events.len(),
-            Pane::Maps => state.maps.views.len(),
-            _ => state.trace.stats.as_ref().map_or(0, |s| s.probes.len()),
-        };
-        let label = if count > 0 && columns > 50 {
-            format!(" {} {} ", pane.title(), short_count(count as f64))
-        } else {
-            format!(" {} ", pane.title())
-        };
-        if x + width(&label) + 1 > columns {
+    for (id, label) in labels.into_iter().skip(first) {
+        let next = x + width(&label);
+        if next + 1 > columns && !out.is_empty() {
             break;
         }
-        let next = x + width(&label);
-        out.push((x, pane, label));
+        out.push((x, id, fit(&label, room).into_owned()));
         x = next;
     }
     out
 }
 
-/// The pane whose tab is at a column.
+/// The pane whose title is at a column of the upper edge of a frame.
 #[must_use]
-pub fn tab_at(state: &State, column: usize, columns: usize) -> Option<Pane> {
-    let places = tab_places(state, columns);
-    places.into_iter().find(|(x, _, label)| (*x..x + width(label)).contains(&column)).map(|(_, pane, _)| pane)
+pub fn tab_at(state: &State, placed: &Placed, column: u16) -> Option<PaneId> {
+    let (at, columns) = (usize::from(column.checked_sub(placed.area.x)?), usize::from(placed.area.width));
+    let places = tab_places(state, &placed.tabs, placed.shown, columns);
+    places.into_iter().find(|(x, _, label)| (*x..x + width(label)).contains(&at)).map(|(_, pane, _)| pane)
 }
 
-/// The frame of a pane of output: its title, or all titles as tabs. Returns the inside and the
-/// column after the titles.
-pub fn output_frame(state: &State, buf: &mut Buffer, area: Rect, pane: Pane, tabbed: bool) -> (Rect, usize) {
-    let title = if tabbed { "" } else { pane.title() };
-    let inside = super::super::paint::frame(buf, area, &state.theme, state.focus == pane, title);
-    let taken = if tabbed { tabs(state, buf, area, pane) } else { width(title) + 3 };
+/// The frame of a pane: its title, or the titles of all panes that share it as tabs. Returns the inside
+/// and the column after the titles.
+pub fn pane_frame(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) -> (Rect, usize) {
+    let tabbed = ctx.tabs.len() > 1;
+    let title = ctx.state.panes.get(ctx.pane).filter(|_| !tabbed).map(|p| p.title(ctx.state)).unwrap_or_default();
+    let title = neutralise(&title);
+    let inside = frame(buf, area, ctx.theme(), ctx.focused, &title);
+    let taken = if tabbed { tabs(ctx, buf, area) } else { width(&title) + 3 };
     (inside, taken)
 }

@@ -1,9 +1,87 @@
 //! The script: its text, problems, completions, names, and how it is drawn.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::{Context, Kind, Pane, Registered};
+use crate::tui::action::{Action, Pick};
+use crate::tui::effect::Effect;
+use crate::tui::keys::Scope;
+use crate::tui::layout::arrange::MinSize;
+use crate::tui::layout::tree::Axis;
+use crate::tui::state::State;
+
 pub mod assist;
 pub(in crate::tui) mod completing;
 pub mod draw;
+pub(in crate::tui) mod keys;
 pub(in crate::tui) mod names;
 pub mod popup;
 pub mod text;
 pub(in crate::tui) mod update;
+
+/// The name of this kind.
+pub const KIND: Kind = Kind("script");
+
+/// Its row in the registry.
+pub const PANE: Registered = Registered {
+    kind: KIND,
+    title: "Script",
+    about: "The script, with its problems where they are",
+    by_default: true,
+    commands: keys::BINDINGS,
+    make: |_| Box::new(EditorPane),
+};
+
+/// A view of the script.
+#[derive(Clone, Copy, Debug)]
+pub struct EditorPane;
+
+impl Pane for EditorPane {
+    fn kind(&self) -> Kind {
+        KIND
+    }
+
+    fn title(&self, _state: &State) -> String {
+        PANE.title.to_owned()
+    }
+
+    fn min_size(&self) -> MinSize {
+        MinSize { least: (24, 4), good: (46, 4) }
+    }
+
+    fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
+        if axis == Axis::Across {
+            return Some((of * 44 / 100).clamp(46, 92));
+        }
+        let lines = u16::try_from(state.editor.lines().len() + 2).unwrap_or(u16::MAX);
+        let problems = if state.editor.diagnostics().is_empty() { 0 } else { 3 };
+        let most = of * 55 / 100;
+        Some(lines.saturating_add(problems).clamp(of * 45 / 100, most.max(4)))
+    }
+
+    fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+        draw::draw(ctx, buf, area);
+    }
+
+    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+        completing::popup(state, action).unwrap_or_else(|| update::act(state, action, area))
+    }
+
+    fn commands(&self, state: &State) -> &'static [Scope] {
+        if state.assist.popup.is_some() { &[Scope::Popup, Scope::Pane(KIND)] } else { &[Scope::Pane(KIND)] }
+    }
+
+    fn takes_text(&self) -> bool {
+        true
+    }
+
+    fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
+        draw::place_at(ctx.state, area, (at.x, at.y)).map(|(line, column)| Pick::Text { line, column })
+    }
+
+    fn settle(&mut self, state: &mut State, area: Rect) {
+        let (height, width) = draw::text_size(state, area);
+        state.editor.reveal(height, width);
+    }
+}

@@ -1,5 +1,77 @@
 //! Live maps: tables with bars, histograms, stacks.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::{Context, Kind, Pane, Registered};
+use crate::tui::action::{Action, Pick};
+use crate::tui::effect::Effect;
+use crate::tui::keys::Scope;
+use crate::tui::layout::arrange::MinSize;
+use crate::tui::layout::tree::Axis;
+use crate::tui::state::State;
+
 pub mod draw;
+pub(in crate::tui) mod keys;
 pub(in crate::tui) mod update;
 pub mod views;
+
+/// The name of this kind.
+pub const KIND: Kind = Kind("maps");
+
+/// Its row in the registry.
+pub const PANE: Registered = Registered {
+    kind: KIND,
+    title: "Maps",
+    about: "The script's maps, live: tables, histograms, stacks",
+    by_default: true,
+    commands: keys::BINDINGS,
+    make: |_| Box::new(MapsPane),
+};
+
+/// A view of the maps.
+#[derive(Clone, Copy, Debug)]
+pub struct MapsPane;
+
+impl Pane for MapsPane {
+    fn kind(&self) -> Kind {
+        KIND
+    }
+
+    fn title(&self, _state: &State) -> String {
+        PANE.title.to_owned()
+    }
+
+    fn count(&self, state: &State) -> usize {
+        state.maps.views.len()
+    }
+
+    fn min_size(&self) -> MinSize {
+        MinSize { least: (24, 4), good: (54, 6) }
+    }
+
+    fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
+        let rows = u16::try_from(draw::wanted(state) + 2).unwrap_or(u16::MAX);
+        (axis == Axis::Down).then(|| rows.clamp(5, (of * 7 / 10).max(5)))
+    }
+
+    fn is_filled(&self, state: &State) -> bool {
+        !state.maps.views.is_empty()
+    }
+
+    fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+        draw::draw(ctx, buf, area);
+    }
+
+    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+        update::act(state, action, area)
+    }
+
+    fn commands(&self, _state: &State) -> &'static [Scope] {
+        &[Scope::Pane(KIND), Scope::Output]
+    }
+
+    fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
+        draw::spot_at(ctx, area, (at.x, at.y))
+    }
+}

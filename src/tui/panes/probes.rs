@@ -1,4 +1,111 @@
 //! What each probe does, costs and loses.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::rows::by;
+use super::{Context, Kind, Pane, Registered};
+use crate::tui::action::{Action, Pick, Table};
+use crate::tui::columns;
+use crate::tui::effect::Effect;
+use crate::tui::keys::Scope;
+use crate::tui::layout::arrange::MinSize;
+use crate::tui::layout::tree::Axis;
+use crate::tui::state::State;
+
 pub mod draw;
-pub(in crate::tui) mod update;
+pub(in crate::tui) mod keys;
+
+/// The name of this kind.
+pub const KIND: Kind = Kind("probes");
+
+/// Its row in the registry.
+pub const PANE: Registered = Registered {
+    kind: KIND,
+    title: "Probes",
+    about: "How often each probe fires, what it costs and what is lost",
+    by_default: true,
+    commands: keys::BINDINGS,
+    make: |_| Box::new(ProbesPane::default()),
+};
+
+/// A view of the probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbesPane {
+    /// Selected row.
+    pub selected: usize,
+    /// Index in [`columns::PROBES`].
+    pub sort: usize,
+    /// Largest first.
+    pub descending: bool,
+}
+
+impl Default for ProbesPane {
+    fn default() -> Self {
+        Self { selected: 0, sort: 0, descending: true }
+    }
+}
+
+impl ProbesPane {
+    fn sort_by(&mut self, column: usize, same_turns: bool) {
+        self.descending = if same_turns && self.sort == column { !self.descending } else { column != 0 };
+        self.sort = column;
+    }
+}
+
+impl Pane for ProbesPane {
+    fn kind(&self) -> Kind {
+        KIND
+    }
+
+    fn title(&self, _state: &State) -> String {
+        PANE.title.to_owned()
+    }
+
+    fn count(&self, state: &State) -> usize {
+        state.trace.stats.as_ref().map_or(0, |s| s.probes.len())
+    }
+
+    fn min_size(&self) -> MinSize {
+        MinSize { least: (24, 4), good: (54, 6) }
+    }
+
+    fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
+        let stats = state.trace.stats.as_ref();
+        let rows = stats.map_or(1, |s| s.probes.len() + s.losses.len() + usize::from(!s.losses.is_empty()));
+        let rows = u16::try_from(rows + 3).unwrap_or(u16::MAX);
+        (axis == Axis::Down).then(|| rows.clamp(4, (of / 3).max(4)))
+    }
+
+    fn is_filled(&self, state: &State) -> bool {
+        state.trace.stats.is_some()
+    }
+
+    fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+        draw::draw(self, ctx, buf, area);
+    }
+
+    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+        let rows = self.count(state);
+        match action {
+            Action::Go(go) => {
+                let by = by(*go, super::rows::page(area) as isize);
+                self.selected = self.selected.saturating_add_signed(by).min(rows.saturating_sub(1));
+            }
+            Action::Table(Table::Sort) => self.sort_by((self.sort + 1) % columns::PROBES.len(), false),
+            Action::Table(Table::Reverse) => self.descending = !self.descending,
+            Action::Pick(Pick::Row { row, .. }, _) => self.selected = *row,
+            Action::Pick(Pick::Heading { column, .. }, _) => self.sort_by(*column, true),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn commands(&self, _state: &State) -> &'static [Scope] {
+        &[Scope::Pane(KIND), Scope::Output]
+    }
+
+    fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
+        draw::spot_at(self, ctx, area, (at.x, at.y))
+    }
+}

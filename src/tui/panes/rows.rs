@@ -4,6 +4,7 @@ use crate::lang::diagnostic::Severity;
 use crate::tui::action::Go;
 use crate::tui::effect::Effect;
 use crate::tui::state::State;
+use ratatui::layout::Rect;
 
 /// Puts text on the clipboard, if there is any.
 pub(in crate::tui) fn copy(state: &mut State, text: Option<String>) -> Vec<Effect> {
@@ -23,4 +24,9 @@ pub(in crate::tui) const fn by(go: Go, page: isize) -> isize {
         Go::Bottom | Go::End => 0x7fff_ffff,
         _ => 0,
     }
+}
+
+/// Rows that a page key moves by in a pane; `area` is its frame.
+pub(in crate::tui) fn page(area: Rect) -> usize {
+    usize::from(area.height.saturating_sub(3)).max(1)
 }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use super::super::action::App;
 use super::super::effect::Effect;
 use super::super::input::Input;
+use super::super::layout::tree::PaneId;
 use super::super::palette::Palette;
-use super::super::state::{Layer, Pane, Reader, State};
+use super::super::state::{Layer, Reader, State};
 use super::super::trace::Phase;
 use crate::lang::diagnostic::Severity;
 use crate::tui::panes::browser::update as browser;
+use crate::tui::panes::editor;
 use crate::tui::panes::editor::{completing, names};
 
 /// Applies an intent for the whole program.
@@ -36,7 +38,7 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             Vec::new()
         }
         App::Complete => {
-            state.focus_on(Pane::Editor);
+            state.focus_on(editor::KIND);
             completing::ask(state, true)
         }
         App::Find => {
@@ -190,7 +192,7 @@ fn leave_or_save(state: &mut State, app: App) -> Vec<Effect> {
 
 fn control(state: &mut State, app: App) -> Vec<Effect> {
     match app {
-        App::Interrupt if state.focus == Pane::Editor && state.editor.marked().is_some() => {
+        App::Interrupt if state.on(editor::KIND) && state.editor.marked().is_some() => {
             state.editor.edit(&super::super::action::Edit::Copy);
             state.tell(Severity::Info, "Copied");
             vec![Effect::Copy(state.editor.copied())]
@@ -264,7 +266,7 @@ fn explain(state: &mut State) {
 fn problem(state: &mut State, app: App) {
     if app == App::NextProblem {
         if state.editor.next_problem() {
-            state.focus_on(Pane::Editor);
+            state.focus_on(editor::KIND);
         } else {
             state.tell(Severity::Info, "No problems");
         }
@@ -277,13 +279,16 @@ fn problem(state: &mut State, app: App) {
 }
 
 fn focus(state: &mut State, app: App) {
-    let at = state.focus as usize;
     match app {
-        App::Zoom => state.zoom = !state.zoom,
-        App::Focus(pane) => state.focus_on(pane),
-        App::FocusPrevious => state.focus_on(Pane::ALL[(at + 3) % 4]),
-        _ if state.focus == Pane::Editor => state.focus_on(state.front),
-        _ => state.focus_on(Pane::ALL[(at + 1) % 4]),
+        App::Zoom => state.panes.toggle_zoom(),
+        App::Focus(kind) => state.focus_on(kind),
+        App::FocusPrevious => state.panes.focus_on(state.panes.next(false)),
+        // From the script to the output that was looked at last.
+        _ => {
+            let output = |id: &PaneId| state.panes.kind(*id) != Some(editor::KIND);
+            let last = state.panes.recent().find(output).filter(|_| state.on(editor::KIND));
+            state.panes.focus_on(last.unwrap_or_else(|| state.panes.next(true)));
+        }
     }
 }
 

@@ -89,16 +89,11 @@ fn palette(state: &mut State, action: &Action) -> Vec<Effect> {
 /// A command of the palette acts in the pane that it belongs to.
 fn carry_out(state: &mut State, action: &Action, scope: super::super::keys::Scope) -> Vec<Effect> {
     use super::super::keys::Scope;
-    use super::super::state::Pane;
     if let Some(app) = app_of(action) {
         return super::app::act(state, app);
     }
-    match scope {
-        Scope::Script => state.focus_on(Pane::Editor),
-        Scope::Events => state.focus_on(Pane::Events),
-        Scope::Maps => state.focus_on(Pane::Maps),
-        Scope::Probes => state.focus_on(Pane::Probes),
-        _ => {}
+    if let Scope::Pane(kind) = scope {
+        state.focus_on(kind);
     }
     super::act(state, action)
 }

@@ -2,7 +2,7 @@
 
 use super::super::action::{App, Edit, Go};
 use super::super::effect::Effect;
-use super::super::state::{File, Layer, Pane, State};
+use super::super::state::{File, Layer, State};
 use crate::lang::diagnostic::Severity;
 use crate::library::{self, Script};
 
@@ -39,7 +39,7 @@ pub fn open(state: &mut State, name: &str) -> Vec<Effect> {
     let folder = state.file.unnamed.as_deref().and_then(std::path::Path::parent);
     let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
     state.file = File { unnamed, ..File::default() };
-    state.focus_on(Pane::Editor);
+    state.focus_on(crate::tui::panes::editor::KIND);
     state.tell(Severity::Info, format!("A copy of {name}: it needs {} Ctrl-S saves and runs it", script.needs));
     Vec::new()
 }

@@ -2,11 +2,13 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::super::action::{Action, Go, Mouse};
+use super::super::action::{Action, Go, Mouse, Pick, Picked};
 use super::super::effect::Effect;
-use super::super::state::{Layer, Pane, State};
-use super::{act, layers, layout};
-use crate::tui::panes::{bars, browser, editor, events, maps, palette, probes};
+use super::super::layout::arrange::Placed;
+use super::super::layout::tree::PaneId;
+use super::super::state::{Layer, State};
+use super::{act, in_pane, layers, layout};
+use crate::tui::panes::{Context, bars, browser, palette};
 
 /// Lines of one turn of the wheel.
 const WHEEL: usize = 3;
@@ -24,89 +26,43 @@ pub fn point(state: &mut State, mouse: Mouse, at: (u16, u16)) -> Vec<Effect> {
         return overlay(state, mouse, at, places.body);
     }
     let position = Position::new(at.0, at.1);
-    let under = Pane::ALL.into_iter().find(|p| places.pane(*p).is_some_and(|a| a.contains(position)));
-    let Some((pane, area)) = under.and_then(|p| Some((p, places.pane(p)?))) else { return Vec::new() };
+    let Some(placed) = places.panes.at(position).cloned() else { return Vec::new() };
     match mouse {
-        Mouse::WheelUp => wheel(state, pane, Go::Up),
-        Mouse::WheelDown => wheel(state, pane, Go::Down),
-        Mouse::Press => press(state, pane, area, at, places.tabs),
-        Mouse::Drag if pane == Pane::Editor && state.focus == pane => {
-            if let Some(place) = editor::draw::place_at(state, area, at) {
-                state.editor.go_to(place, true);
-            }
-            Vec::new()
-        }
-        Mouse::Drag => Vec::new(),
+        Mouse::WheelUp => wheel(state, placed.shown, Go::Up),
+        Mouse::WheelDown => wheel(state, placed.shown, Go::Down),
+        Mouse::Press => press(state, &placed, position),
+        Mouse::Drag if state.panes.focus() == placed.shown => match hit(state, &placed, position) {
+            Some(pick) => in_pane(state, placed.shown, &Action::Pick(pick, Picked::Dragged)),
+            None => Vec::new(),
+        },
+        Mouse::Drag | Mouse::Release | Mouse::Middle => Vec::new(),
     }
 }
 
 /// Scrolls a pane without taking the keys there.
-fn wheel(state: &mut State, pane: Pane, go: Go) -> Vec<Effect> {
-    let action = Action::Go(go);
-    let mut effects = Vec::new();
-    for _ in 0..WHEEL {
-        effects.extend(match pane {
-            Pane::Editor => editor::update::act(state, &action),
-            Pane::Events => events::update::act(state, &action),
-            Pane::Maps => maps::update::act(state, &action),
-            Pane::Probes => probes::update::act(state, &action),
-        });
-    }
-    effects
+fn wheel(state: &mut State, pane: PaneId, go: Go) -> Vec<Effect> {
+    (0..WHEEL).flat_map(|_| in_pane(state, pane, &Action::Go(go))).collect()
 }
 
-fn press(state: &mut State, pane: Pane, area: Rect, at: (u16, u16), tabs: bool) -> Vec<Effect> {
+fn hit(state: &State, placed: &Placed, at: Position) -> Option<Pick> {
+    let ctx = Context::new(state, placed.shown, &placed.tabs);
+    state.panes.get(placed.shown)?.hit(&ctx, placed.area, at)
+}
+
+fn press(state: &mut State, placed: &Placed, at: Position) -> Vec<Effect> {
     state.assist.popup = None;
-    if tabs && pane != Pane::Editor && at.1 == area.y {
-        if let Some(tab) = bars::tab_at(state, usize::from(at.0 - area.x), usize::from(area.width)) {
-            state.focus_on(tab);
+    if placed.tabs.len() > 1 && at.y == placed.area.y {
+        if let Some(tab) = bars::tab_at(state, placed, at.x) {
+            state.panes.focus_on(tab);
         }
         return Vec::new();
     }
-    let had_keys = state.focus == pane;
+    let had_keys = state.panes.focus() == placed.shown;
     // A row is looked up before the pane takes the keys, which may change what is shown where.
-    match pane {
-        Pane::Editor => {
-            if let Some(place) = editor::draw::place_at(state, area, at) {
-                state.editor.go_to(place, false);
-            }
-        }
-        Pane::Events => {
-            if let Some(index) = events::draw::line_at(state, area, at.1) {
-                state.events.select(index);
-            }
-        }
-        Pane::Maps => press_map(state, area, at, had_keys),
-        Pane::Probes => match probes::draw::spot_at(state, area, at) {
-            Some(probes::draw::Spot::Probe(place)) => state.probes.selected = place,
-            Some(probes::draw::Spot::Heading(column)) => {
-                let same = state.probes.sort == column;
-                state.probes.descending = if same { !state.probes.descending } else { column != 0 };
-                state.probes.sort = column;
-            }
-            None => {}
-        },
-    }
-    state.focus_on(pane);
-    Vec::new()
-}
-
-/// A first click selects a row, a second one opens it.
-fn press_map(state: &mut State, area: Rect, at: (u16, u16), had_keys: bool) {
-    let Some((index, spot)) = maps::draw::spot_at(state, area, at) else { return };
-    let again = had_keys && state.maps.selected == index;
-    state.maps.selected = index;
-    let Some(view) = state.maps.current_mut() else { return };
-    match spot {
-        maps::draw::Spot::Row(place) if again && view.row == place => view.toggle(),
-        maps::draw::Spot::Row(place) => view.row = place,
-        maps::draw::Spot::Heading(column) if column < 2 || view.has_rate() => {
-            view.descending = if view.sort == column { !view.descending } else { column != 0 };
-            view.sort = column;
-            view.arrange();
-        }
-        maps::draw::Spot::Heading(_) | maps::draw::Spot::Elsewhere => {}
-    }
+    let pick = hit(state, placed, at);
+    state.panes.focus_on(placed.shown);
+    let how = if had_keys { Picked::Again } else { Picked::First };
+    pick.map_or_else(Vec::new, |pick| in_pane(state, placed.shown, &Action::Pick(pick, how)))
 }
 
 /// In an overlay: a click on a row selects it, on the selected one takes it, outside closes.

@@ -1,7 +1,7 @@
 //! What the session tells.
 
 use super::super::effect::CHECK;
-use super::super::state::{Pane, State};
+use super::super::state::State;
 use super::super::trace::Phase;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::session::update::Update;
@@ -33,14 +33,7 @@ pub fn receive(state: &mut State, update: Update) {
             refused_or_warned(state, all);
         }
         Update::Lines(chunk) => state.events.take(&chunk, state.trace.paused),
-        Update::Maps(maps) => {
-            state.maps.take(&maps, state.trace.paused);
-            // A script that prints nothing is watched by its maps, unless the user chose a pane.
-            let idle = state.focus == Pane::Editor && state.front == Pane::Events && state.events.held() == 0;
-            if idle && !state.maps.views.is_empty() {
-                state.front = Pane::Maps;
-            }
-        }
+        Update::Maps(maps) => state.maps.take(&maps, state.trace.paused),
         Update::Stats(stats) => state.trace.take(stats),
         Update::Ended { generation, code } if generation == state.generation => {
             state.trace.phase = Phase::Ended;

@@ -6,7 +6,7 @@ use crate::lang::diagnostic::Severity;
 use crate::tui::action::{Action, Edit, Go};
 use crate::tui::effect::{Detail, Effect, Found};
 use crate::tui::panes::browser::state::Browser;
-use crate::tui::state::{Layer, Pane, State};
+use crate::tui::state::{Layer, State};
 
 /// Opens the browser.
 pub fn open(state: &mut State, by_slash: bool) -> Vec<Effect> {
@@ -108,7 +108,7 @@ fn accept(state: &mut State) -> Vec<Effect> {
     };
     let skeleton = detail.skeleton.clone();
     state.layers.pop();
-    state.focus_on(Pane::Editor);
+    state.focus_on(crate::tui::panes::editor::KIND);
     state.editor.insert_clause(&skeleton);
     Vec::new()
 }

@@ -8,7 +8,7 @@ use crate::tui::action::{Action, Edit, Go};
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
 use crate::tui::panes::editor::assist::Popup;
-use crate::tui::state::{Layer, Pane, State};
+use crate::tui::state::{Layer, State};
 
 /// Asks for completions at the cursor.
 pub fn ask(state: &mut State, take_single: bool) -> Vec<Effect> {
@@ -20,7 +20,7 @@ pub fn ask(state: &mut State, take_single: bool) -> Vec<Effect> {
 
 /// Takes completions in; those for an older text are not shown.
 pub fn completed(state: &mut State, generation: u64, items: Vec<Completion>) -> Vec<Effect> {
-    if generation != state.assist.asked || state.focus != Pane::Editor || !state.layers.is_empty() {
+    if generation != state.assist.asked || !state.on(super::KIND) || !state.layers.is_empty() {
         return Vec::new();
     }
     let single = std::mem::take(&mut state.assist.take_single);
@@ -90,7 +90,7 @@ pub fn tab_completes(state: &State) -> bool {
 
 /// Whether the line of hints is about another place than the cursor's.
 pub fn wants_hint(state: &State) -> bool {
-    state.focus == Pane::Editor && state.assist.hinted != (state.editor.offset(), state.editor.length())
+    state.on(super::KIND) && state.assist.hinted != (state.editor.offset(), state.editor.length())
 }
 
 /// Asks what is known of the word under the cursor.
@@ -113,7 +113,7 @@ pub fn hinted(state: &mut State, offset: u32, hint: String) {
 /// Opens the search in the script, with what is marked in one line.
 pub fn find(state: &mut State) {
     let marked = state.editor.marked_text().unwrap_or_default();
-    state.focus_on(Pane::Editor);
+    state.focus_on(super::KIND);
     state.layers.push(Layer::Find(Input::new(&marked)));
 }
 

@@ -5,9 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use crate::lang::diagnostic::Severity;
-use crate::tui::paint::{add_mark, clear, frame, note, put, style_row};
+use crate::tui::paint::{add_mark, clear, note, put, style_row};
+use crate::tui::panes::Context;
+use crate::tui::panes::bars::pane_frame;
 use crate::tui::panes::editor::text::{advance, columns, marked_in_line};
-use crate::tui::state::{Layer, Pane, State};
+use crate::tui::state::{Layer, State};
 use crate::tui::text::{fit, neutralise, wrap};
 use crate::tui::theme::Slot;
 
@@ -58,13 +60,14 @@ const fn slot_of(severity: Severity) -> Slot {
 }
 
 /// Paints the pane.
-pub fn draw(state: &State, buf: &mut Buffer, area: Rect) {
+pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let state = ctx.state;
     let theme = &state.theme;
-    let focused = state.focus == Pane::Editor && state.layers.is_empty();
-    let inside = frame(buf, area, theme, state.focus == Pane::Editor, "Script");
+    let focused = ctx.focused && state.layers.is_empty();
+    let (inside, taken) = pane_frame(ctx, buf, area);
     let (line, column) = state.editor.cursor();
-    note(buf, area, &format!("{}:{}", line + 1, column + 1), theme[Slot::Faint], 9);
-    lower_edge(state, buf, area);
+    note(buf, area, &format!("{}:{}", line + 1, column + 1), theme[Slot::Faint], taken);
+    lower_edge(ctx, buf, area);
     let height = usize::from(inside.height);
     let list = problem_rows(state, height);
     let text_rows = height - list;
@@ -123,7 +126,8 @@ pub fn place_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<
 }
 
 /// On the frame's lower edge: the search that is typed, or what is known of the word at the cursor.
-fn lower_edge(state: &State, buf: &mut Buffer, area: Rect) {
+fn lower_edge(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let state = ctx.state;
     let theme = &state.theme;
     let (y, room) = (usize::from(area.height).saturating_sub(1), usize::from(area.width).saturating_sub(6));
     let finding = state.layers.iter().find_map(|l| if let Layer::Find(i) = l { Some(i) } else { None });
@@ -131,7 +135,7 @@ fn lower_edge(state: &State, buf: &mut Buffer, area: Rect) {
         let edge = Rect { x: area.x + 1, y: area.y + y as u16, width: area.width.saturating_sub(2), height: 1 };
         clear(buf, edge, theme[Slot::Overlay]);
         crate::tui::panes::reader::input_line(state, input, "find", buf, edge, 0);
-    } else if !state.assist.hint.is_empty() && state.focus == Pane::Editor && room > 12 {
+    } else if !state.assist.hint.is_empty() && ctx.focused && room > 12 {
         let text = format!(" {} ", fit(&neutralise(&state.assist.hint), room));
         put(buf, area, 2, y, &text, theme[Slot::Info]);
     }

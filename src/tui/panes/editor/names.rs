@@ -8,7 +8,7 @@ use crate::lang::source::SourceText;
 use crate::tui::action::Action;
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
-use crate::tui::state::{Layer, Pane, State};
+use crate::tui::state::{Layer, State};
 
 /// Jumps that are kept to go back.
 const MOST_JUMPS: usize = 100;
@@ -19,7 +19,7 @@ fn source(state: &State) -> SourceText {
 
 /// Puts the cursor where the thing under it is defined.
 pub fn definition(state: &mut State) {
-    state.focus_on(Pane::Editor);
+    state.focus_on(super::KIND);
     let (source, offset) = (source(state), state.editor.offset());
     if let Some(path) = front_end(&source).imported(&source, offset) {
         state.tell(Severity::Info, format!("{path} is a file of its own: open it with probescope {path}"));
@@ -39,7 +39,7 @@ pub fn definition(state: &mut State) {
 
 /// Puts the cursor back where the last jump began.
 pub fn back(state: &mut State) {
-    state.focus_on(Pane::Editor);
+    state.focus_on(super::KIND);
     match state.assist.jumps.pop() {
         Some(place) => state.editor.go_to(place, false),
         None => state.tell(Severity::Info, "There was no jump to go back from"),
@@ -48,7 +48,7 @@ pub fn back(state: &mut State) {
 
 /// Asks for another name of the thing under the cursor.
 pub fn ask_name(state: &mut State) {
-    state.focus_on(Pane::Editor);
+    state.focus_on(super::KIND);
     let source = source(state);
     match front_end(&source).renamable(&source, state.editor.offset()) {
         Some(span) => state.layers.push(Layer::Rename(Input::proposing(source.slice(span)))),
@@ -81,7 +81,7 @@ fn rename(state: &mut State, new: &str) {
 
 /// Lays the script out anew.
 pub fn format(state: &mut State) {
-    state.focus_on(Pane::Editor);
+    state.focus_on(super::KIND);
     let source = source(state);
     match front_end(&source).format(&source) {
         Some(text) if !state.editor.differs_from(&text) => {

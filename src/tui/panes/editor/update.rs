@@ -1,14 +1,15 @@
 //! Intents in the script.
 
 use super::completing;
-use crate::tui::action::{Action, Edit};
+use crate::tui::action::{Action, Edit, Pick, Picked};
 use crate::tui::effect::Effect;
 use crate::tui::panes::browser::update as browser;
-use crate::tui::state::{Pane, State};
-use crate::tui::update::page;
+use crate::tui::panes::rows::page;
+use crate::tui::state::State;
+use ratatui::layout::Rect;
 
 /// Applies an intent in the script.
-pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
+pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
     match action {
         Action::Edit(Edit::Insert('/')) if state.editor.at_clause_start() && state.editor.marked().is_none() => {
             browser::open(state, true)
@@ -23,13 +24,18 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         Action::Go(go) => {
             state.assist.popup = None;
-            let page = page(state, Pane::Editor);
+            let page = page(area);
             state.editor.go(*go, false, page);
             Vec::new()
         }
         Action::Extend(go) => {
-            let page = page(state, Pane::Editor);
+            let page = page(area);
             state.editor.go(*go, true, page);
+            Vec::new()
+        }
+        Action::Pick(Pick::Text { line, column }, how) => {
+            state.assist.popup = None;
+            state.editor.go_to((*line, *column), *how == Picked::Dragged);
             Vec::new()
         }
         _ => Vec::new(),

@@ -8,9 +8,10 @@ use ratatui::layout::Rect;
 
 use crate::tui::columns::EVENTS;
 use crate::tui::paint::{highlighted, note, put, put_end, style_row};
-use crate::tui::panes::bars::output_frame;
+use crate::tui::panes::Context;
+use crate::tui::panes::bars::pane_frame;
 use crate::tui::panes::events::log::{Row, matches};
-use crate::tui::state::{Layer, Pane, State};
+use crate::tui::state::{Layer, State};
 use crate::tui::text::{char_width, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
 use crate::tui::theme::Slot;
 use crate::tui::trace::Phase;
@@ -43,8 +44,9 @@ const TIME_FROM: u16 = 44;
 const PROBE_FROM: u16 = 64;
 
 /// Paints the pane.
-pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
-    let (mut inside, taken) = output_frame(state, buf, area, Pane::Events, tabbed);
+pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let state = ctx.state;
+    let (mut inside, taken) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
     let log = &state.events;
     note(buf, area, &counts(state), theme[Slot::Faint], taken);
@@ -71,7 +73,7 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
     }
     for (y, row) in shown.iter().enumerate() {
         columns.row(state, buf, inside, y, row);
-        if first + y == selected && state.focus == Pane::Events {
+        if first + y == selected && ctx.focused {
             style_row(buf, inside, y, theme[Slot::Selected]);
         }
     }

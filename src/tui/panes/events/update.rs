@@ -1,16 +1,16 @@
 //! Intents in the events.
 
-use crate::tui::action::{Action, Events, Go};
+use crate::tui::action::{Action, Events, Go, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
-use crate::tui::panes::rows::{by, copy};
-use crate::tui::state::{Layer, Pane, Reader, State};
+use crate::tui::panes::rows::{by, copy, page};
+use crate::tui::state::{Layer, Reader, State};
 use crate::tui::text::grouped;
-use crate::tui::update::page;
+use ratatui::layout::Rect;
 
 /// Applies an intent in the events.
-pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
-    let page = page(state, Pane::Events) as isize;
+pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
+    let page = page(area) as isize;
     match action {
         Action::Go(Go::Left) => state.events.left = state.events.left.saturating_sub(8),
         Action::Go(Go::Right) => state.events.left = (state.events.left + 8).min(4096),
@@ -30,6 +30,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         Action::Events(Events::Clock) => state.events.clock = !state.events.clock,
         Action::Accept => open_line(state),
+        Action::Pick(Pick::Row { row, .. }, _) => state.events.select(*row),
         _ => {}
     }
     Vec::new()

@@ -5,13 +5,15 @@ use ratatui::layout::Rect;
 
 use crate::model::snapshot::{MapKind, MapRow};
 use crate::model::value::{Series, Value};
+use crate::tui::action::Pick;
 use crate::tui::columns::MAP;
 use crate::tui::paint::{bar, chart, note, put, put_end, sparkline, style_row};
-use crate::tui::panes::bars::output_frame;
+use crate::tui::panes::Context;
+use crate::tui::panes::bars::pane_frame;
 use crate::tui::panes::maps::views::{
     MapView, buckets, cell, common_frames, frames, key_fit, key_text, percentiles, shape, used,
 };
-use crate::tui::state::{Pane, State};
+use crate::tui::state::State;
 use crate::tui::text::{fit, grouped, short_count, width};
 use crate::tui::theme::Slot;
 use crate::tui::trace::Phase;
@@ -68,8 +70,9 @@ enum Opened {
 }
 
 /// Paints the pane.
-pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
-    let (inside, taken) = output_frame(state, buf, area, Pane::Maps, tabbed);
+pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let state = ctx.state;
+    let (inside, taken) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
     let views = &state.maps.views;
     if views.is_empty() {
@@ -84,21 +87,22 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
         note(buf, area, &format!("{} of {}", state.maps.selected + 1, views.len()), theme[Slot::Faint], taken);
     }
     let mut y = inside.y;
-    for (index, rows) in plan(state, usize::from(inside.height)) {
+    for (index, rows) in plan(ctx, usize::from(inside.height)) {
         let part = Rect { y, height: rows as u16, ..inside };
-        map(state, index, buf, part);
+        map(ctx, index, buf, part);
         y += rows as u16 + 1;
     }
 }
 
 /// Which maps are shown, and in how many rows: all when there is room. Otherwise the selected one gets
 /// what it wants first (in a zoomed pane before its neighbours get any), then those after it.
-fn plan(state: &State, height: usize) -> Vec<(usize, usize)> {
+fn plan(ctx: &Context<'_>, height: usize) -> Vec<(usize, usize)> {
+    let state = ctx.state;
     let views = &state.maps.views;
     let wanted: Vec<usize> = views.iter().map(rows_wanted).collect();
     let mut given: Vec<usize> = wanted.iter().map(|w| (*w).min(if *w == 1 { 1 } else { 4 })).collect();
     let selected = state.maps.selected.min(views.len().saturating_sub(1));
-    if state.zoom
+    if ctx.zoomed
         && let (Some(given), Some(wanted)) = (given.get_mut(selected), wanted.get(selected))
     {
         *given = (*wanted).min(height.max(*given));
@@ -126,10 +130,11 @@ fn plan(state: &State, height: usize) -> Vec<(usize, usize)> {
     shown.iter().map(|i| (*i, given[*i].min(height))).collect()
 }
 
-fn map(state: &State, index: usize, buf: &mut Buffer, area: Rect) {
+fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
+    let state = ctx.state;
     let view = &state.maps.views[index];
     let theme = &state.theme;
-    let selected = index == state.maps.selected && state.focus == Pane::Maps;
+    let selected = index == state.maps.selected && ctx.focused;
     let name = &view.snapshot.name;
     let mark = if selected { "›" } else { " " };
     let x = put(buf, area, 0, 0, mark, theme[Slot::Key]);
@@ -317,40 +322,31 @@ fn places(view: &MapView, selected: bool, rows: usize) -> Vec<(usize, usize, u32
     out
 }
 
-/// What the mouse points at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
-    /// A row of the table, by its place in the order shown.
-    Row(usize),
-    /// The heading of a column.
-    Heading(usize),
-    /// Anything else of a map.
-    Elsewhere,
-}
-
-/// The map at a place of the screen by its index, and what is there; `area` is the pane's frame.
+/// What is at a place of the screen; `area` is the pane's frame.
 #[must_use]
-pub fn spot_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<(usize, Spot)> {
+pub fn spot_at(ctx: &Context<'_>, area: Rect, (column, row): (u16, u16)) -> Option<Pick> {
     let at = usize::from(row.checked_sub(area.y + 1)?);
     let mut top = 0;
     let height = usize::from(area.height).saturating_sub(2);
-    for (index, rows) in plan(state, height) {
+    for (table, rows) in plan(ctx, height) {
         if at < top + rows {
-            let view = state.maps.views.get(index)?;
+            let view = ctx.state.maps.views.get(table)?;
             let line = at.checked_sub(top)?;
             let columns = columns(view, usize::from(area.width).saturating_sub(2));
             let column = usize::from(column.saturating_sub(area.x + 1));
-            let selected = index == state.maps.selected && state.focus == Pane::Maps;
+            let selected = table == ctx.state.maps.selected && ctx.focused;
             let shown = places(view, selected, rows).into_iter().rev();
-            let spot = match line {
-                _ if !view.snapshot.keyed => Spot::Elsewhere,
-                0 => Spot::Elsewhere,
-                1 if column <= columns.key => Spot::Heading(0),
-                1 if column <= columns.value || columns.rate.is_none() => Spot::Heading(1),
-                1 => Spot::Heading(2),
-                _ => shown.into_iter().find(|(y, ..)| *y <= line).map_or(Spot::Elsewhere, |(_, p, _)| Spot::Row(p)),
-            };
-            return Some((index, spot));
+            return Some(match line {
+                _ if !view.snapshot.keyed => Pick::Table(table),
+                0 => Pick::Table(table),
+                1 if column <= columns.key => Pick::Heading { table, column: 0 },
+                1 if column <= columns.value || columns.rate.is_none() => Pick::Heading { table, column: 1 },
+                1 => Pick::Heading { table, column: 2 },
+                _ => shown
+                    .into_iter()
+                    .find(|(y, ..)| *y <= line)
+                    .map_or(Pick::Table(table), |(_, row, _)| Pick::Row { table, row }),
+            });
         }
         top += rows + 1;
     }

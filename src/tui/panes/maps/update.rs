@@ -1,16 +1,16 @@
 //! Intents in the maps.
 
 use super::views::{cell, key_text};
-use crate::tui::action::{Action, Table};
+use crate::tui::action::{Action, Pick, Picked, Table};
 use crate::tui::columns;
 use crate::tui::effect::Effect;
-use crate::tui::panes::rows::{by, copy};
-use crate::tui::state::{Pane, State};
-use crate::tui::update::page;
+use crate::tui::panes::rows::{by, copy, page};
+use crate::tui::state::State;
+use ratatui::layout::Rect;
 
 /// Applies an intent in the maps.
-pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
-    let page = page(state, Pane::Maps) as isize;
+pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
+    let page = page(area) as isize;
     let maps = &mut state.maps;
     let count = maps.views.len();
     match action {
@@ -27,6 +27,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
             });
             return copy(state, text);
         }
+        Action::Pick(pick, how) => take(state, *pick, *how == Picked::Again),
         action => {
             if let Some(view) = maps.current_mut() {
                 match action {
@@ -51,4 +52,22 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         }
     }
     Vec::new()
+}
+
+/// A first click selects a row, a second one opens it.
+fn take(state: &mut State, pick: Pick, had_keys: bool) {
+    let (Pick::Row { table, .. } | Pick::Heading { table, .. } | Pick::Table(table)) = pick else { return };
+    let again = had_keys && state.maps.selected == table;
+    state.maps.selected = table;
+    let Some(view) = state.maps.current_mut() else { return };
+    match pick {
+        Pick::Row { row, .. } if again && view.row == row => view.toggle(),
+        Pick::Row { row, .. } => view.row = row,
+        Pick::Heading { column, .. } if column < 2 || view.has_rate() => {
+            view.descending = if view.sort == column { !view.descending } else { column != 0 };
+            view.sort = column;
+            view.arrange();
+        }
+        _ => {}
+    }
 }

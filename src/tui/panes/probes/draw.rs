@@ -3,18 +3,22 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::ProbesPane;
 use crate::model::stats::{ProbeStats, TraceStats};
+use crate::tui::action::Pick;
 use crate::tui::columns::PROBES;
 use crate::tui::paint::{put, put_end, style_row};
-use crate::tui::panes::bars::output_frame;
-use crate::tui::state::{Pane, State};
+use crate::tui::panes::Context;
+use crate::tui::panes::bars::pane_frame;
+use crate::tui::state::State;
 use crate::tui::text::{fit, fit_end, grouped, neutralise, short_count, width};
 use crate::tui::theme::Slot;
 use crate::tui::trace::incomplete;
 
 /// Paints the pane.
-pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
-    let (inside, _) = output_frame(state, buf, area, Pane::Probes, tabbed);
+pub fn draw(pane: &ProbesPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let state = ctx.state;
+    let (inside, _) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
     let Some(stats) = &state.trace.stats else {
         put(
@@ -27,11 +31,11 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
         );
         return;
     };
-    heading(state, buf, inside);
-    let (first, rows) = view(state, stats, usize::from(inside.height));
-    for (y, (place, index)) in order(state, stats).into_iter().enumerate().skip(first).take(rows).enumerate() {
+    heading(pane, ctx, buf, inside);
+    let (first, rows) = view(pane, ctx, stats, usize::from(inside.height));
+    for (y, (place, index)) in order(pane, state, stats).into_iter().enumerate().skip(first).take(rows).enumerate() {
         row(state, buf, inside, y + 1, index, &stats.probes[index]);
-        if place == state.probes.selected && state.focus == Pane::Probes {
+        if place == pane.selected && ctx.focused {
             style_row(buf, inside, y + 1, theme[Slot::Selected]);
         }
     }
@@ -39,36 +43,27 @@ pub fn draw(state: &State, buf: &mut Buffer, area: Rect, tabbed: bool) {
 }
 
 /// The first probe shown, in the order shown, and how many: losses below keep some room.
-fn view(state: &State, stats: &TraceStats, height: usize) -> (usize, usize) {
+fn view(pane: &ProbesPane, ctx: &Context<'_>, stats: &TraceStats, height: usize) -> (usize, usize) {
     let below = if stats.losses.is_empty() { 0 } else { stats.losses.len() + 1 };
     let room = height.saturating_sub(1);
     let rows = stats.probes.len().min(room.saturating_sub(below.min(room / 2)));
-    let selected = if state.focus == Pane::Probes { state.probes.selected } else { 0 };
+    let selected = if ctx.focused { pane.selected } else { 0 };
     ((selected + 1).saturating_sub(rows), rows)
-}
-
-/// What the mouse points at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
-    /// A probe, by its place in the order shown.
-    Probe(usize),
-    /// The heading of a column.
-    Heading(usize),
 }
 
 /// What is at a place of the screen; `area` is the pane's frame.
 #[must_use]
-pub fn spot_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<Spot> {
-    let stats = state.trace.stats.as_ref()?;
+pub fn spot_at(pane: &ProbesPane, ctx: &Context<'_>, area: Rect, (column, row): (u16, u16)) -> Option<Pick> {
+    let stats = ctx.state.trace.stats.as_ref()?;
     let at = usize::from(row.checked_sub(area.y + 1)?);
     if at == 0 {
         let column = usize::from(column.saturating_sub(area.x + 1));
         let places = places(usize::from(area.width).saturating_sub(2));
         let ends = places.into_iter().filter(|(_, end)| column < *end);
-        return ends.min_by_key(|(_, end)| *end).map(|(column, _)| Spot::Heading(column));
+        return ends.min_by_key(|(_, end)| *end).map(|(column, _)| Pick::Heading { table: 0, column });
     }
-    let (first, rows) = view(state, stats, usize::from(area.height).saturating_sub(2));
-    (at <= rows).then(|| Spot::Probe(first + at - 1))
+    let (first, rows) = view(pane, ctx, stats, usize::from(area.height).saturating_sub(2));
+    (at <= rows).then(|| Pick::Row { table: 0, row: first + at - 1 })
 }
 
 /// Columns that fit, narrow panes show fewer: (index in the registry, its right end).
@@ -89,11 +84,11 @@ fn places(total: usize) -> Vec<(usize, usize)> {
     out
 }
 
-fn heading(state: &State, buf: &mut Buffer, area: Rect) {
-    let look = state.theme[Slot::Heading];
-    let arrow = if state.probes.descending { "↓" } else { "↑" };
+fn heading(pane: &ProbesPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let look = ctx.theme()[Slot::Heading];
+    let arrow = if pane.descending { "↓" } else { "↑" };
     for (column, end) in places(usize::from(area.width)) {
-        let mark = if column == state.probes.sort && state.focus == Pane::Probes { arrow } else { "" };
+        let mark = if column == pane.sort && ctx.focused { arrow } else { "" };
         let title = format!("{mark}{}", PROBES[column].title);
         if column == 0 {
             put(buf, area, 1, 0, &title, look);
@@ -103,15 +98,15 @@ fn heading(state: &State, buf: &mut Buffer, area: Rect) {
     }
 }
 
-fn order(state: &State, stats: &TraceStats) -> Vec<usize> {
+fn order(pane: &ProbesPane, state: &State, stats: &TraceStats) -> Vec<usize> {
     let mut rows: Vec<usize> = (0..stats.probes.len()).collect();
-    if state.probes.sort == 0 {
+    if pane.sort == 0 {
         rows.sort_by_key(|i| stats.probes[*i].name.clone());
     } else {
-        let value = |i: usize| number(state, i, &stats.probes[i], state.probes.sort).unwrap_or(-1.0);
+        let value = |i: usize| number(state, i, &stats.probes[i], pane.sort).unwrap_or(-1.0);
         rows.sort_by(|a, b| value(*a).total_cmp(&value(*b)));
     }
-    if state.probes.descending {
+    if pane.descending {
         rows.reverse();
     }
     rows

@@ -1,0 +1,39 @@
+//! The keys of the events.
+
+use super::KIND;
+use crate::tui::action::{Action, Events, Go};
+use crate::tui::keys::build::{ENTER, LEFT, RIGHT, bind, ch};
+use crate::tui::keys::{Binding, Scope};
+
+/// All of them.
+pub static BINDINGS: &[Binding] = &[
+    bind(
+        Scope::Pane(KIND),
+        &[ch('f')],
+        Action::Events(Events::Filter),
+        "filter",
+        "Filter the lines: words, -without, ~letters in order",
+        true,
+    ),
+    bind(
+        Scope::Pane(KIND),
+        &[ch('F')],
+        Action::Events(Events::Follow),
+        "follow",
+        "Follow the newest line, or stay",
+        true,
+    ),
+    bind(Scope::Pane(KIND), &[ch('c')], Action::Events(Events::Clear), "", "Forget the lines so far", true),
+    bind(Scope::Pane(KIND), &[ch('y')], Action::Events(Events::Copy), "", "Copy the selected line", true),
+    bind(
+        Scope::Pane(KIND),
+        &[ch('T')],
+        Action::Events(Events::Clock),
+        "clock",
+        "Show times of the day, or times since the trace began",
+        true,
+    ),
+    bind(Scope::Pane(KIND), &[ENTER], Action::Accept, "open", "Show the selected line in full", false),
+    bind(Scope::Pane(KIND), &[LEFT, ch('h')], Action::Go(Go::Left), "", "Scroll left", false),
+    bind(Scope::Pane(KIND), &[RIGHT], Action::Go(Go::Right), "", "Scroll right", false),
+];

@@ -1,0 +1,17 @@
+//! The keys of the maps.
+
+use super::KIND;
+use crate::tui::action::{Action, Table};
+use crate::tui::keys::build::{ENTER, LEFT, RIGHT, bind, ch};
+use crate::tui::keys::{Binding, Scope};
+
+/// All of them.
+pub static BINDINGS: &[Binding] = &[
+    bind(Scope::Pane(KIND), &[RIGHT, ch(']')], Action::Table(Table::NextMap), "map", "Next map", false),
+    bind(Scope::Pane(KIND), &[LEFT, ch('[')], Action::Table(Table::PreviousMap), "", "Previous map", false),
+    bind(Scope::Pane(KIND), &[ENTER], Action::Accept, "open", "Open a row: its stack or histogram in full", false),
+    bind(Scope::Pane(KIND), &[ch('s')], Action::Table(Table::Sort), "sort", "Sort by the next column", true),
+    bind(Scope::Pane(KIND), &[ch('r')], Action::Table(Table::Reverse), "", "Sort the other way round", true),
+    bind(Scope::Pane(KIND), &[ch('c')], Action::Table(Table::Clear), "", "Empty the selected map in the kernel", true),
+    bind(Scope::Pane(KIND), &[ch('y')], Action::Table(Table::Copy), "", "Copy the selected map as text", true),
+];

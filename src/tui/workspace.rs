@@ -1,0 +1,191 @@
+//! The open panes: where they hang, which one has the keys, which one fills the screen.
+
+use std::collections::BTreeMap;
+
+use super::layout::tree::{Node, PaneId};
+use super::panes::{Kind, Pane};
+
+/// Panes that had the keys and are remembered.
+const MOST_RECENT: usize = 64;
+
+/// A pane and its kind, which is known while the pane acts, too.
+#[derive(Debug)]
+struct Slot {
+    kind: Kind,
+    /// Absent while it acts.
+    pane: Option<Box<dyn Pane>>,
+}
+
+impl Slot {
+    fn new(pane: Box<dyn Pane>) -> Self {
+        Self { kind: pane.kind(), pane: Some(pane) }
+    }
+}
+
+/// The open panes.
+#[derive(Debug)]
+pub struct Workspace {
+    /// How they lie.
+    pub tree: Node,
+    open: BTreeMap<PaneId, Slot>,
+    focus: PaneId,
+    /// The panes that had the keys, the latest last.
+    recent: Vec<PaneId>,
+    zoom: Option<PaneId>,
+    next: u32,
+}
+
+impl Workspace {
+    /// Nothing but one pane.
+    #[must_use]
+    pub fn new(first: Box<dyn Pane>) -> Self {
+        let focus = PaneId(0);
+        let open = BTreeMap::from([(focus, Slot::new(first))]);
+        Self { tree: Node::leaf(focus), open, focus, recent: vec![focus], zoom: None, next: 1 }
+    }
+
+    /// Takes a pane in; it hangs nowhere yet.
+    pub fn add(&mut self, pane: Box<dyn Pane>) -> PaneId {
+        let id = PaneId(self.next);
+        self.next += 1;
+        self.open.insert(id, Slot::new(pane));
+        id
+    }
+
+    /// A pane; absent while it acts, and once it is closed.
+    #[must_use]
+    pub fn get(&self, id: PaneId) -> Option<&dyn Pane> {
+        self.open.get(&id)?.pane.as_deref()
+    }
+
+    /// Takes a pane out so that it can change the state that it is part of; see [`Self::put`].
+    pub fn take(&mut self, id: PaneId) -> Option<Box<dyn Pane>> {
+        self.open.get_mut(&id)?.pane.take()
+    }
+
+    /// Puts a pane back, unless it was closed meanwhile.
+    pub fn put(&mut self, id: PaneId, pane: Box<dyn Pane>) {
+        if let Some(slot) = self.open.get_mut(&id) {
+            slot.pane = Some(pane);
+        }
+    }
+
+    /// The pane with the keys.
+    #[must_use]
+    pub const fn focus(&self) -> PaneId {
+        self.focus
+    }
+
+    /// The kind of a pane.
+    #[must_use]
+    pub fn kind(&self, id: PaneId) -> Option<Kind> {
+        self.open.get(&id).map(|slot| slot.kind)
+    }
+
+    /// Panes that have had the keys, the latest first.
+    pub fn recent(&self) -> impl Iterator<Item = PaneId> {
+        self.recent.iter().rev().copied()
+    }
+
+    /// The pane of a kind that had the keys last, else the first one.
+    #[must_use]
+    pub fn of_kind(&self, kind: Kind) -> Option<PaneId> {
+        let is = |id: &PaneId| self.kind(*id) == Some(kind);
+        self.recent().find(is).or_else(|| self.tree.panes().into_iter().find(is))
+    }
+
+    /// Gives the keys to a pane.
+    pub fn focus_on(&mut self, id: PaneId) {
+        if self.open.contains_key(&id) {
+            self.focus = id;
+            self.remember(id);
+        }
+    }
+
+    /// A pane comes to the front among those in its frame, without taking the keys.
+    pub fn remember(&mut self, id: PaneId) {
+        self.recent.retain(|r| *r != id);
+        self.recent.push(id);
+        if self.recent.len() > MOST_RECENT {
+            self.recent.remove(0);
+        }
+        let focus = self.focus;
+        if id != focus {
+            self.recent.retain(|r| *r != focus);
+            self.recent.push(focus);
+        }
+    }
+
+    /// Of these panes the one to show: the one with the keys, or that had them last, or the first.
+    #[must_use]
+    pub fn foremost(&self, panes: &[PaneId]) -> PaneId {
+        let known = self.recent().find(|r| panes.contains(r));
+        known.or_else(|| panes.first().copied()).unwrap_or(self.focus)
+    }
+
+    /// Whether the pane with the keys fills the screen.
+    #[must_use]
+    pub fn is_zoomed(&self) -> bool {
+        self.zoom == Some(self.focus)
+    }
+
+    /// Lets the pane with the keys fill the screen, or not any more. It stays so until it is asked
+    /// for again, also while another pane has the keys.
+    pub fn toggle_zoom(&mut self) {
+        self.zoom = if self.is_zoomed() { None } else { Some(self.focus) };
+    }
+
+    /// Closes a pane; false when it is the last one.
+    pub fn close(&mut self, id: PaneId) -> bool {
+        let tabs = self.tree.tabs(id);
+        if !self.tree.remove(id) {
+            return false;
+        }
+        self.open.remove(&id);
+        self.recent.retain(|r| *r != id);
+        self.zoom = self.zoom.filter(|z| *z != id);
+        if self.focus == id {
+            let beside = tabs.iter().rev().find(|t| **t != id).copied();
+            let left = self.tree.panes();
+            let next = beside.unwrap_or_else(|| self.foremost(&left));
+            self.focus_on(next);
+        }
+        true
+    }
+
+    /// The leaf that comes after, or before, the one with the keys; of its panes the one to show.
+    #[must_use]
+    pub fn next(&self, forward: bool) -> PaneId {
+        let leaves = self.tree.leaves();
+        let at = leaves.iter().position(|l| l.tabs.contains(&self.focus)).unwrap_or(0);
+        let step = if forward { 1 } else { leaves.len() - 1 };
+        leaves.get((at + step) % leaves.len()).map_or(self.focus, |l| self.foremost(&l.tabs))
+    }
+
+    /// The tab after, or before, the pane with the keys in its frame.
+    #[must_use]
+    pub fn next_tab(&self, forward: bool) -> PaneId {
+        let tabs = self.tree.tabs(self.focus);
+        let at = tabs.iter().position(|t| *t == self.focus).unwrap_or(0);
+        let step = if forward { 1 } else { tabs.len().saturating_sub(1) };
+        tabs.get((at + step) % tabs.len().max(1)).copied().unwrap_or(self.focus)
+    }
+
+    /// Hangs the panes up anew; those that the tree does not have are closed.
+    pub fn hang(&mut self, tree: Node) {
+        let kept = tree.panes();
+        self.open.retain(|id, _| kept.contains(id));
+        self.recent.retain(|id| kept.contains(id));
+        self.zoom = self.zoom.filter(|z| kept.contains(z));
+        self.tree = tree;
+        if !kept.contains(&self.focus) {
+            let next = self.foremost(&kept);
+            self.focus_on(next);
+        }
+    }
+
+    /// All panes with what they are.
+    pub fn iter(&self) -> impl Iterator<Item = (PaneId, &dyn Pane)> {
+        self.open.iter().filter_map(|(id, slot)| Some((*id, slot.pane.as_deref()?)))
+    }
+}
