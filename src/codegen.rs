@@ -12,7 +12,6 @@ pub mod dump;
 pub mod error;
 pub mod ir;
 pub mod lower;
-pub mod target;
 pub mod verifier_log;
 
 pub use compile::{compile, compile_with_source};

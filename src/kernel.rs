@@ -15,6 +15,7 @@ mod read;
 pub mod roots;
 pub mod symbols;
 pub mod syscalls;
+pub mod target;
 #[cfg(test)]
 mod tests;
 pub mod tracefs;

@@ -9,5 +9,6 @@ pub mod latency;
 pub mod render;
 pub mod snapshot;
 pub mod stats;
+pub mod target;
 pub mod value;
 pub mod words;

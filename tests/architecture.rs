@@ -12,23 +12,6 @@ const FLOORS: &[&str] = &[
     "output", "library", "tui", "cli",
 ];
 
-/// Imports that still cross a floor upwards: file and room. The list only shrinks: the test fails for an entry
-/// that the source no longer has.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("src/binary/usdt.rs", "lang"),
-    ("src/binary/usdt/arguments.rs", "lang"),
-    ("src/kernel/facts.rs", "codegen"),
-    ("src/probe/describe/fields.rs", "lang"),
-    ("src/probe/expand.rs", "lang"),
-    ("src/probe/expand/functions.rs", "lang"),
-    ("src/probe/expand/programs.rs", "lang"),
-    ("src/probe/expand/tracepoints.rs", "lang"),
-    ("src/probe/expand/user.rs", "lang"),
-    ("src/probe/name.rs", "lang"),
-    ("src/probe/point.rs", "lang"),
-    ("src/probe/point/parse.rs", "lang"),
-];
-
 /// A use of one room in another's source.
 #[derive(Debug)]
 struct Import {
@@ -104,23 +87,15 @@ fn every_folder_has_its_floor() {
 #[test]
 fn a_room_imports_only_from_rooms_below_it() {
     let mut upward = Vec::new();
-    let mut excused = BTreeSet::new();
     let imports = imports();
     assert!(imports.len() > 100, "the source has imports, but {} were found", imports.len());
     for import in &imports {
         let own = room_of(&import.file).and_then(floor);
         // `crate::{a, b}` and macros of the crate name no room that can be told from the line.
-        let allowed = matches!((own, floor(&import.room)), (Some(own), Some(other)) if other <= own);
-        if allowed {
-            continue;
-        }
-        if let Some(entry) = EXCEPTIONS.iter().find(|(file, room)| *file == import.file && *room == import.room) {
-            excused.insert(*entry);
-        } else {
+        let is_below = matches!((own, floor(&import.room)), (Some(own), Some(other)) if other <= own);
+        if !is_below {
             upward.push(format!("{}:{}: {}", import.file, import.line, import.room));
         }
     }
     assert!(upward.is_empty(), "these import from a room above their own:\n{}", upward.join("\n"));
-    let gone: Vec<_> = EXCEPTIONS.iter().filter(|entry| !excused.contains(*entry)).collect();
-    assert!(gone.is_empty(), "these no longer import upwards; take them off the list: {gone:?}");
 }

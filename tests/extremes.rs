@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use probescope::codegen::compile_with_source;
-use probescope::codegen::target::TargetFacts;
+use probescope::kernel::target::TargetFacts;
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::compile as compile_front;
 use probescope::lang::diagnostic::{Severity, has_errors};

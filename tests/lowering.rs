@@ -15,7 +15,7 @@ mod skip;
 
 use kernel::load;
 use make::*;
-use probescope::codegen::target::{Abilities, TargetFacts};
+use probescope::kernel::target::{Abilities, TargetFacts};
 use probescope::lang::typed::{BinaryOp, Builtin, Clock, Expr};
 use probescope::lang::types::{Aggregation, Type};
 
@@ -130,10 +130,9 @@ fn keyed_maps_insert_update_and_count_what_does_not_fit() {
     assert_eq!(lost, 3 * 6 * 2, "{:?}", loaded.losses());
 }
 
-use probescope::lang::typed::{
-    Block, ExprKind, Intrinsic, LocalId, MapId, Probe, Program, Rate, StatementKind, Target,
-};
+use probescope::lang::typed::{Block, ExprKind, Intrinsic, LocalId, MapId, Probe, Program, StatementKind};
 use probescope::lang::types::{AddressSpace, StackMode};
+use probescope::model::target::{Rate, Target};
 
 fn call(i: Intrinsic, args: Vec<Expr>, ty: Type) -> Expr {
     e(ExprKind::Call(i, args), ty)
@@ -520,7 +519,8 @@ fn expressions_are_worth_on_the_kernel_what_they_are_worth_here() {
 #[test]
 fn many_system_calls_are_told_apart_by_one_program() {
     use probescope::codegen::artifact::ProgramKind;
-    use probescope::lang::typed::{ExprKind, Target};
+    use probescope::lang::typed::ExprKind;
+    use probescope::model::target::Target;
     if root::missing() || lacks(std::path::Path::new("/sys/kernel/btf/vmlinux").exists(), "BTF") {
         return;
     }
@@ -582,7 +582,8 @@ fn many_system_calls_are_told_apart_by_one_program() {
 fn tracepoints_whose_fields_nobody_reads_hang_on_raw_ones() {
     use libbpf_rs::RawTracepointOpts;
     use probescope::codegen::artifact::ProgramKind;
-    use probescope::lang::typed::{ExprKind, Target};
+    use probescope::lang::typed::ExprKind;
+    use probescope::model::target::Target;
     let events = ["sched_process_fork", "sched_process_exit", "sched_process_exec", "sched_wakeup_new", "sched_waking"];
     let script = |names: &[&str], key: Expr| {
         let maps = vec![keyed_map("@n", Type::U64, agg(Aggregation::Count))];

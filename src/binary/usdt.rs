@@ -11,7 +11,7 @@ use object::{Endianness, Object, ObjectSection};
 use std::sync::Arc;
 
 use super::elf::{Segment, file_offset};
-use crate::lang::typed::UsdtArgument;
+use crate::model::target::UsdtArgument;
 
 pub use arguments::{ArgumentError, arguments_arm64, arguments_x86_64};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::script::ScriptArgs;
 use super::{CliError, World};
 use crate::codegen::dump;
-use crate::codegen::target::TargetFacts;
+use crate::kernel::target::TargetFacts;
 use crate::lang::source::SourceText;
 use crate::lang::typed::dump as types;
 use crate::output::diagnostics::render_all;

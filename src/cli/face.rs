@@ -5,7 +5,7 @@ mod losses;
 use std::io::{self, Write};
 
 use super::excerpt;
-use crate::codegen::target::Sent;
+use crate::kernel::target::Sent;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
 use crate::model::render;

@@ -1,5 +1,6 @@
 //! The compiler's entry: typed program and kernel facts in, artifact out.
 
+use crate::kernel::target::TargetFacts;
 use crate::lang::source::SourceText;
 use crate::lang::typed::Program;
 
@@ -8,7 +9,6 @@ use super::backend::{BuiltObject, SourceLines, build};
 use super::error::CodegenError;
 use super::ir::Linkage;
 use super::lower::{Lowered, lower, lower_off_stack};
-use super::target::TargetFacts;
 
 /// Compiles a program; its line information names no text. See [`compile_with_source`].
 pub fn compile(program: &Program, facts: &TargetFacts) -> Result<Artifact, CodegenError> {

@@ -1,5 +1,6 @@
 //! The compiler's stages as text: `probescope compile --dump`.
 
+use crate::kernel::target::TargetFacts;
 use crate::lang::source::SourceText;
 use crate::lang::typed::Program;
 
@@ -7,7 +8,6 @@ use super::backend::{SourceLines, disasm};
 use super::compile::lower_and_build;
 use super::error::CodegenError;
 use super::lower::lower;
-use super::target::TargetFacts;
 
 /// Intermediate code of every function, before it is optimised.
 pub fn ir(program: &Program, facts: &TargetFacts) -> Result<String, CodegenError> {

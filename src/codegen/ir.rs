@@ -4,6 +4,7 @@
 //! `if`). Memory is explicit: stack slots, global data, the context, maps and helper calls. The
 //! optimiser and the register allocator work on this; nothing here knows the source language.
 
+use crate::kernel::target::TargetFacts;
 use crate::lang::source::Span;
 
 use super::artifact::ProgramKind;
@@ -55,8 +56,16 @@ pub struct Module {
 pub struct Isa {
     /// It takes the instructions of cpu v4: loads and moves that extend by sign, far jumps.
     pub cpu_v4: bool,
-    /// Calls with a callback must stand in a loop (see [`crate::codegen::target::TargetFacts::misses_callbacks`]).
+    /// Calls with a callback must stand in a loop (see [`crate::kernel::target::TargetFacts::misses_callbacks`]).
     pub circled_callbacks: bool,
+}
+
+impl Isa {
+    /// What machine code a kernel takes.
+    #[must_use]
+    pub const fn of(facts: &TargetFacts) -> Self {
+        Self { cpu_v4: facts.cpu_v4, circled_callbacks: facts.misses_callbacks() }
+    }
 }
 
 /// A program or subprogram.

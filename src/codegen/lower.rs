@@ -48,13 +48,13 @@ mod words;
 
 use std::sync::Arc;
 
+use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::typed::{MapId, Program, Session};
 
 use super::artifact::{GlobalKind, GlobalSpec, MapSpec, ProgramSpec, RingSpec, SiteSpec, SlotsSpec, StackMapSpec};
 use super::error::CodegenError;
-use super::ir::Module;
-use super::target::TargetFacts;
+use super::ir::{Isa, Module};
 
 use unit::Unit;
 
@@ -148,7 +148,7 @@ fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
             maps: unit.maps,
             sections: unit.sections,
             license: program.config.license.to_string(),
-            isa: unit.facts.isa(),
+            isa: Isa::of(unit.facts),
         },
         programs: unit.programs,
         sites: unit.sites,

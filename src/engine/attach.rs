@@ -15,7 +15,8 @@ use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
 use crate::kernel::features::Feature;
 use crate::kernel::{Kernel, Roots};
 use crate::lang::source::Span;
-use crate::lang::typed::{MissingProbes, Probe, Program, Target};
+use crate::lang::typed::{MissingProbes, Probe, Program};
+use crate::model::target::Target;
 
 mod iter;
 mod kernel;

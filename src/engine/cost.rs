@@ -8,8 +8,9 @@ use super::sys::bpf;
 use super::trace::Trace;
 use crate::codegen::artifact::{ProgramSpec, SiteSpec};
 use crate::lang::source::Span;
-use crate::lang::typed::{Probe, Program, Target};
+use crate::lang::typed::{Probe, Program};
 use crate::model::stats::{Loss, LossCause, ProbeStats, TraceStats};
+use crate::model::target::Target;
 
 /// Reads every counter. Costs one system call for each program and each kprobe link, none for the
 /// loss counters (they are in mapped memory).

@@ -11,7 +11,8 @@ use super::error::{CAPABILITIES, EngineError};
 use super::sys::bpf::{self, LogLevel};
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec, RingSpec};
 use crate::codegen::verifier_log;
-use crate::lang::typed::{ActionKind, Program, Target};
+use crate::lang::typed::{ActionKind, Program};
+use crate::model::target::Target;
 use crate::probe::loaded;
 
 /// Size of the ring buffer when the script names none: a burst of a million small records from one

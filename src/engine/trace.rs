@@ -16,8 +16,9 @@ use super::reports::{Reports, SlotReports};
 use super::sys::bpf;
 use super::sys::memory::{Area, Ring, SlotRings};
 use crate::codegen::artifact::{Artifact, GlobalKind, ProgramKind, RingSpec, Storage};
-use crate::lang::typed::{Probe, Program, Target};
+use crate::lang::typed::{Probe, Program};
 use crate::model::stats::TraceStats;
+use crate::model::target::Target;
 
 /// How to start a trace.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use libbpf_rs::ProgramType;
 use libbpf_rs::libbpf_sys::{BPF_FUNC_override_return, BPF_FUNC_probe_write_user};
 
 use super::btf::Btf;
+use super::target::{Abilities, Offers, SessionCall, TargetFacts, TaskOffsets};
 use super::{Feature, Kernel};
-use crate::codegen::target::{Abilities, Offers, SessionCall, TargetFacts, TaskOffsets};
 
 /// Inode of the first pid namespace (`PROC_PID_INIT_INO` in `include/linux/proc_ns.h`).
 const FIRST_PID_NAMESPACE: u64 = 0xefff_fffc;

@@ -8,7 +8,7 @@ mod user;
 use std::sync::Arc;
 
 use crate::binary::dwarf::ParameterPlace;
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 
 /// Why an attach point can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,6 @@ mod code;
 pub mod dump;
 mod layout;
 mod sessions;
-mod target;
 pub mod validate;
 
 use std::sync::Arc;
@@ -18,11 +17,11 @@ use serde::{Deserialize, Serialize};
 use super::source::Span;
 use super::types::{StackMode, Type};
 use crate::model::format::Format;
+use crate::model::target::Target;
 
 pub use code::{BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, Statement, StatementKind, UnaryOp};
 pub use layout::{aggregate_size, enum_index, pointer, size_align, tuple_layout};
 pub use sessions::Session;
-pub use target::{Rate, Target, UsdtArgument, UsdtPlace};
 
 /// A checked script.
 #[derive(Clone, Debug, Default)]

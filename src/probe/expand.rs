@@ -16,7 +16,7 @@ use super::suggest;
 use crate::binary::BinaryError;
 use crate::binary::dwarf::DwarfError;
 use crate::kernel::{Absence, Feature, Kernel, KernelError};
-use crate::lang::typed::{Rate, Target};
+use crate::model::target::{Rate, Target};
 
 /// How an attach point is to be expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

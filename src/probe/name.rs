@@ -2,7 +2,7 @@
 
 use super::perf;
 use super::point::PointPattern;
-use crate::lang::typed::{Rate, Target};
+use crate::model::target::{Rate, Target};
 
 /// Full name of a concrete target, as the script's `probe` builtin prints it:
 /// `tracepoint:syscalls:sys_enter_openat`.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use number::{duration_ns, integer, integer_or_duration};
 
 use super::glob::Glob;
-use crate::lang::typed::Rate;
+use crate::model::target::Rate;
 
 /// An attach point that was understood, wildcards and all.
 #[derive(Clone, Debug, PartialEq, Eq)]

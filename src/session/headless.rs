@@ -15,7 +15,8 @@ use crate::codegen::artifact::Artifact;
 use crate::engine::decode::{Decoder, Names};
 use crate::engine::drain::{self, Batch, Sink};
 use crate::engine::{EngineError, Trace, TraceOptions};
-use crate::lang::typed::{MissingProbes, Program, Target};
+use crate::lang::typed::{MissingProbes, Program};
+use crate::model::target::Target;
 
 /// Batches on their way to the face; what is more waits in the drain (see `engine::drain`).
 const WAITING_BATCHES: usize = 8;

@@ -11,10 +11,11 @@ use crate::engine::drain::Batch;
 use crate::engine::names::time;
 use crate::engine::{EngineError, Trace};
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionKind, MapId, Probe, Program, Target, size_align};
+use crate::lang::typed::{ActionKind, MapId, Probe, Program, size_align};
 use crate::model::format::Format;
 use crate::model::render::{self, MapOptions};
 use crate::model::snapshot::{MapRow, MapSnapshot};
+use crate::model::target::Target;
 use crate::model::value::Value;
 
 /// How many records after the one that prints a map are looked at for one that clears it: what other CPUs report

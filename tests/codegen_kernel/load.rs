@@ -2,7 +2,7 @@
 
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 use probescope::codegen::backend::{SourceLines, build};
-use probescope::codegen::ir::{Function, Module, Section};
+use probescope::codegen::ir::{Function, Isa, Module, Section};
 
 /// A module of one function and one section of global data.
 pub fn module(functions: Vec<Function>, globals: usize) -> Module {
@@ -10,7 +10,7 @@ pub fn module(functions: Vec<Function>, globals: usize) -> Module {
         functions,
         sections: vec![Section { name: ".bss.test".into(), size: globals as u32, data: Vec::new(), read_only: false }],
         license: "GPL".into(),
-        isa: facts().isa(),
+        isa: Isa::of(facts()),
         ..Module::default()
     }
 }
@@ -64,8 +64,8 @@ pub fn unavailable() -> bool {
 }
 
 /// What the running kernel has.
-pub fn facts() -> &'static probescope::codegen::target::TargetFacts {
-    static FACTS: std::sync::OnceLock<probescope::codegen::target::TargetFacts> = std::sync::OnceLock::new();
+pub fn facts() -> &'static probescope::kernel::target::TargetFacts {
+    static FACTS: std::sync::OnceLock<probescope::kernel::target::TargetFacts> = std::sync::OnceLock::new();
     FACTS.get_or_init(|| {
         let roots = probescope::kernel::Roots::running();
         std::sync::Arc::new(probescope::kernel::Kernel::new(roots)).target_facts(None, 0)

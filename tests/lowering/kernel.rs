@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, RingBufferBuilder};
 use probescope::codegen::artifact::{Artifact, CellsSpec, FIRST_SLOT, RingSpec, SLOT_ROUND_BITS, SlotsSpec, Storage};
 use probescope::codegen::compile;
-use probescope::codegen::target::{Abilities, TargetFacts, TaskOffsets};
+use probescope::kernel::target::{Abilities, TargetFacts, TaskOffsets};
 use probescope::lang::typed::Program;
 
 /// The running kernel's version, with this machine's CPUs.

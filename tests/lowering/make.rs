@@ -6,10 +6,11 @@ use std::sync::Arc;
 use probescope::lang::source::Span;
 use probescope::lang::typed::{
     Action, ActionId, ActionKind, BinaryOp, Block, Builtin, Expr, ExprKind, Local, LocalId, Map, MapId, MapStorage,
-    PrintfSink, Probe, Program, Statement, StatementKind, Target, UnaryOp,
+    PrintfSink, Probe, Program, Statement, StatementKind, UnaryOp,
 };
 use probescope::lang::types::{Aggregation, Type};
 use probescope::model::format::Format;
+use probescope::model::target::Target;
 
 pub fn e(kind: ExprKind, ty: Type) -> Expr {
     Expr::new(kind, ty, Span::new(1, 2))

@@ -1,6 +1,6 @@
 //! Argument specifications: `-4@%eax`, `8@-16(%rbp)`, `8@[sp, 24]`.
 
-use crate::lang::typed::{UsdtArgument, UsdtPlace};
+use crate::model::target::{UsdtArgument, UsdtPlace};
 
 /// Most arguments of one probe (`STAP_PROBE12`).
 const MAX_ARGUMENTS: usize = 12;

@@ -4,9 +4,10 @@ use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Operand, Vreg};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Clock, Expr, Target, UsdtArgument, UsdtPlace};
+use crate::lang::typed::{Builtin, Clock, Expr};
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::stats::LossCause;
+use crate::model::target::{Target, UsdtArgument, UsdtPlace};
 
 use super::addr::{Addr, Base};
 use super::func::Lowerer;

@@ -10,8 +10,9 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Size, Vreg};
 use crate::kernel::syscalls::{self, Machine};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, StatementKind, Target};
+use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, StatementKind};
 use crate::lang::types::Type;
+use crate::model::target::Target;
 
 use super::addr::{Addr, Base};
 use super::builtin::REGISTERS;

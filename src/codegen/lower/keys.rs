@@ -1,6 +1,6 @@
 //! Maps whose keys say where their elements can lie.
 
-use crate::codegen::target::TargetFacts;
+use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{Block, Builtin, Expr, ExprKind, MapStorage, Program, Statement, StatementKind};
 use crate::lang::types::Type;
 

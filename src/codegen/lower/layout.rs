@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::codegen::artifact::{CellsSpec, Storage};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::BpfMap;
-use crate::codegen::target::TargetFacts;
+use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{Map, MapStorage, Program, size_align, tuple_layout};
 use crate::lang::types::{Aggregation, Type};
 

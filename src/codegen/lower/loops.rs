@@ -8,7 +8,7 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Vreg};
-use crate::codegen::target::TargetFacts;
+use crate::kernel::target::TargetFacts;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId, Statement, StatementKind, tuple_layout};
 use crate::lang::types::Type;

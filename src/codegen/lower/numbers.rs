@@ -3,7 +3,7 @@
 //! by round.
 
 use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Slot, Vreg};
-use crate::codegen::target::TargetFacts;
+use crate::kernel::target::TargetFacts;
 
 use super::addr::{Addr, Base};
 use super::func::{FnState, Lowerer, Role};

@@ -4,9 +4,10 @@ use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Operand};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind, LocalId, StatementKind, Target};
+use crate::lang::typed::{Builtin, Expr, ExprKind, LocalId, StatementKind};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
+use crate::model::target::Target;
 
 use super::addr::{Addr, Base};
 use super::func::Lowerer;

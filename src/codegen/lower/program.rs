@@ -5,10 +5,9 @@ use std::sync::Arc;
 use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, FuncId, Linkage, Size};
-use crate::codegen::target::TargetFacts;
-use crate::lang::typed::{
-    BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Rate, Statement, StatementKind, Target,
-};
+use crate::kernel::target::TargetFacts;
+use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Statement, StatementKind};
+use crate::model::target::{Rate, Target};
 use crate::probe::name::target_name;
 
 use super::addr::{Addr, Base};

@@ -4,9 +4,10 @@
 //! 40 ms, `perf_trace_event_unreg`); a raw tracepoint's link closes at once. The firings are the
 //! same; there is no record with fields.
 
-use crate::codegen::target::TargetFacts;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program, Target};
+use crate::kernel::target::TargetFacts;
+use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program};
 use crate::lang::types::Type;
+use crate::model::target::Target;
 
 use super::walk;
 

@@ -13,9 +13,10 @@ use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
-use crate::codegen::target::SessionCall;
+use crate::kernel::target::SessionCall;
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Session, Target};
+use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Session};
+use crate::model::target::Target;
 
 use super::program::{MULTI_FROM, lower_function, program_name};
 use super::unit::Unit;

@@ -9,7 +9,7 @@ use crate::codegen::artifact::{
     FAILURE_RECORD_BYTES, FIRST_SLOT, RECORD_HEADER, SLOT_ROUND_BITS, SLOTS_CONSUMED, slot_ring_bytes,
 };
 use crate::codegen::ir::{Alu, BlockId, BpfMap, BpfMapId, Cond, Size, Vreg, Width};
-use crate::codegen::target::{Sent, TargetFacts};
+use crate::kernel::target::{Sent, TargetFacts};
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionId, ActionKind, Block, PrintfSink, Program, StatementKind, tuple_layout};
 

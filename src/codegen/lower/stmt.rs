@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::Operand;
-use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind, Target};
+use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
+use crate::model::target::Target;
 
 use super::addr::{Addr, Base};
 use super::counted;

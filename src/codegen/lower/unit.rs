@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::codegen::artifact::{ProgramSpec, SiteSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
-use crate::codegen::target::TargetFacts;
+use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionId, Program};

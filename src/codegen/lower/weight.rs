@@ -8,7 +8,7 @@ use super::counted;
 use super::loops::{Way, way_for, while_way_for};
 use super::strings::UNROLLED_WORDS;
 use super::walk;
-use crate::codegen::target::TargetFacts;
+use crate::kernel::target::TargetFacts;
 
 /// Rounds after which the verifier knows a loop by heart that it need not follow to its end.
 const UNTIL_KNOWN: u64 = 4;

@@ -7,7 +7,7 @@ use std::os::fd::AsFd as _;
 use libbpf_rs::{CgroupIterOpts, CgroupIterOrder, Iter, IterOpts, Link};
 
 use super::{Attached, Job, Refusal};
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 
 /// Bytes a read: programs report through the ring, so that reads give nothing but the walk's progress.
 const READ_BYTES: usize = 4096;

@@ -7,7 +7,7 @@ use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, RawTracepointOpts, TracepointCat
 use super::{Attached, Job, Refusal};
 use crate::codegen::artifact::ProgramKind;
 use crate::engine::sys::{bpf, perf};
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 
 pub(super) fn tracepoints(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     for (i, target) in job.targets() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::kernel::hang;
 use super::{Attached, Job, Refusal};
 use crate::engine::sys::perf::{self, Event, Rate};
-use crate::lang::typed::{self, Target};
+use crate::model::target::{self, Target};
 
 /// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_CPU_CLOCK` (include/uapi/linux/perf_event.h).
 const SOFTWARE: u32 = 1;
@@ -20,8 +20,8 @@ pub(super) fn events(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Ref
             }
             Target::Profile { rate } => {
                 let rate = match rate {
-                    typed::Rate::Hertz(n) => Rate::Frequency(*n),
-                    typed::Rate::PeriodNs(n) => Rate::Period(*n),
+                    target::Rate::Hertz(n) => Rate::Frequency(*n),
+                    target::Rate::PeriodNs(n) => Rate::Period(*n),
                 };
                 timer(job, i, rate, &job.place.online_cpus, job.place.pid, links)?;
             }

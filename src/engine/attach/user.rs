@@ -5,7 +5,7 @@ use std::sync::Arc;
 use libbpf_rs::{UprobeMultiOpts, UprobeOpts};
 
 use super::{Attached, Job, Refusal};
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 
 /// One place in one binary, whichever kind of probe named it.
 struct Site<'a> {

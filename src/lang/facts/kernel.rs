@@ -10,7 +10,7 @@ use super::{
 use crate::kernel::Kernel;
 use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
 use crate::kernel::tracefs::Dynamic;
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 use crate::probe::expand::{ExpandOptions, expand};
 use crate::probe::glob::Glob;
 use crate::probe::name;

@@ -165,7 +165,7 @@ fn usdt(binary: &Glob, provider: Option<&Glob>, name: &Glob, kernel: &Kernel) ->
     let matches =
         |s: &&crate::binary::usdt::UsdtSite| provider.is_none_or(|p| p.matches(&s.provider)) && name.matches(&s.name);
     let Some(site) = opened.usdt_sites().iter().find(matches) else { return Vec::new() };
-    let field = |(n, a): (usize, crate::lang::typed::UsdtArgument)| {
+    let field = |(n, a): (usize, crate::model::target::UsdtArgument)| {
         let ty = format!("{}int{}", if a.signed { "" } else { "u" }, u32::from(a.size) * 8);
         let shown = if a.size == 8 { Shown::Long } else { Shown::Int };
         DocField { declaration: format!("{ty} arg{n}"), access: format!("arg{n}"), ty, shown }

@@ -6,7 +6,7 @@ use super::{ExpandError, Expander, no_match};
 use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
 use crate::kernel::version::Version;
 use crate::kernel::{Absence, Feature};
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 use crate::probe::glob::Glob;
 use crate::probe::{renamed, suggest};
 

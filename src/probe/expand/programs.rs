@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ExpandError, Expander};
 use crate::kernel::{Absence, Feature};
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 use crate::probe::glob::Glob;
 use crate::probe::{loaded, suggest};
 

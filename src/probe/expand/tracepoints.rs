@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ExpandError, Expander, no_match};
 use crate::kernel::btf::Btf;
 use crate::kernel::{Feature, KernelError};
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 use crate::probe::glob::Glob;
 use crate::probe::{renamed, suggest};
 

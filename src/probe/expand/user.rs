@@ -10,7 +10,7 @@ use crate::binary::elf::{Binary, FunctionSymbol};
 use crate::binary::instructions;
 use crate::binary::{BinaryError, archive};
 use crate::kernel::Feature;
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 use crate::probe::find::{Found, find};
 use crate::probe::glob::Glob;
 use crate::probe::point::UprobePlace;

@@ -3,7 +3,7 @@
 use super::number::{duration_ns, integer, integer_or_duration};
 use super::split::{Part, split};
 use super::{PROVIDERS, PointError, PointPattern, Provider, UprobePlace};
-use crate::lang::typed::Rate;
+use crate::model::target::Rate;
 use crate::probe::glob::Glob;
 use crate::probe::name::signal_number;
 use crate::probe::suggest;

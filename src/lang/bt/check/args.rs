@@ -9,8 +9,9 @@ use crate::binary::dwarf::ParameterPlace;
 use crate::lang::bt::ast;
 use crate::lang::facts::{CKind, CParam, CType, Prototype, TraceField, UserParameter};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Target};
+use crate::lang::typed::{Builtin, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
+use crate::model::target::Target;
 
 /// An argument's name, and its value or why it can't be read.
 type Argument = (Arc<str>, Result<Expr, String>);

@@ -125,7 +125,7 @@ impl Checker<'_> {
         if self.maps.all().iter().any(|m| m.written && *m.name == map) {
             return Some(map);
         }
-        if let Some(crate::lang::typed::Target::Tracepoint { category, event }) = self.frame.targets.first() {
+        if let Some(crate::model::target::Target::Tracepoint { category, event }) = self.frame.targets.first() {
             let fields = self.types.facts.tracepoint(category, event).ok()?;
             return fields.iter().any(|f| *f.name == *name).then(|| format!("args.{name}"));
         }
@@ -235,11 +235,11 @@ fn probe(c: &mut Checker<'_>, span: Span) -> Expr {
 
 fn probetype(c: &mut Checker<'_>, span: Span) -> Expr {
     let text: Arc<str> = match c.frame.targets.first() {
-        Some(crate::lang::typed::Target::PerfEvent { kind: 1, .. }) => "software".into(),
-        Some(crate::lang::typed::Target::PerfEvent { .. }) => "hardware".into(),
-        Some(crate::lang::typed::Target::Bench(_)) => "bench".into(),
+        Some(crate::model::target::Target::PerfEvent { kind: 1, .. }) => "software".into(),
+        Some(crate::model::target::Target::PerfEvent { .. }) => "hardware".into(),
+        Some(crate::model::target::Target::Bench(_)) => "bench".into(),
         // bpftrace's word for probes that stand for no place.
-        Some(crate::lang::typed::Target::Begin | crate::lang::typed::Target::End) => "special".into(),
+        Some(crate::model::target::Target::Begin | crate::model::target::Target::End) => "special".into(),
         _ => c.frame.kind.name().into(),
     };
     super::expr::string(&text, span)

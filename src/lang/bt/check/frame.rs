@@ -8,8 +8,9 @@ use super::join::{infer_type, join, resolve, smallest};
 use super::{Checker, OUTER_SCOPE, TYPE_MISMATCH, UNDEFINED_VARIABLE, suggest};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, Local, LocalId, Statement, StatementKind, Target};
+use crate::lang::typed::{Expr, ExprKind, Local, LocalId, Statement, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
+use crate::model::target::Target;
 
 /// A variable: the body that it belongs to and the address of the syntax node that declares it.
 pub type VariableKey = (u32, usize);

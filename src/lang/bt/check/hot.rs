@@ -5,7 +5,7 @@
 
 use super::{Checker, HOT_PROBE};
 use crate::lang::source::Span;
-use crate::lang::typed::{Rate, Target};
+use crate::model::target::{Rate, Target};
 
 /// That many functions of the kernel together are hot, whatever they are.
 const MANY_FUNCTIONS: usize = 1000;

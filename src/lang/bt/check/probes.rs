@@ -12,7 +12,8 @@ use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::{Prototype, Refusal};
 use crate::lang::front::Purpose;
 use crate::lang::source::Span;
-use crate::lang::typed::{MissingProbes, Probe, Target};
+use crate::lang::typed::{MissingProbes, Probe};
+use crate::model::target::Target;
 
 /// Targets that share one typed body.
 pub struct Group<'s> {

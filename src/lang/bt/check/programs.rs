@@ -2,7 +2,7 @@
 
 use super::{Checker, TOO_MANY_PROBES};
 use crate::lang::bt::ast;
-use crate::lang::typed::Target;
+use crate::model::target::Target;
 use crate::probe::point::{self, PointPattern};
 
 impl Checker<'_> {

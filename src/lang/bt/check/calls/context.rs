@@ -9,8 +9,9 @@ use crate::lang::bt::check::{
     ARGUMENT_TYPE, Checker, NOT_IN_PROBE, NOT_SUPPORTED, OUT_OF_RANGE, UNKNOWN_NAME, suggest,
 };
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Builtin, Clock, Expr, ExprKind, Intrinsic, Target};
+use crate::lang::typed::{BinaryOp, Builtin, Clock, Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, StackMode, Type};
+use crate::model::target::Target;
 
 /// Frames of a stack that names no depth.
 const DEFAULT_DEPTH: u16 = 127;

@@ -1,11 +1,10 @@
-//! What the compiler must know of the kernel that will run the object.
+//! What the compiler must know of the kernel that will run the object: plain data.
 
 use std::sync::{Arc, LazyLock};
 
-use crate::codegen::ir::Isa;
 use crate::model::stats::LossCause;
 
-/// Facts about the target kernel. Filled by the `kernel` room; plain data, so that the compiler stays a
+/// Facts about the target kernel. Filled by [`super::Kernel::target_facts`]; plain data, so that the compiler stays a
 /// pure function and tests can compile for kernels that are not running. What only the kernel's types
 /// tell is looked up when the compiler first asks: most scripts never do, and the types are megabytes.
 #[derive(Clone, Debug)]
@@ -34,7 +33,7 @@ pub struct TargetFacts {
     pub absent_keys: bool,
     /// Which failures are also sent through the ring buffer, each in its place among the reports.
     pub sent: Sent,
-    /// Offset from the boot clock to TAI, ns, for [`crate::lang::typed::Clock::SoftwareTai`].
+    /// Offset from the boot clock to TAI, ns, for the clock that programs compute from the two.
     pub tai_offset_ns: i64,
     /// Online CPUs.
     pub online_cpus: u32,
@@ -194,12 +193,6 @@ impl TargetFacts {
     #[must_use]
     pub const fn misses_callbacks(&self) -> bool {
         self.version >= 6 << 16 | 17 << 8 && self.version < 6 << 16 | 19 << 8
-    }
-
-    /// What machine code the kernel takes.
-    #[must_use]
-    pub const fn isa(&self) -> Isa {
-        Isa { cpu_v4: self.cpu_v4, circled_callbacks: self.misses_callbacks() }
     }
 
     /// What the kernel can do; the first call may read its types.
