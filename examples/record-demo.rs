@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use probescope::kernel::{Kernel, Roots};
 use probescope::model::event::Chunk;
 use probescope::session::front::{self, FrontSettings};
-use probescope::session::update::{Generation, Update};
+use probescope::session::update::{ScriptId, TraceId, Update};
 use probescope::session::{Session, SessionHandle, SessionOptions};
 use probescope::tui::catalogue::Catalogue;
 use probescope::tui::demo::{Browsed, Recorded};
@@ -79,7 +79,7 @@ fn end(workers: Vec<Child>) {
 struct Recorder {
     handle: SessionHandle,
     updates: Receiver<Update>,
-    generation: Generation,
+    trace: TraceId,
     folder: PathBuf,
     out: std::fs::File,
 }
@@ -88,36 +88,37 @@ impl Recorder {
     /// Runs a script for some seconds and keeps what was told.
     fn session(&mut self, name: &str, seconds: u64, workers: usize, pause: &str) {
         let text = std::fs::read_to_string(self.folder.join(format!("{name}.bt"))).unwrap();
-        self.generation += 1;
-        self.handle.submit(text, self.generation);
+        self.trace = TraceId(self.trace.0 + 1);
+        self.handle.submit(ScriptId(1), self.trace, text);
         let workers = work(workers, pause);
         let until = Instant::now() + Duration::from_secs(seconds);
         let (mut kept, mut lines, mut last_maps, mut last_stats) = (Vec::new(), 0, 0, 0);
         while let Ok(update) = self.updates.recv_timeout(until.saturating_duration_since(Instant::now())) {
             match update {
-                Update::Lines(chunk) if lines < LINES => {
+                Update::Lines { trace, chunk } if lines < LINES => {
                     let taken: Vec<_> = chunk.lines.iter().take(LINES - lines).cloned().collect();
                     lines += taken.len();
-                    kept.push(Update::Lines(Arc::new(Chunk { lines: taken, ..Chunk::clone(&chunk) })));
+                    let chunk = Arc::new(Chunk { lines: taken, ..Chunk::clone(&chunk) });
+                    kept.push(Update::Lines { trace, chunk });
                 }
-                Update::Lines(_) | Update::Notice(_) => {}
-                Update::Maps(maps) => {
+                Update::Lines { .. } | Update::Notice { .. } | Update::Ended { .. } => {}
+                Update::Maps { trace, maps } => {
                     let at = maps.first().map_or(0, |m| m.at_ns);
                     if at >= last_maps + EVERY_NS {
                         last_maps = at;
-                        kept.push(Update::Maps(maps));
+                        kept.push(Update::Maps { trace, maps });
                     }
                 }
-                Update::Stats(stats) => {
+                Update::Stats { trace, stats } => {
                     if stats.at_ns >= last_stats + EVERY_NS {
                         last_stats = stats.at_ns;
-                        kept.push(Update::Stats(stats));
+                        kept.push(Update::Stats { trace, stats });
                     }
                 }
-                Update::Failed { generation, diagnostic, raw_log } => {
+                Update::Failed { trace, diagnostic, raw_log } => {
                     let log: Vec<&str> = raw_log.lines().collect();
                     let raw_log = log[log.len().saturating_sub(LOG_LINES)..].join("\n").into();
-                    kept.push(Update::Failed { generation, diagnostic, raw_log });
+                    kept.push(Update::Failed { trace, diagnostic, raw_log });
                 }
                 other => kept.push(other),
             }
@@ -131,7 +132,7 @@ impl Recorder {
         for update in kept {
             self.write(&Recorded { session: name.into(), update: Some(update), ..Recorded::default() });
         }
-        self.handle.stop();
+        self.handle.stop(self.trace);
         while let Ok(update) = self.updates.recv_timeout(Duration::from_secs(2)) {
             if matches!(update, Update::Ended { .. }) {
                 break;
@@ -184,7 +185,7 @@ fn main() {
     for line in before.lines().filter(|l| !wanted(&session(l))) {
         writeln!(out, "{line}").unwrap();
     }
-    let mut recorder = Recorder { handle, updates, generation: 0, folder, out };
+    let mut recorder = Recorder { handle, updates, trace: TraceId::SESSION, folder, out };
     if wanted("openat") {
         recorder.browse(&kernel, "openat");
     }

@@ -17,4 +17,5 @@ pub mod probe;
 mod regular;
 pub mod session;
 pub mod store;
+pub mod tracer;
 pub mod tui;

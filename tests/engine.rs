@@ -21,11 +21,11 @@ use probescope::lang::source::SourceText;
 use probescope::lang::typed::MapId;
 use probescope::model::target::Target;
 use probescope::model::value::Value;
-use probescope::session::compilation::Compiled;
 use probescope::session::front::{self, FrontSettings};
-use probescope::session::names;
-use probescope::session::report::{Face, Report};
-use probescope::session::reporter::Reporter;
+use probescope::tracer::report::{Face, Report};
+use probescope::tracer::script::compilation::Compiled;
+use probescope::tracer::script::names;
+use probescope::tracer::script::reporter::Reporter;
 
 /// Tests that count the process's programs must not overlap.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -108,7 +108,7 @@ fn seeks(keys: &str) -> (Trace, Decoder) {
     let text = SEEKS.replace("PID", &std::process::id().to_string());
     let compiled = compile(&text, &[("max_map_keys", keys)]);
     let program = Arc::clone(&compiled.program);
-    let decoder = Decoder::new(Arc::clone(&program), names::of_kernel(&kernel(), &program));
+    let decoder = Decoder::new(Arc::clone(&program), names::Sources::of_kernel(&kernel(), &program).names());
     let trace = Trace::start(program, compiled.artifact, &options(), Box::new(|_, _| Handed::Taken)).expect("starts");
     (trace, decoder)
 }
@@ -208,7 +208,7 @@ fn what_is_printed_and_cleared_while_it_is_counted_adds_up() {
     );
     let compiled = compile(&script, &[]);
     let program = Arc::clone(&compiled.program);
-    let decoder = Decoder::new(Arc::clone(&program), names::of_kernel(&kernel(), &program));
+    let decoder = Decoder::new(Arc::clone(&program), names::Sources::of_kernel(&kernel(), &program).names());
     let mut reporter = Reporter::new(decoder);
     let (to, from) = std::sync::mpsc::sync_channel(1000);
     let sink = Box::new(move |batch, wait| drain::send(&to, batch, wait, |batch| batch, Some));
@@ -305,7 +305,7 @@ fn begin_runs_before_the_rest_is_attached_and_end_after_it_is_quiet() {
     getppid(10);
     drop(trace.finish().expect("ends"));
     getppid(10);
-    let mut decoder = Decoder::new(Arc::clone(&program), names::of_kernel(&kernel(), &program));
+    let mut decoder = Decoder::new(Arc::clone(&program), names::Sources::of_kernel(&kernel(), &program).names());
     let value = |name: &str, decoder: &mut Decoder| {
         let index = program.maps.iter().position(|m| &*m.name == name).expect("the map");
         let map = trace.read_map(MapId(index as u32), decoder).expect("reads");

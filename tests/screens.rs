@@ -5,11 +5,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probescope::lang::diagnostic::{Code, Diagnostic};
 use probescope::lang::service::{Completion, CompletionKind};
 use probescope::lang::source::Span;
-use probescope::session::update::{CompileFigures, Update};
+use probescope::session::update::{CompileFigures, Ending, TraceId, Update};
 use probescope::tui::action::{Action, Mouse};
 use probescope::tui::demo::scenes;
 use probescope::tui::draw::draw;
-use probescope::tui::effect::{CHECK, Detail, Effect, Found, Hit, Message};
+use probescope::tui::effect::{Detail, Effect, Found, Hit, Message};
 use probescope::tui::panes::{Kind, editor, events, maps, probes};
 use probescope::tui::state::{File, Layer, State};
 use probescope::tui::theme::{Slot, Theme};
@@ -108,7 +108,10 @@ fn a_slash_finds_a_probe_and_enter_inserts_it() {
     assert!(state.layers.is_empty());
     assert!(shown(&state, "tracepoint:syscalls:sys_enter_openat"));
     let effects = press(&mut state, "<c-s>");
-    assert!(matches!(effects.as_slice(), [Effect::Save { .. }, Effect::Submit { generation: 1, .. }]), "{effects:?}");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Save { .. }, Effect::Submit { trace: TraceId(1), .. }]),
+        "{effects:?}"
+    );
 }
 
 #[test]
@@ -138,8 +141,9 @@ fn why_a_save_failed_stays_in_sight_while_the_script_runs() {
     let effects = press(&mut state, "BEGIN { exit(); }<c-s>");
     let Some(Effect::Save { path, text, .. }) = effects.into_iter().next() else { panic!("nothing is saved") };
     update::receive(&mut state, Message::Saved { path, text, error: Some("cannot save: no space".into()) });
-    let generation = state.generation;
-    for update in [Update::Attached { generation, probes: 1, elapsed_ns: 1 }, Update::Ended { generation, code: 0 }] {
+    let trace = state.submitted_as;
+    let ended = Update::Ended { trace, ending: Ending::Done(0) };
+    for update in [Update::Attached { trace, probes: 1, elapsed_ns: 1 }, ended] {
         update::receive(&mut state, Message::Session(update));
     }
     assert!(shown(&state, "cannot save: no space"));
@@ -153,12 +157,9 @@ fn why_a_save_failed_stays_in_sight_when_the_script_is_refused() {
     let effects = press(&mut state, "x<c-s>");
     let Some(Effect::Save { path, text, .. }) = effects.into_iter().next() else { panic!("nothing is saved") };
     update::receive(&mut state, Message::Saved { path, text, error: Some("cannot save: no space".into()) });
-    let generation = state.generation;
+    let trace = state.submitted_as;
     let wrong = Diagnostic::error(Code(224), Span::new(0, 1), "Invalid probe type: x");
-    update::receive(
-        &mut state,
-        Message::Session(Update::Compiled { generation, diagnostics: vec![wrong], figures: None }),
-    );
+    update::receive(&mut state, Message::Session(Update::Compiled { trace, diagnostics: vec![wrong], figures: None }));
     assert!(shown(&state, "cannot save: no space"));
     assert_eq!(state.editor.diagnostics().len(), 1);
 }
@@ -191,7 +192,7 @@ fn an_error_is_underlined_explained_and_mended_by_a_key() {
     let problem =
         Diagnostic::error(Code(203), Span::new(8, 13), "there is no function pritn").fix(Span::new(8, 13), "print");
     let compiled =
-        |generation, diagnostics| Message::Session(Update::Compiled { generation, diagnostics, figures: None });
+        |trace, diagnostics| Message::Session(Update::Compiled { trace: TraceId(trace), diagnostics, figures: None });
     update::receive(&mut state, compiled(1, vec![problem]));
     let buffer = screen(&state);
     let all = rows(&buffer);
@@ -214,12 +215,15 @@ fn a_refused_script_leaves_the_last_good_trace_on_the_screen() {
     press(&mut state, "BEGIN {}<c-s>");
     let figures = Some(CompileFigures { compile_ns: 600_000, instructions: 12, programs: 1, maps: 0 });
     let session = |u| Message::Session(u);
-    update::receive(&mut state, session(Update::Compiled { generation: 1, diagnostics: vec![], figures }));
-    update::receive(&mut state, session(Update::Attached { generation: 1, probes: 1, elapsed_ns: 9_000_000 }));
+    update::receive(&mut state, session(Update::Compiled { trace: TraceId(1), diagnostics: vec![], figures }));
+    update::receive(&mut state, session(Update::Attached { trace: TraceId(1), probes: 1, elapsed_ns: 9_000_000 }));
     assert!(shown(&state, "running") && shown(&state, "attached 1 probe in 9.0 ms"));
     press(&mut state, "x<c-s>");
     let wrong = Diagnostic::error(Code(1), Span::new(8, 9), "a clause was expected");
-    update::receive(&mut state, session(Update::Compiled { generation: 2, diagnostics: vec![wrong], figures: None }));
+    update::receive(
+        &mut state,
+        session(Update::Compiled { trace: TraceId(2), diagnostics: vec![wrong], figures: None }),
+    );
     assert!(shown(&state, "last good trace"));
     assert!(shown(&state, "attached 1 probe"));
 }
@@ -230,12 +234,12 @@ fn checks_while_typing_never_touch_the_trace() {
     press(&mut state, "BEGIN { x }");
     let effects = update::receive(&mut state, Message::Tick);
     assert!(effects.iter().any(|e| matches!(e, Effect::Keep { .. })), "unsaved text is kept: {effects:?}");
-    let Some(Effect::Check { generation, .. }) = effects.iter().find(|e| matches!(e, Effect::Check { .. })) else {
+    let Some(Effect::Check { script, revision, .. }) = effects.iter().find(|e| matches!(e, Effect::Check { .. }))
+    else {
         panic!("{effects:?}")
     };
-    assert_eq!(*generation & CHECK, CHECK);
     let wrong = Diagnostic::error(Code(1), Span::new(8, 9), "there is no x");
-    let update = Update::Compiled { generation: *generation, diagnostics: vec![wrong], figures: None };
+    let update = Update::Checked { script: *script, revision: *revision, diagnostics: vec![wrong] };
     update::receive(&mut state, Message::Session(update));
     assert_eq!(state.editor.diagnostics().len(), 1);
     assert!(state.toast.is_none() && !state.trace.stale);
@@ -337,7 +341,10 @@ fn control_characters_of_traced_programs_never_reach_the_screen() {
     let text = "evil\x1b]0;owned\x07\x1b[2J\u{9b}31m\u{202e}";
     let line = Line { at_ns: 0, action: 0, text: text.into() };
     let chunk = Chunk { lines: vec![line], ..Chunk::default() };
-    update::receive(&mut state, Message::Session(Update::Lines(std::sync::Arc::new(chunk))));
+    update::receive(
+        &mut state,
+        Message::Session(Update::Lines { trace: TraceId(1), chunk: std::sync::Arc::new(chunk) }),
+    );
     assert!(shown(&state, "evil␛]0;owned␇␛[2J"));
     let buffer = screen(&state);
     assert!(!buffer.content().iter().any(|c| c.symbol().chars().any(char::is_control)));
@@ -407,7 +414,8 @@ fn the_selected_map_of_many_has_the_room() {
         |many: u64| (0..many).map(|n| MapRow { key: vec![Value::Uint(n, 8)], value: Value::Uint(n, 8) }).collect();
     let map = |n: usize| MapSnapshot { name: format!("@m{n:02}").into(), rows: rows_of(30), ..template.clone() };
     let maps: Vec<MapSnapshot> = (0..14).map(map).collect();
-    update::receive(&mut state, Message::Session(Update::Maps(maps.into())));
+    let trace = state.trace.id;
+    update::receive(&mut state, Message::Session(Update::Maps { trace, maps: maps.into() }));
     press(&mut state, "<a-3>z");
     state.maps.selected = 0;
     for _ in 0..13 {

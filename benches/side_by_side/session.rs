@@ -7,7 +7,7 @@ use std::time::Instant;
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::source::SourceText;
 use probescope::session::front::{self, FrontSettings};
-use probescope::session::update::Update;
+use probescope::session::update::{ScriptId, TraceId, Update};
 use probescope::session::{Session, SessionOptions};
 
 use super::tool::median;
@@ -68,8 +68,8 @@ pub fn save() {
         return;
     };
     let mut times = Vec::new();
-    for generation in 1..=ROUNDS as u64 {
-        handle.submit(ONE_LINER, generation);
+    for trace in 1..=ROUNDS as u32 {
+        handle.submit(ScriptId(1), TraceId(trace), ONE_LINER);
         loop {
             match updates.recv() {
                 Ok(Update::Attached { elapsed_ns, .. }) => {

@@ -12,8 +12,8 @@ use crate::kernel::target::TargetFacts;
 use crate::lang::source::SourceText;
 use crate::lang::typed::dump as types;
 use crate::output::diagnostics::render_all;
-use crate::session::compilation::Compiled;
 use crate::session::front;
+use crate::tracer::script::compilation::Compiled;
 
 /// Compile a script to a BPF object file for this kernel.
 ///

@@ -10,7 +10,7 @@ use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
 use crate::model::render;
 use crate::output::{OutputFormat, Printer, json};
-use crate::session::report::{Face, Report, TextKind};
+use crate::tracer::report::{Face, Report, TextKind};
 
 /// Output is written in pieces of about this size while there is more to come.
 const PIECE: usize = 128 << 10;
@@ -223,6 +223,8 @@ impl Face for StreamFace {
             Report::Attached(probes) => self.attached(probes)?,
             Report::Failure { cause, helper, code, span } => self.failure(cause, (helper, code), span)?,
             Report::Lost { cause, count, span } => self.lost(cause, count, span),
+            // What is read while the trace runs is for views.
+            Report::Maps(_) | Report::Stats(_) => return Ok(()),
         }
         if self.buffer.len() >= PIECE || self.settings.buffering == Buffering::None {
             self.write_out()?;

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::face::{Buffering, Settings, StreamFace};
 use super::script::{Script, ScriptArgs};
@@ -22,10 +23,13 @@ use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::dump as types;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
-use crate::session::child::{self, ChildError, Held};
-use crate::session::compilation::Compiled;
-use crate::session::headless::{self, Job, RunError};
-use crate::session::{failure, front, names, testing};
+use crate::session::headless::Headless;
+use crate::session::{front, testing};
+use crate::tracer::TracerError;
+use crate::tracer::script::child::{self, ChildError, Held};
+use crate::tracer::script::compilation::Compiled;
+use crate::tracer::script::names::Sources;
+use crate::tracer::script::{ScriptRun, ScriptTracer, failure};
 
 /// The exit code of a setting outside the script that is not possible, as bpftrace has it.
 const BAD_ENVIRONMENT: u8 = 2;
@@ -241,11 +245,11 @@ impl Runner<'_> {
         };
         match self.trace(&kernel, &compiled, child) {
             Ok(code) => Ok(ExitCode::from(code as u8)),
-            Err(RunError::Engine(EngineError::NoProbes)) => {
+            Err(TracerError::Engine(EngineError::NoProbes)) => {
                 nothing_left();
                 Ok(ExitCode::FAILURE)
             }
-            Err(RunError::Engine(error)) => {
+            Err(error @ TracerError::Engine(_)) => {
                 let (diagnostic, log) = failure::explain(&error, &compiled);
                 self.tell(&[diagnostic]);
                 if self.args.keen && !log.is_empty() {
@@ -253,7 +257,7 @@ impl Runner<'_> {
                 }
                 Ok(ExitCode::from(NOT_RUN))
             }
-            Err(RunError::Write(source)) => Err(CliError::Write { path: self.output_name(), source }),
+            Err(TracerError::Write(source)) => Err(CliError::Write { path: self.output_name(), source }),
             Err(error) => Err(CliError::Refused(error.to_string())),
         }
     }
@@ -329,38 +333,46 @@ impl Runner<'_> {
         self.like_bpftrace && diagnostic.code == NO_PROBES && diagnostic.message.starts_with("No probes attached; ")
     }
 
-    fn trace(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Result<i32, RunError> {
+    fn trace(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Result<i32, TracerError> {
         if self.args.purpose() != Purpose::Trace {
             return self.test(kernel, compiled);
         }
-        let (sender, messages) = headless::mailbox();
-        let job = self.job(kernel, compiled, child);
-        signals::watch(sender.clone(), Arc::clone(&job.stopping))?;
+        let headless = Headless::default();
+        let tracer = self.tracer(kernel, compiled, child, headless.stopping());
+        signals::watch(headless.remote())?;
         let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
-        headless::run(job, &mut face, (sender, &messages))
+        headless.run(tracer, &mut face)
     }
 
     /// Runs the script's tests or benchmarks.
-    fn test(&self, kernel: &Arc<Kernel>, compiled: &Compiled) -> Result<i32, RunError> {
+    fn test(&self, kernel: &Arc<Kernel>, compiled: &Compiled) -> Result<i32, TracerError> {
         let bench = self.args.purpose() == Purpose::Bench;
         let mut printer = TestPrinter::new(self.settings(), self.script.source.clone(), bench, self.output()?);
-        let code = testing::run(self.job(kernel, compiled, None), self.args.purpose(), &mut printer)?;
+        let tracer = self.tracer(kernel, compiled, None, Arc::default());
+        let code = testing::run(tracer, self.args.purpose(), &mut printer)?;
         printer.close()?;
         Ok(code)
     }
 
-    fn job(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Job {
+    fn tracer(
+        &self,
+        kernel: &Arc<Kernel>,
+        compiled: &Compiled,
+        child: Option<Held>,
+        stopping: Arc<AtomicBool>,
+    ) -> ScriptTracer {
         let place =
             Place::new(kernel, self.args.pid).counting_as_bpftrace(kernel, &compiled.program, &compiled.artifact);
-        Job {
-            program: Arc::clone(&compiled.program),
-            artifact: Arc::clone(&compiled.artifact),
-            options: TraceOptions { place, measure: false },
-            names: names::of_kernel(kernel, &compiled.program),
+        let purpose = self.args.purpose();
+        let run = ScriptRun {
+            options: TraceOptions { place, measure: purpose == Purpose::Bench },
+            names: Sources::of_kernel(kernel, &compiled.program),
             child,
-            attach_only: self.args.dry_run,
-            stopping: Arc::default(),
-        }
+            attach_only: self.args.dry_run && purpose == Purpose::Trace,
+            reports_maps: purpose == Purpose::Trace,
+            stopping,
+        };
+        ScriptTracer::new(compiled.clone(), run)
     }
 
     /// bpftrace tells of each failure when it comes, this program's own command counts them by place.

@@ -1,13 +1,10 @@
 //! Signals of a headless run: the first Ctrl-C ends the trace in order, a later one at once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::session::headless::Message;
+use crate::session::headless::Remote;
 
 /// What a shell reports for a program ended by SIGINT.
 const FORCED: i32 = 130;
@@ -16,12 +13,11 @@ const FORCED: i32 = 130;
 const ONE_REQUEST: Duration = Duration::from_millis(250);
 
 /// Watches signals in a thread of its own for as long as the process lives; none is missed from here
-/// on. `SIGUSR1` is for the script's `self:signal` probes and ends no trace that has none. `stopping` is set
-/// as soon as the end is asked for, while the mailbox may still be full of reports.
+/// on. `SIGUSR1` is for the script's `self:signal` probes and ends no trace that has none.
 ///
 /// # Errors
 /// When a signal can't be watched or the thread can't be started.
-pub fn watch(mailbox: SyncSender<Message>, stopping: Arc<AtomicBool>) -> std::io::Result<()> {
+pub fn watch(remote: Remote) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let signals = {
         let _inside = runtime.enter();
@@ -29,8 +25,17 @@ pub fn watch(mailbox: SyncSender<Message>, stopping: Arc<AtomicBool>) -> std::io
     };
     std::thread::Builder::new()
         .name("signals".to_owned())
-        .spawn(move || runtime.block_on(signals.pass_on(&mailbox, &stopping)))
+        .spawn(move || runtime.block_on(signals.pass_on(&remote)))
         .map(drop)
+}
+
+/// What a signal asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// The end of the trace.
+    End,
+    /// The script's probes of this signal.
+    Probes(i32),
 }
 
 struct Signals {
@@ -50,30 +55,34 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Message {
+    async fn next(&mut self) -> Asks {
         tokio::select! {
-            _ = self.interrupt.recv() => Message::Stop,
-            _ = self.terminate.recv() => Message::Stop,
-            _ = self.hangup.recv() => Message::Stop,
-            _ = self.usr1.recv() => Message::Signal(libc::SIGUSR1),
+            _ = self.interrupt.recv() => Asks::End,
+            _ = self.terminate.recv() => Asks::End,
+            _ = self.hangup.recv() => Asks::End,
+            _ = self.usr1.recv() => Asks::Probes(libc::SIGUSR1),
         }
     }
 
-    async fn pass_on(mut self, mailbox: &SyncSender<Message>, stopping: &AtomicBool) {
+    async fn pass_on(mut self, remote: &Remote) {
         let mut asked: Option<Instant> = None;
         loop {
-            let message = self.next().await;
-            if matches!(message, Message::Stop) {
+            let asks = self.next().await;
+            if asks == Asks::End {
                 match asked {
                     Some(first) if first.elapsed() < ONE_REQUEST => continue,
                     Some(_) => std::process::exit(FORCED),
                     None => asked = Some(Instant::now()),
                 }
-                stopping.store(true, Ordering::Relaxed);
+                // Seen at once, while the mailbox may still be full of reports.
+                remote.hurry();
             }
             // Sending may wait while the mailbox is full; the next signal must still be seen.
-            let mailbox = mailbox.clone();
-            std::thread::spawn(move || mailbox.send(message));
+            let remote = remote.clone();
+            std::thread::spawn(move || match asks {
+                Asks::End => remote.stop(),
+                Asks::Probes(number) => remote.signal(number),
+            });
         }
     }
 }

@@ -7,8 +7,8 @@ use super::face::{Settings, StreamFace};
 use crate::lang::source::SourceText;
 use crate::output::OutputFormat;
 use crate::output::json;
-use crate::session::report::Face;
 use crate::session::testing::{Measured, Outcome, TestFace};
+use crate::tracer::report::Face;
 
 /// Columns of the table of benchmarks.
 const NAME_WIDTH: usize = 40;

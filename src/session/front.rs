@@ -4,8 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::compilation::{Compilation, Compiled, Compiler};
-use super::update::CompileFigures;
 use crate::codegen;
 use crate::kernel::Kernel;
 use crate::kernel::target::Sent;
@@ -15,6 +13,7 @@ use crate::lang::front::{AbsentParameters, FrontOptions, Purpose};
 use crate::lang::source::SourceText;
 use crate::lang::typed::MissingProbes;
 use crate::regular;
+use crate::tracer::script::compilation::{Compilation, CompileFigures, Compiled, Compiler};
 
 /// Largest file that a script may import.
 pub(crate) const LARGEST_IMPORT: u64 = 16 << 20;

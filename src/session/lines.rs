@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use super::report::{Face, Report};
 use crate::model::event::{Chunk, Line, Origin};
 use crate::model::render;
+use crate::tracer::report::{Face, Report};
 
 /// Lines in one chunk at most.
 const CHUNK_LINES: usize = 4096;
@@ -132,6 +132,8 @@ impl Face for Lines {
             Report::Attached(_)
             | Report::Unattached(_)
             | Report::End { .. }
+            | Report::Maps(_)
+            | Report::Stats(_)
             | Report::Failure { .. }
             | Report::Lost { .. } => {}
         }

@@ -1,29 +1,33 @@
-//! A workbench session: compiles what is saved, replaces the running trace when the new one is
-//! attached, and tells a face what happens.
+//! A session with a face that stays: compiles what is submitted, runs a trace for each script, replaces it when a
+//! newer one is attached, and tells the face what happens.
 //!
-//! Threads: the compiler (newest text wins; it also loads and attaches, so that a bad script never
-//! disturbs the running one), the session (owns the running trace), one drain for each trace, and
-//! one that detaches what is over.
+//! Threads: the starter (compiles, loads and attaches, newest text of a script first, so that a bad script never
+//! disturbs a running one; it tells the session only), the session (owns the running traces and alone tells the
+//! face), one drain for each trace, and one that detaches what is over.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use super::compilation::{Compilation, Compiler};
-use super::update::{Generation, Update};
+use super::driver::{Mail, WAITING};
+use super::update::{Revision, ScriptId, Update};
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
+use crate::tracer::script::compilation::Compiler;
+use crate::tracer::{Control, TraceId, Tracer};
 
-mod compiling;
+mod desk;
+mod feed;
 mod running;
+mod starter;
+#[cfg(test)]
+mod tests;
 
-use running::Mail;
+use desk::{Desk, Order};
+use starter::News;
 
 /// Updates that may wait for the face.
 const WAITING_UPDATES: usize = 256;
-/// Messages that may wait for the session; batches that find no room wait in the drain.
-const WAITING_MAIL: usize = 32;
 
 /// What a session is given.
 #[derive(Clone)]
@@ -47,12 +51,8 @@ impl std::fmt::Debug for SessionOptions {
 }
 
 impl SessionOptions {
-    pub(super) fn place(&self) -> Place {
+    fn place(&self) -> Place {
         Place::new(&self.kernel, self.pid)
-    }
-
-    pub(super) fn traced_process(&self) -> Option<PathBuf> {
-        Some(self.kernel.roots().proc.join(self.pid?.to_string()))
     }
 }
 
@@ -67,160 +67,80 @@ impl Session {
     /// When threads cannot be started.
     pub fn spawn(options: SessionOptions) -> std::io::Result<(SessionHandle, Receiver<Update>)> {
         let (updates, to_face) = sync_channel(WAITING_UPDATES);
-        let (mail, inbox) = sync_channel(WAITING_MAIL);
+        let (mail, inbox) = sync_channel(WAITING);
         let desk = Arc::new(Desk::default());
-        let compiler = {
-            let (options, mail, updates, desk) = (options.clone(), mail.clone(), updates.clone(), Arc::clone(&desk));
+        let starter = {
+            let (mail, desk) = (mail.clone(), Arc::clone(&desk));
             std::thread::Builder::new()
                 .name("compiler".to_owned())
-                .spawn(move || guarded(&updates, "compiler", || compiling::run(&options, &desk, &mail, &updates)))?
+                .spawn(move || starter::run(&options, &desk, &mail))?
         };
         let session = std::thread::Builder::new()
             .name("session".to_owned())
-            .spawn(move || guarded(&updates, "session", || running::run(&options, &inbox, &updates)))?;
-        let handle = SessionHandle { desk, mail, threads: vec![compiler, session] };
-        Ok((handle, to_face))
-    }
-}
-
-/// Runs a thread's work; a panic becomes a notice, and unwinding has detached what it held.
-fn guarded(updates: &SyncSender<Update>, name: &str, work: impl FnOnce()) {
-    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
-        let _ = updates.send(Update::Notice(format!(
-            "the {name} thread failed and was stopped; its trace is detached (this is a bug in probescope)"
-        )));
+            .spawn(move || running::run(inbox, &updates))
+            .inspect_err(|_| desk.put(Order::Quit))?;
+        Ok((SessionHandle { desk, mail, threads: vec![starter, session] }, to_face))
     }
 }
 
 /// How a face talks to its session. Dropping it ends the session and waits until everything is
 /// detached; the receiver of updates must have been dropped or still be read meanwhile.
+///
+/// The face numbers scripts and traces: each trace's number is new and not 0 ([`TraceId::SESSION`]). Orders about a
+/// trace that does not run are forgotten, but for [`stop`](Self::stop).
 #[derive(Debug)]
 pub struct SessionHandle {
     desk: Arc<Desk>,
-    mail: SyncSender<Mail>,
+    mail: SyncSender<Mail<News>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl SessionHandle {
-    /// Compiles a text and runs it in place of what runs now. A newer text replaces one that still
-    /// waits for the compiler.
-    pub fn submit(&self, text: impl Into<Arc<str>>, generation: Generation) {
-        self.desk.put(Order::Run(text.into(), generation));
+    /// Compiles a script's text and runs it as `trace` in place of the script's trace that runs now, which goes on
+    /// until this one is attached. Traces of other scripts are left alone. A newer text of the same script replaces
+    /// one that still waits for the compiler.
+    pub fn submit(&self, script: ScriptId, trace: TraceId, text: impl Into<Arc<str>>) {
+        self.desk.put(Order::Run { script, trace, text: text.into() });
     }
 
-    /// Compiles a text and tells its diagnostics; nothing else changes.
-    pub fn check(&self, text: impl Into<Arc<str>>, generation: Generation) {
-        self.desk.put(Order::Check(text.into(), generation));
+    /// Starts another kind of tracer as `trace`, beside what runs.
+    pub fn start(&self, trace: TraceId, tracer: Box<dyn Tracer>) {
+        self.desk.put(Order::Start { trace, tracer });
     }
 
-    /// Ends the running trace as `exit()` does: end probes run, the last maps are sent.
-    pub fn stop(&self) {
-        let _ = self.mail.send(Mail::Stop);
+    /// Compiles a script's text and tells its diagnostics ([`Update::Checked`]); nothing else changes.
+    pub fn check(&self, script: ScriptId, revision: Revision, text: impl Into<Arc<str>>) {
+        self.desk.put(Order::Check { script, revision, text: text.into() });
     }
 
-    /// Stops (or goes on) sending maps; the trace and its lines go on.
-    pub fn pause(&self, paused: bool) {
-        let _ = self.mail.send(Mail::Pause(paused));
+    /// Ends a trace as `exit()` does: end probes run, the last maps are sent. One that is still being started ends
+    /// as soon as it is attached.
+    pub fn stop(&self, trace: TraceId) {
+        let _ = self.mail.send(Mail::Stop(trace));
     }
 
-    /// Removes every key of a map by its name with `@`.
-    pub fn clear_map(&self, name: &str) {
-        let _ = self.mail.send(Mail::Clear(name.into()));
+    /// Stops (or goes on) reading a trace's maps; the trace and its lines go on.
+    pub fn pause(&self, trace: TraceId, paused: bool) {
+        let _ = self.mail.send(Mail::Pause(trace, paused));
     }
 
-    /// Runs the script's probes of a signal (`self:signal:...`).
-    pub fn signal(&self, number: i32) {
-        let _ = self.mail.send(Mail::Signal(number));
+    /// Removes every key of a trace's map by its name with `@`.
+    pub fn clear_map(&self, trace: TraceId, name: &str) {
+        let _ = self.mail.send(Mail::Control(trace, Control::Clear(name.into())));
+    }
+
+    /// Runs a trace's probes of a signal (`self:signal:...`).
+    pub fn signal(&self, trace: TraceId, number: i32) {
+        let _ = self.mail.send(Mail::Control(trace, Control::Signal(number)));
     }
 }
 
 impl Drop for SessionHandle {
     fn drop(&mut self) {
         self.desk.put(Order::Quit);
-        let _ = self.mail.send(Mail::Quit);
+        let _ = self.mail.send(Mail::Own(News::Quit));
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-    }
-}
-
-/// What the compiler is asked to do; a newer order of the same kind replaces an older one.
-#[derive(Debug)]
-enum Order {
-    Run(Arc<str>, Generation),
-    Check(Arc<str>, Generation),
-    Quit,
-}
-
-#[derive(Debug, Default)]
-struct Pending {
-    run: Option<(Arc<str>, Generation)>,
-    check: Option<(Arc<str>, Generation)>,
-    quit: bool,
-}
-
-/// Where orders lie until the compiler takes them.
-#[derive(Debug, Default)]
-struct Desk {
-    pending: Mutex<Pending>,
-    arrived: Condvar,
-}
-
-impl Desk {
-    fn lock(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn put(&self, order: Order) {
-        let mut pending = self.lock();
-        match order {
-            Order::Run(text, generation) => pending.run = Some((text, generation)),
-            Order::Check(text, generation) => pending.check = Some((text, generation)),
-            Order::Quit => pending.quit = true,
-        }
-        self.arrived.notify_one();
-    }
-
-    /// Waits for the next order; runs go before checks.
-    fn take(&self) -> Order {
-        let mut pending = self.lock();
-        loop {
-            if pending.quit {
-                return Order::Quit;
-            }
-            if let Some((text, generation)) = pending.run.take() {
-                return Order::Run(text, generation);
-            }
-            if let Some((text, generation)) = pending.check.take() {
-                return Order::Check(text, generation);
-            }
-            pending = self.arrived.wait(pending).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-fn tell_compiled(updates: &SyncSender<Update>, generation: Generation, compilation: &Compilation) {
-    let _ = updates.send(Update::Compiled {
-        generation,
-        diagnostics: compilation.diagnostics.clone(),
-        figures: compilation.output.as_ref().map(|o| o.figures),
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_text_wins_and_runs_go_first() {
-        let desk = Desk::default();
-        desk.put(Order::Check("c".into(), 1));
-        desk.put(Order::Run("old".into(), 2));
-        desk.put(Order::Run("new".into(), 3));
-        assert!(matches!(desk.take(), Order::Run(text, 3) if &*text == "new"));
-        assert!(matches!(desk.take(), Order::Check(_, 1)));
-        desk.put(Order::Run("never".into(), 4));
-        desk.put(Order::Quit);
-        assert!(matches!(desk.take(), Order::Quit));
     }
 }

@@ -1,26 +1,26 @@
 //! Running a script's own tests and benchmarks: each `test:` or `bench:` probe by itself, between
 //! the script's begin and end probes.
 
+use std::convert::Infallible;
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use super::headless::{self, Job, Message, RunError};
-use super::report::{Face, Report};
-use super::reporter::Reporter;
-use crate::engine::Trace;
-use crate::engine::decode::Decoder;
+use super::driver::{Driver, Policy, WAITING, outlet};
+use super::update::Ending;
 use crate::engine::trace::Trial;
 use crate::lang::front::Purpose;
+use crate::tracer::report::Face;
+use crate::tracer::script::{RunningScript, ScriptTracer};
+use crate::tracer::{Started, TraceId, TracerError};
 
 /// Runs of a benchmark between two looks at the clock.
 const ROUND: u64 = 1000;
 /// A benchmark ends after so many runs, or when it has taken this long.
 const MOST_RUNS: u64 = 100_000;
 const LONGEST: Duration = Duration::from_millis(500);
-/// How long to wait for reports between two looks at whether they are all there.
-const PATIENCE: Duration = Duration::from_millis(1);
+/// The only trace of such a run.
+const TRACE: TraceId = TraceId(1);
 
 /// How a test ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,16 +64,16 @@ pub trait TestFace {
 ///
 /// # Errors
 /// When the script can't be loaded or run, or the face can't write.
-pub fn run(job: Job, purpose: Purpose, face: &mut dyn TestFace) -> Result<i32, RunError> {
-    let Job { program, artifact, mut options, names, .. } = job;
-    let (sender, messages) = headless::mailbox();
-    options.measure = purpose == Purpose::Bench;
-    let mut trace = Trace::start(Arc::clone(&program), artifact, &options, headless::sink(sender))?;
-    let reporter = Reporter::new(Decoder::new(program, names));
-    let trials = trace.trials();
-    let mut bench = Bench { trace: &mut trace, reporter, face, messages: &messages };
+pub fn run(tracer: ScriptTracer, purpose: Purpose, face: &mut dyn TestFace) -> Result<i32, TracerError> {
+    let (mail, inbox) = sync_channel(WAITING);
+    let (started, script) = tracer.attach(outlet(TRACE, mail)).map_err(|refusal| refusal.error)?;
+    let script = script.run();
+    let trials = script.trace().trials();
+    let mut driver = Driver::<_, _, Infallible>::new(Bench { face }, inbox);
+    driver.begin(TRACE, script, &started)?;
+    let mut bench = Run { driver };
     if !trials.is_empty() {
-        bench.face.starting(trials.len())?;
+        bench.face().starting(trials.len())?;
     }
     let mut failed = false;
     for (name, trial) in &trials {
@@ -86,70 +86,93 @@ pub fn run(job: Job, purpose: Purpose, face: &mut dyn TestFace) -> Result<i32, R
     Ok(i32::from(failed))
 }
 
+/// Reports go to the face of the tests; whatever fails ends them.
 struct Bench<'a> {
-    trace: &'a mut Trace,
-    reporter: Reporter,
     face: &'a mut dyn TestFace,
-    messages: &'a Receiver<Message>,
 }
 
-impl Bench<'_> {
-    fn test(&mut self, name: &str, trial: Trial) -> Result<bool, RunError> {
-        self.face.test(name)?;
+impl Policy for Bench<'_> {
+    const READS_MAPS: bool = false;
+
+    fn face(&mut self, _: TraceId) -> &mut dyn Face {
+        self.face.reports()
+    }
+
+    fn started(&mut self, _: TraceId, _: &Started) -> Result<(), TracerError> {
+        Ok(())
+    }
+
+    fn ended(&mut self, _: TraceId, _: Ending) -> Result<(), TracerError> {
+        Ok(())
+    }
+
+    fn failed(&mut self, _: TraceId, error: TracerError) -> Result<(), TracerError> {
+        Err(error)
+    }
+}
+
+struct Run<'a> {
+    driver: Driver<RunningScript, Bench<'a>, Infallible>,
+}
+
+impl Run<'_> {
+    fn face(&mut self) -> &mut dyn TestFace {
+        self.driver.policy.face
+    }
+
+    fn run_test(&self, trial: Trial) -> Result<u64, TracerError> {
+        Ok(self.driver.tracer(TRACE).map_or(Ok(0), |script| script.trace().run_test(trial))?)
+    }
+
+    fn figures(&self, trial: Trial) -> (u64, u64) {
+        self.driver.tracer(TRACE).map_or((0, 0), |script| script.trace().figures(trial))
+    }
+
+    fn test(&mut self, name: &str, trial: Trial) -> Result<bool, TracerError> {
+        self.face().test(name)?;
         let began = Instant::now();
-        let passed = self.trace.run_test(trial)? == 0;
+        let passed = self.run_test(trial)? == 0;
         let duration_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.settle()?;
-        self.face.outcome(Outcome { name, passed, duration_ns })?;
+        self.face().outcome(Outcome { name, passed, duration_ns })?;
         Ok(passed)
     }
 
-    fn measure(&mut self, name: &str, trial: Trial) -> Result<(), RunError> {
-        self.trace.run_test(trial)?;
-        let (runs_before, time_before) = self.trace.figures(trial);
+    fn measure(&mut self, name: &str, trial: Trial) -> Result<(), TracerError> {
+        self.run_test(trial)?;
+        let (runs_before, time_before) = self.figures(trial);
         let began = Instant::now();
         let mut runs = 0;
         while runs < MOST_RUNS && began.elapsed() < LONGEST {
             for _ in 0..ROUND {
-                self.trace.run_test(trial)?;
+                self.run_test(trial)?;
             }
             runs += ROUND;
         }
-        let (runs_after, time_after) = self.trace.figures(trial);
+        let (runs_after, time_after) = self.figures(trial);
         let runs = runs_after.saturating_sub(runs_before);
         let average_ns = time_after.saturating_sub(time_before).checked_div(runs).unwrap_or(0);
         self.settle()?;
-        self.face.measured(Measured { name, average_ns, runs })?;
+        self.face().measured(Measured { name, average_ns, runs })?;
         Ok(())
     }
 
     /// Takes all reports so far.
-    fn settle(&mut self) -> Result<(), RunError> {
-        let Some(request) = self.trace.ask_reports() else { return Ok(()) };
-        loop {
-            // Asked before looking: what was sent before the answer is then in the mailbox.
-            let all = self.trace.reported(request);
-            match self.messages.recv_timeout(if all { Duration::ZERO } else { PATIENCE }) {
-                Ok(Message::Batch(batch)) => self.reporter.batch(&batch, self.trace, self.face.reports())?,
-                Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) if !all => {}
-                Err(_) => break,
-            }
-        }
-        self.face.reports().flush()?;
-        Ok(())
+    fn settle(&mut self) -> Result<(), TracerError> {
+        self.driver.settle(TRACE)?;
+        Ok(self.face().reports().flush()?)
     }
 
-    fn finish(mut self, any: bool) -> Result<(), RunError> {
+    fn finish(mut self, any: bool) -> Result<(), TracerError> {
         self.settle()?;
         if any {
-            self.face.done()?;
+            self.face().done()?;
         }
-        drop(self.trace.finish()?);
-        self.settle()?;
-        let end = Report::End { maps: &[], options: crate::model::render::MapOptions::default() };
-        self.face.reports().report(&end)?;
-        self.face.reports().flush()?;
+        self.driver.stop(TRACE)?;
+        while self.driver.is_running() {
+            self.driver.turn()?;
+        }
+        self.driver.leave();
         Ok(())
     }
 }

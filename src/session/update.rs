@@ -9,65 +9,101 @@ use crate::model::event::Chunk;
 use crate::model::snapshot::MapSnapshot;
 use crate::model::stats::TraceStats;
 
-/// Number of a submitted script text; answers carry the number they answer.
-pub type Generation = u64;
+pub use crate::tracer::TraceId;
+pub use crate::tracer::script::compilation::CompileFigures;
 
-/// One message from the session to a face, over a bounded channel.
+/// A script that a face has open. It has one running trace at most: the newest that could be attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct ScriptId(pub u32);
+
+/// Number of a text that is only checked; the answer carries it.
+pub type Revision = u64;
+
+/// One message from the session to a face, over a bounded channel. One thread sends them all.
+///
+/// A submitted trace is told of as `Compiled`, then `Failed` or `Attached` (nothing more when it has errors), then what
+/// it reports, and after `Attached` at last `Ended`, exactly once. Nothing of a trace comes after its end. A text that
+/// a newer one of the same script overtakes before it was compiled is not told of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Update {
-    /// The script was compiled (or not): all diagnostics, and figures when it succeeded.
-    Compiled {
+    /// A text was checked: all diagnostics. Nothing else has changed.
+    Checked {
+        /// Of which script.
+        script: ScriptId,
         /// Which text.
-        generation: Generation,
+        revision: Revision,
+        /// Everything there is to say about it.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// The script of a trace was compiled (or not): all diagnostics, and figures when it succeeded.
+    Compiled {
+        /// Which trace.
+        trace: TraceId,
         /// Everything there is to say about it.
         diagnostics: Vec<Diagnostic>,
         /// Figures; absent when there were errors.
         figures: Option<CompileFigures>,
     },
-    /// The script now runs; the trace before it is being detached in the background.
+    /// The trace runs; its script's trace before it ends now.
     Attached {
-        /// Which text.
-        generation: Generation,
+        /// Which trace.
+        trace: TraceId,
         /// How many attach points.
         probes: u32,
-        /// From the save to the last attach, ns.
+        /// From the order to the last attach, ns.
         elapsed_ns: u64,
     },
-    /// The script compiled but does not run: the last good trace goes on.
+    /// The trace does not run: its script's last good trace goes on.
     Failed {
-        /// Which text.
-        generation: Generation,
+        /// Which trace.
+        trace: TraceId,
         /// Plain words, with the script's place where the verifier named one.
         diagnostic: Diagnostic,
         /// The verifier's raw log; empty when there is none.
         raw_log: Arc<str>,
     },
     /// New lines of output.
-    Lines(Arc<Chunk>),
+    Lines {
+        /// Of which trace.
+        trace: TraceId,
+        /// The lines.
+        chunk: Arc<Chunk>,
+    },
     /// All maps, read together.
-    Maps(Arc<[MapSnapshot]>),
+    Maps {
+        /// Of which trace.
+        trace: TraceId,
+        /// The maps.
+        maps: Arc<[MapSnapshot]>,
+    },
     /// Counters.
-    Stats(Arc<TraceStats>),
-    /// The trace ended (by `exit()`, its command's end or `stop`), with the script's exit code.
+    Stats {
+        /// Of which trace.
+        trace: TraceId,
+        /// The counters.
+        stats: Arc<TraceStats>,
+    },
+    /// The trace has ended.
     Ended {
-        /// Which text.
-        generation: Generation,
-        /// From `exit(code)`; 0 otherwise.
-        code: i32,
+        /// Which trace.
+        trace: TraceId,
+        /// How.
+        ending: Ending,
     },
     /// Something to tell the user that belongs to no place in the script.
-    Notice(String),
+    Notice {
+        /// Of which trace; [`TraceId::SESSION`] for none.
+        trace: TraceId,
+        /// Plain words.
+        text: String,
+    },
 }
 
-/// Figures of one compilation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CompileFigures {
-    /// Parse, check and code generation together, ns.
-    pub compile_ns: u64,
-    /// BPF instructions of all programs.
-    pub instructions: u32,
-    /// Programs.
-    pub programs: u32,
-    /// Maps.
-    pub maps: u32,
+/// How a trace ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// In order, by `exit()`, its command's end or `stop`: with the code of `exit(code)`, 0 otherwise.
+    Done(i32),
+    /// A newer trace of its script runs.
+    Replaced,
 }

@@ -161,15 +161,19 @@ fn start() -> State {
 /// Saves the script and lets its session tell what it told when it was recorded.
 fn replay(state: &mut State, session: &str) {
     update::act(state, &Action::App(App::Run));
-    let now = state.generation;
+    let now = state.submitted_as;
     for update in told(session) {
         let mut update = update.clone();
         match &mut update {
-            Update::Compiled { generation, .. }
-            | Update::Attached { generation, .. }
-            | Update::Failed { generation, .. }
-            | Update::Ended { generation, .. } => *generation = now,
-            _ => {}
+            Update::Compiled { trace, .. }
+            | Update::Attached { trace, .. }
+            | Update::Failed { trace, .. }
+            | Update::Lines { trace, .. }
+            | Update::Maps { trace, .. }
+            | Update::Stats { trace, .. }
+            | Update::Ended { trace, .. }
+            | Update::Notice { trace, .. } => *trace = now,
+            Update::Checked { .. } => {}
         }
         tell(state, update);
     }

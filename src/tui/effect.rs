@@ -6,29 +6,30 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::lang::service::Completion;
-use crate::session::update::{Generation, Update};
-
-/// Bit that is set in the numbers of texts that are only checked.
-pub const CHECK: Generation = 1 << 63;
+use crate::session::update::{Revision, ScriptId, TraceId, Update};
 
 /// Something to do outside; carried out by [`super::run`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Compile the text and run it.
     Submit {
-        /// The script.
+        /// Which script.
+        script: ScriptId,
+        /// Number of its next trace.
+        trace: TraceId,
+        /// Its text.
         text: Arc<str>,
         /// Its name for messages.
         name: Arc<str>,
-        /// Its number.
-        generation: Generation,
     },
     /// Compile the text and tell what is wrong with it; nothing else changes.
     Check {
-        /// The script.
+        /// Which script.
+        script: ScriptId,
+        /// Number of the text.
+        revision: Revision,
+        /// Its text.
         text: Arc<str>,
-        /// Its number; see [`CHECK`].
-        generation: Generation,
     },
     /// Write the text to its file.
     Save {
@@ -49,10 +50,10 @@ pub enum Effect {
     },
     /// The text is saved: the copy for emergencies can go.
     Discard,
-    /// Detach the running trace.
-    Stop,
-    /// Empty a map.
-    ClearMap(Arc<str>),
+    /// End a trace.
+    Stop(TraceId),
+    /// Empty a map of a trace.
+    ClearMap(TraceId, Arc<str>),
     /// Search the probes.
     Search {
         /// What was typed.

@@ -332,24 +332,24 @@ impl Workbench {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Submit { text, generation, .. } => {
+            Effect::Submit { script, trace, text, .. } => {
                 if let Some(session) = &self.session {
-                    session.submit(text, generation);
+                    session.submit(script, trace, text);
                 }
             }
-            Effect::Check { text, generation } => {
+            Effect::Check { script, revision, text } => {
                 if let Some(session) = &self.session {
-                    session.check(text, generation);
+                    session.check(script, revision, text);
                 }
             }
-            Effect::Stop => {
+            Effect::Stop(trace) => {
                 if let Some(session) = &self.session {
-                    session.stop();
+                    session.stop(trace);
                 }
             }
-            Effect::ClearMap(name) => {
+            Effect::ClearMap(trace, name) => {
                 if let Some(session) = &self.session {
-                    session.clear_map(&name);
+                    session.clear_map(trace, &name);
                 }
             }
             Effect::Search { query, generation } => {

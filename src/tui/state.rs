@@ -12,12 +12,15 @@ use super::theme::Theme;
 use super::trace::Trace;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
-use crate::session::update::Generation;
+use crate::session::update::{Revision, ScriptId, TraceId};
 use crate::tui::panes::browser::state::Browser;
 use crate::tui::panes::editor::assist::Assist;
 use crate::tui::panes::editor::text::Editor;
 use crate::tui::panes::events::log::EventLog;
 use crate::tui::panes::maps::views::MapViews;
+
+/// The script in the editor.
+pub const SCRIPT: ScriptId = ScriptId(1);
 
 /// Something in front of the panes; the last one has the keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,10 +115,10 @@ pub struct State {
     pub toast: Option<Toast>,
     /// Why scripts can't be run here, when they can't.
     pub disabled: Option<String>,
-    /// Number of the last submitted text.
-    pub generation: Generation,
+    /// The trace of the last submitted text.
+    pub submitted_as: TraceId,
     /// Number of the last checked text, and the text.
-    pub checked: (Generation, Arc<str>),
+    pub checked: (Revision, Arc<str>),
     /// The last submitted text.
     pub submitted: Arc<str>,
     /// Number of the last search.
@@ -151,7 +154,7 @@ impl State {
             trace: Trace::default(),
             toast: None,
             disabled: None,
-            generation: 0,
+            submitted_as: TraceId::SESSION,
             checked: (0, "".into()),
             submitted: "".into(),
             search: 0,

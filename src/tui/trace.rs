@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::model::stats::{LossCause, ProbeStats, TraceStats};
-use crate::session::update::CompileFigures;
+use crate::session::update::{CompileFigures, TraceId};
 
 /// Rates are taken over about this long, ns.
 const WINDOW_NS: u64 = 2_000_000_000;
@@ -36,6 +36,8 @@ pub enum Phase {
 /// The running trace as the user sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
+    /// Which one runs, or ran last.
+    pub id: TraceId,
     /// Where it stands.
     pub phase: Phase,
     /// A newer text was refused while the trace goes on.
@@ -74,14 +76,21 @@ pub struct ProbeRate {
 }
 
 impl Trace {
-    /// Forgets the counters: another script runs.
-    pub fn restart(&mut self) {
+    /// Forgets the counters: another trace runs.
+    pub fn restart(&mut self, id: TraceId) {
+        self.id = id;
         self.stats = None;
         self.window.clear();
         self.first_ns = None;
         self.history.clear();
         self.stale = false;
         self.phase = Phase::Running;
+    }
+
+    /// The trace that a stop is for: the one that runs, else the one that is being started.
+    #[must_use]
+    pub fn to_stop(&self, submitted: TraceId) -> TraceId {
+        if self.phase == Phase::Running { self.id } else { submitted }
     }
 
     /// Takes new counters in.

@@ -7,12 +7,12 @@ mod mouse;
 mod session;
 
 use super::action::{Action, App};
-use super::effect::{CHECK, Effect, Message};
+use super::effect::{Effect, Message};
 use super::layout;
 use super::layout::tree::PaneId;
 use super::panes::editor::completing;
 use super::panes::{Pane, browser, editor};
-use super::state::{Layer, State};
+use super::state::{Layer, SCRIPT, State};
 
 /// Applies an action.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
@@ -89,7 +89,7 @@ fn keep(state: &mut State) -> Vec<Effect> {
     let mut effects = if state.dirty() { vec![Effect::Keep { text: text.clone() }] } else { vec![Effect::Discard] };
     if state.disabled.is_none() && !state.editor.is_blank() {
         state.checked = (state.checked.0 + 1, text.clone());
-        effects.push(Effect::Check { text, generation: CHECK | state.checked.0 });
+        effects.push(Effect::Check { script: SCRIPT, revision: state.checked.0, text });
     }
     effects
 }

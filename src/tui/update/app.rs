@@ -8,9 +8,10 @@ use super::super::effect::Effect;
 use super::super::input::Input;
 use super::super::layout::tree::PaneId;
 use super::super::palette::Palette;
-use super::super::state::{Layer, Reader, State};
+use super::super::state::{Layer, Reader, SCRIPT, State};
 use super::super::trace::Phase;
 use crate::lang::diagnostic::Severity;
+use crate::session::update::TraceId;
 use crate::tui::panes::browser::update as browser;
 use crate::tui::panes::editor;
 use crate::tui::panes::editor::{completing, names};
@@ -82,15 +83,16 @@ fn run(state: &mut State) -> Vec<Effect> {
         state.tell(Severity::Error, reason);
         return effects;
     }
-    state.generation += 1;
+    state.submitted_as = TraceId(state.submitted_as.0 + 1);
     state.submitted = state.editor.shared();
     if state.trace.phase != Phase::Running {
         state.trace.phase = Phase::Starting;
     }
     effects.push(Effect::Submit {
+        script: SCRIPT,
+        trace: state.submitted_as,
         text: Arc::clone(&state.submitted),
         name: state.name().into(),
-        generation: state.generation,
     });
     effects
 }
@@ -207,7 +209,7 @@ fn control(state: &mut State, app: App) -> Vec<Effect> {
         }
         _ if matches!(state.trace.phase, Phase::Running | Phase::Starting) => {
             state.tell(Severity::Info, "Stopping the trace");
-            vec![Effect::Stop]
+            vec![Effect::Stop(state.trace.to_stop(state.submitted_as))]
         }
         _ => {
             state.tell(Severity::Info, "Nothing is running; Ctrl-Q leaves");

@@ -1,46 +1,46 @@
 //! What the session tells.
 
-use super::super::effect::CHECK;
 use super::super::state::State;
 use super::super::trace::Phase;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
-use crate::session::update::Update;
+use crate::session::update::{Ending, Update};
 
 /// Takes an update in.
 pub fn receive(state: &mut State, update: Update) {
     match update {
-        Update::Compiled { generation, diagnostics, figures } if generation == state.generation => {
+        Update::Compiled { trace, diagnostics, figures } if trace == state.submitted_as => {
             if let Some(figures) = figures {
                 state.trace.figures = Some(figures);
                 state.trace.raw_log = "".into();
             }
             refused_or_warned(state, diagnostics);
         }
-        Update::Compiled { generation, diagnostics, .. } if generation == CHECK | state.checked.0 => {
+        Update::Checked { revision, diagnostics, .. } if revision == state.checked.0 => {
             let text = state.checked.1.clone();
             state.editor.diagnose(diagnostics, &text);
         }
-        Update::Attached { generation, probes, elapsed_ns } if generation == state.generation => {
-            state.trace.restart();
+        Update::Attached { trace, probes, elapsed_ns } if trace == state.submitted_as => {
+            state.trace.restart(trace);
             state.trace.source = state.submitted.clone();
             state.trace.attached = probes;
             state.trace.attach_ns = elapsed_ns;
         }
-        Update::Failed { generation, diagnostic, raw_log } if generation == state.generation => {
+        Update::Failed { trace, diagnostic, raw_log } if trace == state.submitted_as => {
             state.trace.raw_log = raw_log;
             let mut all = state.editor.diagnostics().to_vec();
             all.push(diagnostic);
             refused_or_warned(state, all);
         }
-        Update::Lines(chunk) => state.events.take(&chunk, state.trace.paused),
-        Update::Maps(maps) => state.maps.take(&maps, state.trace.paused),
-        Update::Stats(stats) => state.trace.take(stats),
-        Update::Ended { generation, code } if generation == state.generation => {
+        Update::Lines { chunk, .. } => state.events.take(&chunk, state.trace.paused),
+        Update::Maps { trace, maps } if trace == state.trace.id => state.maps.take(&maps, state.trace.paused),
+        Update::Stats { trace, stats } if trace == state.trace.id => state.trace.take(stats),
+        Update::Ended { trace, ending: Ending::Done(code) } if trace == state.trace.id => {
             state.trace.phase = Phase::Ended;
+            state.trace.stale = false;
             let code = if code == 0 { String::new() } else { format!(" with exit code {code}") };
             state.mention(Severity::Info, format!("The trace ended{code}"));
         }
-        Update::Notice(text) => state.mention(Severity::Info, text),
+        Update::Notice { text, .. } => state.mention(Severity::Info, text),
         _ => {}
     }
 }

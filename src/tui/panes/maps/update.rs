@@ -11,6 +11,7 @@ use ratatui::layout::Rect;
 /// Applies an intent in the maps.
 pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
     let page = page(area) as isize;
+    let trace = state.trace.id;
     let maps = &mut state.maps;
     let count = maps.views.len();
     match action {
@@ -18,7 +19,7 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
         Action::Table(Table::PreviousMap) if count > 0 => maps.selected = (maps.selected + count - 1) % count,
         Action::Table(Table::Clear) => {
             let name = maps.current().map(|v| v.snapshot.name.clone());
-            return name.map(Effect::ClearMap).into_iter().collect();
+            return name.map(|name| Effect::ClearMap(trace, name)).into_iter().collect();
         }
         Action::Table(Table::Copy) => {
             let text = maps.current().map(|v| {

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::report::{Face, Report};
-use crate::engine::Trace;
 use crate::lang::source::Span;
-use crate::model::stats::{Loss, LossCause};
+use crate::model::stats::{Loss, LossCause, TraceStats};
+use crate::tracer::report::{Face, Report};
 
 /// Remembers what was told.
 #[derive(Debug, Default)]
@@ -16,8 +15,8 @@ pub struct LossTeller {
 
 impl LossTeller {
     /// Reports every loss that grew since the last time.
-    pub fn tell(&mut self, trace: &Trace, face: &mut dyn Face) -> io::Result<()> {
-        for (loss, more) in self.grown(trace.stats().losses) {
+    pub fn tell(&mut self, stats: &TraceStats, face: &mut dyn Face) -> io::Result<()> {
+        for (loss, more) in self.grown(stats.losses.clone()) {
             let span = Span::new(loss.span.0, loss.span.1);
             face.report(&Report::Lost { cause: loss.cause, count: more, span })?;
         }

@@ -1,6 +1,7 @@
-//! What a running script says, and to whom.
+//! What a tracer says while it runs, and to whom.
 
 use std::io;
+use std::sync::Arc;
 
 use crate::engine::attach::Unattached;
 use crate::lang::source::Span;
@@ -8,10 +9,10 @@ use crate::lang::typed::PrintfSink;
 use crate::model::format::Format;
 use crate::model::render::MapOptions;
 use crate::model::snapshot::MapSnapshot;
-use crate::model::stats::LossCause;
+use crate::model::stats::{LossCause, TraceStats};
 use crate::model::value::Value;
 
-/// One thing that a script says. Text is as the traced programs gave it: a face that writes to a
+/// One thing that a tracer says. Text is as the traced programs gave it: a face that writes to a
 /// terminal neutralises control characters.
 #[derive(Clone, Copy, Debug)]
 pub enum Report<'a> {
@@ -89,6 +90,10 @@ pub enum Report<'a> {
         /// Where in the script.
         span: Span,
     },
+    /// All maps of the trace, read together while it runs.
+    Maps(&'a Arc<[MapSnapshot]>),
+    /// Counters of the trace.
+    Stats(&'a Arc<TraceStats>),
     /// Reports or values were lost since the last time this was said.
     Lost {
         /// Why.

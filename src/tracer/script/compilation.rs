@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::update::CompileFigures;
+use serde::{Deserialize, Serialize};
+
 use crate::codegen::artifact::Artifact;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::typed::Program;
@@ -29,3 +30,16 @@ pub struct Compiled {
 
 /// Compiles a text; the second argument is the process of `-c`, when there is one.
 pub type Compiler = Arc<dyn Fn(&str, Option<u32>) -> Compilation + Send + Sync>;
+
+/// Figures of one compilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CompileFigures {
+    /// Parse, check and code generation together, ns.
+    pub compile_ns: u64,
+    /// BPF instructions of all programs.
+    pub instructions: u32,
+    /// Programs.
+    pub programs: u32,
+    /// Maps.
+    pub maps: u32,
+}

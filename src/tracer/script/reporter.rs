@@ -5,7 +5,6 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::report::{Face, Report, TextKind};
 use crate::engine::decode::{Decoder, Failure, Header};
 use crate::engine::drain::Batch;
 use crate::engine::names::time;
@@ -17,21 +16,12 @@ use crate::model::render::{self, MapOptions};
 use crate::model::snapshot::{MapRow, MapSnapshot};
 use crate::model::target::Target;
 use crate::model::value::Value;
+use crate::tracer::TracerError;
+use crate::tracer::report::{Face, Report, TextKind};
 
 /// How many records after the one that prints a map are looked at for one that clears it: what other CPUs report
 /// in between.
 const RECORDS_AHEAD: usize = 256;
-
-/// Failures while a script's reports are handled.
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    /// The face could not write.
-    #[error("cannot write output: {0}")]
-    Write(#[from] io::Error),
-    /// A map could not be read or changed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-}
 
 /// Turns one trace's records into reports.
 #[derive(Debug)]
@@ -78,7 +68,7 @@ impl Reporter {
     }
 
     /// Handles every record of a batch in order.
-    pub fn batch(&mut self, batch: &Batch, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
+    pub fn batch(&mut self, batch: &Batch, trace: &Trace, face: &mut dyn Face) -> Result<(), TracerError> {
         let mut records = batch.records();
         while let Some(record) = records.next() {
             let Some(header) = self.decoder.header(record) else {
@@ -99,7 +89,7 @@ impl Reporter {
         next: &(impl Iterator<Item = &'r [u8]> + Clone),
         trace: &Trace,
         face: &mut dyn Face,
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), TracerError> {
         let program = Arc::clone(&self.program);
         let action = &program.actions[header.action as usize];
         match &action.kind {
@@ -229,7 +219,7 @@ impl Reporter {
         map: MapId,
         next: impl Iterator<Item = &'r [u8]>,
         trace: &Trace,
-    ) -> Result<MapSnapshot, ReportError> {
+    ) -> Result<MapSnapshot, TracerError> {
         if !self.is_cleared_by(map, next) {
             return Ok(trace.read_map(map, &mut self.decoder)?);
         }
@@ -269,7 +259,7 @@ impl Reporter {
         options: MapOptions,
         trace: &Trace,
         face: &mut dyn Face,
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), TracerError> {
         if snapshot.rows.is_empty() && !snapshot.keyed {
             // A single value that was never set, or was cleared, is zero.
             let program = Arc::clone(&self.program);
@@ -284,14 +274,14 @@ impl Reporter {
         Ok(())
     }
 
-    /// Reports the trace's end, with all maps unless the script wants none.
-    pub fn end(&mut self, trace: &Trace, face: &mut dyn Face) -> Result<(), ReportError> {
+    /// Reports the trace's end; with all maps where that is asked for, unless the script wants none.
+    pub fn end(&mut self, trace: &Trace, maps: bool, face: &mut dyn Face) -> Result<(), TracerError> {
         if let Some((count, span)) = self.left_out.take() {
             let commands = if count == 1 { "1 command" } else { &format!("{count} commands") };
             let message = format!("{commands} of system() not run: still waiting when the trace was ended");
             face.report(&Report::Failed { message: &message, span })?;
         }
-        let wanted = self.program.config.print_maps_on_exit;
+        let wanted = maps && self.program.config.print_maps_on_exit;
         let maps = if wanted { trace.read_maps(&mut self.decoder)? } else { Vec::new() };
         let options = self.options(0, 0);
         face.report(&Report::End { maps: &maps, options })?;

@@ -8,10 +8,14 @@ use crate::engine::EngineError;
 use crate::lang::codes::run::{FAULT, NOT_ATTACHED, NOT_RUN, REFUSED};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
+use crate::tracer::TracerError;
 
 /// The diagnostic and the verifier's raw log (empty when there is none).
 #[must_use]
-pub fn explain(error: &EngineError, compiled: &Compiled) -> (Diagnostic, Arc<str>) {
+pub fn explain(error: &TracerError, compiled: &Compiled) -> (Diagnostic, Arc<str>) {
+    let TracerError::Engine(error) = error else {
+        return (Diagnostic::error(NOT_RUN, Span::default(), error.to_string()), Arc::from(""));
+    };
     match error {
         EngineError::Rejected { index, log, reason, .. } => (refused(*index, log, reason, compiled), Arc::clone(log)),
         EngineError::Attach { span, probe, reason } => {

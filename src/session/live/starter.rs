@@ -1,0 +1,147 @@
+//! The starter's thread: text to attached trace. What comes of it goes to the session's thread, which tells the face.
+
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::Instant;
+
+use super::desk::{Desk, Order};
+use super::{Mail, SessionOptions};
+use crate::engine::TraceOptions;
+use crate::engine::names::time::Clocks;
+use crate::lang::diagnostic::Diagnostic;
+use crate::model::event::Origin;
+use crate::session::driver::outlet;
+use crate::session::update::{Revision, ScriptId};
+use crate::tracer::script::child::Held;
+use crate::tracer::script::compilation::{CompileFigures, Compiled};
+use crate::tracer::script::names::Sources;
+use crate::tracer::script::{ScriptRun, ScriptTracer, failure, origin};
+use crate::tracer::{Begun, Refusal, TraceId, Tracer, TracerError};
+
+/// What the starter tells the session.
+pub(super) enum News {
+    /// A text was checked.
+    Checked { script: ScriptId, revision: Revision, diagnostics: Vec<Diagnostic> },
+    /// A script was compiled, or not; with figures it is now loaded and attached.
+    Compiled { trace: TraceId, diagnostics: Vec<Diagnostic>, figures: Option<CompileFigures> },
+    /// A tracer is started now: it may deliver from here on.
+    Starting(TraceId),
+    /// A tracer runs.
+    Started(Box<Newcomer>),
+    /// A tracer could not be started.
+    Failed { trace: TraceId, diagnostic: Diagnostic, raw_log: Arc<str> },
+    /// The session ends.
+    Quit,
+}
+
+/// A tracer that has started.
+pub(super) struct Newcomer {
+    pub(super) trace: TraceId,
+    /// Whose trace it replaces.
+    pub(super) script: Option<ScriptId>,
+    pub(super) begun: Begun,
+    /// What its lines have in common.
+    pub(super) origin: Origin,
+    /// From the order to the last attach, ns.
+    pub(super) elapsed_ns: u64,
+}
+
+/// Nobody listens: the session is gone.
+struct Gone;
+
+type Told = Result<(), Gone>;
+
+pub(super) fn run(options: &SessionOptions, desk: &Desk, mail: &SyncSender<Mail<News>>) {
+    let starter = Starter { options, mail };
+    loop {
+        let told = match desk.take() {
+            Order::Quit => return,
+            Order::Check { script, revision, text } => {
+                let diagnostics = survived(|| (options.compiler)(&text, None).diagnostics).unwrap_or_else(|d| vec![d]);
+                starter.tell(News::Checked { script, revision, diagnostics })
+            }
+            Order::Run { script, trace, text } => starter.surviving(trace, || starter.submit(script, trace, &text)),
+            Order::Start { trace, tracer } => {
+                starter.surviving(trace, || starter.start(Instant::now(), trace, None, tracer, Origin::default()))
+            }
+        };
+        if told.is_err() {
+            return;
+        }
+    }
+}
+
+/// A script that makes the compiler panic is told of as any other that can't run; the next one is
+/// compiled as usual.
+fn survived<T>(work: impl FnOnce() -> T) -> Result<T, Diagnostic> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|_| failure::fault())
+}
+
+struct Starter<'a> {
+    options: &'a SessionOptions,
+    mail: &'a SyncSender<Mail<News>>,
+}
+
+impl Starter<'_> {
+    fn tell(&self, news: News) -> Told {
+        self.mail.send(Mail::Own(news)).map_err(|_| Gone)
+    }
+
+    fn refused(&self, trace: TraceId, refusal: Refusal) -> Told {
+        let Refusal { diagnostic, raw_log, .. } = refusal;
+        self.tell(News::Failed { trace, diagnostic, raw_log })
+    }
+
+    fn surviving(&self, trace: TraceId, work: impl FnOnce() -> Told) -> Told {
+        let failed = |diagnostic| self.tell(News::Failed { trace, diagnostic, raw_log: Arc::from("") });
+        survived(work).unwrap_or_else(failed)
+    }
+
+    /// Compiles, loads, attaches, and hands the tracer to the session. On any failure the script's running trace stays
+    /// as it is.
+    fn submit(&self, script: ScriptId, trace: TraceId, text: &str) -> Told {
+        let began = Instant::now();
+        let child = match self.options.command.as_deref().map(Held::start).transpose() {
+            Ok(child) => child,
+            Err(error) => return self.refused(trace, *Box::from(TracerError::Command(error))),
+        };
+        let compilation = (self.options.compiler)(text, child.as_ref().map(Held::pid));
+        let figures = compilation.output.as_ref().map(|compiled| compiled.figures);
+        self.tell(News::Compiled { trace, diagnostics: compilation.diagnostics, figures })?;
+        let Some(compiled) = compilation.output else { return Ok(()) };
+        let (tracer, origin) = self.tracer(compiled, child);
+        self.start(began, trace, Some(script), Box::new(tracer), origin)
+    }
+
+    fn tracer(&self, compiled: Compiled, child: Option<Held>) -> (ScriptTracer, Origin) {
+        let names = Sources::of_kernel(&self.options.kernel, &compiled.program);
+        let origin = origin::of(&compiled.program, &Clocks::now(), crate::engine::monotonic_ns());
+        let run = ScriptRun {
+            options: TraceOptions { place: self.options.place(), measure: self.options.measure },
+            names,
+            child,
+            attach_only: false,
+            reports_maps: false,
+            stopping: Arc::default(),
+        };
+        (ScriptTracer::new(compiled, run), origin)
+    }
+
+    fn start(
+        &self,
+        began: Instant,
+        trace: TraceId,
+        script: Option<ScriptId>,
+        tracer: Box<dyn Tracer>,
+        origin: Origin,
+    ) -> Told {
+        self.tell(News::Starting(trace))?;
+        match tracer.start(outlet(trace, self.mail.clone())) {
+            Ok(begun) => {
+                let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                self.tell(News::Started(Box::new(Newcomer { trace, script, begun, origin, elapsed_ns })))
+            }
+            Err(refusal) => self.refused(trace, *refusal),
+        }
+    }
+}

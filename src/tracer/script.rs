@@ -1,0 +1,296 @@
+//! A script's programs as a tracer: loads and attaches them, turns their records into reports, reads their maps.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::report::{Face, Report};
+use super::{Begun, Control, Outlet, Refusal, Running, Sample, Started, Tracer, TracerError, Wait};
+use crate::engine::decode::Decoder;
+use crate::engine::drain::{Batch, Sink};
+use crate::engine::trace::Detaching;
+use crate::engine::{EngineError, Trace, TraceOptions};
+use crate::lang::typed::{MapId, MissingProbes, Program};
+use crate::model::target::Target;
+
+pub mod child;
+pub mod compilation;
+pub mod failure;
+pub mod losses;
+pub mod names;
+pub mod origin;
+pub mod reporter;
+
+use child::{ChildError, Held};
+use compilation::Compiled;
+use losses::LossTeller;
+use names::Sources;
+use reporter::Reporter;
+
+/// How a compiled script is run.
+#[derive(Debug)]
+pub struct ScriptRun {
+    /// How it is attached.
+    pub options: TraceOptions,
+    /// Where names come from.
+    pub names: Sources,
+    /// A command that goes on once everything is attached, and whose end is the trace's.
+    pub child: Option<Held>,
+    /// Nothing runs, neither begin nor end (`--dry-run`): it is over as soon as it is attached.
+    pub attach_only: bool,
+    /// Its last report has the maps, unless the script wants none printed.
+    pub reports_maps: bool,
+    /// Set from outside once its user wants the end: commands of `system()` that still wait are left out then.
+    pub stopping: Arc<AtomicBool>,
+}
+
+/// A compiled script.
+#[derive(Debug)]
+pub struct ScriptTracer {
+    compiled: Compiled,
+    run: ScriptRun,
+}
+
+impl ScriptTracer {
+    /// Of a compiled script; nothing is loaded yet.
+    #[must_use]
+    pub const fn new(compiled: Compiled, run: ScriptRun) -> Self {
+        Self { compiled, run }
+    }
+
+    /// Loads and attaches.
+    ///
+    /// # Errors
+    /// When the kernel refuses it; nothing stays attached then.
+    pub fn attach(self, outlet: Outlet) -> Result<(Started, AttachedScript), Box<Refusal>> {
+        let sink = sink(self.compiled.artifact.ring.is_some(), outlet.clone());
+        let trace = self.load(sink).map_err(|error| {
+            let error = TracerError::Engine(error);
+            let (diagnostic, raw_log) = failure::explain(&error, &self.compiled);
+            Box::new(Refusal { error, diagnostic, raw_log })
+        })?;
+        let told = !self.run.attach_only && self.compiled.program.config.missing_probes == MissingProbes::Warn;
+        let unattached = if told { trace.refused().to_vec() } else { Vec::new() };
+        let started = Started { probes: trace.attached(), unattached };
+        Ok((started, AttachedScript { trace, run: self.run, outlet }))
+    }
+
+    fn load(&self, sink: Sink) -> Result<Trace, EngineError> {
+        let (program, artifact) = (Arc::clone(&self.compiled.program), Arc::clone(&self.compiled.artifact));
+        if !self.run.attach_only {
+            return Trace::start(program, artifact, &self.run.options, sink);
+        }
+        let mut trace = Trace::load(program, artifact, sink)?;
+        trace.attach(&self.run.options.place)?;
+        Ok(trace)
+    }
+}
+
+impl Tracer for ScriptTracer {
+    fn start(self: Box<Self>, outlet: Outlet) -> Result<Begun, Box<Refusal>> {
+        let (started, attached) = self.attach(outlet)?;
+        Ok(Begun { started, running: Box::new(move || Box::new(attached.run())) })
+    }
+}
+
+/// An attached script on its way to the thread that it runs on.
+#[derive(Debug)]
+pub struct AttachedScript {
+    trace: Trace,
+    run: ScriptRun,
+    outlet: Outlet,
+}
+
+impl AttachedScript {
+    /// On the thread that takes its records.
+    #[must_use]
+    pub fn run(self) -> RunningScript {
+        let ScriptRun { options, names, child, attach_only, reports_maps, stopping } = self.run;
+        let decoder = Decoder::new(Arc::clone(self.trace.program()), names.names());
+        RunningScript {
+            traced: options.place.pid.map(|pid| options.place.proc.join(pid.to_string())),
+            reporter: Reporter::new(decoder).stopped_by(stopping),
+            attach_only,
+            reports_maps,
+            losses: LossTeller::default(),
+            detaching: Detaching::default(),
+            trace: self.trace,
+            child: child.map_or(Child::None, Child::Held),
+            outlet: self.outlet,
+        }
+    }
+}
+
+/// What the engine hands its batches to; says that it is drained when the engine drops it. A script without reports has
+/// nothing to drain, and its sink is dropped at once.
+fn sink(drains: bool, outlet: Outlet) -> Sink {
+    struct End(Outlet);
+    impl Drop for End {
+        fn drop(&mut self) {
+            self.0.drained();
+        }
+    }
+    let end = drains.then(|| End(outlet.clone()));
+    Box::new(move |batch, wait: Wait| {
+        let _ = &end;
+        outlet.records(batch, wait)
+    })
+}
+
+/// A script that runs.
+#[derive(Debug)]
+pub struct RunningScript {
+    attach_only: bool,
+    reports_maps: bool,
+    /// Its folder in `/proc`, where only one process is traced.
+    traced: Option<PathBuf>,
+    reporter: Reporter,
+    losses: LossTeller,
+    /// Before the trace: links are detached first.
+    detaching: Detaching,
+    trace: Trace,
+    child: Child,
+    outlet: Outlet,
+}
+
+/// The command of `-c`.
+#[derive(Debug)]
+enum Child {
+    None,
+    Held(Held),
+    Running { pid: u32, thread: std::thread::JoinHandle<()> },
+}
+
+impl RunningScript {
+    /// What runs.
+    #[must_use]
+    pub const fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Counters of now, and what is lost since the last time.
+    fn count(&mut self, face: &mut dyn Face) -> Result<(), TracerError> {
+        if self.attach_only {
+            return Ok(());
+        }
+        let stats = Arc::new(self.trace.stats());
+        self.losses.tell(&stats, face)?;
+        face.report(&Report::Stats(&stats))?;
+        Ok(())
+    }
+}
+
+/// Whether anything can happen between a script's begin and its end; where nothing can, the trace is
+/// over once begin probes have run and iterators have been walked, as in bpftrace.
+fn waits(program: &Program) -> bool {
+    let done = |target: &Target| matches!(target, Target::Begin | Target::End | Target::Iter { .. });
+    !program.probes.iter().flat_map(|probe| &probe.targets).all(done)
+}
+
+impl Running for RunningScript {
+    fn announced(&mut self) -> Result<(), TracerError> {
+        if let Child::Held(held) = std::mem::replace(&mut self.child, Child::None) {
+            self.child = release(held, self.outlet.clone())?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, batch: &Batch, face: &mut dyn Face) -> Result<(), TracerError> {
+        self.reporter.batch(batch, &self.trace, face)
+    }
+
+    fn sample(&mut self, what: Sample, face: &mut dyn Face) -> Result<(), TracerError> {
+        if what == Sample::Counters {
+            return self.count(face);
+        }
+        if !self.trace.program().maps.is_empty() {
+            let maps = self.trace.read_maps(self.reporter.decoder())?.into();
+            face.report(&Report::Maps(&maps))?;
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, control: &Control) -> Result<(), TracerError> {
+        match control {
+            Control::Clear(name) => {
+                if let Some(index) = self.trace.program().maps.iter().position(|m| m.name == *name) {
+                    self.trace.clear_map(MapId(index as u32))?;
+                }
+            }
+            Control::Signal(number) => {
+                self.trace.signal(*number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wants_end(&self) -> bool {
+        self.reporter.exit_code().is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        self.wants_end() || self.is_quiet() || self.traced.as_ref().is_some_and(|folder| !folder.exists())
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.attach_only || self.trace.exiting() || !waits(self.trace.program())
+    }
+
+    fn ask(&self) -> Option<u64> {
+        if self.attach_only { None } else { self.trace.ask_reports() }
+    }
+
+    fn answered(&self, request: u64) -> bool {
+        self.trace.reported(request)
+    }
+
+    fn stop(&mut self, face: &mut dyn Face) -> Result<(), TracerError> {
+        if !self.attach_only {
+            self.detaching = self.trace.finish()?;
+        }
+        self.count(face)
+    }
+
+    fn drains(&self) -> bool {
+        self.trace.artifact().ring.is_some() && !self.attach_only
+    }
+
+    fn finish(&mut self, face: &mut dyn Face) -> Result<i32, TracerError> {
+        self.count(face)?;
+        if !self.attach_only {
+            self.reporter.end(&self.trace, self.reports_maps, face)?;
+        }
+        face.flush()?;
+        self.child.terminate();
+        Ok(self.reporter.exit_code().unwrap_or(0))
+    }
+
+    fn leave(self: Box<Self>) -> Box<dyn Send> {
+        Box::new((self.detaching, self.trace))
+    }
+}
+
+/// Lets a command go; a thread waits for its end and says so.
+fn release(held: Held, outlet: Outlet) -> Result<Child, TracerError> {
+    let pid = held.pid();
+    let mut running = held.release()?;
+    let wait = move || {
+        let _ = running.wait();
+        outlet.over();
+    };
+    let thread = std::thread::Builder::new().name("child".to_owned()).spawn(wait);
+    let failed = |source| ChildError::Run { command: format!("process {pid}"), source };
+    Ok(Child::Running { pid, thread: thread.map_err(failed)? })
+}
+
+impl Child {
+    /// Ends it (`SIGTERM`) unless it has ended.
+    fn terminate(&self) {
+        if let Self::Running { pid, thread } = self
+            && !thread.is_finished()
+            && let Some(pid) = rustix::process::Pid::from_raw(*pid as i32)
+        {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Sessions on the running kernel: what they tell of traces, in which order, and of several at once.
+//!
+//! Needs root; without it every test says so and passes.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/root.rs"]
+mod root;
+#[path = "support/skip.rs"]
+mod skip;
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use probescope::kernel::{Kernel, Roots};
+use probescope::session::front::{self, FrontSettings};
+use probescope::session::update::{Ending, ScriptId, TraceId, Update};
+use probescope::session::{Session, SessionHandle, SessionOptions};
+
+/// Longer than anything here takes, so that only a hang ends here.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn session() -> Option<(SessionHandle, Receiver<Update>)> {
+    if root::missing() {
+        return None;
+    }
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
+    let compiler = front::compiler(FrontSettings::new(Arc::clone(&kernel)));
+    let options = SessionOptions { kernel, compiler, pid: None, command: None, measure: false };
+    Some(Session::spawn(options).expect("threads start"))
+}
+
+fn next(updates: &Receiver<Update>) -> Update {
+    let update = updates.recv_timeout(PATIENCE).expect("something is told");
+    match update {
+        Update::Failed { diagnostic, .. } => panic!("not run: {}", diagnostic.message),
+        update => update,
+    }
+}
+
+#[test]
+fn a_short_script_is_attached_before_it_has_ended() {
+    let Some((handle, updates)) = session() else { return };
+    for round in 1..=40 {
+        let submitted = TraceId(round);
+        handle.submit(ScriptId(1), submitted, "BEGIN { printf(\"hi\\n\"); exit(3); }");
+        let mut steps = Vec::new();
+        loop {
+            match next(&updates) {
+                Update::Compiled { trace, .. } if trace == submitted => steps.push("compiled"),
+                Update::Attached { trace, .. } if trace == submitted => steps.push("attached"),
+                Update::Lines { trace, chunk } if trace == submitted => {
+                    assert_eq!(&*chunk.lines[0].text, "hi");
+                    steps.push("line");
+                }
+                Update::Ended { trace, ending } if trace == submitted => {
+                    assert_eq!(ending, Ending::Done(3));
+                    break;
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(steps, ["compiled", "attached", "line"], "round {round}");
+    }
+}
+
+#[test]
+fn a_new_text_replaces_the_trace_of_its_own_script_only() {
+    let Some((handle, updates)) = session() else { return };
+    let script = |tag: &str| {
+        format!("tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ printf(\"{tag}\\n\"); }}", std::process::id())
+    };
+    let (left, right) = (ScriptId(1), ScriptId(2));
+    let attached = |of| {
+        loop {
+            if matches!(next(&updates), Update::Attached { trace, .. } if trace == of) {
+                return;
+            }
+        }
+    };
+    // What two traces print of one call.
+    let printed = |traces: [TraceId; 2]| {
+        let mut told = [String::new(), String::new()];
+        let start = Instant::now();
+        while told.iter().any(String::is_empty) {
+            assert!(start.elapsed() < PATIENCE, "{told:?}");
+            let _ = rustix::process::getppid();
+            if let Update::Lines { trace, chunk } = next(&updates) {
+                let nth = traces.iter().position(|t| *t == trace).expect("one that runs");
+                told[nth] = chunk.lines[0].text.to_string();
+            }
+        }
+        told
+    };
+    handle.submit(left, TraceId(1), script("one"));
+    attached(TraceId(1));
+    handle.submit(right, TraceId(2), script("two"));
+    attached(TraceId(2));
+    assert_eq!(printed([TraceId(1), TraceId(2)]), ["one", "two"]);
+
+    handle.submit(left, TraceId(3), script("three"));
+    attached(TraceId(3));
+    let mut last_words = 0;
+    loop {
+        match next(&updates) {
+            Update::Ended { trace: TraceId(1), ending } => {
+                assert_eq!(ending, Ending::Replaced);
+                break;
+            }
+            Update::Ended { trace, .. } => panic!("{trace:?} was not to end"),
+            _ => last_words += 1,
+        }
+        assert!(last_words < 1000);
+    }
+    assert_eq!(printed([TraceId(3), TraceId(2)]), ["three", "two"]);
+
+    // A text that is wrong disturbs neither.
+    handle.submit(right, TraceId(4), "tracepoint:syscalls:sys_enter_getppid { nonsense");
+    loop {
+        if let Update::Compiled { trace: TraceId(4), figures, diagnostics } = next(&updates) {
+            assert!(figures.is_none() && !diagnostics.is_empty());
+            break;
+        }
+    }
+    assert_eq!(printed([TraceId(3), TraceId(2)]), ["three", "two"]);
+    handle.stop(TraceId(2));
+    loop {
+        match next(&updates) {
+            Update::Ended { trace: TraceId(2), ending } => {
+                assert_eq!(ending, Ending::Done(0));
+                break;
+            }
+            Update::Ended { trace, .. } => panic!("{trace:?} was not to end"),
+            _ => {}
+        }
+    }
+    let _ = rustix::process::getppid();
+    while !matches!(next(&updates), Update::Lines { trace: TraceId(3), .. }) {
+        let _ = rustix::process::getppid();
+    }
+}
