@@ -20,6 +20,7 @@ use probescope::kernel::tracefs::TracepointFormat;
 use probescope::kernel::version::Version;
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::bt::{ExpandInputs, dump, expand as expand_script, parse, pretty};
+use probescope::lang::d;
 use probescope::lang::diagnostic::has_errors;
 use probescope::lang::front::{AbsentParameters, Checked, FrontOptions};
 use probescope::lang::front_end;
@@ -46,6 +47,20 @@ fn checked(source: &SourceText) -> Checked {
     options.unsafe_allowed = true;
     options.missing_probes = MissingProbes::Ignore;
     front_end(source).compile(source, &options)
+}
+
+/// Any text as a D program: the parser never panics, and spans lie in the text.
+pub fn d_parser(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let source = SourceText::new("fuzz.d", text);
+    let parsed = d::parse(&source);
+    for found in &parsed.diagnostics {
+        let (start, end) = (found.span.start as usize, found.span.end as usize);
+        assert!(start <= end && text.is_char_boundary(start) && text.is_char_boundary(end), "{found:?}");
+    }
+    let shown = diagnostics::render_all(&source, &parsed.diagnostics, false);
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()));
+    let _ = d::dump::program(&parsed);
 }
 
 /// Any text: the lexer, the parser, the expander, the formatter and the language service never

@@ -1,9 +1,10 @@
-//! Source text to typed program: spans, diagnostics, the bpftrace front end ([`bt`]), types and the
-//! typed program that every front end lowers to. This room never fails: it returns a tree and
+//! Source text to typed program: spans, diagnostics, the bpftrace front end ([`bt`]), the D language ([`d`]), types
+//! and the typed program that every front end lowers to. This room never fails: it returns a tree and
 //! diagnostics, so that the editor works on half-typed scripts.
 
 pub mod bt;
 pub mod codes;
+pub mod d;
 pub mod diagnostic;
 pub mod facts;
 pub mod format;

@@ -129,6 +129,11 @@ fn lexer_and_parser_take_any_text() {
 }
 
 #[test]
+fn the_d_parser_takes_any_text() {
+    replay("d_parser", targets::d_parser, &[]);
+}
+
+#[test]
 fn the_checker_takes_any_text() {
     replay("check", targets::check, &[]);
 }

@@ -3,6 +3,7 @@
 //! Numbers are stable: once given out they are never used for another mistake.
 
 pub mod check;
+pub mod d;
 pub mod parse;
 pub mod run;
 
@@ -23,7 +24,7 @@ pub struct Entry {
 }
 
 /// All tables: one per range of numbers.
-pub const TABLES: &[&[Entry]] = &[parse::TABLE, check::TABLE, run::TABLE];
+pub const TABLES: &[&[Entry]] = &[parse::TABLE, check::TABLE, run::TABLE, d::TABLE];
 
 /// Everything known about a code.
 #[must_use]

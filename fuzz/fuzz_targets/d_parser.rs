@@ -1,0 +1,7 @@
+//! See `d_parser` in `targets.rs`.
+#![no_main]
+
+#[path = "../targets.rs"]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::d_parser(data));

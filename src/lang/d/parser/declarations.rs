@@ -1,0 +1,252 @@
+//! Declarations and names of types.
+
+use super::super::ast::{
+    Declaration, Declarator, DeclaratorPart, Member, Name, Specifiers, TagBody, TagKind, Tagged, TypeName,
+};
+use super::super::lexer::Kind;
+use super::super::words;
+use super::Parser;
+use crate::lang::codes::d as tags;
+
+impl Parser<'_> {
+    /// A declaration without its `;`.
+    pub fn declaration(&mut self) -> Declaration {
+        let specifiers = self.specifiers();
+        let mut declarators = Vec::new();
+        if !self.at(";") {
+            loop {
+                declarators.push(self.declarator());
+                if !self.accept(",") {
+                    break;
+                }
+            }
+        }
+        if specifiers.classes.iter().any(|c| &*c.text == "typedef") {
+            self.typedefs.extend(declarators.iter().filter_map(|d| Some(d.name.as_ref()?.text.clone())));
+        }
+        Declaration { specifiers, declarators }
+    }
+
+    /// Whether a type's name begins here.
+    pub fn at_type(&self) -> bool {
+        self.word().is_some_and(|w| self.is_type(&w))
+    }
+
+    pub fn specifiers(&mut self) -> Specifiers {
+        let start = self.token.span;
+        let mut found = Specifiers::default();
+        // A name of a type is one only once: behind it stands the name that is declared.
+        let mut has_type = false;
+        while let Some(word) = self.word() {
+            if words::CLASSES.contains(&&*word) {
+                found.classes.extend(self.name());
+                continue;
+            }
+            let tag = match &*word {
+                "struct" => Some(TagKind::Struct),
+                "union" => Some(TagKind::Union),
+                "enum" => Some(TagKind::Enum),
+                _ => None,
+            };
+            if let Some(kind) = tag {
+                let tagged = self.nested(None, |p| Some(p.tagged(kind)));
+                if found.tagged.is_some() || has_type {
+                    self.error(tags::D_DECL_COMBO, self.since(start), "invalid type combination");
+                }
+                found.tagged = tagged.map(Box::new);
+                has_type = true;
+                continue;
+            }
+            let is_keyword = words::begins_declaration(&word);
+            if !is_keyword && (has_type || !self.is_type(&word)) {
+                break;
+            }
+            has_type |= !matches!(&*word, "const" | "volatile" | "restrict");
+            found.words.extend(self.name());
+        }
+        if found.words.is_empty() && found.tagged.is_none() && found.classes.is_empty() {
+            self.unexpected();
+        }
+        found.span = self.since(start);
+        found
+    }
+
+    fn tagged(&mut self, kind: TagKind) -> Tagged {
+        let start = self.bump().span;
+        let name = self.name();
+        let body = if self.at("{") {
+            self.bump();
+            Some(match kind {
+                TagKind::Enum => TagBody::Enumerators(self.enumerators()),
+                _ => TagBody::Members(self.members()),
+            })
+        } else {
+            if name.is_none() {
+                self.unexpected();
+            }
+            None
+        };
+        Tagged { kind, name, body, span: self.since(start) }
+    }
+
+    fn enumerators(&mut self) -> Vec<(Name, Option<super::super::ast::Expr>)> {
+        let mut found = Vec::new();
+        while !self.at_eof() && !self.given_up {
+            let at = self.lexer.at;
+            let name = self.expect_name();
+            let value = if self.accept("=") { Some(self.conditional()) } else { None };
+            found.push((name, value));
+            if !self.accept(",") || self.lexer.at == at {
+                break;
+            }
+        }
+        self.expect("}");
+        found
+    }
+
+    fn members(&mut self) -> Vec<Member> {
+        let mut found = Vec::new();
+        while !self.at("}") && !self.at_eof() && !self.given_up {
+            let at = self.lexer.at;
+            let specifiers = self.specifiers();
+            let mut declarators = Vec::new();
+            loop {
+                let declarator = if self.at(":") { Declarator::default() } else { self.declarator() };
+                let width = if self.accept(":") { Some(self.conditional()) } else { None };
+                declarators.push((declarator, width));
+                if !self.accept(",") {
+                    break;
+                }
+            }
+            found.push(Member { specifiers, declarators });
+            if !self.expect(";") && self.lexer.at == at {
+                self.bump();
+            }
+        }
+        self.expect("}");
+        found
+    }
+
+    /// A declarator with a name.
+    pub fn declarator(&mut self) -> Declarator {
+        let declarator = self.any_declarator();
+        if declarator.name.is_none() {
+            self.unexpected();
+        }
+        declarator
+    }
+
+    /// A declarator whose name may be missing.
+    fn any_declarator(&mut self) -> Declarator {
+        let start = self.token.span;
+        let mut declarator = self.nested(Declarator::default(), Self::declarator_parts);
+        declarator.span = self.since(start);
+        declarator
+    }
+
+    fn declarator_parts(&mut self) -> Declarator {
+        let mut pointers = 0;
+        while self.accept("*") {
+            pointers += 1;
+            while ["const", "volatile", "restrict"].iter().any(|w| self.accept_word(w)) {}
+        }
+        let mut declarator = if self.at("(") && self.is_nested_declarator() {
+            self.bump();
+            let inner = self.any_declarator();
+            self.expect(")");
+            inner
+        } else {
+            let name = match self.word() {
+                Some(word) if !words::is_reserved(&word) => self.name(),
+                _ => None,
+            };
+            Declarator { name, ..Declarator::default() }
+        };
+        let start = declarator.parts.len();
+        loop {
+            let at = self.token.span;
+            if self.accept("[") {
+                let part = self.array(at);
+                declarator.parts.push(part);
+            } else if self.at("(") {
+                self.bump();
+                let parameters = self.parameters(")");
+                self.expect(")");
+                declarator.parts.push(DeclaratorPart::Function(parameters, self.since(at)));
+            } else {
+                break;
+            }
+            if declarator.parts.len() > start + 32 {
+                break;
+            }
+        }
+        declarator.parts.extend((0..pointers.min(64)).map(|_| DeclaratorPart::Pointer));
+        declarator
+    }
+
+    /// Whether a `(` begins a declarator in brackets, and not parameters.
+    fn is_nested_declarator(&mut self) -> bool {
+        match self.next_kind() {
+            Kind::Sign("*" | "(" | "[") => true,
+            Kind::Ident(word) => !self.is_type(&word) && !words::begins_declaration(&word),
+            _ => false,
+        }
+    }
+
+    fn array(&mut self, start: crate::lang::source::Span) -> DeclaratorPart {
+        if self.accept("]") {
+            return DeclaratorPart::Array(None, self.since(start));
+        }
+        if self.at_type() || self.word().is_some_and(|w| words::CLASSES.contains(&&*w)) || self.at("...") {
+            let keys = self.parameters("]");
+            self.expect("]");
+            return DeclaratorPart::Keys(keys, self.since(start));
+        }
+        let size = self.conditional();
+        self.expect("]");
+        DeclaratorPart::Array(Some(Box::new(size)), self.since(start))
+    }
+
+    fn parameters(&mut self, close: &str) -> Vec<TypeName> {
+        let mut found = Vec::new();
+        while !self.at(close) && !self.at_eof() && !self.given_up {
+            let start = self.token.span;
+            if self.accept("...") {
+                found.push(TypeName {
+                    specifiers: Specifiers::default(),
+                    declarator: Declarator::default(),
+                    variadic: true,
+                    span: self.since(start),
+                });
+            } else {
+                found.push(self.type_name());
+            }
+            if !self.accept(",") {
+                break;
+            }
+        }
+        found
+    }
+
+    /// A type's name; one of a parameter may have the parameter's name in it.
+    pub fn type_name(&mut self) -> TypeName {
+        let start = self.token.span;
+        let specifiers = self.specifiers();
+        // In `translator T < struct s *p >` the name belongs to the translator.
+        let declarator = self.nested(Declarator::default(), Self::abstract_declarator);
+        TypeName { specifiers, declarator, variadic: false, span: self.since(start) }
+    }
+
+    fn abstract_declarator(&mut self) -> Declarator {
+        let mut pointers = 0;
+        while self.accept("*") {
+            pointers += 1;
+            while ["const", "volatile", "restrict"].iter().any(|w| self.accept_word(w)) {}
+        }
+        let named = self.word().is_some() && !matches!(self.next_kind(), Kind::Sign(">"));
+        let mut declarator =
+            if named || self.at("(") || self.at("[") { self.declarator_parts() } else { Declarator::default() };
+        declarator.parts.extend((0..pointers.min(64)).map(|_| DeclaratorPart::Pointer));
+        declarator
+    }
+}

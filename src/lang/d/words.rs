@@ -1,0 +1,88 @@
+//! The language's reserved words and the types that it knows by name.
+
+/// Words that begin a declaration.
+const DECLARATION_WORDS: &[&str] = &[
+    "auto", "char", "const", "double", "enum", "extern", "float", "int", "long", "register", "restrict", "self",
+    "short", "signed", "static", "string", "struct", "this", "typedef", "union", "unsigned", "void", "volatile",
+];
+
+/// Words without a meaning that are kept for one.
+const RESERVED: &[&str] = &[
+    "break", "case", "continue", "counter", "default", "do", "else", "for", "goto", "if", "import", "probe", "return",
+    "switch", "while",
+];
+
+/// Storage classes.
+pub const CLASSES: &[&str] = &["auto", "extern", "register", "self", "static", "this", "typedef"];
+
+/// Integer types by name: bytes and whether signed.
+pub const INTEGERS: &[(&str, u8, bool)] = &[
+    ("int8_t", 1, true),
+    ("int16_t", 2, true),
+    ("int32_t", 4, true),
+    ("int64_t", 8, true),
+    ("intptr_t", 8, true),
+    ("ssize_t", 8, true),
+    ("uint8_t", 1, false),
+    ("uint16_t", 2, false),
+    ("uint32_t", 4, false),
+    ("uint64_t", 8, false),
+    ("uchar_t", 1, false),
+    ("ushort_t", 2, false),
+    ("uint_t", 4, false),
+    ("ulong_t", 8, false),
+    ("u_longlong_t", 8, false),
+    ("longlong_t", 8, true),
+    ("ptrdiff_t", 8, true),
+    ("uintptr_t", 8, false),
+    ("size_t", 8, false),
+    ("id_t", 4, false),
+    ("uid_t", 4, false),
+    ("gid_t", 4, false),
+    ("pid_t", 4, true),
+    ("zoneid_t", 4, true),
+    ("taskid_t", 4, true),
+    ("projid_t", 4, true),
+    ("poolid_t", 4, true),
+    ("processorid_t", 4, true),
+    ("psetid_t", 4, true),
+    ("chipid_t", 4, true),
+    ("lgrp_id_t", 4, true),
+    ("dev_t", 4, false),
+    ("mode_t", 4, false),
+    ("off_t", 8, true),
+    ("time_t", 8, true),
+    ("hrtime_t", 8, true),
+    ("caddr_t", 8, false),
+    ("uintmax_t", 8, false),
+    ("intmax_t", 8, true),
+    ("offset_t", 8, true),
+    ("ipaddr_t", 4, false),
+    ("in_addr_t", 4, false),
+    ("__u8", 1, false),
+    ("__u16", 2, false),
+    ("__u32", 4, false),
+    ("__u64", 8, false),
+    ("__s8", 1, true),
+    ("__s16", 2, true),
+    ("__s32", 4, true),
+    ("__s64", 8, true),
+    ("bool", 1, false),
+    ("_Bool", 1, false),
+];
+
+/// Whether a word begins a declaration.
+pub fn begins_declaration(word: &str) -> bool {
+    DECLARATION_WORDS.contains(&word)
+}
+
+/// Whether a word may not be a name.
+pub fn is_reserved(word: &str) -> bool {
+    RESERVED.contains(&word) || (begins_declaration(word) && !matches!(word, "self" | "this"))
+}
+
+/// Whether a word begins a type's name: of C's words or of the types that are always there.
+pub fn is_type_word(word: &str) -> bool {
+    let of_class = CLASSES.contains(&word);
+    (begins_declaration(word) && !of_class) || INTEGERS.iter().any(|(name, ..)| *name == word)
+}
