@@ -1,19 +1,13 @@
 //! The language against the kernel: random expressions as script text go through lexer, parser,
 //! checker, lowering and back end, run by `BPF_PROG_TEST_RUN`, and give what the language says.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "language/expression.rs"]
 mod expression;
-#[path = "lowering/kernel.rs"]
-mod kernel;
-#[path = "support/root.rs"]
-mod root;
-#[path = "support/skip.rs"]
-mod skip;
 
 use std::fmt::Write;
 use std::sync::Arc;
 
+use crate::kernel;
+use crate::root;
 use expression::{Expr, INPUTS, expression, number};
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::compile as compile_front;

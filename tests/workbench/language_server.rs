@@ -1,5 +1,4 @@
 //! `probescope lsp` as an editor meets it: the real program, over standard input and output.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -2,11 +2,9 @@
 //!
 //! `PROBESCOPE_FUZZ_ROUNDS=1000` makes more mutations of each file, `PROBESCOPE_FUZZ_SEED=7` other ones.
 //! A failing input is written to the folder for temporary files, its path printed.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "generated_scripts/random.rs"]
-mod random;
-#[path = "../fuzz/targets.rs"]
+use crate::generated_scripts::random;
+#[path = "../../fuzz/targets.rs"]
 mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -2,7 +2,7 @@
 //! maps, functions with loops, arrays and records as elements, and the functions that act on the system.
 
 use super::{Shape, Writer};
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::tree::{Kind, Node};
 
 /// `§` stands for a number, `§§` for a text, `¶` for letters that make the names of variables new ones.
 const PLAIN: &[&str] = &[

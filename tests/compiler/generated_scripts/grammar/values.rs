@@ -1,8 +1,8 @@
 //! Expressions: values of each type, by the rules of the language.
 
 use super::{AGGREGATIONS, Held, Map, READ_BACK, Shape, Writer, int};
-use crate::probes;
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::probes;
+use crate::generated_scripts::tree::{Kind, Node};
 
 /// Whether a number is known before the script runs: no name in it is that of a value.
 fn is_constant(text: &str) -> bool {

@@ -1,5 +1,4 @@
 //! The screen as users see it: keystrokes in, cells out, colours included.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probescope::lang::diagnostic::{Code, Diagnostic};

@@ -1,17 +1,11 @@
 //! Whole scripts from text to the running kernel's verifier: every bundled script that this kernel's
 //! probes allow is compiled and loaded, and the verifier refuses none of its programs.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "lowering/kernel.rs"]
-mod kernel;
-#[path = "support/root.rs"]
-mod root;
-#[path = "support/skip.rs"]
-mod skip;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::kernel;
+use crate::root;
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::compile as compile_front;
 use probescope::lang::diagnostic::{Severity, has_errors};

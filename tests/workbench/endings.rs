@@ -1,9 +1,7 @@
 //! How the real program ends when it is told to: by signals, at any moment, with and without a
 //! command of its own. Nothing may outlive it, and nothing may be printed that is not meant.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/skip.rs"]
-mod skip;
+use crate::skip;
 
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};

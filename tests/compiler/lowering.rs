@@ -1,18 +1,12 @@
 //! Typed programs compiled, loaded into the running kernel and run: what they write is what the
 //! script says.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "lowering/evaluate.rs"]
 mod evaluate;
-#[path = "lowering/kernel.rs"]
-mod kernel;
-#[path = "lowering/make.rs"]
 mod make;
-#[path = "support/root.rs"]
-mod root;
-#[path = "support/skip.rs"]
-mod skip;
 
+use crate::kernel;
+use crate::root;
+use crate::skip;
 use kernel::load;
 use make::*;
 use probescope::kernel::target::{Abilities, TargetFacts};

@@ -1,5 +1,4 @@
 //! Debug information of real compilers, and what is left of it after damage.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

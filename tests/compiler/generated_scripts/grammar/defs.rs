@@ -1,7 +1,7 @@
 //! Definitions in C, and what casts to them read.
 
 use super::Writer;
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::tree::{Kind, Node};
 
 /// Definitions at the start of a script.
 pub const DEFINITIONS: &str = "#define LIMIT 7

@@ -2,7 +2,7 @@
 //! walks through lists, tables of names. Each brings its maps, whose types are the same wherever it stands.
 
 use super::Writer;
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::tree::{Kind, Node};
 
 /// `§` stands for a number, `¶` for letters that make the names of variables new ones.
 const PLAIN: &[&str] = &[

@@ -1,8 +1,8 @@
 //! What structures of the kernel offer: numbers, texts and pointers on, and loops that follow these.
 
 use super::{Shape, Writer, int};
-use crate::structures::{STRUCTURES, TASK};
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::structures::{STRUCTURES, TASK};
+use crate::generated_scripts::tree::{Kind, Node};
 
 impl Writer {
     /// A pointer to this structure, with a sign for each number in it.

@@ -4,31 +4,16 @@
 //! `PROBESCOPE_GENERATED=5000` makes more of them, `PROBESCOPE_GENERATED_FROM=100` other ones;
 //! `PROBESCOPE_GENERATED_SCRIPTS=DIR` takes apart the scripts of a folder instead of the bundled ones;
 //! `PROBESCOPE_GENERATED_LOOPS=4` tries each statement in all loops instead of in one.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "generated_scripts/counts.rs"]
 mod counts;
-#[path = "generated_scripts/everywhere.rs"]
 mod everywhere;
-#[path = "generated_scripts/forms.rs"]
 mod forms;
-#[path = "generated_scripts/grammar.rs"]
 mod grammar;
-#[path = "generated_scripts/pieces.rs"]
 mod pieces;
-#[path = "generated_scripts/probes.rs"]
 mod probes;
-#[path = "generated_scripts/random.rs"]
-mod random;
-#[path = "generated_scripts/real.rs"]
+pub mod random;
 mod real;
-#[path = "support/root.rs"]
-mod root;
-#[path = "support/skip.rs"]
-mod skip;
-#[path = "generated_scripts/structures.rs"]
 mod structures;
-#[path = "generated_scripts/tree.rs"]
 mod tree;
 
 use std::os::fd::{AsFd, AsRawFd};
@@ -37,6 +22,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::root;
 use probescope::codegen::error::CodegenError;
 use probescope::engine;
 use probescope::kernel::{Kernel, Roots};

@@ -2,7 +2,7 @@
 //! constants with, sums in narrow histograms, values of maps in maps, groups in groups, variables of every width.
 
 use super::Writer;
-use crate::tree::Node;
+use crate::generated_scripts::tree::Node;
 
 /// `§` stands for a number, `§§` for a text, `¶` for letters that make the names of variables new ones.
 const PLAIN: &[&str] = &[

@@ -1,15 +1,9 @@
 //! The back end against the kernel: random IR is compiled, accepted by the verifier, run by
 //! `BPF_PROG_TEST_RUN`, and gives what an interpreter of the IR gives.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "codegen_kernel/generate.rs"]
 mod generate;
-#[path = "codegen_kernel/interp.rs"]
 mod interp;
-#[path = "codegen_kernel/load.rs"]
 mod load;
-#[path = "support/skip.rs"]
-mod skip;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

@@ -1,8 +1,8 @@
 //! Functions, macros, macros that are given maps and variables, and statements that use them.
 
 use super::{Held, Map, Shape, Writer};
-use crate::probes;
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::probes;
+use crate::generated_scripts::tree::{Kind, Node};
 
 impl Writer {
     pub(super) fn function(&mut self) -> Node {

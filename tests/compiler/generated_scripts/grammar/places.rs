@@ -1,7 +1,7 @@
 //! Numbers out of records, arrays, bytes and the memory of variables.
 
 use super::{Shape, Writer};
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::tree::{Kind, Node};
 
 impl Writer {
     pub(super) fn placed(&mut self, depth: u32) -> Node {

@@ -1,14 +1,11 @@
 //! The real binary in a real terminal (tmux): first light, end to end, on the running kernel. Waits
 //! on what the screen shows, never on time alone.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/skip.rs"]
-mod skip;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use crate::skip;
 use probescope::kernel::{Kernel, Roots};
 
 /// Longest wait for one condition: far over what is ever needed, so that only a hang ends here.

@@ -1,7 +1,7 @@
 //! Values that are neither numbers nor texts, records, and statements with many or odd arguments.
 
 use super::{Shape, Writer};
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::tree::{Kind, Node};
 
 /// Values that print in a form of their own, by how they are made; `§` stands for a number.
 pub const MADE: &[&str] = &[

@@ -1,6 +1,5 @@
 //! Scripts far beyond what anybody writes: they are compiled or declined in bounded time, with a clear
 //! message, never with a panic or an overflow of this program's stack.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Loops over ranges, maps and conditions.
 
 use super::{Held, Map, Shape, Writer, int};
-use crate::tree::{Kind, Node};
+use crate::generated_scripts::tree::{Kind, Node};
 
 impl Writer {
     pub(super) fn looped(&mut self, name: &str, shape: Shape, depth: u32) -> Node {

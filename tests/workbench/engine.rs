@@ -1,17 +1,12 @@
 //! The engine on the running kernel: nothing is lost unseen, nothing stays behind.
 //!
 //! Needs root; without it every test says so and passes.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/root.rs"]
-mod root;
-#[path = "support/skip.rs"]
-mod skip;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::root;
 use probescope::engine::attach::Place;
 use probescope::engine::decode::Decoder;
 use probescope::engine::drain::{self, Batch, Handed, Wait};

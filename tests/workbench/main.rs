@@ -1,0 +1,12 @@
+//! What runs traces and shows them: the engine, the screens, and the program itself in a terminal.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod endings;
+mod engine;
+mod language_server;
+#[path = "../support/root.rs"]
+mod root;
+mod screens;
+#[path = "../support/skip.rs"]
+mod skip;
+mod terminal;
