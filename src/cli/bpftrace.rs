@@ -181,6 +181,7 @@ fn run_args(options: &Options) -> RunArgs {
         command: options.command.clone(),
         pid: options.pid,
         quiet: options.quiet || options.dry_run,
+        times: false,
         keen: options.keen,
         no_warnings: options.no_warnings,
         buffering: options.buffering,

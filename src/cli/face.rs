@@ -9,6 +9,7 @@ use crate::kernel::target::Sent;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
 use crate::model::render;
+use crate::output::stamp::Stamp;
 use crate::output::{OutputFormat, Printer, json};
 use crate::tracer::report::{Face, Report, TextKind};
 
@@ -38,6 +39,8 @@ pub struct Settings {
     pub buffering: Buffering,
     /// Nothing but the script's own output.
     pub quiet: bool,
+    /// Say when each event happened, and on which CPU.
+    pub times: bool,
     /// Also say which values could not be read.
     pub keen: bool,
     /// Say on standard output when everything is attached (bpftrace's test harness asks for it).
@@ -55,6 +58,8 @@ pub struct StreamFace {
     settings: Settings,
     source: SourceText,
     printer: Printer,
+    /// What adds times.
+    stamp: Option<Stamp>,
     buffer: Vec<u8>,
     output: Box<dyn Write + Send>,
     told: losses::Told,
@@ -73,14 +78,23 @@ impl StreamFace {
     #[must_use]
     pub fn new(settings: Settings, source: SourceText, output: Box<dyn Write + Send>) -> Self {
         let printer = Printer::new(settings.format, settings.terminal);
+        let stamp = settings.times.then(|| Stamp::new(settings.format));
         let buffer = Vec::with_capacity(2 * PIECE);
-        Self { settings, source, printer, buffer, output, told: losses::Told::default(), events_lost: 0 }
+        Self { settings, source, printer, stamp, buffer, output, told: losses::Told::default(), events_lost: 0 }
     }
 
     fn write_out(&mut self) -> io::Result<()> {
         self.output.write_all(&self.buffer)?;
         self.buffer.clear();
         self.output.flush()
+    }
+
+    /// Adds the time to what was written since the buffer had this length, where that is wanted.
+    fn add_times(&mut self, before: usize) {
+        let Some(stamp) = &mut self.stamp else { return };
+        // A report that was told on standard error may have emptied the buffer.
+        let written = self.buffer.split_off(before.min(self.buffer.len()));
+        stamp.put(&written, &mut self.buffer);
     }
 
     fn json(&self) -> bool {
@@ -178,11 +192,18 @@ fn json_place(source: &SourceText, line: u32, column: u32) -> json::Place<'_> {
 }
 
 impl Face for StreamFace {
+    fn comes_from(&mut self, _action: u32, at_ns: u64, cpu: Option<u16>) {
+        if let Some(stamp) = &mut self.stamp {
+            stamp.set(at_ns, cpu);
+        }
+    }
+
     fn report(&mut self, report: &Report<'_>) -> io::Result<()> {
         // What goes to standard error comes after what was printed before it, however much is held back.
         if is_told(report) {
             self.write_out()?;
         }
+        let before = self.buffer.len();
         match *report {
             Report::Printf { format, values, sink: PrintfSink::Out, .. } => {
                 self.printer.printf(format, values, &mut self.buffer);
@@ -226,6 +247,7 @@ impl Face for StreamFace {
             // What is read while the trace runs is for views.
             Report::Maps(_) | Report::Stats(_) => return Ok(()),
         }
+        self.add_times(before);
         if self.buffer.len() >= PIECE || self.settings.buffering == Buffering::None {
             self.write_out()?;
         }

@@ -71,6 +71,11 @@ pub struct Args {
     #[arg(short = 'q', long = "quiet")]
     pub quiet: bool,
 
+    /// Say when each event happened, and on which CPU: local time with microseconds and the CPU before each line. In
+    /// JSON each object begins with `at_ns`, in ns of `CLOCK_MONOTONIC`, and `cpu`, null for what no event printed.
+    #[arg(long, conflicts_with_all = ["test", "bench"])]
+    pub times: bool,
+
     /// Also say which reads failed, which strings were cut and which keys maps did not have.
     #[arg(short = 'k')]
     pub keen: bool,
@@ -400,6 +405,7 @@ impl Runner<'_> {
             terminal: self.args.output.is_none() && self.world.stdout_is_terminal,
             buffering: self.args.buffering,
             quiet: self.args.quiet,
+            times: self.args.times,
             keen: self.args.keen,
             announce: self.announce,
             warnings: !self.args.no_warnings,

@@ -295,14 +295,22 @@ pub enum GlobalKind {
     Result,
 }
 
-/// Layout of a ring buffer record: `u32` action id, `u32` index of the firing target's name in
-/// `Program::probe_names` (or `u32::MAX`), then the action's values as a C struct by
-/// [`crate::lang::typed::tuple_layout`] starting at offset 8.
-pub const RECORD_HEADER: usize = 8;
+/// Bytes of a record's header: a `u32` with the action's id in its lowest [`ACTION_BITS`] bits and the CPU in the
+/// next [`CPU_BITS`], a `u32` index of the firing target's name in `Program::probe_names` (or `u32::MAX`), and the
+/// report's time as a `u64`, ns of `CLOCK_MONOTONIC`. The action's values follow as a C struct by
+/// [`crate::lang::typed::tuple_layout`].
+pub const RECORD_HEADER: usize = 16;
 
-/// Set in the action id of a record that tells of a failure: the other bits are the index of its [`SiteSpec`], the
-/// second `u32` is what the helper returned, and a third one is the helper's number, 0 where none failed.
-pub const FAILURE_RECORD: u32 = 1 << 31;
+/// Bits of the action's id in a record's first word.
+pub const ACTION_BITS: u32 = 18;
+
+/// Bits of the CPU's number there: no kernel is built for more than 8192 CPUs (`NR_CPUS`).
+pub const CPU_BITS: u32 = 13;
+
+/// Set in the first word of a record that tells of a failure. It has a layout of its own: a `u32` with this bit and
+/// the index of its [`SiteSpec`], an `i32` that the helper returned, the time as in every record, a `u32` with the
+/// helper's number, 0 where none failed, and a `u32` with the CPU's.
+pub const FAILURE_RECORD: u32 = 1 << (ACTION_BITS + CPU_BITS);
 
 /// Bytes of a record that tells of a failure.
-pub const FAILURE_RECORD_BYTES: usize = 16;
+pub const FAILURE_RECORD_BYTES: usize = 24;

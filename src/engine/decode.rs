@@ -9,7 +9,7 @@ use super::names::time::{self, Clocks};
 use super::names::{self, Cgroups, Users};
 use super::symbols::{KernelSymbols, UserSymbols};
 use crate::binary::demangle;
-use crate::codegen::artifact::{FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
+use crate::codegen::artifact::{ACTION_BITS, CPU_BITS, FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::kernel::syscalls::{self, Machine};
 use crate::lang::typed::{FieldDef, Program, StructDef, size_align, tuple_layout};
 use crate::lang::types::{StackMode, StructId, Type};
@@ -66,6 +66,10 @@ pub struct Header {
     pub action: u32,
     /// Index in `Program::probe_names`; `u32::MAX` for none.
     pub name: u32,
+    /// When the report was made, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// The CPU that made it.
+    pub cpu: u16,
 }
 
 /// A record that tells of a failure.
@@ -77,6 +81,10 @@ pub struct Failure {
     pub helper: u32,
     /// What it returned.
     pub code: i32,
+    /// When it failed, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// The CPU on which it did.
+    pub cpu: u16,
 }
 
 impl Failure {
@@ -87,7 +95,8 @@ impl Failure {
             return None;
         }
         let site = u32_at(record, 0) & !FAILURE_RECORD;
-        Some(Self { site, helper: u32_at(record, 8), code: u32_at(record, 4) as i32 })
+        let (helper, code) = (u32_at(record, 16), u32_at(record, 4) as i32);
+        Some(Self { site, helper, code, at_ns: u64_at(record, 8), cpu: u32_at(record, 20) as u16 })
     }
 }
 
@@ -113,10 +122,12 @@ impl Decoder {
     /// Reads a record's header; `None` when it is no record of this program.
     #[must_use]
     pub fn header(&self, record: &[u8]) -> Option<Header> {
-        if record.len() < RECORD_HEADER {
+        let first = u32_at(record, 0);
+        if record.len() < RECORD_HEADER || first & FAILURE_RECORD != 0 {
             return None;
         }
-        let header = Header { action: u32_at(record, 0), name: u32_at(record, 4) };
+        let (action, cpu) = (first & ((1 << ACTION_BITS) - 1), first >> ACTION_BITS & ((1 << CPU_BITS) - 1));
+        let header = Header { action, name: u32_at(record, 4), at_ns: u64_at(record, 8), cpu: cpu as u16 };
         ((header.action as usize) < self.program.actions.len()).then_some(header)
     }
 

@@ -43,12 +43,10 @@ const LITTLE: usize = 256;
 pub struct Batch {
     bytes: Vec<u8>,
     ends: Vec<u32>,
-    /// When the batch was taken, ns of `CLOCK_MONOTONIC`.
-    pub at_ns: u64,
 }
 
 impl Batch {
-    const NONE: Self = Self { bytes: Vec::new(), ends: Vec::new(), at_ns: 0 };
+    const NONE: Self = Self { bytes: Vec::new(), ends: Vec::new() };
 
     /// How many records it has.
     #[must_use]

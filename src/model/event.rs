@@ -18,7 +18,7 @@ pub struct Event {
 /// A finished line of output, for views that show text: the formatted event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// When it was drained, ns of `CLOCK_MONOTONIC`: some milliseconds at most after it was printed.
+    /// When the script printed its beginning, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
     /// Which action printed it; none of them for `u32::MAX`.
     pub action: u32,

@@ -101,6 +101,7 @@ impl Policy for Alone<'_> {
     }
 
     fn started(&mut self, _: TraceId, started: &Started) -> Result<(), TracerError> {
+        self.face.comes_from_here();
         for probe in &started.unattached {
             self.face.report(&Report::Unattached(probe))?;
         }

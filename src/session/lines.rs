@@ -107,7 +107,7 @@ impl Lines {
 }
 
 impl Face for Lines {
-    fn comes_from(&mut self, action: u32, at_ns: u64) {
+    fn comes_from(&mut self, action: u32, at_ns: u64, _cpu: Option<u16>) {
         self.from = From { action, at_ns };
     }
 
@@ -157,10 +157,10 @@ mod tests {
     #[test]
     fn parts_are_joined_to_lines() {
         let mut lines = Lines::default();
-        lines.comes_from(7, 70);
+        lines.comes_from(7, 70, Some(0));
         lines.add(b"a");
         assert_eq!(lines.take().map(|c| c.first), None, "no line before its end");
-        lines.comes_from(8, 80);
+        lines.comes_from(8, 80, Some(1));
         lines.add(b"b\nc\n\nd");
         let chunk = lines.take();
         let from: Vec<_> = chunk.iter().flat_map(|c| &c.lines).map(|l| (l.action, l.at_ns)).collect();

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::engine::attach::Unattached;
+use crate::engine::monotonic_ns;
 use crate::lang::source::Span;
 use crate::lang::typed::PrintfSink;
 use crate::model::format::Format;
@@ -120,9 +121,14 @@ pub enum TextKind {
 
 /// Whoever shows reports.
 pub trait Face {
-    /// The reports that follow come of a record of this action (an index), drained at this time
-    /// (ns of `CLOCK_MONOTONIC`).
-    fn comes_from(&mut self, _action: u32, _at_ns: u64) {}
+    /// The reports that follow come of a firing: of this action (an index; `u32::MAX` for none), at this time (ns of
+    /// `CLOCK_MONOTONIC`), on this CPU. Without a CPU they come of no firing.
+    fn comes_from(&mut self, _action: u32, _at_ns: u64, _cpu: Option<u16>) {}
+
+    /// The reports that follow come of no firing: they are of this moment.
+    fn comes_from_here(&mut self) {
+        self.comes_from(u32::MAX, monotonic_ns(), None);
+    }
 
     /// Takes one report.
     fn report(&mut self, report: &Report<'_>) -> io::Result<()>;

@@ -9,6 +9,7 @@ use crate::root;
 use crate::skip;
 use kernel::load;
 use make::*;
+use probescope::codegen::artifact::{ACTION_BITS, RECORD_HEADER};
 use probescope::kernel::target::{Abilities, TargetFacts};
 use probescope::lang::typed::{BinaryOp, Builtin, Clock, Expr};
 use probescope::lang::types::{Aggregation, Type};
@@ -31,18 +32,23 @@ fn a_report_arrives_with_its_values_in_the_agreed_layout() {
     let now = builtin(Builtin::Nsecs(Clock::Monotonic), Type::U64);
     let program = begin(vec![], vec![printf(types)], vec![report(0, vec![int(-7), text("x"), pid, comm(), now])]);
     let mut loaded = load(&program);
+    let before_ns = probescope::engine::monotonic_ns();
     loaded.run(&[]);
     let records = loaded.records();
     assert_eq!(records.len(), 1);
-    let r = &records[0];
-    assert_eq!(r[..8], [0, 0, 0, 0, 0, 0, 0, 0], "action 0, name 0");
-    assert_eq!(r[8..16], (-7_i64).to_le_bytes());
-    assert_eq!(&r[16..18], b"x\0");
-    assert_eq!(r[20..24], std::process::id().to_le_bytes());
+    let (header, r) = records[0].split_at(RECORD_HEADER);
+    let first = u32::from_le_bytes(header[..4].try_into().unwrap());
+    assert_eq!(first & ((1 << ACTION_BITS) - 1), 0, "action 0");
+    assert!(first >> ACTION_BITS < kernel::facts().possible_cpus, "a CPU");
+    assert_eq!(header[4..8], [0; 4], "name 0");
+    assert_eq!(r[..8], (-7_i64).to_le_bytes());
+    assert_eq!(&r[8..10], b"x\0");
+    assert_eq!(r[12..16], std::process::id().to_le_bytes());
     let comm = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
-    assert!(r[24..40].starts_with(comm.trim().as_bytes()), "{:?}", &r[24..40]);
-    assert!(u64::from_le_bytes(r[40..48].try_into().unwrap()) > 0);
-    assert_eq!(r.len(), 48);
+    assert!(r[16..32].starts_with(comm.trim().as_bytes()), "{:?}", &r[16..32]);
+    let [at_ns, value] = [&header[8..], &r[32..40]].map(|b| u64::from_le_bytes(b.try_into().unwrap()));
+    assert!(before_ns <= at_ns && at_ns <= value, "{before_ns} {at_ns} {value}");
+    assert_eq!(r.len(), 40);
     assert_eq!(loaded.losses(), []);
 }
 
@@ -189,8 +195,8 @@ fn strings_are_read_compared_and_searched() {
         assert_eq!(got, expected, "{a:?} {b:?} {:?}", loaded.losses());
         let records = loaded.records();
         assert_eq!(records.len(), 2);
-        assert_eq!(&records[0][16..], a.as_bytes_with_nul(), "a long string is cut after its end");
-        assert!(records[1][8..].starts_with(a.as_bytes_with_nul()));
+        assert_eq!(&records[0][RECORD_HEADER + 8..], a.as_bytes_with_nul(), "a long string is cut after its end");
+        assert!(records[1][RECORD_HEADER..].starts_with(a.as_bytes_with_nul()));
     }
     let mut loaded = load(&program);
     loaded.run(&[16, 16]);

@@ -5,11 +5,11 @@
 //! the bytes in use only, so that a short path does not cost its largest length. What finds no room
 //! is counted at its site: delivered and lost add up to produced.
 
-use crate::codegen::artifact::{FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
+use crate::codegen::artifact::{ACTION_BITS, FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg};
 use crate::lang::source::Span;
-use crate::lang::typed::{Action, ActionId, ActionKind, Expr, ExprKind, Intrinsic, PrintfSink, tuple_layout};
+use crate::lang::typed::{Action, ActionId, ActionKind, Expr, ExprKind, Intrinsic, PrintfSink, Program, tuple_layout};
 use crate::lang::types::Type;
 use crate::model::bytes::bytes_of;
 use crate::model::format::{ConversionKind, Format, Piece};
@@ -24,11 +24,14 @@ use super::value::Tail;
 use super::walk;
 
 /// Records over this many bytes are cut after their last string.
-const LARGE_RECORD: u32 = 256;
+const LARGE_RECORD: u32 = RECORD_HEADER as u32 + 248;
 
 /// Records up to this many bytes are built on the stack, if that has room, and copied into the ring: a copy
 /// that short costs less than the second call that a reserved record takes.
-const SMALL_RECORD: u32 = 64;
+const SMALL_RECORD: u32 = RECORD_HEADER as u32 + 56;
+
+/// Where a record has its time.
+const TIME_AT: u32 = 8;
 
 /// A value of a report: computed before the record is reserved, or in place.
 enum Ready<'a> {
@@ -58,6 +61,9 @@ impl<'a> Lowerer<'_, 'a> {
         }
         if values.len() != action.values.len() {
             return self.internal(span, "a report with other values than its action");
+        }
+        if id.0 >> ACTION_BITS != 0 {
+            return Err(too_many_reports(self.u.program, span));
         }
         let ((size, _), offsets) = tuple_layout(action.values.iter(), &self.u.program.structs);
         let total = RECORD_HEADER as u32 + size;
@@ -200,21 +206,27 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn header(&mut self, id: ActionId, record: Addr) {
+        self.stamp(record);
+        let cpu = self.f.cpu();
+        let cpu = self.f.b.shl(cpu, i64::from(ACTION_BITS));
         let name = if self.single { self.probe.names.get(self.target).copied() } else { None };
-        match name {
-            Some(name) => {
-                let word = u64::from(id.0) | u64::from(name) << 32;
-                self.store_word(record, word as i64);
-            }
-            None if self.probe.needs_probe_id => {
-                let cookie = self.probe_id();
-                self.store(record, 4, i64::from(id.0));
-                self.store(record.at(4), 4, cookie);
-            }
-            None => {
-                self.store_word(record, (u64::from(id.0) | u64::from(u32::MAX) << 32) as i64);
-            }
+        if name.is_none() && self.probe.needs_probe_id {
+            let cookie = self.probe_id();
+            let word = self.f.b.alu(Alu::Or, cpu, i64::from(id.0));
+            self.store(record, 4, word);
+            self.store(record.at(4), 4, cookie);
+            return;
         }
+        let known = u64::from(id.0) | u64::from(name.unwrap_or(u32::MAX)) << 32;
+        let known = self.f.b.imm(known as i64);
+        let word = self.f.b.alu(Alu::Or, cpu, known);
+        self.store(record, 8, word);
+    }
+
+    /// Writes the time into a record.
+    fn stamp(&mut self, record: Addr) {
+        let now = self.f.b.call(h::KTIME_GET_NS, &[]);
+        self.store(record.at(TIME_AT), 8, now);
     }
 
     /// Sends the record of a failure at a site.
@@ -226,18 +238,12 @@ impl<'a> Lowerer<'_, 'a> {
         let id = self.f.b.imm(i64::from(FAILURE_RECORD | site));
         self.store(record, 4, id);
         self.store(record.at(4), 4, code);
-        self.store(record.at(8), 8, i64::from(number));
+        self.stamp(record);
+        self.store(record.at(TIME_AT + 8), 4, i64::from(number));
+        let cpu = self.f.cpu();
+        self.store(record.at(TIME_AT + 12), 4, cpu);
         self.send_built(record, bytes, None, span);
         self.release(mark);
-    }
-
-    fn store_word(&mut self, at: Addr, value: i64) {
-        if i32::try_from(value).is_ok() {
-            self.store(at, 8, value);
-        } else {
-            let register = self.f.b.imm(value);
-            self.store(at, 8, register);
-        }
     }
 
     fn put(&mut self, value: &Ready<'a>, ty: &Type, at: Addr) -> Result<(), CodegenError> {
@@ -338,6 +344,16 @@ impl<'a> Lowerer<'_, 'a> {
         all.extend(args);
         self.f.b.call_void(h::TRACE_PRINTK, &all);
         Ok(())
+    }
+}
+
+fn too_many_reports(program: &Program, span: Span) -> CodegenError {
+    CodegenError::TooLarge {
+        span,
+        what: "the number of calls that print or act in user space".into(),
+        size: program.actions.len() as u64,
+        limit: 1 << ACTION_BITS,
+        hint: None,
     }
 }
 

@@ -20,8 +20,8 @@ use super::layout::ORDER;
 use super::unit::Unit;
 use super::walk;
 
-/// Longest record that goes into a slot, bytes.
-const LONGEST_RECORD: u32 = 128;
+/// Longest record that goes into a slot, bytes; its length must fit into a byte.
+const LONGEST_RECORD: u32 = RECORD_HEADER as u32 + 120;
 /// Bytes of a slot's word.
 const WORD_BYTES: u32 = 8;
 /// Bytes of all rings when the script names no size, as far as the next two allow.

@@ -36,7 +36,6 @@ struct Packed {
     /// LZ4 blocks with their size before them: the records' bytes, and their ends.
     bytes: Vec<u8>,
     ends: Vec<u8>,
-    at_ns: u64,
 }
 
 impl Packed {
@@ -45,7 +44,7 @@ impl Packed {
         let starts = std::iter::once(&0).chain(&batch.ends);
         let lengths: Vec<u8> = starts.zip(&batch.ends).flat_map(|(start, end)| (end - start).to_le_bytes()).collect();
         let pack = lz4_flex::compress_prepend_size;
-        Self { bytes: pack(&batch.bytes), ends: pack(&lengths), at_ns: batch.at_ns }
+        Self { bytes: pack(&batch.bytes), ends: pack(&lengths) }
     }
 
     /// The batch again; none if this is not what [`Packed::of`] wrote.
@@ -57,7 +56,7 @@ impl Packed {
             end += u32::from_le_bytes(*length);
             end
         });
-        Some(Batch { ends: ends.collect(), bytes: unpack(&self.bytes)?, at_ns: self.at_ns })
+        Some(Batch { ends: ends.collect(), bytes: unpack(&self.bytes)? })
     }
 
     const fn len(&self) -> usize {
@@ -92,11 +91,7 @@ impl<'a> Queue<'a> {
     /// true when the batch is full and the ring may have more.
     pub(super) fn fill(&mut self, ring: &mut Reports, taken: &mut usize) -> bool {
         let batch = &mut self.last;
-        let records = batch.len();
         *taken += ring.consume(|record| batch.push(record));
-        if batch.len() > records {
-            batch.at_ns = super::super::monotonic_ns();
-        }
         let full = batch.bytes.len() >= BATCH_BYTES;
         if full {
             self.close();
@@ -167,7 +162,6 @@ mod tests {
         for record in records {
             batch.push(record);
         }
-        batch.at_ns = 7;
         batch
     }
 
@@ -177,7 +171,7 @@ mod tests {
             let plain = batch(&records);
             let back = Packed::of(&plain).unpack().expect("what was packed");
             assert!(back.records().eq(plain.records()));
-            assert_eq!((back.at_ns, back.len()), (7, records.len()));
+            assert_eq!(back.len(), records.len());
         }
     }
 

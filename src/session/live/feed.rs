@@ -37,8 +37,8 @@ impl Feed {
 }
 
 impl Face for Feed {
-    fn comes_from(&mut self, action: u32, at_ns: u64) {
-        self.lines.comes_from(action, at_ns);
+    fn comes_from(&mut self, action: u32, at_ns: u64, cpu: Option<u16>) {
+        self.lines.comes_from(action, at_ns, cpu);
     }
 
     fn report(&mut self, report: &Report<'_>) -> io::Result<()> {

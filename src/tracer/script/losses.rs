@@ -16,6 +16,7 @@ pub struct LossTeller {
 impl LossTeller {
     /// Reports every loss that grew since the last time.
     pub fn tell(&mut self, stats: &TraceStats, face: &mut dyn Face) -> io::Result<()> {
+        face.comes_from_here();
         for (loss, more) in self.grown(stats.losses.clone()) {
             let span = Span::new(loss.span.0, loss.span.1);
             face.report(&Report::Lost { cause: loss.cause, count: more, span })?;

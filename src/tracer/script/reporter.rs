@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::engine::decode::{Decoder, Failure, Header};
 use crate::engine::drain::Batch;
 use crate::engine::names::time;
-use crate::engine::{EngineError, Trace};
+use crate::engine::{EngineError, Trace, boot_ns, monotonic_ns};
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, MapId, Probe, Program, size_align};
 use crate::model::format::Format;
@@ -75,7 +75,7 @@ impl Reporter {
                 failure(record, trace, face)?;
                 continue;
             };
-            face.comes_from(header.action, batch.at_ns);
+            face.comes_from(header.action, header.at_ns, Some(header.cpu));
             self.record(header, record, &records, trace, face)?;
         }
         Ok(())
@@ -133,7 +133,7 @@ impl Reporter {
             }
             kind => {
                 self.decode(header, record, trace);
-                self.text(kind, action.span, face)?;
+                self.text(kind, header.at_ns, action.span, face)?;
             }
         }
         Ok(())
@@ -146,12 +146,13 @@ impl Reporter {
     }
 
     /// Actions that end in a text.
-    fn text(&mut self, kind: &ActionKind, span: Span, face: &mut dyn Face) -> io::Result<()> {
+    fn text(&mut self, kind: &ActionKind, at_ns: u64, span: Span, face: &mut dyn Face) -> io::Result<()> {
         let (kind, text) = match kind {
             ActionKind::Time(format) => {
                 let clocks = self.decoder.names().clocks();
-                let now = clocks.wall(crate::engine::boot_ns(), 0);
-                (TextKind::Time, time::format(format, now).into_bytes())
+                let asleep_ns = boot_ns().saturating_sub(monotonic_ns());
+                let wall = clocks.wall(at_ns.saturating_add(asleep_ns), 0);
+                (TextKind::Time, time::format(format, wall).into_bytes())
             }
             ActionKind::Join(separator) => (TextKind::Join, join(self.values.first(), separator)),
             ActionKind::Cat(format) => match self.cat(format) {
@@ -276,6 +277,7 @@ impl Reporter {
 
     /// Reports the trace's end; with all maps where that is asked for, unless the script wants none.
     pub fn end(&mut self, trace: &Trace, maps: bool, face: &mut dyn Face) -> Result<(), TracerError> {
+        face.comes_from_here();
         if let Some((count, span)) = self.left_out.take() {
             let commands = if count == 1 { "1 command" } else { &format!("{count} commands") };
             let message = format!("{commands} of system() not run: still waiting when the trace was ended");
@@ -300,7 +302,8 @@ impl Reporter {
 
 /// Reports a record that tells of a failure; any other is none of this program's.
 fn failure(record: &[u8], trace: &Trace, face: &mut dyn Face) -> io::Result<()> {
-    let Some(Failure { site, helper, code }) = Failure::read(record) else { return Ok(()) };
+    let Some(Failure { site, helper, code, at_ns, cpu }) = Failure::read(record) else { return Ok(()) };
+    face.comes_from(u32::MAX, at_ns, Some(cpu));
     match trace.artifact().sites.get(site as usize) {
         Some(site) => face.report(&Report::Failure { cause: site.cause, helper, code, span: site.span }),
         None => Ok(()),
