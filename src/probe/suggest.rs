@@ -6,27 +6,8 @@ const MAX_LENGTH: usize = 128;
 /// Number of letters to insert, remove, replace or swap to turn one into the other, when at most `most`.
 #[must_use]
 pub fn distance(left: &str, right: &str, most: usize) -> Option<usize> {
-    let (a, b) = (left.as_bytes(), right.as_bytes());
-    if a.len().abs_diff(b.len()) > most || a.len() > MAX_LENGTH || b.len() > MAX_LENGTH {
-        return None;
-    }
-    let mut before: Vec<usize> = vec![0; b.len() + 1];
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let at = |row: &[usize], n: usize| row.get(n).copied().unwrap_or(usize::MAX / 2);
-            let swap = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
-            let swapped = if swap { at(&before, j - 1) + 1 } else { usize::MAX / 2 };
-            let replaced = at(&row, j) + usize::from(x != y);
-            next.push(replaced.min(at(&row, j + 1) + 1).min(at(&next, j) + 1).min(swapped));
-        }
-        if next.iter().all(|d| *d > most) {
-            return None;
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().filter(|d| *d <= most)
+    let far = left.len().abs_diff(right.len()) > most || left.len() > MAX_LENGTH || right.len() > MAX_LENGTH;
+    if far { None } else { Some(strsim::osa_distance(left, right)).filter(|d| *d <= most) }
 }
 
 /// Up to `limit` of `names` that look like `wanted`, nearest first: few letters off, or with `wanted`

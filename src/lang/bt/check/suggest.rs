@@ -134,24 +134,8 @@ pub fn with_fix(mut diagnostic: Diagnostic, source: &SourceText) -> Diagnostic {
 
 /// Edits (insert, remove, replace, swap neighbours) that turn one name into the other; case is free.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(64).flat_map(char::to_lowercase).collect();
-    let b: Vec<char> = b.chars().take(64).flat_map(char::to_lowercase).collect();
-    let mut rows = vec![vec![0_usize; b.len() + 1]; a.len() + 1];
-    for (j, cell) in rows[0].iter_mut().enumerate() {
-        *cell = j;
-    }
-    for i in 1..=a.len() {
-        rows[i][0] = i;
-        for j in 1..=b.len() {
-            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = least;
-        }
-    }
-    rows[a.len()][b.len()]
+    let plain = |name: &str| name.chars().take(64).flat_map(char::to_lowercase).collect::<String>();
+    strsim::osa_distance(&plain(a), &plain(b))
 }
 
 #[cfg(test)]
