@@ -20,7 +20,7 @@ TEST_PACKAGES := tmux qemu-system-x86 busybox-static kmod zstd xz-utils cpio
 TYPOS_VERSION := 1.52.0
 DENY_VERSION := 0.20.2
 
-.PHONY: run build test lint bench deps-build deps-test deps-lint screenshots help
+.PHONY: run build test lint bench bpf deps-build deps-test deps-lint screenshots help
 
 run: build ## install what the build needs, build, open the workbench (FILE=script.bt to open one)
 	exec target/release/probescope $(FILE)
@@ -43,6 +43,13 @@ bench: deps-build ## benchmarks, each figure beside the peer's
 
 screenshots: build ## write every view as SVG into screenshots/
 	target/release/probescope screenshots screenshots
+
+BPF_SOURCES := bpf/kernel.h bpf/latency.h bpf/latency.bpf.c
+
+bpf: ## compile the BPF programs in C (needs clang and llvm-strip; the result is committed)
+	clang -O2 -g -target bpf -mcpu=v3 -Wall -Werror -fdebug-prefix-map=$(CURDIR)=. \
+	  -DSOURCES_CKSUM="\"$$(cat $(BPF_SOURCES) | cksum | cut -d' ' -f1)\"" -c bpf/latency.bpf.c -o bpf/latency.bpf.o
+	llvm-strip -g bpf/latency.bpf.o
 
 deps-build:
 	@.ci/packages "the build" 'command -v cc && command -v make && pkg-config --exists libelf zlib' $(BUILD_PACKAGES)

@@ -22,6 +22,7 @@ pub mod explain;
 pub mod face;
 pub mod fmt;
 pub mod kernel;
+pub mod latency;
 pub mod list;
 pub mod lsp;
 pub mod run;
@@ -67,6 +68,7 @@ pub enum Command {
     Fmt(fmt::Args),
     Lsp(lsp::Args),
     Screenshots(screenshots::Args),
+    Latency(latency::Args),
 }
 
 /// What the process is given from outside: read here, once, and passed in as values.
@@ -156,11 +158,14 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
     if bpftrace::is_asked_for(&arguments) {
         return bpftrace::main(&arguments, world);
     }
+    let latency = arguments.get(1).is_some_and(|word| word == "latency");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            // There, as with rtla, 2 says that a threshold was passed.
+            return ExitCode::from(if latency { code.min(1) } else { code });
         }
     };
     let world = World { debug_roots: cli.debuginfo.clone(), ..world.clone() };
@@ -187,5 +192,6 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Fmt(args)) => fmt::run(&args, world),
         Some(Command::Lsp(args)) => lsp::run(&args, world),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
+        Some(Command::Latency(args)) => latency::run(&args, world),
     }
 }

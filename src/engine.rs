@@ -7,6 +7,7 @@ pub mod decode;
 pub mod drain;
 pub mod error;
 mod generated;
+pub mod latency;
 pub mod load;
 pub mod maps;
 pub mod names;

@@ -11,6 +11,7 @@ pub mod error;
 mod facts;
 pub mod features;
 pub mod functions;
+pub mod guard;
 mod read;
 pub mod roots;
 pub mod symbols;

@@ -5,6 +5,7 @@
 
 pub mod diagnostics;
 pub mod json;
+pub mod latency;
 pub mod stamp;
 pub mod text;
 

@@ -13,6 +13,7 @@ use crate::lang::codes::run::NOT_RUN;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 
+pub mod latency;
 mod outlet;
 pub mod report;
 pub mod script;

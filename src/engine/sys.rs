@@ -3,4 +3,5 @@
 pub mod bpf;
 pub mod memory;
 pub mod perf;
+pub mod sched;
 pub mod time;

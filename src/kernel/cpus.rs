@@ -65,6 +65,11 @@ impl Kernel {
         self.cpu_set("online")
     }
 
+    /// Whether this is a kernel with PREEMPT_RT, in which interrupts' work is done by threads.
+    pub fn is_realtime(&self) -> bool {
+        self.sys_text("kernel/realtime").is_some_and(|text| text.trim() == "1")
+    }
+
     fn cpu_set(&self, which: &str) -> CpuSet {
         let text = self.sys_text(format!("devices/system/cpu/{which}")).unwrap_or_default();
         let set = CpuSet::parse(&text);

@@ -110,10 +110,14 @@ pub struct CpuSample {
 /// What a spinning thread saw in its run time: osnoise's row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NoiseSample {
+    /// Run times that are in it, all complete.
+    pub periods: u64,
     /// How long it spun.
     pub runtime_ns: u64,
     /// The sum of all gaps of at least the threshold.
     pub noise_ns: u64,
+    /// The most noise of one run time.
+    pub max_noise_ns: u64,
     /// The longest gap.
     pub max_gap_ns: u64,
     /// Gaps counted.
@@ -136,6 +140,23 @@ pub struct NoiseSample {
 }
 
 impl NoiseSample {
+    /// Adds later run times.
+    pub fn add(&mut self, later: &Self) {
+        self.periods += later.periods;
+        self.runtime_ns += later.runtime_ns;
+        self.noise_ns += later.noise_ns;
+        self.max_noise_ns = self.max_noise_ns.max(later.max_noise_ns);
+        self.max_gap_ns = self.max_gap_ns.max(later.max_gap_ns);
+        self.gaps += later.gaps;
+        self.hardware += later.hardware;
+        self.hardware_ns += later.hardware_ns;
+        self.entries.add(&later.entries);
+        self.net_ns.add(&later.net_ns);
+        self.residual_ns += later.residual_ns;
+        self.negative_residuals += later.negative_residuals;
+        self.lengths.add(&later.lengths);
+    }
+
     /// The part of the run time that was left, in 1/100,000 (osnoise's `% CPU Aval` with five digits).
     #[must_use]
     pub fn available_e5(&self) -> u64 {
@@ -160,6 +181,17 @@ pub struct TimerSample {
     pub skipped: u64,
     /// Cycles whose interrupt was not seen.
     pub unseen: u64,
+}
+
+impl TimerSample {
+    /// Adds a later stretch.
+    pub fn add(&mut self, later: &Self) {
+        self.irq.add(&later.irq);
+        self.thread.add(&later.thread);
+        self.user.add(&later.user);
+        self.skipped += later.skipped;
+        self.unseen += later.unseen;
+    }
 }
 
 /// One latency over many cycles.

@@ -1,0 +1,445 @@
+//! rtla's options.
+
+use std::time::Duration;
+
+use super::actions::{self, Action};
+use crate::cli::CliError;
+use crate::kernel::Kernel;
+use crate::kernel::cpus::CpuSet;
+use crate::tracer::latency::{Mode, Options, Policy, Thresholds};
+
+/// How results are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum View {
+    /// A table, new every second.
+    #[default]
+    Top,
+    /// Histograms, once at the end.
+    Hist,
+}
+
+/// What measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Backend {
+    /// The kernel's tracer where there is one, else BPF.
+    #[default]
+    Auto,
+    /// BPF programs and threads of our own.
+    Bpf,
+    /// The kernel's tracer.
+    Tracefs,
+}
+
+/// Options that osnoise and timerlat share.
+#[derive(Clone, Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "rtla's options")]
+pub struct Common {
+    /// How results are shown.
+    #[arg(value_enum, default_value = "top")]
+    view: View,
+    /// CPUs to measure: a list such as 0-3,8, or `all`.
+    #[arg(short, long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// Run everything but the measuring threads on these CPUs.
+    #[arg(short = 'H', long, value_name = "LIST")]
+    house_keeping: Option<String>,
+    /// Scheduling of the measuring threads: o:0, r:PRIO, f:PRIO, d:RUNTIME:PERIOD (us, or with ms, s).
+    #[arg(short = 'P', long, value_name = "POLICY")]
+    priority: Option<String>,
+    /// How long to measure: a number with s, m, h or d.
+    #[arg(short, long, value_name = "TIME")]
+    duration: Option<String>,
+    /// Print once, at the end.
+    #[arg(short, long)]
+    quiet: bool,
+    /// Leave out what comes in this many seconds at the beginning.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    warm_up: u64,
+    /// Print one JSON object at the end.
+    #[arg(long)]
+    json: bool,
+    /// What measures.
+    #[arg(long, value_enum, default_value = "auto")]
+    backend: Backend,
+    /// Save what was recorded when a threshold is passed.
+    #[arg(short, long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    trace: Option<String>,
+    /// Done when a threshold is passed: trace[,file=F], signal,num=N,pid=PID|parent, shell,command=CMD, continue.
+    #[arg(long, value_name = "ACTION")]
+    on_threshold: Vec<String>,
+    /// Done at the end, in the same form.
+    #[arg(long, value_name = "ACTION")]
+    on_end: Vec<String>,
+    /// Histograms: width of a bucket.
+    #[arg(short = 'b', long, value_name = "N", default_value_t = 1)]
+    bucket_size: u64,
+    /// Histograms: number of buckets.
+    #[arg(short = 'E', long, value_name = "N", default_value_t = 256)]
+    entries: u64,
+    /// Histograms: leave out the title.
+    #[arg(long)]
+    no_header: bool,
+    /// Histograms: leave out the lines below.
+    #[arg(long)]
+    no_summary: bool,
+    /// Histograms: leave out the first column.
+    #[arg(long)]
+    no_index: bool,
+    /// Histograms: show rows of zeros.
+    #[arg(long)]
+    with_zeros: bool,
+}
+
+/// osnoise's options.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Osnoise {
+    #[command(flatten)]
+    common: Common,
+    /// Stop at a gap over this many us and save the trace: -s US -T 1 -t.
+    #[arg(short, long, value_name = "US")]
+    auto: Option<u64>,
+    /// Period in us.
+    #[arg(short, long, value_name = "US", default_value_t = 1_000_000)]
+    period: u64,
+    /// Run time in each period in us.
+    #[arg(short, long, value_name = "US")]
+    runtime: Option<u64>,
+    /// Stop when one gap is longer, us.
+    #[arg(short, long, value_name = "US", default_value_t = 0)]
+    stop: u64,
+    /// Stop when the noise of a period is more, us.
+    #[arg(short = 'S', long, value_name = "US", default_value_t = 0)]
+    stop_total: u64,
+    /// Gaps shorter than this are no noise, us.
+    #[arg(short = 'T', long, value_name = "US", default_value_t = 5)]
+    threshold: u64,
+}
+
+/// timerlat's options.
+#[derive(Clone, Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "rtla's options")]
+pub struct Timerlat {
+    #[command(flatten)]
+    common: Common,
+    /// Stop at this latency in us, analyse it and save the trace: -T US -i US -s US -t.
+    #[arg(short, long, value_name = "US")]
+    auto: Option<u64>,
+    /// Analyse only: no table.
+    #[arg(long, value_name = "US")]
+    aa_only: Option<u64>,
+    /// Period in us.
+    #[arg(short, long, value_name = "US", default_value_t = 1000)]
+    period: u64,
+    /// Stop when the timer's interrupt is so late, us.
+    #[arg(short, long, value_name = "US", default_value_t = 0)]
+    irq: u64,
+    /// Stop when the thread is so late, us.
+    #[arg(short = 'T', long, value_name = "US", default_value_t = 0)]
+    thread: u64,
+    /// Keep stacks of blocking threads.
+    #[arg(short, long, value_name = "US")]
+    stack: Option<u64>,
+    /// Nanoseconds.
+    #[arg(short, long)]
+    nano: bool,
+    /// Threads in user space, with the latency back there.
+    #[arg(short, long, conflicts_with = "kernel_threads")]
+    user_threads: bool,
+    /// The kernel's own threads.
+    #[arg(short, long)]
+    kernel_threads: bool,
+    /// Hold CPUs from idle states that take longer to leave, us.
+    #[arg(long, value_name = "US")]
+    dma_latency: Option<u32>,
+    /// No analysis when a threshold is passed.
+    #[arg(long)]
+    no_aa: bool,
+    /// Print what ran on the other CPUs.
+    #[arg(long)]
+    dump_tasks: bool,
+    /// Histograms: no columns for interrupts.
+    #[arg(long)]
+    no_irq: bool,
+    /// Histograms: no columns for threads.
+    #[arg(long)]
+    no_thread: bool,
+}
+
+/// A run, with everything checked.
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "rtla's options")]
+pub struct Plan {
+    /// How to measure.
+    pub options: Options,
+    /// `osnoise`, `timerlat`, `hwnoise`.
+    pub tool: &'static str,
+    pub view: View,
+    pub backend: Backend,
+    /// The kernel's threads, and no others.
+    pub kernel_threads: bool,
+    pub duration: Option<Duration>,
+    pub quiet: bool,
+    pub json: bool,
+    pub ns: bool,
+    pub user: bool,
+    pub analyse: bool,
+    pub table: bool,
+    pub dump_tasks: bool,
+    pub on_threshold: Vec<Action>,
+    pub on_end: Vec<Action>,
+    pub look: crate::output::latency::tables::HistLook,
+    pub no_irq: bool,
+    pub no_thread: bool,
+    /// What the user should know before it starts.
+    pub notes: Vec<String>,
+    pub house_keeping: Vec<u32>,
+}
+
+fn refuse<T>(why: impl Into<String>) -> Result<T, CliError> {
+    Err(CliError::Refused(why.into()))
+}
+
+fn range(name: &str, value: u64, least: u64, most: u64) -> Result<u64, CliError> {
+    if (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    refuse(format!("{name} must be >= {least} us and <= {most} us"))
+}
+
+/// A number of seconds, or with m, h, d.
+pub fn duration(text: &str) -> Result<Duration, CliError> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, text.as_bytes()[text.len() - 1]),
+        None => (text, b's'),
+    };
+    let factor = match unit {
+        b'm' => 60,
+        b'h' => 3600,
+        b'd' => 86_400,
+        _ => 1,
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).filter(|n| *n > 0);
+    match seconds {
+        Some(seconds) => Ok(Duration::from_secs(seconds)),
+        None => refuse(format!("`{text}` is no duration: write a number with s, m, h or d")),
+    }
+}
+
+fn cpus(text: &str, kernel: &Kernel) -> Result<Vec<u32>, CliError> {
+    if text == "all" {
+        return Ok(kernel.online_cpus().as_slice().to_vec());
+    }
+    let set = CpuSet::parse(text);
+    if set.is_empty() {
+        refuse(format!("`{text}` is no list of CPUs: write 0-3,8"))
+    } else {
+        Ok(set.as_slice().to_vec())
+    }
+}
+
+fn time_ns(text: &str) -> Option<u64> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let factor = match &text[split..] {
+        "ns" => 1,
+        "" | "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return None,
+    };
+    text[..split].parse::<u64>().ok()?.checked_mul(factor)
+}
+
+/// `f:95`, `d:500us:1ms`.
+pub fn policy(text: &str) -> Result<Policy, CliError> {
+    let priority = |text: &str| text.parse::<u32>().ok().filter(|p| (1..=99).contains(p));
+    let mut parts = text.split(':');
+    let parsed = match (parts.next().map(str::to_ascii_lowercase).as_deref(), parts.next(), parts.next()) {
+        (Some("o"), None | Some("0"), None) => Some(Policy::Other),
+        (Some("f"), Some(p), None) => priority(p).map(Policy::Fifo),
+        (Some("r"), Some(p), None) => priority(p).map(Policy::RoundRobin),
+        (Some("d"), Some(runtime), Some(period)) => match (time_ns(runtime), time_ns(period)) {
+            (Some(runtime_ns), Some(period_ns)) if runtime_ns <= period_ns => {
+                Some(Policy::Deadline { runtime_ns, period_ns })
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    parsed.map_or_else(
+        || refuse(format!("`{text}` is no scheduling policy: write o:0, f:PRIO, r:PRIO or d:RUNTIME:PERIOD")),
+        Ok,
+    )
+}
+
+/// CPUs to measure: those asked for, else all but the first, which is left for everything else.
+fn places(common: &Common, kernel: &Kernel, spins: bool, notes: &mut Vec<String>) -> Result<Vec<u32>, CliError> {
+    if let Some(text) = &common.cpus {
+        return cpus(text, kernel);
+    }
+    let online = kernel.online_cpus().as_slice().to_vec();
+    if !spins || online.len() == 1 {
+        return Ok(online);
+    }
+    notes.push(format!("CPU {} is left free; -c all measures it, too", online[0]));
+    Ok(online[1..].to_vec())
+}
+
+fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Result<Plan, CliError> {
+    let mut notes = Vec::new();
+    let measured = places(common, kernel, mode == Mode::Osnoise, &mut notes)?;
+    let policy = match &common.priority {
+        Some(text) => policy(text)?,
+        None if mode == Mode::Timerlat => Policy::Fifo(95),
+        None => Policy::Other,
+    };
+    let online = kernel.online_cpus().len() as usize;
+    if mode == Mode::Osnoise && policy != Policy::Other && measured.len() >= online {
+        notes.push("real-time threads spin on all CPUs: everything else waits for what they leave".to_owned());
+    }
+    if !(1..1_000_000).contains(&common.bucket_size) {
+        return refuse("Bucket size needs to be > 0 and <= 1000000");
+    }
+    if !(10..=9_999_999).contains(&common.entries) {
+        return refuse("Entries must be > 10 and < 10000000");
+    }
+    let mut on_threshold = parse_actions(&common.on_threshold, tool)?;
+    if let Some(file) = &common.trace {
+        let file = if file.is_empty() { actions::trace_file(tool) } else { file.clone() };
+        on_threshold.insert(0, Action::Trace { file });
+    }
+    let hist = common.view == View::Hist;
+    let house_keeping = common.house_keeping.as_deref().map(|text| cpus(text, kernel)).transpose()?.unwrap_or_default();
+    Ok(Plan {
+        options: Options {
+            mode,
+            cpus: measured,
+            policy,
+            warm_up: Duration::from_secs(common.warm_up),
+            buckets: hist.then_some((common.bucket_size * 1000, common.entries as usize)),
+            ..Options::default()
+        },
+        tool,
+        view: common.view,
+        backend: common.backend,
+        kernel_threads: false,
+        duration: common.duration.as_deref().map(duration).transpose()?,
+        quiet: common.quiet || common.json,
+        json: common.json,
+        ns: false,
+        user: false,
+        analyse: false,
+        table: true,
+        dump_tasks: false,
+        on_threshold,
+        on_end: parse_actions(&common.on_end, tool)?,
+        look: crate::output::latency::tables::HistLook {
+            ns: false,
+            no_header: common.no_header,
+            no_summary: common.no_summary,
+            no_index: common.no_index,
+            with_zeros: common.with_zeros,
+        },
+        no_irq: false,
+        no_thread: false,
+        notes,
+        house_keeping,
+    })
+}
+
+fn parse_actions(texts: &[String], tool: &str) -> Result<Vec<Action>, CliError> {
+    texts.iter().map(|text| actions::parse(text, tool).map_err(CliError::Refused)).collect()
+}
+
+/// A run of osnoise, or of hwnoise.
+pub fn osnoise(args: &Osnoise, hwnoise: bool, kernel: &Kernel) -> Result<Plan, CliError> {
+    let mut plan = plan(&args.common, kernel, if hwnoise { "hwnoise" } else { "osnoise" }, Mode::Osnoise)?;
+    let period = range("Period", args.period, 1, 10_000_000)?;
+    let share = if hwnoise { period * 3 / 4 } else { period * 9 / 10 };
+    let runtime = args.runtime.unwrap_or(share.max(1));
+    if args.runtime.is_some_and(|runtime| runtime < 100) {
+        return refuse("Runtime must be >= 100 us");
+    }
+    if runtime > period {
+        return refuse(format!("the runtime of {runtime} us is longer than the period of {period} us"));
+    }
+    let stop = args.auto.unwrap_or(args.stop);
+    plan.options.period_ns = period * 1000;
+    plan.options.runtime_ns = runtime * 1000;
+    plan.options.gap_ns = if args.auto.is_some() { 1000 } else { (args.threshold * 1000).max(1) };
+    plan.options.thresholds =
+        Thresholds { gap_ns: stop * 1000, noise_ns: args.stop_total * 1000, ..Thresholds::default() };
+    plan.analyse = true;
+    plan.options.stacks = true;
+    if args.auto.is_some() && args.common.trace.is_none() {
+        plan.on_threshold.insert(0, Action::Trace { file: actions::trace_file(plan.tool) });
+    }
+    if plan.options.policy != Policy::Other {
+        let share = runtime * 100 / period;
+        plan.notes.push(format!(
+            "measuring threads take {} CPUs, {share} % each; from Linux 6.12 on the fair server takes 50 ms of each second \
+             back for ordinary threads (RT throttling before): that is no noise of the system",
+            plan.options.cpus.len(),
+        ));
+    }
+    Ok(plan)
+}
+
+/// A run of timerlat.
+pub fn timerlat(args: &Timerlat, kernel: &Kernel) -> Result<Plan, CliError> {
+    let mut plan = plan(&args.common, kernel, "timerlat", Mode::Timerlat)?;
+    let period = range("Period", args.period, 100, 1_000_000)?;
+    let auto = args.auto.or(args.aa_only);
+    if let Some(us) = args.dma_latency
+        && us > 10_000
+    {
+        return refuse("--dma-latency needs to be >= 0 and <= 10000");
+    }
+    plan.options.period_ns = period * 1000;
+    plan.options.thresholds = Thresholds {
+        irq_ns: auto.unwrap_or(args.irq) * 1000,
+        thread_ns: auto.unwrap_or(args.thread) * 1000,
+        ..Thresholds::default()
+    };
+    plan.options.stacks = auto.is_some() || args.stack.is_some();
+    plan.options.dma_latency_us = args.dma_latency;
+    plan.kernel_threads = args.kernel_threads;
+    plan.ns = args.nano;
+    plan.look.ns = args.nano;
+    plan.user = args.user_threads;
+    plan.analyse = !args.no_aa;
+    plan.table = args.aa_only.is_none();
+    plan.dump_tasks = args.dump_tasks;
+    plan.no_irq = args.no_irq;
+    plan.no_thread = args.no_thread;
+    if let Some((width, _)) = &mut plan.options.buckets
+        && args.nano
+    {
+        *width = args.common.bucket_size;
+    }
+    if args.auto.is_some() && args.common.trace.is_none() {
+        plan.on_threshold.insert(0, Action::Trace { file: actions::trace_file(plan.tool) });
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_policies_are_rtlas() {
+        assert_eq!(duration("5").unwrap(), Duration::from_secs(5));
+        assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
+        for bad in ["", "s", "0s", "5x", "-1", "5.5s"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+        assert_eq!(policy("f:1").unwrap(), Policy::Fifo(1));
+        assert_eq!(policy("R:99").unwrap(), Policy::RoundRobin(99));
+        assert_eq!(policy("o:0").unwrap(), Policy::Other);
+        let deadline = Policy::Deadline { runtime_ns: 500_000, period_ns: 1_000_000 };
+        assert_eq!(policy("d:500us:1ms").unwrap(), deadline);
+        for bad in ["f", "f:0", "f:100", "x:1", "d:2ms:1ms", "o:5"] {
+            assert!(policy(bad).is_err(), "{bad}");
+        }
+    }
+}

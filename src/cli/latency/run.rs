@@ -1,0 +1,294 @@
+//! `latency osnoise|timerlat|hwnoise top|hist`.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::actions;
+use super::arguments::{Backend, Plan, View};
+use super::totals::Totals;
+use crate::cli::{CliError, World};
+use crate::kernel::Kernel;
+use crate::model::latency::{Episode, LatencyStat};
+use crate::output::latency::{duration, report, tables, us};
+use crate::tracer::latency::bpf::BpfMeasurement;
+use crate::tracer::latency::tracefs::{self, TracefsMeasurement, Workload};
+use crate::tracer::latency::{Item, LatencyError, Measurement, Mode};
+
+/// How often a measurement is asked for what is new.
+const POLL: Duration = Duration::from_millis(10);
+/// rtla's exit code when a threshold was passed.
+const FAILED: u8 = 2;
+/// Episodes that are kept for the end.
+const MOST_EPISODES: usize = 100;
+
+/// A measurement by whichever backend.
+pub struct Started {
+    pub measurement: Box<dyn Measurement>,
+    pub backend: &'static str,
+}
+
+/// Starts what a plan asks for.
+pub fn start(plan: &Plan, kernel: &Arc<Kernel>) -> Result<Started, LatencyError> {
+    let tracer = if plan.options.mode == Mode::Timerlat { "timerlat" } else { "osnoise" };
+    let needs_tracer = plan.tool == "hwnoise" || plan.kernel_threads || plan.backend == Backend::Tracefs;
+    let has_tracer = tracefs::available(kernel, tracer);
+    if let (true, Err(absence)) = (needs_tracer, &has_tracer) {
+        let why = if plan.tool == "hwnoise" {
+            "no program in user space can spin with interrupts off; use osnoise, whose HW column has the gaps in which \
+             nothing was entered"
+        } else if plan.kernel_threads {
+            "threads of the kernel need its tracer; use -u: the BPF backend's threads are in user space"
+        } else {
+            "use --backend bpf"
+        };
+        return Err(LatencyError::Options(format!("{absence}; {why}")));
+    }
+    if plan.user && plan.backend == Backend::Tracefs {
+        let why = "threads in user space are measured by the BPF backend; use --backend bpf, or -k";
+        return Err(LatencyError::Options(why.to_owned()));
+    }
+    let by_tracer = needs_tracer || (plan.backend == Backend::Auto && has_tracer.is_ok() && !plan.user);
+    if by_tracer {
+        let workload = if plan.tool == "hwnoise" { Workload::InterruptsOff } else { Workload::Kernel };
+        let measurement = TracefsMeasurement::start(kernel, plan.options.clone(), workload)?;
+        return Ok(Started { measurement: Box::new(measurement), backend: "tracefs" });
+    }
+    let measurement = BpfMeasurement::start(kernel, plan.options.clone())?;
+    Ok(Started { measurement: Box::new(measurement), backend: "bpf" })
+}
+
+/// Everything that a run has so far.
+struct Run<'a> {
+    plan: &'a Plan,
+    totals: Totals,
+    episodes: Vec<Episode>,
+    hits: u64,
+    began: Instant,
+    colour: bool,
+    clears: bool,
+    bpf: bool,
+    /// A threshold was passed and nothing said to go on.
+    stopped: bool,
+}
+
+/// Runs a plan.
+pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCode, CliError> {
+    let kernel = crate::cli::kernel::running(world);
+    keep_off(&plan.house_keeping)?;
+    let Started { mut measurement, backend } = start(plan, &kernel)?;
+    if !plan.json {
+        plan.notes.iter().for_each(|text| note(text));
+        measurement.describe().iter().for_each(|text| note(text));
+    }
+    let mut run = Run {
+        plan,
+        totals: Totals::default(),
+        episodes: Vec::new(),
+        hits: 0,
+        began: Instant::now(),
+        colour: world.stdout_is_terminal && world.variable("NO_COLOR").is_none_or(str::is_empty),
+        clears: world.stdout_is_terminal,
+        bpf: backend == "bpf",
+        stopped: false,
+    };
+    run.measure(measurement.as_mut(), stop)?;
+    let items = measurement.finish()?;
+    for item in items {
+        run.take(item);
+    }
+    let text = if plan.json { run.json(backend, &kernel)? } else { run.last(measurement.as_ref()) };
+    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    actions::perform(&plan.on_end, &|| run.trace());
+    Ok(if run.stopped { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Moves this thread, and those that it starts later, to the CPUs that are named.
+fn keep_off(cpus: &[u32]) -> Result<(), CliError> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    cpus.iter().filter(|cpu| **cpu < 1024).for_each(|cpu| set.set(*cpu as usize));
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(|e| CliError::Refused(format!("cannot move to the housekeeping CPUs: {e}")))
+}
+
+fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "probescope: {text}");
+}
+
+impl Run<'_> {
+    fn measure(&mut self, measurement: &mut dyn Measurement, stop: &AtomicBool) -> Result<(), CliError> {
+        let mut next = Instant::now() + Duration::from_secs(1);
+        let end = self.plan.duration.map(|d| self.began + self.plan.options.warm_up + d);
+        while !stop.load(Ordering::Acquire) && end.is_none_or(|end| Instant::now() < end) {
+            for item in measurement.poll()? {
+                if self.take(item) && !self.go_on()? {
+                    self.stopped = true;
+                    return Ok(());
+                }
+            }
+            let shows = self.plan.view == View::Top && !self.plan.quiet && self.plan.table;
+            if shows && Instant::now() >= next {
+                next += Duration::from_secs(1);
+                let clear = if self.clears { "\x1bc" } else { "" };
+                let text = format!("{clear}{}", self.top());
+                std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    /// Takes an item in; true when a threshold was passed.
+    fn take(&mut self, item: Item) -> bool {
+        match item {
+            Item::Sample(sample) => self.totals.add(&sample),
+            Item::Note(text) => note(&text),
+            Item::Episode(episode) => {
+                self.hits += 1;
+                if self.stopped {
+                    return false;
+                }
+                if self.episodes.len() >= MOST_EPISODES {
+                    self.episodes.sort_by_key(|e| std::cmp::Reverse(e.latency_ns()));
+                    self.episodes.truncate(MOST_EPISODES / 2);
+                }
+                self.episodes.push(*episode);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn go_on(&self) -> Result<bool, CliError> {
+        std::io::stdout().flush().map_err(CliError::stdout)?;
+        Ok(actions::perform(&self.plan.on_threshold, &|| self.trace()))
+    }
+
+    fn trace(&self) -> String {
+        let header = format!("# tracer: {}\n#\n", self.plan.tool);
+        self.episodes
+            .last()
+            .map_or_else(|| header.clone(), |e| format!("{header}{}{}", report::trace(e), comment(&report::report(e))))
+    }
+
+    fn elapsed(&self) -> String {
+        duration(self.began.elapsed().saturating_sub(self.plan.options.warm_up).as_secs())
+    }
+
+    fn top(&self) -> String {
+        let look = tables::Look { ns: self.plan.ns, user: self.plan.user, colour: self.colour, more: self.bpf };
+        if self.plan.options.mode == Mode::Timerlat {
+            return tables::timerlat_top(look, &self.elapsed(), &self.totals.timer());
+        }
+        let hwnoise = self.plan.tool == "hwnoise";
+        let title = if hwnoise { "Hardware-related Noise" } else { "Operating System Noise" };
+        tables::osnoise_top(look, title, &self.elapsed(), &self.totals.noise(), hwnoise)
+    }
+
+    fn hist(&self, measurement: &dyn Measurement) -> String {
+        let mut columns = Vec::new();
+        for buckets in measurement.buckets() {
+            let Some(total) = self.totals.cpus.get(&buckets.cpu) else { continue };
+            let cpu = buckets.cpu;
+            if let Some(noise) = &total.noise {
+                let (min, mean) = (noise.lengths.percentile_ns(0.0).unwrap_or(0), noise.noise_ns);
+                let stat = LatencyStat {
+                    count: noise.gaps,
+                    current_ns: 0,
+                    min_ns: min,
+                    max_ns: noise.max_gap_ns,
+                    sum_ns: mean,
+                    lengths: noise.lengths.clone(),
+                };
+                columns.push(tables::Column { name: format!("CPU-{cpu:03}"), sum: "", buckets: &buckets.first, stat });
+            }
+            let Some(timer) = &total.timer else { continue };
+            let mut column = |name: &str, sum, buckets, stat: &LatencyStat| {
+                columns.push(tables::Column { name: format!("{name}-{cpu:03}"), sum, buckets, stat: stat.clone() });
+            };
+            if !self.plan.no_irq {
+                column("IRQ", "IRQ", &buckets.first, &timer.irq);
+            }
+            if !self.plan.no_thread {
+                column("Thr", "Thr", &buckets.thread, &timer.thread);
+            }
+            if self.plan.user {
+                column("Usr", "Usr", &buckets.user, &timer.user);
+            }
+        }
+        let title = if self.plan.options.mode == Mode::Timerlat { "timerlat" } else { "osnoise" };
+        tables::hist(self.plan.look, title, &self.elapsed(), &columns)
+    }
+
+    /// What is printed at the end.
+    fn last(&self, measurement: &dyn Measurement) -> String {
+        let mut text = String::new();
+        if self.plan.table {
+            text = if self.plan.view == View::Hist { self.hist(measurement) } else { self.top() };
+        }
+        let tool = self.plan.tool;
+        if self.stopped {
+            if self.plan.table {
+                text.push_str(&format!("probescope latency {tool} hit stop tracing\n"));
+            }
+            if let Some(episode) = self.episodes.last().filter(|_| self.plan.analyse) {
+                text.push_str(&report::report(episode));
+                if self.plan.dump_tasks {
+                    text.push_str(&report::tasks(episode));
+                }
+            }
+        } else if !self.plan.table {
+            let worst = self.totals.timer().iter().map(|(_, t)| t.thread.max_ns.max(t.irq.max_ns)).max().unwrap_or(0);
+            text.push_str(&format!("  Max latency was {} us\n", us(worst)));
+        }
+        let cost = self.totals.cost;
+        if let (true, Some(mean)) = (self.bpf, cost.mean_ns()) {
+            note(&format!(
+                "own cost: {} runs of BPF programs, {mean} ns each, {} missed; {} thresholds passed",
+                cost.runs, cost.misses, self.hits
+            ));
+        }
+        text
+    }
+
+    fn json(&self, backend: &str, kernel: &Kernel) -> Result<String, CliError> {
+        #[derive(Serialize)]
+        struct Output<'a> {
+            tool: &'a str,
+            backend: &'a str,
+            kernel: String,
+            duration_ns: u64,
+            threshold_hit: bool,
+            hits: u64,
+            period_ns: u64,
+            runtime_ns: Option<u64>,
+            totals: &'a Totals,
+            episodes: &'a [Episode],
+        }
+        let output = Output {
+            tool: self.plan.tool,
+            backend,
+            kernel: kernel.version().to_string(),
+            duration_ns: self.began.elapsed().as_nanos() as u64,
+            threshold_hit: self.hits > 0,
+            hits: self.hits,
+            period_ns: self.plan.options.period_ns,
+            runtime_ns: (self.plan.options.mode == Mode::Osnoise).then_some(self.plan.options.runtime_ns),
+            totals: &self.totals,
+            episodes: &self.episodes,
+        };
+        let text = serde_json::to_string(&output).map_err(|e| CliError::Refused(format!("cannot write JSON: {e}")))?;
+        Ok(text + "\n")
+    }
+}
+
+fn comment(text: &str) -> String {
+    text.lines().map(|line| format!("# {line}\n")).collect()
+}

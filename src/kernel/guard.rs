@@ -1,0 +1,270 @@
+//! Kernel settings that outlive the process: recorded before they are written, restored when it ends.
+//!
+//! Each [`Guard`] keeps a journal in a folder that lives as long as the system runs (`/run/probescope`). A setting is
+//! written there, with the value that it had, before the kernel sees the new one. Dropping the guard, which a panic
+//! does too, writes the old values back, the last first. The journal is locked for as long as its process lives: what
+//! `kill -9` left behind is found by [`recover`] at the next start, and restored.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+/// Largest journal and largest setting that are believed.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Something that was changed, and how it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Change {
+    /// A file with one value.
+    Value { path: PathBuf, was: String },
+    /// A file of flags that are written one by one (`osnoise/options`).
+    Flags { path: PathBuf, was: String },
+    /// A folder that was made, and goes away by being removed: an instance of tracefs.
+    Folder { path: PathBuf },
+}
+
+impl Change {
+    fn undo(&self) -> io::Result<()> {
+        match self {
+            Self::Value { path, was } => write(path, was),
+            Self::Flags { path, was } => {
+                // The first word tells only whether the others are the kernel's own.
+                let flags = was.split_whitespace().filter(|f| !matches!(*f, "DEFAULTS" | "NO_DEFAULTS"));
+                let mut undone = Ok(());
+                for flag in flags {
+                    undone = undone.and(write(path, flag));
+                }
+                undone
+            }
+            Self::Folder { path } if path.exists() => {
+                // A tracer that runs in it keeps it busy.
+                let _ = write(&path.join("tracing_on"), "0");
+                let _ = write(&path.join("current_tracer"), "nop");
+                fs::remove_dir(path)
+            }
+            Self::Folder { .. } => Ok(()),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Value { path, .. } | Self::Flags { path, .. } | Self::Folder { path } => path,
+        }
+    }
+}
+
+/// Settings that are restored when this is dropped.
+#[derive(Debug)]
+pub struct Guard {
+    journal: PathBuf,
+    file: File,
+    changes: Vec<Change>,
+}
+
+impl Guard {
+    /// An empty journal in a folder, which is made. Restores what ended processes have left there.
+    ///
+    /// # Errors
+    /// When the folder or the journal cannot be made.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        recover(folder)?;
+        let journal = folder.join(format!("settings-{}-{:x}", std::process::id(), unique()));
+        let file = File::options().read(true).write(true).create_new(true).open(&journal)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Self { journal, file, changes: Vec::new() })
+    }
+
+    /// Writes a file's value; the first value that it had is restored.
+    ///
+    /// # Errors
+    /// When it cannot be read, recorded or written.
+    pub fn set(&mut self, path: &Path, value: &str) -> io::Result<()> {
+        let was = read(path)?;
+        if was == value {
+            return Ok(());
+        }
+        self.record(Change::Value { path: path.to_owned(), was })?;
+        write(path, value)
+    }
+
+    /// Writes flags to a file that takes one at a time.
+    ///
+    /// # Errors
+    /// As [`Guard::set`].
+    pub fn set_flags(&mut self, path: &Path, flags: &[&str]) -> io::Result<()> {
+        let was = read(path)?;
+        self.record(Change::Flags { path: path.to_owned(), was })?;
+        flags.iter().try_for_each(|flag| write(path, flag))
+    }
+
+    /// Makes a folder that is removed at the end.
+    ///
+    /// # Errors
+    /// When it cannot be recorded or made.
+    pub fn make_folder(&mut self, path: &Path) -> io::Result<()> {
+        self.record(Change::Folder { path: path.to_owned() })?;
+        fs::create_dir(path)
+    }
+
+    fn record(&mut self, change: Change) -> io::Result<()> {
+        self.changes.push(change);
+        let text = serde_json::to_vec(&self.changes)?;
+        self.file.rewind()?;
+        self.file.set_len(0)?;
+        self.file.write_all(&text)
+    }
+
+    /// Restores everything, the last first. Gives what could not be.
+    pub fn restore(&mut self) -> Vec<String> {
+        let failed = undo(&std::mem::take(&mut self.changes));
+        let _ = self.file.set_len(0);
+        failed
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.restore();
+        let _ = fs::remove_file(&self.journal);
+    }
+}
+
+/// Restores what processes that live no longer have left in a folder. Gives what was restored and what could not be.
+///
+/// # Errors
+/// When the folder is there and cannot be read.
+pub fn recover(folder: &Path) -> io::Result<Vec<String>> {
+    let mut told = Vec::new();
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(told),
+        Err(e) => return Err(e),
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("settings-"));
+        let Some(file) = named.then(|| File::options().read(true).write(true).open(&path).ok()).flatten() else {
+            continue;
+        };
+        // Whoever lives holds the lock.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
+        let mut text = Vec::new();
+        let _ = (&file).take(MOST_BYTES).read_to_end(&mut text);
+        let changes: Vec<Change> = serde_json::from_slice(&text).unwrap_or_default();
+        told.extend(changes.iter().rev().map(|c| format!("restored {}", c.path().display())));
+        told.extend(undo(&changes));
+        let _ = fs::remove_file(&path);
+    }
+    Ok(told)
+}
+
+fn undo(changes: &[Change]) -> Vec<String> {
+    let undone = changes.iter().rev().map(|change| (change, change.undo()));
+    undone
+        .filter_map(|(change, done)| Some(format!("cannot restore {}: {}", change.path().display(), done.err()?)))
+        .collect()
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(text.trim_end().to_owned())
+}
+
+fn write(path: &Path, value: &str) -> io::Result<()> {
+    // Settings are written whole, by one call, and never made.
+    File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
+}
+
+/// Tells several guards of one process apart.
+fn unique() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("probescope-guard-{name}-{}", std::process::id()));
+            fs::create_dir_all(path.join("run")).unwrap();
+            fs::write(path.join("period"), "1000\n").unwrap();
+            fs::write(path.join("runtime"), "900\n").unwrap();
+            Self(path)
+        }
+
+        fn value(&self, name: &str) -> String {
+            read(&self.0.join(name)).unwrap()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn settings_are_as_before_when_the_guard_ends() {
+        let folder = Folder::new("ends");
+        let mut guard = Guard::new(&folder.0.join("run")).unwrap();
+        guard.set(&folder.0.join("period"), "500").unwrap();
+        guard.set(&folder.0.join("period"), "200").unwrap();
+        guard.make_folder(&folder.0.join("instance")).unwrap();
+        assert_eq!(folder.value("period"), "200");
+        assert!(guard.set(&folder.0.join("none"), "1").is_err());
+        drop(guard);
+        assert_eq!(folder.value("period"), "1000");
+        assert!(!folder.0.join("instance").exists());
+        assert_eq!(fs::read_dir(folder.0.join("run")).unwrap().count(), 0, "no journal is left");
+    }
+
+    #[test]
+    fn a_panic_restores() {
+        let folder = Folder::new("panic");
+        let path = folder.0.clone();
+        let ended = std::thread::spawn(move || {
+            let mut guard = Guard::new(&path.join("run")).unwrap();
+            guard.set(&path.join("runtime"), "1").unwrap();
+            panic!("as it may happen");
+        });
+        assert!(ended.join().is_err());
+        assert_eq!(folder.value("runtime"), "900");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_restored_by_the_next_one() {
+        let folder = Folder::new("killed");
+        let run = folder.0.join("run");
+        let mut guard = Guard::new(&run).unwrap();
+        guard.set(&folder.0.join("period"), "7").unwrap();
+        assert_eq!(recover(&run).unwrap(), Vec::<String>::new(), "its process lives");
+        // As if the process had been killed: the lock goes, nothing is written.
+        flock(&guard.file, FlockOperation::Unlock).unwrap();
+        std::mem::forget(guard);
+        let told = recover(&run).unwrap();
+        assert_eq!(told, [format!("restored {}", folder.0.join("period").display())]);
+        assert_eq!(folder.value("period"), "1000");
+        fs::write(run.join("settings-1-0"), "not a journal").unwrap();
+        assert_eq!(recover(&run).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn flags_are_written_one_by_one() {
+        let change = Change::Flags { path: PathBuf::from("/nonexistent/options"), was: "NO_DEFAULTS".into() };
+        change.undo().unwrap();
+        let change = Change::Flags { path: PathBuf::from("/nonexistent/options"), was: "DEFAULTS A".into() };
+        assert!(change.undo().is_err(), "the flag after the first word is written");
+    }
+}

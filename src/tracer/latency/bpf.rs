@@ -1,0 +1,306 @@
+//! Measuring by our BPF programs and threads of our own: every kernel with BTF, none of the kernel's tracers.
+
+mod episode;
+
+use std::fs::File;
+use std::sync::Arc;
+
+use super::sources::Known;
+use super::tally::Taken;
+use super::threads::{self, Thread, word};
+use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, places};
+use crate::engine::latency::layout::{RECORD, STACKS, slot};
+use crate::engine::latency::{Memory, Meter};
+use crate::engine::symbols::UserSymbols;
+use crate::engine::{boot_ns, monotonic_ns};
+use crate::kernel::Kernel;
+use crate::model::latency::{Buckets, ByClass, CpuSample, NoiseSample, OwnCost, TimerSample};
+
+/// One measured CPU.
+struct Cpu {
+    cpu: u32,
+    /// Index of its thread.
+    thread: Option<usize>,
+    entries: ByClass,
+    net: ByClass,
+    known: Known,
+    began_ns: u64,
+}
+
+/// A measurement by BPF.
+pub struct BpfMeasurement {
+    options: Options,
+    kernel: Arc<Kernel>,
+    symbols: UserSymbols,
+    // The threads end before the programs are detached.
+    threads: Vec<Thread>,
+    cpus: Vec<Cpu>,
+    buckets: Vec<CpuBuckets>,
+    next_ns: u64,
+    changing: bool,
+    warm: bool,
+    suspended_ns: u64,
+    cost: OwnCost,
+    gone: Vec<u32>,
+    meter: Meter,
+    _dma_latency: Option<File>,
+}
+
+impl BpfMeasurement {
+    /// Loads the programs and starts the threads.
+    ///
+    /// # Errors
+    /// When the kernel lacks what is needed or refuses it, or a thread cannot be set up.
+    pub fn start(kernel: &Arc<Kernel>, options: Options) -> Result<Self, LatencyError> {
+        places::check(&options, kernel)?;
+        let dma_latency = options.dma_latency_us.map(places::hold_dma_latency).transpose()?;
+        let meter = Meter::start(kernel)?;
+        let measured =
+            if options.mode == Mode::Passive { kernel.online_cpus().as_slice().to_vec() } else { options.cpus.clone() };
+        prepare(meter.memory(), &options, &measured);
+        let threads =
+            if options.mode == Mode::Passive { Vec::new() } else { threads::start(meter.memory(), &options)? };
+        let now = monotonic_ns();
+        let cpu = |(n, cpu): (usize, &u32)| {
+            let slot = meter.memory().slot(*cpu);
+            let mut known = Known::default();
+            known.changes(kernel, meter.memory(), *cpu);
+            let thread = (options.mode != Mode::Passive).then_some(n);
+            Cpu { cpu: *cpu, thread, entries: slot.entries(), net: slot.net_ns(), known, began_ns: now }
+        };
+        let cpus: Vec<Cpu> = measured.iter().enumerate().map(cpu).collect();
+        let empty =
+            || options.buckets.map_or_else(|| Buckets::new(1, 0), |(width, entries)| Buckets::new(width, entries));
+        let buckets = measured
+            .iter()
+            .map(|cpu| CpuBuckets { cpu: *cpu, first: empty(), thread: empty(), user: empty() })
+            .collect();
+        let wait = if options.warm_up.is_zero() { options.interval } else { options.warm_up };
+        Ok(Self {
+            next_ns: now + wait.as_nanos() as u64,
+            changing: false,
+            warm: options.warm_up.is_zero(),
+            suspended_ns: boot_ns().saturating_sub(monotonic_ns()),
+            cost: meter.cost(),
+            gone: Vec::new(),
+            symbols: UserSymbols::new(kernel.roots().proc.clone(), true),
+            kernel: Arc::clone(kernel),
+            options,
+            threads,
+            cpus,
+            buckets,
+            meter,
+            _dma_latency: dma_latency,
+        })
+    }
+
+    /// The programs, for their costs.
+    #[must_use]
+    pub const fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    fn due(&mut self, items: &mut Vec<Item>) {
+        let now = monotonic_ns();
+        if !self.changing {
+            if now < self.next_ns {
+                return;
+            }
+            self.threads.iter().for_each(|t| t.shared.pair.change_over());
+            self.changing = true;
+        }
+        // Threads that sleep for long, or have ended, come later: nobody waits for them.
+        let patience = now > self.next_ns + self.options.period_ns * 2 + 1_000_000_000;
+        if !patience && !self.threads.iter().all(|t| t.shared.pair.changed_over() || t.shared.left_cpu()) {
+            return;
+        }
+        self.changing = false;
+        self.next_ns = (self.next_ns + self.options.interval.as_nanos() as u64).max(now);
+        self.tell(items, false);
+    }
+
+    fn tell(&mut self, items: &mut Vec<Item>, ended: bool) {
+        let cost = self.meter.cost();
+        let spent = OwnCost {
+            runs: cost.runs - self.cost.runs,
+            run_time_ns: cost.run_time_ns - self.cost.run_time_ns,
+            misses: cost.misses - self.cost.misses,
+        };
+        self.cost = cost;
+        for index in 0..self.cpus.len() {
+            let sample = self.sample(index, spent, ended);
+            if self.warm {
+                items.push(Item::Sample(Box::new(sample)));
+            } else {
+                self.buckets[index].reset();
+            }
+        }
+        self.warm = true;
+    }
+
+    fn sample(&mut self, index: usize, cost: OwnCost, ended: bool) -> CpuSample {
+        let cpu = &mut self.cpus[index];
+        let slot = self.meter.memory().slot(cpu.cpu);
+        let (entries, net, now) = (slot.entries(), slot.net_ns(), monotonic_ns());
+        let (sources, passive) = cpu.known.changes(&self.kernel, self.meter.memory(), cpu.cpu);
+        let mut sample = CpuSample {
+            cpu: cpu.cpu,
+            began_ns: cpu.began_ns,
+            period_ns: now - cpu.began_ns,
+            entries: entries.since(&cpu.entries),
+            net_ns: net.since(&cpu.net),
+            passive: (passive.count > 0).then_some(passive),
+            sources,
+            cost,
+            ..CpuSample::default()
+        };
+        (cpu.entries, cpu.net, cpu.began_ns) = (entries, net, now);
+        if let Some(thread) = cpu.thread.and_then(|n| self.threads.get(n)) {
+            let CpuBuckets { first, thread: second, user, .. } = &mut self.buckets[index];
+            let pair = &thread.shared.pair;
+            let taken =
+                if ended { pair.take_active([first, second, user]) } else { pair.take_idle([first, second, user]) };
+            match self.options.mode {
+                Mode::Osnoise => sample.noise = Some(noise(taken)),
+                Mode::Timerlat => sample.timer = Some(timer(taken)),
+                Mode::Passive => {}
+            }
+        }
+        sample
+    }
+
+    fn watch(&mut self, items: &mut Vec<Item>) {
+        for thread in &self.threads {
+            let cpu = thread.shared.cpu;
+            if thread.shared.left_cpu() && !self.gone.contains(&cpu) {
+                self.gone.push(cpu);
+                items.push(Item::Note(format!("CPU {cpu} went offline: it is measured no longer")));
+            }
+        }
+        let suspended = boot_ns().saturating_sub(monotonic_ns());
+        if suspended > self.suspended_ns + 100_000_000 {
+            let slept = (suspended - self.suspended_ns) / 1_000_000;
+            items.push(Item::Note(format!("the machine was suspended for {slept} ms: that is in no figure")));
+        }
+        self.suspended_ns = suspended;
+    }
+
+    fn episodes(&mut self, items: &mut Vec<Item>) {
+        for index in 0..self.cpus.len() {
+            let cpu = self.cpus[index].cpu;
+            let shared = self.cpus[index].thread.and_then(|n| self.threads.get(n)).map(|t| Arc::clone(&t.shared));
+            let source = episode::Recorded {
+                kernel: &self.kernel,
+                memory: self.meter.memory(),
+                cpu,
+                thresholds: &self.options.thresholds,
+            };
+            if let Some(episode) = source.take(shared.as_deref(), &mut self.symbols) {
+                items.push(Item::Episode(Box::new(episode)));
+            }
+        }
+    }
+}
+
+impl CpuBuckets {
+    fn reset(&mut self) {
+        for buckets in [&mut self.first, &mut self.thread, &mut self.user] {
+            *buckets = Buckets::new(buckets.width_ns, buckets.counts.len());
+        }
+    }
+}
+
+impl Measurement for BpfMeasurement {
+    fn poll(&mut self) -> Result<Vec<Item>, LatencyError> {
+        let mut items = Vec::new();
+        self.episodes(&mut items);
+        self.due(&mut items);
+        self.watch(&mut items);
+        Ok(items)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Item>, LatencyError> {
+        let mut items = Vec::new();
+        self.threads.iter_mut().for_each(Thread::stop);
+        self.episodes(&mut items);
+        // What a thread had left behind when it was asked to change over, and what it wrote since.
+        if self.threads.is_empty() {
+            self.tell(&mut items, true);
+        } else {
+            self.tell(&mut items, false);
+            self.tell(&mut items, true);
+        }
+        Ok(items)
+    }
+
+    fn buckets(&self) -> &[CpuBuckets] {
+        &self.buckets
+    }
+
+    fn describe(&self) -> Vec<String> {
+        let mut lines = vec![format!(
+            "BPF, kernel {}; handler bodies only, {} tracepoints not here: {}",
+            self.kernel.version(),
+            self.meter.left_out().len(),
+            self.meter.left_out().join(" "),
+        )];
+        if self.kernel.is_realtime() {
+            lines.push("PREEMPT_RT: softirqs are counted as threads".to_owned());
+        }
+        lines
+    }
+}
+
+/// Tells the programs what to look for.
+fn prepare(memory: &Memory, options: &Options, cpus: &[u32]) {
+    let wanted = &options.thresholds;
+    let any = *wanted != super::Thresholds::default();
+    for cpu in 0..memory.cpus() as u32 {
+        let slot = memory.slot(cpu);
+        let measured = cpus.contains(&cpu);
+        let flags = if any { RECORD } else { 0 } | if any && options.stacks { STACKS } else { 0 };
+        slot.set(slot::FLAGS, flags);
+        if !measured {
+            continue;
+        }
+        if options.mode == Mode::Passive {
+            slot.set(slot::PASSIVE_THRESHOLD, wanted.irq_ns);
+        } else {
+            slot.set(slot::IRQ_THRESHOLD, wanted.irq_ns);
+            slot.set(slot::THREAD_THRESHOLD, wanted.thread_ns);
+        }
+    }
+}
+
+fn classes(words: &[u64], from: usize) -> ByClass {
+    ByClass { nmi: words[from], irq: words[from + 1], softirq: words[from + 2], thread: words[from + 3] }
+}
+
+fn noise(taken: Taken) -> NoiseSample {
+    let words = &taken.words;
+    NoiseSample {
+        periods: words[word::PERIODS],
+        runtime_ns: words[word::RUNTIME],
+        noise_ns: words[word::NOISE],
+        max_noise_ns: words[word::MAX_NOISE],
+        max_gap_ns: taken.first.max_ns,
+        gaps: taken.first.count,
+        hardware: words[word::HARDWARE],
+        hardware_ns: words[word::HARDWARE_NS],
+        entries: classes(words, word::ENTRIES),
+        net_ns: classes(words, word::NET),
+        residual_ns: words[word::RESIDUAL].cast_signed(),
+        negative_residuals: words[word::NEGATIVE],
+        lengths: taken.first.lengths,
+    }
+}
+
+fn timer(taken: Taken) -> TimerSample {
+    TimerSample {
+        irq: taken.first,
+        thread: taken.thread,
+        user: taken.user,
+        skipped: taken.words[word::SKIPPED],
+        unseen: taken.words[word::UNSEEN],
+    }
+}

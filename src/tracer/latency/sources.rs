@@ -1,0 +1,130 @@
+//! Sources of noise, told by their differences from one interval to the next.
+
+use std::collections::HashMap;
+
+use crate::engine::latency::Memory;
+use crate::engine::latency::layout::{Source, Table, irq_name, softirq_name};
+use crate::kernel::Kernel;
+use crate::model::latency::{Distribution, LatencyStat, NoiseClass, SourceStat};
+
+/// The sources of one CPU as they were when they were told last.
+#[derive(Debug, Default)]
+pub struct Known(HashMap<(u8, Option<u64>), Source>);
+
+/// The name of the function at an address, as kernel stacks have it.
+#[must_use]
+pub fn function_name(kernel: &Kernel, address: u64) -> String {
+    match kernel.symbolize(address) {
+        Some((name, 0, _)) => name.to_string(),
+        Some((name, offset, _)) => format!("{name}+{offset:#x}"),
+        None => format!("{address:#x}"),
+    }
+}
+
+/// A thread as osnoise names it, `comm:pid`, and a kworker's function.
+#[must_use]
+pub fn thread_name(kernel: &Kernel, comm: &str, pid: u64, work: u64) -> String {
+    let comm = if pid == 0 && comm.is_empty() { "swapper" } else { comm };
+    match work {
+        0 => format!("{comm}:{pid}"),
+        work => format!("{comm}:{pid} {}", function_name(kernel, work)),
+    }
+}
+
+fn describe(kernel: &Kernel, table: Table, source: &Source) -> (NoiseClass, String) {
+    let Some(id) = source.id else {
+        return (class_of(table), "others".to_owned());
+    };
+    let name = match table {
+        Table::Nmi | Table::Timer => function_name(kernel, id),
+        Table::Vector | Table::Irq => irq_name(id, |_| Some(source.name.clone()).filter(|n| !n.is_empty())),
+        Table::Softirq => softirq_name(id),
+        Table::Thread => thread_name(kernel, &source.name, id, source.aux),
+    };
+    (class_of(table), name)
+}
+
+const fn class_of(table: Table) -> NoiseClass {
+    match table {
+        Table::Nmi => NoiseClass::Nmi,
+        Table::Vector | Table::Irq => NoiseClass::Irq,
+        Table::Softirq => NoiseClass::Softirq,
+        Table::Thread => NoiseClass::Thread,
+        Table::Timer => NoiseClass::Timer,
+    }
+}
+
+/// What was added to a source since `earlier`.
+fn difference(now: &Source, earlier: Option<&Source>) -> LatencyStat {
+    let mut lengths = Distribution::default();
+    let mut top = 0;
+    for (n, count) in now.log2.iter().enumerate() {
+        let before = earlier.map_or(0, |e| e.log2[n]);
+        let times = count.wrapping_sub(before);
+        if times > 0 {
+            lengths.record((1_u64 << n) + (1_u64 << n) / 2, u64::from(times));
+            top = (2_u64 << n) - 1;
+        }
+    }
+    let grew = earlier.is_none_or(|e| now.max > e.max);
+    LatencyStat {
+        count: now.count.wrapping_sub(earlier.map_or(0, |e| e.count)),
+        current_ns: 0,
+        min_ns: 0,
+        // Only the longest since the start is known: of a later interval, the bound of its longest's bucket.
+        max_ns: if grew { now.max } else { top.min(now.max) },
+        sum_ns: now.total.wrapping_sub(earlier.map_or(0, |e| e.total)),
+        lengths,
+    }
+}
+
+impl Known {
+    /// What ran since the last call, those with the most time first, and how late timers were.
+    pub fn changes(&mut self, kernel: &Kernel, memory: &Memory, cpu: u32) -> (Vec<SourceStat>, LatencyStat) {
+        let mut told = Vec::new();
+        let mut late = LatencyStat::default();
+        for table in Table::ALL {
+            for source in memory.sources(cpu, table) {
+                let key = (table as u8, source.id);
+                let stat = difference(&source, self.0.get(&key));
+                if stat.count == 0 {
+                    continue;
+                }
+                if table == Table::Timer {
+                    late.add(&LatencyStat { min_ns: late.min_ns, ..stat.clone() });
+                }
+                let (class, name) = describe(kernel, table, &source);
+                told.push(SourceStat {
+                    class,
+                    name,
+                    count: stat.count,
+                    net_ns: stat.sum_ns,
+                    max_ns: stat.max_ns,
+                    lengths: stat.lengths,
+                });
+                self.0.insert(key, source);
+            }
+        }
+        told.sort_by(|a, b| (b.net_ns, &a.name).cmp(&(a.net_ns, &b.name)));
+        (told, late)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_has_what_was_added_in_it() {
+        let mut first = Source { id: Some(1), count: 3, total: 3_000, max: 1_500, ..Source::default() };
+        first.log2[10] = 3;
+        let mut then = Source { count: 5, total: 13_000, ..first.clone() };
+        then.log2[10] = 4;
+        then.log2[9] = 1;
+        let whole = difference(&first, None);
+        assert_eq!((whole.count, whole.sum_ns, whole.max_ns, whole.lengths.count()), (3, 3_000, 1_500, 3));
+        let added = difference(&then, Some(&first));
+        assert_eq!((added.count, added.sum_ns, added.lengths.count()), (2, 10_000, 2));
+        assert_eq!(added.max_ns, 1_500, "no longer than the longest since the start");
+    }
+}

@@ -1,0 +1,365 @@
+//! The measuring threads: pinned, one a CPU.
+//!
+//! Inside the loops there is no allocation, no lock and no system call but the sleep of the timer loop: what else ran
+//! on the CPU is read from the memory that the BPF programs share, the clock from the vDSO.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::thread::JoinHandle;
+
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
+use rustix::time::{ClockId, Timespec};
+
+use super::tally::{Pair, Side};
+use super::{LatencyError, Mode, Options, Thresholds};
+use crate::engine::latency::layout::slot;
+use crate::engine::latency::{Memory, Policy, Slot, set_policy, without_timer_slack};
+use crate::engine::monotonic_ns;
+use crate::model::latency::ByClass;
+
+/// Words of a [`Side`].
+pub mod word {
+    /// Complete periods.
+    pub const PERIODS: usize = 0;
+    /// ns spun.
+    pub const RUNTIME: usize = 1;
+    /// ns of noise.
+    pub const NOISE: usize = 2;
+    /// Most noise of a period.
+    pub const MAX_NOISE: usize = 3;
+    /// Gaps without any entry, and their ns.
+    pub const HARDWARE: usize = 4;
+    /// Their time.
+    pub const HARDWARE_NS: usize = 5;
+    /// Entries while spinning: NMI, IRQ, softirq, thread.
+    pub const ENTRIES: usize = 6;
+    /// Net ns inside gaps, in the same order.
+    pub const NET: usize = 10;
+    /// Residual ns, signed.
+    pub const RESIDUAL: usize = 14;
+    /// Gaps with a negative residual.
+    pub const NEGATIVE: usize = 15;
+    /// Periods slept through.
+    pub const SKIPPED: usize = 16;
+    /// Cycles whose interrupt was not seen.
+    pub const UNSEEN: usize = 17;
+}
+
+/// Why a thread stopped by itself.
+const LEFT_CPU: u32 = 1;
+
+/// What a thread shares with the reader.
+pub struct Shared {
+    /// Which CPU it measures.
+    pub cpu: u32,
+    /// Its counts.
+    pub pair: Pair,
+    stop: AtomicBool,
+    state: AtomicU32,
+    /// The latency over a threshold that it saw last: its kind (1 gap, 2 user, 3 period), beginning and end.
+    hit: [AtomicU64; 3],
+}
+
+impl Shared {
+    /// The latency over a threshold that the thread saw, with its kind, while the recorder is frozen.
+    pub fn hit(&self) -> (u64, u64, u64) {
+        let [kind, began, ended] = self.hit.each_ref().map(|word| word.load(Ordering::Acquire));
+        (kind, began, ended)
+    }
+
+    /// Whether the thread was moved off its CPU, which must have gone offline.
+    pub fn left_cpu(&self) -> bool {
+        self.state.load(Ordering::Acquire) == LEFT_CPU
+    }
+}
+
+/// A gap was seen.
+pub const HIT_GAP: u64 = 1;
+/// A thread was late back in user space.
+pub const HIT_USER: u64 = 2;
+/// A period had too much noise.
+pub const HIT_PERIOD: u64 = 3;
+
+/// A running thread; stopped and joined when dropped.
+pub struct Thread {
+    /// What it shares.
+    pub shared: Arc<Shared>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Thread {
+    /// Ends the thread and waits until it has.
+    pub fn stop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(handle) = self.handle.take() {
+            drop(handle.join());
+        }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Starts a thread on each CPU that is asked for.
+///
+/// # Errors
+/// When one cannot be pinned there, or be scheduled as asked for.
+pub fn start(memory: &Arc<Memory>, options: &Options) -> Result<Vec<Thread>, LatencyError> {
+    options.cpus.iter().map(|cpu| start_on(memory, options, *cpu)).collect()
+}
+
+fn start_on(memory: &Arc<Memory>, options: &Options, cpu: u32) -> Result<Thread, LatencyError> {
+    let shared = Arc::new(Shared {
+        cpu,
+        pair: Pair::new(options.buckets),
+        stop: AtomicBool::new(false),
+        state: AtomicU32::new(0),
+        hit: [const { AtomicU64::new(0) }; 3],
+    });
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let (memory, shared_too, options) = (Arc::clone(memory), Arc::clone(&shared), options.clone());
+    let name = if options.mode == Mode::Osnoise { "osnoise" } else { "timerlat" };
+    let handle = std::thread::Builder::new()
+        .name(format!("{name}/{cpu}"))
+        .spawn(move || {
+            let set_up = set_up(cpu, options.policy);
+            let failed = set_up.is_err();
+            drop(tell.send(set_up));
+            if !failed {
+                run(&memory, &shared_too, &options);
+            }
+        })
+        .map_err(|source| LatencyError::Thread { operation: "start a measuring thread", cpu, source, hint: "" })?;
+    let thread = Thread { shared, handle: Some(handle) };
+    match told.recv() {
+        Ok(Ok(())) => Ok(thread),
+        Ok(Err(error)) => Err(error),
+        Err(_) => {
+            let source = io::Error::other("the measuring thread ended at once");
+            Err(LatencyError::Thread { operation: "measure", cpu, source, hint: "" })
+        }
+    }
+}
+
+fn set_up(cpu: u32, policy: Policy) -> Result<(), LatencyError> {
+    let failed = |operation, hint| move |source: io::Error| LatencyError::Thread { operation, cpu, source, hint };
+    let mut set = CpuSet::new();
+    if cpu as usize >= CpuSet::MAX_CPU {
+        let source = io::Error::from_raw_os_error(libc::EINVAL);
+        return Err(failed("pin a thread", "; only the first 1024 CPUs can be measured")(source));
+    }
+    set.set(cpu as usize);
+    let deadline = matches!(policy, Policy::Deadline { .. });
+    sched_setaffinity(None, &set)
+        .map_err(|e| failed("pin a thread", "; it is offline or not in this process's cpuset")(e.into()))?;
+    without_timer_slack();
+    if policy == Policy::Other {
+        return Ok(());
+    }
+    set_policy(policy).map_err(failed(
+        "give a thread its scheduling policy",
+        if deadline {
+            "; the kernel takes a pinned deadline thread only in a cpuset that is a root domain of its own"
+        } else {
+            "; it needs root or CAP_SYS_NICE, and with RT_GROUP_SCHED real-time run time for its cgroup"
+        },
+    ))
+}
+
+fn run(memory: &Memory, shared: &Shared, options: &Options) {
+    let slot = memory.slot(shared.cpu);
+    let me = u64::from(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned());
+    slot.set(slot::ME, me);
+    match options.mode {
+        Mode::Osnoise => spin_periods(slot, shared, options),
+        Mode::Timerlat => sleep_cycles(slot, shared, options),
+        Mode::Passive => {}
+    }
+    slot.set(slot::EXPECTED, 0);
+    slot.set(slot::ME, 0);
+}
+
+/// A moment: the clock, and what had run on the CPU until then.
+#[derive(Clone, Copy)]
+struct Moment {
+    ns: u64,
+    interference: u64,
+}
+
+/// Reads the clock and the count of interferences so that nothing came in between.
+#[inline]
+fn moment(slot: Slot<'_>) -> Moment {
+    loop {
+        let interference = slot.interference();
+        fence(Ordering::Acquire);
+        let ns = monotonic_ns();
+        fence(Ordering::Acquire);
+        if slot.interference() == interference {
+            return Moment { ns, interference };
+        }
+    }
+}
+
+fn spin_periods(slot: Slot<'_>, shared: &Shared, options: &Options) {
+    let mut next = monotonic_ns();
+    while !shared.stop.load(Ordering::Relaxed) {
+        let side = shared.pair.side();
+        let noise = spin(slot, shared, side, options);
+        if shared.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        side.add(word::PERIODS, 1);
+        side.most(word::MAX_NOISE, noise);
+        if sched_getcpu() != shared.cpu as usize {
+            shared.state.store(LEFT_CPU, Ordering::Release);
+            return;
+        }
+        next += options.period_ns;
+        let now = monotonic_ns();
+        if options.runtime_ns >= options.period_ns || next <= now {
+            next = now;
+            continue;
+        }
+        sleep_until(next, shared);
+    }
+}
+
+/// Spins for one run time. Gives its noise.
+fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 {
+    let Thresholds { gap_ns: stop_ns, noise_ns: stop_total, .. } = options.thresholds;
+    let began = moment(slot);
+    let entries = slot.entries();
+    let mut net = slot.net_ns();
+    let (mut last, mut noise) = (began, 0_u64);
+    while last.ns.wrapping_sub(began.ns) < options.runtime_ns {
+        let now = moment(slot);
+        let gap = now.ns.wrapping_sub(last.ns);
+        let entered = now.interference != last.interference;
+        if gap >= options.gap_ns {
+            let after = if entered { slot.net_ns() } else { net };
+            account(side, gap, entered, &after.since(&net));
+            noise += gap;
+            net = after;
+            if stop_ns > 0 && gap > stop_ns {
+                freeze(slot, shared, HIT_GAP, last.ns, now.ns);
+            }
+        } else if entered {
+            net = slot.net_ns();
+        }
+        last = now;
+        // A relaxed load of a line that nobody writes.
+        if shared.stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    let counted = slot.entries().since(&entries);
+    add_classes(side, word::ENTRIES, &counted);
+    side.add(word::RUNTIME, last.ns.wrapping_sub(began.ns));
+    side.add(word::NOISE, noise);
+    if stop_total > 0 && noise > stop_total {
+        freeze(slot, shared, HIT_PERIOD, began.ns, last.ns);
+    }
+    noise
+}
+
+fn add_classes(side: &Side, word: usize, classes: &ByClass) {
+    for (n, value) in [classes.nmi, classes.irq, classes.softirq, classes.thread].into_iter().enumerate() {
+        side.add(word + n, value);
+    }
+}
+
+#[inline]
+fn account(side: &Side, gap: u64, entered: bool, parts: &ByClass) {
+    side.first.record(gap);
+    if !entered {
+        side.add(word::HARDWARE, 1);
+        side.add(word::HARDWARE_NS, gap);
+        return;
+    }
+    add_classes(side, word::NET, parts);
+    let residual = gap.wrapping_sub(parts.total());
+    side.add(word::RESIDUAL, residual);
+    if residual.cast_signed() < 0 {
+        side.add(word::NEGATIVE, 1);
+    }
+}
+
+/// Holds the flight recorder, unless it is held already.
+fn freeze(slot: Slot<'_>, shared: &Shared, kind: u64, began: u64, ended: u64) {
+    let held = slot.get(slot::FROZEN_USER) | slot.get(slot::FROZEN_IRQ) | slot.get(slot::FROZEN_THR);
+    if held != 0 {
+        return;
+    }
+    for (word, value) in shared.hit.iter().zip([kind, began, ended]) {
+        word.store(value, Ordering::Release);
+    }
+    slot.set(slot::FROZEN_USER, 1);
+}
+
+/// Sleeps until a time, but not past a request to stop by more than a tenth of a second.
+fn sleep_until(until: u64, shared: &Shared) {
+    const STEP: u64 = 100_000_000;
+    loop {
+        let now = monotonic_ns();
+        if now >= until || shared.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        sleep_to(until.min(now + STEP));
+    }
+}
+
+#[inline]
+fn sleep_to(ns: u64) {
+    let until = Timespec { tv_sec: (ns / 1_000_000_000).cast_signed(), tv_nsec: (ns % 1_000_000_000).cast_signed() };
+    // A signal ends it early, which the clock tells.
+    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until);
+}
+
+fn sleep_cycles(slot: Slot<'_>, shared: &Shared, options: &Options) {
+    let period = options.period_ns.max(1);
+    let mut expected = monotonic_ns() + period;
+    while !shared.stop.load(Ordering::Relaxed) {
+        let side = shared.pair.side();
+        slot.set(slot::EXPECTED, expected);
+        sleep_to(expected);
+        let woke = monotonic_ns();
+        slot.set(slot::EXPECTED, 0);
+        if woke < expected {
+            continue;
+        }
+        cycle(slot, shared, side, expected, woke, &options.thresholds);
+        let missed = woke.saturating_sub(expected) / period;
+        side.add(word::SKIPPED, missed);
+        expected += (missed + 1) * period;
+        if sched_getcpu() != shared.cpu as usize {
+            shared.state.store(LEFT_CPU, Ordering::Release);
+            return;
+        }
+    }
+}
+
+/// One cycle: what the programs saw of it, and when it ended here.
+#[inline]
+fn cycle(slot: Slot<'_>, shared: &Shared, side: &Side, expected: u64, woke: u64, thresholds: &Thresholds) {
+    let user = woke - expected;
+    if slot.get(slot::NOW) == expected {
+        let irq = slot.get(slot::NOW + 16).saturating_sub(expected);
+        // Without a switch the thread had not gone to sleep yet: it went on.
+        let thread = match slot.get(slot::NOW + 24) {
+            0 => user,
+            switched => switched.saturating_sub(expected),
+        };
+        side.first.record(irq);
+        side.thread.record(thread);
+        if thresholds.thread_ns > 0 && user >= thresholds.thread_ns {
+            freeze(slot, shared, HIT_USER, expected, woke);
+        }
+    } else {
+        side.add(word::UNSEEN, 1);
+    }
+    side.user.record(user);
+}

@@ -1,0 +1,175 @@
+//! Settings of the tracers, in the order that the kernel takes them, each restored at the end.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::kernel::guard::Guard;
+use crate::kernel::{Absence, Kernel};
+use crate::tracer::latency::{LatencyError, Mode, Options};
+
+/// Where journals of settings are kept until the next boot.
+const JOURNALS: &str = "/run/probescope";
+
+/// Which threads do the work of the tracer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// The kernel's own.
+    Kernel,
+    /// The kernel's own, with interrupts off while they spin: what is left is the hardware's noise.
+    InterruptsOff,
+}
+
+/// Whether the kernel has a tracer.
+///
+/// # Errors
+/// With what is missing.
+pub fn available(kernel: &Kernel, tracer: &str) -> Result<PathBuf, Absence> {
+    let tracefs = kernel.tracefs()?;
+    let text = std::fs::read_to_string(tracefs.join("available_tracers")).unwrap_or_default();
+    if text.split_whitespace().any(|name| name == tracer) {
+        return Ok(tracefs);
+    }
+    let option = if tracer == "hwlat" {
+        "HWLAT"
+    } else if tracer == "osnoise" {
+        "OSNOISE"
+    } else {
+        "TIMERLAT"
+    };
+    Err(Absence::new(
+        &format!("the {tracer} tracer"),
+        &format!("this kernel was built without CONFIG_{option}_TRACER"),
+        "the BPF backend measures the same without it",
+    ))
+}
+
+/// A tracer that runs.
+pub(super) struct Started {
+    pub guard: Guard,
+    pub instance: PathBuf,
+    pub pipe: File,
+}
+
+fn failed(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> LatencyError + use<> {
+    let path = path.display().to_string();
+    move |source| LatencyError::File { operation, path: path.clone(), source }
+}
+
+/// Sets everything and starts the tracer.
+pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> Result<Started, LatencyError> {
+    let tracer = if options.mode == Mode::Timerlat { "timerlat" } else { "osnoise" };
+    let tracefs = available(kernel, tracer)?;
+    let journals = Path::new(JOURNALS);
+    let mut guard = Guard::new(journals).map_err(failed("keep a journal of settings in", journals))?;
+    let instance = tracefs.join("instances").join(format!("probescope_{tracer}_{}", std::process::id()));
+    settings(&tracefs, &mut guard, options, workload)?;
+    guard.make_folder(&instance).map_err(failed("make", &instance))?;
+    events(&instance, options)?;
+    let path = instance.join("trace_pipe");
+    let pipe = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).map_err(failed("open", &path))?;
+    let path = instance.join("current_tracer");
+    std::fs::write(&path, tracer).map_err(|source| {
+        if source.raw_os_error() == Some(libc::EBUSY) {
+            let other = if tracer == "timerlat" { "osnoise" } else { "timerlat" };
+            return LatencyError::Options(format!(
+                "the {tracer} tracer cannot run: {other} is busy in another instance"
+            ));
+        }
+        failed("start the tracer by", &path)(source)
+    })?;
+    Ok(Started { guard, instance, pipe })
+}
+
+/// Global settings, those of the last user included: a run does not depend on what was left there.
+fn settings(tracefs: &Path, guard: &mut Guard, options: &Options, workload: Workload) -> Result<(), LatencyError> {
+    let folder = tracefs.join("osnoise");
+    let mut set = |path: PathBuf, value: &str| guard.set(&path, value).map_err(failed("write", &path));
+    let us = |ns: u64| (ns / 1000).to_string();
+    let thresholds = &options.thresholds;
+    set(folder.join("cpus"), &list(&options.cpus))?;
+    set(folder.join("stop_tracing_us"), "0")?;
+    set(folder.join("stop_tracing_total_us"), "0")?;
+    if options.mode == Mode::Timerlat {
+        set(folder.join("timerlat_period_us"), &us(options.period_ns))?;
+        let print = if options.stacks { thresholds.thread_ns.max(thresholds.irq_ns) } else { 0 };
+        set(folder.join("print_stack"), &us(print))?;
+        // A stop would lose the rest of the cycle: thresholds are watched here.
+        return flags(guard, &folder, Workload::Kernel);
+    }
+    set(tracefs.join("tracing_thresh"), &us(options.gap_ns))?;
+    // The run time may never be longer than the period, at no moment.
+    let runtime = folder.join("runtime_us");
+    let period = folder.join("period_us");
+    let now: u64 = std::fs::read_to_string(&runtime).ok().and_then(|t| t.trim().parse().ok()).unwrap_or(u64::MAX);
+    let (wanted_runtime, wanted_period) = (us(options.runtime_ns), us(options.period_ns));
+    if options.period_ns / 1000 < now {
+        set(runtime, &wanted_runtime)?;
+        set(period, &wanted_period)?;
+    } else {
+        set(period, &wanted_period)?;
+        set(runtime, &wanted_runtime)?;
+    }
+    flags(guard, &folder, workload)
+}
+
+/// `osnoise/options`, which kernels before 6.2 lack.
+fn flags(guard: &mut Guard, folder: &Path, workload: Workload) -> Result<(), LatencyError> {
+    let path = folder.join("options");
+    if !path.exists() {
+        return match workload {
+            Workload::Kernel => Ok(()),
+            Workload::InterruptsOff => Err(Absence::new(
+                "hwnoise",
+                "this kernel's osnoise tracer cannot spin with interrupts off (osnoise/options, Linux 6.2)",
+                "use osnoise: its HW column has the gaps in which nothing was entered",
+            )
+            .into()),
+        };
+    }
+    let flags: &[&str] = match workload {
+        Workload::Kernel => &["DEFAULTS"],
+        Workload::InterruptsOff => &["DEFAULTS", "OSNOISE_IRQ_DISABLE"],
+    };
+    guard.set_flags(&path, flags).map_err(failed("write", &path))
+}
+
+/// Events that the analysis needs, in the instance alone.
+fn events(instance: &Path, options: &Options) -> Result<(), LatencyError> {
+    let enable = |event: &str| {
+        let path = instance.join(format!("events/osnoise/{event}/enable"));
+        std::fs::write(&path, "1").map_err(failed("write", &path))
+    };
+    if options.mode == Mode::Osnoise {
+        enable("sample_threshold")?;
+    }
+    if options.thresholds != crate::tracer::latency::Thresholds::default() {
+        ["nmi_noise", "irq_noise", "softirq_noise", "thread_noise"].into_iter().try_for_each(enable)?;
+    }
+    Ok(())
+}
+
+/// A list of CPUs in the kernel's form, short: before 6.16 it may have 256 bytes.
+fn list(cpus: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
+            _ => parts.push((*cpu, *cpu)),
+        }
+    }
+    let text = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    parts.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_written_as_ranges() {
+        assert_eq!(list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!(list(&[3]), "3");
+    }
+}

@@ -1,0 +1,227 @@
+//! The latency meter on the running kernel: what holds on any machine, however busy. No test here compares times with
+//! what they should be; the injected noise of `latency selftest` does, where a person looks on.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/root.rs"]
+mod root;
+#[path = "support/skip.rs"]
+mod skip;
+
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use probescope::engine::latency;
+use probescope::kernel::{Kernel, Roots};
+use probescope::model::latency::{CpuSample, NoiseClass, NoiseSample, TimerSample};
+use probescope::tracer::latency::bpf::BpfMeasurement;
+use probescope::tracer::latency::{Item, Measurement as _, Mode, Options, Policy, Thresholds};
+
+/// Two spinning threads on one CPU would measure each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The kernel, for one test at a time, or a noted reason why nothing can be measured on it.
+fn kernel() -> Option<(Arc<Kernel>, MutexGuard<'static, ()>)> {
+    if root::missing() {
+        return None;
+    }
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
+    if let Err(absence) = latency::check(&kernel) {
+        skip::skip(&absence.to_string());
+        return None;
+    }
+    Some((kernel, alone))
+}
+
+fn measure(kernel: &Arc<Kernel>, options: Options, long: Duration) -> Vec<Item> {
+    let mut measurement = BpfMeasurement::start(kernel, options).unwrap_or_else(|e| panic!("{e}"));
+    let end = std::time::Instant::now() + long;
+    let mut items = Vec::new();
+    while std::time::Instant::now() < end {
+        items.extend(measurement.poll().unwrap());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    items.extend(measurement.finish().unwrap());
+    items
+}
+
+fn samples(items: &[Item]) -> impl Iterator<Item = &CpuSample> {
+    items.iter().filter_map(|item| if let Item::Sample(sample) = item { Some(&**sample) } else { None })
+}
+
+fn last_cpu(kernel: &Kernel) -> u32 {
+    kernel.online_cpus().as_slice().last().copied().unwrap_or(0)
+}
+
+fn short(mode: Mode, cpu: u32) -> Options {
+    Options {
+        mode,
+        cpus: vec![cpu],
+        period_ns: if mode == Mode::Timerlat { 1_000_000 } else { 100_000_000 },
+        runtime_ns: 90_000_000,
+        interval: Duration::from_millis(200),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn every_gap_is_explained_and_no_residual_is_negative() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let items = measure(&kernel, short(Mode::Osnoise, last_cpu(&kernel)), Duration::from_secs(2));
+    let mut noise = NoiseSample::default();
+    samples(&items).filter_map(|s| s.noise.as_ref()).for_each(|n| noise.add(n));
+    assert!(noise.periods > 0 && noise.gaps > 0, "{noise:?}");
+    assert_eq!(noise.negative_residuals, 0, "{noise:?}");
+    let parts = noise.hardware_ns + noise.net_ns.total();
+    assert_eq!(parts + noise.residual_ns.unsigned_abs(), noise.noise_ns, "the parts are the whole");
+    assert!(noise.noise_ns <= noise.runtime_ns && noise.max_gap_ns <= noise.max_noise_ns);
+    assert!(noise.entries.irq > 0, "a timer interrupts every CPU");
+    assert_eq!(noise.lengths.count(), noise.gaps);
+}
+
+#[test]
+fn a_timer_is_served_before_its_thread_runs() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let items = measure(&kernel, short(Mode::Timerlat, last_cpu(&kernel)), Duration::from_secs(1));
+    let mut timer = TimerSample::default();
+    samples(&items).filter_map(|s| s.timer.as_ref()).for_each(|t| timer.add(t));
+    assert!(timer.irq.count > 0, "{timer:?}");
+    assert_eq!(timer.irq.count, timer.thread.count);
+    assert_eq!(timer.irq.count + timer.unseen, timer.user.count);
+    assert!(timer.irq.sum_ns <= timer.thread.sum_ns && timer.thread.sum_ns <= timer.user.sum_ns, "{timer:?}");
+    assert!(timer.irq.min_ns <= timer.thread.min_ns && timer.irq.max_ns <= timer.user.max_ns, "{timer:?}");
+}
+
+#[test]
+fn timers_and_interrupts_are_seen_without_any_thread_of_ours() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let items = measure(
+        &kernel,
+        Options { interval: Duration::from_millis(300), ..Options::default() },
+        Duration::from_secs(1),
+    );
+    assert!(samples(&items).any(|s| s.passive.as_ref().is_some_and(|p| p.count > 0)), "no timer expired");
+    let sources: Vec<_> = samples(&items).flat_map(|s| s.sources.clone()).collect();
+    assert!(sources.iter().any(|s| s.class == NoiseClass::Timer && s.name.contains("tick")), "{sources:?}");
+    assert!(sources.iter().any(|s| s.class == NoiseClass::Thread), "{sources:?}");
+    assert!(samples(&items).all(|s| s.noise.is_none() && s.timer.is_none()));
+}
+
+#[test]
+fn a_thread_that_takes_the_cpu_is_named_in_the_episode() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let cpu = last_cpu(&kernel);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (told, stopped) = (Arc::clone(&stop), Arc::clone(&stop));
+    let burner = std::thread::Builder::new().name("a-burner".into()).spawn(move || {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(cpu as usize);
+        rustix::thread::sched_setaffinity(None, &set).unwrap();
+        while !told.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    });
+    let mut options = short(Mode::Osnoise, cpu);
+    options.thresholds = Thresholds { gap_ns: 500_000, ..Thresholds::default() };
+    let items = measure(&kernel, options, Duration::from_secs(2));
+    stopped.store(true, Ordering::Relaxed);
+    burner.unwrap().join().unwrap();
+    let episodes: Vec<_> = items.iter().filter_map(|i| if let Item::Episode(e) = i { Some(e) } else { None }).collect();
+    assert!(!episodes.is_empty(), "nothing took the CPU for long");
+    for episode in &episodes {
+        let parts = &episode.parts;
+        let sum = parts.nmi_ns + parts.irq_ns + parts.softirq_ns + parts.thread_ns + parts.residual_ns.unsigned_abs();
+        assert_eq!(sum, episode.latency_ns(), "{episode:?}");
+    }
+    assert!(episodes.iter().any(|e| e.intervals.iter().any(|i| i.name.starts_with("a-burner:"))), "{episodes:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_reason() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let refused = |options| match BpfMeasurement::start(&kernel, options) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("it started"),
+    };
+    let none = refused(short(Mode::Osnoise, 8000));
+    assert!(none.contains("CPU 8000 is not online"), "{none}");
+    let deadline = Policy::Deadline { runtime_ns: 100_000, period_ns: 1_000_000 };
+    let pinned = refused(Options { policy: deadline, ..short(Mode::Timerlat, last_cpu(&kernel)) });
+    assert!(pinned.contains("root domain"), "{pinned}");
+}
+
+fn probescope(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_probescope")).arg("latency").args(words).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
+}
+
+#[test]
+fn exit_codes_and_histograms_are_rtlas() {
+    let Some(_alone) = kernel() else { return };
+    let run = |words: &str, code: i32| {
+        let output = probescope(&words.split(' ').collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(code), "{words}: {}", text(&output));
+        text(&output)
+    };
+    let wide = run("timerlat hist --backend bpf -d 1s --with-zeros -b 100000 -E 21", 0);
+    assert!(wide.lines().any(|l| l.starts_with("2000000 ") && l.ends_with("0 ")), "{wide}");
+    let bare = run("timerlat hist --backend bpf -d 1s --no-index --no-summary --no-header --no-irq", 0);
+    assert!(!bare.contains("count:") && !bare.contains("ALL:") && !bare.contains("IRQ-"), "{bare}");
+    assert!(run("timerlat hist -E 1", 1).contains("Entries must be > 10 and < 10000000"));
+    let hit = run("osnoise top --backend bpf -s 1 -T 1 -q -d 30s", 2);
+    assert!(hit.contains("osnoise hit stop tracing"), "{hit}");
+    let hit = run("timerlat top --backend bpf -T 1 -q -d 30s --dump-tasks", 2);
+    assert!(hit.contains("analyzing it") && hit.contains("Printing CPU tasks"), "{hit}");
+    assert!(!run("timerlat top --backend bpf -T 1 -q -d 30s --no-aa", 2).contains("analyzing it"));
+    let most = run("timerlat top --backend bpf --aa-only 2000000 -d 1s", 0);
+    assert!(most.contains("  Max latency was") && !most.contains("Timer Latency"), "{most}");
+    assert_eq!(probescope(&["timerlat", "--no-such-option"]).status.code(), Some(1));
+}
+
+#[test]
+fn actions_are_done_in_order_until_one_fails() {
+    let Some(_alone) = kernel() else { return };
+    let on = |actions: &[&str], more: &[&str], code: i32| {
+        let mut words = vec!["timerlat", "top", "--backend", "bpf", "-T", "2", "-q"];
+        actions.iter().for_each(|a| words.extend(["--on-threshold", a]));
+        words.extend(more);
+        let output = probescope(&words);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let printed = on(&["shell,command=printf 1", "shell,command=echo 2"], &["-d", "30s"], 2);
+    assert!(printed.lines().any(|l| l == "12"), "{printed}");
+    let failed = on(&["shell,command=false", "shell,command=echo TestOutput"], &["-d", "30s"], 2);
+    assert!(!failed.contains("TestOutput"), "{failed}");
+    let repeated = on(&["shell,command=echo TestOutput", "continue"], &["-d", "1s"], 0);
+    assert!(repeated.lines().filter(|l| *l == "TestOutput").count() > 1, "{repeated}");
+}
+
+#[test]
+fn the_committed_programs_are_what_clang_makes_of_the_sources() {
+    let clang = Command::new("clang").arg("--version").output();
+    let version = clang.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    let strip = Command::new("llvm-strip").arg("--version").output().is_ok();
+    // Another version may choose other instructions for the same source.
+    if !version.contains("clang version 14.") || !strip {
+        skip::skip("the programs are compiled again with clang 14 and llvm-strip (Debian: clang llvm) only");
+        return;
+    }
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let copy = std::env::temp_dir().join(format!("probescope-bpf-{}", std::process::id()));
+    std::fs::create_dir_all(copy.join("bpf")).unwrap();
+    for name in ["bpf/kernel.h", "bpf/latency.h", "bpf/latency.bpf.c", "Makefile"] {
+        std::fs::copy(root.join(name), copy.join(name)).unwrap();
+    }
+    let made = Command::new("make").arg("-s").arg("-C").arg(&copy).arg("bpf").output().unwrap();
+    let (fresh, committed) =
+        (std::fs::read(copy.join("bpf/latency.bpf.o")), std::fs::read(root.join("bpf/latency.bpf.o")).unwrap());
+    let _ = std::fs::remove_dir_all(&copy);
+    assert!(made.status.success(), "{}", text(&made));
+    assert!(fresh.unwrap() == committed, "run `make bpf` and commit bpf/latency.bpf.o");
+}
