@@ -16,6 +16,7 @@ pub mod finder;
 pub mod input;
 pub mod keys;
 pub mod layout;
+pub mod layouts;
 pub mod mouse;
 pub mod paint;
 pub mod palette;

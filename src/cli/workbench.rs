@@ -11,6 +11,8 @@ use crate::lang::diagnostic::Severity;
 use crate::regular;
 use crate::tui::catalogue::Catalogue;
 use crate::tui::files::keep;
+use crate::tui::layout::file;
+use crate::tui::layouts::{self, Folders};
 use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{File, Layer, Reader, State};
@@ -55,6 +57,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     if let Some(chosen) = chosen {
         state.theme = chosen;
     }
+    let layouts = layouts(&mut state, world, state_folder.as_deref());
     offer_recovered(&mut state, recovery.as_deref(), &text);
     let kernel = super::kernel::running(world);
     let session = super::tracing::session(&kernel);
@@ -69,7 +72,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     guard_panics(&latest, recovery.clone());
     let finder = Catalogue::spawn(kernel).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let faults = world.variable("PROBESCOPE_FAULTS").is_some();
-    let services = Services { session, finder: Box::new(finder), recovery, latest, faults };
+    let services = Services { session, finder: Box::new(finder), recovery, layouts, latest, faults };
     match open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))? {
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),
@@ -80,6 +83,28 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
 fn state_folder(world: &World) -> Option<PathBuf> {
     let set = world.variable("XDG_STATE_HOME").filter(|v| v.starts_with('/')).map(PathBuf::from);
     set.or_else(|| world.home.as_ref().map(|h| h.join(".local/state"))).map(|f| f.join("probescope"))
+}
+
+/// Where layouts are kept; the one of the last use is restored. One that can't be used is told of, and
+/// stays where it is.
+fn layouts(state: &mut State, world: &World, state_folder: Option<&Path>) -> Option<Folders> {
+    let set = world.variable("XDG_CONFIG_HOME").filter(|v| v.starts_with('/')).map(PathBuf::from);
+    let config = set.or_else(|| world.home.as_ref().map(|h| h.join(".config")))?.join("probescope");
+    let last = state_folder?.join("layout.toml");
+    let read = match layouts::read(&last) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(|e| e.to_string()).and_then(|t| file::parse(&t).map_err(|e| e.to_string()))),
+    };
+    let broken = matches!(read, Some(Err(_)));
+    match read {
+        Some(Ok(plan)) => file::restore(state, &plan),
+        Some(Err(why)) => {
+            let text = format!("The default layout is used, {} can't be: {why}", last.display());
+            state.tell(Severity::Warning, text);
+        }
+        None => {}
+    }
+    Some(Folders { named: config.join("layouts"), last, broken })
 }
 
 /// The script's text and file.

@@ -1,5 +1,6 @@
 //! What the user can ask for. Keys, the palette and tests all speak this type.
 
+use super::layout::tree::Axis;
 use super::panes::Kind;
 
 /// One intent of the user.
@@ -21,6 +22,8 @@ pub enum Action {
     Events(Events),
     /// Something for tables of maps and probes.
     Table(Table),
+    /// An intent that one kind of pane has, by its name there.
+    Named(&'static str),
     /// The mouse took something in a pane.
     Pick(Pick, Picked),
     /// The mouse, at a column and row of the screen.
@@ -201,8 +204,74 @@ pub enum App {
     Rename,
     /// Lay the script out anew.
     Format,
+    /// Arrange the panes.
+    Window(Window),
+    /// Yes, do what was asked about.
+    Yes,
     /// Ctrl-C: copies what is marked, otherwise stops the trace.
     Interrupt,
+}
+
+/// Intents for the arrangement of panes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// Wait for the key that says what to do.
+    Keys,
+    /// Go to the pane at a side.
+    Go(Side),
+    /// Go to the next tab of the frame.
+    NextTab,
+    /// Go to the previous one.
+    PreviousTab,
+    /// Split the frame, and choose what the new one shows.
+    Split(Axis),
+    /// A new pane in the same frame.
+    NewTab,
+    /// Close the pane.
+    Close,
+    /// Move the pane past its neighbour at a side.
+    Move(Side),
+    /// Move the pane into the next frame, as a tab.
+    Join,
+    /// Make the pane larger to the right or below, or smaller.
+    Resize(Side),
+    /// Give the frames around it the same room.
+    Even,
+    /// Save the layout under a name.
+    SaveLayout,
+    /// Choose a saved layout.
+    OpenLayout,
+    /// Go back to the default layout.
+    Default,
+    /// Take the last change back.
+    Undo,
+}
+
+/// A side of a pane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it all")]
+pub enum Side {
+    Left,
+    Right,
+    Above,
+    Below,
+}
+
+impl Side {
+    /// How what is at this side lies.
+    #[must_use]
+    pub const fn axis(self) -> Axis {
+        match self {
+            Self::Left | Self::Right => Axis::Across,
+            Self::Above | Self::Below => Axis::Down,
+        }
+    }
+
+    /// Whether it comes first in reading order.
+    #[must_use]
+    pub const fn is_before(self) -> bool {
+        matches!(self, Self::Left | Self::Above)
+    }
 }
 
 /// Intents for the view of events.
@@ -212,8 +281,10 @@ pub enum Events {
     Filter,
     /// Keep the newest line in sight, or stay.
     Follow,
-    /// Forget the lines so far.
+    /// Ask whether to forget the lines so far.
     Clear,
+    /// Forget them.
+    ClearNow,
     /// Copy the selected line.
     Copy,
     /// Show times of the day, or times since the start.
@@ -227,8 +298,10 @@ pub enum Table {
     Sort,
     /// Sort the other way round.
     Reverse,
-    /// Empty the map in the kernel.
+    /// Ask whether to empty the map in the kernel.
     Clear,
+    /// Empty it.
+    ClearNow,
     /// Copy the map as text.
     Copy,
     /// Select the next map.

@@ -50,6 +50,10 @@ fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
         Layer::ConfirmOpen(name) => panes::reader::confirm(state, buf, body, &format!("Open {name}?"), "open"),
         Layer::SaveAs(input) => panes::reader::ask(state, input, buf, body, "Save the script as"),
         Layer::Rename(input) => panes::reader::ask(state, input, buf, body, "Another name, in the whole script"),
+        Layer::SaveLayout(input) => panes::reader::ask(state, input, buf, body, "Save the layout as"),
+        Layer::Chooser(chooser) => panes::chooser::draw(state, chooser, buf, body),
+        Layer::Confirm(confirm) => panes::reader::question(state, confirm, buf, body),
+        Layer::Window => panes::window::draw(state, buf, body),
         Layer::Filter(_) | Layer::Find(_) => {}
     }
 }

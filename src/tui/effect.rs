@@ -79,6 +79,19 @@ pub enum Effect {
         /// Byte offset of the cursor.
         offset: u32,
     },
+    /// Keep the layout for the next start.
+    KeepLayout(String),
+    /// Save the layout under a name.
+    SaveLayout {
+        /// Its name.
+        name: String,
+        /// As a file.
+        text: String,
+    },
+    /// Tell which layouts are saved.
+    ListLayouts,
+    /// Read the layout of a name.
+    ReadLayout(String),
     /// Put text on the terminal's clipboard.
     Copy(String),
     /// Paint everything anew.
@@ -125,6 +138,15 @@ pub enum Message {
     InTheWay {
         /// Which.
         path: PathBuf,
+    },
+    /// The saved layouts.
+    Layouts(Vec<String>),
+    /// A saved layout.
+    Layout {
+        /// Its name.
+        name: String,
+        /// Its text, or why it can't be read.
+        text: Result<String, String>,
     },
     /// The user has not typed for a moment.
     Tick,

@@ -44,6 +44,12 @@ pub enum Scope {
     Browser,
     /// In the palette and in input lines.
     Input,
+    /// In lists to choose from.
+    List,
+    /// After the key that arranges panes.
+    Window,
+    /// When asked before something that can't be undone.
+    Confirm,
     /// In texts to read.
     Reader,
     /// When asked whether to leave.
@@ -64,6 +70,9 @@ impl Scope {
             Self::Pane(kind) => registered(kind.0).map_or(kind.0, |k| k.title),
             Self::Browser => "Probe browser",
             Self::Input => "Palette and input lines",
+            Self::List => "Lists to choose from",
+            Self::Window => "Arranging panes, after Alt-W",
+            Self::Confirm => "Asked before something is lost",
             Self::Reader => "Texts to read",
             Self::Question => "Leaving with unsaved text",
             Self::Replace => "Opening a script over unsaved text",
@@ -93,9 +102,17 @@ pub struct Binding {
 pub fn scopes(state: &State) -> Vec<Scope> {
     let narrow: &[Scope] = match state.layers.last() {
         Some(Layer::Browser(_)) => &[Scope::Browser],
-        Some(Layer::Palette(_) | Layer::SaveAs(_) | Layer::Rename(_) | Layer::Filter(_) | Layer::Find(_)) => {
-            &[Scope::Input]
-        }
+        Some(
+            Layer::Palette(_)
+            | Layer::SaveAs(_)
+            | Layer::Rename(_)
+            | Layer::Filter(_)
+            | Layer::Find(_)
+            | Layer::SaveLayout(_),
+        ) => &[Scope::Input],
+        Some(Layer::Window) => &[Scope::Window],
+        Some(Layer::Chooser(_)) => &[Scope::List],
+        Some(Layer::Confirm(_)) => &[Scope::Confirm],
         Some(Layer::Help(_) | Layer::Reader(_)) => &[Scope::Reader],
         Some(Layer::ConfirmOpen(_)) => &[Scope::Replace],
         Some(Layer::ConfirmQuit) => &[Scope::Question],
@@ -114,7 +131,8 @@ fn takes_text(state: &State) -> bool {
             | Layer::SaveAs(_)
             | Layer::Rename(_)
             | Layer::Filter(_)
-            | Layer::Find(_),
+            | Layer::Find(_)
+            | Layer::SaveLayout(_),
         ) => true,
         Some(_) => false,
         None => state.panes.get(state.panes.focus()).is_some_and(Pane::takes_text),
@@ -132,6 +150,9 @@ pub fn action(state: &State, event: KeyEvent) -> Option<Action> {
     let found = scopes(state).into_iter().find_map(|scope| all().filter(|b| b.scope == scope).find(holds));
     if let Some(binding) = found {
         return Some(binding.action.clone());
+    }
+    if matches!(state.layers.last(), Some(Layer::Window)) {
+        return Some(Action::Cancel);
     }
     if !takes_text(state) {
         return None;
@@ -221,11 +242,19 @@ pub fn name(key: Key) -> String {
 #[must_use]
 pub fn help() -> Vec<(Scope, Vec<(String, &'static str)>)> {
     let mut kinds = KINDS.iter().map(|k| Scope::Pane(k.kind));
-    let mut order = vec![Scope::Panes];
+    let mut order = vec![Scope::Panes, Scope::Window];
     order.extend(kinds.next());
     order.extend([Scope::Popup, Scope::Browser, Scope::Output]);
     order.extend(kinds);
-    order.extend([Scope::Input, Scope::Reader, Scope::Question, Scope::Replace, Scope::Always]);
+    order.extend([
+        Scope::Input,
+        Scope::List,
+        Scope::Reader,
+        Scope::Confirm,
+        Scope::Question,
+        Scope::Replace,
+        Scope::Always,
+    ]);
     let entries = |scope: Scope| {
         let of = all().filter(|b| b.scope == scope);
         of.map(|b| (b.keys.iter().map(|k| name(*k)).collect::<Vec<_>>().join("  "), b.about)).collect()

@@ -6,6 +6,7 @@ use super::panes::{KINDS, Kind, Pane, editor};
 use super::state::State;
 
 pub mod arrange;
+pub mod file;
 pub mod tree;
 
 use arrange::{Arranged, Measure, MinSize, Placed, arrange};
@@ -96,8 +97,8 @@ impl Measure for Measured<'_> {
 /// The default layout: the script at the left, at the right what it puts out, each as soon as it has
 /// something to show.
 pub fn set_default(state: &mut State) {
-    let script = state.panes.of_kind(editor::KIND);
-    let scripts = script.map_or_else(Vec::new, |s| state.panes.tree.tabs(s));
+    let is_script = |id: &PaneId| state.panes.kind(*id) == Some(editor::KIND);
+    let scripts: Vec<PaneId> = state.panes.tree.panes().into_iter().filter(is_script).collect();
     let output: Vec<Kind> = KINDS.iter().filter(|k| k.by_default && k.kind != editor::KIND).map(|k| k.kind).collect();
     let mut parts = Vec::new();
     for kind in output {

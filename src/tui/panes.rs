@@ -19,6 +19,7 @@ use super::theme::Theme;
 
 pub mod bars;
 pub mod browser;
+pub mod chooser;
 pub mod editor;
 pub mod events;
 pub mod help;
@@ -27,6 +28,7 @@ pub mod palette;
 pub mod probes;
 pub mod reader;
 pub(in crate::tui) mod rows;
+pub mod window;
 
 /// Names a kind of pane, in the key table and in files of layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

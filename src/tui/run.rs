@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use super::draw::draw;
 use super::effect::{Effect, Message};
 use super::finder::{Finder, Question};
+use super::layouts::Folders;
 use super::screen::Screen;
 use super::state::State;
 use super::{files, finder, keys, mouse, update};
@@ -44,6 +45,8 @@ pub struct Services {
     pub finder: Box<dyn Finder>,
     /// Where unsaved text is kept.
     pub recovery: Option<PathBuf>,
+    /// Where layouts are kept.
+    pub layouts: Option<Folders>,
     /// The script as it is now, for the panic hook.
     pub latest: Arc<Mutex<Arc<str>>>,
     /// Fail on SIGUSR2, so that tests see what a fault of the program leaves behind; debug builds only.
@@ -170,6 +173,7 @@ struct Workbench {
     messages: mpsc::Receiver<Message>,
     questions: Sender<Question>,
     recovery: Option<PathBuf>,
+    layouts: Option<Folders>,
     latest: Arc<Mutex<Arc<str>>>,
     faults: bool,
     dirty: bool,
@@ -202,6 +206,7 @@ impl Workbench {
             messages,
             questions,
             recovery: services.recovery,
+            layouts: services.layouts,
             latest: services.latest,
             faults: services.faults && cfg!(debug_assertions),
             dirty: true,
@@ -376,6 +381,9 @@ impl Workbench {
                 let effects = update::receive(&mut self.state, message);
                 self.changed(effects);
             }
+            Effect::KeepLayout(_) | Effect::SaveLayout { .. } | Effect::ListLayouts | Effect::ReadLayout(_) => {
+                self.layout(effect);
+            }
             Effect::Keep { text } => self.keep(&text),
             Effect::Discard => {
                 if let Some(path) = &self.recovery {
@@ -393,6 +401,34 @@ impl Workbench {
             }
             Effect::Quit => self.ending = Some(Ending::Left),
         }
+    }
+
+    /// Reads and writes layouts.
+    fn layout(&mut self, effect: Effect) {
+        let Some(folders) = &mut self.layouts else {
+            return self.answer(Message::Notice("There is no folder for layouts: HOME is not set".into()));
+        };
+        let message = match effect {
+            Effect::KeepLayout(text) => match folders.keep(&text) {
+                Ok(()) => return,
+                Err(e) => Message::Notice(format!("The layout is not kept: {}: {e}", folders.last.display())),
+            },
+            Effect::SaveLayout { name, text } => Message::Notice(match folders.save(&name, &text) {
+                Ok(path) => format!("The layout is saved: {}", path.display()),
+                Err(e) => format!("The layout {name} is not saved in {}: {e}", folders.named.display()),
+            }),
+            Effect::ReadLayout(name) => {
+                let text = folders.read(&name).map_err(|e| e.to_string());
+                Message::Layout { name, text }
+            }
+            _ => Message::Layouts(folders.names()),
+        };
+        self.answer(message);
+    }
+
+    fn answer(&mut self, message: Message) {
+        let effects = update::receive(&mut self.state, message);
+        self.changed(effects);
     }
 
     fn keep(&self, text: &str) {

@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::action::Action;
 use super::input::Input;
 use super::layout;
 use super::palette::Palette;
 use super::panes::Kind;
+use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
 use super::theme::Theme;
 use super::trace::Trace;
+use super::update::windows::Grab;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
 use crate::session::update::{Revision, ScriptId, TraceId};
@@ -45,6 +48,14 @@ pub enum Layer {
     Find(Input),
     /// The filter of the events, typed in the pane's frame.
     Filter(Input),
+    /// The next key arranges the panes.
+    Window,
+    /// A list to choose from.
+    Chooser(Chooser),
+    /// The name to save the layout under.
+    SaveLayout(Input),
+    /// Do what can't be undone?
+    Confirm(Confirm),
 }
 
 /// A text in a frame.
@@ -58,6 +69,17 @@ pub struct Reader {
     pub top: usize,
     /// Whether lines are broken at the frame rather than cut.
     pub wrap: bool,
+}
+
+/// A question before something that can't be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confirm {
+    /// Title of the frame: the question.
+    pub title: String,
+    /// What would be lost.
+    pub about: String,
+    /// What is done after a yes, in the pane that has the keys.
+    pub yes: Action,
 }
 
 /// A passing message in place of the keys.
@@ -95,6 +117,10 @@ pub struct State {
     pub theme: Arc<Theme>,
     /// The open panes.
     pub panes: Workspace,
+    /// What the mouse holds.
+    pub grab: Option<Grab>,
+    /// Name under which the layout was saved or restored last.
+    pub layout_name: Option<String>,
     /// Whether the mouse speaks to the program; otherwise the terminal marks text with it.
     pub mouse: bool,
     /// In front of the panes.
@@ -144,6 +170,8 @@ impl State {
             themes,
             theme,
             panes,
+            grab: None,
+            layout_name: None,
             mouse: true,
             layers: Vec::new(),
             editor: Editor::new(text),

@@ -5,6 +5,7 @@ mod layers;
 pub(super) mod library;
 mod mouse;
 mod session;
+pub mod windows;
 
 use super::action::{Action, App};
 use super::effect::{Effect, Message};
@@ -19,7 +20,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     state.toast = None;
     let effects = if let Action::App(app) = action {
         state.assist.popup = None;
-        app::act(state, *app)
+        windows::awaited(state, *app)
     } else if let Action::Mouse(mouse, at) = action {
         mouse::point(state, *mouse, *at)
     } else if state.layers.is_empty() {
@@ -56,6 +57,8 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             state.size = (width, height);
             Vec::new()
         }
+        Message::Layouts(names) => windows::offer(state, names),
+        Message::Layout { name, text } => windows::read(state, name, text),
         Message::Notice(text) => {
             state.tell(crate::lang::diagnostic::Severity::Info, text);
             Vec::new()
@@ -69,7 +72,15 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
 pub fn paste(state: &mut State, text: String) -> Vec<Effect> {
     match state.layers.last() {
         None if !state.panes.get(state.panes.focus()).is_some_and(Pane::takes_text) => Vec::new(),
-        Some(Layer::Help(_) | Layer::Reader(_) | Layer::ConfirmQuit | Layer::ConfirmOpen(_)) => Vec::new(),
+        Some(
+            Layer::Help(_)
+            | Layer::Reader(_)
+            | Layer::ConfirmQuit
+            | Layer::ConfirmOpen(_)
+            | Layer::Window
+            | Layer::Chooser(_)
+            | Layer::Confirm(_),
+        ) => Vec::new(),
         _ => act(state, &Action::Edit(super::action::Edit::Paste(text))),
     }
 }

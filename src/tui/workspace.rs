@@ -32,6 +32,8 @@ pub struct Workspace {
     /// The panes that had the keys, the latest last.
     recent: Vec<PaneId>,
     zoom: Option<PaneId>,
+    /// The tree before its last change.
+    before: Option<Node>,
     next: u32,
 }
 
@@ -41,7 +43,7 @@ impl Workspace {
     pub fn new(first: Box<dyn Pane>) -> Self {
         let focus = PaneId(0);
         let open = BTreeMap::from([(focus, Slot::new(first))]);
-        Self { tree: Node::leaf(focus), open, focus, recent: vec![focus], zoom: None, next: 1 }
+        Self { tree: Node::leaf(focus), open, focus, recent: vec![focus], zoom: None, before: None, next: 1 }
     }
 
     /// Takes a pane in; it hangs nowhere yet.
@@ -135,13 +137,12 @@ impl Workspace {
         self.zoom = if self.is_zoomed() { None } else { Some(self.focus) };
     }
 
-    /// Closes a pane; false when it is the last one.
+    /// Closes a pane, which comes back when that is taken back; false when it is the last one.
     pub fn close(&mut self, id: PaneId) -> bool {
         let tabs = self.tree.tabs(id);
         if !self.tree.remove(id) {
             return false;
         }
-        self.open.remove(&id);
         self.recent.retain(|r| *r != id);
         self.zoom = self.zoom.filter(|z| *z != id);
         if self.focus == id {
@@ -171,10 +172,34 @@ impl Workspace {
         tabs.get((at + step) % tabs.len().max(1)).copied().unwrap_or(self.focus)
     }
 
-    /// Hangs the panes up anew; those that the tree does not have are closed.
+    /// The tree is another one now. What neither it nor the one before has is closed for good.
+    pub fn changed(&mut self, before: Node) {
+        self.open.retain(|id, _| self.tree.holds(*id) || before.holds(*id));
+        self.before = Some(before);
+    }
+
+    /// Takes the last change of the tree back, or makes it again; false when there was none.
+    pub fn undo(&mut self) -> bool {
+        let Some(before) = self.before.take() else { return false };
+        let now = self.tree.clone();
+        self.hang(before);
+        self.before = Some(now);
+        true
+    }
+
+    /// Closes a pane for good.
+    pub fn forget(&mut self, id: PaneId) -> bool {
+        let closed = self.close(id);
+        if closed {
+            self.before = self.before.take().filter(|b| !b.holds(id));
+            self.open.remove(&id);
+        }
+        closed
+    }
+
+    /// Hangs the panes up anew.
     pub fn hang(&mut self, tree: Node) {
         let kept = tree.panes();
-        self.open.retain(|id, _| kept.contains(id));
         self.recent.retain(|id| kept.contains(id));
         self.zoom = self.zoom.filter(|z| kept.contains(z));
         self.tree = tree;
@@ -186,6 +211,6 @@ impl Workspace {
 
     /// All panes with what they are.
     pub fn iter(&self) -> impl Iterator<Item = (PaneId, &dyn Pane)> {
-        self.open.iter().filter_map(|(id, slot)| Some((*id, slot.pane.as_deref()?)))
+        self.tree.panes().into_iter().filter_map(|id| Some((id, self.get(id)?)))
     }
 }

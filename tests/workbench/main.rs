@@ -4,6 +4,7 @@
 mod endings;
 mod engine;
 mod language_server;
+mod layouts;
 #[path = "../support/root.rs"]
 mod root;
 mod screens;

@@ -1,13 +1,26 @@
 //! The bindings of the whole program and of the overlays; each pane has its own beside it.
 
-use super::super::action::{Action, App, Edit, Events, Go};
+use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
+use super::super::layout::tree::Axis;
 use super::super::panes::{editor, events, maps, probes};
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
-    control, ctrl, f,
+    control, ctrl, f, shift,
 };
 use super::{Binding, Key, Scope};
 use crossterm::event::KeyCode;
+
+/// A binding that arranges panes.
+const fn win(
+    scope: Scope,
+    keys: &'static [Key],
+    window: Window,
+    short: &'static str,
+    about: &'static str,
+    in_palette: bool,
+) -> Binding {
+    bind(scope, keys, Action::App(App::Window(window)), short, about, in_palette)
+}
 
 /// Bindings of the whole program and of the overlays. Of two that hold, the one in the narrower scope wins.
 pub static BINDINGS: &[Binding] = &[
@@ -84,6 +97,53 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(Scope::Panes, &[f(1)], Action::App(App::Help), "help", "Show all keys", true),
     bind(Scope::Panes, &[ctrl('q')], Action::App(App::Quit), "quit", "Leave", true),
+    win(Scope::Panes, &[alt('w')], Window::Keys, "panes", "Arrange the panes: split, close, move, resize, save", true),
+    win(Scope::Panes, &[alt('h')], Window::Go(Side::Left), "", "Go to the pane at the left", false),
+    win(Scope::Panes, &[alt('j')], Window::Go(Side::Below), "", "Go to the pane below", false),
+    win(Scope::Panes, &[alt('k')], Window::Go(Side::Above), "", "Go to the pane above", false),
+    win(Scope::Panes, &[alt('l')], Window::Go(Side::Right), "", "Go to the pane at the right", false),
+    win(Scope::Panes, &[alt('n')], Window::NextTab, "", "Go to the next tab of the frame", true),
+    win(Scope::Panes, &[alt('p')], Window::PreviousTab, "", "Go to the previous tab of the frame", true),
+    win(Scope::Output, &[ctrl('w')], Window::Keys, "", "Arrange the panes, as Alt-W does everywhere", false),
+    // Arranging panes.
+    win(Scope::Window, &[ch('v'), ch('|')], Window::Split(Axis::Across), "split", "New pane at the right", false),
+    win(Scope::Window, &[ch('s'), ch('"')], Window::Split(Axis::Down), "below", "New pane below", false),
+    win(Scope::Window, &[ch('n'), ch('t')], Window::NewTab, "tab", "New pane in this frame, as a tab", false),
+    win(Scope::Window, &[ch('c'), ch('q')], Window::Close, "close", "Close this pane", false),
+    bind(Scope::Window, &[ch('z'), ch('o')], Action::App(App::Zoom), "zoom", "Fill the screen, or shrink again", false),
+    win(Scope::Window, &[ch('>')], Window::Resize(Side::Right), "wider", "Wider", false),
+    win(Scope::Window, &[ch('<')], Window::Resize(Side::Left), "", "Narrower", false),
+    win(Scope::Window, &[ch('+')], Window::Resize(Side::Below), "", "Higher", false),
+    win(Scope::Window, &[ch('-')], Window::Resize(Side::Above), "", "Lower", false),
+    win(Scope::Window, &[ch('=')], Window::Even, "", "The same room for all around it", false),
+    win(Scope::Window, &[ch('h'), LEFT], Window::Go(Side::Left), "", "Go left", false),
+    win(Scope::Window, &[ch('j'), DOWN], Window::Go(Side::Below), "", "Go down", false),
+    win(Scope::Window, &[ch('k'), UP], Window::Go(Side::Above), "", "Go up", false),
+    win(Scope::Window, &[ch('l'), RIGHT], Window::Go(Side::Right), "", "Go right", false),
+    win(
+        Scope::Window,
+        &[ch('H'), shift(KeyCode::Left)],
+        Window::Move(Side::Left),
+        "",
+        "Move the pane to the left",
+        false,
+    ),
+    win(Scope::Window, &[ch('J'), shift(KeyCode::Down)], Window::Move(Side::Below), "", "Move it down", false),
+    win(Scope::Window, &[ch('K'), shift(KeyCode::Up)], Window::Move(Side::Above), "", "Move it up", false),
+    win(Scope::Window, &[ch('L'), shift(KeyCode::Right)], Window::Move(Side::Right), "", "Move it to the right", false),
+    win(Scope::Window, &[ch('T')], Window::Join, "", "Move it into the next frame, as a tab", false),
+    bind(Scope::Window, &[ch('w'), TAB], Action::App(App::FocusNext), "", "Go to the next pane", false),
+    win(Scope::Window, &[ch('u')], Window::Undo, "undo", "Take the last change back", false),
+    win(Scope::Window, &[ch('W')], Window::SaveLayout, "save", "Save the layout under a name", true),
+    win(Scope::Window, &[ch('O')], Window::OpenLayout, "layouts", "Restore a saved layout", true),
+    win(Scope::Window, &[ch('D')], Window::Default, "", "Go back to the default layout", true),
+    bind(Scope::Window, &[ESC, ctrl('c')], Action::Cancel, "back", "Nothing of this", false),
+    bind(Scope::List, &[ENTER], Action::Accept, "take", "Take it", false),
+    bind(Scope::List, &[DOWN, ch('j'), ctrl('n')], Action::Go(Go::Down), "choose", "Next", false),
+    bind(Scope::List, &[UP, ch('k'), ctrl('p')], Action::Go(Go::Up), "", "Previous", false),
+    bind(Scope::List, &[ESC, ch('q'), ctrl('c')], Action::Cancel, "back", "Close", false),
+    bind(Scope::Confirm, &[ch('y')], Action::App(App::Yes), "yes", "Do it", false),
+    bind(Scope::Confirm, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "no", "Leave it as it is", false),
     // Overlays.
     bind(Scope::Browser, &[ENTER], Action::Accept, "insert", "Insert a clause for the selected probe", false),
     bind(Scope::Browser, &[UP, ctrl('p')], Action::Go(Go::Up), "", "Previous probe", false),

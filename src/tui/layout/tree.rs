@@ -120,6 +120,16 @@ impl Node {
         }
     }
 
+    /// The innermost split that a pane is in.
+    pub fn split_of(&mut self, pane: PaneId) -> Option<&mut Split> {
+        let Self::Split(split) = self else { return None };
+        let at = split.parts.iter().position(|p| p.node.holds(pane))?;
+        match &split.parts[at].node {
+            Self::Leaf(_) => Some(split),
+            Self::Split(_) => split.parts[at].node.split_of(pane),
+        }
+    }
+
     /// Puts a pane into the frame of another one, behind it. False when that one is not here.
     pub fn add_tab(&mut self, beside: PaneId, new: PaneId) -> bool {
         match self {

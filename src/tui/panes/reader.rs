@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::super::input::Input;
 use super::super::paint::{centred, clear, frame, note, pieces, put};
-use super::super::state::{Reader, State};
+use super::super::state::{Confirm, Reader, State};
 use super::super::text::{fit, neutralise, width, wrap};
 use super::super::theme::Slot;
 
@@ -46,6 +46,20 @@ pub fn confirm(state: &State, buf: &mut Buffer, body: Rect, title: &str, verb: &
     let (save, go) = (format!(" save and {verb}   "), format!(" {verb}   "));
     let parts = [("s", key), (&*save, plain), ("d", key), (&*go, plain), ("Esc", key), (" stay", plain)];
     pieces(buf, inside, 2, 3, &parts);
+}
+
+/// Asks before something that can't be undone.
+pub fn question(state: &State, confirm: &Confirm, buf: &mut Buffer, body: Rect) {
+    let theme = &state.theme;
+    let lines = wrap(&confirm.about, 50);
+    let area = centred(body, 54, u16::try_from(lines.len() + 5).unwrap_or(u16::MAX));
+    clear(buf, area, theme[Slot::Overlay]);
+    let inside = frame(buf, area, theme, true, &confirm.title);
+    for (y, line) in lines.iter().enumerate() {
+        put(buf, inside, 2, y + 1, &fit(line, usize::from(inside.width).saturating_sub(3)), theme[Slot::Overlay]);
+    }
+    let (key, plain) = (theme[Slot::Key], theme[Slot::Overlay]);
+    pieces(buf, inside, 2, lines.len() + 2, &[("y", key), (" yes   ", plain), ("Esc", key), (" no", plain)]);
 }
 
 /// Asks for a line of text.

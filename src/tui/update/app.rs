@@ -50,6 +50,8 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             names(state, app);
             Vec::new()
         }
+        App::Window(window) => super::windows::act(state, window),
+        App::Yes => super::layers::yes(state),
         App::Redraw => vec![Effect::Redraw],
         App::ToggleMouse => {
             state.mouse = !state.mouse;

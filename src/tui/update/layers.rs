@@ -32,7 +32,20 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Some(Layer::Filter(_)) => filter(state, action),
         Some(Layer::Rename(_)) => crate::tui::panes::editor::names::renaming(state, action),
         Some(Layer::Find(_)) => crate::tui::panes::editor::completing::finding(state, action),
-        Some(Layer::ConfirmQuit | Layer::ConfirmOpen(_)) | None => Vec::new(),
+        Some(Layer::Chooser(_)) => super::windows::choosing(state, action),
+        Some(Layer::SaveLayout(_)) => super::windows::naming(state, action),
+        Some(Layer::ConfirmQuit | Layer::ConfirmOpen(_) | Layer::Confirm(_) | Layer::Window) | None => Vec::new(),
+    }
+}
+
+/// Does what was asked about.
+pub fn yes(state: &mut State) -> Vec<Effect> {
+    match state.layers.pop() {
+        Some(Layer::Confirm(confirm)) => super::act(state, &confirm.yes),
+        other => {
+            state.layers.extend(other);
+            Vec::new()
+        }
     }
 }
 

@@ -39,7 +39,10 @@ pub fn open(state: &mut State, name: &str) -> Vec<Effect> {
     let folder = state.file.unnamed.as_deref().and_then(std::path::Path::parent);
     let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
     state.file = File { unnamed, ..File::default() };
-    state.focus_on(crate::tui::panes::editor::KIND);
+    // Who has zoomed another pane wants to look at that one.
+    if !state.panes.is_zoomed() {
+        state.focus_on(crate::tui::panes::editor::KIND);
+    }
     state.tell(Severity::Info, format!("A copy of {name}: it needs {} Ctrl-S saves and runs it", script.needs));
     Vec::new()
 }

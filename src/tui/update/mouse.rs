@@ -4,9 +4,10 @@ use ratatui::layout::{Position, Rect};
 
 use super::super::action::{Action, Go, Mouse, Pick, Picked};
 use super::super::effect::Effect;
-use super::super::layout::arrange::Placed;
-use super::super::layout::tree::PaneId;
+use super::super::layout::arrange::{Arranged, Placed};
+use super::super::layout::tree::{Axis, PaneId};
 use super::super::state::{Layer, State};
+use super::windows::{self, Grab};
 use super::{act, in_pane, layers, layout};
 use crate::tui::panes::{Context, bars, browser, palette};
 
@@ -16,6 +17,18 @@ const WHEEL: usize = 3;
 /// Applies what the mouse does at a column and row of the screen.
 pub fn point(state: &mut State, mouse: Mouse, at: (u16, u16)) -> Vec<Effect> {
     let places = layout::of(state);
+    let position = Position::new(at.0, at.1);
+    match (mouse, state.grab.clone()) {
+        (Mouse::Drag, Some(grab)) => {
+            windows::drag(state, &grab, position);
+            return Vec::new();
+        }
+        (Mouse::Release, Some(grab)) => {
+            state.grab = None;
+            return windows::drop(state, grab, position);
+        }
+        _ => state.grab = None,
+    }
     if mouse == Mouse::Press
         && let Some(footer) = places.footer.filter(|f| f.y == at.1)
     {
@@ -25,12 +38,15 @@ pub fn point(state: &mut State, mouse: Mouse, at: (u16, u16)) -> Vec<Effect> {
     if !state.layers.is_empty() && !matches!(state.layers.last(), Some(Layer::Filter(_) | Layer::Find(_))) {
         return overlay(state, mouse, at, places.body);
     }
-    let position = Position::new(at.0, at.1);
     let Some(placed) = places.panes.at(position).cloned() else { return Vec::new() };
     match mouse {
         Mouse::WheelUp => wheel(state, placed.shown, Go::Up),
         Mouse::WheelDown => wheel(state, placed.shown, Go::Down),
-        Mouse::Press => press(state, &placed, position),
+        Mouse::Press => press(state, &places.panes, &placed, position),
+        Mouse::Middle if at.1 == placed.area.y => {
+            let title = bars::tab_at(state, &placed, at.0);
+            title.map_or_else(Vec::new, |pane| windows::close(state, pane))
+        }
         Mouse::Drag if state.panes.focus() == placed.shown => match hit(state, &placed, position) {
             Some(pick) => in_pane(state, placed.shown, &Action::Pick(pick, Picked::Dragged)),
             None => Vec::new(),
@@ -49,13 +65,22 @@ fn hit(state: &State, placed: &Placed, at: Position) -> Option<Pick> {
     state.panes.get(placed.shown)?.hit(&ctx, placed.area, at)
 }
 
-fn press(state: &mut State, placed: &Placed, at: Position) -> Vec<Effect> {
+fn press(state: &mut State, panes: &Arranged, placed: &Placed, at: Position) -> Vec<Effect> {
     state.assist.popup = None;
-    if placed.tabs.len() > 1 && at.y == placed.area.y {
-        if let Some(tab) = bars::tab_at(state, placed, at.x) {
-            state.panes.focus_on(tab);
-        }
+    if at.y == placed.area.y
+        && let Some(pane) = bars::tab_at(state, placed, at.x)
+    {
+        let had_keys = state.panes.focus() == pane;
+        state.grab = Some(Grab::Title { pane, from: at, had_keys });
+        state.panes.focus_on(pane);
         return Vec::new();
+    }
+    if let Some(border) = panes.border(at) {
+        let cell = match border.axis {
+            Axis::Across => at.x - border.area.x,
+            Axis::Down => at.y - border.area.y,
+        };
+        state.grab = Some(Grab::Border(border.clone(), state.panes.tree.clone(), cell));
     }
     let had_keys = state.panes.focus() == placed.shown;
     // A row is looked up before the pane takes the keys, which may change what is shown where.
@@ -91,6 +116,15 @@ fn overlay(state: &mut State, mouse: Mouse, at: (u16, u16), body: Rect) -> Vec<E
             }
             Some(_) => Vec::new(),
         },
+        Some(Layer::Chooser(open)) => match open.at(body, at) {
+            None => layers::act(state, &Action::Cancel),
+            Some(Some(index)) if index == open.selected => layers::act(state, &Action::Accept),
+            Some(index) => {
+                open.selected = index.unwrap_or(open.selected);
+                Vec::new()
+            }
+        },
+        Some(Layer::Window) => layers::act(state, &Action::Cancel),
         Some(Layer::Palette(open)) => match palette::entry_at(open, body, at) {
             None => layers::act(state, &Action::Cancel),
             Some(Some(index)) if index == open.selected => layers::act(state, &Action::Accept),

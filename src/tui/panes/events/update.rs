@@ -4,7 +4,7 @@ use crate::tui::action::{Action, Events, Go, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
 use crate::tui::panes::rows::{by, copy, page};
-use crate::tui::state::{Layer, Reader, State};
+use crate::tui::state::{Confirm, Layer, Reader, State};
 use crate::tui::text::grouped;
 use ratatui::layout::Rect;
 
@@ -23,7 +23,12 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
                 state.events.stay = true;
             }
         }
-        Action::Events(Events::Clear) => state.events.clear(),
+        Action::Events(Events::Clear) if state.events.held() > 0 => state.layers.push(Layer::Confirm(Confirm {
+            title: "Forget the lines so far?".to_owned(),
+            about: format!("{} lines can't be shown again.", grouped(state.events.held() as u64)),
+            yes: Action::Events(Events::ClearNow),
+        })),
+        Action::Events(Events::ClearNow) => state.events.clear(),
         Action::Events(Events::Copy) => {
             let line = state.events.selected().and_then(|i| state.events.get(i)).map(|r| r.line.text.to_string());
             return copy(state, line);

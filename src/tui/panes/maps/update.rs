@@ -5,7 +5,8 @@ use crate::tui::action::{Action, Pick, Picked, Table};
 use crate::tui::columns;
 use crate::tui::effect::Effect;
 use crate::tui::panes::rows::{by, copy, page};
-use crate::tui::state::State;
+use crate::tui::state::{Confirm, Layer, State};
+use crate::tui::text::{grouped, neutralise};
 use ratatui::layout::Rect;
 
 /// Applies an intent in the maps.
@@ -18,6 +19,16 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
         Action::Table(Table::NextMap) if count > 0 => maps.selected = (maps.selected + 1) % count,
         Action::Table(Table::PreviousMap) if count > 0 => maps.selected = (maps.selected + count - 1) % count,
         Action::Table(Table::Clear) => {
+            if let Some(view) = maps.current() {
+                let (name, rows) = (neutralise(&view.snapshot.name).into_owned(), view.snapshot.rows.len());
+                state.layers.push(Layer::Confirm(Confirm {
+                    title: format!("Empty {name} in the kernel?"),
+                    about: format!("What its {} hold is lost, for the script, too.", keys(rows)),
+                    yes: Action::Table(Table::ClearNow),
+                }));
+            }
+        }
+        Action::Table(Table::ClearNow) => {
             let name = maps.current().map(|v| v.snapshot.name.clone());
             return name.map(|name| Effect::ClearMap(trace, name)).into_iter().collect();
         }
@@ -71,4 +82,8 @@ fn take(state: &mut State, pick: Pick, had_keys: bool) {
         }
         _ => {}
     }
+}
+
+fn keys(count: usize) -> String {
+    if count == 1 { "1 key".to_owned() } else { format!("{} keys", grouped(count as u64)) }
 }
