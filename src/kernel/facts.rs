@@ -29,6 +29,8 @@ impl Kernel {
         facts.filter_pid = pid;
         facts.tai_offset_ns = tai_offset_ns();
         facts.online_cpus = self.online_cpus().len();
+        let machine = rustix::system::sysinfo();
+        facts.memory_bytes = u64::from(machine.totalram).saturating_mul(machine.mem_unit.into());
         facts
     }
 

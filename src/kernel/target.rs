@@ -37,6 +37,8 @@ pub struct TargetFacts {
     pub tai_offset_ns: i64,
     /// Online CPUs.
     pub online_cpus: u32,
+    /// The machine's memory.
+    pub memory_bytes: u64,
     abilities: Deferred<Abilities>,
     offers: Deferred<Offers>,
 }
@@ -59,7 +61,9 @@ impl Sent {
     pub const fn includes(self, cause: LossCause) -> bool {
         match cause {
             LossCause::DivideByZero | LossCause::OutOfBounds => !matches!(self, Self::Nothing),
-            LossCause::MapFull | LossCause::ReadFailed | LossCause::KeyAbsent => matches!(self, Self::Helpers),
+            LossCause::MapFull | LossCause::KeyRefused | LossCause::ReadFailed | LossCause::KeyAbsent => {
+                matches!(self, Self::Helpers)
+            }
             _ => false,
         }
     }
@@ -237,6 +241,7 @@ impl TargetFacts {
             sent: Sent::Nothing,
             tai_offset_ns: 0,
             online_cpus: possible_cpus,
+            memory_bytes: 4 << 30,
             abilities: Deferred::new(move || Abilities::of_version(version)),
             offers: Deferred::new(|| Offers::ALL),
         }

@@ -52,6 +52,9 @@ pub enum LossCause {
     RingFull,
     /// A map had no room for a new key.
     MapFull,
+    /// The kernel did not take a new key though the map had room: there was no memory for it at that moment (maps that
+    /// are too large to be allocated in advance), or the map was in use by what the program interrupted.
+    KeyRefused,
     /// Memory could not be read; zero was used.
     ReadFailed,
     /// A string was longer than its buffer.
@@ -81,6 +84,7 @@ impl LossCause {
         match self {
             Self::RingFull => "ring buffer full",
             Self::MapFull => "map full",
+            Self::KeyRefused => "new key not taken (no memory for it at that moment, or the map was in use)",
             Self::ReadFailed => "memory read failed",
             Self::Truncated => "string truncated",
             Self::Nested => "nested firing skipped",

@@ -50,6 +50,7 @@ impl Wording {
     fn of_count(cause: LossCause) -> Option<Self> {
         let helper = match cause {
             LossCause::MapFull => (2, -7),
+            LossCause::KeyRefused => (2, -12),
             LossCause::KeyAbsent => (1, 0),
             LossCause::ReadFailed => (4, -14),
             _ => (0, 0),
@@ -73,7 +74,7 @@ impl Wording {
                  entries in a map declaration e.g. `let @a = hash(5000)`",
             ),
             LossCause::KeyAbsent => Some("Can't lookup map element because it does not exist."),
-            LossCause::ReadFailed => None,
+            LossCause::ReadFailed | LossCause::KeyRefused => None,
             _ => return None,
         };
         Some(Self::Helper { name: helper::name(helper), code, text })

@@ -60,8 +60,16 @@ const LARGEST_CELLS: u64 = 16 << 20;
 /// Most bytes of one section that holds the scalars: a bound of ours, far above real scripts.
 const LARGEST_SECTION: u64 = 64 << 20;
 
-/// Elements of per-CPU maps are allocated in advance up to this many bytes over all CPUs.
-const LARGEST_PREALLOCATION: u64 = 16 << 20;
+/// The elements of all maps are allocated in advance up to this part of the machine's memory, and at least up to so
+/// many bytes. The kernel has only a few free elements at hand for a map that allocates as keys come, and can't
+/// fetch more while interrupts are off (`bpf_mem_alloc` refills by `irq_work`): a program in an interrupt would lose
+/// most of what it inserts in one firing. What is per CPU is lost in any context where keys come fast, since memory
+/// per CPU is filled up by a worker thread.
+const PREALLOCATED_PART: u64 = 16;
+const LEAST_PREALLOCATION: u64 = 16 << 20;
+
+/// Bytes of an element beside its key and its value (`struct htab_elem`).
+const ELEMENT_BYTES: u64 = 48;
 
 /// Allocation at insertion is safe inside tracing programs since the BPF allocator of 6.1 (`bpf_mem_alloc`,
 /// commit fba1a1c6c912); before, maps of tracing programs must be allocated in advance
@@ -141,7 +149,7 @@ impl CellKey {
 
     /// Bytes of keys in the BPF map, with the epoch before them.
     fn bytes(&self, capacity: u32) -> u64 {
-        u64::from(8 + self.words * 8) * u64::from(capacity) * 2
+        (ELEMENT_BYTES + u64::from(8 + self.words * 8) + 8) * u64::from(capacity) * 2
     }
 }
 
@@ -163,6 +171,24 @@ pub struct Layout {
     pub shared_bytes: u32,
     /// Bytes between CPUs in the per-CPU section.
     pub percpu_stride: u32,
+    /// Bytes of elements that may still be allocated in advance.
+    memory_left: u64,
+}
+
+impl Layout {
+    /// The flags of a map whose elements take so many bytes.
+    const fn allocation(&mut self, bytes: u64, facts: &TargetFacts) -> u32 {
+        if bytes > self.memory_left && facts.version >= ALLOCATION_IN_PROGRAMS {
+            return BPF_F_NO_PREALLOC;
+        }
+        self.memory_left = self.memory_left.saturating_sub(bytes);
+        0
+    }
+}
+
+/// How many bytes of elements may be allocated in advance.
+fn preallocation(facts: &TargetFacts) -> u64 {
+    (facts.memory_bytes / PREALLOCATED_PART).max(LEAST_PREALLOCATION)
 }
 
 /// How many copies per-CPU sections have: the CPU number is masked to stay below it.
@@ -178,7 +204,8 @@ pub fn plan(
     first_free: u32,
     contended: &[bool],
 ) -> Result<Layout, CodegenError> {
-    let mut layout = Layout { shared_bytes: first_free, ..Layout::default() };
+    let memory_left = preallocation(facts);
+    let mut layout = Layout { shared_bytes: first_free, memory_left, ..Layout::default() };
     let mut percpu = 0_u32;
     let only_updated = super::keys::only_updated(program);
     let by_cpu = super::keys::by_cpu(program, facts, &only_updated);
@@ -236,7 +263,7 @@ fn in_cells(program: &Program, facts: &TargetFacts, updated: &[bool], contended:
             && map.key != Type::Void
             && matches!(map.value, Type::Agg(_))
             && map.storage == MapStorage::Auto
-            && (key.bytes(map.max_entries) <= LARGEST_PREALLOCATION || facts.version >= ALLOCATION_IN_PROGRAMS)
+            && key.bytes(map.max_entries) <= preallocation(facts)
             && bytes <= left
             && updates <= updates_left;
         if fits {
@@ -251,13 +278,14 @@ fn in_cells(program: &Program, facts: &TargetFacts, updated: &[bool], contended:
 /// A map whose values lie in cells; where in a CPU's copy is settled by [`place_cells`].
 fn celled(layout: &mut Layout, index: usize, map: &Map, key: CellKey, value_size: u32) -> Home {
     let capacity = map.max_entries.max(1);
+    layout.memory_left = layout.memory_left.saturating_sub(key.bytes(capacity));
     layout.maps.push(BpfMap {
         name: map_name(index, &map.name),
         kind: map_type::HASH,
         key_size: 8 + key.words * 8,
         value_size: 8,
         max_entries: capacity * 2,
-        flags: if key.bytes(capacity) > LARGEST_PREALLOCATION { BPF_F_NO_PREALLOC } else { 0 },
+        flags: 0,
     });
     let words = layout.shared_bytes.next_multiple_of(CACHE_LINE);
     layout.shared_bytes = words + 32;
@@ -329,15 +357,16 @@ fn keyed(
     };
     let max_entries = map.max_entries.max(1);
     let copies = if per_cpu { facts.possible_cpus.max(1) } else { 1 };
-    let bytes = (u64::from(value_size) + u64::from(key_size)) * u64::from(max_entries) * u64::from(copies);
-    let on_demand = !lru && bytes > LARGEST_PREALLOCATION && facts.version >= ALLOCATION_IN_PROGRAMS;
+    let element = ELEMENT_BYTES + u64::from(key_size) + u64::from(value_size.next_multiple_of(8)) * u64::from(copies);
+    let flags = layout.allocation(element * u64::from(max_entries), facts);
     layout.maps.push(BpfMap {
         name: map_name(index, &map.name),
         kind,
         key_size: key_size.max(1),
         value_size,
         max_entries,
-        flags: if on_demand { BPF_F_NO_PREALLOC } else { 0 },
+        // The kernel allocates the elements of these in advance at any rate.
+        flags: if lru { 0 } else { flags },
     });
     Ok(Home::Hash { map: layout.maps.len() as u32 - 1, per_cpu, lru })
 }

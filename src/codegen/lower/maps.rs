@@ -151,12 +151,13 @@ impl<'a> Lowerer<'_, 'a> {
         let value = self.pointer(zeros);
         let handle = self.f.b.map_addr(bpf);
         let at = self.pointer(key);
-        self.f.b.call_void(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), value.into(), h::BPF_NOEXIST.into()]);
+        let update = [handle.into(), at.into(), value.into(), h::BPF_NOEXIST.into()];
+        let result = self.f.b.call(h::MAP_UPDATE_ELEM, &update);
         let found = self.lookup(bpf, key);
         self.f.b.copy_into(element, found);
         self.f.b.branch(Cond::Ne, element, 0, ready, again);
         self.f.b.switch_to(again);
-        self.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), span);
+        self.not_inserted(result, span)?;
         self.f.b.jump(full);
         self.f.b.switch_to(ready);
         Ok(element)
@@ -467,10 +468,20 @@ impl<'a> Lowerer<'_, 'a> {
         let at = self.pointer(key);
         let from = self.pointer(src);
         let result = self.f.b.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
-        self.when(Cond::Ne, result.into(), 0.into(), |l| {
-            l.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, result.into())), span);
-            Ok(())
-        })
+        self.when(Cond::Ne, result.into(), 0.into(), |l| l.not_inserted(result, span))
+    }
+
+    /// Counts a key that the kernel did not take, and why.
+    pub fn not_inserted(&mut self, result: Vreg, span: Span) -> Result<(), CodegenError> {
+        let (full, done) = (self.f.b.new_block(), self.f.b.new_block());
+        self.f.b.require(Cond::Ne, result, h::E2BIG, full);
+        self.failed(LossCause::KeyRefused, Some((h::MAP_UPDATE_ELEM, result.into())), span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(full);
+        self.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), span);
+        self.f.b.jump(done);
+        self.f.b.switch_to(done);
+        Ok(())
     }
 
     fn scalar_set(&mut self, map: MapId, value: &'a Expr, ty: &Type) -> Result<(), CodegenError> {
