@@ -30,7 +30,7 @@ impl Kernel {
         facts.tai_offset_ns = tai_offset_ns();
         facts.online_cpus = self.online_cpus().len();
         let machine = rustix::system::sysinfo();
-        facts.memory_bytes = u64::from(machine.totalram).saturating_mul(machine.mem_unit.into());
+        facts.memory_bytes = machine.totalram.saturating_mul(machine.mem_unit.into());
         facts
     }
 

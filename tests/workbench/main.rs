@@ -11,3 +11,4 @@ mod screens;
 #[path = "../support/skip.rs"]
 mod skip;
 mod terminal;
+mod times;

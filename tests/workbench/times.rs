@@ -1,10 +1,6 @@
 //! `run --times`: each event has the time and the CPU of its program, however late it is read.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/root.rs"]
-mod root;
-#[path = "support/skip.rs"]
-mod skip;
+use crate::root;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
