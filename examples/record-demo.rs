@@ -13,11 +13,12 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use probescope::kernel::{Kernel, Roots};
-use probescope::model::event::Chunk;
 use probescope::session::front::{self, FrontSettings};
 use probescope::session::update::{ScriptId, TraceId, Update};
 use probescope::session::{Session, SessionHandle, SessionOptions};
+use probescope::store::{Chunk, History as _, Payload, Row, Store};
 use probescope::tui::catalogue::Catalogue;
+use probescope::tui::demo::told::{Line, Lines, Origin, Told};
 use probescope::tui::demo::{Browsed, Recorded};
 use probescope::tui::finder::Finder as _;
 
@@ -84,6 +85,70 @@ struct Recorder {
     out: std::fs::File,
 }
 
+/// What is kept of one session, thinned.
+#[derive(Default)]
+struct Kept {
+    told: Vec<Told>,
+    lines: usize,
+    last_maps: u64,
+    last_stats: u64,
+    history: Store,
+    origin: Origin,
+}
+
+impl Kept {
+    fn take(&mut self, update: Update) {
+        match update {
+            Update::Compiled { diagnostics, figures, .. } => self.told.push(Told::Compiled { diagnostics, figures }),
+            Update::Attached { probes, elapsed_ns, .. } => self.told.push(Told::Attached { probes, elapsed_ns }),
+            Update::Failed { diagnostic, raw_log, .. } => {
+                let log: Vec<&str> = raw_log.lines().collect();
+                let raw_log = log[log.len().saturating_sub(LOG_LINES)..].join("\n").into();
+                self.told.push(Told::Failed { diagnostic, raw_log });
+            }
+            Update::Trace(info) => {
+                let offset_ns = i64::from(info.utc_offset_s) * 1_000_000_000;
+                self.origin = Origin {
+                    began_ns: info.began_ns,
+                    local_minus_monotonic_ns: info.wall_minus_monotonic_ns + offset_ns,
+                    probes: info.actions.iter().map(|action| Arc::clone(&action.probe)).collect(),
+                };
+                self.history.declare(info);
+            }
+            Update::Append(chunk) => self.chunk(&chunk),
+            Update::Checked { .. } | Update::Ended { .. } | Update::Notice { .. } => {}
+        }
+    }
+
+    fn chunk(&mut self, chunk: &Arc<Chunk>) {
+        let first = self.history.lines().end;
+        self.history.append(Arc::clone(chunk));
+        let rows = (first..self.history.lines().end).take(LINES - self.lines).filter_map(|n| self.history.line_at(n));
+        let line = |row: Row| {
+            let text = String::from_utf8_lossy(&row.text).as_ref().into();
+            Line { at_ns: row.at_ns, action: row.action.unwrap_or(u32::MAX), text }
+        };
+        let lines: Vec<Line> = rows.map(line).collect();
+        self.lines += lines.len();
+        if !lines.is_empty() {
+            self.told.push(Told::Lines(Lines { lines, origin: self.origin.clone() }));
+        }
+        for entry in (0..chunk.len()).filter_map(|index| chunk.entry(index)) {
+            match entry.payload {
+                Payload::Maps(maps) if entry.at_ns >= self.last_maps + EVERY_NS => {
+                    self.last_maps = entry.at_ns;
+                    self.told.push(Told::Maps(maps));
+                }
+                Payload::Stats(stats) if entry.at_ns >= self.last_stats + EVERY_NS => {
+                    self.last_stats = entry.at_ns;
+                    self.told.push(Told::Stats(stats));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
 impl Recorder {
     /// Runs a script for some seconds and keeps what was told.
     fn session(&mut self, name: &str, seconds: u64, workers: usize, pause: &str) {
@@ -92,44 +157,17 @@ impl Recorder {
         self.handle.submit(ScriptId(1), self.trace, text);
         let workers = work(workers, pause);
         let until = Instant::now() + Duration::from_secs(seconds);
-        let (mut kept, mut lines, mut last_maps, mut last_stats) = (Vec::new(), 0, 0, 0);
+        let mut kept = Kept::default();
         while let Ok(update) = self.updates.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            match update {
-                Update::Lines { trace, chunk } if lines < LINES => {
-                    let taken: Vec<_> = chunk.lines.iter().take(LINES - lines).cloned().collect();
-                    lines += taken.len();
-                    let chunk = Arc::new(Chunk { lines: taken, ..Chunk::clone(&chunk) });
-                    kept.push(Update::Lines { trace, chunk });
-                }
-                Update::Lines { .. } | Update::Notice { .. } | Update::Ended { .. } => {}
-                Update::Maps { trace, maps } => {
-                    let at = maps.first().map_or(0, |m| m.at_ns);
-                    if at >= last_maps + EVERY_NS {
-                        last_maps = at;
-                        kept.push(Update::Maps { trace, maps });
-                    }
-                }
-                Update::Stats { trace, stats } => {
-                    if stats.at_ns >= last_stats + EVERY_NS {
-                        last_stats = stats.at_ns;
-                        kept.push(Update::Stats { trace, stats });
-                    }
-                }
-                Update::Failed { trace, diagnostic, raw_log } => {
-                    let log: Vec<&str> = raw_log.lines().collect();
-                    let raw_log = log[log.len().saturating_sub(LOG_LINES)..].join("\n").into();
-                    kept.push(Update::Failed { trace, diagnostic, raw_log });
-                }
-                other => kept.push(other),
-            }
-            let refused = |u: &Update| matches!(u, Update::Failed { .. } | Update::Compiled { figures: None, .. });
-            if kept.last().is_some_and(refused) {
+            kept.take(update);
+            let refused = |told: &Told| matches!(told, Told::Failed { .. } | Told::Compiled { figures: None, .. });
+            if kept.told.last().is_some_and(refused) {
                 break;
             }
         }
         end(workers);
-        println!("{name}: {} updates, {lines} lines", kept.len());
-        for update in kept {
+        println!("{name}: {} updates, {} lines", kept.told.len(), kept.lines);
+        for update in kept.told {
             self.write(&Recorded { session: name.into(), update: Some(update), ..Recorded::default() });
         }
         self.handle.stop(self.trace);

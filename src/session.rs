@@ -1,9 +1,9 @@
 //! A session owns its tracers and drives them: the only room that the faces talk to.
 
 mod driver;
+mod feed;
 pub mod front;
 pub mod headless;
-pub mod lines;
 pub mod live;
 pub mod testing;
 pub mod trial;

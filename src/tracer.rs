@@ -18,7 +18,7 @@ mod outlet;
 pub mod report;
 pub mod script;
 
-pub use crate::store::TraceId;
+pub use crate::store::{TraceId, TraceInfo};
 pub use outlet::{Delivered, Delivery, Outlet, Wait};
 
 use report::Face;
@@ -79,6 +79,8 @@ pub trait Tracer: Send {
 pub struct Begun {
     /// What it tells.
     pub started: Started,
+    /// What its entries are; the session fills in the number.
+    pub info: TraceInfo,
     /// Itself, made on the thread that it runs on.
     pub running: Box<dyn FnOnce() -> Box<dyn Running> + Send>,
 }

@@ -243,7 +243,7 @@ impl Face for StreamFace {
             Report::Failed { message, span } => self.failed(message, span),
             Report::Attached(probes) => self.attached(probes)?,
             Report::Failure { cause, helper, code, span } => self.failure(cause, (helper, code), span)?,
-            Report::Lost { cause, count, span } => self.lost(cause, count, span),
+            Report::Lost { cause, count, span, .. } => self.lost(cause, count, span),
             // What is read while the trace runs is for views.
             Report::Maps(_) | Report::Stats(_) => return Ok(()),
         }

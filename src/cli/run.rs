@@ -29,7 +29,7 @@ use crate::tracer::TracerError;
 use crate::tracer::script::child::{self, ChildError, Held};
 use crate::tracer::script::compilation::Compiled;
 use crate::tracer::script::names::Sources;
-use crate::tracer::script::{ScriptRun, ScriptTracer, failure};
+use crate::tracer::script::{ScriptRun, ScriptTracer, failure, info};
 
 /// The exit code of a setting outside the script that is not possible, as bpftrace has it.
 const BAD_ENVIRONMENT: u8 = 2;
@@ -370,6 +370,7 @@ impl Runner<'_> {
             Place::new(kernel, self.args.pid).counting_as_bpftrace(kernel, &compiled.program, &compiled.artifact);
         let purpose = self.args.purpose();
         let run = ScriptRun {
+            info: info::of(&compiled.program, &self.script.source, kernel),
             options: TraceOptions { place, measure: purpose == Purpose::Bench },
             names: Sources::of_kernel(kernel, &compiled.program),
             child,

@@ -367,7 +367,9 @@ fn read_singly(
     Ok(())
 }
 
-fn kind(ty: &Type) -> MapKind {
+/// What a map's values are shown as.
+#[must_use]
+pub fn kind(ty: &Type) -> MapKind {
     let Type::Agg(agg) = ty else { return MapKind::Value };
     match agg {
         Aggregation::Count => MapKind::Count,

@@ -69,11 +69,6 @@ pub(super) trait Policy {
         Ok(())
     }
 
-    /// Nothing has come for as long as the driver waits.
-    fn idle(&mut self) -> Result<(), TracerError> {
-        Ok(())
-    }
-
     /// Called at each turn.
     fn tick(&mut self) -> Result<(), TracerError> {
         Ok(())
@@ -241,10 +236,7 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
         // A trace that is over already ends without waiting for anybody.
         match self.inbox.recv_timeout(self.policy.patience(self.is_running())) {
             Ok(mail) => Ok(Some(mail)),
-            Err(RecvTimeoutError::Timeout) => {
-                self.policy.idle()?;
-                Ok(None)
-            }
+            Err(RecvTimeoutError::Timeout) => Ok(None),
             // Nobody can deliver anything any more.
             Err(RecvTimeoutError::Disconnected) => {
                 self.stop_all()?;

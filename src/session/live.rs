@@ -17,7 +17,6 @@ use crate::tracer::script::compilation::Compiler;
 use crate::tracer::{Control, TraceId, Tracer};
 
 mod desk;
-mod feed;
 mod running;
 mod starter;
 #[cfg(test)]

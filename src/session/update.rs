@@ -5,9 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::lang::diagnostic::Diagnostic;
-use crate::model::event::Chunk;
-use crate::model::snapshot::MapSnapshot;
-use crate::model::stats::TraceStats;
+use crate::store::{Chunk, TraceInfo};
 
 pub use crate::tracer::TraceId;
 pub use crate::tracer::script::compilation::CompileFigures;
@@ -21,10 +19,10 @@ pub type Revision = u64;
 
 /// One message from the session to a face, over a bounded channel. One thread sends them all.
 ///
-/// A submitted trace is told of as `Compiled`, then `Failed` or `Attached` (nothing more when it has errors), then what
-/// it reports, and after `Attached` at last `Ended`, exactly once. Nothing of a trace comes after its end. A text that
+/// A submitted trace is told of as `Compiled`, then `Failed`, or `Trace` and `Attached` (nothing more when it has
+/// errors), then its entries, and after `Attached` at last `Ended`, exactly once. No entry of a trace comes after its end. A text that
 /// a newer one of the same script overtakes before it was compiled is not told of.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub enum Update {
     /// A text was checked: all diagnostics. Nothing else has changed.
     Checked {
@@ -62,27 +60,10 @@ pub enum Update {
         /// The verifier's raw log; empty when there is none.
         raw_log: Arc<str>,
     },
-    /// New lines of output.
-    Lines {
-        /// Of which trace.
-        trace: TraceId,
-        /// The lines.
-        chunk: Arc<Chunk>,
-    },
-    /// All maps, read together.
-    Maps {
-        /// Of which trace.
-        trace: TraceId,
-        /// The maps.
-        maps: Arc<[MapSnapshot]>,
-    },
-    /// Counters.
-    Stats {
-        /// Of which trace.
-        trace: TraceId,
-        /// The counters.
-        stats: Arc<TraceStats>,
-    },
+    /// What a trace is, before its first entry: once it is attached.
+    Trace(Arc<TraceInfo>),
+    /// New entries, of all traces: at most 30 times a second, and whenever a chunk is full.
+    Append(Arc<Chunk>),
     /// The trace has ended.
     Ended {
         /// Which trace.

@@ -101,6 +101,8 @@ pub enum Report<'a> {
         cause: LossCause,
         /// How many more.
         count: u64,
+        /// Which probe or map, as the script names it.
+        site: &'a Arc<str>,
         /// Where in the script.
         span: Span,
     },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::report::{Face, Report};
-use super::{Begun, Control, Outlet, Refusal, Running, Sample, Started, Tracer, TracerError, Wait};
+use super::{Begun, Control, Outlet, Refusal, Running, Sample, Started, TraceInfo, Tracer, TracerError, Wait};
 use crate::engine::decode::Decoder;
 use crate::engine::drain::{Batch, Sink};
 use crate::engine::trace::Detaching;
@@ -16,9 +16,9 @@ use crate::model::target::Target;
 pub mod child;
 pub mod compilation;
 pub mod failure;
+pub mod info;
 pub mod losses;
 pub mod names;
-pub mod origin;
 pub mod reporter;
 
 use child::{ChildError, Held};
@@ -30,6 +30,8 @@ use reporter::Reporter;
 /// How a compiled script is run.
 #[derive(Debug)]
 pub struct ScriptRun {
+    /// What it is (see `info::of`); the number is filled in later.
+    pub info: TraceInfo,
     /// How it is attached.
     pub options: TraceOptions,
     /// Where names come from.
@@ -88,8 +90,10 @@ impl ScriptTracer {
 
 impl Tracer for ScriptTracer {
     fn start(self: Box<Self>, outlet: Outlet) -> Result<Begun, Box<Refusal>> {
-        let (started, attached) = self.attach(outlet)?;
-        Ok(Begun { started, running: Box::new(move || Box::new(attached.run())) })
+        let mut script = self;
+        let info = std::mem::take(&mut script.run.info);
+        let (started, attached) = script.attach(outlet)?;
+        Ok(Begun { started, info, running: Box::new(move || Box::new(attached.run())) })
     }
 }
 
@@ -105,7 +109,7 @@ impl AttachedScript {
     /// On the thread that takes its records.
     #[must_use]
     pub fn run(self) -> RunningScript {
-        let ScriptRun { options, names, child, attach_only, reports_maps, stopping } = self.run;
+        let ScriptRun { options, names, child, attach_only, reports_maps, stopping, .. } = self.run;
         let decoder = Decoder::new(Arc::clone(self.trace.program()), names.names());
         RunningScript {
             traced: options.place.pid.map(|pid| options.place.proc.join(pid.to_string())),

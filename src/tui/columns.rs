@@ -12,8 +12,9 @@ pub struct Column {
 }
 
 /// The table of events, in order. A width is the least one.
-pub const EVENTS: [Column; 3] = [
+pub const EVENTS: [Column; 4] = [
     Column { title: "time", about: "When it came: seconds since the start, or the time of the day", width: 8 },
+    Column { title: "delta", about: "How long after the line before", width: 10 },
     Column { title: "probe", about: "The probe that printed it", width: 12 },
     Column { title: "output", about: "What was printed", width: 0 },
 ];

@@ -17,6 +17,10 @@ use super::theme::Theme;
 use super::{svg, update};
 use crate::session::update::Update;
 
+pub mod told;
+
+use told::Told;
+
 const OPENAT: &str = include_str!("demo/openat.bt");
 const STACKS: &str = include_str!("demo/stacks.bt");
 const BURST: &str = include_str!("demo/burst.bt");
@@ -34,7 +38,7 @@ pub struct Recorded {
     pub session: Arc<str>,
     /// What the session told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub update: Option<Update>,
+    pub update: Option<Told>,
     /// What the probe browser was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browsed: Option<Browsed>,
@@ -56,7 +60,7 @@ fn recording() -> &'static [Recorded] {
 }
 
 /// What one session told.
-fn told(session: &str) -> impl Iterator<Item = &'static Update> {
+fn told(session: &str) -> impl Iterator<Item = &'static Told> {
     recording().iter().filter(move |r| &*r.session == session).filter_map(|r| r.update.as_ref())
 }
 
@@ -161,20 +165,8 @@ fn start() -> State {
 /// Saves the script and lets its session tell what it told when it was recorded.
 fn replay(state: &mut State, session: &str) {
     update::act(state, &Action::App(App::Run));
-    let now = state.submitted_as;
-    for update in told(session) {
-        let mut update = update.clone();
-        match &mut update {
-            Update::Compiled { trace, .. }
-            | Update::Attached { trace, .. }
-            | Update::Failed { trace, .. }
-            | Update::Lines { trace, .. }
-            | Update::Maps { trace, .. }
-            | Update::Stats { trace, .. }
-            | Update::Ended { trace, .. }
-            | Update::Notice { trace, .. } => *trace = now,
-            Update::Checked { .. } => {}
-        }
+    let trace = state.submitted_as;
+    for update in told(session).flat_map(|told| told.updates(trace)) {
         tell(state, update);
     }
 }

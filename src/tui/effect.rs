@@ -150,6 +150,8 @@ pub enum Message {
     },
     /// The user has not typed for a moment.
     Tick,
+    /// There is time to go on with what was begun (see [`super::update::is_busy`]).
+    GoOn,
     /// The screen has a new size.
     Resize(u16, u16),
     /// Something to tell the user.

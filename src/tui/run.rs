@@ -244,6 +244,7 @@ impl Workbench {
                 () = tokio::time::sleep_until(frame), if self.dirty => self.frame()?,
                 () = tokio::time::sleep_until(tick.unwrap_or(frame)), if tick.is_some() => self.tick(),
                 Some(message) = self.messages.recv() => self.take(message),
+                () = std::future::ready(()), if update::is_busy(&self.state) => self.take(Message::GoOn),
             }
         }
         Ok(())

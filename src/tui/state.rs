@@ -16,6 +16,7 @@ use super::update::windows::Grab;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
 use crate::session::update::{Revision, ScriptId, TraceId};
+use crate::store::Store;
 use crate::tui::panes::browser::state::Browser;
 use crate::tui::panes::editor::assist::Assist;
 use crate::tui::panes::editor::text::Editor;
@@ -131,7 +132,9 @@ pub struct State {
     pub assist: Assist,
     /// Its file.
     pub file: File,
-    /// Lines of output.
+    /// What has happened so far.
+    pub store: Store,
+    /// The rows of it that are shown.
     pub events: EventLog,
     /// Tables.
     pub maps: MapViews,
@@ -177,6 +180,7 @@ impl State {
             editor: Editor::new(text),
             assist: Assist::default(),
             file,
+            store: Store::default(),
             events: EventLog::default(),
             maps: MapViews::default(),
             trace: Trace::default(),

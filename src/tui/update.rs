@@ -53,6 +53,10 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             effects.extend(completing::hint(state));
             effects
         }
+        Message::GoOn => {
+            state.events.look(&state.store);
+            Vec::new()
+        }
         Message::Resize(width, height) => {
             state.size = (width, height);
             Vec::new()
@@ -83,6 +87,12 @@ pub fn paste(state: &mut State, text: String) -> Vec<Effect> {
         ) => Vec::new(),
         _ => act(state, &Action::Edit(super::action::Edit::Paste(text))),
     }
+}
+
+/// True while something takes its time, a little at each [`Message::GoOn`].
+#[must_use]
+pub fn is_busy(state: &State) -> bool {
+    state.events.is_looking(&state.store)
 }
 
 /// True while unsaved text should be kept safe at the next tick.

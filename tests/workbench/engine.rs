@@ -25,7 +25,7 @@ use probescope::tracer::script::reporter::Reporter;
 /// Tests that count the process's programs must not overlap.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn alone() -> Option<MutexGuard<'static, ()>> {
+pub fn alone() -> Option<MutexGuard<'static, ()>> {
     if root::missing() {
         return None;
     }

@@ -8,6 +8,7 @@ mod layouts;
 #[path = "../support/root.rs"]
 mod root;
 mod screens;
+mod session;
 #[path = "../support/skip.rs"]
 mod skip;
 mod terminal;

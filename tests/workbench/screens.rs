@@ -335,15 +335,13 @@ fn every_pane_is_reached_and_left_by_keys() {
 
 #[test]
 fn control_characters_of_traced_programs_never_reach_the_screen() {
-    use probescope::model::event::{Chunk, Line};
+    use probescope::store::{ChunkBuilder, Entry, Payload};
     let mut state = empty();
     let text = "evil\x1b]0;owned\x07\x1b[2J\u{9b}31m\u{202e}";
-    let line = Line { at_ns: 0, action: 0, text: text.into() };
-    let chunk = Chunk { lines: vec![line], ..Chunk::default() };
-    update::receive(
-        &mut state,
-        Message::Session(Update::Lines { trace: TraceId(1), chunk: std::sync::Arc::new(chunk) }),
-    );
+    let mut builder = ChunkBuilder::new();
+    let payload = Payload::Text { action: 0, text: text.as_bytes().into() };
+    builder.push(&Entry { trace: TraceId(1), at_ns: 0, cpu: None, payload });
+    update::receive(&mut state, Message::Session(Update::Append(builder.finish().unwrap())));
     assert!(shown(&state, "evil␛]0;owned␇␛[2J"));
     let buffer = screen(&state);
     assert!(!buffer.content().iter().any(|c| c.symbol().chars().any(char::is_control)));
@@ -364,16 +362,16 @@ fn events_are_a_table_that_narrow_panes_show_less_of() {
     }
     update::receive(&mut state, Message::Resize(120, 24));
     // The last line is in the last row: a click finds it there.
-    let last = state.events.len() - 1;
+    let last = state.events.len(&state.store) - 1;
     click(&mut state, 9, 20);
-    assert_eq!(state.events.selected(), Some(last));
+    assert_eq!(state.events.selected(&state.store), Some(last));
     click(&mut state, 9, 19);
-    assert_eq!(state.events.selected(), Some(last - 1));
-    let text = state.events.get(last - 1).unwrap().line.text.to_string();
+    assert_eq!(state.events.selected(&state.store), Some(last - 1));
+    let text = state.events.get(last - 1, &state.store).unwrap().text();
     press(&mut state, "<enter>");
     assert!(shown(&state, " s after the trace began") && shown(&state, text.trim()), "the line in full");
     press(&mut state, "<esc>T");
-    let of_day = state.events.get(last).unwrap().time(true);
+    let of_day = state.events.get(last, &state.store).unwrap().time(true);
     assert!(shown(&state, &of_day));
 }
 
@@ -407,14 +405,17 @@ fn the_status_line_says_all_figures_on_eighty_columns_and_drops_the_last_ones_be
 fn the_selected_map_of_many_has_the_room() {
     use probescope::model::snapshot::{MapRow, MapSnapshot};
     use probescope::model::value::Value;
+    use probescope::store::{ChunkBuilder, Entry, Payload};
     let mut state = scenes().into_iter().find(|s| s.name == "workbench").unwrap().state;
     let template = state.maps.current().unwrap().snapshot.clone();
     let rows_of =
         |many: u64| (0..many).map(|n| MapRow { key: vec![Value::Uint(n, 8)], value: Value::Uint(n, 8) }).collect();
     let map = |n: usize| MapSnapshot { name: format!("@m{n:02}").into(), rows: rows_of(30), ..template.clone() };
     let maps: Vec<MapSnapshot> = (0..14).map(map).collect();
-    let trace = state.trace.id;
-    update::receive(&mut state, Message::Session(Update::Maps { trace, maps: maps.into() }));
+    let mut builder = ChunkBuilder::new();
+    let (trace, at_ns) = (state.trace.id, maps[0].at_ns);
+    builder.push(&Entry { trace, at_ns, cpu: None, payload: Payload::Maps(maps.into()) });
+    update::receive(&mut state, Message::Session(Update::Append(builder.finish().unwrap())));
     press(&mut state, "<a-3>z");
     state.maps.selected = 0;
     for _ in 0..13 {
@@ -526,9 +527,9 @@ fn a_click_takes_what_is_under_it() {
     let (column, row) = (column + 3, row + 2);
     click(&mut state, column, row);
     assert_eq!(focus(&state), events::KIND);
-    let first = state.events.selected();
+    let first = state.events.selected(&state.store);
     update::act(&mut state, &Action::Mouse(Mouse::WheelUp, (column, row)));
-    assert!(state.events.selected() < first);
+    assert!(state.events.selected(&state.store) < first);
 
     let (column, row) = find(&state, "@opens 11 keys");
     click(&mut state, column, row + 3);

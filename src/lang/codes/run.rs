@@ -16,4 +16,6 @@ codes! {
         "Something beside the script is in the way: missing rights, a limit of memory or of open files, a kernel without BPF. `probescope doctor` tells what this kernel can do.";
     FAULT = 923, "a fault of probescope itself",
         "The compiler stopped with an error of its own, and nothing was changed: the last good trace goes on. Please report the script that does this.";
+    NOT_DONE = 924, "something that a running script asked for and did not get",
+        "A file of `cat` could not be read, or a command of `system` failed: the message has the system's words for it. The trace goes on.";
 }

@@ -1,20 +1,22 @@
 //! The session's thread: owns the running traces and tells the face of them.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use super::Mail;
-use super::feed::Feed;
 use super::starter::{Newcomer, News};
-use crate::model::event::Origin;
 use crate::session::driver::{Driver, Policy};
+use crate::session::feed::{self, Feed};
 use crate::session::update::{Ending, ScriptId, Update};
-use crate::tracer::report::Face;
+use crate::store::{Payload, TraceInfo};
+use crate::tracer::report::{Face, Report};
 use crate::tracer::{Running, Started, TraceId, TracerError};
 
-/// How often lines are passed on while they come slowly.
-const LINES_EVERY: Duration = Duration::from_millis(33);
+/// How often entries are passed on while they come slowly.
+const ENTRIES_EVERY: Duration = Duration::from_millis(33);
 
 pub(super) fn run(inbox: Receiver<Mail<News>>, updates: &SyncSender<Update>) {
     let work = || {
@@ -62,9 +64,9 @@ impl SessionThread<'_> {
     }
 
     fn begin(&mut self, newcomer: Newcomer) {
-        let Newcomer { trace, script, begun, origin, elapsed_ns } = newcomer;
+        let Newcomer { trace, script, begun, elapsed_ns } = newcomer;
         let before = script.and_then(|script| self.scripts.insert(script, trace));
-        self.driver.policy.starting = Some((origin, elapsed_ns));
+        self.driver.policy.starting = Some((Arc::new(begun.info), elapsed_ns));
         // Errors are told, none comes back.
         let _ = self.driver.begin_in_place_of(before, trace, (begun.running)(), &begun.started);
     }
@@ -73,41 +75,35 @@ impl SessionThread<'_> {
 /// Every trace's reports go to the face; what fails is told and nothing ends.
 pub(super) struct Live<'a> {
     updates: &'a SyncSender<Update>,
-    feeds: BTreeMap<TraceId, Feed>,
-    /// Where reports of no trace go: nowhere.
-    nobody: Feed,
+    feed: Feed,
     /// What is known of the trace that is about to be told of.
-    starting: Option<(Origin, u64)>,
+    starting: Option<(Arc<TraceInfo>, u64)>,
     passed_on: Instant,
     gone: bool,
 }
 
 impl<'a> Live<'a> {
     fn new(updates: &'a SyncSender<Update>) -> Self {
-        Self {
-            updates,
-            feeds: BTreeMap::new(),
-            nobody: Feed::new(TraceId::SESSION, Origin::default(), updates.clone()),
-            starting: None,
-            passed_on: Instant::now(),
-            gone: false,
-        }
+        let to_face = updates.clone();
+        // Sends and waits while the face is behind.
+        let feed =
+            Feed::new(move |chunk| to_face.send(Update::Append(chunk)).map_err(|_| ErrorKind::BrokenPipe.into()));
+        Self { updates, feed, starting: None, passed_on: Instant::now(), gone: false }
     }
 
-    /// Tells and waits while the face is behind.
+    /// Tells and waits while the face is behind. What was collected is older, and told before.
     fn tell(&mut self, update: Update) {
+        self.pass_on();
         self.gone |= self.updates.send(update).is_err();
-    }
-
-    fn notice(&mut self, trace: TraceId, text: String) {
-        self.tell(Update::Notice { trace, text });
     }
 
     fn pass_on(&mut self) {
         self.passed_on = Instant::now();
-        for feed in self.feeds.values_mut() {
-            self.gone |= feed.pass_on().is_err();
-        }
+        self.gone |= self.feed.pass_on().is_err();
+    }
+
+    fn keep(&mut self, trace: TraceId, payload: Payload) {
+        self.gone |= self.feed.now(trace, payload).is_err();
     }
 }
 
@@ -115,24 +111,25 @@ impl Policy for Live<'_> {
     const READS_MAPS: bool = true;
 
     fn face(&mut self, trace: TraceId) -> &mut dyn Face {
-        self.feeds.get_mut(&trace).unwrap_or(&mut self.nobody)
+        self.feed.of(trace)
     }
 
     fn started(&mut self, trace: TraceId, started: &Started) -> Result<(), TracerError> {
-        let (origin, elapsed_ns) = self.starting.take().unwrap_or_default();
-        let missing: Vec<&str> = started.unattached.iter().map(|probe| probe.probe.as_str()).collect();
-        if !missing.is_empty() {
-            self.notice(trace, format!("going on without {}", missing.join(", ")));
+        let (info, elapsed_ns) = self.starting.take().unwrap_or_default();
+        self.feed.declare(&info);
+        self.tell(Update::Trace(info));
+        for probe in &started.unattached {
+            self.feed.of(trace).report(&Report::Unattached(probe))?;
+            self.tell(Update::Notice { trace, text: format!("going on without {}", probe.probe) });
         }
-        self.feeds.insert(trace, Feed::new(trace, origin, self.updates.clone()));
+        self.keep(trace, feed::attached(started.probes, elapsed_ns));
         self.tell(Update::Attached { trace, probes: started.probes, elapsed_ns });
         Ok(())
     }
 
     fn ended(&mut self, trace: TraceId, ending: Ending) -> Result<(), TracerError> {
-        if let Some(mut feed) = self.feeds.remove(&trace) {
-            self.gone |= feed.flush().and_then(|()| feed.pass_on()).is_err();
-        }
+        let code = if let Ending::Done(code) = ending { code } else { 0 };
+        self.keep(trace, feed::ended(code, false));
         self.tell(Update::Ended { trace, ending });
         Ok(())
     }
@@ -140,30 +137,19 @@ impl Policy for Live<'_> {
     fn failed(&mut self, trace: TraceId, error: TracerError) -> Result<(), TracerError> {
         match error {
             TracerError::Write(_) => self.gone = true,
-            error => self.notice(trace, error.to_string()),
-        }
-        Ok(())
-    }
-
-    fn is_hurried(&self) -> bool {
-        false
-    }
-
-    fn idle(&mut self) -> Result<(), TracerError> {
-        for feed in self.feeds.values_mut() {
-            let _ = feed.flush();
+            error => self.tell(Update::Notice { trace, text: error.to_string() }),
         }
         Ok(())
     }
 
     fn tick(&mut self) -> Result<(), TracerError> {
-        if self.passed_on.elapsed() >= LINES_EVERY {
+        if self.passed_on.elapsed() >= ENTRIES_EVERY {
             self.pass_on();
         }
         Ok(())
     }
 
     fn patience(&self, running: bool) -> Duration {
-        if running { LINES_EVERY } else { Duration::from_secs(1) }
+        if running { ENTRIES_EVERY } else { Duration::from_secs(1) }
     }
 }

@@ -7,15 +7,14 @@ use std::time::Instant;
 use super::desk::{Desk, Order};
 use super::{Mail, SessionOptions};
 use crate::engine::TraceOptions;
-use crate::engine::names::time::Clocks;
 use crate::lang::diagnostic::Diagnostic;
-use crate::model::event::Origin;
+use crate::lang::source::SourceText;
 use crate::session::driver::outlet;
 use crate::session::update::{Revision, ScriptId};
 use crate::tracer::script::child::Held;
 use crate::tracer::script::compilation::{CompileFigures, Compiled};
 use crate::tracer::script::names::Sources;
-use crate::tracer::script::{ScriptRun, ScriptTracer, failure, origin};
+use crate::tracer::script::{ScriptRun, ScriptTracer, failure, info};
 use crate::tracer::{Begun, Refusal, TraceId, Tracer, TracerError};
 
 /// What the starter tells the session.
@@ -40,8 +39,6 @@ pub(super) struct Newcomer {
     /// Whose trace it replaces.
     pub(super) script: Option<ScriptId>,
     pub(super) begun: Begun,
-    /// What its lines have in common.
-    pub(super) origin: Origin,
     /// From the order to the last attach, ns.
     pub(super) elapsed_ns: u64,
 }
@@ -62,7 +59,7 @@ pub(super) fn run(options: &SessionOptions, desk: &Desk, mail: &SyncSender<Mail<
             }
             Order::Run { script, trace, text } => starter.surviving(trace, || starter.submit(script, trace, &text)),
             Order::Start { trace, tracer } => {
-                starter.surviving(trace, || starter.start(Instant::now(), trace, None, tracer, Origin::default()))
+                starter.surviving(trace, || starter.start(Instant::now(), trace, None, tracer))
             }
         };
         if told.is_err() {
@@ -109,14 +106,15 @@ impl Starter<'_> {
         let figures = compilation.output.as_ref().map(|compiled| compiled.figures);
         self.tell(News::Compiled { trace, diagnostics: compilation.diagnostics, figures })?;
         let Some(compiled) = compilation.output else { return Ok(()) };
-        let (tracer, origin) = self.tracer(compiled, child);
-        self.start(began, trace, Some(script), Box::new(tracer), origin)
+        let tracer = self.tracer(compiled, text, child);
+        self.start(began, trace, Some(script), Box::new(tracer))
     }
 
-    fn tracer(&self, compiled: Compiled, child: Option<Held>) -> (ScriptTracer, Origin) {
-        let names = Sources::of_kernel(&self.options.kernel, &compiled.program);
-        let origin = origin::of(&compiled.program, &Clocks::now(), crate::engine::monotonic_ns());
+    fn tracer(&self, compiled: Compiled, text: &str, child: Option<Held>) -> ScriptTracer {
+        let kernel = &self.options.kernel;
+        let names = Sources::of_kernel(kernel, &compiled.program);
         let run = ScriptRun {
+            info: info::of(&compiled.program, &SourceText::new("script", text), kernel),
             options: TraceOptions { place: self.options.place(), measure: self.options.measure },
             names,
             child,
@@ -124,22 +122,16 @@ impl Starter<'_> {
             reports_maps: false,
             stopping: Arc::default(),
         };
-        (ScriptTracer::new(compiled, run), origin)
+        ScriptTracer::new(compiled, run)
     }
 
-    fn start(
-        &self,
-        began: Instant,
-        trace: TraceId,
-        script: Option<ScriptId>,
-        tracer: Box<dyn Tracer>,
-        origin: Origin,
-    ) -> Told {
+    fn start(&self, began: Instant, trace: TraceId, script: Option<ScriptId>, tracer: Box<dyn Tracer>) -> Told {
         self.tell(News::Starting(trace))?;
         match tracer.start(outlet(trace, self.mail.clone())) {
-            Ok(begun) => {
+            Ok(mut begun) => {
+                begun.info.id = trace;
                 let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                self.tell(News::Started(Box::new(Newcomer { trace, script, begun, origin, elapsed_ns })))
+                self.tell(News::Started(Box::new(Newcomer { trace, script, begun, elapsed_ns })))
             }
             Err(refusal) => self.refused(trace, *refusal),
         }

@@ -10,6 +10,7 @@ use crate::engine::drain::Batch;
 use crate::kernel::{Kernel, Roots};
 use crate::model::stats::TraceStats;
 use crate::session::update::Update;
+use crate::store::{Chunk, PayloadKind, TraceInfo};
 use crate::tracer::report::{Face, Report};
 use crate::tracer::script::compilation::Compilation;
 use crate::tracer::{Begun, Control, Outlet, Refusal, Running, Sample, Started, TraceId, Tracer, TracerError};
@@ -45,7 +46,8 @@ impl Tracer for Printer {
             outlet.over();
         }
         let running = move || Box::new(RunningPrinter { code: self.code, outlet }) as Box<dyn Running>;
-        Ok(Begun { started: Started { probes: 7, unattached: Vec::new() }, running: Box::new(running) })
+        let started = Started { probes: 7, unattached: Vec::new() };
+        Ok(Begun { started, info: TraceInfo::default(), running: Box::new(running) })
     }
 }
 
@@ -115,6 +117,11 @@ fn session() -> (SessionHandle, Receiver<Update>) {
     Session::spawn(options).expect("threads start")
 }
 
+/// How many records a trace tells of in a chunk.
+fn said(chunk: &Chunk, of: TraceId) -> usize {
+    chunk.heads(0).filter(|head| head.trace == of && head.kind == PayloadKind::Diagnostic).count()
+}
+
 /// What is told of a trace, in short, until it has ended: `attached`, `3 lines`, `ended 0`.
 fn told(updates: &Receiver<Update>, of: TraceId) -> Vec<String> {
     let mut told = Vec::new();
@@ -122,7 +129,7 @@ fn told(updates: &Receiver<Update>, of: TraceId) -> Vec<String> {
     loop {
         let update = updates.recv_timeout(PATIENCE).expect("it ends");
         match update {
-            Update::Lines { trace, chunk } if trace == of => lines += chunk.lines.len(),
+            Update::Append(chunk) => lines += said(&chunk, of),
             Update::Attached { trace, probes, .. } if trace == of => told.push(format!("attached {probes}")),
             Update::Failed { trace, .. } if trace == of => {
                 told.push("failed".to_owned());
@@ -169,7 +176,9 @@ fn traces_beside_each_other_are_stopped_and_asked_by_their_numbers() {
     }
     handle.clear_map(second, "@a");
     let of = loop {
-        if let Update::Lines { trace, .. } = updates.recv_timeout(PATIENCE).expect("a line") {
+        if let Update::Append(chunk) = updates.recv_timeout(PATIENCE).expect("a line")
+            && let Some(trace) = [first, second].into_iter().find(|trace| said(&chunk, *trace) > 0)
+        {
             break trace;
         }
     };
@@ -196,7 +205,7 @@ fn a_session_ends_with_traces_that_run_and_with_a_face_that_is_gone() {
     let (handle, updates) = session();
     handle.start(TraceId(1), Box::new(Printer::default()));
     let attached = updates.recv_timeout(PATIENCE).expect("it starts");
-    assert!(matches!(attached, Update::Attached { .. } | Update::Stats { .. }), "{attached:?}");
+    assert!(matches!(attached, Update::Trace(_)), "{attached:?}");
     drop(updates);
     drop(handle);
 }

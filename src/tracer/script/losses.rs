@@ -19,7 +19,7 @@ impl LossTeller {
         face.comes_from_here();
         for (loss, more) in self.grown(stats.losses.clone()) {
             let span = Span::new(loss.span.0, loss.span.1);
-            face.report(&Report::Lost { cause: loss.cause, count: more, span })?;
+            face.report(&Report::Lost { cause: loss.cause, count: more, site: &loss.site, span })?;
         }
         Ok(())
     }

@@ -45,8 +45,8 @@ fn phase(state: &State) -> (String, Slot) {
         Phase::Starting => ("starting…".to_owned(), Slot::Paused),
         Phase::Ended => ("■ ended".to_owned(), Slot::Stopped),
         Phase::Running if trace.paused => {
-            let waiting = state.events.waiting();
-            let more = if waiting > 0 { format!(" · {} waiting", grouped(waiting as u64)) } else { String::new() };
+            let waiting = state.events.waiting(&state.store);
+            let more = if waiting > 0 { format!(" · {} waiting", grouped(waiting)) } else { String::new() };
             (format!("views paused{more}"), Slot::Paused)
         }
         Phase::Running if trace.stale => ("● last good trace".to_owned(), Slot::Paused),

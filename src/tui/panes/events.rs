@@ -11,6 +11,7 @@ use crate::tui::layout::arrange::MinSize;
 use crate::tui::state::State;
 
 pub mod draw;
+pub mod filter;
 pub(in crate::tui) mod keys;
 pub mod log;
 pub(in crate::tui) mod update;
@@ -42,7 +43,7 @@ impl Pane for EventsPane {
     }
 
     fn count(&self, state: &State) -> usize {
-        state.events.len()
+        state.events.len(&state.store)
     }
 
     fn min_size(&self) -> MinSize {
@@ -50,7 +51,7 @@ impl Pane for EventsPane {
     }
 
     fn is_filled(&self, state: &State) -> bool {
-        state.events.held() > 0
+        state.events.held(&state.store) > 0
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {

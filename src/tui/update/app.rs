@@ -203,8 +203,10 @@ fn control(state: &mut State, app: App) -> Vec<Effect> {
         }
         App::Pause => {
             state.trace.paused = !state.trace.paused;
-            if !state.trace.paused {
-                state.events.resume();
+            if state.trace.paused {
+                state.events.pause(&state.store);
+            } else {
+                state.events.resume(&state.store);
                 state.maps.resume();
             }
             Vec::new()

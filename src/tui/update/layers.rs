@@ -14,7 +14,7 @@ use crate::tui::panes::browser::update as browser;
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     if *action == Action::Cancel {
         if let Some(Layer::Filter(_)) = state.layers.pop() {
-            state.events.set_filter("");
+            state.events.set_filter("", &state.store);
         }
         return Vec::new();
     }
@@ -142,10 +142,10 @@ fn filter(state: &mut State, action: &Action) -> Vec<Effect> {
                 input.edit(edit);
             }
             let text = input.text().to_owned();
-            state.events.set_filter(&text);
+            state.events.set_filter(&text, &state.store);
         }
-        Action::Go(Go::Up) => state.events.go(-1),
-        Action::Go(Go::Down) => state.events.go(1),
+        Action::Go(Go::Up) => state.events.go(-1, &state.store),
+        Action::Go(Go::Down) => state.events.go(1, &state.store),
         Action::Go(go) => {
             input.go(*go);
         }

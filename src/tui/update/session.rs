@@ -1,9 +1,12 @@
 //! What the session tells.
 
+use std::sync::Arc;
+
 use super::super::state::State;
 use super::super::trace::Phase;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::session::update::{Ending, Update};
+use crate::store::{Chunk, History as _, Payload, PayloadKind};
 
 /// Takes an update in.
 pub fn receive(state: &mut State, update: Update) {
@@ -31,9 +34,8 @@ pub fn receive(state: &mut State, update: Update) {
             all.push(diagnostic);
             refused_or_warned(state, all);
         }
-        Update::Lines { chunk, .. } => state.events.take(&chunk, state.trace.paused),
-        Update::Maps { trace, maps } if trace == state.trace.id => state.maps.take(&maps, state.trace.paused),
-        Update::Stats { trace, stats } if trace == state.trace.id => state.trace.take(stats),
+        Update::Trace(info) => state.store.declare(info),
+        Update::Append(chunk) => append(state, chunk),
         Update::Ended { trace, ending: Ending::Done(code) } if trace == state.trace.id => {
             state.trace.phase = Phase::Ended;
             state.trace.stale = false;
@@ -42,6 +44,30 @@ pub fn receive(state: &mut State, update: Update) {
         }
         Update::Notice { text, .. } => state.mention(Severity::Info, text),
         _ => {}
+    }
+}
+
+/// Takes entries in: the history keeps them, the views of the present take the newest state of their trace.
+fn append(state: &mut State, chunk: Arc<Chunk>) {
+    let mut maps = None;
+    for (index, head) in (0..).zip(chunk.heads(0)) {
+        if head.trace != state.trace.id || !matches!(head.kind, PayloadKind::Maps | PayloadKind::Stats) {
+            continue;
+        }
+        match chunk.entry(index).map(|entry| entry.payload) {
+            Some(Payload::Maps(read)) => maps = Some(read),
+            Some(Payload::Stats(stats)) => state.trace.take(stats),
+            _ => {}
+        }
+    }
+    // Entries that are earlier than some that are there move those on.
+    let first_ns = chunk.head(0).map_or(u64::MAX, |head| head.at_ns);
+    let is_late = state.store.span().is_some_and(|(_, last_ns)| first_ns < last_ns);
+    let from = if is_late { state.store.line_of(state.store.seek_time(first_ns)) } else { state.store.lines().end };
+    state.store.append(chunk);
+    state.events.appended(&state.store, from);
+    if let Some(maps) = maps {
+        state.maps.take(&maps, state.trace.paused);
     }
 }
 

@@ -6,11 +6,13 @@ use std::fmt::Write as _;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::store::PayloadKind;
 use crate::tui::columns::EVENTS;
 use crate::tui::paint::{highlighted, note, put, put_end, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
-use crate::tui::panes::events::log::{Row, matches};
+use crate::tui::panes::events::filter::matches;
+use crate::tui::panes::events::log::Shown;
 use crate::tui::state::{Layer, State};
 use crate::tui::text::{char_width, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
 use crate::tui::theme::Slot;
@@ -24,8 +26,9 @@ pub fn line_at(state: &State, area: Rect, row: u16) -> Option<usize> {
     let table = below(table, heading_rows(table));
     let rows = usize::from(table.height);
     let at = usize::from(row.checked_sub(table.y)?);
-    let index = first_row(state.events.len(), state.events.selected()?, rows) + at;
-    (at < rows && index < state.events.len()).then_some(index)
+    let len = state.events.len(&state.store);
+    let index = first_row(len, state.events.selected(&state.store)?, rows) + at;
+    (at < rows && index < len).then_some(index)
 }
 
 /// Rows that the filter takes above the table.
@@ -42,30 +45,32 @@ const fn heading_rows(inside: Rect) -> u16 {
 /// Columns of a pane from which on times, and probes, are shown.
 const TIME_FROM: u16 = 44;
 const PROBE_FROM: u16 = 64;
+const DELTA_FROM: u16 = 100;
 
 /// Paints the pane.
 pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     let state = ctx.state;
     let (mut inside, taken) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
-    let log = &state.events;
+    let (log, store) = (&state.events, &state.store);
     note(buf, area, &counts(state), theme[Slot::Faint], taken);
     if filter_rows(state, inside) > 0 {
         draw_filter(state, buf, inside);
         inside = below(inside, 1);
     }
-    if log.held() == 0 {
+    if log.held(store) == 0 {
         return welcome(state, buf, inside);
     }
-    if log.is_empty() {
-        put(buf, inside, 1, 0, "No line passes the filter.", theme[Slot::Dim]);
+    if log.is_empty(store) {
+        let words = if log.is_looking(store) { "Looking through the history…" } else { "No line passes the filter." };
+        put(buf, inside, 1, 0, words, theme[Slot::Dim]);
         return;
     }
     let heading = heading_rows(Rect { width: area.width, ..inside });
     let rows = usize::from(inside.height - heading);
-    let selected = log.selected().unwrap_or(0);
-    let first = first_row(log.len(), selected, rows);
-    let shown: Vec<Row<'_>> = (first..log.len()).take(rows).map_while(|i| log.get(i)).collect();
+    let (len, selected) = (log.len(store), log.selected(store).unwrap_or(0));
+    let first = first_row(len, selected, rows);
+    let shown: Vec<Shown> = (first..len).take(rows).map_while(|i| log.get(i, store)).collect();
     let columns = Columns::of(&shown, log.clock, area.width);
     if heading > 0 {
         columns.heading(state, buf, inside);
@@ -98,26 +103,38 @@ fn draw_filter(state: &State, buf: &mut Buffer, inside: Rect) {
 /// Widths of the table's columns; 0 for one that is left out.
 struct Columns {
     time: usize,
+    delta: usize,
     probe: usize,
 }
 
 impl Columns {
     /// For rows in sight, in a pane of so many columns with its frame.
-    fn of(rows: &[Row<'_>], clock: bool, total: u16) -> Self {
+    fn of(rows: &[Shown], clock: bool, total: u16) -> Self {
         let time = rows.iter().map(|r| r.time(clock).len()).max().unwrap_or(0).max(EVENTS[0].width.into());
         // All probes of the traces in sight count, so that the column stays as it is while lines pass.
-        let most = (usize::from(total) / 3).max(EVENTS[1].width.into());
-        let origins = rows.first().into_iter().chain(rows.last()).map(|r| r.origin);
-        let names = origins.flat_map(|o| &o.probes).map(|name| width(&short_name(name, most)));
+        let most = (usize::from(total) / 3).max(EVENTS[2].width.into());
+        let traces = rows.first().into_iter().chain(rows.last()).filter_map(|r| r.info.as_ref());
+        let names = traces.flat_map(|i| &i.actions).map(|action| width(&short_name(&action.probe, most)));
         let probe = names.max().unwrap_or(0);
-        let probe = if probe == 0 { 0 } else { probe.max(EVENTS[1].title.len()) };
-        Self { time: if total < TIME_FROM { 0 } else { time }, probe: if total < PROBE_FROM { 0 } else { probe } }
+        let probe = if probe == 0 { 0 } else { probe.max(EVENTS[2].title.len()) };
+        let from = |least, width| if total < least { 0 } else { width };
+        Self {
+            time: from(TIME_FROM, time),
+            delta: from(DELTA_FROM, usize::from(EVENTS[1].width)),
+            probe: from(PROBE_FROM, probe),
+        }
+    }
+
+    /// Column at which the probe starts.
+    fn probe(&self) -> usize {
+        let part = |width: usize| if width == 0 { 0 } else { width + 2 };
+        1 + part(self.time) + part(self.delta)
     }
 
     /// Column at which the output starts.
     fn output(&self) -> usize {
         let part = |width: usize| if width == 0 { 0 } else { width + 2 };
-        1 + part(self.time) + part(self.probe)
+        self.probe() + part(self.probe)
     }
 
     fn heading(&self, state: &State, buf: &mut Buffer, area: Rect) {
@@ -125,25 +142,32 @@ impl Columns {
         if self.time > 0 {
             put_end(buf, area, 1 + self.time, 0, EVENTS[0].title, look);
         }
-        if self.probe > 0 {
-            put(buf, area, 3 + self.time, 0, EVENTS[1].title, look);
+        if self.delta > 0 {
+            put_end(buf, area, self.probe() - 2, 0, EVENTS[1].title, look);
         }
-        let x = put(buf, area, self.output(), 0, EVENTS[2].title, look);
+        if self.probe > 0 {
+            put(buf, area, self.probe(), 0, EVENTS[2].title, look);
+        }
+        let x = put(buf, area, self.output(), 0, EVENTS[3].title, look);
         if state.events.left > 0 {
             put(buf, area, x + 1, 0, &format!("from column {}", state.events.left + 1), state.theme[Slot::Faint]);
         }
     }
 
-    fn row(&self, state: &State, buf: &mut Buffer, area: Rect, y: usize, row: &Row<'_>) {
+    fn row(&self, state: &State, buf: &mut Buffer, area: Rect, y: usize, row: &Shown) {
         let (theme, log) = (&state.theme, &state.events);
         if self.time > 0 {
             put_end(buf, area, 1 + self.time, y, &row.time(log.clock), theme[Slot::Faint]);
         }
+        if self.delta > 0 {
+            put_end(buf, area, self.probe() - 2, y, &row.delta(), theme[Slot::Faint]);
+        }
         if self.probe > 0 {
-            put(buf, area, 3 + self.time, y, &short_name(row.probe(), self.probe), theme[Slot::Dim]);
+            put(buf, area, self.probe(), y, &short_name(row.probe(), self.probe), theme[Slot::Dim]);
         }
         let x = self.output();
-        let text = neutralise_line(&row.line.text);
+        let (text, look) = (row.text(), look_of(row.row.kind));
+        let text = neutralise_line(&text);
         let skipped = skip_columns(&text, log.left);
         let found = if log.filter().is_empty() { Vec::new() } else { matches(log.filter(), skipped) };
         let at = |i: usize| {
@@ -151,9 +175,9 @@ impl Columns {
             found.iter().any(|r| r.contains(&byte))
         };
         if found.is_empty() {
-            put(buf, area, x, y, skipped, theme[Slot::Text]);
+            put(buf, area, x, y, skipped, theme[look]);
         } else {
-            highlighted(buf, area, x, y, skipped, at, theme[Slot::Text], theme[Slot::Matched]);
+            highlighted(buf, area, x, y, skipped, at, theme[look], theme[Slot::Matched]);
         }
         let last = usize::from(area.width).saturating_sub(1);
         if wider_than(skipped, (last + 1).saturating_sub(x)) {
@@ -162,6 +186,15 @@ impl Columns {
             let last = last - usize::from(last > x && before.is_some_and(|c| width(c.symbol()) > 1));
             put(buf, area, last, y, "…", theme[Slot::Faint]);
         }
+    }
+}
+
+/// What the script printed looks plain, what is said of it stands out.
+const fn look_of(kind: PayloadKind) -> Slot {
+    match kind {
+        PayloadKind::Lost | PayloadKind::Failure | PayloadKind::Diagnostic => Slot::Warning,
+        PayloadKind::Mark => Slot::Heading,
+        _ => Slot::Text,
     }
 }
 
@@ -202,20 +235,22 @@ fn skip_columns(text: &str, columns: usize) -> &str {
 }
 
 fn counts(state: &State) -> String {
-    let log = &state.events;
+    let (log, store) = (&state.events, &state.store);
+    let held = log.held(store);
     let mut out = if log.filter().is_empty() {
-        format!("{} lines", grouped(log.held() as u64))
+        format!("{} lines", grouped(held as u64))
     } else {
-        format!("{} of {} lines", grouped(log.len() as u64), grouped(log.held() as u64))
+        let more = if log.is_looking(store) { "…" } else { "" };
+        format!("{}{more} of {} lines", grouped(log.len(store) as u64), grouped(held as u64))
     };
-    if log.held() == 0 {
+    if held == 0 {
         out.clear();
     }
-    if log.trimmed > 0 {
-        let _ = write!(out, " · {} older dropped", grouped(log.trimmed));
+    if store.trimmed_entries() > 0 {
+        let _ = write!(out, " · {} older dropped", grouped(store.trimmed_entries()));
     }
-    if log.stay {
-        let _ = write!(out, " · {} below", grouped(log.back as u64));
+    if !log.follows() {
+        let _ = write!(out, " · {} below", grouped(log.below(store) as u64));
     }
     out
 }

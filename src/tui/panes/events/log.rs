@@ -1,151 +1,194 @@
-//! The lines of output: bounded history, filter, place in view.
+//! The rows of the events pane: which rows of the history it shows, and which one is chosen.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::model::event::{Chunk, Line, Origin};
+use super::filter::Terms;
+use crate::store::{History as _, PayloadKind, Row, Store, TraceInfo};
 
-/// Lines kept. Older ones are dropped, and counted.
-pub const HISTORY: usize = 200_000;
+/// Rows that a filter looks at between two looks at the keyboard.
+const LOOKED_AT_ONCE: u64 = 8192;
 
-/// Lines, oldest first, numbered since the trace began.
+/// A view of the history's rows: those that pass the filter, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
-    chunks: VecDeque<Arc<Chunk>>,
-    /// Lines in all chunks.
-    held: usize,
-    /// Lines that were dropped from the front.
-    pub trimmed: u64,
-    /// Number that the next line gets.
-    next: u64,
-    /// What lines must contain; see [`matches`].
+    /// What rows must contain; see [`super::filter::matches`].
     filter: String,
-    /// Numbers of the lines that pass, when there is a filter.
+    /// Numbers of the rows that pass, when there is a filter.
     passing: VecDeque<u64>,
-    /// Number of passing lines to skip from the end, when not following.
-    pub back: usize,
-    /// Keep the newest line in sight.
-    pub stay: bool,
+    /// The rows that the filter has looked at.
+    looked: std::ops::Range<u64>,
+    /// Rows before this one were cleared away.
+    cleared: u64,
+    /// Rows from this one on are not shown: the views are paused.
+    until: Option<u64>,
+    /// The row that is kept in sight; none follows the last one.
+    chosen: Option<u64>,
     /// First column shown.
     pub left: usize,
     /// Show the time of the day, not the time since the trace began.
     pub clock: bool,
-    /// Chunks that came while paused.
-    waiting: Vec<Arc<Chunk>>,
 }
 
-/// A line and where it comes from.
-#[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
-    /// Counted from 0 over all traces so far.
-    pub number: u64,
-    /// The line.
-    pub line: &'a Line,
+/// A row and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The row.
+    pub row: Row,
     /// Its trace.
-    pub origin: &'a Origin,
+    pub info: Option<Arc<TraceInfo>>,
+    /// Time of the row before it in the history.
+    pub before_ns: Option<u64>,
 }
 
-impl<'a> Row<'a> {
+impl Shown {
     /// The probe that printed it; empty where that is not known.
     #[must_use]
-    pub fn probe(&self) -> &'a str {
-        self.origin.probe(self.line)
+    pub fn probe(&self) -> &str {
+        self.info.as_ref().map_or("", |info| info.probe(self.row.action))
     }
 
-    /// When it came: of the day, or seconds since the trace began to attach; to the millisecond,
-    /// which is as exact as the drain.
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.row.text);
+        match self.row.kind {
+            PayloadKind::Lost => text.replacen(" lost: ", " lost here: ", 1),
+            _ => text.into_owned(),
+        }
+    }
+
+    /// When it happened: of the day, or seconds since its trace began to attach; to the microsecond.
     #[must_use]
     pub fn time(&self, clock: bool) -> String {
-        let Row { line, origin, .. } = self;
+        let info = self.info.as_deref();
         if clock {
-            let ms = (line.at_ns as i64).wrapping_add(origin.local_minus_monotonic_ns).div_euclid(1_000_000);
-            let (s, ms) = (ms.div_euclid(1000).rem_euclid(86_400), ms.rem_euclid(1000));
-            return format!("{:02}:{:02}:{:02}.{ms:03}", s / 3600, s / 60 % 60, s % 60);
+            let offset_us = info.map_or(0, |i| i64::from(i.utc_offset_s)) * 1_000_000;
+            let wall_ns = info.map_or(self.row.at_ns as i64, |i| i.wall_ns(self.row.at_ns));
+            let us = wall_ns.div_euclid(1000).wrapping_add(offset_us);
+            let (s, us) = (us.div_euclid(1_000_000).rem_euclid(86_400), us.rem_euclid(1_000_000));
+            return format!("{:02}:{:02}:{:02}.{us:06}", s / 3600, s / 60 % 60, s % 60);
         }
-        let ms = line.at_ns.saturating_sub(origin.began_ns) / 1_000_000;
-        format!("{}.{:03}", ms / 1000, ms % 1000)
+        let us = self.row.at_ns.saturating_sub(info.map_or(0, |i| i.began_ns)) / 1000;
+        format!("{}.{:06}", us / 1_000_000, us % 1_000_000)
+    }
+
+    /// How long after the row before it.
+    #[must_use]
+    pub fn delta(&self) -> String {
+        let Some(before) = self.before_ns else { return String::new() };
+        let ns = self.row.at_ns.saturating_sub(before);
+        match ns {
+            0..1_000_000 => format!("+{}.{}µs", ns / 1000, ns / 100 % 10),
+            1_000_000..1_000_000_000 => format!("+{}.{:03}ms", ns / 1_000_000, ns / 1000 % 1000),
+            _ => format!("+{}.{:03}s", ns / 1_000_000_000, ns / 1_000_000 % 1000),
+        }
     }
 }
 
 impl EventLog {
-    /// Takes lines in, renumbered so that numbers are one run; held back while paused.
-    pub fn take(&mut self, chunk: &Arc<Chunk>, paused: bool) {
-        if paused {
-            self.waiting.push(Arc::clone(chunk));
-            let held: usize = self.waiting.iter().map(|c| c.lines.len()).sum();
-            if held > HISTORY {
-                self.trimmed += self.waiting.remove(0).lines.len() as u64;
-            }
-            return;
-        }
-        if chunk.lines.is_empty() {
-            return;
-        }
-        let first = self.next;
-        let chunk =
-            if chunk.first == first { Arc::clone(chunk) } else { Arc::new(Chunk { first, ..Chunk::clone(chunk) }) };
-        self.next += chunk.lines.len() as u64;
-        self.held += chunk.lines.len();
-        let before = self.len();
-        if !self.filter.is_empty() {
-            let terms = Terms::new(&self.filter);
-            self.passing.extend(terms.passing(&chunk));
-        }
-        self.chunks.push_back(chunk);
-        if self.stay {
-            self.back += if self.filter.is_empty() { (self.next - first) as usize } else { self.len() - before };
-        }
-        self.trim();
+    /// The rows that can be shown, filtered or not.
+    fn rows(&self, store: &Store) -> std::ops::Range<u64> {
+        let lines = store.lines();
+        let start = lines.start.max(self.cleared);
+        start..self.until.map_or(lines.end, |until| until.min(lines.end)).max(start)
     }
 
-    /// Lets the lines in that came while paused.
-    pub fn resume(&mut self) {
-        for chunk in std::mem::take(&mut self.waiting) {
-            self.take(&chunk, false);
+    /// Rows from this one on have changed or are new.
+    pub fn appended(&mut self, store: &Store, from: u64) {
+        let first = self.rows(store).start;
+        while self.passing.back().is_some_and(|n| *n >= from) {
+            self.passing.pop_back();
         }
+        while self.passing.front().is_some_and(|n| *n < first) {
+            self.passing.pop_front();
+        }
+        self.looked.end = self.looked.end.min(from);
+        self.looked.start = self.looked.start.clamp(first.min(self.looked.end), self.looked.end);
+        self.chosen = self.chosen.map(|n| n.max(first));
+        self.look(store);
     }
 
-    /// How many lines wait for the pause to end.
+    /// Whether the filter has rows to look at yet.
     #[must_use]
-    pub fn waiting(&self) -> usize {
-        self.waiting.iter().map(|c| c.lines.len()).sum()
+    pub fn is_looking(&self, store: &Store) -> bool {
+        let rows = self.rows(store);
+        !self.filter.is_empty() && (self.looked.end < rows.end || self.looked.start > rows.start)
     }
 
-    fn trim(&mut self) {
-        while self.held > HISTORY && self.chunks.len() > 1 {
-            let Some(old) = self.chunks.pop_front() else { break };
-            self.held -= old.lines.len();
-            self.trimmed += old.lines.len() as u64;
-            let end = old.first + old.lines.len() as u64;
-            while self.passing.front().is_some_and(|n| *n < end) {
-                self.passing.pop_front();
-            }
+    /// Goes on filtering for a moment: what is new first, then backwards.
+    pub fn look(&mut self, store: &Store) {
+        if self.filter.is_empty() {
+            return;
         }
-        self.back = self.back.min(self.len().saturating_sub(1));
-    }
-
-    /// Forgets all lines.
-    pub fn clear(&mut self) {
         let filter = std::mem::take(&mut self.filter);
-        *self = Self { filter, clock: self.clock, ..Self::default() };
+        let terms = Terms::new(&filter);
+        let passes = |number| {
+            store.line_at(number).is_some_and(|row| {
+                let probe = store.trace(row.trace).map_or("", |info| info.probe(row.action));
+                terms.pass(probe, &String::from_utf8_lossy(&row.text))
+            })
+        };
+        let rows = self.rows(store);
+        let newer = self.looked.end.max(rows.start)..rows.end.min(self.looked.end.max(rows.start) + LOOKED_AT_ONCE);
+        self.looked.end = newer.end.max(self.looked.end);
+        let mut left = LOOKED_AT_ONCE - (newer.end.saturating_sub(newer.start)).min(LOOKED_AT_ONCE);
+        self.passing.extend(newer.filter(|n| passes(*n)));
+        while left > 0 && self.looked.start > rows.start {
+            left -= 1;
+            self.looked.start -= 1;
+            if passes(self.looked.start) {
+                self.passing.push_front(self.looked.start);
+            }
+        }
+        self.filter = filter;
     }
 
-    /// How many lines can be shown (those that pass the filter).
+    /// Holds what is shown.
+    pub fn pause(&mut self, store: &Store) {
+        self.until = Some(store.lines().end);
+    }
+
+    /// Shows what has come since [`Self::pause`].
+    pub fn resume(&mut self, store: &Store) {
+        self.until = None;
+        self.look(store);
+    }
+
+    /// How many rows wait for the pause to end.
     #[must_use]
-    pub fn len(&self) -> usize {
-        if self.filter.is_empty() { self.held } else { self.passing.len() }
+    pub fn waiting(&self, store: &Store) -> u64 {
+        self.until.map_or(0, |until| store.lines().end.saturating_sub(until))
+    }
+
+    /// Shows nothing of what there is now; the history keeps it.
+    pub fn clear(&mut self, store: &Store) {
+        self.cleared = self.rows(store).end;
+        self.passing.clear();
+        self.chosen = None;
+    }
+
+    /// How many rows can be shown (those that pass the filter).
+    #[must_use]
+    pub fn len(&self, store: &Store) -> usize {
+        let rows = self.rows(store);
+        if self.filter.is_empty() {
+            return (rows.end - rows.start) as usize;
+        }
+        self.passing.partition_point(|n| *n < rows.end)
     }
 
     /// True when there is nothing to show.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub fn is_empty(&self, store: &Store) -> bool {
+        self.len(store) == 0
     }
 
-    /// Lines held, filtered or not.
+    /// Rows held, filtered or not.
     #[must_use]
-    pub const fn held(&self) -> usize {
-        self.held
+    pub fn held(&self, store: &Store) -> usize {
+        let rows = self.rows(store);
+        (rows.end - rows.start) as usize
     }
 
     /// The filter.
@@ -154,205 +197,188 @@ impl EventLog {
         &self.filter
     }
 
-    /// Sets the filter and looks through what is held.
-    pub fn set_filter(&mut self, filter: &str) {
+    /// Sets the filter and begins to look through what is held, newest first.
+    pub fn set_filter(&mut self, filter: &str, store: &Store) {
         if filter == self.filter {
             return;
         }
         filter.clone_into(&mut self.filter);
-        self.back = 0;
-        self.stay = false;
+        self.chosen = None;
         self.passing.clear();
-        if filter.is_empty() {
-            return;
-        }
-        let terms = Terms::new(filter);
-        for chunk in &self.chunks {
-            self.passing.extend(terms.passing(chunk));
-        }
+        let end = self.rows(store).end;
+        self.looked = end..end;
+        self.look(store);
     }
 
-    /// The line at an index of those that can be shown.
-    #[must_use]
-    pub fn get(&self, index: usize) -> Option<Row<'_>> {
-        let number = if self.filter.is_empty() {
-            self.chunks.front()?.first + index as u64
+    fn number(&self, index: usize, store: &Store) -> Option<u64> {
+        if index >= self.len(store) {
+            return None;
+        }
+        if self.filter.is_empty() {
+            Some(self.rows(store).start + index as u64)
         } else {
-            *self.passing.get(index)?
-        };
-        let at = self.chunks.partition_point(|c| c.first <= number).checked_sub(1)?;
-        let chunk = self.chunks.get(at)?;
-        let line = chunk.lines.get(usize::try_from(number - chunk.first).ok()?)?;
-        Some(Row { number, line, origin: &chunk.origin })
+            self.passing.get(index).copied()
+        }
     }
 
-    /// Index of the selected line: the last one when following.
+    fn index(&self, number: u64, store: &Store) -> usize {
+        let first = self.rows(store).start;
+        if self.filter.is_empty() {
+            number.saturating_sub(first) as usize
+        } else {
+            self.passing.partition_point(|n| *n < number)
+        }
+    }
+
+    /// The row at an index of those that can be shown.
     #[must_use]
-    pub fn selected(&self) -> Option<usize> {
-        self.len().checked_sub(1 + self.back)
+    pub fn get(&self, index: usize, store: &Store) -> Option<Shown> {
+        let row = store.line_at(self.number(index, store)?)?;
+        let before_ns = row.entry.checked_sub(1).and_then(|_| {
+            let before = store.line_at(row.number.checked_sub(1)?)?;
+            Some(before.at_ns)
+        });
+        Some(Shown { info: store.trace(row.trace).cloned(), row, before_ns })
     }
 
-    /// Selects a line by its index; the last one is followed again.
-    pub fn select(&mut self, index: usize) {
-        self.back = self.len().saturating_sub(1).saturating_sub(index);
-        self.stay = self.back > 0;
+    /// Index of the chosen row: the last one when following.
+    #[must_use]
+    pub fn selected(&self, store: &Store) -> Option<usize> {
+        let last = self.len(store).checked_sub(1)?;
+        Some(self.chosen.map_or(last, |number| self.index(number, store).min(last)))
     }
 
-    /// Moves the selection; leaving the end stops following, reaching it follows again.
-    pub fn go(&mut self, lines: isize) {
-        let most = self.len().saturating_sub(1);
-        self.back = self.back.saturating_add_signed(lines.saturating_neg()).min(most);
-        self.stay = self.back > 0;
-    }
-}
-
-/// A filter taken apart: words that must all be in the line or the name of its probe, in any order.
-/// A word with a capital
-/// matters as written, others match in any case; `-word` must not be there; `~word`'s letters must
-/// be there in their order.
-struct Terms<'a> {
-    terms: Vec<(Kind, &'a str, bool)>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Has,
-    Lacks,
-    Fuzzy,
-}
-
-impl<'a> Terms<'a> {
-    fn new(filter: &'a str) -> Self {
-        let term = |word: &'a str| {
-            let (kind, rest) = match word.split_at_checked(1) {
-                Some(("-", rest)) if !rest.is_empty() => (Kind::Lacks, rest),
-                Some(("~", rest)) if !rest.is_empty() => (Kind::Fuzzy, rest),
-                _ => (Kind::Has, word),
-            };
-            (kind, rest, rest.chars().any(char::is_uppercase))
-        };
-        Self { terms: filter.split_whitespace().map(term).collect() }
+    /// How many rows there are behind the chosen one.
+    #[must_use]
+    pub fn below(&self, store: &Store) -> usize {
+        self.selected(store).map_or(0, |at| self.len(store) - 1 - at)
     }
 
-    /// Numbers of the lines of a chunk that pass.
-    fn passing(&self, chunk: &Chunk) -> impl Iterator<Item = u64> {
-        let lines = chunk.lines.iter().zip(chunk.first..);
-        lines.filter(|(l, _)| self.pass(chunk.origin.probe(l), &l.text)).map(|(_, number)| number)
+    /// Whether the last row is followed.
+    #[must_use]
+    pub const fn follows(&self) -> bool {
+        self.chosen.is_none()
     }
 
-    fn pass(&self, probe: &str, line: &str) -> bool {
-        self.terms.iter().all(|(kind, word, exact)| match kind {
-            Kind::Fuzzy => in_order(line, word, *exact),
-            kind => {
-                let found = find(line, word, *exact).or_else(|| find(probe, word, *exact));
-                found.is_some() == (*kind == Kind::Has)
-            }
-        })
+    /// Keeps the row that is chosen now in sight, though it is the last one.
+    pub fn stay(&mut self, store: &Store) {
+        self.chosen = self.selected(store).and_then(|at| self.number(at, store));
     }
-}
 
-fn in_order(line: &str, word: &str, exact: bool) -> bool {
-    let mut letters = line.chars();
-    word.chars().all(|w| letters.any(|c| c == w || (!exact && c.eq_ignore_ascii_case(&w))))
-}
-
-/// First place of `word` in `line`, by bytes; ASCII letters in any case unless `exact`.
-fn find(line: &str, word: &str, exact: bool) -> Option<usize> {
-    if exact {
-        return memchr::memmem::find(line.as_bytes(), word.as_bytes());
+    /// Chooses a row by its index; the last one is followed again.
+    pub fn select(&mut self, index: usize, store: &Store) {
+        let is_last = index + 1 >= self.len(store);
+        self.chosen = if is_last { None } else { self.number(index, store) };
     }
-    line.as_bytes().windows(word.len().max(1)).position(|w| w.eq_ignore_ascii_case(word.as_bytes()))
-}
 
-/// Places in `line` that the filter's words match, as byte ranges; for highlighting.
-#[must_use]
-pub fn matches(filter: &str, line: &str) -> Vec<std::ops::Range<usize>> {
-    let terms = Terms::new(filter);
-    let found = terms.terms.iter().filter(|(k, ..)| *k == Kind::Has);
-    let mut out: Vec<_> = found.filter_map(|(_, w, e)| find(line, w, *e).map(|at| at..at + w.len())).collect();
-    out.sort_by_key(|r| r.start);
-    out
+    /// Moves the choice; leaving the end stops following, reaching it follows again.
+    pub fn go(&mut self, rows: isize, store: &Store) {
+        if let Some(at) = self.selected(store) {
+            self.select(at.saturating_add_signed(rows), store);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::{ActionInfo, ActionKind, ChunkBuilder, Entry, Payload, TraceId};
 
-    fn chunk(first: u64, texts: &[&str]) -> Arc<Chunk> {
-        let line = |t: &&str| Line { at_ns: 0, action: 0, text: (*t).into() };
-        Arc::new(Chunk { first, lines: texts.iter().map(line).collect(), ..Chunk::default() })
-    }
-
-    fn shown(log: &EventLog) -> Vec<&str> {
-        (0..log.len()).filter_map(|i| log.get(i)).map(|r| &*r.line.text).collect()
-    }
-
-    #[test]
-    fn a_filter_holds_for_old_and_new_lines() {
-        let mut log = EventLog::default();
-        log.take(&chunk(0, &["open /etc/passwd", "close", "Open /tmp"]), false);
-        log.set_filter("open -tmp");
-        log.take(&chunk(3, &["reopen x", "nothing"]), false);
-        assert_eq!(shown(&log), ["open /etc/passwd", "reopen x"]);
-        log.set_filter("Open");
-        assert_eq!(shown(&log), ["Open /tmp"]);
-        log.set_filter("~oetc");
-        assert_eq!(shown(&log), ["open /etc/passwd"]);
-        log.set_filter("");
-        assert_eq!(log.len(), 5);
-    }
-
-    #[test]
-    fn scrolled_back_lines_stay_while_new_ones_come() {
-        let mut log = EventLog::default();
-        log.take(&chunk(0, &["a", "b", "c"]), false);
-        log.go(-1);
-        log.take(&chunk(3, &["d", "e"]), false);
-        assert_eq!(log.get(log.selected().unwrap()).unwrap().line.text.as_ref(), "b");
-        log.go(100);
-        log.take(&chunk(5, &["f"]), false);
-        assert_eq!(log.get(log.selected().unwrap()).unwrap().line.text.as_ref(), "f");
-    }
-
-    #[test]
-    fn what_is_dropped_is_counted() {
-        let mut log = EventLog::default();
-        let many: Vec<&str> = vec!["x"; 50_000];
-        for i in 0..6 {
-            log.take(&chunk(i * 50_000, &many), false);
-        }
-        assert_eq!((log.held(), log.trimmed), (HISTORY, 100_000));
-        assert_eq!(log.get(0).unwrap().number, 100_000);
-    }
-
-    #[test]
-    fn a_pause_holds_lines_back_and_loses_none() {
-        let mut log = EventLog::default();
-        log.take(&chunk(0, &["a"]), false);
-        log.take(&chunk(1, &["b"]), true);
-        assert_eq!((log.len(), log.waiting()), (1, 1));
-        log.resume();
-        assert_eq!(shown(&log), ["a", "b"]);
-    }
-
-    #[test]
-    fn lines_tell_when_they_came_and_from_which_probe() {
-        let origin = Origin {
-            began_ns: 5_000_000_000,
-            local_minus_monotonic_ns: 86_399_000_000_000,
-            probes: vec!["kprobe:a".into(), "kprobe:b".into()],
+    fn info() -> Arc<TraceInfo> {
+        let action = |probe: &str| ActionInfo {
+            kind: ActionKind::Time,
+            span: crate::lang::source::Span::default(),
+            expanded: Vec::new(),
+            probe: probe.into(),
+            columns: Vec::new(),
         };
-        let line = |action, at_ns| Line { at_ns, action, text: "x".into() };
-        let lines = vec![line(0, 5_001_999_999), line(1, 17_000_000_000), line(u32::MAX, 0)];
-        let mut log = EventLog::default();
-        log.take(&Arc::new(Chunk { first: 0, lines, origin: Arc::new(origin) }), false);
-        let told = |i| log.get(i).map(|r| (r.probe(), r.time(false), r.time(true))).unwrap();
-        assert_eq!(told(0), ("kprobe:a", "0.001".into(), "00:00:04.001".into()));
-        assert_eq!(told(1), ("kprobe:b", "12.000".into(), "00:00:16.000".into()));
-        assert_eq!(told(2), ("", "0.000".into(), "23:59:59.000".into()));
-        log.set_filter("probe:b");
-        assert_eq!((log.len(), log.get(0).unwrap().number), (1, 1), "a filter looks at probes too");
-        log.set_filter("-probe:b x");
-        assert_eq!(log.len(), 2);
+        Arc::new(TraceInfo {
+            id: TraceId(1),
+            actions: vec![action("kprobe:a"), action("kprobe:b")],
+            began_ns: 5_000_000_000,
+            wall_minus_monotonic_ns: 86_398_000_000_000,
+            utc_offset_s: 1,
+            ..TraceInfo::default()
+        })
+    }
+
+    fn append(store: &mut Store, log: &mut EventLog, lines: &[(&str, u64)]) {
+        let mut builder = ChunkBuilder::new();
+        builder.declare(&info());
+        store.declare(info());
+        for (nth, (text, at_ns)) in lines.iter().enumerate() {
+            let payload = Payload::Text { action: (nth % 2) as u32, text: text.as_bytes().into() };
+            builder.push(&Entry { trace: TraceId(1), at_ns: *at_ns, cpu: None, payload });
+        }
+        let from = store.lines().end;
+        store.append(builder.finish().unwrap());
+        log.appended(store, from);
+    }
+
+    fn shown(log: &EventLog, store: &Store) -> Vec<String> {
+        (0..log.len(store)).filter_map(|i| log.get(i, store)).map(|r| r.text()).collect()
+    }
+
+    #[test]
+    fn a_filter_holds_for_old_and_new_rows() {
+        let (mut store, mut log) = (Store::default(), EventLog::default());
+        append(&mut store, &mut log, &[("open /etc/passwd", 1), ("close", 2), ("Open /tmp", 3)]);
+        log.set_filter("open -tmp", &store);
+        append(&mut store, &mut log, &[("reopen x", 4), ("nothing", 5)]);
+        assert_eq!(shown(&log, &store), ["open /etc/passwd", "reopen x"]);
+        log.set_filter("Open", &store);
+        assert_eq!(shown(&log, &store), ["Open /tmp"]);
+        log.set_filter("", &store);
+        assert_eq!(log.len(&store), 5);
+    }
+
+    #[test]
+    fn a_long_history_is_filtered_from_its_end() {
+        let (mut store, mut log) = (Store::default(), EventLog::default());
+        let lines: Vec<_> = (0..20_000).map(|n| (if n % 10_000 == 0 { "rare" } else { "often" }, n)).collect();
+        append(&mut store, &mut log, &lines);
+        log.set_filter("rare", &store);
+        assert!(log.is_looking(&store));
+        while log.is_looking(&store) {
+            log.look(&store);
+        }
+        assert_eq!(shown(&log, &store), ["rare", "rare"]);
+    }
+
+    #[test]
+    fn a_chosen_row_stays_while_new_ones_come() {
+        let (mut store, mut log) = (Store::default(), EventLog::default());
+        append(&mut store, &mut log, &[("a", 1), ("b", 2), ("c", 3)]);
+        log.go(-1, &store);
+        append(&mut store, &mut log, &[("d", 4), ("e", 5)]);
+        let text = |log: &EventLog, store: &Store| log.get(log.selected(store).unwrap(), store).unwrap().text();
+        assert_eq!((text(&log, &store), log.below(&store)), ("b".into(), 3));
+        log.go(100, &store);
+        append(&mut store, &mut log, &[("f", 6)]);
+        assert_eq!(text(&log, &store), "f");
+    }
+
+    #[test]
+    fn a_pause_holds_rows_back_and_loses_none() {
+        let (mut store, mut log) = (Store::default(), EventLog::default());
+        append(&mut store, &mut log, &[("a", 1)]);
+        log.pause(&store);
+        append(&mut store, &mut log, &[("b", 2)]);
+        assert_eq!((log.len(&store), log.waiting(&store)), (1, 1));
+        log.resume(&store);
+        assert_eq!(shown(&log, &store), ["a", "b"]);
+    }
+
+    #[test]
+    fn rows_tell_when_they_came_and_from_which_probe() {
+        let (mut store, mut log) = (Store::default(), EventLog::default());
+        append(&mut store, &mut log, &[("x", 5_001_999_999), ("x", 17_000_000_000)]);
+        let told =
+            |i| log.get(i, &store).map(|r| (r.probe().to_owned(), r.time(false), r.time(true), r.delta())).unwrap();
+        assert_eq!(told(0), ("kprobe:a".into(), "0.001999".into(), "00:00:04.001999".into(), String::new()));
+        let second = ("kprobe:b".into(), "12.000000".into(), "00:00:16.000000".into(), "+11.998s".into());
+        assert_eq!(told(1), second);
+        log.set_filter("probe:b", &store);
+        assert_eq!(log.len(&store), 1, "a filter looks at probes too");
     }
 }

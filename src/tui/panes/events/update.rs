@@ -1,5 +1,6 @@
 //! Intents in the events.
 
+use super::log::Shown;
 use crate::tui::action::{Action, Events, Go, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
@@ -14,42 +15,48 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
     match action {
         Action::Go(Go::Left) => state.events.left = state.events.left.saturating_sub(8),
         Action::Go(Go::Right) => state.events.left = (state.events.left + 8).min(4096),
-        Action::Go(go) => state.events.go(by(*go, page)),
+        Action::Go(go) => state.events.go(by(*go, page), &state.store),
         Action::Events(Events::Filter) => state.layers.push(Layer::Filter(Input::new(state.events.filter()))),
         Action::Events(Events::Follow) => {
-            if state.events.stay {
-                state.events.go(isize::MAX);
+            if state.events.follows() {
+                state.events.stay(&state.store);
             } else {
-                state.events.stay = true;
+                state.events.go(isize::MAX, &state.store);
             }
         }
-        Action::Events(Events::Clear) if state.events.held() > 0 => state.layers.push(Layer::Confirm(Confirm {
+        Action::Events(Events::Clear) if state.events.held(&state.store) > 0 => state.layers.push(Layer::Confirm(Confirm {
             title: "Forget the lines so far?".to_owned(),
-            about: format!("{} lines can't be shown again.", grouped(state.events.held() as u64)),
+            about: format!("{} lines can't be shown again.", grouped(state.events.held(&state.store) as u64)),
             yes: Action::Events(Events::ClearNow),
         })),
-        Action::Events(Events::ClearNow) => state.events.clear(),
+        Action::Events(Events::ClearNow) => state.events.clear(&state.store),
         Action::Events(Events::Copy) => {
-            let line = state.events.selected().and_then(|i| state.events.get(i)).map(|r| r.line.text.to_string());
-            return copy(state, line);
+            let text = chosen(state).map(|shown| shown.text());
+            return copy(state, text);
         }
         Action::Events(Events::Clock) => state.events.clock = !state.events.clock,
         Action::Accept => open_line(state),
-        Action::Pick(Pick::Row { row, .. }, _) => state.events.select(*row),
+        Action::Pick(Pick::Row { row, .. }, _) => state.events.select(*row, &state.store),
         _ => {}
     }
     Vec::new()
 }
 
+/// The row that is chosen.
+fn chosen(state: &State) -> Option<Shown> {
+    state.events.get(state.events.selected(&state.store)?, &state.store)
+}
+
 /// Shows the selected line in full, broken at the frame.
 fn open_line(state: &mut State) {
-    let Some(row) = state.events.selected().and_then(|i| state.events.get(i)) else { return };
-    let of_day = row.time(true);
-    let mut lines = vec![format!("{of_day}, {} s after the trace began", row.time(false))];
-    if !row.probe().is_empty() {
-        lines.push(row.probe().to_owned());
+    let Some(shown) = chosen(state) else { return };
+    let of_day = shown.time(true);
+    let cpu = shown.row.cpu.map_or_else(String::new, |cpu| format!(", on CPU {cpu}"));
+    let mut lines = vec![format!("{of_day}, {} s after the trace began{cpu}", shown.time(false))];
+    if !shown.probe().is_empty() {
+        lines.push(shown.probe().to_owned());
     }
-    lines.extend([String::new(), row.line.text.to_string()]);
-    let title = format!("Line {}", grouped(row.number + 1));
+    lines.extend([String::new(), shown.text()]);
+    let title = format!("Line {}", grouped(shown.row.number + 1));
     state.layers.push(Layer::Reader(Reader { title, lines, top: 0, wrap: true }));
 }

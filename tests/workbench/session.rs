@@ -1,33 +1,26 @@
 //! Sessions on the running kernel: what they tell of traces, in which order, and of several at once.
 //!
 //! Needs root; without it every test says so and passes.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/root.rs"]
-mod root;
-#[path = "support/skip.rs"]
-mod skip;
-
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use crate::engine::alone;
 use probescope::kernel::{Kernel, Roots};
+use probescope::model::value::Value;
 use probescope::session::front::{self, FrontSettings};
 use probescope::session::update::{Ending, ScriptId, TraceId, Update};
 use probescope::session::{Session, SessionHandle, SessionOptions};
+use probescope::store::{Chunk, Entry, Payload};
 
 /// Longer than anything here takes, so that only a hang ends here.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn session() -> Option<(SessionHandle, Receiver<Update>)> {
-    if root::missing() {
-        return None;
-    }
+fn session() -> (SessionHandle, Receiver<Update>) {
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let compiler = front::compiler(FrontSettings::new(Arc::clone(&kernel)));
     let options = SessionOptions { kernel, compiler, pid: None, command: None, measure: false };
-    Some(Session::spawn(options).expect("threads start"))
+    Session::spawn(options).expect("threads start")
 }
 
 fn next(updates: &Receiver<Update>) -> Update {
@@ -38,21 +31,32 @@ fn next(updates: &Receiver<Update>) -> Update {
     }
 }
 
+/// What a trace says in a chunk: the action's string where there is one.
+fn lines(chunk: &Chunk, of: TraceId) -> Vec<String> {
+    let entries = (0..chunk.len()).filter_map(|index| chunk.entry(index)).filter(|entry| entry.trace == of);
+    let text = |entry: Entry| match entry.payload {
+        Payload::Event { values, .. } => match values.first() {
+            Some(Value::Str(text)) => Some(String::from_utf8_lossy(text).into_owned()),
+            _ => None,
+        },
+        _ => None,
+    };
+    entries.filter_map(text).collect()
+}
+
 #[test]
 fn a_short_script_is_attached_before_it_has_ended() {
-    let Some((handle, updates)) = session() else { return };
+    let Some(_alone) = alone() else { return };
+    let (handle, updates) = session();
     for round in 1..=40 {
         let submitted = TraceId(round);
-        handle.submit(ScriptId(1), submitted, "BEGIN { printf(\"hi\\n\"); exit(3); }");
+        handle.submit(ScriptId(1), submitted, "BEGIN { printf(\"%s\\n\", \"hi\"); exit(3); }");
         let mut steps = Vec::new();
         loop {
             match next(&updates) {
                 Update::Compiled { trace, .. } if trace == submitted => steps.push("compiled"),
                 Update::Attached { trace, .. } if trace == submitted => steps.push("attached"),
-                Update::Lines { trace, chunk } if trace == submitted => {
-                    assert_eq!(&*chunk.lines[0].text, "hi");
-                    steps.push("line");
-                }
+                Update::Append(chunk) => steps.extend(lines(&chunk, submitted).iter().map(|_| "line")),
                 Update::Ended { trace, ending } if trace == submitted => {
                     assert_eq!(ending, Ending::Done(3));
                     break;
@@ -66,9 +70,13 @@ fn a_short_script_is_attached_before_it_has_ended() {
 
 #[test]
 fn a_new_text_replaces_the_trace_of_its_own_script_only() {
-    let Some((handle, updates)) = session() else { return };
+    let Some(_alone) = alone() else { return };
+    let (handle, updates) = session();
     let script = |tag: &str| {
-        format!("tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ printf(\"{tag}\\n\"); }}", std::process::id())
+        format!(
+            "tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ printf(\"%s\\n\", \"{tag}\"); }}",
+            std::process::id()
+        )
     };
     let (left, right) = (ScriptId(1), ScriptId(2));
     let attached = |of| {
@@ -85,9 +93,10 @@ fn a_new_text_replaces_the_trace_of_its_own_script_only() {
         while told.iter().any(String::is_empty) {
             assert!(start.elapsed() < PATIENCE, "{told:?}");
             let _ = rustix::process::getppid();
-            if let Update::Lines { trace, chunk } = next(&updates) {
-                let nth = traces.iter().position(|t| *t == trace).expect("one that runs");
-                told[nth] = chunk.lines[0].text.to_string();
+            if let Update::Append(chunk) = next(&updates) {
+                for (nth, trace) in traces.iter().enumerate() {
+                    told[nth].extend(lines(&chunk, *trace).into_iter().take(usize::from(told[nth].is_empty())));
+                }
             }
         }
         told
@@ -134,8 +143,5 @@ fn a_new_text_replaces_the_trace_of_its_own_script_only() {
             _ => {}
         }
     }
-    let _ = rustix::process::getppid();
-    while !matches!(next(&updates), Update::Lines { trace: TraceId(3), .. }) {
-        let _ = rustix::process::getppid();
-    }
+    assert_eq!(printed([TraceId(3), TraceId(3)]), ["three", "three"]);
 }

@@ -1,0 +1,161 @@
+//! What a script's trace is: everything that is needed to draw or print its entries elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use crate::codegen::lower::walk::each;
+use crate::engine::maps;
+use crate::engine::names::time::Clocks;
+use crate::kernel::Kernel;
+use crate::lang::source::{SourceText, Span};
+use crate::lang::typed::{Action, ActionKind as Kind, Block, ExprKind, Map, Probe, Program, StatementKind};
+use crate::lang::types::Type;
+use crate::store::{ActionInfo, ActionKind, Column, ColumnKind, MapInfo, TraceInfo, TraceKind};
+
+/// Longest name of a column that is taken from the script's text, bytes.
+const LONGEST_NAME: usize = 40;
+
+/// Describes a script whose trace begins now. The trace's number is not known yet.
+#[must_use]
+pub fn of(program: &Program, source: &SourceText, kernel: &Kernel) -> TraceInfo {
+    let clocks = Clocks::now();
+    let text = |path| kernel.proc_text(path).unwrap_or_default().trim().into();
+    TraceInfo {
+        kind: TraceKind::Script,
+        name: Arc::clone(&source.name),
+        script: Arc::from(&*source.text),
+        actions: actions(program, source),
+        maps: program.maps.iter().map(of_map).collect(),
+        probes: program.probe_names.clone(),
+        began_ns: crate::engine::monotonic_ns(),
+        wall_minus_monotonic_ns: clocks.wall(0, 1),
+        utc_offset_s: clocks.chart().utc_offset_s,
+        kernel: text("sys/kernel/osrelease"),
+        host: text("sys/kernel/hostname"),
+        ..TraceInfo::default()
+    }
+}
+
+fn of_map(map: &Map) -> MapInfo {
+    let parts = match &map.key {
+        Type::Void => &[][..],
+        Type::Tuple(parts) => parts,
+        key => std::slice::from_ref(key),
+    };
+    let column = |(nth, ty)| Column { name: format!("key{nth}").into(), kind: ColumnKind::of(ty) };
+    MapInfo {
+        name: Arc::clone(&map.name),
+        kind: maps::kind(&map.value),
+        key: parts.iter().enumerate().map(column).collect(),
+    }
+}
+
+fn actions(program: &Program, source: &SourceText) -> Vec<ActionInfo> {
+    let (probes, values) = (printers(program), value_spans(program));
+    let all = program.actions.iter().zip(probes).enumerate();
+    all.map(|(index, (action, probe))| {
+        let spans = values.get(&(index as u32)).map_or(&[][..], Vec::as_slice);
+        let column = |(nth, ty)| Column { name: name(source, spans.get(nth), nth), kind: ColumnKind::of(ty) };
+        ActionInfo {
+            kind: kind(action),
+            span: action.span,
+            expanded: action.expanded.clone(),
+            probe,
+            columns: action.values.iter().enumerate().map(column).collect(),
+        }
+    })
+    .collect()
+}
+
+fn kind(action: &Action) -> ActionKind {
+    match &action.kind {
+        Kind::Printf { format, sink } => ActionKind::Printf { format: format.clone(), sink: *sink },
+        Kind::PrintValue => ActionKind::Value,
+        Kind::PrintMap { top, div, .. } => ActionKind::Map { top: *top, div: *div },
+        Kind::PrintMapEntry { .. } => ActionKind::Map { top: 0, div: 0 },
+        Kind::Time(_) => ActionKind::Time,
+        Kind::Join(_) => ActionKind::Join,
+        Kind::Cat(_) => ActionKind::Cat,
+        Kind::System(_) => ActionKind::System,
+        Kind::RuntimeError(_) => ActionKind::RuntimeError,
+        Kind::Clear(_) | Kind::Zero(_) | Kind::Exit | Kind::SkbOutput(_) => ActionKind::Silent,
+    }
+}
+
+/// A column's name: what the script says there, without the call that only reads it (`str(args.filename)`); `arg0` and
+/// on where that is no name.
+fn name(source: &SourceText, span: Option<&Span>, nth: usize) -> Arc<str> {
+    let said = span.and_then(|span| source.text.get(span.start as usize..span.end as usize)).unwrap_or("");
+    let inner =
+        ["str(", "ntop(", "kstr(", "usym(", "ksym("].iter().find_map(|call| said.strip_prefix(call)?.strip_suffix(')'));
+    let said = inner.unwrap_or(said).trim();
+    let is_name = !said.is_empty()
+        && said.len() <= LONGEST_NAME
+        && said.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '$' | '@' | '_'))
+        && said.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '$' | '@' | '_' | '.' | '>' | '-'));
+    if is_name { said.into() } else { format!("arg{nth}").into() }
+}
+
+/// By action: where its values stand.
+fn value_spans(program: &Program) -> BTreeMap<u32, Vec<Span>> {
+    let mut found = BTreeMap::new();
+    let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
+    for body in bodies {
+        let mut look = |statement: &crate::lang::typed::Statement| {
+            if let StatementKind::Report { action, values } = &statement.kind {
+                found.insert(action.0, values.iter().map(|value| value.span).collect());
+            }
+        };
+        each(body, &mut look, &mut |_| ());
+    }
+    found
+}
+
+/// By action: the probe that reports it, functions that it calls included.
+fn printers(program: &Program) -> Vec<Arc<str>> {
+    let mut found: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); program.actions.len()];
+    for (index, probe) in program.probes.iter().enumerate() {
+        for action in reported(program, &probe.body) {
+            if let Some(probes) = found.get_mut(action as usize) {
+                probes.insert(index);
+            }
+        }
+    }
+    let name = |probes: &BTreeSet<usize>| {
+        let count: usize = probes.iter().map(|p| program.probes[*p].targets.len()).sum();
+        let first = probes.first().and_then(|p| first_name(program, &program.probes[*p])).unwrap_or_default();
+        if count > 1 { format!("{first} and {} more", count - 1).into() } else { first }
+    };
+    found.iter().map(name).collect()
+}
+
+fn first_name(program: &Program, probe: &Probe) -> Option<Arc<str>> {
+    probe.names.first().and_then(|n| program.probe_names.get(*n as usize)).cloned()
+}
+
+/// The actions in a body and in the functions that it calls.
+fn reported(program: &Program, body: &Block) -> HashSet<u32> {
+    let (mut actions, mut seen, mut calls) = (HashSet::new(), HashSet::new(), Vec::new());
+    let mut look = |block: &Block, calls: &mut Vec<u32>| {
+        each(
+            block,
+            &mut |statement| {
+                if let StatementKind::Report { action, .. } = &statement.kind {
+                    actions.insert(action.0);
+                }
+            },
+            &mut |expr| {
+                if let ExprKind::CallUser(function, _) = &expr.kind {
+                    calls.push(function.0);
+                }
+            },
+        );
+    };
+    look(body, &mut calls);
+    while let Some(function) = calls.pop() {
+        if let Some(function) = program.functions.get(function as usize).filter(|_| seen.insert(function)) {
+            look(&function.body, &mut calls);
+        }
+    }
+    actions
+}
