@@ -353,7 +353,7 @@ fn events_are_a_table_that_narrow_panes_show_less_of() {
     press(&mut state, "<a-2>z");
     let heading = |state: &State| rows(&screen(state))[2].clone();
     let wide = heading(&state);
-    assert!(wide.contains(" time  probe ") && wide.contains(" output"), "{wide}");
+    assert!(wide.contains(" time ") && wide.contains(" delta  probe ") && wide.contains(" output"), "{wide}");
     assert!(shown(&state, " tracepoint:syscalls:sys_enter_openat  "), "there is room for the whole name");
     for (width, time, probe) in [(63, true, false), (43, false, false)] {
         update::receive(&mut state, Message::Resize(width, 24));
