@@ -175,11 +175,11 @@ fn what_cannot_be_undone_is_asked_about() {
     let effects = typed(&mut state, "y");
     assert!(matches!(&effects[..], [Effect::ClearMap(_, name)] if &**name == "@opens"), "{effects:?}");
     state.focus_on(events::KIND);
-    let lines = state.events.held();
+    let lines = state.events.held(&state.store);
     typed(&mut state, "cn");
-    assert_eq!(state.events.held(), lines);
+    assert_eq!(state.events.held(&state.store), lines);
     typed(&mut state, "cy");
-    assert_eq!(state.events.held(), 0);
+    assert_eq!(state.events.held(&state.store), 0);
 }
 
 #[test]

@@ -24,11 +24,13 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
                 state.events.go(isize::MAX, &state.store);
             }
         }
-        Action::Events(Events::Clear) if state.events.held(&state.store) > 0 => state.layers.push(Layer::Confirm(Confirm {
-            title: "Forget the lines so far?".to_owned(),
-            about: format!("{} lines can't be shown again.", grouped(state.events.held(&state.store) as u64)),
-            yes: Action::Events(Events::ClearNow),
-        })),
+        Action::Events(Events::Clear) if state.events.held(&state.store) > 0 => {
+            state.layers.push(Layer::Confirm(Confirm {
+                title: "Forget the lines so far?".to_owned(),
+                about: format!("{} lines can't be shown again.", grouped(state.events.held(&state.store) as u64)),
+                yes: Action::Events(Events::ClearNow),
+            }));
+        }
         Action::Events(Events::ClearNow) => state.events.clear(&state.store),
         Action::Events(Events::Copy) => {
             let text = chosen(state).map(|shown| shown.text());
