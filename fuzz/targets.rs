@@ -31,6 +31,8 @@ use probescope::lang::typed::validate::validate;
 use probescope::output::diagnostics;
 use probescope::probe::expand::{ExpandOptions, expand};
 use probescope::probe::point;
+use probescope::store::file::Recording;
+use probescope::store::{Chunk, Direction, History, Stop, Store, TraceId};
 use probescope::tui::theme::Theme;
 
 /// A kernel recorded in files, the same on every machine.
@@ -257,4 +259,42 @@ fn generated_code(data: &[u8]) {
         }
     }
     let _ = std::fs::remove_dir_all(proc);
+}
+
+/// Any bytes as a recording: what opens is read without a fault, and memory stays bounded.
+pub fn recording(data: &[u8]) {
+    let path = std::env::temp_dir().join(format!("probescope-fuzz-recording-{}", std::process::id()));
+    if std::fs::write(&path, data).is_err() {
+        return;
+    }
+    match Recording::open(&path) {
+        Err(why) => assert!(!why.to_string().is_empty()),
+        Ok(recording) => read_history(&recording),
+    }
+    let _ = std::fs::remove_file(&path);
+    // The same bytes as the content of a chunk, which a checksum keeps from changed files.
+    if let Some(chunk) = Chunk::read(data) {
+        assert_eq!(chunk.heads(0).count(), chunk.len() as usize);
+        let mut store = Store::default();
+        store.append(Arc::new(chunk));
+        read_history(&store);
+    }
+}
+
+fn read_history(history: &dyn History) {
+    let (entries, lines) = (history.entries(), history.lines());
+    for entry in entries.clone().take(300).chain([entries.end.saturating_sub(1)]) {
+        let _ = (history.entry(entry), history.line_of(entry), history.step(entry, Stop::Trouble, Direction::Back));
+    }
+    for line in lines.clone().take(100).chain([lines.end.saturating_sub(1)]) {
+        if let Some(row) = history.line_at(line) {
+            assert!(entries.contains(&row.entry) && row.text.len() <= 64 << 10);
+        }
+    }
+    let Some((first, last)) = history.span() else { return };
+    let buckets = history.timeline(first, last, 7);
+    assert!(buckets.len() == 7 && history.seek_time(last) <= entries.end);
+    for id in [0, 1] {
+        let _ = (history.maps_at(TraceId(id), last), history.stats_at(TraceId(id), last));
+    }
 }

@@ -4,12 +4,17 @@
 //! [`Store`] of a face keeps it within a byte budget, and a recorder writes it to a file. Panes and printers read
 //! through [`History`], which is the same for both, and draw at a [`Cursor`].
 
+mod breaks;
 mod builder;
 mod chunk;
+mod codec;
 mod entry;
+pub mod file;
 mod history;
 mod index;
+mod layout;
 mod memory;
+mod merge;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -17,9 +22,9 @@ mod text;
 mod trace_info;
 
 pub use builder::ChunkBuilder;
-pub use chunk::{Chunk, Head};
+pub use chunk::{Chunk, EntryRef, Head};
 pub use entry::{Cursor, Entry, Lifecycle, Payload, PayloadKind, TraceId};
-pub use history::{Direction, History, Stop};
+pub use history::{Direction, Held, History, Stop};
 pub use index::{Bucket, Index, Segment, Summary, TraceCount};
 pub use memory::{DEFAULT_BUDGET, Store};
 pub use row::Row;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
+use crate::model::latency::{CpuSample, Episode};
 use crate::model::snapshot::MapSnapshot;
 use crate::model::stats::{LossCause, TraceStats};
 use crate::model::value::Value;
@@ -89,6 +90,10 @@ pub enum Payload {
     Lifecycle(Lifecycle),
     /// A mark that the user set.
     Mark(Arc<str>),
+    /// What was measured on one CPU in one period.
+    CpuSample(Arc<CpuSample>),
+    /// One latency over a threshold, taken apart.
+    Episode(Arc<Episode>),
 }
 
 /// Steps in the life of a trace.
@@ -139,11 +144,15 @@ pub enum PayloadKind {
     Lifecycle = 8,
     /// [`Payload::Mark`].
     Mark = 9,
+    /// [`Payload::CpuSample`].
+    CpuSample = 10,
+    /// [`Payload::Episode`].
+    Episode = 11,
 }
 
 impl PayloadKind {
     /// How many there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 12;
     /// All of them, by number.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Event,
@@ -156,6 +165,8 @@ impl PayloadKind {
         Self::Diagnostic,
         Self::Lifecycle,
         Self::Mark,
+        Self::CpuSample,
+        Self::Episode,
     ];
 
     /// True for what the script itself says.
@@ -164,10 +175,10 @@ impl PayloadKind {
         matches!(self, Self::Event | Self::Text | Self::Print)
     }
 
-    /// True for what has rows among the events; state (maps, counters, lifecycle) has none.
+    /// True for what has rows among the events; state (maps, counters, lifecycle) and latencies have none.
     #[must_use]
     pub const fn has_rows(self) -> bool {
-        !matches!(self, Self::Maps | Self::Stats | Self::Lifecycle)
+        !matches!(self, Self::Maps | Self::Stats | Self::Lifecycle | Self::CpuSample | Self::Episode)
     }
 }
 
@@ -186,6 +197,8 @@ impl Payload {
             Self::Diagnostic(_) => PayloadKind::Diagnostic,
             Self::Lifecycle(_) => PayloadKind::Lifecycle,
             Self::Mark(_) => PayloadKind::Mark,
+            Self::CpuSample(_) => PayloadKind::CpuSample,
+            Self::Episode(_) => PayloadKind::Episode,
         }
     }
 

@@ -1,9 +1,9 @@
 //! Reading a history, in memory or in a file.
 
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::chunk::{Chunk, Head};
+use super::chunk::{Chunk, EntryRef, Head};
 use super::entry::{Cursor, Entry, Payload, PayloadKind, TraceId};
 use super::index::{Bucket, Index, Summary};
 use super::row::Row;
@@ -43,18 +43,48 @@ pub enum Direction {
 }
 
 impl Stop {
-    fn is_at(self, kind: PayloadKind) -> bool {
+    fn is_at(self, entry: &EntryRef<'_>) -> bool {
+        let kind = entry.head().kind;
         match self {
             Self::Event => kind.has_rows(),
             Self::Second => true,
             Self::Mark => kind == PayloadKind::Mark,
-            Self::Trouble => matches!(kind, PayloadKind::Lost | PayloadKind::Failure | PayloadKind::Diagnostic),
+            Self::Trouble => entry.is_trouble(),
             Self::Lifecycle => kind == PayloadKind::Lifecycle,
         }
     }
 
     fn is_in(self, summary: &Summary) -> bool {
-        PayloadKind::ALL.iter().any(|kind| summary.count(*kind) > 0 && self.is_at(*kind))
+        match self {
+            Self::Event => PayloadKind::ALL.iter().any(|kind| kind.has_rows() && summary.count(*kind) > 0),
+            Self::Second => true,
+            Self::Mark => summary.count(PayloadKind::Mark) > 0,
+            Self::Trouble => summary.warnings > 0 || summary.count(PayloadKind::Lost) > 0,
+            Self::Lifecycle => summary.count(PayloadKind::Lifecycle) > 0,
+        }
+    }
+}
+
+/// State that was decoded last: panes ask for the same maps with every frame.
+#[derive(Debug, Default)]
+pub struct Held {
+    maps: Mutex<Vec<(TraceId, u64, u64, Arc<[MapSnapshot]>)>>,
+}
+
+impl Held {
+    fn maps(
+        &self,
+        key: (TraceId, u64, u64),
+        read: impl FnOnce() -> Option<Arc<[MapSnapshot]>>,
+    ) -> Option<Arc<[MapSnapshot]>> {
+        let mut held = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., maps)) = held.iter().find(|(trace, entry, at, _)| (*trace, *entry, *at) == key) {
+            return Some(Arc::clone(maps));
+        }
+        let maps = read()?;
+        held.retain(|(trace, ..)| *trace != key.0);
+        held.push((key.0, key.1, key.2, Arc::clone(&maps)));
+        Some(maps)
     }
 }
 
@@ -71,6 +101,9 @@ pub trait History {
 
     /// All traces, in the order in which they began.
     fn traces(&self) -> &[Arc<TraceInfo>];
+
+    /// What was decoded last.
+    fn held(&self) -> &Held;
 
     /// A trace.
     fn trace(&self, id: TraceId) -> Option<&Arc<TraceInfo>> {
@@ -171,7 +204,7 @@ pub trait History {
                     let first = at.first_entry;
                     let Some(chunk) = self.chunk(segment) else { continue };
                     let skip = after.saturating_sub(first) as u32;
-                    if let Some(at) = chunk.heads(skip).position(|h| stop.is_at(h.kind)) {
+                    if let Some(at) = chunk.refs(skip).position(|e| stop.is_at(&e)) {
                         return Some(first + u64::from(skip) + at as u64);
                     }
                 }
@@ -184,9 +217,9 @@ pub trait History {
                     }
                     let first = segments[segment].first_entry;
                     let Some(chunk) = self.chunk(segment) else { continue };
-                    let heads = (first..=before).zip(chunk.heads(0));
-                    if let Some((number, _)) = heads.filter(|(_, h)| stop.is_at(h.kind)).last() {
-                        return Some(number);
+                    let up_to = u32::try_from(before - first).unwrap_or(u32::MAX);
+                    if let Some(at) = chunk.last_where(up_to, |e| stop.is_at(e)) {
+                        return Some(first + u64::from(at));
                     }
                 }
             }
@@ -255,7 +288,8 @@ pub trait History {
                     return;
                 }
             }
-            next += u64::from(chunk.len() - from);
+            looked += 1;
+            next += u64::from(chunk.len().saturating_sub(from)).max(1);
         }
     }
 
@@ -268,16 +302,15 @@ pub trait History {
         at.first_line + self.chunk(segment).map_or(0, |c| u64::from(c.rows_before(within)))
     }
 
-    /// Shows each entry of a range, decoded, until told to stop.
-    fn visit(&self, range: Range<u64>, each: &mut dyn FnMut(u64, Entry) -> ControlFlow<()>) {
+    /// Shows each entry of a range until told to stop; it is decoded only as far as it is asked for.
+    fn visit(&self, range: Range<u64>, each: &mut dyn FnMut(u64, EntryRef<'_>) -> ControlFlow<()>) {
         let mut next = range.start.max(self.entries().start);
         while next < range.end {
             let Some(segment) = self.index().of_entry(next) else { return };
             let at = &self.index().segments()[segment];
-            let (first, end) = (at.first_entry, at.first_entry + u64::from(at.summary.entries));
+            let end = at.first_entry + u64::from(at.summary.entries);
             if let Some(chunk) = self.chunk(segment) {
-                for number in next..end.min(range.end) {
-                    let Some(entry) = chunk.entry((number - first) as u32) else { break };
+                for (number, entry) in (next..end.min(range.end)).zip(chunk.refs((next - at.first_entry) as u32)) {
                     if each(number, entry).is_break() {
                         return;
                     }
@@ -287,23 +320,23 @@ pub trait History {
         }
     }
 
-    /// The newest entry of a kind that a trace has at a time.
+    /// The newest maps or counters that a trace has at a time.
     fn newest(&self, trace: TraceId, kind: PayloadKind, at_ns: u64) -> Option<u64> {
         let last = self.last_at(at_ns)?;
         let segments = self.index().segments();
         for segment in (0..=self.index().of_entry(last)?).rev() {
-            let held = segments[segment].summary.of_trace(trace).map_or(0, |t| match kind {
+            let at = &segments[segment];
+            let held = at.summary.of_trace(trace).map_or(0, |t| match kind {
                 PayloadKind::Maps => t.maps,
                 PayloadKind::Stats => t.stats,
-                _ => t.entries,
+                _ => 0,
             });
             if held == 0 {
                 continue;
             }
-            let Some(chunk) = self.chunk(segment) else { continue };
-            let heads = (segments[segment].first_entry..=last).zip(chunk.heads(0));
-            if let Some((number, _)) = heads.filter(|(_, h)| h.trace == trace && h.kind == kind).last() {
-                return Some(number);
+            let up_to = u32::try_from(last - at.first_entry).unwrap_or(u32::MAX);
+            if let Some(entry) = self.chunk(segment).and_then(|c| c.last_state(trace, kind, up_to)) {
+                return Some(at.first_entry + u64::from(entry));
             }
         }
         None
@@ -311,10 +344,12 @@ pub trait History {
 
     /// The maps of a trace as they were last read at a time.
     fn maps_at(&self, trace: TraceId, at_ns: u64) -> Option<Arc<[MapSnapshot]>> {
-        match self.entry(self.newest(trace, PayloadKind::Maps, at_ns)?)?.payload {
+        let number = self.newest(trace, PayloadKind::Maps, at_ns)?;
+        let read_ns = self.head(number)?.at_ns;
+        self.held().maps((trace, number, read_ns), || match self.entry(number)?.payload {
             Payload::Maps(maps) => Some(maps),
             _ => None,
-        }
+        })
     }
 
     /// The counters of a trace as they were last read at a time.

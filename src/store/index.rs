@@ -176,6 +176,13 @@ impl Index {
         self.segments.push_back(Segment { summary, first_entry, first_line, latest_ns });
     }
 
+    pub(super) fn pop_back(&mut self) {
+        let Some(segment) = self.segments.pop_back() else { return };
+        if self.segments.is_empty() {
+            self.start = (segment.first_entry, segment.first_line);
+        }
+    }
+
     pub(super) fn pop_front(&mut self) -> Option<Segment> {
         let (entry, line) = self
             .segments

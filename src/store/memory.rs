@@ -1,24 +1,24 @@
 //! The history in memory.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::chunk::Chunk;
 use super::entry::TraceId;
-use super::history::History;
+use super::history::{Held, History};
 use super::index::Index;
+use super::merge::Run;
 use super::trace_info::TraceInfo;
 
 /// Bytes that a store holds unless it is told otherwise.
 pub const DEFAULT_BUDGET: usize = 256 << 20;
 
 /// A bounded history: the oldest chunks are dropped, and their entries counted.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Store {
     traces: Vec<Arc<TraceInfo>>,
-    chunks: VecDeque<Arc<Chunk>>,
-    index: Index,
-    bytes: usize,
+    run: Run,
+    held: Held,
     budget: usize,
     trimmed: BTreeMap<TraceId, u64>,
 }
@@ -33,14 +33,7 @@ impl Store {
     /// An empty one that holds so many bytes.
     #[must_use]
     pub fn new(budget: usize) -> Self {
-        Self {
-            traces: Vec::new(),
-            chunks: VecDeque::new(),
-            index: Index::default(),
-            bytes: 0,
-            budget,
-            trimmed: BTreeMap::new(),
-        }
+        Self { traces: Vec::new(), run: Run::default(), held: Held::default(), budget, trimmed: BTreeMap::new() }
     }
 
     /// Takes a trace in, before its first chunk; one of the same number is replaced.
@@ -51,14 +44,12 @@ impl Store {
         }
     }
 
-    /// Takes a chunk in, at the end, and drops old ones while it is over its budget.
+    /// Takes a chunk in at the end, joins small neighbours, and drops old ones while it is over its budget.
+    ///
+    /// Entries that are earlier than the last ones (of another trace, whose chunks come at other times) are put in
+    /// their place.
     pub fn append(&mut self, chunk: Arc<Chunk>) {
-        if chunk.is_empty() {
-            return;
-        }
-        self.bytes += chunk.bytes();
-        self.index.push(chunk.summary().clone());
-        self.chunks.push_back(chunk);
+        self.run.append(chunk);
         self.trim();
     }
 
@@ -77,12 +68,12 @@ impl Store {
     /// Bytes that it holds.
     #[must_use]
     pub const fn bytes(&self) -> usize {
-        self.bytes
+        self.run.bytes()
     }
 
     /// The chunks, oldest first: what a recording that begins now starts with.
     pub fn chunks(&self) -> impl Iterator<Item = &Arc<Chunk>> {
-        self.chunks.iter()
+        self.run.chunks()
     }
 
     /// Entries that were dropped, by trace.
@@ -94,7 +85,7 @@ impl Store {
     /// Entries that were dropped, all in all.
     #[must_use]
     pub fn trimmed_entries(&self) -> u64 {
-        self.index.entries().start
+        self.run.index().entries().start
     }
 
     /// Forgets all entries; what they were is counted as dropped.
@@ -103,14 +94,13 @@ impl Store {
     }
 
     fn trim(&mut self) {
-        while self.bytes > self.budget && self.chunks.len() > 1 {
+        while self.run.bytes() > self.budget && self.run.index().segments().len() > 1 {
             self.drop_oldest();
         }
     }
 
     fn drop_oldest(&mut self) -> bool {
-        let (Some(chunk), Some(segment)) = (self.chunks.pop_front(), self.index.pop_front()) else { return false };
-        self.bytes -= chunk.bytes();
+        let Some(segment) = self.run.pop_front() else { return false };
         for of in &segment.summary.traces {
             *self.trimmed.entry(of.trace).or_default() += u64::from(of.entries);
         }
@@ -120,14 +110,18 @@ impl Store {
 
 impl History for Store {
     fn index(&self) -> &Index {
-        &self.index
+        self.run.index()
     }
 
     fn chunk(&self, segment: usize) -> Option<Arc<Chunk>> {
-        self.chunks.get(segment).cloned()
+        self.run.chunk(segment).cloned()
     }
 
     fn traces(&self) -> &[Arc<TraceInfo>] {
         &self.traces
+    }
+
+    fn held(&self) -> &Held {
+        &self.held
     }
 }

@@ -9,8 +9,10 @@ use crate::model::format::{Conversion, ConversionKind, Format, Length, Piece, Wi
 use crate::model::stats::LossCause;
 use crate::model::value::Value;
 
+mod round_trip;
+
 /// A trace whose one action prints a value with `%s` between two texts.
-pub(super) fn info(id: u32, before: &str, after: &str) -> Arc<TraceInfo> {
+pub(in crate::store) fn info(id: u32, before: &str, after: &str) -> Arc<TraceInfo> {
     let conversion = Conversion {
         left: false,
         plus: false,
@@ -35,16 +37,16 @@ pub(super) fn info(id: u32, before: &str, after: &str) -> Arc<TraceInfo> {
     Arc::new(TraceInfo { id: TraceId(id), actions: vec![action], ..TraceInfo::default() })
 }
 
-pub(super) fn event(trace: u32, at_ns: u64, text: &str) -> Entry {
+pub(in crate::store) fn event(trace: u32, at_ns: u64, text: &str) -> Entry {
     let values = vec![Value::Str(text.as_bytes().into())];
     Entry { trace: TraceId(trace), at_ns, cpu: Some(1), payload: Payload::Event { action: 0, values } }
 }
 
-pub(super) fn mark(at_ns: u64, name: &str) -> Entry {
+pub(in crate::store) fn mark(at_ns: u64, name: &str) -> Entry {
     Entry { trace: TraceId::SESSION, at_ns, cpu: None, payload: Payload::Mark(name.into()) }
 }
 
-pub(super) fn lost(trace: u32, at_ns: u64, count: u64) -> Entry {
+pub(in crate::store) fn lost(trace: u32, at_ns: u64, count: u64) -> Entry {
     let payload = Payload::Lost { cause: LossCause::RingFull, count, site: "kprobe:f".into(), span: Span::new(1, 2) };
     Entry { trace: TraceId(trace), at_ns, cpu: None, payload }
 }

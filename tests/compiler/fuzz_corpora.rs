@@ -165,3 +165,8 @@ fn btf_may_be_any_bytes() {
 fn files_of_the_system_may_be_any_bytes() {
     replay("system_files", targets::system_files, &[]);
 }
+
+#[test]
+fn recordings_may_be_any_bytes() {
+    replay("recording", targets::recording, &[]);
+}

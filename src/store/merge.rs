@@ -1,0 +1,167 @@
+//! A run of chunks that grows at its end: small neighbours are joined, and late entries put in their place.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::builder::{ChunkBuilder, MOST_BYTES, MOST_ENTRIES};
+use super::chunk::{Chunk, Counted};
+use super::index::{Index, Segment};
+
+/// So many neighbours of one level become one of the next: each entry is encoded again a few times at most.
+const FAN: usize = 8;
+/// A joined chunk covers no more time, ns: what is known of chunks stays exact enough for a timeline.
+const LONGEST_NS: u64 = 4_000_000_000;
+/// Entries that are looked at for the place of a late one.
+const REACH: usize = 4 * MOST_ENTRIES;
+/// The level of chunks that are large enough.
+const LARGE: u8 = u8::MAX;
+
+/// Chunks in the order of time.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    chunks: VecDeque<(Arc<Chunk>, u8)>,
+    index: Index,
+    bytes: usize,
+    builder: ChunkBuilder,
+}
+
+impl Run {
+    /// Takes a chunk in.
+    pub fn append(&mut self, chunk: Arc<Chunk>) {
+        if chunk.is_empty() {
+            return;
+        }
+        if self.index.span().is_some_and(|(_, last)| chunk.summary().first_ns < last) {
+            self.put_in_place(&chunk);
+        } else {
+            self.push(chunk, 0);
+        }
+        self.join();
+    }
+
+    /// What is known of the chunks.
+    pub const fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Memory of all chunks, bytes.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The chunks, oldest first.
+    pub fn chunks(&self) -> impl Iterator<Item = &Arc<Chunk>> {
+        self.chunks.iter().map(|(chunk, _)| chunk)
+    }
+
+    /// A chunk.
+    pub fn chunk(&self, segment: usize) -> Option<&Arc<Chunk>> {
+        self.chunks.get(segment).map(|(chunk, _)| chunk)
+    }
+
+    /// Drops the oldest chunk, and tells what it was.
+    pub fn pop_front(&mut self) -> Option<Segment> {
+        let (chunk, _) = self.chunks.pop_front()?;
+        self.bytes -= chunk.bytes();
+        self.index.pop_front()
+    }
+
+    fn push(&mut self, chunk: Arc<Chunk>, level: u8) {
+        let large = chunk.len() as usize > MOST_ENTRIES / FAN || chunk.bytes() > MOST_BYTES / FAN;
+        self.bytes += chunk.bytes();
+        self.index.push(chunk.summary().clone());
+        self.chunks.push_back((chunk, if large { LARGE } else { level }));
+    }
+
+    fn pop_back(&mut self) -> Option<Arc<Chunk>> {
+        let (chunk, _) = self.chunks.pop_back()?;
+        self.bytes -= chunk.bytes();
+        self.index.pop_back();
+        Some(chunk)
+    }
+
+    /// Joins the last chunks while there are enough of a level.
+    fn join(&mut self) {
+        while let Some(first) = self.chunks.len().checked_sub(FAN) {
+            let last = || self.chunks.range(first..);
+            let Some((oldest, level)) = self.chunks.get(first) else { return };
+            let (level, began) = (*level, oldest.summary().first_ns);
+            let ends = last().map(|(c, _)| c.summary().last_ns).max().unwrap_or(0);
+            let bytes: usize = last().map(|(c, _)| c.bytes()).sum();
+            let fits = bytes <= MOST_BYTES && ends.saturating_sub(began) <= LONGEST_NS;
+            if level == LARGE || !fits || last().any(|(_, l)| *l != level) {
+                return;
+            }
+            let mut entries = Vec::new();
+            self.chunks.range(first..).for_each(|(chunk, _)| entries.extend(chunk.counted()));
+            (0..FAN).for_each(|_| drop(self.pop_back()));
+            self.push_encoded(&entries, level + 1);
+        }
+    }
+
+    /// Puts a chunk among the last ones, as far back as its first entry belongs.
+    fn put_in_place(&mut self, chunk: &Arc<Chunk>) {
+        let mut over = Vec::new();
+        let mut reached = chunk.len() as usize;
+        while let Some((last, _)) = self.chunks.back() {
+            reached += last.len() as usize;
+            if last.summary().last_ns <= chunk.summary().first_ns || reached > REACH {
+                break;
+            }
+            over.extend(self.pop_back());
+        }
+        let mut entries = Vec::with_capacity(reached);
+        over.iter().rev().for_each(|before| entries.extend(before.counted()));
+        entries.extend(chunk.counted());
+        entries.sort_by_key(|counted| counted.entry.at_ns);
+        self.push_encoded(&entries, 0);
+    }
+
+    fn push_encoded(&mut self, entries: &[Counted], level: u8) {
+        for Counted { entry, lines, error } in entries {
+            self.builder.push_counted(entry, *lines, *error);
+            if self.builder.is_full() {
+                let chunk = self.builder.finish();
+                chunk.into_iter().for_each(|c| self.push(c, level));
+            }
+        }
+        let chunk = self.builder.finish();
+        chunk.into_iter().for_each(|c| self.push(c, level));
+    }
+}
+
+/// Chunks for a file: small neighbours joined, as far as the size of a chunk allows.
+pub(super) fn coalesce(chunks: Vec<Arc<Chunk>>, builder: &mut ChunkBuilder) -> Vec<Arc<Chunk>> {
+    let mut out = Vec::new();
+    let mut small: Vec<Arc<Chunk>> = Vec::new();
+    let mut latest = 0;
+    for chunk in chunks {
+        let late = chunk.summary().first_ns < latest;
+        latest = latest.max(chunk.summary().last_ns);
+        if chunk.len() as usize > MOST_ENTRIES / FAN && !late {
+            join_all(&mut small, builder, &mut out);
+            out.push(chunk);
+        } else {
+            // A late one is put in its place among the small ones before it, or stands behind the large ones.
+            small.push(chunk);
+        }
+    }
+    join_all(&mut small, builder, &mut out);
+    out
+}
+
+fn join_all(small: &mut Vec<Arc<Chunk>>, builder: &mut ChunkBuilder, out: &mut Vec<Arc<Chunk>>) {
+    if small.len() < 2 {
+        out.append(small);
+        return;
+    }
+    let mut entries: Vec<Counted> = small.drain(..).flat_map(|c| c.counted().collect::<Vec<_>>()).collect();
+    entries.sort_by_key(|counted| counted.entry.at_ns);
+    for Counted { entry, lines, error } in &entries {
+        builder.push_counted(entry, *lines, *error);
+        if builder.is_full() {
+            out.extend(builder.finish());
+        }
+    }
+    out.extend(builder.finish());
+}
