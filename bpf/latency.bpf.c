@@ -317,18 +317,18 @@ static __always_inline void thread_ends(struct cpu_slot *slot, u32 cpu, struct t
 	u64 net = now - slot->thr_start - (nmi - slot->thr_nmi) - (slot->t_irq - slot->thr_irq) -
 		  (slot->t_soft - slot->thr_soft);
 	u64 work = slot->work_pid == pid ? slot->work : 0;
-	char comm[NAME_BYTES];
 	int fresh = 0;
 
-	read_member(comm, prev->comm);
 	/* The idle thread takes the CPU from nobody, unless a spinning thread was kept from running. */
 	if (pid || slot->me) {
 		WRITE_ONCE(slot->t_thr, slot->t_thr + net);
 		struct cpu_sources *all = bpf_map_lookup_elem(&sources, &cpu);
 		if (all) {
 			struct source *s = find_source(all->thr, THR_SOURCES, pid, fresh);
+			/* Names change now and then (exec), and reading one costs as much as all the rest. */
+			if (fresh || !(s->count & 15))
+				read_member(s->name, prev->comm);
 			account(s, net);
-			__builtin_memcpy(s->name, comm, NAME_BYTES);
 			if (work)
 				s->aux = work;
 		}
@@ -338,7 +338,7 @@ static __always_inline void thread_ends(struct cpu_slot *slot, u32 cpu, struct t
 		struct record *r = next_record(ring->thr, ring->thr_head, THR_RECORDS);
 		fill(r, slot->thr_start, now, net, pid);
 		r->aux = work;
-		__builtin_memcpy(r->name, comm, NAME_BYTES);
+		read_member(r->name, prev->comm);
 	}
 }
 
@@ -398,10 +398,8 @@ int workqueue_execute_start(u64 *ctx)
 	struct work_struct *work = (struct work_struct *)ctx[0];
 	slot_here(slot);
 
-	u64 function = 0;
 
-	read_member(function, work->func);
-	slot->work = function;
+	slot->work = (u64)work->func;
 	slot->work_pid = (u32)bpf_get_current_pid_tgid();
 	return 0;
 }
@@ -455,7 +453,7 @@ SEC("tp_btf/hrtimer_expire_entry")
 int hrtimer_expire_entry(u64 *ctx)
 {
 	struct hrtimer *timer = (struct hrtimer *)ctx[0];
-	u64 now = bpf_ktime_get_ns(), soft = timer->_softexpires, function = 0;
+	u64 now = bpf_ktime_get_ns(), soft = timer->_softexpires;
 	slot_here(slot);
 	int fresh = 0;
 
@@ -464,8 +462,10 @@ int hrtimer_expire_entry(u64 *ctx)
 		return 0;
 	slot->n_timer++;
 	u64 late = now > soft ? now - soft : 0;
-	/* Loaded directly, it would be a pointer to the verifier, and no number to hash. */
-	read_member(function, timer->function);
+	/* To the verifier it is a pointer, and no number to hash, until it has been in memory. */
+	slot->function = (u64)timer->function;
+	barrier();
+	u64 function = READ_ONCE(slot->function);
 	struct cpu_sources *all = bpf_map_lookup_elem(&sources, &cpu);
 	if (all)
 		account(find_source(all->timer, TIMER_SOURCES, function, fresh), late);

@@ -68,7 +68,8 @@ struct cpu_slot {
 	/* Set where the threshold was passed, cleared by user space once it has read the recorder. */
 	u64 frozen_irq; /* hardirq */
 	u64 frozen_thr; /* sched_switch */
-	u64 pad2[6];
+	u64 function; /* hardirq: a pointer on its way to being a number */
+	u64 pad2[5];
 	struct cycle now; /* of the measuring thread */
 	struct cycle hit; /* the one that froze the recorder */
 	struct cycle late; /* any timer that was later than passive_threshold */

@@ -1,8 +1,14 @@
 //! `probescope latency`: what keeps a CPU from a thread, in rtla's words.
 
 mod actions;
+mod advice;
+mod advise;
 mod arguments;
+mod diff;
+mod inject;
+mod profile;
 mod run;
+mod selftest;
 mod totals;
 
 use std::process::ExitCode;
@@ -34,6 +40,10 @@ enum What {
     Timerlat(Box<arguments::Timerlat>),
     /// Spin with interrupts off, by the kernel's tracer: what is left is the hardware's noise.
     Hwnoise(Box<arguments::Osnoise>),
+    Selftest(selftest::Args),
+    Profile(profile::Args),
+    Diff(diff::Args),
+    Advise(advise::Args),
 }
 
 /// Runs the subcommand.
@@ -45,6 +55,10 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         }
         What::Timerlat(args) => run::run(&arguments::timerlat(args, &super::kernel::running(world))?, world, &stop),
         What::Hwnoise(args) => run::run(&arguments::osnoise(args, true, &super::kernel::running(world))?, world, &stop),
+        What::Selftest(args) => selftest::run(args, world, &stop),
+        What::Profile(args) => profile::run(args, world, &stop),
+        What::Diff(args) => diff::run(args),
+        What::Advise(args) => advise::run(args, world),
     }
 }
 

@@ -16,7 +16,7 @@ use super::error::{CAPABILITIES, EngineError};
 use super::load;
 use super::sys::bpf::{self, LogLevel};
 use super::sys::memory::Area;
-pub use super::sys::sched::{Policy, set_policy, without_timer_slack};
+pub use super::sys::sched::{Policy, interrupt_own_threads, set_policy, set_policy_of, without_timer_slack};
 use crate::kernel::{Absence, Kernel};
 use crate::model::latency::{ByClass, OwnCost};
 use layout::{Cycle, Record, Ring, Sent, Source, Table, rings, slot};

@@ -178,8 +178,9 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 fn write(path: &Path, value: &str) -> io::Result<()> {
-    // Settings are written whole, by one call, and never made.
-    File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
+    // Settings are written whole, by one call, and never made. Some are parsed up to a line's end that has to be there
+    // (`osnoise/cpus`).
+    File::options().write(true).truncate(true).open(path)?.write_all(format!("{value}\n").as_bytes())
 }
 
 /// Tells several guards of one process apart.

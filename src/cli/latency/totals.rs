@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::latency::{ByClass, CpuSample, LatencyStat, NoiseSample, OwnCost, SourceStat, TimerSample};
+use crate::model::latency::{
+    ByClass, CpuSample, LatencyStat, NoiseClass, NoiseSample, OwnCost, SourceStat, TimerSample,
+};
 
 /// One CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -83,6 +85,11 @@ impl Totals {
     /// What sleeping threads saw, by CPU.
     pub fn timer(&self) -> Vec<(u32, TimerSample)> {
         self.cpus.iter().filter_map(|(cpu, total)| Some((*cpu, total.timer.clone()?))).collect()
+    }
+
+    /// A source on a CPU, by the beginning of its name.
+    pub fn source(&self, cpu: u32, class: NoiseClass, prefix: &str) -> Option<&SourceStat> {
+        self.cpus.get(&cpu)?.sources.iter().find(|s| s.class == class && s.name.starts_with(prefix))
     }
 }
 

@@ -43,6 +43,14 @@ const SCHED_DEADLINE: u32 = 6;
 /// # Errors
 /// The kernel's: no right to (EPERM), a deadline thread that is pinned (EPERM), no room for a deadline (EBUSY).
 pub fn set_policy(policy: Policy) -> io::Result<()> {
+    set_policy_of(0, policy)
+}
+
+/// Gives a thread a policy, by its id.
+///
+/// # Errors
+/// As [`set_policy`].
+pub fn set_policy_of(thread: u32, policy: Policy) -> io::Result<()> {
     const SCHED_FLAG_RESET_ON_FORK: u64 = 1;
     let mut attributes =
         Attributes { size: size_of::<Attributes>() as u32, flags: SCHED_FLAG_RESET_ON_FORK, ..Attributes::default() };
@@ -65,7 +73,7 @@ pub fn set_policy(policy: Policy) -> io::Result<()> {
         }
     }
     // SAFETY: the struct is as long as its first member says; thread 0 is the caller.
-    let rc = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw mut attributes, 0) };
+    let rc = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw mut attributes, 0) };
     if rc == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -73,4 +81,18 @@ pub fn set_policy(policy: Policy) -> io::Result<()> {
 pub fn without_timer_slack() {
     // SAFETY: the call takes no pointers; what it sets ends with the thread.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize, 0_usize, 0_usize, 0_usize) };
+}
+
+/// Interrupts every CPU that another thread of this process runs on, by a memory barrier (`membarrier(2)`, private and
+/// expedited, 4.14).
+pub fn interrupt_own_threads() {
+    const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+    const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+    // SAFETY: the call takes no pointers. It fails until the process has registered, once.
+    unsafe {
+        if libc::syscall(libc::SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) != 0 {
+            libc::syscall(libc::SYS_membarrier, REGISTER_PRIVATE_EXPEDITED, 0, 0);
+            libc::syscall(libc::SYS_membarrier, PRIVATE_EXPEDITED, 0, 0);
+        }
+    }
 }

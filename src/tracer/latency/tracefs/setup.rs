@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use crate::engine::latency::set_policy_of;
 use crate::kernel::guard::Guard;
 use crate::kernel::{Absence, Kernel};
-use crate::tracer::latency::{LatencyError, Mode, Options};
+use crate::tracer::latency::{LatencyError, Mode, Options, Policy};
 
 /// Where journals of settings are kept until the next boot.
 const JOURNALS: &str = "/run/probescope";
@@ -79,7 +81,44 @@ pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> R
         }
         failed("start the tracer by", &path)(source)
     })?;
+    schedule(kernel, tracer, options)?;
     Ok(Started { guard, instance, pipe })
+}
+
+/// Gives the tracer's threads the policy that is asked for, where it is not the one that they have.
+fn schedule(kernel: &Kernel, tracer: &str, options: &Options) -> Result<(), LatencyError> {
+    let own = if tracer == "timerlat" { Policy::Fifo(95) } else { Policy::Other };
+    if options.policy == own {
+        return Ok(());
+    }
+    // They start one after the other.
+    let end = Instant::now() + Duration::from_secs(2);
+    loop {
+        let threads = threads(&kernel.roots().proc, tracer);
+        if threads.len() >= options.cpus.len() || Instant::now() > end {
+            return threads.into_iter().try_for_each(|(cpu, pid)| {
+                set_policy_of(pid, options.policy).map_err(|source| LatencyError::Thread {
+                    operation: "give the tracer's thread its scheduling policy",
+                    cpu,
+                    source,
+                    hint: "",
+                })
+            });
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The tracer's threads, with their CPUs: those of the kernel, which have no command line.
+fn threads(proc: &Path, tracer: &str) -> Vec<(u32, u32)> {
+    let of = |entry: std::fs::DirEntry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let comm = std::fs::read_to_string(entry.path().join("comm")).ok()?;
+        let cpu = comm.trim_end().strip_prefix(tracer)?.strip_prefix('/')?.parse().ok()?;
+        let command = std::fs::read(entry.path().join("cmdline")).ok()?;
+        command.is_empty().then_some((cpu, pid))
+    };
+    std::fs::read_dir(proc).into_iter().flatten().flatten().filter_map(of).collect()
 }
 
 /// Global settings, those of the last user included: a run does not depend on what was left there.

@@ -1,0 +1,173 @@
+//! Known noise, made on purpose on one CPU, and how much of it was made.
+
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::engine::latency::{Policy, set_policy};
+use crate::engine::monotonic_ns;
+
+/// What is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// A real-time thread that takes the CPU for this long, so often a second.
+    Burner {
+        /// ns of each run.
+        busy_ns: u64,
+        /// Runs a second.
+        hertz: u64,
+    },
+    /// A thread that sleeps on a timer of its own, so often a second.
+    Timers {
+        /// Wake-ups a second.
+        hertz: u64,
+    },
+    /// Interrupts sent from other CPUs to whoever runs on this one, so often a second.
+    Interrupts {
+        /// How often a second.
+        hertz: u64,
+    },
+    /// Packets that a thread on this CPU sends over the loopback device, so often a second.
+    Packets {
+        /// How often a second.
+        hertz: u64,
+    },
+}
+
+/// Noise that is being made; it ends when this is dropped.
+pub struct Injector {
+    stop: Arc<AtomicBool>,
+    made: Arc<Made>,
+    handle: Option<JoinHandle<()>>,
+}
+
+/// What was made.
+#[derive(Debug, Default)]
+pub struct Made {
+    /// How often.
+    pub count: AtomicU64,
+    /// For how long altogether, by the thread's own CPU clock; 0 where it takes no time of its own.
+    pub busy_ns: AtomicU64,
+}
+
+/// The name of the threads that make noise.
+pub const NAME: &str = "inject";
+
+impl Injector {
+    /// Starts it. `cpu` is the CPU that gets the noise, `other` one that may send it.
+    ///
+    /// # Errors
+    /// When the thread cannot be started or set up; in plain words.
+    pub fn start(noise: Noise, cpu: u32, other: u32) -> Result<Self, String> {
+        let (stop, made) = (Arc::new(AtomicBool::new(false)), Arc::new(Made::default()));
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let (stop_too, made_too) = (Arc::clone(&stop), Arc::clone(&made));
+        let handle = std::thread::Builder::new()
+            .name(NAME.to_owned())
+            .spawn(move || {
+                let set_up = set_up(noise, cpu, other);
+                let failed = set_up.is_err();
+                drop(tell.send(set_up));
+                if !failed {
+                    run(noise, cpu, &stop_too, &made_too);
+                }
+            })
+            .map_err(|e| format!("cannot start a thread: {e}"))?;
+        let injector = Self { stop, made, handle: Some(handle) };
+        told.recv().unwrap_or_else(|_| Err("the thread ended at once".to_owned()))?;
+        Ok(injector)
+    }
+
+    /// Ends it and tells what was made.
+    pub fn finish(mut self) -> (u64, u64) {
+        self.end();
+        (self.made.count.load(Ordering::Relaxed), self.made.busy_ns.load(Ordering::Relaxed))
+    }
+
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(handle) = self.handle.take() {
+            drop(handle.join());
+        }
+    }
+}
+
+impl Drop for Injector {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn set_up(noise: Noise, cpu: u32, other: u32) -> Result<(), String> {
+    let from = if matches!(noise, Noise::Interrupts { .. }) { other } else { cpu };
+    let mut set = CpuSet::new();
+    set.set(from as usize);
+    sched_setaffinity(None, &set).map_err(|e| format!("cannot move to CPU {from}: {e}"))?;
+    let policy = if matches!(noise, Noise::Interrupts { .. }) { Policy::Other } else { Policy::Fifo(90) };
+    set_policy(policy).map_err(|e| format!("cannot be a real-time thread: {e}"))
+}
+
+/// ns that this thread has run.
+fn cpu_clock() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+fn run(noise: Noise, cpu: u32, stop: &AtomicBool, made: &Made) {
+    let hertz = match noise {
+        Noise::Burner { hertz, .. }
+        | Noise::Timers { hertz }
+        | Noise::Interrupts { hertz }
+        | Noise::Packets { hertz } => hertz,
+    };
+    let period = Duration::from_nanos(1_000_000_000 / hertz.max(1));
+    let sockets = sockets(noise);
+    let began = cpu_clock();
+    let mut next = Instant::now() + period;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        next = (next + period).max(Instant::now());
+        match noise {
+            Noise::Burner { busy_ns, .. } => burn(busy_ns),
+            Noise::Timers { .. } => {}
+            Noise::Interrupts { .. } => interrupt(cpu),
+            Noise::Packets { .. } => send(sockets.as_ref()),
+        }
+        made.count.fetch_add(1, Ordering::Relaxed);
+    }
+    made.busy_ns.store(cpu_clock() - began, Ordering::Relaxed);
+}
+
+fn burn(busy_ns: u64) {
+    let end = monotonic_ns() + busy_ns;
+    while monotonic_ns() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// Interrupts the CPU that a thread of this process runs on: an expedited memory barrier is one to each such CPU.
+fn interrupt(_cpu: u32) {
+    crate::engine::latency::interrupt_own_threads();
+}
+
+fn sockets(noise: Noise) -> Option<(UdpSocket, UdpSocket)> {
+    if !matches!(noise, Noise::Packets { .. }) {
+        return None;
+    }
+    let to = UdpSocket::bind("127.0.0.1:0").ok()?;
+    let from = UdpSocket::bind("127.0.0.1:0").ok()?;
+    from.connect(to.local_addr().ok()?).ok()?;
+    to.set_nonblocking(true).ok()?;
+    Some((from, to))
+}
+
+fn send(sockets: Option<&(UdpSocket, UdpSocket)>) {
+    let Some((from, to)) = sockets else { return };
+    // What could not be sent is seen as packets that are missing.
+    let _ = from.send(&[0; 64]);
+    let _ = to.recv(&mut [0; 64]);
+}

@@ -1,0 +1,233 @@
+//! `latency selftest`: known noise is made, and what was measured of it is told.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::inject::{Injector, NAME, Noise};
+use super::totals::Totals;
+use crate::cli::{CliError, World};
+use crate::kernel::Kernel;
+use crate::model::latency::{NoiseClass, SourceStat};
+use crate::tracer::latency::bpf::BpfMeasurement;
+use crate::tracer::latency::{Item, Measurement as _, Mode, Options};
+
+/// Make known noise on a CPU and compare what was measured of it with what was made.
+///
+/// At least 95 % of each kind has to be charged to its right source. Exit codes: 0 it is, 1 it is not, or nothing
+/// could be measured.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The CPU that gets the noise; the last one when it is not given.
+    #[arg(short, long, value_name = "CPU")]
+    cpu: Option<u32>,
+    /// Seconds for each kind of noise.
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 3)]
+    duration: u64,
+}
+
+/// What has to be charged right, in percent.
+const ENOUGH: f64 = 95.0;
+
+/// How a case came out.
+struct Outcome {
+    name: &'static str,
+    made: f64,
+    measured: f64,
+    unit: &'static str,
+    charged_to: String,
+}
+
+impl Outcome {
+    /// The smaller part of the other, in percent: too much is as wrong as too little.
+    fn percent(&self) -> f64 {
+        let (low, high) =
+            if self.made < self.measured { (self.made, self.measured) } else { (self.measured, self.made) };
+        if high > 0.0 { low * 100.0 / high } else { 0.0 }
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCode, CliError> {
+    let kernel = crate::cli::kernel::running(world);
+    let online = kernel.online_cpus().as_slice().to_vec();
+    let cpu = args.cpu.or_else(|| online.last().copied()).unwrap_or(0);
+    let other = online.iter().copied().find(|c| *c != cpu);
+    let long = Duration::from_secs(args.duration.clamp(1, 600));
+    let mut text = format!(
+        "{:<34} {:>14} {:>14} {:>9}  charged to\n",
+        format!("injected on CPU {cpu}"),
+        "made",
+        "measured",
+        "right"
+    );
+    let mut good = true;
+    for case in CASES {
+        if stop.load(Ordering::Acquire) {
+            return Ok(ExitCode::FAILURE);
+        }
+        let other = match (case.needs_other, other) {
+            (true, None) => {
+                let _ = writeln!(text, "{:<34} not made: it needs a second CPU", case.name);
+                continue;
+            }
+            (_, other) => other.unwrap_or(cpu),
+        };
+        let outcome = (case.run)(&kernel, cpu, other, long)?;
+        let right = outcome.percent() >= ENOUGH;
+        good &= right;
+        let _ = writeln!(
+            text,
+            "{:<34} {:>11.1} {:2} {:>11.1} {:2} {:>7.1} %  {}{}",
+            outcome.name,
+            outcome.made,
+            outcome.unit,
+            outcome.measured,
+            outcome.unit,
+            outcome.percent(),
+            outcome.charged_to,
+            if right { "" } else { "  WRONG" },
+        );
+    }
+    let verdict = if good { "all charged right" } else { "not all charged right" };
+    let _ = writeln!(text, "{verdict} (at least {ENOUGH} %)");
+    std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes()).map_err(CliError::stdout)?;
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+struct Case {
+    name: &'static str,
+    needs_other: bool,
+    run: fn(&Arc<Kernel>, u32, u32, Duration) -> Result<Outcome, CliError>,
+}
+
+const CASES: [Case; 5] = [
+    Case { name: "real-time thread, 500 us at 100 Hz", needs_other: false, run: burner },
+    Case { name: "timers at 1000 Hz", needs_other: false, run: timers },
+    Case { name: "interrupts from another CPU", needs_other: true, run: interrupts },
+    Case { name: "packets on lo at 2000 Hz", needs_other: false, run: packets },
+    Case { name: "a CPU that is taken for 20 ms", needs_other: false, run: paused },
+];
+
+/// Measures while noise is made. A spinning thread is there so that other CPUs have someone to interrupt.
+fn measured(
+    kernel: &Arc<Kernel>,
+    noise: Noise,
+    (cpu, other): (u32, u32),
+    mode: Mode,
+    long: Duration,
+) -> Result<(Totals, u64, u64), CliError> {
+    let options = Options {
+        mode,
+        cpus: vec![cpu],
+        period_ns: 100_000_000,
+        runtime_ns: 99_000_000,
+        interval: Duration::from_millis(100),
+        ..Options::default()
+    };
+    let mut measurement = BpfMeasurement::start(kernel, options)?;
+    let injector = Injector::start(noise, cpu, other).map_err(CliError::Refused)?;
+    let mut totals = Totals::default();
+    let end = Instant::now() + long;
+    let mut take = |items: Vec<Item>| {
+        for item in items {
+            if let Item::Sample(sample) = item {
+                totals.add(&sample);
+            }
+        }
+    };
+    while Instant::now() < end {
+        take(measurement.poll()?);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let (count, busy_ns) = injector.finish();
+    take(measurement.finish()?);
+    Ok((totals, count, busy_ns))
+}
+
+fn thread(totals: &Totals, cpu: u32) -> Option<&SourceStat> {
+    totals.source(cpu, NoiseClass::Thread, NAME)
+}
+
+fn burner(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
+    let noise = Noise::Burner { busy_ns: 500_000, hertz: 100 };
+    let (totals, _, busy) = measured(kernel, noise, (cpu, other), Mode::Osnoise, long)?;
+    let source = thread(&totals, cpu);
+    Ok(Outcome {
+        name: CASES[0].name,
+        made: busy as f64 / 1e6,
+        measured: source.map_or(0.0, |s| s.net_ns as f64 / 1e6),
+        unit: "ms",
+        charged_to: source.map_or("nothing".to_owned(), |s| format!("Thread {}", s.name)),
+    })
+}
+
+fn timers(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
+    let (totals, count, _) = measured(kernel, Noise::Timers { hertz: 1000 }, (cpu, other), Mode::Passive, long)?;
+    let source = totals.source(cpu, NoiseClass::Timer, "hrtimer_wakeup");
+    Ok(Outcome {
+        name: CASES[1].name,
+        made: count as f64,
+        // Other sleepers have timers there, too: those of the injector are known by its runs.
+        measured: thread(&totals, cpu).map_or(0, |s| s.count).min(source.map_or(0, |s| s.count)) as f64,
+        unit: "",
+        charged_to: source.map_or("nothing".to_owned(), |s| format!("Timer {}, Thread {NAME}", s.name)),
+    })
+}
+
+fn interrupts(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
+    let (totals, count, _) = measured(kernel, Noise::Interrupts { hertz: 1000 }, (cpu, other), Mode::Osnoise, long)?;
+    let source = ["call_function:", "call_function_single:", "ipi:"]
+        .iter()
+        .filter_map(|name| totals.source(cpu, NoiseClass::Irq, name))
+        .max_by_key(|s| s.count);
+    Ok(Outcome {
+        name: CASES[2].name,
+        made: count as f64,
+        measured: source.map_or(0.0, |s| s.count as f64),
+        unit: "",
+        charged_to: source.map_or("nothing".to_owned(), |s| format!("IRQ {}", s.name)),
+    })
+}
+
+fn packets(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
+    let (totals, count, _) = measured(kernel, Noise::Packets { hertz: 2000 }, (cpu, other), Mode::Passive, long)?;
+    let source = totals.source(cpu, NoiseClass::Softirq, "NET_RX:");
+    Ok(Outcome {
+        name: CASES[3].name,
+        made: count as f64,
+        measured: source.map_or(0.0, |s| s.count as f64),
+        unit: "",
+        charged_to: source.map_or("nothing".to_owned(), |s| format!("Softirq {}", s.name)),
+    })
+}
+
+/// A thread that takes the CPU for long stretches, as one that pauses everything else: the longest is told whole.
+fn paused(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
+    let noise = Noise::Burner { busy_ns: 20_000_000, hertz: 5 };
+    let (totals, _, busy) = measured(kernel, noise, (cpu, other), Mode::Osnoise, long)?;
+    let source = thread(&totals, cpu);
+    Ok(Outcome {
+        name: CASES[4].name,
+        made: busy as f64 / 1e6,
+        measured: source.map_or(0.0, |s| s.net_ns as f64 / 1e6),
+        unit: "ms",
+        charged_to: source
+            .map_or("nothing".to_owned(), |s| format!("Thread {}, longest {:.1} ms", s.name, s.max_ns as f64 / 1e6)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_is_as_wrong_as_too_little() {
+        let outcome = |made, measured| Outcome { name: "", made, measured, unit: "", charged_to: String::new() };
+        for (made, measured, percent) in [(100.0, 95.0, 95.0), (95.0, 100.0, 95.0), (0.0, 0.0, 0.0), (10.0, 0.0, 0.0)] {
+            assert!((outcome(made, measured).percent() - percent).abs() < 1e-9);
+        }
+    }
+}
