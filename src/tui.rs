@@ -9,6 +9,7 @@ pub mod action;
 pub mod catalogue;
 pub mod columns;
 pub mod demo;
+pub mod document;
 pub mod draw;
 pub mod effect;
 pub mod files;

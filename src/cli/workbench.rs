@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::script::LARGEST;
 use super::{CliError, World};
 use crate::lang::diagnostic::Severity;
-use crate::regular;
 use crate::tui::catalogue::Catalogue;
-use crate::tui::files::keep;
+use crate::tui::files::{Latest, keep, read, recovery};
 use crate::tui::layout::file;
 use crate::tui::layouts::{self, Folders};
 use crate::tui::run::{Ending, Services, run as open};
@@ -46,9 +44,11 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         ));
     }
     let state_folder = state_folder(world);
-    let (text, file) = script(args.file.as_deref(), state_folder.as_deref())?;
+    let (text, mut file) = script(args.file.as_deref(), state_folder.as_deref())?;
     let (themes, chosen) = themes(args, world)?;
-    let recovery = state_folder.as_ref().map(|f| recovery(f, file.path.as_deref()));
+    let unsaved = state_folder.as_ref().map(|f| f.join("unsaved"));
+    let recovery = unsaved.as_ref().map(|f| recovery(f, file.path.as_deref()));
+    file.recovery.clone_from(&recovery);
     let mut state = State::new(&text, file, themes, (80, 24));
     state.mouse = !args.no_mouse;
     if let Some(path) = args.file.as_ref().filter(|p| !p.exists()) {
@@ -68,11 +68,11 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
             None
         }
     };
-    let latest: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new(text.as_str().into()));
-    guard_panics(&latest, recovery.clone());
+    let latest = Arc::new(Mutex::new(Latest { path: recovery, text: text.as_str().into() }));
+    guard_panics(&latest);
     let finder = Catalogue::spawn(kernel).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let faults = world.variable("PROBESCOPE_FAULTS").is_some();
-    let services = Services { session, finder: Box::new(finder), recovery, layouts, latest, faults };
+    let services = Services { session, finder: Box::new(finder), unsaved, layouts, latest, faults };
     match open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))? {
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),
@@ -111,18 +111,11 @@ fn layouts(state: &mut State, world: &World, state_folder: Option<&Path>) -> Opt
 fn script(path: Option<&Path>, state_folder: Option<&Path>) -> Result<(String, File), CliError> {
     let unnamed = state_folder.map(|f| f.join("untitled.bt"));
     let Some(path) = path else { return Ok((String::new(), File { unnamed, ..File::default() })) };
-    let bytes = match std::fs::File::open(path).and_then(|file| regular::bounded(file, LARGEST)) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(source) => return Err(CliError::Read { path: path.display().to_string(), source }),
-    };
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        CliError::Refused(format!("{} is not text in UTF-8 (byte {at}): it is left as it is", path.display()))
+    let (text, read_only) = read(path).map_err(|source| match source.kind() {
+        std::io::ErrorKind::InvalidData => CliError::Refused(source.to_string()),
+        _ => CliError::Read { path: path.display().to_string(), source },
     })?;
-    let read_only = std::fs::metadata(path).ok().filter(|m| m.permissions().readonly());
-    let read_only = read_only.map(|_| format!("{} is read-only: save under another name with F12", path.display()));
-    let file = File { path: Some(path.to_owned()), unnamed, saved: text.as_str().into(), read_only, told: None };
+    let file = File { path: Some(path.to_owned()), unnamed, saved: text.as_str().into(), read_only, ..File::default() };
     Ok((text, file))
 }
 
@@ -160,15 +153,6 @@ fn themes(args: &Args, world: &World) -> Result<Themes, CliError> {
     Ok((themes, chosen))
 }
 
-/// The file in which a script's unsaved text is kept: its path with `%` for `/`.
-fn recovery(folder: &Path, script: Option<&Path>) -> PathBuf {
-    let name = script.map_or_else(
-        || "untitled".to_owned(),
-        |p| std::path::absolute(p).unwrap_or_else(|_| p.to_owned()).to_string_lossy().replace('/', "%"),
-    );
-    folder.join("unsaved").join(format!("{name}.bt"))
-}
-
 /// Unsaved text of an earlier run: put into the editor, so that nothing is lost; undo is one key.
 fn offer_recovered(state: &mut State, recovery: Option<&Path>, text: &str) {
     let Some(kept) =
@@ -176,8 +160,8 @@ fn offer_recovered(state: &mut State, recovery: Option<&Path>, text: &str) {
     else {
         return;
     };
-    state.editor.edit(&crate::tui::action::Edit::SelectAll);
-    state.editor.edit(&crate::tui::action::Edit::Paste(kept));
+    state.document.editor.edit(&crate::tui::action::Edit::SelectAll);
+    state.document.editor.edit(&crate::tui::action::Edit::Paste(kept));
     let lines = [
         "An earlier run ended with unsaved text. It is in the editor again.",
         "",
@@ -192,7 +176,7 @@ fn offer_recovered(state: &mut State, recovery: Option<&Path>, text: &str) {
 }
 
 /// A panic gives the terminal back first and keeps the script, then reports as usual.
-fn guard_panics(latest: &Arc<Mutex<Arc<str>>>, recovery: Option<PathBuf>) {
+fn guard_panics(latest: &Arc<Mutex<Latest>>) {
     let report = std::panic::take_hook();
     let (latest, screen) = (Arc::clone(latest), std::thread::current().id());
     std::panic::set_hook(Box::new(move |info| {
@@ -200,7 +184,7 @@ fn guard_panics(latest: &Arc<Mutex<Arc<str>>>, recovery: Option<PathBuf>) {
             return;
         }
         restore();
-        let kept = rescue(&latest, recovery.as_deref());
+        let kept = rescue(&latest);
         report(info);
         // Last, below a backtrace of any length.
         if let Some(path) = kept {
@@ -210,9 +194,9 @@ fn guard_panics(latest: &Arc<Mutex<Arc<str>>>, recovery: Option<PathBuf>) {
 }
 
 /// Keeps the script as it was last; tells where.
-fn rescue<'a>(latest: &Mutex<Arc<str>>, recovery: Option<&'a Path>) -> Option<&'a Path> {
-    let text = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    recovery.filter(|path| !text.is_empty() && keep(path, &text).is_ok())
+fn rescue(latest: &Mutex<Latest>) -> Option<PathBuf> {
+    let Latest { path, text } = latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    path.filter(|path| !text.is_empty() && keep(path, &text).is_ok())
 }
 
 #[cfg(test)]
@@ -233,17 +217,17 @@ mod tests {
     fn a_panic_keeps_the_script_even_when_it_held_the_text() {
         let folder = std::env::temp_dir().join(format!("probescope-rescue-{}", std::process::id()));
         let path = folder.join("unsaved/a.bt");
-        let latest: Arc<Mutex<Arc<str>>> = Arc::new(Mutex::new("BEGIN { }".into()));
+        let latest = Arc::new(Mutex::new(Latest { path: Some(path.clone()), text: "BEGIN { }".into() }));
         let held = Arc::clone(&latest);
         let died = std::thread::spawn(move || {
             let _held = held.lock().unwrap();
             panic!("on purpose: the lock is poisoned");
         });
         assert!(died.join().is_err());
-        assert_eq!(rescue(&latest, Some(&path)), Some(&*path));
+        assert_eq!(rescue(&latest).as_ref(), Some(&path));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "BEGIN { }");
         std::fs::remove_dir_all(folder).unwrap();
-        assert_eq!(rescue(&Mutex::new("".into()), Some(&path)), None, "nothing to keep");
+        assert_eq!(rescue(&Mutex::new(Latest { path: Some(path), ..Latest::default() })), None, "nothing to keep");
     }
 
     #[test]

@@ -204,6 +204,12 @@ pub enum App {
     Rename,
     /// Lay the script out anew.
     Format,
+    /// Open a script in a tab of its own.
+    OpenTab,
+    /// Open the chosen bundled script in a tab of its own.
+    OpenInTab,
+    /// Close the script although its text is not saved.
+    CloseAnyway,
     /// Arrange the panes.
     Window(Window),
     /// Yes, do what was asked about.

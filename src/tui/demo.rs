@@ -17,6 +17,7 @@ use super::theme::Theme;
 use super::{svg, update};
 use crate::session::update::Update;
 
+mod arranged;
 pub mod told;
 
 use told::Told;
@@ -120,6 +121,10 @@ pub fn scenes() -> Vec<Scene> {
             sized(after(running(), &[Action::App(App::Focus(maps::KIND))]), (60, 15)),
         ),
         Scene::new("smallest", "probescope on 20x5", sized(running(), (20, 5))),
+        Scene::new("tabs-40x12", "probescope on 40x12", sized(running(), (40, 12))),
+        Scene::new("split", "probescope: panes as the user arranged them", arranged::split(running())),
+        Scene::new("arranging", "probescope: the keys that arrange panes", arranged::keys(running())),
+        Scene::new("scripts", "probescope: two scripts, each with a trace", arranged::scripts(running())),
     ];
     for theme in Theme::embedded() {
         let mut state = running();
@@ -134,7 +139,7 @@ pub fn scenes() -> Vec<Scene> {
 fn workbench(text: &str, name: &str) -> State {
     let file = File { path: Some(name.into()), saved: text.into(), ..File::default() };
     let mut state = State::new(text, file, Theme::embedded(), SIZE);
-    state.kept = text.into();
+    state.document.kept = text.into();
     state
 }
 
@@ -165,7 +170,7 @@ fn start() -> State {
 /// Saves the script and lets its session tell what it told when it was recorded.
 fn replay(state: &mut State, session: &str) {
     update::act(state, &Action::App(App::Run));
-    let trace = state.submitted_as;
+    let trace = state.document.submitted_as;
     for update in told(session).flat_map(|told| told.updates(trace)) {
         tell(state, update);
     }
@@ -184,7 +189,8 @@ fn running() -> State {
 }
 
 fn select_map(state: &mut State, name: &str) {
-    state.maps.selected = state.maps.views.iter().position(|v| &*v.snapshot.name == name).unwrap_or(0);
+    state.document.maps.selected =
+        state.document.maps.views.iter().position(|v| &*v.snapshot.name == name).unwrap_or(0);
 }
 
 /// Opens the browser, types, and answers what is asked.
@@ -254,9 +260,9 @@ fn errors() -> State {
     update::act(&mut state, &Action::Edit(Edit::SelectAll));
     update::act(&mut state, &Action::Edit(Edit::Paste(WRONG.to_owned())));
     replay(&mut state, "wrong");
-    state.editor.go(Go::Top, false, 1);
+    state.document.editor.go(Go::Top, false, 1);
     for _ in 0..4 {
-        state.editor.go(Go::Down, false, 1);
+        state.document.editor.go(Go::Down, false, 1);
     }
     state
 }

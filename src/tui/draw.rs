@@ -29,7 +29,7 @@ pub fn draw(state: &State, buf: &mut Buffer) {
         panes::bars::status(state, buf, status);
     }
     let script = layout.panes.area(state.panes.focus()).filter(|_| state.on(editor::KIND) && state.layers.is_empty());
-    if let (Some(popup), Some(script)) = (&state.assist.popup, script) {
+    if let (Some(popup), Some(script)) = (&state.document.assist.popup, script) {
         editor::popup::draw(state, popup, buf, script, layout.body);
     }
     for layer in &state.layers {
@@ -46,11 +46,14 @@ fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
         Layer::Help(top) => panes::help::draw(state, *top, buf, body),
         Layer::Palette(palette) => panes::palette::draw(state, palette, buf, body),
         Layer::Reader(reader) => panes::reader::draw(state, reader, buf, body),
-        Layer::ConfirmQuit => panes::reader::confirm(state, buf, body, "Leave?", "leave"),
-        Layer::ConfirmOpen(name) => panes::reader::confirm(state, buf, body, &format!("Open {name}?"), "open"),
+        Layer::ConfirmQuit => panes::reader::confirm(state, buf, body, "Leave?", "leave", false),
+        Layer::ConfirmOpen(name) => panes::reader::confirm(state, buf, body, &format!("Open {name}?"), "open", true),
         Layer::SaveAs(input) => panes::reader::ask(state, input, buf, body, "Save the script as"),
         Layer::Rename(input) => panes::reader::ask(state, input, buf, body, "Another name, in the whole script"),
         Layer::SaveLayout(input) => panes::reader::ask(state, input, buf, body, "Save the layout as"),
+        Layer::OpenFile(input) => {
+            panes::reader::ask(state, input, buf, body, "Open a script in a tab; without a name a new one");
+        }
         Layer::Chooser(chooser) => panes::chooser::draw(state, chooser, buf, body),
         Layer::Confirm(confirm) => panes::reader::question(state, confirm, buf, body),
         Layer::Window => panes::window::draw(state, buf, body),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::files::Opened;
 use crate::lang::service::Completion;
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
 
@@ -45,11 +46,20 @@ pub enum Effect {
     },
     /// Keep unsaved text safe.
     Keep {
+        /// Where; nowhere without a folder for it.
+        path: Option<PathBuf>,
         /// What.
         text: Arc<str>,
     },
     /// The text is saved: the copy for emergencies can go.
-    Discard,
+    Discard(Option<PathBuf>),
+    /// Read a script to open it in a tab.
+    Open {
+        /// Which; a new one without a name when absent.
+        path: Option<PathBuf>,
+        /// Tells those without a name apart.
+        number: u32,
+    },
     /// End a trace.
     Stop(TraceId),
     /// Empty a map of a trace.
@@ -139,6 +149,8 @@ pub enum Message {
         /// Which.
         path: PathBuf,
     },
+    /// A script was read, or not: the reason in plain words.
+    Opened(Result<Opened, String>),
     /// The saved layouts.
     Layouts(Vec<String>),
     /// A saved layout.

@@ -3,7 +3,9 @@
 use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::document::File;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
@@ -35,6 +37,78 @@ pub fn save(path: &Path, text: &str, fresh: bool) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
         other => other,
     }
+}
+
+/// Longest script that is opened, in bytes.
+pub const LONGEST: u64 = 16 << 20;
+
+/// Reads a script, and why it can't be saved, where that is known; one that does not exist is empty.
+///
+/// # Errors
+/// When it can't be read, is too long, or no text.
+pub fn read(path: &Path) -> io::Result<(String, Option<String>)> {
+    let bytes = match std::fs::File::open(path).and_then(|file| crate::regular::bounded(file, LONGEST)) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(e) => return Err(e),
+    };
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        let why = format!("{} is not text in UTF-8 (byte {at}): it is left as it is", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })?;
+    let read_only = std::fs::metadata(path).ok().filter(|m| m.permissions().readonly());
+    Ok((text, read_only.map(|_| format!("{} is read-only: save under another name with F12", path.display()))))
+}
+
+/// The file in which a script's unsaved text is kept: its path with `%` for `/`.
+#[must_use]
+pub fn recovery(folder: &Path, script: Option<&Path>) -> PathBuf {
+    let name = script.map_or_else(
+        || "untitled".to_owned(),
+        |p| std::path::absolute(p).unwrap_or_else(|_| p.to_owned()).to_string_lossy().replace('/', "%"),
+    );
+    folder.join(format!("{name}.bt"))
+}
+
+/// The script as it was last, for the panic hook.
+#[derive(Clone, Debug, Default)]
+pub struct Latest {
+    /// Where it is kept.
+    pub path: Option<PathBuf>,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// A script that was read to be opened.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Its text in the file.
+    pub text: String,
+    /// The file.
+    pub file: File,
+    /// Unsaved text of an earlier run.
+    pub kept: Option<String>,
+}
+
+/// Reads a script, or begins one without a name, to open it in a tab; `number` tells those without a
+/// name apart.
+///
+/// # Errors
+/// When it can't be read: why, in plain words.
+pub fn open(path: Option<PathBuf>, number: u32, unsaved: Option<&Path>) -> Result<Opened, String> {
+    let (text, read_only) = match &path {
+        Some(path) => read(path).map_err(|e| format!("cannot open {}: {e}", path.display()))?,
+        None => (String::new(), None),
+    };
+    let recovery = unsaved.map(|folder| match &path {
+        Some(path) => recovery(folder, Some(path)),
+        None => folder.join(format!("untitled-{number}.bt")),
+    });
+    let kept = recovery.as_ref().and_then(|p| std::fs::read_to_string(p).ok());
+    let kept = kept.filter(|k| *k != text && !k.trim().is_empty());
+    let file = File { path, saved: text.as_str().into(), read_only, recovery, ..File::default() };
+    Ok(Opened { text, file, kept })
 }
 
 /// Makes sure that there is room for a text, on file systems that can.

@@ -108,7 +108,8 @@ pub fn scopes(state: &State) -> Vec<Scope> {
             | Layer::Rename(_)
             | Layer::Filter(_)
             | Layer::Find(_)
-            | Layer::SaveLayout(_),
+            | Layer::SaveLayout(_)
+            | Layer::OpenFile(_),
         ) => &[Scope::Input],
         Some(Layer::Window) => &[Scope::Window],
         Some(Layer::Chooser(_)) => &[Scope::List],
@@ -132,7 +133,8 @@ fn takes_text(state: &State) -> bool {
             | Layer::Rename(_)
             | Layer::Filter(_)
             | Layer::Find(_)
-            | Layer::SaveLayout(_),
+            | Layer::SaveLayout(_)
+            | Layer::OpenFile(_),
         ) => true,
         Some(_) => false,
         None => state.panes.get(state.panes.focus()).is_some_and(Pane::takes_text),
@@ -199,7 +201,7 @@ pub fn footer(state: &State) -> Vec<&'static Binding> {
         for binding in all().filter(|b| b.scope == scope && !b.short.is_empty()) {
             // A slash is text inside of a clause; F2 browses the probes there.
             let slash = takes_text(state) && binding.keys.first() == Some(&ch('/'));
-            if slash && !state.editor.at_clause_start() {
+            if slash && !state.document.editor.at_clause_start() {
                 continue;
             }
             if !shown.iter().any(|b| b.short == binding.short) {

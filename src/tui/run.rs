@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use super::draw::draw;
 use super::effect::{Effect, Message};
+use super::files::Latest;
 use super::finder::{Finder, Question};
 use super::layouts::Folders;
 use super::screen::Screen;
@@ -43,19 +44,19 @@ pub struct Services {
     pub session: Option<(SessionHandle, Receiver<Update>)>,
     /// Searches probes.
     pub finder: Box<dyn Finder>,
-    /// Where unsaved text is kept.
-    pub recovery: Option<PathBuf>,
+    /// The folder in which unsaved text is kept.
+    pub unsaved: Option<PathBuf>,
     /// Where layouts are kept.
     pub layouts: Option<Folders>,
     /// The script as it is now, for the panic hook.
-    pub latest: Arc<Mutex<Arc<str>>>,
+    pub latest: Arc<Mutex<Latest>>,
     /// Fail on SIGUSR2, so that tests see what a fault of the program leaves behind; debug builds only.
     pub faults: bool,
 }
 
 impl std::fmt::Debug for Services {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Services").field("recovery", &self.recovery).finish_non_exhaustive()
+        f.debug_struct("Services").field("unsaved", &self.unsaved).finish_non_exhaustive()
     }
 }
 
@@ -172,9 +173,9 @@ struct Workbench {
     session: Option<SessionHandle>,
     messages: mpsc::Receiver<Message>,
     questions: Sender<Question>,
-    recovery: Option<PathBuf>,
+    unsaved: Option<PathBuf>,
     layouts: Option<Folders>,
-    latest: Arc<Mutex<Arc<str>>>,
+    latest: Arc<Mutex<Latest>>,
     faults: bool,
     dirty: bool,
     /// The next frame answers the user.
@@ -205,7 +206,7 @@ impl Workbench {
             session,
             messages,
             questions,
-            recovery: services.recovery,
+            unsaved: services.unsaved,
             layouts: services.layouts,
             latest: services.latest,
             faults: services.faults && cfg!(debug_assertions),
@@ -219,8 +220,8 @@ impl Workbench {
 
     async fn serve(mut self) -> io::Result<(Ending, Option<SessionHandle>)> {
         let served = self.work().await;
-        if served.is_err() && self.state.dirty() {
-            self.keep(&self.state.editor.shared());
+        if served.is_err() {
+            self.keep_all();
         }
         served?;
         // The terminal is given back now; detaching may take a moment more.
@@ -271,9 +272,7 @@ impl Workbench {
 
     /// A signal asks to end: unsaved text is kept.
     fn end_by(&mut self, number: i32) {
-        if self.state.dirty() {
-            self.keep(&self.state.editor.shared());
-        }
+        self.keep_all();
         self.ending = Some(Ending::Signal(number));
     }
 
@@ -306,7 +305,9 @@ impl Workbench {
         };
         self.changed(effects);
         if update::wants_tick(&self.state) {
-            *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = self.state.editor.shared();
+            let document = &self.state.document;
+            let latest = Latest { path: document.file.recovery.clone(), text: document.editor.shared() };
+            *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = latest;
             self.tick = Some(Instant::now() + QUIET);
         }
     }
@@ -385,9 +386,13 @@ impl Workbench {
             Effect::KeepLayout(_) | Effect::SaveLayout { .. } | Effect::ListLayouts | Effect::ReadLayout(_) => {
                 self.layout(effect);
             }
-            Effect::Keep { text } => self.keep(&text),
-            Effect::Discard => {
-                if let Some(path) = &self.recovery {
+            Effect::Keep { path, text } => keep(path.as_deref(), &text),
+            Effect::Open { path, number } => {
+                let read = files::open(path, number, self.unsaved.as_deref());
+                self.answer(Message::Opened(read));
+            }
+            Effect::Discard(path) => {
+                if let Some(path) = path {
                     let _ = std::fs::remove_file(path);
                 }
             }
@@ -432,10 +437,17 @@ impl Workbench {
         self.changed(effects);
     }
 
-    fn keep(&self, text: &str) {
-        if let Some(path) = &self.recovery {
-            let _ = files::keep(path, text);
+    /// Keeps the text of every script that is not saved.
+    fn keep_all(&self) {
+        for document in self.state.documents().filter(|d| d.dirty()) {
+            keep(document.file.recovery.as_deref(), &document.editor.shared());
         }
+    }
+}
+
+fn keep(path: Option<&Path>, text: &str) {
+    if let Some(path) = path {
+        let _ = files::keep(path, text);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Everything that is shown: plain data, sendable, the same on every run.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::action::Action;
+pub use super::document::{Document, File};
 use super::input::Input;
 use super::layout;
 use super::palette::Palette;
@@ -11,20 +11,13 @@ use super::panes::Kind;
 use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
 use super::theme::Theme;
-use super::trace::Trace;
 use super::update::windows::Grab;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
-use crate::session::update::{Revision, ScriptId, TraceId};
+use crate::session::update::{ScriptId, TraceId};
 use crate::store::Store;
 use crate::tui::panes::browser::state::Browser;
-use crate::tui::panes::editor::assist::Assist;
-use crate::tui::panes::editor::text::Editor;
 use crate::tui::panes::events::log::EventLog;
-use crate::tui::panes::maps::views::MapViews;
-
-/// The script in the editor.
-pub const SCRIPT: ScriptId = ScriptId(1);
 
 /// Something in front of the panes; the last one has the keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +48,8 @@ pub enum Layer {
     Chooser(Chooser),
     /// The name to save the layout under.
     SaveLayout(Input),
+    /// The file to open in a tab.
+    OpenFile(Input),
     /// Do what can't be undone?
     Confirm(Confirm),
 }
@@ -92,21 +87,6 @@ pub struct Toast {
     pub text: String,
 }
 
-/// The script's file.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct File {
-    /// Where it is saved; absent for a new script without a name.
-    pub path: Option<PathBuf>,
-    /// Where a script without a name is saved.
-    pub unnamed: Option<PathBuf>,
-    /// As it is on disk.
-    pub saved: Arc<str>,
-    /// Why it can't be saved, if that is known.
-    pub read_only: Option<String>,
-    /// The file that the user was told of: it holds text of another program.
-    pub told: Option<PathBuf>,
-}
-
 /// All of it.
 #[derive(Debug)]
 pub struct State {
@@ -126,40 +106,22 @@ pub struct State {
     pub mouse: bool,
     /// In front of the panes.
     pub layers: Vec<Layer>,
-    /// The script.
-    pub editor: Editor,
-    /// Completions and hints for it.
-    pub assist: Assist,
-    /// Its file.
-    pub file: File,
+    /// The script that was worked on last.
+    pub document: Document,
+    /// The other open scripts.
+    pub parked: Vec<Document>,
+    /// The newest trace that was asked for.
+    pub newest: TraceId,
     /// What has happened so far.
     pub store: Store,
     /// The rows of it that are shown.
     pub events: EventLog,
-    /// Tables.
-    pub maps: MapViews,
-    /// What runs.
-    pub trace: Trace,
     /// A passing message.
     pub toast: Option<Toast>,
     /// Why scripts can't be run here, when they can't.
     pub disabled: Option<String>,
-    /// The trace of the last submitted text.
-    pub submitted_as: TraceId,
-    /// Number of the last checked text, and the text.
-    pub checked: (Revision, Arc<str>),
-    /// The last submitted text.
-    pub submitted: Arc<str>,
     /// Number of the last search.
     pub search: u64,
-    /// Text that was last kept for emergencies.
-    pub kept: Arc<str>,
-    /// The name that the file gets once it has been written.
-    pub save_as: Option<PathBuf>,
-    /// Quit once the save has succeeded.
-    pub quit_after_save: bool,
-    /// Open this bundled script once the save has succeeded.
-    pub open_after_save: Option<&'static str>,
 }
 
 impl State {
@@ -167,7 +129,7 @@ impl State {
     #[must_use]
     pub fn new(text: &str, file: File, themes: Vec<Arc<Theme>>, size: (u16, u16)) -> Self {
         let theme = themes.first().cloned().unwrap_or_else(|| Arc::new(Theme::monochrome()));
-        let panes = Workspace::new(Box::new(EditorPane));
+        let panes = Workspace::new(Box::new(EditorPane { script: ScriptId(1) }));
         let mut state = Self {
             size,
             themes,
@@ -177,23 +139,14 @@ impl State {
             layout_name: None,
             mouse: true,
             layers: Vec::new(),
-            editor: Editor::new(text),
-            assist: Assist::default(),
-            file,
+            document: Document::new(ScriptId(1), text, file),
+            parked: Vec::new(),
+            newest: TraceId::SESSION,
             store: Store::default(),
             events: EventLog::default(),
-            maps: MapViews::default(),
-            trace: Trace::default(),
             toast: None,
             disabled: None,
-            submitted_as: TraceId::SESSION,
-            checked: (0, "".into()),
-            submitted: "".into(),
             search: 0,
-            kept: text.into(),
-            save_as: None,
-            quit_after_save: false,
-            open_after_save: None,
         };
         layout::set_default(&mut state);
         state
@@ -202,17 +155,50 @@ impl State {
     /// Whether the script differs from its file.
     #[must_use]
     pub fn dirty(&self) -> bool {
-        self.editor.differs_from(&self.file.saved)
+        self.document.dirty()
     }
 
     /// The script's name for messages and the top bar.
     #[must_use]
     pub fn name(&self) -> String {
-        self.file
-            .path
-            .as_ref()
-            .and_then(|p| p.file_name())
-            .map_or_else(|| "untitled".to_owned(), |n| n.to_string_lossy().into_owned())
+        self.document.name()
+    }
+
+    /// Every open script.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        std::iter::once(&self.document).chain(&self.parked)
+    }
+
+    /// The same, to change.
+    pub fn documents_mut(&mut self) -> impl Iterator<Item = &mut Document> {
+        std::iter::once(&mut self.document).chain(&mut self.parked)
+    }
+
+    /// An open script.
+    #[must_use]
+    pub fn document(&self, script: ScriptId) -> Option<&Document> {
+        self.documents().find(|d| d.id == script)
+    }
+
+    /// Makes an open script the one that is worked on; false when it is not open.
+    pub fn bring(&mut self, script: ScriptId) -> bool {
+        if self.document.id == script {
+            return true;
+        }
+        let Some(at) = self.parked.iter().position(|d| d.id == script) else { return false };
+        std::mem::swap(&mut self.document, &mut self.parked[at]);
+        true
+    }
+
+    /// Does something with another open script in place of the one that is worked on.
+    pub fn with<T>(&mut self, script: ScriptId, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let before = self.document.id;
+        if !self.bring(script) {
+            return None;
+        }
+        let done = work(self);
+        self.bring(before);
+        Some(done)
     }
 
     /// Shows a passing message.

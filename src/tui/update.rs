@@ -11,15 +11,16 @@ use super::action::{Action, App};
 use super::effect::{Effect, Message};
 use super::layout;
 use super::layout::tree::PaneId;
-use super::panes::editor::completing;
+use super::panes::editor::{completing, documents};
 use super::panes::{Pane, browser, editor};
-use super::state::{Layer, SCRIPT, State};
+use super::state::{Layer, State};
+use crate::session::update::{ScriptId, Update};
 
 /// Applies an action.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     state.toast = None;
     let effects = if let Action::App(app) = action {
-        state.assist.popup = None;
+        state.document.assist.popup = None;
         windows::awaited(state, *app)
     } else if let Action::Mouse(mouse, at) = action {
         mouse::point(state, *mouse, *at)
@@ -36,7 +37,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
 pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
     let effects = match message {
         Message::Session(update) => {
-            session::receive(state, update);
+            tell(state, update);
             Vec::new()
         }
         Message::Found(found) => browser::update::found(state, found),
@@ -49,7 +50,8 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Tick => {
-            let mut effects = keep(state);
+            let scripts: Vec<ScriptId> = state.documents().map(|d| d.id).collect();
+            let mut effects: Vec<Effect> = scripts.into_iter().filter_map(|s| state.with(s, keep)).flatten().collect();
             effects.extend(completing::hint(state));
             effects
         }
@@ -61,6 +63,7 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             state.size = (width, height);
             Vec::new()
         }
+        Message::Opened(read) => documents::opened(state, read),
         Message::Layouts(names) => windows::offer(state, names),
         Message::Layout { name, text } => windows::read(state, name, text),
         Message::Notice(text) => {
@@ -70,6 +73,26 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
     };
     settle(state);
     effects
+}
+
+/// What the session tells goes to the script that it is about.
+fn tell(state: &mut State, update: Update) {
+    let script = match &update {
+        Update::Checked { script, .. } => Some(*script),
+        Update::Compiled { trace, .. }
+        | Update::Attached { trace, .. }
+        | Update::Failed { trace, .. }
+        | Update::Ended { trace, .. }
+        | Update::Notice { trace, .. } => state.documents().find(|d| d.owns(*trace)).map(|d| d.id),
+        // The history is of all traces.
+        Update::Trace(_) | Update::Append(_) => None,
+    };
+    match script {
+        Some(script) => {
+            state.with(script, |state| session::receive(state, update));
+        }
+        None => session::receive(state, update),
+    }
 }
 
 /// Pasted text goes where typed text goes.
@@ -98,19 +121,21 @@ pub fn is_busy(state: &State) -> bool {
 /// True while unsaved text should be kept safe at the next tick.
 #[must_use]
 pub fn wants_tick(state: &State) -> bool {
-    completing::wants_hint(state) || state.editor.differs_from(&state.kept)
+    completing::wants_hint(state) || state.documents().any(|d| d.editor.differs_from(&d.kept))
 }
 
 fn keep(state: &mut State) -> Vec<Effect> {
-    if !state.editor.differs_from(&state.kept) {
+    if !state.document.editor.differs_from(&state.document.kept) {
         return Vec::new();
     }
-    let text = state.editor.shared();
-    state.kept = text.clone();
-    let mut effects = if state.dirty() { vec![Effect::Keep { text: text.clone() }] } else { vec![Effect::Discard] };
-    if state.disabled.is_none() && !state.editor.is_blank() {
-        state.checked = (state.checked.0 + 1, text.clone());
-        effects.push(Effect::Check { script: SCRIPT, revision: state.checked.0, text });
+    let text = state.document.editor.shared();
+    state.document.kept = text.clone();
+    let path = state.document.file.recovery.clone();
+    let mut effects =
+        if state.dirty() { vec![Effect::Keep { path, text: text.clone() }] } else { vec![Effect::Discard(path)] };
+    if state.disabled.is_none() && !state.document.editor.is_blank() {
+        state.document.checked = (state.document.checked.0 + 1, text.clone());
+        effects.push(Effect::Check { script: state.document.id, revision: state.document.checked.0, text });
     }
     effects
 }
@@ -128,6 +153,7 @@ pub(in crate::tui) fn in_pane(state: &mut State, id: PaneId, action: &Action) ->
 /// Scrolls what must be in sight into sight, and brings the first pane that has something to show to
 /// the front of those that nobody has chosen from.
 fn settle(state: &mut State) {
+    documents::follow_focus(state);
     let chosen = state.panes.recent().any(|id| state.panes.kind(id) != Some(editor::KIND));
     if !chosen {
         let filled = |id: &PaneId| {

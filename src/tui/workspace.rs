@@ -187,6 +187,11 @@ impl Workspace {
         true
     }
 
+    /// What was changed so far stays: the tree before lacks a pane that must be seen.
+    pub fn settle(&mut self) {
+        self.before = None;
+    }
+
     /// Closes a pane for good.
     pub fn forget(&mut self, id: PaneId) -> bool {
         let closed = self.close(id);

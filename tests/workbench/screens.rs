@@ -102,7 +102,7 @@ fn a_slash_finds_a_probe_and_enter_inserts_it() {
     let asked = update::receive(&mut state, Message::Found(found));
     assert_eq!(asked, [Effect::Describe("tracepoint:syscalls:sys_enter_openat".into())]);
     press(&mut state, "<enter>");
-    assert!(state.editor.is_blank(), "nothing is known of the probe yet");
+    assert!(state.document.editor.is_blank(), "nothing is known of the probe yet");
     update::receive(&mut state, Message::Described(detail));
     assert!(state.layers.is_empty());
     assert!(shown(&state, "tracepoint:syscalls:sys_enter_openat"));
@@ -140,7 +140,7 @@ fn why_a_save_failed_stays_in_sight_while_the_script_runs() {
     let effects = press(&mut state, "BEGIN { exit(); }<c-s>");
     let Some(Effect::Save { path, text, .. }) = effects.into_iter().next() else { panic!("nothing is saved") };
     update::receive(&mut state, Message::Saved { path, text, error: Some("cannot save: no space".into()) });
-    let trace = state.submitted_as;
+    let trace = state.document.submitted_as;
     let ended = Update::Ended { trace, ending: Ending::Done(0) };
     for update in [Update::Attached { trace, probes: 1, elapsed_ns: 1 }, ended] {
         update::receive(&mut state, Message::Session(update));
@@ -156,11 +156,11 @@ fn why_a_save_failed_stays_in_sight_when_the_script_is_refused() {
     let effects = press(&mut state, "x<c-s>");
     let Some(Effect::Save { path, text, .. }) = effects.into_iter().next() else { panic!("nothing is saved") };
     update::receive(&mut state, Message::Saved { path, text, error: Some("cannot save: no space".into()) });
-    let trace = state.submitted_as;
+    let trace = state.document.submitted_as;
     let wrong = Diagnostic::error(Code(224), Span::new(0, 1), "Invalid probe type: x");
     update::receive(&mut state, Message::Session(Update::Compiled { trace, diagnostics: vec![wrong], figures: None }));
     assert!(shown(&state, "cannot save: no space"));
-    assert_eq!(state.editor.diagnostics().len(), 1);
+    assert_eq!(state.document.editor.diagnostics().len(), 1);
 }
 
 #[test]
@@ -178,10 +178,10 @@ fn stale_results_never_replace_newer_ones() {
 fn a_slash_is_still_a_slash_in_a_predicate_and_a_comment() {
     let mut state = empty();
     press(&mut state, "// note<enter>BEGIN<enter>/pid/ { $x = 4 / 2; }");
-    assert_eq!(state.editor.text(), "// note\nBEGIN\n/pid/ { $x = 4 / 2; }");
+    assert_eq!(state.document.editor.text(), "// note\nBEGIN\n/pid/ { $x = 4 / 2; }");
     assert!(state.layers.is_empty());
     press(&mut state, "<enter>/*");
-    assert!(state.editor.text().ends_with("/*"));
+    assert!(state.document.editor.text().ends_with("/*"));
 }
 
 #[test]
@@ -204,8 +204,8 @@ fn an_error_is_underlined_explained_and_mended_by_a_key() {
     assert!(!buffer[(x as u16 - 2, y as u16)].modifier.contains(Modifier::UNDERLINED));
     assert!(all[y + 1].contains("there is no function pritn [P0203]"), "{}", all[y + 1]);
     press(&mut state, "<a-f>");
-    assert_eq!(state.editor.text(), "BEGIN { print(1) }");
-    assert!(state.editor.diagnostics().is_empty());
+    assert_eq!(state.document.editor.text(), "BEGIN { print(1) }");
+    assert!(state.document.editor.diagnostics().is_empty());
 }
 
 #[test]
@@ -240,8 +240,8 @@ fn checks_while_typing_never_touch_the_trace() {
     let wrong = Diagnostic::error(Code(1), Span::new(8, 9), "there is no x");
     let update = Update::Checked { script: *script, revision: *revision, diagnostics: vec![wrong] };
     update::receive(&mut state, Message::Session(update));
-    assert_eq!(state.editor.diagnostics().len(), 1);
-    assert!(state.toast.is_none() && !state.trace.stale);
+    assert_eq!(state.document.editor.diagnostics().len(), 1);
+    assert!(state.toast.is_none() && !state.document.trace.stale);
     assert!(update::receive(&mut state, Message::Tick).is_empty(), "nothing to do without a change");
 }
 
@@ -272,22 +272,28 @@ fn a_bundled_script_opens_as_a_copy_and_unsaved_text_is_asked_about_first() {
     press(&mut state, "<c-o>");
     assert!(shown(&state, "Open a bundled script"));
     press(&mut state, "hello<enter>");
-    assert!(state.editor.text().starts_with("// hello:") && state.dirty() && state.file.path.is_none());
+    assert!(
+        state.document.editor.text().starts_with("// hello:") && state.dirty() && state.document.file.path.is_none()
+    );
     press(&mut state, "<c-o>syscount<enter>");
     assert!(shown(&state, "unsaved changes"));
     let effects = press(&mut state, "<esc>");
-    assert!(effects.is_empty() && state.editor.text().starts_with("// hello:"), "the text stays");
+    assert!(effects.is_empty() && state.document.editor.text().starts_with("// hello:"), "the text stays");
     press(&mut state, "<c-o>syscount<enter>d");
-    assert!(state.editor.text().starts_with("// syscount:"));
+    assert!(state.document.editor.text().starts_with("// syscount:"));
     press(&mut state, "<c-z>");
-    assert!(state.editor.text().starts_with("// hello:"), "undo brings it back: {}", state.editor.text());
+    assert!(
+        state.document.editor.text().starts_with("// hello:"),
+        "undo brings it back: {}",
+        state.document.editor.text()
+    );
 }
 
 #[test]
 fn completions_follow_the_typed_word_and_a_late_answer_is_ignored() {
     let mut state = empty();
     press(&mut state, "BEGIN { args.");
-    let asked = state.assist.asked;
+    let asked = state.document.assist.asked;
     let item = |label: &str| Completion {
         label: label.into(),
         insert: label.into(),
@@ -302,9 +308,9 @@ fn completions_follow_the_typed_word_and_a_late_answer_is_ignored() {
     press(&mut state, "fi");
     assert!(!shown(&state, "flags"), "the popup is narrowed before the answer comes");
     press(&mut state, "<tab>");
-    assert_eq!(state.editor.text(), "BEGIN { args.filename");
+    assert_eq!(state.document.editor.text(), "BEGIN { args.filename");
     update::receive(&mut state, Message::Completed { generation: asked, items });
-    assert!(state.assist.popup.is_none());
+    assert!(state.document.assist.popup.is_none());
 }
 
 #[test]
@@ -384,7 +390,7 @@ fn letters_of_every_width_stand_where_the_cursor_goes() {
     // The wide letter takes two columns, the accent none, what reverses text is one to be seen.
     for (right, typed) in [(3, "// "), (5, "// 漢"), (6, "// 漢e\u{301}"), (7, "// 漢e\u{301}\u{202e}")] {
         click(&mut state, column + right, row);
-        assert_eq!(state.editor.before_cursor(), typed, "{right} columns from the start");
+        assert_eq!(state.document.editor.before_cursor(), typed, "{right} columns from the start");
     }
 }
 
@@ -407,17 +413,17 @@ fn the_selected_map_of_many_has_the_room() {
     use probescope::model::value::Value;
     use probescope::store::{ChunkBuilder, Entry, Payload};
     let mut state = scenes().into_iter().find(|s| s.name == "workbench").unwrap().state;
-    let template = state.maps.current().unwrap().snapshot.clone();
+    let template = state.document.maps.current().unwrap().snapshot.clone();
     let rows_of =
         |many: u64| (0..many).map(|n| MapRow { key: vec![Value::Uint(n, 8)], value: Value::Uint(n, 8) }).collect();
     let map = |n: usize| MapSnapshot { name: format!("@m{n:02}").into(), rows: rows_of(30), ..template.clone() };
     let maps: Vec<MapSnapshot> = (0..14).map(map).collect();
     let mut builder = ChunkBuilder::new();
-    let (trace, at_ns) = (state.trace.id, maps[0].at_ns);
+    let (trace, at_ns) = (state.document.trace.id, maps[0].at_ns);
     builder.push(&Entry { trace, at_ns, cpu: None, payload: Payload::Maps(maps.into()) });
     update::receive(&mut state, Message::Session(Update::Append(builder.finish().unwrap())));
     press(&mut state, "<a-3>z");
-    state.maps.selected = 0;
+    state.document.maps.selected = 0;
     for _ in 0..13 {
         press(&mut state, "]");
     }
@@ -482,14 +488,14 @@ fn any_key() -> impl Strategy<Value = String> {
 #[test]
 fn a_script_gets_its_new_name_only_when_it_was_written() {
     let mut state = empty();
-    state.file.path = Some("/home/ada/old.bt".into());
+    state.document.file.path = Some("/home/ada/old.bt".into());
     press(&mut state, "BEGIN");
     for (error, name) in [(Some("no such folder".to_owned()), "/home/ada/old.bt"), (None, "/new/x.bt")] {
         let effects = press(&mut state, "<f12>/new/x.bt<enter>");
         let Some(Effect::Save { path, text, .. }) = effects.into_iter().last() else { panic!("nothing is saved") };
         assert_eq!(path.to_str(), Some("/new/x.bt"), "typing replaces the proposed name");
         update::receive(&mut state, Message::Saved { path, text, error });
-        assert_eq!(state.file.path.as_ref().and_then(|p| p.to_str()), Some(name));
+        assert_eq!(state.document.file.path.as_ref().and_then(|p| p.to_str()), Some(name));
     }
     assert!(!state.dirty());
 }
@@ -497,7 +503,7 @@ fn a_script_gets_its_new_name_only_when_it_was_written() {
 #[test]
 fn a_long_path_leaves_room_for_what_stands_beside_it() {
     let mut state = empty();
-    state.file.path = Some(format!("/{}/name.bt", "folder/".repeat(40)).into());
+    state.document.file.path = Some(format!("/{}/name.bt", "folder/".repeat(40)).into());
     press(&mut state, "x");
     let top = rows(&screen(&state))[0].clone();
     assert!(top.contains("/name.bt ● unsaved") && top.ends_with("nothing runs"), "{top}");
@@ -519,9 +525,9 @@ fn a_click_takes_what_is_under_it() {
     let mut state = scenes().into_iter().find(|s| s.name == "workbench").unwrap().state;
     let (column, row) = find(&state, "printf");
     click(&mut state, column + 3, row);
-    assert_eq!((focus(&state), state.editor.before_cursor().trim_start()), (editor::KIND, "pri"));
+    assert_eq!((focus(&state), state.document.editor.before_cursor().trim_start()), (editor::KIND, "pri"));
     update::act(&mut state, &Action::Mouse(Mouse::Drag, (column + 6, row)));
-    assert_eq!(state.editor.marked_text().as_deref(), Some("ntf"));
+    assert_eq!(state.document.editor.marked_text().as_deref(), Some("ntf"));
 
     let (column, row) = find(&state, "Events");
     let (column, row) = (column + 3, row + 2);
@@ -533,16 +539,16 @@ fn a_click_takes_what_is_under_it() {
 
     let (column, row) = find(&state, "@opens 11 keys");
     click(&mut state, column, row + 3);
-    assert_eq!((focus(&state), state.maps.current().unwrap().row), (maps::KIND, 1));
-    assert!(state.maps.current().unwrap().open.is_empty());
+    assert_eq!((focus(&state), state.document.maps.current().unwrap().row), (maps::KIND, 1));
+    assert!(state.document.maps.current().unwrap().open.is_empty());
     click(&mut state, column, row + 3);
-    assert_eq!(state.maps.current().unwrap().open.len(), 1, "a second click opens the row");
+    assert_eq!(state.document.maps.current().unwrap().open.len(), 1, "a second click opens the row");
     click(&mut state, column + 1, row + 1);
-    assert_eq!(state.maps.current().unwrap().sort, 0, "a heading sorts");
+    assert_eq!(state.document.maps.current().unwrap().sort, 0, "a heading sorts");
 
     let (column, row) = find(&state, "Space");
     click(&mut state, column, row);
-    assert!(state.trace.paused, "keys can be clicked");
+    assert!(state.document.trace.paused, "keys can be clicked");
 }
 
 #[test]

@@ -28,17 +28,17 @@ pub fn top(state: &State, buf: &mut Buffer, area: Rect) {
     let room = start.saturating_sub(x + 3 + width(mark));
     let x = put(buf, area, x + 1, 0, &fit_end(&neutralise(&file_label(state)), room), theme[Slot::Figure]);
     let x = if mark.is_empty() { x } else { put(buf, area, x + 1, 0, mark, bar.patch(theme[Slot::Warning])) };
-    if state.file.read_only.is_some() && x + 11 < start {
+    if state.document.file.read_only.is_some() && x + 11 < start {
         put(buf, area, x + 1, 0, "read-only", bar.patch(theme[Slot::Info]));
     }
 }
 
 fn file_label(state: &State) -> String {
-    state.file.path.as_ref().map_or_else(|| state.name(), |p| p.display().to_string())
+    state.document.file.path.as_ref().map_or_else(|| state.name(), |p| p.display().to_string())
 }
 
 fn phase(state: &State) -> (String, Slot) {
-    let trace = &state.trace;
+    let trace = &state.document.trace;
     match trace.phase {
         _ if state.disabled.is_some() => ("cannot run here".to_owned(), Slot::Stopped),
         Phase::Idle => ("nothing runs".to_owned(), Slot::Stopped),
@@ -50,7 +50,11 @@ fn phase(state: &State) -> (String, Slot) {
             (format!("views paused{more}"), Slot::Paused)
         }
         Phase::Running if trace.stale => ("● last good trace".to_owned(), Slot::Paused),
-        Phase::Running => ("● running".to_owned(), Slot::Running),
+        Phase::Running => {
+            let others = state.parked.iter().filter(|d| d.trace.phase == Phase::Running).count();
+            let more = if others > 0 { format!(" · {others} more") } else { String::new() };
+            (format!("● running{more}"), Slot::Running)
+        }
     }
 }
 
@@ -121,10 +125,10 @@ impl Words {
 
 /// The most telling ones first: the last ones go when room is short.
 fn segments(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segment> {
-    let trace = &state.trace;
+    let trace = &state.document.trace;
     let theme = &state.theme;
     let mut out = Vec::new();
-    let (errors, warnings) = state.editor.problems();
+    let (errors, warnings) = state.document.editor.problems();
     for (count, what, slot) in [(errors, "error", Slot::Error), (warnings, "warning", Slot::Warning)] {
         if count > 0 {
             let s = if count == 1 { "" } else { "s" };
@@ -149,7 +153,7 @@ fn segments(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Seg
     if out.is_empty() {
         let text = state.disabled.clone().map_or_else(
             || {
-                let key = if state.editor.at_clause_start() { "/" } else { "F2" };
+                let key = if state.document.editor.at_clause_start() { "/" } else { "F2" };
                 format!("Press {key} to choose a probe, Ctrl-S to run the script")
             },
             |reason| format!("Cannot run here: {reason}"),
@@ -161,7 +165,7 @@ fn segments(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Seg
 
 /// What is attached, comes in, is lost and costs.
 fn traced(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segment> {
-    let (trace, theme) = (&state.trace, &state.theme);
+    let (trace, theme) = (&state.document.trace, &state.theme);
     let s = if trace.attached == 1 { "" } else { "s" };
     let time = if words == Words::All { format!(" in {}", short_ns(trace.attach_ns as f64)) } else { String::new() };
     let mut out = vec![vec![
@@ -223,7 +227,7 @@ pub fn footer(state: &State, buf: &mut Buffer, area: Rect) {
 }
 
 fn word(state: &State, binding: &keys::Binding) -> &'static str {
-    if binding.short == "pause" && state.trace.paused { "resume" } else { binding.short }
+    if binding.short == "pause" && state.document.trace.paused { "resume" } else { binding.short }
 }
 
 /// The keys that fit on the line of keys, each with its column.

@@ -4,7 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{Context, Kind, Pane, Registered};
+use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick};
+use crate::tui::document::Document;
 use crate::tui::effect::Effect;
 use crate::tui::keys::Scope;
 use crate::tui::layout::arrange::MinSize;
@@ -13,6 +15,7 @@ use crate::tui::state::State;
 
 pub mod assist;
 pub(in crate::tui) mod completing;
+pub(in crate::tui) mod documents;
 pub mod draw;
 pub(in crate::tui) mod keys;
 pub(in crate::tui) mod names;
@@ -30,20 +33,33 @@ pub const PANE: Registered = Registered {
     about: "The script, with its problems where they are",
     by_default: true,
     commands: keys::BINDINGS,
-    make: |_| Box::new(EditorPane),
+    make: |state| Box::new(EditorPane { script: state.document.id }),
 };
 
-/// A view of the script.
+/// A view of an open script: each has one.
 #[derive(Clone, Copy, Debug)]
-pub struct EditorPane;
+pub struct EditorPane {
+    /// Which script.
+    pub script: ScriptId,
+}
+
+impl EditorPane {
+    fn document<'a>(&self, state: &'a State) -> &'a Document {
+        state.document(self.script).unwrap_or(&state.document)
+    }
+}
 
 impl Pane for EditorPane {
     fn kind(&self) -> Kind {
         KIND
     }
 
-    fn title(&self, _state: &State) -> String {
-        PANE.title.to_owned()
+    fn title(&self, state: &State) -> String {
+        if state.parked.is_empty() {
+            return PANE.title.to_owned();
+        }
+        let document = self.document(state);
+        format!("{}{}", document.name(), if document.is_unsaved() { " ●" } else { "" })
     }
 
     fn min_size(&self) -> MinSize {
@@ -54,22 +70,24 @@ impl Pane for EditorPane {
         if axis == Axis::Across {
             return Some((of * 44 / 100).clamp(46, 92));
         }
-        let lines = u16::try_from(state.editor.lines().len() + 2).unwrap_or(u16::MAX);
-        let problems = if state.editor.diagnostics().is_empty() { 0 } else { 3 };
+        let document = self.document(state);
+        let lines = u16::try_from(document.editor.lines().len() + 2).unwrap_or(u16::MAX);
+        let problems = if document.editor.diagnostics().is_empty() { 0 } else { 3 };
         let most = of * 55 / 100;
         Some(lines.saturating_add(problems).clamp(of * 45 / 100, most.max(4)))
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-        draw::draw(ctx, buf, area);
+        draw::draw(ctx, self.document(ctx.state), buf, area);
     }
 
     fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+        state.bring(self.script);
         completing::popup(state, action).unwrap_or_else(|| update::act(state, action, area))
     }
 
     fn commands(&self, state: &State) -> &'static [Scope] {
-        if state.assist.popup.is_some() { &[Scope::Popup, Scope::Pane(KIND)] } else { &[Scope::Pane(KIND)] }
+        if state.document.assist.popup.is_some() { &[Scope::Popup, Scope::Pane(KIND)] } else { &[Scope::Pane(KIND)] }
     }
 
     fn takes_text(&self) -> bool {
@@ -77,11 +95,12 @@ impl Pane for EditorPane {
     }
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
-        draw::place_at(ctx.state, area, (at.x, at.y)).map(|(line, column)| Pick::Text { line, column })
+        draw::place_at(ctx.state, self.document(ctx.state), area, (at.x, at.y))
+            .map(|(line, column)| Pick::Text { line, column })
     }
 
     fn settle(&mut self, state: &mut State, area: Rect) {
-        let (height, width) = draw::text_size(state, area);
-        state.editor.reveal(height, width);
+        let (height, width) = draw::text_size(state, self.document(state), area);
+        state.with(self.script, |state| state.document.editor.reveal(height, width));
     }
 }

@@ -43,7 +43,7 @@ impl Pane for MapsPane {
     }
 
     fn count(&self, state: &State) -> usize {
-        state.maps.views.len()
+        state.document.maps.views.len()
     }
 
     fn min_size(&self) -> MinSize {
@@ -56,7 +56,7 @@ impl Pane for MapsPane {
     }
 
     fn is_filled(&self, state: &State) -> bool {
-        !state.maps.views.is_empty()
+        !state.document.maps.views.is_empty()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {

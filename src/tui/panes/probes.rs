@@ -63,7 +63,7 @@ impl Pane for ProbesPane {
     }
 
     fn count(&self, state: &State) -> usize {
-        state.trace.stats.as_ref().map_or(0, |s| s.probes.len())
+        state.document.trace.stats.as_ref().map_or(0, |s| s.probes.len())
     }
 
     fn min_size(&self) -> MinSize {
@@ -71,14 +71,14 @@ impl Pane for ProbesPane {
     }
 
     fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
-        let stats = state.trace.stats.as_ref();
+        let stats = state.document.trace.stats.as_ref();
         let rows = stats.map_or(1, |s| s.probes.len() + s.losses.len() + usize::from(!s.losses.is_empty()));
         let rows = u16::try_from(rows + 3).unwrap_or(u16::MAX);
         (axis == Axis::Down).then(|| rows.clamp(4, (of / 3).max(4)))
     }
 
     fn is_filled(&self, state: &State) -> bool {
-        state.trace.stats.is_some()
+        state.document.trace.stats.is_some()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {

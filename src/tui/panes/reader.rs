@@ -35,7 +35,7 @@ pub fn draw(state: &State, reader: &Reader, buf: &mut Buffer, body: Rect) {
 }
 
 /// Asks what to do with unsaved text.
-pub fn confirm(state: &State, buf: &mut Buffer, body: Rect, title: &str, verb: &str) {
+pub fn confirm(state: &State, buf: &mut Buffer, body: Rect, title: &str, verb: &str, in_tab: bool) {
     let theme = &state.theme;
     let area = centred(body, 54, 6);
     clear(buf, area, theme[Slot::Overlay]);
@@ -43,8 +43,12 @@ pub fn confirm(state: &State, buf: &mut Buffer, body: Rect, title: &str, verb: &
     let text = format!("{} has unsaved changes.", state.name());
     put(buf, inside, 2, 1, &fit(&neutralise(&text), usize::from(inside.width).saturating_sub(3)), theme[Slot::Overlay]);
     let (key, plain) = (theme[Slot::Key], theme[Slot::Overlay]);
-    let (save, go) = (format!(" save and {verb}   "), format!(" {verb}   "));
-    let parts = [("s", key), (&*save, plain), ("d", key), (&*go, plain), ("Esc", key), (" stay", plain)];
+    let (save, go) = (format!(" save and {verb}  "), format!(" {verb}  "));
+    let mut parts = vec![("s", key), (&*save, plain), ("d", key), (&*go, plain)];
+    if in_tab {
+        parts.extend([("t", key), (" in a tab  ", plain)]);
+    }
+    parts.extend([("Esc", key), (" stay", plain)]);
     pieces(buf, inside, 2, 3, &parts);
 }
 

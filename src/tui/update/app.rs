@@ -8,13 +8,14 @@ use super::super::effect::Effect;
 use super::super::input::Input;
 use super::super::layout::tree::PaneId;
 use super::super::palette::Palette;
-use super::super::state::{Layer, Reader, SCRIPT, State};
+use super::super::state::{Layer, Reader, State};
 use super::super::trace::Phase;
 use crate::lang::diagnostic::Severity;
 use crate::session::update::TraceId;
+use crate::tui::document::Document;
 use crate::tui::panes::browser::update as browser;
 use crate::tui::panes::editor;
-use crate::tui::panes::editor::{completing, names};
+use crate::tui::panes::editor::{completing, documents, names};
 
 /// Applies an intent for the whole program.
 pub fn act(state: &mut State, app: App) -> Vec<Effect> {
@@ -22,7 +23,9 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         App::Run => run(state),
         App::SaveAs | App::SaveAndQuit | App::Quit | App::QuitAnyway => leave_or_save(state, app),
         App::Stop | App::Pause | App::Interrupt => control(state, app),
-        App::SaveAndOpen | App::OpenAnyway => super::library::answer(state, app),
+        App::SaveAndOpen | App::OpenAnyway | App::OpenInTab => super::library::answer(state, app),
+        App::OpenTab => documents::ask(state),
+        App::CloseAnyway => documents::close_anyway(state),
         App::Help | App::Palette | App::Scripts | App::Browse | App::VerifierLog | App::ExplainProblem => {
             open(state, app)
         }
@@ -72,12 +75,12 @@ fn names(state: &mut State, app: App) {
 }
 
 fn run(state: &mut State) -> Vec<Effect> {
-    if state.editor.is_blank() {
+    if state.document.editor.is_blank() {
         state.tell(Severity::Warning, "The script is empty: press / to choose a probe");
         return Vec::new();
     }
     let mut effects = save(state);
-    if let Some(reason) = state.file.read_only.clone().filter(|_| state.dirty()) {
+    if let Some(reason) = state.document.file.read_only.clone().filter(|_| state.dirty()) {
         state.tell(Severity::Warning, format!("Not saved: {reason}"));
     }
     if let Some(reason) = &state.disabled {
@@ -85,15 +88,16 @@ fn run(state: &mut State) -> Vec<Effect> {
         state.tell(Severity::Error, reason);
         return effects;
     }
-    state.submitted_as = TraceId(state.submitted_as.0 + 1);
-    state.submitted = state.editor.shared();
-    if state.trace.phase != Phase::Running {
-        state.trace.phase = Phase::Starting;
+    state.newest = TraceId(state.newest.0 + 1);
+    state.document.submitted_as = state.newest;
+    state.document.submitted = state.document.editor.shared();
+    if state.document.trace.phase != Phase::Running {
+        state.document.trace.phase = Phase::Starting;
     }
     effects.push(Effect::Submit {
-        script: SCRIPT,
-        trace: state.submitted_as,
-        text: Arc::clone(&state.submitted),
+        script: state.document.id,
+        trace: state.document.submitted_as,
+        text: Arc::clone(&state.document.submitted),
         name: state.name().into(),
     });
     effects
@@ -101,14 +105,16 @@ fn run(state: &mut State) -> Vec<Effect> {
 
 /// Writes the text to its file, or to a new one where scripts without a name go.
 pub(super) fn save(state: &State) -> Vec<Effect> {
-    let fresh = state.file.path.is_none();
-    let path = state.file.path.as_ref().or(state.file.unnamed.as_ref());
+    let fresh = state.document.file.path.is_none();
+    let path = state.document.file.path.as_ref().or(state.document.file.unnamed.as_ref());
     // Root may write over a read-only file; that it is read-only was meant.
-    path.filter(|_| state.file.read_only.is_none())
-        .filter(|_| state.dirty() || state.file.path.as_ref().is_some_and(|_| state.file.saved.is_empty()))
+    path.filter(|_| state.document.file.read_only.is_none())
+        .filter(|_| {
+            state.dirty() || state.document.file.path.as_ref().is_some_and(|_| state.document.file.saved.is_empty())
+        })
         .map(|path| {
             let over = expected(state, path).filter(|_| !fresh);
-            Effect::Save { path: path.clone(), text: state.editor.shared(), fresh, over }
+            Effect::Save { path: path.clone(), text: state.document.editor.shared(), fresh, over }
         })
         .into_iter()
         .collect()
@@ -116,50 +122,55 @@ pub(super) fn save(state: &State) -> Vec<Effect> {
 
 /// What a file should hold before it is written over; `None` once the user was told of other text.
 pub(super) fn expected(state: &State, path: &Path) -> Option<Arc<str>> {
-    let own = state.file.path.as_deref() == Some(path);
-    let told = state.file.told.as_deref() == Some(path);
-    (!told).then(|| if own { Arc::clone(&state.file.saved) } else { "".into() })
+    let own = state.document.file.path.as_deref() == Some(path);
+    let told = state.document.file.told.as_deref() == Some(path);
+    (!told).then(|| if own { Arc::clone(&state.document.file.saved) } else { "".into() })
+}
+
+/// Keeps the text of a script for emergencies.
+fn kept(document: &Document) -> Effect {
+    Effect::Keep { path: document.file.recovery.clone(), text: document.editor.shared() }
 }
 
 /// Another program wrote the file, or there is one already under a new name: it is written over only
 /// when that is asked for once more.
 pub fn in_the_way(state: &mut State, path: PathBuf) -> Vec<Effect> {
-    state.quit_after_save = false;
-    state.open_after_save = None;
-    state.save_as = None;
+    state.document.quit_after_save = false;
+    state.document.open_after_save = None;
+    state.document.save_as = None;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let (why, again) = if state.file.path.as_deref() == Some(&*path) {
+    let (why, again) = if state.document.file.path.as_deref() == Some(&*path) {
         ("was changed by another program", "Ctrl-S")
     } else {
         ("is there already", "F12")
     };
     state
         .tell(Severity::Warning, format!("Not saved: {name} {why}. {again} again writes over it, F12 saves elsewhere"));
-    state.file.told = Some(path);
-    vec![Effect::Keep { text: state.editor.shared() }]
+    state.document.file.told = Some(path);
+    vec![kept(&state.document)]
 }
 
 /// The answer to a save.
 pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<String>) -> Vec<Effect> {
-    let leaving = std::mem::take(&mut state.quit_after_save);
-    let next = state.open_after_save.take();
-    let renamed = state.save_as.take().is_some_and(|name| name == path);
+    let leaving = std::mem::take(&mut state.document.quit_after_save);
+    let next = state.document.open_after_save.take();
+    let renamed = state.document.save_as.take().is_some_and(|name| name == path);
     if let Some(error) = error {
         state.tell(Severity::Error, format!("{error}; a copy is kept"));
-        state.kept = "".into();
-        return vec![Effect::Keep { text: Arc::clone(text) }];
+        state.document.kept = "".into();
+        return vec![Effect::Keep { path: state.document.file.recovery.clone(), text: Arc::clone(text) }];
     }
-    let named = renamed || state.file.path.as_deref() == Some(path);
-    if named || state.file.path.is_none() {
-        state.file.path = Some(path.to_owned());
-        state.file.saved = Arc::clone(text);
-        state.file.read_only = None;
+    let named = renamed || state.document.file.path.as_deref() == Some(path);
+    if named || state.document.file.path.is_none() {
+        state.document.file.path = Some(path.to_owned());
+        state.document.file.saved = Arc::clone(text);
+        state.document.file.read_only = None;
     }
-    state.file.told = None;
-    state.kept = Arc::clone(text);
-    let mut effects = vec![Effect::Discard];
+    state.document.file.told = None;
+    state.document.kept = Arc::clone(text);
+    let mut effects = vec![Effect::Discard(state.document.file.recovery.clone())];
     if leaving && !state.dirty() {
-        effects.push(Effect::Quit);
+        effects.extend(leave_or_save(state, App::Quit));
     }
     if let Some(name) = next {
         effects.extend(super::library::open(state, name));
@@ -169,14 +180,14 @@ pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<Stri
 
 fn leave_or_save(state: &mut State, app: App) -> Vec<Effect> {
     match app {
-        App::Quit if state.dirty() && !(state.editor.is_blank() && state.file.path.is_none()) => {
+        App::Quit if documents::next_unsaved(state) => {
             if !state.layers.contains(&Layer::ConfirmQuit) {
                 state.layers.push(Layer::ConfirmQuit);
             }
             Vec::new()
         }
         App::SaveAs => {
-            let path = state.file.path.as_ref().map_or_else(String::new, |p| p.to_string_lossy().into_owned());
+            let path = state.document.file.path.as_ref().map_or_else(String::new, |p| p.to_string_lossy().into_owned());
             state.layers.push(Layer::SaveAs(Input::proposing(&path)));
             Vec::new()
         }
@@ -186,34 +197,42 @@ fn leave_or_save(state: &mut State, app: App) -> Vec<Effect> {
             if effects.is_empty() {
                 return leave_or_save(state, App::SaveAs);
             }
-            state.quit_after_save = true;
+            state.document.quit_after_save = true;
             effects
         }
-        App::QuitAnyway => vec![Effect::Keep { text: state.editor.shared() }, Effect::Quit],
+        App::QuitAnyway => {
+            let unsaved = state.documents().filter(|d| d.is_unsaved());
+            unsaved.map(kept).chain([Effect::Quit]).collect()
+        }
         _ => vec![Effect::Quit],
     }
 }
 
 fn control(state: &mut State, app: App) -> Vec<Effect> {
     match app {
-        App::Interrupt if state.on(editor::KIND) && state.editor.marked().is_some() => {
-            state.editor.edit(&super::super::action::Edit::Copy);
+        App::Interrupt if state.on(editor::KIND) && state.document.editor.marked().is_some() => {
+            state.document.editor.edit(&super::super::action::Edit::Copy);
             state.tell(Severity::Info, "Copied");
-            vec![Effect::Copy(state.editor.copied())]
+            vec![Effect::Copy(state.document.editor.copied())]
         }
         App::Pause => {
-            state.trace.paused = !state.trace.paused;
-            if state.trace.paused {
+            let paused = !state.document.trace.paused;
+            for document in state.documents_mut() {
+                document.trace.paused = paused;
+                if !paused {
+                    document.maps.resume();
+                }
+            }
+            if paused {
                 state.events.pause(&state.store);
             } else {
                 state.events.resume(&state.store);
-                state.maps.resume();
             }
             Vec::new()
         }
-        _ if matches!(state.trace.phase, Phase::Running | Phase::Starting) => {
+        _ if matches!(state.document.trace.phase, Phase::Running | Phase::Starting) => {
             state.tell(Severity::Info, "Stopping the trace");
-            vec![Effect::Stop(state.trace.to_stop(state.submitted_as))]
+            vec![Effect::Stop(state.document.trace.to_stop(state.document.submitted_as))]
         }
         _ => {
             state.tell(Severity::Info, "Nothing is running; Ctrl-Q leaves");
@@ -235,23 +254,24 @@ fn open(state: &mut State, app: App) -> Vec<Effect> {
 }
 
 fn verifier_log(state: &mut State) {
-    if state.trace.raw_log.is_empty() {
+    if state.document.trace.raw_log.is_empty() {
         state.tell(Severity::Info, "The kernel's verifier has refused nothing");
         return;
     }
-    let lines = state.trace.raw_log.lines().map(str::to_owned).collect();
+    let lines = state.document.trace.raw_log.lines().map(str::to_owned).collect();
     state.layers.push(Layer::Reader(Reader { title: "Verifier log".into(), lines, top: 0, wrap: false }));
 }
 
 fn explain(state: &mut State) {
-    let Some(problem) = state.editor.problem_here() else {
+    let Some(problem) = state.document.editor.problem_here() else {
         state.tell(Severity::Info, "No problem on this line; F4 goes to the next one");
         return;
     };
     let mut lines = vec![problem.message.clone()];
     for label in &problem.labels {
-        let line =
-            state.editor.text()[..(label.span.start as usize).min(state.editor.text().len())].matches('\n').count();
+        let line = state.document.editor.text()[..(label.span.start as usize).min(state.document.editor.text().len())]
+            .matches('\n')
+            .count();
         lines.push(String::new());
         lines.push(format!("Line {}: {}", line + 1, label.message));
     }
@@ -271,15 +291,15 @@ fn explain(state: &mut State) {
 
 fn problem(state: &mut State, app: App) {
     if app == App::NextProblem {
-        if state.editor.next_problem() {
+        if state.document.editor.next_problem() {
             state.focus_on(editor::KIND);
         } else {
             state.tell(Severity::Info, "No problems");
         }
         return;
     }
-    match state.editor.problem_here().and_then(|d| d.fix.clone()) {
-        Some(fix) => state.editor.replace(fix.span, &fix.replacement),
+    match state.document.editor.problem_here().and_then(|d| d.fix.clone()) {
+        Some(fix) => state.document.editor.replace(fix.span, &fix.replacement),
         None => state.tell(Severity::Info, "No ready fix for this line"),
     }
 }

@@ -9,6 +9,7 @@ use super::super::state::{Layer, Reader, State};
 use super::app_of;
 use crate::lang::diagnostic::Severity;
 use crate::tui::panes::browser::update as browser;
+use crate::tui::panes::editor::documents;
 
 /// Applies an intent in the overlay that has the keys.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
@@ -34,6 +35,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Some(Layer::Find(_)) => crate::tui::panes::editor::completing::finding(state, action),
         Some(Layer::Chooser(_)) => super::windows::choosing(state, action),
         Some(Layer::SaveLayout(_)) => super::windows::naming(state, action),
+        Some(Layer::OpenFile(_)) => documents::naming(state, action),
         Some(Layer::ConfirmQuit | Layer::ConfirmOpen(_) | Layer::Confirm(_) | Layer::Window) | None => Vec::new(),
     }
 }
@@ -121,9 +123,9 @@ fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
         return Vec::new();
     }
     // The file gets its new name when it has been written.
-    state.save_as = Some(path.clone());
+    state.document.save_as = Some(path.clone());
     let over = super::app::expected(state, &path);
-    vec![Effect::Save { path, text: state.editor.shared(), fresh: false, over }]
+    vec![Effect::Save { path, text: state.document.editor.shared(), fresh: false, over }]
 }
 
 fn filter(state: &mut State, action: &Action) -> Vec<Effect> {

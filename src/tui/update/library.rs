@@ -5,10 +5,11 @@ use super::super::effect::Effect;
 use super::super::state::{File, Layer, State};
 use crate::lang::diagnostic::Severity;
 use crate::library::{self, Script};
+use crate::tui::panes::editor::documents;
 
 /// Opens it, or asks first what to do with unsaved text.
 pub fn ask(state: &mut State, script: &Script) -> Vec<Effect> {
-    if state.dirty() && !state.editor.is_blank() {
+    if state.dirty() && !state.document.editor.is_blank() {
         state.layers.push(Layer::ConfirmOpen(script.name));
         return Vec::new();
     }
@@ -18,11 +19,20 @@ pub fn ask(state: &mut State, script: &Script) -> Vec<Effect> {
 /// The answer to the question.
 pub fn answer(state: &mut State, app: App) -> Vec<Effect> {
     let Some(Layer::ConfirmOpen(name)) = state.layers.pop() else { return Vec::new() };
+    if app == App::OpenInTab {
+        let Some(script) = library::script(name) else { return Vec::new() };
+        let folder = state.document.file.unnamed.as_deref().and_then(std::path::Path::parent);
+        let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
+        let kept = format!("untitled-{}.bt", documents::next(state).0);
+        let recovery = state.document.file.recovery.as_ref().map(|p| p.with_file_name(kept));
+        documents::open(state, script.text, File { unnamed, recovery, ..File::default() });
+        return Vec::new();
+    }
     if app == App::OpenAnyway {
         return open(state, name);
     }
     let effects = super::app::save(state);
-    state.open_after_save = Some(name);
+    state.document.open_after_save = Some(name);
     if effects.is_empty() {
         return super::app::act(state, App::SaveAs);
     }
@@ -32,13 +42,13 @@ pub fn answer(state: &mut State, app: App) -> Vec<Effect> {
 /// Puts the script into the editor; undo brings the text before it back.
 pub fn open(state: &mut State, name: &str) -> Vec<Effect> {
     let Some(script) = library::script(name) else { return Vec::new() };
-    state.editor.edit(&Edit::SelectAll);
-    state.editor.edit(&Edit::Paste(script.text.to_owned()));
-    state.editor.diagnose(Vec::new(), script.text);
-    state.editor.go(Go::Top, false, 1);
-    let folder = state.file.unnamed.as_deref().and_then(std::path::Path::parent);
+    state.document.editor.edit(&Edit::SelectAll);
+    state.document.editor.edit(&Edit::Paste(script.text.to_owned()));
+    state.document.editor.diagnose(Vec::new(), script.text);
+    state.document.editor.go(Go::Top, false, 1);
+    let folder = state.document.file.unnamed.as_deref().and_then(std::path::Path::parent);
     let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
-    state.file = File { unnamed, ..File::default() };
+    state.document.file = File { unnamed, recovery: state.document.file.recovery.take(), ..File::default() };
     // Who has zoomed another pane wants to look at that one.
     if !state.panes.is_zoomed() {
         state.focus_on(crate::tui::panes::editor::KIND);

@@ -57,7 +57,10 @@ pub fn point(state: &mut State, mouse: Mouse, at: (u16, u16)) -> Vec<Effect> {
 
 /// Scrolls a pane without taking the keys there.
 fn wheel(state: &mut State, pane: PaneId, go: Go) -> Vec<Effect> {
-    (0..WHEEL).flat_map(|_| in_pane(state, pane, &Action::Go(go))).collect()
+    let script = state.document.id;
+    let effects = (0..WHEEL).flat_map(|_| in_pane(state, pane, &Action::Go(go))).collect();
+    state.bring(script);
+    effects
 }
 
 fn hit(state: &State, placed: &Placed, at: Position) -> Option<Pick> {
@@ -66,7 +69,7 @@ fn hit(state: &State, placed: &Placed, at: Position) -> Option<Pick> {
 }
 
 fn press(state: &mut State, panes: &Arranged, placed: &Placed, at: Position) -> Vec<Effect> {
-    state.assist.popup = None;
+    state.document.assist.popup = None;
     if at.y == placed.area.y
         && let Some(pane) = bars::tab_at(state, placed, at.x)
     {

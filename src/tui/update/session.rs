@@ -5,40 +5,41 @@ use std::sync::Arc;
 use super::super::state::State;
 use super::super::trace::Phase;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
-use crate::session::update::{Ending, Update};
+use crate::model::snapshot::MapSnapshot;
+use crate::session::update::{Ending, ScriptId, Update};
 use crate::store::{Chunk, History as _, Payload, PayloadKind};
 
 /// Takes an update in.
 pub fn receive(state: &mut State, update: Update) {
     match update {
-        Update::Compiled { trace, diagnostics, figures } if trace == state.submitted_as => {
+        Update::Compiled { trace, diagnostics, figures } if trace == state.document.submitted_as => {
             if let Some(figures) = figures {
-                state.trace.figures = Some(figures);
-                state.trace.raw_log = "".into();
+                state.document.trace.figures = Some(figures);
+                state.document.trace.raw_log = "".into();
             }
             refused_or_warned(state, diagnostics);
         }
-        Update::Checked { revision, diagnostics, .. } if revision == state.checked.0 => {
-            let text = state.checked.1.clone();
-            state.editor.diagnose(diagnostics, &text);
+        Update::Checked { revision, diagnostics, .. } if revision == state.document.checked.0 => {
+            let text = state.document.checked.1.clone();
+            state.document.editor.diagnose(diagnostics, &text);
         }
-        Update::Attached { trace, probes, elapsed_ns } if trace == state.submitted_as => {
-            state.trace.restart(trace);
-            state.trace.source = state.submitted.clone();
-            state.trace.attached = probes;
-            state.trace.attach_ns = elapsed_ns;
+        Update::Attached { trace, probes, elapsed_ns } if trace == state.document.submitted_as => {
+            state.document.trace.restart(trace);
+            state.document.trace.source = state.document.submitted.clone();
+            state.document.trace.attached = probes;
+            state.document.trace.attach_ns = elapsed_ns;
         }
-        Update::Failed { trace, diagnostic, raw_log } if trace == state.submitted_as => {
-            state.trace.raw_log = raw_log;
-            let mut all = state.editor.diagnostics().to_vec();
+        Update::Failed { trace, diagnostic, raw_log } if trace == state.document.submitted_as => {
+            state.document.trace.raw_log = raw_log;
+            let mut all = state.document.editor.diagnostics().to_vec();
             all.push(diagnostic);
             refused_or_warned(state, all);
         }
         Update::Trace(info) => state.store.declare(info),
         Update::Append(chunk) => append(state, chunk),
-        Update::Ended { trace, ending: Ending::Done(code) } if trace == state.trace.id => {
-            state.trace.phase = Phase::Ended;
-            state.trace.stale = false;
+        Update::Ended { trace, ending: Ending::Done(code) } if trace == state.document.trace.id => {
+            state.document.trace.phase = Phase::Ended;
+            state.document.trace.stale = false;
             let code = if code == 0 { String::new() } else { format!(" with exit code {code}") };
             state.mention(Severity::Info, format!("The trace ended{code}"));
         }
@@ -49,14 +50,19 @@ pub fn receive(state: &mut State, update: Update) {
 
 /// Takes entries in: the history keeps them, the views of the present take the newest state of their trace.
 fn append(state: &mut State, chunk: Arc<Chunk>) {
-    let mut maps = None;
+    let mut maps: Vec<(ScriptId, Arc<[MapSnapshot]>)> = Vec::new();
     for (index, head) in (0..).zip(chunk.heads(0)) {
-        if head.trace != state.trace.id || !matches!(head.kind, PayloadKind::Maps | PayloadKind::Stats) {
+        if !matches!(head.kind, PayloadKind::Maps | PayloadKind::Stats) {
             continue;
         }
+        let Some(document) = state.documents_mut().find(|d| d.trace.id == head.trace) else { continue };
         match chunk.entry(index).map(|entry| entry.payload) {
-            Some(Payload::Maps(read)) => maps = Some(read),
-            Some(Payload::Stats(stats)) => state.trace.take(stats),
+            Some(Payload::Maps(read)) => {
+                let script = document.id;
+                maps.retain(|(of, _)| *of != script);
+                maps.push((script, read));
+            }
+            Some(Payload::Stats(stats)) => document.trace.take(stats),
             _ => {}
         }
     }
@@ -66,25 +72,27 @@ fn append(state: &mut State, chunk: Arc<Chunk>) {
     let from = if is_late { state.store.line_of(state.store.seek_time(first_ns)) } else { state.store.lines().end };
     state.store.append(chunk);
     state.events.appended(&state.store, from);
-    if let Some(maps) = maps {
-        state.maps.take(&maps, state.trace.paused);
+    for (script, maps) in maps {
+        if let Some(document) = state.documents_mut().find(|d| d.id == script) {
+            document.maps.take(&maps, document.trace.paused);
+        }
     }
 }
 
 /// Shows diagnostics; an error means that the last good trace goes on.
 fn refused_or_warned(state: &mut State, diagnostics: Vec<Diagnostic>) {
     let refused = has_errors(&diagnostics);
-    let text = state.submitted.clone();
-    state.editor.diagnose(diagnostics, &text);
+    let text = state.document.submitted.clone();
+    state.document.editor.diagnose(diagnostics, &text);
     if !refused {
         return;
     }
-    if state.trace.phase == Phase::Starting {
-        state.trace.phase = Phase::Idle;
+    if state.document.trace.phase == Phase::Starting {
+        state.document.trace.phase = Phase::Idle;
     }
-    state.trace.stale = state.trace.phase == Phase::Running;
-    if let Some(worst) = state.editor.diagnostics().first() {
-        let going_on = if state.trace.stale { " — the last good trace goes on" } else { "" };
+    state.document.trace.stale = state.document.trace.phase == Phase::Running;
+    if let Some(worst) = state.document.editor.diagnostics().first() {
+        let going_on = if state.document.trace.stale { " — the last good trace goes on" } else { "" };
         let message = format!("{}{going_on}", worst.message);
         // The diagnostic stands in the editor as well, why a save failed only here.
         if state.toast.as_ref().is_none_or(|toast| toast.severity < Severity::Error) {

@@ -175,8 +175,7 @@ pub fn open(state: &mut State, kind: Kind, taken: Taken) -> Vec<Effect> {
 /// Closes a pane; the last one, and the last one with a script, stay.
 pub fn close(state: &mut State, pane: PaneId) -> Vec<Effect> {
     if state.panes.kind(pane) == Some(editor::KIND) {
-        state.tell(Severity::Info, "The script stays: Ctrl-Q leaves");
-        return Vec::new();
+        return editor::documents::close(state, pane);
     }
     change(state, |state| state.panes.close(pane))
 }

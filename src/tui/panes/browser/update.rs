@@ -51,7 +51,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         && starts_comment(state)
     {
         state.layers.pop();
-        state.editor.edit(&Edit::Paste(format!("/{c}")));
+        state.document.editor.edit(&Edit::Paste(format!("/{c}")));
         return Vec::new();
     }
     let page = usize::from(state.size.1).saturating_sub(10).max(1) as isize;
@@ -109,6 +109,6 @@ fn accept(state: &mut State) -> Vec<Effect> {
     let skeleton = detail.skeleton.clone();
     state.layers.pop();
     state.focus_on(crate::tui::panes::editor::KIND);
-    state.editor.insert_clause(&skeleton);
+    state.document.editor.insert_clause(&skeleton);
     Vec::new()
 }

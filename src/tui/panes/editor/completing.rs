@@ -12,21 +12,21 @@ use crate::tui::state::{Layer, State};
 
 /// Asks for completions at the cursor.
 pub fn ask(state: &mut State, take_single: bool) -> Vec<Effect> {
-    state.assist.asked += 1;
-    state.assist.take_single = take_single;
-    let (text, offset) = (state.editor.shared(), state.editor.offset());
-    vec![Effect::Complete { text, offset, generation: state.assist.asked }]
+    state.document.assist.asked += 1;
+    state.document.assist.take_single = take_single;
+    let (text, offset) = (state.document.editor.shared(), state.document.editor.offset());
+    vec![Effect::Complete { text, offset, generation: state.document.assist.asked }]
 }
 
 /// Takes completions in; those for an older text are not shown.
 pub fn completed(state: &mut State, generation: u64, items: Vec<Completion>) -> Vec<Effect> {
-    if generation != state.assist.asked || !state.on(super::KIND) || !state.layers.is_empty() {
+    if generation != state.document.assist.asked || !state.on(super::KIND) || !state.layers.is_empty() {
         return Vec::new();
     }
-    let single = std::mem::take(&mut state.assist.take_single);
-    let was_open = state.assist.popup.is_some();
-    state.assist.popup = Popup::new(&items, &state.editor.text(), state.editor.offset());
-    match &state.assist.popup {
+    let single = std::mem::take(&mut state.document.assist.take_single);
+    let was_open = state.document.assist.popup.is_some();
+    state.document.assist.popup = Popup::new(&items, &state.document.editor.text(), state.document.editor.offset());
+    match &state.document.assist.popup {
         Some(popup) if single && popup.items.len() == 1 => accept(state),
         None if single && !was_open => state.tell(Severity::Info, "Nothing to complete here"),
         _ => {}
@@ -35,15 +35,15 @@ pub fn completed(state: &mut State, generation: u64, items: Vec<Completion>) -> 
 }
 
 fn accept(state: &mut State) {
-    let Some(popup) = state.assist.popup.take() else { return };
+    let Some(popup) = state.document.assist.popup.take() else { return };
     if let Some(item) = popup.current() {
-        state.editor.replace(item.replace, &item.insert);
+        state.document.editor.replace(item.replace, &item.insert);
     }
 }
 
 /// Applies an intent while the popup is open; absent when it belongs to the script.
 pub fn popup(state: &mut State, action: &Action) -> Option<Vec<Effect>> {
-    let open = state.assist.popup.as_mut()?;
+    let open = state.document.assist.popup.as_mut()?;
     let last = open.items.len().saturating_sub(1);
     match action {
         Action::Go(Go::Up) => open.selected = open.selected.checked_sub(1).unwrap_or(last),
@@ -51,7 +51,7 @@ pub fn popup(state: &mut State, action: &Action) -> Option<Vec<Effect>> {
         Action::Go(Go::PageUp) => open.selected = open.selected.saturating_sub(8),
         Action::Go(Go::PageDown) => open.selected = (open.selected + 8).min(last),
         Action::Accept => accept(state),
-        Action::Cancel => state.assist.popup = None,
+        Action::Cancel => state.document.assist.popup = None,
         _ => return None,
     }
     Some(Vec::new())
@@ -59,9 +59,9 @@ pub fn popup(state: &mut State, action: &Action) -> Option<Vec<Effect>> {
 
 /// After a change of the script: the popup follows what is typed, or opens after a dot.
 pub fn typed(state: &mut State, edit: &Edit) -> Vec<Effect> {
-    let open = state.assist.popup.is_some();
+    let open = state.document.assist.popup.is_some();
     let follow = match edit {
-        Edit::Insert('.') => state.editor.before_cursor().ends_with("args."),
+        Edit::Insert('.') => state.document.editor.before_cursor().ends_with("args."),
         Edit::Insert(c) => open && (c.is_alphanumeric() || matches!(c, '_' | ':' | '@' | '$' | '>')),
         Edit::Backspace => open,
         _ => false,
@@ -71,26 +71,27 @@ pub fn typed(state: &mut State, edit: &Edit) -> Vec<Effect> {
             Edit::Insert(c) => c.len_utf8() as i32,
             _ => -1,
         };
-        let (text, offset) = (state.editor.text(), state.editor.offset());
-        state.assist.popup = state.assist.popup.take().and_then(|p| p.shifted(by, &text, offset));
+        let (text, offset) = (state.document.editor.text(), state.document.editor.offset());
+        state.document.assist.popup = state.document.assist.popup.take().and_then(|p| p.shifted(by, &text, offset));
         return ask(state, false);
     }
-    state.assist.popup = None;
+    state.document.assist.popup = None;
     // An answer on its way is no longer wanted.
-    state.assist.asked += 1;
+    state.document.assist.asked += 1;
     Vec::new()
 }
 
 /// True where the Tab key completes a word rather than indents.
 pub fn tab_completes(state: &State) -> bool {
-    let before = state.editor.before_cursor();
-    state.editor.marked().is_none()
+    let before = state.document.editor.before_cursor();
+    state.document.editor.marked().is_none()
         && before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '>' | '@' | '$' | ':'))
 }
 
 /// Whether the line of hints is about another place than the cursor's.
 pub fn wants_hint(state: &State) -> bool {
-    state.on(super::KIND) && state.assist.hinted != (state.editor.offset(), state.editor.length())
+    state.on(super::KIND)
+        && state.document.assist.hinted != (state.document.editor.offset(), state.document.editor.length())
 }
 
 /// Asks what is known of the word under the cursor.
@@ -98,21 +99,21 @@ pub fn hint(state: &mut State) -> Vec<Effect> {
     if !wants_hint(state) {
         return Vec::new();
     }
-    let (text, offset): (Arc<str>, u32) = (state.editor.shared(), state.editor.offset());
-    state.assist.hinted = (offset, state.editor.length());
+    let (text, offset): (Arc<str>, u32) = (state.document.editor.shared(), state.document.editor.offset());
+    state.document.assist.hinted = (offset, state.document.editor.length());
     vec![Effect::Hint { text, offset }]
 }
 
 /// Takes a hint in, unless the cursor has gone on.
 pub fn hinted(state: &mut State, offset: u32, hint: String) {
-    if offset == state.editor.offset() {
-        state.assist.hint = hint;
+    if offset == state.document.editor.offset() {
+        state.document.assist.hint = hint;
     }
 }
 
 /// Opens the search in the script, with what is marked in one line.
 pub fn find(state: &mut State) {
-    let marked = state.editor.marked_text().unwrap_or_default();
+    let marked = state.document.editor.marked_text().unwrap_or_default();
     state.focus_on(super::KIND);
     state.layers.push(Layer::Find(Input::new(&marked)));
 }
@@ -133,7 +134,7 @@ pub fn finding(state: &mut State, action: &Action) -> Vec<Effect> {
     let query = input.text().to_owned();
     if let Some(step) = step
         && !query.is_empty()
-        && !state.editor.find(&query, step)
+        && !state.document.editor.find(&query, step)
     {
         state.tell(Severity::Info, format!("{query} is not in the script"));
     }

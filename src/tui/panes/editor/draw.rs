@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use crate::lang::diagnostic::Severity;
+use crate::tui::document::Document;
 use crate::tui::paint::{add_mark, clear, note, put, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
@@ -15,29 +16,29 @@ use crate::tui::theme::Slot;
 
 /// Height and width of the text in a frame of this size.
 #[must_use]
-pub fn text_size(state: &State, area: Rect) -> (usize, usize) {
+pub fn text_size(state: &State, doc: &Document, area: Rect) -> (usize, usize) {
     let inner = (usize::from(area.height).saturating_sub(2), usize::from(area.width).saturating_sub(2));
-    let below = problem_rows(state, inner.0) + message(state, inner.1).len().min(inner.0 / 3);
-    (inner.0.saturating_sub(below).max(1), inner.1.saturating_sub(gutter(state)).max(1))
+    let below = problem_rows(doc, inner.0) + message(state, doc, inner.1).len().min(inner.0 / 3);
+    (inner.0.saturating_sub(below).max(1), inner.1.saturating_sub(gutter(state, doc)).max(1))
 }
 
 /// Columns of line numbers and marks.
-pub(super) fn gutter(state: &State) -> usize {
-    let digits = state.editor.lines().len().to_string().len().max(2);
+pub(super) fn gutter(state: &State, doc: &Document) -> usize {
+    let digits = doc.editor.lines().len().to_string().len().max(2);
     if state.size.0 < 40 { 0 } else { digits + 3 }
 }
 
 /// Rows of the list of problems, its rule included; the list is left out when it says nothing new.
-fn problem_rows(state: &State, height: usize) -> usize {
-    let count = state.editor.diagnostics().len();
+fn problem_rows(doc: &Document, height: usize) -> usize {
+    let count = doc.editor.diagnostics().len();
     if count < 2 || height < 9 { 0 } else { count.min(height / 4).max(2) + 1 }
 }
 
 /// The message for the cursor's line, in lines of the pane's width.
-fn message(state: &State, width: usize) -> Vec<(String, Slot)> {
-    let Some(problem) = state.editor.problem_here() else { return Vec::new() };
+fn message(state: &State, doc: &Document, width: usize) -> Vec<(String, Slot)> {
+    let Some(problem) = doc.editor.problem_here() else { return Vec::new() };
     let slot = slot_of(problem.severity);
-    let room = width.saturating_sub(gutter(state) + 3).max(12);
+    let room = width.saturating_sub(gutter(state, doc) + 3).max(12);
     let text = neutralise(&problem.message).into_owned();
     let mut lines: Vec<(String, Slot)> =
         wrap(&format!("{text} [{}]", problem.code), room).into_iter().map(|l| (l, slot)).collect();
@@ -60,25 +61,25 @@ const fn slot_of(severity: Severity) -> Slot {
 }
 
 /// Paints the pane.
-pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+pub fn draw(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
     let state = ctx.state;
     let theme = &state.theme;
     let focused = ctx.focused && state.layers.is_empty();
     let (inside, taken) = pane_frame(ctx, buf, area);
-    let (line, column) = state.editor.cursor();
+    let (line, column) = doc.editor.cursor();
     note(buf, area, &format!("{}:{}", line + 1, column + 1), theme[Slot::Faint], taken);
-    lower_edge(ctx, buf, area);
+    lower_edge(ctx, doc, buf, area);
     let height = usize::from(inside.height);
-    let list = problem_rows(state, height);
+    let list = problem_rows(doc, height);
     let text_rows = height - list;
     let mut y = 0;
-    let mut index = state.editor.top;
-    while y < text_rows && index < state.editor.lines().len() {
-        draw_line(state, buf, inside, index, y, focused);
+    let mut index = doc.editor.top;
+    while y < text_rows && index < doc.editor.lines().len() {
+        draw_line(state, doc, buf, inside, index, y, focused);
         y += 1;
         if index == line {
-            let shown = message(state, usize::from(inside.width));
-            let indent = gutter(state);
+            let shown = message(state, doc, usize::from(inside.width));
+            let indent = gutter(state, doc);
             for (i, (text, slot)) in shown.iter().take(height / 3).enumerate().take_while(|(i, _)| y + i < text_rows) {
                 let lead = if i == 0 { "╰ " } else { "  " };
                 let x = put(buf, inside, indent, y + i, lead, theme[*slot]);
@@ -88,33 +89,33 @@ pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         }
         index += 1;
     }
-    if state.editor.is_blank() {
-        ghost(state, buf, inside);
+    if doc.editor.is_blank() {
+        ghost(state, doc, buf, inside);
     }
     if list > 0 {
-        problems(state, buf, inside, text_rows, list);
+        problems(state, doc, buf, inside, text_rows, list);
     }
 }
 
 /// Line and character of the script at a place of the screen; `area` is the pane's frame. Absent
 /// where no text can be: on the frame, the messages and the list of problems.
 #[must_use]
-pub fn place_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<(usize, usize)> {
+pub fn place_at(state: &State, doc: &Document, area: Rect, (column, row): (u16, u16)) -> Option<(usize, usize)> {
     let height = usize::from(area.height).saturating_sub(2);
     let wanted = usize::from(row.checked_sub(area.y + 1)?);
-    if wanted >= height - problem_rows(state, height) {
+    if wanted >= height - problem_rows(doc, height) {
         return None;
     }
-    let last = state.editor.lines().len() - 1;
-    let (cursor, _) = state.editor.cursor();
-    let below = message(state, usize::from(area.width).saturating_sub(2)).len().min(height / 3);
-    let mut index = state.editor.top + wanted;
+    let last = doc.editor.lines().len() - 1;
+    let (cursor, _) = doc.editor.cursor();
+    let below = message(state, doc, usize::from(area.width).saturating_sub(2)).len().min(height / 3);
+    let mut index = doc.editor.top + wanted;
     if index > cursor {
         index = index.checked_sub(below).filter(|i| *i > cursor)?;
     }
-    let line = &state.editor.lines()[index.min(last)];
-    let from_left = usize::from(column.saturating_sub(area.x + 1)).saturating_sub(gutter(state));
-    let wanted = if index > last { usize::MAX } else { from_left + state.editor.left };
+    let line = &doc.editor.lines()[index.min(last)];
+    let from_left = usize::from(column.saturating_sub(area.x + 1)).saturating_sub(gutter(state, doc));
+    let wanted = if index > last { usize::MAX } else { from_left + doc.editor.left };
     let mut at = 0;
     for (nth, c) in line.chars().enumerate() {
         at += advance(c, at);
@@ -126,7 +127,7 @@ pub fn place_at(state: &State, area: Rect, (column, row): (u16, u16)) -> Option<
 }
 
 /// On the frame's lower edge: the search that is typed, or what is known of the word at the cursor.
-fn lower_edge(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+fn lower_edge(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
     let state = ctx.state;
     let theme = &state.theme;
     let (y, room) = (usize::from(area.height).saturating_sub(1), usize::from(area.width).saturating_sub(6));
@@ -135,21 +136,21 @@ fn lower_edge(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         let edge = Rect { x: area.x + 1, y: area.y + y as u16, width: area.width.saturating_sub(2), height: 1 };
         clear(buf, edge, theme[Slot::Overlay]);
         crate::tui::panes::reader::input_line(state, input, "find", buf, edge, 0);
-    } else if !state.assist.hint.is_empty() && ctx.focused && room > 12 {
-        let text = format!(" {} ", fit(&neutralise(&state.assist.hint), room));
+    } else if !doc.assist.hint.is_empty() && ctx.focused && room > 12 {
+        let text = format!(" {} ", fit(&neutralise(&doc.assist.hint), room));
         put(buf, area, 2, y, &text, theme[Slot::Info]);
     }
 }
 
-fn draw_line(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
+fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
     let theme = &state.theme;
-    let editor = &state.editor;
+    let editor = &doc.editor;
     let Some(line) = editor.lines().get(index) else { return };
     let (cursor_line, cursor_column) = editor.cursor();
     if index == cursor_line {
         style_row(buf, area, y, theme[Slot::CursorLine]);
     }
-    let gutter = gutter(state);
+    let gutter = gutter(state, doc);
     if gutter > 0 {
         let (mark, slot) = match editor.severity_at(index) {
             Some(Severity::Error) => ("✗", Slot::Error),
@@ -172,7 +173,7 @@ fn draw_line(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize
         }
         let slot = part.peek().filter(|(r, _)| r.contains(&byte)).map(|(_, s)| *s);
         let mut style = slot.map_or_else(Style::new, |s| Style { bg: None, ..theme[s] });
-        style = underlined(state, style, index, byte);
+        style = underlined(state, doc, style, index, byte);
         if marked.as_ref().is_some_and(|m| m.contains(&nth)) {
             style = style.patch(theme[Slot::Marked]);
         }
@@ -193,15 +194,15 @@ fn draw_line(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize
             break;
         }
     }
-    after_end(state, buf, text, index, y, focused);
+    after_end(state, doc, buf, text, index, y, focused);
 }
 
 /// The cursor and problems may lie just past the end of a line.
-fn after_end(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
-    let editor = &state.editor;
+fn after_end(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
+    let editor = &doc.editor;
     let line = &editor.lines()[index];
     let Some(x) = columns(line, usize::MAX).checked_sub(editor.left) else { return };
-    let mut style = underlined(state, Style::new(), index, line.len());
+    let mut style = underlined(state, doc, Style::new(), index, line.len());
     if focused && editor.cursor() == (index, line.chars().count()) {
         style = style.patch(state.theme[Slot::Cursor]);
     }
@@ -210,9 +211,9 @@ fn after_end(state: &State, buf: &mut Buffer, area: Rect, index: usize, y: usize
     }
 }
 
-fn underlined(state: &State, style: Style, line: usize, byte: usize) -> Style {
-    let on = state.editor.marks().iter().filter(|m| m.line == line && (m.start..m.end).contains(&byte));
-    let worst = on.filter_map(|m| state.editor.diagnostics().get(m.diagnostic)).map(|d| d.severity).max();
+fn underlined(state: &State, doc: &Document, style: Style, line: usize, byte: usize) -> Style {
+    let on = doc.editor.marks().iter().filter(|m| m.line == line && (m.start..m.end).contains(&byte));
+    let worst = on.filter_map(|m| doc.editor.diagnostics().get(m.diagnostic)).map(|d| d.severity).max();
     worst.map_or(style, |severity| {
         let colour = state.theme[slot_of(severity)].fg;
         let style = style.add_modifier(Modifier::UNDERLINED);
@@ -221,17 +222,17 @@ fn underlined(state: &State, style: Style, line: usize, byte: usize) -> Style {
 }
 
 /// What to do with an empty script.
-fn ghost(state: &State, buf: &mut Buffer, area: Rect) {
+fn ghost(state: &State, doc: &Document, buf: &mut Buffer, area: Rect) {
     let theme = &state.theme;
-    let x = gutter(state) + 2;
+    let x = gutter(state, doc) + 2;
     put(buf, area, x, 0, "type / to choose a probe", theme[Slot::Faint]);
 }
 
-fn problems(state: &State, buf: &mut Buffer, area: Rect, from: usize, rows: usize) {
+fn problems(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, from: usize, rows: usize) {
     let theme = &state.theme;
     let width = usize::from(area.width);
     put(buf, area, 0, from, &"─".repeat(width), theme[Slot::Border]);
-    let all = state.editor.diagnostics();
+    let all = doc.editor.diagnostics();
     let more = all.len().saturating_sub(rows - 1);
     let title = if more > 0 {
         format!(" {} problems, {more} more below ", all.len())
@@ -239,11 +240,11 @@ fn problems(state: &State, buf: &mut Buffer, area: Rect, from: usize, rows: usiz
         format!(" {} problems ", all.len())
     };
     put(buf, area, 1, from, &title, theme[Slot::Title]);
-    let current = state.editor.problem_here();
+    let current = doc.editor.problem_here();
     for (i, problem) in all.iter().enumerate().take(rows - 1) {
         let y = from + 1 + i;
         let slot = slot_of(problem.severity);
-        let place = format!("{:>4} ", state.editor.line_of(i) + 1);
+        let place = format!("{:>4} ", doc.editor.line_of(i) + 1);
         let x = put(buf, area, 0, y, &place, theme[Slot::Faint]);
         let x = put(buf, area, x, y, if slot == Slot::Error { "✗ " } else { "▲ " }, theme[slot]);
         put(buf, area, x, y, &fit(&neutralise(&problem.message), width.saturating_sub(x)), theme[Slot::Text]);

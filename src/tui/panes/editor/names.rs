@@ -14,13 +14,13 @@ use crate::tui::state::{Layer, State};
 const MOST_JUMPS: usize = 100;
 
 fn source(state: &State) -> SourceText {
-    SourceText::new("", &state.editor.text())
+    SourceText::new("", &state.document.editor.text())
 }
 
 /// Puts the cursor where the thing under it is defined.
 pub fn definition(state: &mut State) {
     state.focus_on(super::KIND);
-    let (source, offset) = (source(state), state.editor.offset());
+    let (source, offset) = (source(state), state.document.editor.offset());
     if let Some(path) = front_end(&source).imported(&source, offset) {
         state.tell(Severity::Info, format!("{path} is a file of its own: open it with probescope {path}"));
         return;
@@ -29,19 +29,19 @@ pub fn definition(state: &mut State) {
         state.tell(Severity::Info, "The script defines nothing by this name");
         return;
     };
-    let jumps = &mut state.assist.jumps;
-    jumps.push(state.editor.cursor());
+    let jumps = &mut state.document.assist.jumps;
+    jumps.push(state.document.editor.cursor());
     if jumps.len() > MOST_JUMPS {
         jumps.remove(0);
     }
-    state.editor.go_to_offset(span.start);
+    state.document.editor.go_to_offset(span.start);
 }
 
 /// Puts the cursor back where the last jump began.
 pub fn back(state: &mut State) {
     state.focus_on(super::KIND);
-    match state.assist.jumps.pop() {
-        Some(place) => state.editor.go_to(place, false),
+    match state.document.assist.jumps.pop() {
+        Some(place) => state.document.editor.go_to(place, false),
         None => state.tell(Severity::Info, "There was no jump to go back from"),
     }
 }
@@ -50,7 +50,7 @@ pub fn back(state: &mut State) {
 pub fn ask_name(state: &mut State) {
     state.focus_on(super::KIND);
     let source = source(state);
-    match front_end(&source).renamable(&source, state.editor.offset()) {
+    match front_end(&source).renamable(&source, state.document.editor.offset()) {
         Some(span) => state.layers.push(Layer::Rename(Input::proposing(source.slice(span)))),
         None => state.tell(Severity::Info, RenameError::NoName.to_string()),
     }
@@ -68,10 +68,10 @@ pub fn renaming(state: &mut State, action: &Action) -> Vec<Effect> {
 
 fn rename(state: &mut State, new: &str) {
     let source = source(state);
-    match front_end(&source).rename(&source, state.editor.offset(), new) {
+    match front_end(&source).rename(&source, state.document.editor.offset(), new) {
         Ok(edits) => {
             let count = edits.len();
-            state.editor.replace_all(&edits);
+            state.document.editor.replace_all(&edits);
             let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
             state.tell(Severity::Info, format!("Renamed in {places}"));
         }
@@ -84,10 +84,10 @@ pub fn format(state: &mut State) {
     state.focus_on(super::KIND);
     let source = source(state);
     match front_end(&source).format(&source) {
-        Some(text) if !state.editor.differs_from(&text) => {
+        Some(text) if !state.document.editor.differs_from(&text) => {
             state.tell(Severity::Info, "The script is formatted already");
         }
-        Some(text) => state.editor.lay_out(&text),
+        Some(text) => state.document.editor.lay_out(&text),
         None => state.tell(Severity::Warning, "Not formatted: the script has errors, F4 goes to the next one"),
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     fn workbench(text: &str) -> State {
         let at = text.find('|').unwrap();
         let mut state = State::new(&text.replacen('|', "", 1), File::default(), Vec::new(), (100, 30));
-        state.editor.go_to_offset(at as u32);
+        state.document.editor.go_to_offset(at as u32);
         state
     }
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn cursor(state: &State) -> &str {
-        state.editor.before_cursor()
+        state.document.editor.before_cursor()
     }
 
     #[test]
@@ -119,11 +119,11 @@ mod tests {
         let mut state = workbench("macro half(x) { x / 2 }\nBEGIN { $n = 1; print(\"é\", half($n|)); }");
         press(&mut state, App::Definition);
         assert_eq!(cursor(&state), "BEGIN { ");
-        state.editor.go_to((1, 29), false);
+        state.document.editor.go_to((1, 29), false);
         press(&mut state, App::Definition);
-        assert_eq!((state.editor.cursor(), cursor(&state)), ((0, 6), "macro "));
+        assert_eq!((state.document.editor.cursor(), cursor(&state)), ((0, 6), "macro "));
         press(&mut state, App::JumpBack);
-        assert_eq!(state.editor.cursor(), (1, 29));
+        assert_eq!(state.document.editor.cursor(), (1, 29));
         press(&mut state, App::JumpBack);
         assert_eq!(cursor(&state), "BEGIN { $n = 1; print(\"é\", half($n");
         press(&mut state, App::JumpBack);
@@ -136,22 +136,22 @@ mod tests {
         press(&mut state, App::Rename);
         act(&mut state, &Action::Edit(Edit::Paste("@total".to_owned())));
         act(&mut state, &Action::Accept);
-        assert_eq!(state.editor.text(), "BEGIN { @total = 1; }\nEND { print(@total); clear(@total); }");
+        assert_eq!(state.document.editor.text(), "BEGIN { @total = 1; }\nEND { print(@total); clear(@total); }");
         assert_eq!(cursor(&state), "END { print(@total");
         act(&mut state, &Action::Edit(Edit::Undo));
-        assert_eq!(state.editor.text(), "BEGIN { @a = 1; }\nEND { print(@a); clear(@a); }");
+        assert_eq!(state.document.editor.text(), "BEGIN { @a = 1; }\nEND { print(@a); clear(@a); }");
     }
 
     #[test]
     fn formatting_keeps_the_cursor_at_its_word() {
         let mut state = workbench("BEGIN{@a=1;print(@|a);}");
         press(&mut state, App::Format);
-        assert_eq!(state.editor.text(), "BEGIN { @a = 1; print(@a); }\n");
+        assert_eq!(state.document.editor.text(), "BEGIN { @a = 1; print(@a); }\n");
         assert_eq!(cursor(&state), "BEGIN { @a = 1; print(@");
         press(&mut state, App::Format);
         assert!(state.toast.take().is_some_and(|t| t.text.contains("already")));
         let mut state = workbench("BEGIN { print(|; }");
         press(&mut state, App::Format);
-        assert_eq!(state.editor.text(), "BEGIN { print(; }");
+        assert_eq!(state.document.editor.text(), "BEGIN { print(; }");
     }
 }

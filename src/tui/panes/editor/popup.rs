@@ -16,11 +16,12 @@ const ROWS: usize = 8;
 /// Paints it below the cursor, or above where there is no room. `editor` is the script's frame.
 pub fn draw(state: &State, popup: &Popup, buf: &mut Buffer, editor: Rect, body: Rect) {
     let theme = &state.theme;
-    let (line, column) = state.editor.cursor();
-    let y = editor.y + 1 + line.saturating_sub(state.editor.top) as u16;
+    let (line, column) = state.document.editor.cursor();
+    let y = editor.y + 1 + line.saturating_sub(state.document.editor.top) as u16;
     let start = popup.current().map_or(0, |c| c.replace.start);
-    let typed = (state.editor.offset().saturating_sub(start)) as usize;
-    let at = columns(state.editor.line(), column).saturating_sub(typed).saturating_sub(state.editor.left);
+    let typed = (state.document.editor.offset().saturating_sub(start)) as usize;
+    let at =
+        columns(state.document.editor.line(), column).saturating_sub(typed).saturating_sub(state.document.editor.left);
     let labels = popup.items.iter().map(|i| width(&i.label)).max().unwrap_or(0);
     let details = popup.items.iter().map(|i| width(&i.detail)).max().unwrap_or(0);
     let wide = (labels + details + 6).clamp(20, 72) as u16;
@@ -28,7 +29,7 @@ pub fn draw(state: &State, popup: &Popup, buf: &mut Buffer, editor: Rect, body: 
     let below = body.bottom().saturating_sub(y + 1);
     let height = (rows + 2).min(below.max(y.saturating_sub(body.y)));
     let top = if below >= height { y + 1 } else { y.saturating_sub(height) };
-    let left = editor.x + 1 + crate::tui::panes::editor::draw::gutter(state) as u16 + at as u16;
+    let left = editor.x + 1 + crate::tui::panes::editor::draw::gutter(state, &state.document) as u16 + at as u16;
     let wide = wide.min(body.width);
     let x = left.saturating_sub(1).min(body.right().saturating_sub(wide));
     let area = Rect { x, y: top, width: wide, height }.intersection(body);

@@ -11,31 +11,33 @@ use ratatui::layout::Rect;
 /// Applies an intent in the script.
 pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
     match action {
-        Action::Edit(Edit::Insert('/')) if state.editor.at_clause_start() && state.editor.marked().is_none() => {
+        Action::Edit(Edit::Insert('/'))
+            if state.document.editor.at_clause_start() && state.document.editor.marked().is_none() =>
+        {
             browser::open(state, true)
         }
         Action::Edit(Edit::Tab) if completing::tab_completes(state) => completing::ask(state, true),
         Action::Edit(edit) => {
-            state.editor.edit(edit);
+            state.document.editor.edit(edit);
             match edit {
-                Edit::Copy | Edit::Cut => vec![Effect::Copy(state.editor.copied())],
+                Edit::Copy | Edit::Cut => vec![Effect::Copy(state.document.editor.copied())],
                 _ => completing::typed(state, edit),
             }
         }
         Action::Go(go) => {
-            state.assist.popup = None;
+            state.document.assist.popup = None;
             let page = page(area);
-            state.editor.go(*go, false, page);
+            state.document.editor.go(*go, false, page);
             Vec::new()
         }
         Action::Extend(go) => {
             let page = page(area);
-            state.editor.go(*go, true, page);
+            state.document.editor.go(*go, true, page);
             Vec::new()
         }
         Action::Pick(Pick::Text { line, column }, how) => {
-            state.assist.popup = None;
-            state.editor.go_to((*line, *column), *how == Picked::Dragged);
+            state.document.assist.popup = None;
+            state.document.editor.go_to((*line, *column), *how == Picked::Dragged);
             Vec::new()
         }
         _ => Vec::new(),

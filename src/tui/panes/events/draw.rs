@@ -260,8 +260,8 @@ fn waiting(state: &State, buf: &mut Buffer, area: Rect) {
     let theme = &state.theme;
     let room = usize::from(area.width).saturating_sub(2);
     put(buf, area, 1, 0, &fit("Attached; no line was printed yet.", room), theme[Slot::Dim]);
-    let silent = state.trace.silent();
-    let Some(stats) = state.trace.stats.as_ref().filter(|_| !silent.is_empty()) else { return };
+    let silent = state.document.trace.silent();
+    let Some(stats) = state.document.trace.stats.as_ref().filter(|_| !silent.is_empty()) else { return };
     put(buf, area, 1, 2, &fit("No events yet, 0 hits:", room), theme[Slot::Warning]);
     let rows = usize::from(area.height).saturating_sub(3);
     for (y, index) in silent.iter().take(rows).enumerate() {
@@ -276,10 +276,10 @@ fn waiting(state: &State, buf: &mut Buffer, area: Rect) {
 
 fn welcome(state: &State, buf: &mut Buffer, area: Rect) {
     let theme = &state.theme;
-    if state.trace.phase == Phase::Running {
+    if state.document.trace.phase == Phase::Running {
         return waiting(state, buf, area);
     }
-    if state.trace.phase != Phase::Idle {
+    if state.document.trace.phase != Phase::Idle {
         return;
     }
     let (mut area, room) = (area, usize::from(area.width).saturating_sub(2));

@@ -12,8 +12,8 @@ use ratatui::layout::Rect;
 /// Applies an intent in the maps.
 pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
     let page = page(area) as isize;
-    let trace = state.trace.id;
-    let maps = &mut state.maps;
+    let trace = state.document.trace.id;
+    let maps = &mut state.document.maps;
     let count = maps.views.len();
     match action {
         Action::Table(Table::NextMap) if count > 0 => maps.selected = (maps.selected + 1) % count,
@@ -69,9 +69,9 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
 /// A first click selects a row, a second one opens it.
 fn take(state: &mut State, pick: Pick, had_keys: bool) {
     let (Pick::Row { table, .. } | Pick::Heading { table, .. } | Pick::Table(table)) = pick else { return };
-    let again = had_keys && state.maps.selected == table;
-    state.maps.selected = table;
-    let Some(view) = state.maps.current_mut() else { return };
+    let again = had_keys && state.document.maps.selected == table;
+    state.document.maps.selected = table;
+    let Some(view) = state.document.maps.current_mut() else { return };
     match pick {
         Pick::Row { row, .. } if again && view.row == row => view.toggle(),
         Pick::Row { row, .. } => view.row = row,

@@ -20,7 +20,7 @@ pub fn draw(pane: &ProbesPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) 
     let state = ctx.state;
     let (inside, _) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
-    let Some(stats) = &state.trace.stats else {
+    let Some(stats) = &state.document.trace.stats else {
         put(
             buf,
             inside,
@@ -54,7 +54,7 @@ fn view(pane: &ProbesPane, ctx: &Context<'_>, stats: &TraceStats, height: usize)
 /// What is at a place of the screen; `area` is the pane's frame.
 #[must_use]
 pub fn spot_at(pane: &ProbesPane, ctx: &Context<'_>, area: Rect, (column, row): (u16, u16)) -> Option<Pick> {
-    let stats = ctx.state.trace.stats.as_ref()?;
+    let stats = ctx.state.document.trace.stats.as_ref()?;
     let at = usize::from(row.checked_sub(area.y + 1)?);
     if at == 0 {
         let column = usize::from(column.saturating_sub(area.x + 1));
@@ -113,7 +113,7 @@ fn order(pane: &ProbesPane, state: &State, stats: &TraceStats) -> Vec<usize> {
 }
 
 fn number(state: &State, index: usize, probe: &ProbeStats, column: usize) -> Option<f64> {
-    let rate = || state.trace.probe_rate(index);
+    let rate = || state.document.trace.probe_rate(index);
     match column {
         1 => Some(probe.attached.into()),
         2 => rate().map(|r| r.per_second),
@@ -140,7 +140,7 @@ fn row(state: &State, buf: &mut Buffer, area: Rect, y: usize, index: usize, prob
                 _ => short_count(v),
             },
         );
-        let silent = column == 2 && state.trace.silent().contains(&index);
+        let silent = column == 2 && state.document.trace.silent().contains(&index);
         let text = if silent { "0 hits".to_owned() } else { text };
         let wrong = column == 5 && probe.misses > 0;
         let slot = if wrong { Slot::Error } else { Slot::Value };
@@ -163,7 +163,7 @@ fn losses(state: &State, stats: &TraceStats, buf: &mut Buffer, area: Rect, from:
         let count = grouped(loss.count);
         let slot = if incomplete(loss.cause) { Slot::Warning } else { Slot::Error };
         let x = put(buf, area, 1, y, &format!("{:<22}", loss.cause.words()), theme[slot]);
-        let before = state.trace.source.get(..loss.span.0 as usize).unwrap_or("");
+        let before = state.document.trace.source.get(..loss.span.0 as usize).unwrap_or("");
         let (line, column) =
             (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1);
         // Several calls of one line lose on their own account.

@@ -1,0 +1,35 @@
+//! Pictures of panes that the user has arranged.
+
+use super::super::action::{Action, App, Go, Side, Window};
+use super::super::effect::Message;
+use super::super::files::Opened;
+use super::super::layout::tree::Axis;
+use super::super::panes::{events, probes};
+use super::super::state::{File, State};
+use super::super::update;
+use super::{STACKS, after};
+
+fn window(window: Window) -> Action {
+    Action::App(App::Window(window))
+}
+
+/// Maps beside the events, the probes as a tab of the script.
+pub fn split(state: State) -> State {
+    let state = after(state, &[Action::App(App::Focus(events::KIND)), window(Window::Split(Axis::Across))]);
+    let state = after(state, &[Action::Go(Go::Down), Action::Accept, window(Window::Resize(Side::Right))]);
+    after(state, &[Action::App(App::Focus(probes::KIND)), window(Window::Join)])
+}
+
+/// The keys while the next one is awaited.
+pub fn keys(state: State) -> State {
+    after(state, &[window(Window::Keys)])
+}
+
+/// A second script in a tab of its own.
+pub fn scripts(mut state: State) -> State {
+    let file = File { path: Some("stacks.bt".into()), saved: STACKS.into(), ..File::default() };
+    let opened = Opened { text: STACKS.to_owned(), file, kept: None };
+    update::receive(&mut state, Message::Opened(Ok(opened)));
+    state.toast = None;
+    state
+}

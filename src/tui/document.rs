@@ -1,0 +1,105 @@
+//! A script that is open: its text, its file, what is known of it, and its trace.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::panes::editor::assist::Assist;
+use super::panes::editor::text::Editor;
+use super::panes::maps::views::MapViews;
+use super::trace::Trace;
+use crate::session::update::{Revision, ScriptId, TraceId};
+
+/// The script's file.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct File {
+    /// Where it is saved; absent for a new script without a name.
+    pub path: Option<PathBuf>,
+    /// Where a script without a name is saved.
+    pub unnamed: Option<PathBuf>,
+    /// As it is on disk.
+    pub saved: Arc<str>,
+    /// Where unsaved text is kept.
+    pub recovery: Option<PathBuf>,
+    /// Why it can't be saved, if that is known.
+    pub read_only: Option<String>,
+    /// The file that the user was told of: it holds text of another program.
+    pub told: Option<PathBuf>,
+}
+
+/// A script that is open.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Names it while it is open.
+    pub id: ScriptId,
+    /// Its text.
+    pub editor: Editor,
+    /// Completions and hints for it.
+    pub assist: Assist,
+    /// Its file.
+    pub file: File,
+    /// Its maps.
+    pub maps: MapViews,
+    /// What runs.
+    pub trace: Trace,
+    /// The trace of the last submitted text.
+    pub submitted_as: TraceId,
+    /// Number of the last checked text, and the text.
+    pub checked: (Revision, Arc<str>),
+    /// The last submitted text.
+    pub submitted: Arc<str>,
+    /// Text that was last kept for emergencies.
+    pub kept: Arc<str>,
+    /// The name that the file gets once it has been written.
+    pub save_as: Option<PathBuf>,
+    /// Quit once the save has succeeded.
+    pub quit_after_save: bool,
+    /// Open this bundled script once the save has succeeded.
+    pub open_after_save: Option<&'static str>,
+}
+
+impl Document {
+    /// A script of this text, nothing running.
+    #[must_use]
+    pub fn new(id: ScriptId, text: &str, file: File) -> Self {
+        Self {
+            id,
+            editor: Editor::new(text),
+            assist: Assist::default(),
+            file,
+            maps: MapViews::default(),
+            trace: Trace::default(),
+            submitted_as: TraceId::SESSION,
+            checked: (0, "".into()),
+            submitted: "".into(),
+            kept: text.into(),
+            save_as: None,
+            quit_after_save: false,
+            open_after_save: None,
+        }
+    }
+
+    /// Whether the script differs from its file.
+    #[must_use]
+    pub fn dirty(&self) -> bool {
+        self.editor.differs_from(&self.file.saved)
+    }
+
+    /// Whether closing it would lose text.
+    #[must_use]
+    pub fn is_unsaved(&self) -> bool {
+        self.dirty() && !(self.editor.is_blank() && self.file.path.is_none())
+    }
+
+    /// Its name for messages, tabs and the top bar.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let name = self.file.path.as_ref().and_then(|p| p.file_name());
+        name.map_or_else(|| "untitled".to_owned(), |n| n.to_string_lossy().into_owned())
+    }
+
+    /// Whether a trace is, or was, of this script.
+    #[must_use]
+    pub fn owns(&self, trace: TraceId) -> bool {
+        trace != TraceId::SESSION && (self.submitted_as == trace || self.trace.id == trace)
+    }
+}

@@ -1,0 +1,165 @@
+//! The open scripts, each in a tab of its own: opening, closing, leaving with several of them.
+
+use std::path::PathBuf;
+
+use super::{EditorPane, KIND};
+use crate::lang::diagnostic::Severity;
+use crate::session::update::ScriptId;
+use crate::tui::action::{Action, App, Edit, Go};
+use crate::tui::document::{Document, File};
+use crate::tui::effect::Effect;
+use crate::tui::files::Opened;
+use crate::tui::input::Input;
+use crate::tui::layout::tree::PaneId;
+use crate::tui::state::{Confirm, Layer, State};
+use crate::tui::trace::Phase;
+
+/// Scripts that may be open at once.
+const MOST: usize = 32;
+
+/// Asks which file to open.
+pub fn ask(state: &mut State) -> Vec<Effect> {
+    state.layers.push(Layer::OpenFile(Input::default()));
+    Vec::new()
+}
+
+/// Applies an intent in the line with the file's name; without a name a new script is opened.
+pub fn naming(state: &mut State, action: &Action) -> Vec<Effect> {
+    let Some(Layer::OpenFile(input)) = state.layers.last_mut() else { return Vec::new() };
+    let Some(name) = input.answer(action) else { return Vec::new() };
+    state.layers.pop();
+    let path = PathBuf::from(name.trim());
+    let path = (!path.as_os_str().is_empty()).then_some(path);
+    let same = |d: &&Document| path.is_some() && d.file.path == path;
+    let known = state.documents().find(same).map(|d| d.id);
+    if let Some(script) = known {
+        show(state, script);
+        return Vec::new();
+    }
+    vec![Effect::Open { path, number: next(state).0 }]
+}
+
+/// A file was read, or not: the reason in plain words.
+pub fn opened(state: &mut State, read: Result<Opened, String>) -> Vec<Effect> {
+    match read {
+        Ok(Opened { text, file, kept }) => {
+            let unnamed = state.document.file.unnamed.clone();
+            open(state, &text, File { unnamed, ..file });
+            if let Some(kept) = kept {
+                state.document.editor.edit(&Edit::SelectAll);
+                state.document.editor.edit(&Edit::Paste(kept));
+                state.tell(Severity::Info, "Unsaved text of an earlier run is in the editor again; Ctrl-Z goes back");
+            }
+            Vec::new()
+        }
+        Err(why) => {
+            state.tell(Severity::Error, why);
+            Vec::new()
+        }
+    }
+}
+
+/// The id of the script that is opened next.
+pub fn next(state: &State) -> ScriptId {
+    ScriptId(state.documents().map(|d| d.id.0).max().unwrap_or(0) + 1)
+}
+
+/// Opens a script in a tab beside the one that is worked on.
+pub fn open(state: &mut State, text: &str, file: File) {
+    if state.parked.len() + 1 >= MOST {
+        state.tell(Severity::Warning, format!("{MOST} scripts are open: close one first"));
+        return;
+    }
+    let script = next(state);
+    // It stands beside the script that was worked on, whatever has the keys.
+    let beside = pane_of(state, state.document.id);
+    let pane = state.panes.add(Box::new(EditorPane { script }));
+    if !beside.is_some_and(|beside| state.panes.tree.add_tab(beside, pane)) {
+        let focus = state.panes.focus();
+        state.panes.tree.add_tab(focus, pane);
+    }
+    state.panes.settle();
+    state.parked.push(Document::new(script, text, file));
+    state.panes.focus_on(pane);
+    state.bring(script);
+    state.document.editor.go(Go::Top, false, 1);
+    let name = state.name();
+    state.tell(Severity::Info, format!("{name}: Ctrl-S saves and runs it beside the others, Alt-N and Alt-P switch"));
+}
+
+/// The pane of an open script.
+fn pane_of(state: &State, script: ScriptId) -> Option<PaneId> {
+    state.panes.tree.panes().into_iter().find(|id| script_of(state, *id) == Some(script))
+}
+
+/// The script of a pane.
+pub fn script_of(state: &State, pane: PaneId) -> Option<ScriptId> {
+    let pane: &dyn std::any::Any = state.panes.get(pane)?;
+    pane.downcast_ref::<EditorPane>().map(|editor| editor.script)
+}
+
+/// Gives the keys to a script.
+pub fn show(state: &mut State, script: ScriptId) {
+    if let Some(pane) = pane_of(state, script) {
+        state.panes.focus_on(pane);
+    }
+    state.bring(script);
+}
+
+/// Closes a script and ends its trace; asks first when there is unsaved text. The last one stays.
+pub fn close(state: &mut State, pane: PaneId) -> Vec<Effect> {
+    let Some(script) = script_of(state, pane) else { return Vec::new() };
+    if state.parked.is_empty() {
+        state.tell(Severity::Info, "The last script stays open; Ctrl-Q leaves");
+        return Vec::new();
+    }
+    show(state, script);
+    if state.document.is_unsaved() {
+        state.layers.push(Layer::Confirm(Confirm {
+            title: format!("Close {}?", state.name()),
+            about: "Its unsaved changes would be lost. Its trace ends.".to_owned(),
+            yes: Action::App(App::CloseAnyway),
+        }));
+        return Vec::new();
+    }
+    close_anyway(state)
+}
+
+/// Closes the script that is worked on.
+pub fn close_anyway(state: &mut State) -> Vec<Effect> {
+    let script = state.document.id;
+    let Some(pane) = pane_of(state, script).filter(|_| !state.parked.is_empty()) else { return Vec::new() };
+    let mut effects = vec![Effect::Discard(state.document.file.recovery.clone())];
+    if matches!(state.document.trace.phase, Phase::Running | Phase::Starting) {
+        effects.push(Effect::Stop(state.document.trace.to_stop(state.document.submitted_as)));
+    }
+    state.panes.forget(pane);
+    let next =
+        state.panes.of_kind(KIND).and_then(|p| script_of(state, p)).or_else(|| state.parked.first().map(|d| d.id));
+    if let Some(next) = next {
+        state.bring(next);
+    }
+    state.parked.retain(|d| d.id != script);
+    effects
+}
+
+/// The script that has the keys is the one that is worked on.
+pub fn follow_focus(state: &mut State) {
+    let Some(script) = script_of(state, state.panes.focus()).filter(|s| *s != state.document.id) else { return };
+    let asked = state.document.assist.asked;
+    state.document.assist.popup = None;
+    if state.bring(script) {
+        // An answer for the script before is none for this one.
+        let assist = &mut state.document.assist;
+        assist.asked = assist.asked.max(asked) + 1;
+    }
+}
+
+/// The next script with unsaved text, shown; for leaving.
+pub fn next_unsaved(state: &mut State) -> bool {
+    let unsaved = state.documents().find(|d| d.is_unsaved()).map(|d| d.id);
+    if let Some(script) = unsaved {
+        show(state, script);
+    }
+    unsaved.is_some()
+}
