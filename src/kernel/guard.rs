@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-/// Largest journal and largest setting that are believed.
+/// Largest journal that is believed.
 const MOST_BYTES: u64 = 1 << 20;
+/// Largest setting.
+const MOST_SETTING: usize = 64 << 10;
 
 /// Something that was changed, and how it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,8 +174,18 @@ fn undo(changes: &[Change]) -> Vec<String> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(MOST_BYTES).read_to_string(&mut text)?;
+    let mut file = File::open(path)?;
+    // By reads that are longer than what is there: `osnoise/cpus` answers shorter ones with EINVAL, the last one, too.
+    let mut buffer = vec![0_u8; MOST_SETTING + MOST_SETTING];
+    let mut length = 0;
+    while length < MOST_SETTING {
+        match file.read(&mut buffer[length..])? {
+            0 => break,
+            n => length += n,
+        }
+    }
+    let text =
+        String::from_utf8(buffer[..length].to_vec()).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
     Ok(text.trim_end().to_owned())
 }
 

@@ -26,7 +26,7 @@ pub enum Noise {
         /// Wake-ups a second.
         hertz: u64,
     },
-    /// Interrupts sent from other CPUs to whoever runs on this one, so often a second.
+    /// Interrupts sent from another CPU to a thread of ours that has this one half of the time, so often a second.
     Interrupts {
         /// How often a second.
         hertz: u64,
@@ -125,6 +125,9 @@ fn run(noise: Noise, cpu: u32, stop: &AtomicBool, made: &Made) {
         | Noise::Packets { hertz } => hertz,
     };
     let period = Duration::from_nanos(1_000_000_000 / hertz.max(1));
+    if matches!(noise, Noise::Interrupts { .. }) {
+        return interrupt(cpu, period, stop, made);
+    }
     let sockets = sockets(noise);
     let began = cpu_clock();
     let mut next = Instant::now() + period;
@@ -133,8 +136,7 @@ fn run(noise: Noise, cpu: u32, stop: &AtomicBool, made: &Made) {
         next = (next + period).max(Instant::now());
         match noise {
             Noise::Burner { busy_ns, .. } => burn(busy_ns),
-            Noise::Timers { .. } => {}
-            Noise::Interrupts { .. } => interrupt(cpu),
+            Noise::Timers { .. } | Noise::Interrupts { .. } => {}
             Noise::Packets { .. } => send(sockets.as_ref()),
         }
         made.count.fetch_add(1, Ordering::Relaxed);
@@ -149,9 +151,32 @@ fn burn(busy_ns: u64) {
     }
 }
 
-/// Interrupts the CPU that a thread of this process runs on: an expedited memory barrier is one to each such CPU.
-fn interrupt(_cpu: u32) {
-    crate::engine::latency::interrupt_own_threads();
+/// A memory barrier of the process interrupts the CPUs that its threads run on at that moment: a real-time thread spins
+/// half of the time, and only what is sent while it does counts.
+fn interrupt(cpu: u32, period: Duration, stop: &AtomicBool, made: &Made) {
+    const HALF: u64 = 5_000_000;
+    let (spins, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if set_up(Noise::Timers { hertz: 1 }, cpu, cpu).is_err() {
+                return;
+            }
+            while !ended.load(Ordering::Relaxed) {
+                spins.store(true, Ordering::SeqCst);
+                burn(HALF);
+                spins.store(false, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_nanos(HALF));
+            }
+        });
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(period);
+            if spins.load(Ordering::SeqCst) {
+                crate::engine::latency::interrupt_own_threads();
+                made.count.fetch_add(u64::from(spins.load(Ordering::SeqCst)), Ordering::Relaxed);
+            }
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
 }
 
 fn sockets(noise: Noise) -> Option<(UdpSocket, UdpSocket)> {
