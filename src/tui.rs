@@ -29,6 +29,7 @@ pub mod svg;
 pub mod syntax;
 pub mod text;
 pub mod theme;
+pub mod time;
 mod tmtheme;
 pub mod trace;
 pub mod update;

@@ -2,6 +2,7 @@
 
 use super::layout::tree::Axis;
 use super::panes::Kind;
+use super::time::Time;
 
 /// One intent of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,6 +153,8 @@ pub enum App {
     Stop,
     /// Freeze or unfreeze the views.
     Pause,
+    /// Go through time.
+    Time(Time),
     /// Leave the program.
     Quit,
     /// Leave it with unsaved text.

@@ -162,6 +162,8 @@ pub enum Message {
     },
     /// The user has not typed for a moment.
     Tick,
+    /// So much time has passed while the history is played, ns.
+    Elapsed(u64),
     /// There is time to go on with what was begun (see [`super::update::is_busy`]).
     GoOn,
     /// The screen has a new size.

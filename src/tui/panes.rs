@@ -28,6 +28,7 @@ pub mod palette;
 pub mod probes;
 pub mod reader;
 pub(in crate::tui) mod rows;
+pub mod timeline;
 pub mod window;
 
 /// Names a kind of pane, in the key table and in files of layouts.

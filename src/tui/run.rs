@@ -31,6 +31,8 @@ use crate::session::update::Update;
 const FRAME: Duration = Duration::from_millis(16);
 /// Least time between two frames when the last thing was a key, or the answer to one.
 const QUICK: Duration = Duration::from_millis(3);
+/// How often a history that is played moves on.
+const PLAYED: Duration = Duration::from_millis(33);
 /// Unsaved text is kept safe, and checked, this long after the last change.
 const QUIET: Duration = Duration::from_millis(300);
 /// Messages that may wait for the screen.
@@ -181,6 +183,8 @@ struct Workbench {
     /// The next frame answers the user.
     quick: bool,
     last_frame: Instant,
+    /// When the history was last played on.
+    played: Instant,
     /// When unsaved text is kept.
     tick: Option<Instant>,
     ending: Option<Ending>,
@@ -213,6 +217,7 @@ impl Workbench {
             dirty: true,
             quick: true,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
+            played: now,
             tick: None,
             ending: None,
         })
@@ -245,6 +250,7 @@ impl Workbench {
                 () = tokio::time::sleep_until(frame), if self.dirty => self.frame()?,
                 () = tokio::time::sleep_until(tick.unwrap_or(frame)), if tick.is_some() => self.tick(),
                 Some(message) = self.messages.recv() => self.take(message),
+                () = tokio::time::sleep_until(self.played + PLAYED), if self.state.moment.playing => self.play(),
                 () = std::future::ready(()), if update::is_busy(&self.state) => self.take(Message::GoOn),
             }
         }
@@ -322,6 +328,15 @@ impl Workbench {
             let effects = update::receive(&mut self.state, message);
             self.changed(effects);
         }
+    }
+
+    /// The history is played.
+    fn play(&mut self) {
+        let now = Instant::now();
+        // The first time after a rest begins with nothing.
+        let passed = now.duration_since(self.played).min(2 * PLAYED);
+        self.played = now;
+        self.take(Message::Elapsed(passed.as_nanos() as u64));
     }
 
     fn tick(&mut self) {

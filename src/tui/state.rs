@@ -11,6 +11,7 @@ use super::panes::Kind;
 use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
 use super::theme::Theme;
+use super::time::Moment;
 use super::update::windows::Grab;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
@@ -114,6 +115,8 @@ pub struct State {
     pub newest: TraceId,
     /// What has happened so far.
     pub store: Store,
+    /// The moment of it that the panes show.
+    pub moment: Moment,
     /// The rows of it that are shown.
     pub events: EventLog,
     /// A passing message.
@@ -143,6 +146,7 @@ impl State {
             parked: Vec::new(),
             newest: TraceId::SESSION,
             store: Store::default(),
+            moment: Moment::default(),
             events: EventLog::default(),
             toast: None,
             disabled: None,

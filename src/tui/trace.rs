@@ -111,6 +111,12 @@ impl Trace {
         self.stats = Some(stats);
     }
 
+    /// Shows counters of a moment, with those of some time before for rates.
+    pub fn show(&mut self, before: Option<Arc<TraceStats>>, stats: Arc<TraceStats>) {
+        self.window = before.into_iter().chain([Arc::clone(&stats)]).collect();
+        self.stats = Some(stats);
+    }
+
     fn span(&self) -> Option<(&TraceStats, &TraceStats, f64)> {
         let (first, last) = (self.window.front()?, self.window.back()?);
         let seconds = seconds(first.at_ns, last.at_ns);

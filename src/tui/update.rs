@@ -5,6 +5,7 @@ mod layers;
 pub(super) mod library;
 mod mouse;
 mod session;
+pub(in crate::tui) mod time;
 pub mod windows;
 
 use super::action::{Action, App};
@@ -54,6 +55,10 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             let mut effects: Vec<Effect> = scripts.into_iter().filter_map(|s| state.with(s, keep)).flatten().collect();
             effects.extend(completing::hint(state));
             effects
+        }
+        Message::Elapsed(ns) => {
+            time::elapsed(state, ns);
+            Vec::new()
         }
         Message::GoOn => {
             state.events.look(&state.store);

@@ -13,4 +13,5 @@ mod session;
 #[path = "../support/skip.rs"]
 mod skip;
 mod terminal;
+mod time;
 mod times;

@@ -3,11 +3,13 @@
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
 use super::super::panes::{editor, events, maps, probes};
+use super::super::time::Time;
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
     control, ctrl, f, shift,
 };
 use super::{Binding, Key, Scope};
+use crate::store::{Direction, Stop};
 use crossterm::event::KeyCode;
 
 /// A binding that arranges panes.
@@ -22,6 +24,16 @@ const fn win(
     bind(scope, keys, Action::App(App::Window(window)), short, about, in_palette)
 }
 
+/// A binding that goes through time.
+const fn time(keys: &'static [Key], time: Time, short: &'static str, about: &'static str) -> Binding {
+    bind(Scope::Output, keys, Action::App(App::Time(time)), short, about, true)
+}
+
+/// A step through time.
+const fn step(keys: &'static [Key], stop: Stop, direction: Direction, about: &'static str) -> Binding {
+    time(keys, Time::Step(stop, direction), "", about)
+}
+
 /// Bindings of the whole program and of the overlays. Of two that hold, the one in the narrower scope wins.
 pub static BINDINGS: &[Binding] = &[
     // Completions.
@@ -34,6 +46,19 @@ pub static BINDINGS: &[Binding] = &[
     // All panes of output.
     bind(Scope::Output, &[ch('/')], Action::App(App::Browse), "probes", "Browse the probes", false),
     bind(Scope::Output, &[ch(' ')], Action::App(App::Pause), "pause", "Freeze the views, or let them run", false),
+    step(&[ch(',')], Stop::Event, Direction::Back, "Hold the views one event back"),
+    step(&[ch('.')], Stop::Event, Direction::Forward, "One event on"),
+    step(&[ch('<')], Stop::Second, Direction::Back, "A second back"),
+    step(&[ch('>')], Stop::Second, Direction::Forward, "A second on"),
+    step(&[ch('{')], Stop::Mark, Direction::Back, "Back to the mark before"),
+    step(&[ch('}')], Stop::Mark, Direction::Forward, "On to the next mark"),
+    step(&[ch('(')], Stop::Trouble, Direction::Back, "Back to the loss or warning before"),
+    step(&[ch(')')], Stop::Trouble, Direction::Forward, "On to the next loss or warning"),
+    time(&[ch('B')], Time::Start, "", "Go to the first moment that is kept"),
+    time(&[ch('p')], Time::Play, "", "Play the history from the moment held, or stop"),
+    time(&[ch('+')], Time::Faster, "", "Play faster: 0.1x, 1x, 10x"),
+    time(&[ch('-')], Time::Slower, "", "Play slower"),
+    time(&[ch('m')], Time::Mark, "", "Set a mark at the moment shown"),
     bind(Scope::Output, &[TAB], Action::App(App::FocusNext), "pane", "Go to the next pane", false),
     bind(Scope::Output, &[ESC, ch('e')], Action::App(App::Focus(editor::KIND)), "edit", "Go to the script", false),
     bind(

@@ -1,5 +1,6 @@
 //! The top bar, the status line and the line of keys.
 
+use super::timeline;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -60,6 +61,9 @@ fn phase(state: &State) -> (String, Slot) {
 
 /// Figures of compiling, attaching, events, losses and cost.
 pub fn status(state: &State, buf: &mut Buffer, area: Rect) {
+    if timeline::is_shown(state) {
+        return timeline::draw(state, buf, area);
+    }
     let theme = &state.theme;
     let plain = theme[Slot::Status];
     clear(buf, area, plain);

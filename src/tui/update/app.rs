@@ -56,6 +56,10 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         App::Window(window) => super::windows::act(state, window),
         App::Yes => super::layers::yes(state),
         App::Redraw => vec![Effect::Redraw],
+        App::Time(time) => {
+            super::time::act(state, time);
+            Vec::new()
+        }
         App::ToggleMouse => {
             state.mouse = !state.mouse;
             let whose = if state.mouse { "the workbench" } else { "the terminal: mark text with it as usual" };
@@ -216,17 +220,10 @@ fn control(state: &mut State, app: App) -> Vec<Effect> {
             vec![Effect::Copy(state.document.editor.copied())]
         }
         App::Pause => {
-            let paused = !state.document.trace.paused;
-            for document in state.documents_mut() {
-                document.trace.paused = paused;
-                if !paused {
-                    document.maps.resume();
-                }
-            }
-            if paused {
-                state.events.pause(&state.store);
+            if state.document.trace.paused {
+                super::time::resume(state);
             } else {
-                state.events.resume(&state.store);
+                super::time::pause(state);
             }
             Vec::new()
         }

@@ -8,8 +8,8 @@ use super::super::layout::arrange::{Arranged, Placed};
 use super::super::layout::tree::{Axis, PaneId};
 use super::super::state::{Layer, State};
 use super::windows::{self, Grab};
-use super::{act, in_pane, layers, layout};
-use crate::tui::panes::{Context, bars, browser, palette};
+use super::{act, in_pane, layers, layout, time};
+use crate::tui::panes::{Context, bars, browser, palette, timeline};
 
 /// Lines of one turn of the wheel.
 const WHEEL: usize = 3;
@@ -34,6 +34,15 @@ pub fn point(state: &mut State, mouse: Mouse, at: (u16, u16)) -> Vec<Effect> {
     {
         let key = bars::key_at(state, usize::from(at.0), usize::from(footer.width));
         return key.map_or_else(Vec::new, |binding| act(state, &binding.action));
+    }
+    if matches!(mouse, Mouse::Press | Mouse::Drag)
+        && state.layers.is_empty()
+        && timeline::is_shown(state)
+        && let Some(status) = places.status.filter(|s| s.y == at.1)
+        && let Some((column, columns)) = timeline::column_at(state, status, at.0)
+    {
+        time::point(state, column, columns);
+        return Vec::new();
     }
     if !state.layers.is_empty() && !matches!(state.layers.last(), Some(Layer::Filter(_) | Layer::Find(_))) {
         return overlay(state, mouse, at, places.body);

@@ -49,7 +49,7 @@ pub fn receive(state: &mut State, update: Update) {
 }
 
 /// Takes entries in: the history keeps them, the views of the present take the newest state of their trace.
-fn append(state: &mut State, chunk: Arc<Chunk>) {
+pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
     let mut maps: Vec<(ScriptId, Arc<[MapSnapshot]>)> = Vec::new();
     for (index, head) in (0..).zip(chunk.heads(0)) {
         if !matches!(head.kind, PayloadKind::Maps | PayloadKind::Stats) {
@@ -62,7 +62,8 @@ fn append(state: &mut State, chunk: Arc<Chunk>) {
                 maps.retain(|(of, _)| *of != script);
                 maps.push((script, read));
             }
-            Some(Payload::Stats(stats)) => document.trace.take(stats),
+            // Held views show the counters of their moment.
+            Some(Payload::Stats(stats)) if !document.trace.paused => document.trace.take(stats),
             _ => {}
         }
     }

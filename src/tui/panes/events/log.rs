@@ -152,6 +152,15 @@ impl EventLog {
     /// Shows what has come since [`Self::pause`].
     pub fn resume(&mut self, store: &Store) {
         self.until = None;
+        self.chosen = None;
+        self.look(store);
+    }
+
+    /// Holds the rows up to an entry at least, and chooses its row.
+    pub fn hold(&mut self, entry: u64, store: &Store) {
+        let row = store.line_of(entry).min(store.lines().end.saturating_sub(1));
+        self.until = self.until.map(|until| until.max(row + 1));
+        self.chosen = Some(row);
         self.look(store);
     }
 

@@ -7,6 +7,7 @@ use crate::tui::input::Input;
 use crate::tui::panes::rows::{by, copy, page};
 use crate::tui::state::{Confirm, Layer, Reader, State};
 use crate::tui::text::grouped;
+use crate::tui::update::time::choose;
 use ratatui::layout::Rect;
 
 /// Applies an intent in the events.
@@ -15,7 +16,10 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
     match action {
         Action::Go(Go::Left) => state.events.left = state.events.left.saturating_sub(8),
         Action::Go(Go::Right) => state.events.left = (state.events.left + 8).min(4096),
-        Action::Go(go) => state.events.go(by(*go, page), &state.store),
+        Action::Go(go) => {
+            state.events.go(by(*go, page), &state.store);
+            choose(state);
+        }
         Action::Events(Events::Filter) => state.layers.push(Layer::Filter(Input::new(state.events.filter()))),
         Action::Events(Events::Follow) => {
             if state.events.follows() {
@@ -38,7 +42,10 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
         }
         Action::Events(Events::Clock) => state.events.clock = !state.events.clock,
         Action::Accept => open_line(state),
-        Action::Pick(Pick::Row { row, .. }, _) => state.events.select(*row, &state.store),
+        Action::Pick(Pick::Row { row, .. }, _) => {
+            state.events.select(*row, &state.store);
+            choose(state);
+        }
         _ => {}
     }
     Vec::new()

@@ -61,6 +61,13 @@ impl MapViews {
         self.selected = self.selected.min(self.views.len().saturating_sub(1));
     }
 
+    /// Shows a reading of another time.
+    pub fn show(&mut self, snapshots: &Arc<[MapSnapshot]>) {
+        let waiting = self.waiting.take();
+        self.take(snapshots, false);
+        self.waiting = waiting;
+    }
+
     /// Shows what came while paused.
     pub fn resume(&mut self) {
         if let Some(snapshots) = self.waiting.take() {
@@ -96,7 +103,10 @@ impl MapView {
 
     fn take(&mut self, snapshot: &MapSnapshot) {
         let selected = self.selected_key();
-        if snapshot.at_ns > self.snapshot.at_ns && !self.snapshot.rows.is_empty() {
+        if snapshot.at_ns < self.snapshot.at_ns {
+            // Back in time: nothing is known of the reading before.
+            self.before = (HashMap::new(), 0);
+        } else if snapshot.at_ns > self.snapshot.at_ns && !self.snapshot.rows.is_empty() {
             let numbers = self.snapshot.rows.iter().filter_map(|r| Some((key_hash(&r.key), r.value.as_number()?)));
             self.before = (numbers.collect(), self.snapshot.at_ns);
             let seconds = (snapshot.at_ns - self.snapshot.at_ns) as f64 / 1e9;

@@ -1,0 +1,168 @@
+//! Time: holding the views at a moment, stepping, jumping and playing.
+
+use std::sync::Arc;
+
+use super::super::state::State;
+use super::super::time::Time;
+use crate::lang::diagnostic::Severity;
+use crate::store::{ChunkBuilder, Cursor, Direction, Entry, History as _, Payload, Stop, TraceId};
+
+/// Rates are taken over about this long, ns.
+const WINDOW_NS: u64 = 2_000_000_000;
+
+/// Applies an intent about time.
+pub fn act(state: &mut State, time: Time) {
+    match time {
+        Time::Step(stop, direction) => step(state, stop, direction),
+        Time::Start => {
+            let first = state.store.entries().start;
+            hold(state, first);
+        }
+        Time::Play => play(state),
+        Time::Faster => state.moment.speed = state.moment.speed.faster(),
+        Time::Slower => state.moment.speed = state.moment.speed.slower(),
+        Time::Mark => mark(state),
+    }
+}
+
+/// Holds the views where they are.
+pub fn pause(state: &mut State) {
+    hold_all(state);
+    if let Some(cursor) = state.store.entry_at(Cursor::Live).and_then(|last| state.store.cursor(last)) {
+        state.moment.cursor = cursor;
+        state.moment.at_ns = state.store.time_at(cursor);
+    }
+}
+
+/// Lets the views run with what comes.
+pub fn resume(state: &mut State) {
+    state.moment.playing = false;
+    state.moment.cursor = Cursor::Live;
+    state.events.resume(&state.store);
+    show_state(state, u64::MAX);
+    for document in state.documents_mut() {
+        document.trace.paused = false;
+        document.maps.resume();
+    }
+}
+
+fn hold_all(state: &mut State) {
+    state.documents_mut().for_each(|document| document.trace.paused = true);
+    state.events.pause(&state.store);
+}
+
+fn step(state: &mut State, stop: Stop, direction: Direction) {
+    state.moment.playing = false;
+    let Some(from) = state.store.entry_at(state.moment.cursor) else {
+        state.tell(Severity::Info, "There is no history yet");
+        return;
+    };
+    if let Some(entry) = state.store.step(from, stop, direction) {
+        hold(state, entry);
+        return;
+    }
+    let what = match stop {
+        Stop::Event => "No event",
+        Stop::Second => "Nothing",
+        Stop::Mark => "No mark",
+        Stop::Trouble => "No loss or warning",
+        Stop::Lifecycle => "No begin or end of a trace",
+    };
+    let whither = if direction == Direction::Forward { "after" } else { "before" };
+    state.tell(Severity::Info, format!("{what} {whither} this moment"));
+}
+
+/// Holds all views at an entry.
+pub fn hold(state: &mut State, entry: u64) {
+    let Some(cursor) = state.store.cursor(entry) else { return };
+    if !state.document.trace.paused {
+        hold_all(state);
+    }
+    state.moment.cursor = cursor;
+    state.moment.at_ns = state.store.time_at(cursor);
+    state.events.hold(entry, &state.store);
+    show_state(state, state.moment.at_ns);
+}
+
+/// The row that was chosen in the events is the moment of all views.
+pub fn choose(state: &mut State) {
+    if !state.document.trace.paused {
+        return;
+    }
+    let chosen = state.events.selected(&state.store).and_then(|at| state.events.get(at, &state.store));
+    let Some(entry) = chosen.map(|shown| shown.row.entry) else { return };
+    if let Some(cursor) = state.store.cursor(entry).filter(|cursor| *cursor != state.moment.cursor) {
+        state.moment.playing = false;
+        state.moment.cursor = cursor;
+        state.moment.at_ns = state.store.time_at(cursor);
+        show_state(state, state.moment.at_ns);
+    }
+}
+
+/// Shows each script's maps and counters as they were at a time: of its trace that runs, or of the one that ran then
+/// where it had not begun.
+fn show_state(state: &mut State, at_ns: u64) {
+    let store = std::mem::take(&mut state.store);
+    let mut earlier: Vec<_> = store.traces().iter().filter(|info| info.began_ns <= at_ns).collect();
+    earlier.sort_by_key(|info| info.began_ns);
+    for document in state.documents_mut() {
+        let of_now = document.trace.id;
+        let had_begun = earlier.iter().any(|info| info.id == of_now);
+        let trace = if had_begun { of_now } else { earlier.last().map_or(of_now, |info| info.id) };
+        if let Some(maps) = store.maps_at(trace, at_ns) {
+            document.maps.show(&maps);
+        }
+        if let Some(stats) = store.stats_at(trace, at_ns) {
+            let before = store.stats_at(trace, stats.at_ns.saturating_sub(WINDOW_NS));
+            document.trace.show(before.filter(|before| before.at_ns < stats.at_ns), stats);
+        }
+    }
+    state.store = store;
+}
+
+fn play(state: &mut State) {
+    if !state.document.trace.paused {
+        state.tell(Severity::Info, "The views run with the trace; pause them and step back, then play");
+        return;
+    }
+    state.moment.playing = !state.moment.playing;
+}
+
+/// So much time has passed while the history is played.
+pub fn elapsed(state: &mut State, ns: u64) {
+    if !state.moment.playing {
+        return;
+    }
+    state.moment.at_ns = state.moment.at_ns.saturating_add(state.moment.speed.of(ns));
+    let (at_ns, speed) = (state.moment.at_ns, state.moment.speed);
+    if let Some(entry) = state.store.last_at(at_ns) {
+        hold(state, entry);
+    }
+    state.moment.at_ns = at_ns;
+    state.moment.speed = speed;
+    if state.store.span().is_none_or(|(_, last_ns)| at_ns >= last_ns) {
+        state.moment.playing = false;
+    }
+}
+
+/// Sets a mark at the moment that is shown.
+fn mark(state: &mut State) {
+    state.moment.marks += 1;
+    let name: Arc<str> = format!("mark {}", state.moment.marks).into();
+    let at_ns = state.store.time_at(state.moment.cursor);
+    let mut builder = ChunkBuilder::new();
+    builder.push(&Entry { trace: TraceId::SESSION, at_ns, cpu: None, payload: Payload::Mark(Arc::clone(&name)) });
+    let Some(chunk) = builder.finish() else { return };
+    super::session::append(state, chunk);
+    state.tell(Severity::Info, format!("Set {name}"));
+}
+
+/// The moment at a part of the timeline of so many columns.
+pub fn point(state: &mut State, column: u16, columns: u16) {
+    let Some((first_ns, last_ns)) = state.store.span() else { return };
+    let part = u128::from(last_ns - first_ns) * u128::from(column) / u128::from(columns.max(2) - 1);
+    if let Some(entry) = state.store.last_at(first_ns + part as u64) {
+        state.moment.playing = false;
+        hold(state, entry);
+    }
+}
