@@ -25,6 +25,8 @@ pub mod kernel;
 pub mod latency;
 pub mod list;
 pub mod lsp;
+pub mod record;
+pub mod replay;
 pub mod run;
 pub mod screenshots;
 pub mod script;
@@ -59,6 +61,8 @@ pub struct Cli {
 #[allow(missing_docs, reason = "each is documented at its arguments, which is what --help shows")]
 pub enum Command {
     Run(run::Args),
+    Replay(replay::Args),
+    Record(record::Args),
     Check(check::Args),
     Compile(compile::Args),
     Explain(explain::Args),
@@ -183,6 +187,8 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
     match cli.command {
         None => workbench::run(&cli.workbench, world),
         Some(Command::Run(args)) => run::run(&args, world),
+        Some(Command::Replay(args)) => replay::run(&args, world),
+        Some(Command::Record(args)) => record::run(&args),
         Some(Command::Check(args)) => check::run(&args, world),
         Some(Command::Compile(args)) => compile::run(&args, world),
         Some(Command::Explain(args)) => explain::run(&args),

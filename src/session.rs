@@ -5,6 +5,7 @@ mod feed;
 pub mod front;
 pub mod headless;
 pub mod live;
+pub mod recorded;
 pub mod testing;
 pub mod trial;
 pub mod update;

@@ -15,6 +15,7 @@ use crate::lang::source::Span;
 
 pub mod latency;
 mod outlet;
+pub mod replay;
 pub mod report;
 pub mod script;
 

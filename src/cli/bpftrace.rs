@@ -182,6 +182,7 @@ fn run_args(options: &Options) -> RunArgs {
         pid: options.pid,
         quiet: options.quiet || options.dry_run,
         times: false,
+        record: None,
         keen: options.keen,
         no_warnings: options.no_warnings,
         buffering: options.buffering,

@@ -24,7 +24,9 @@ use crate::lang::typed::dump as types;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
 use crate::session::headless::Headless;
+use crate::session::recorded::Recorded;
 use crate::session::{front, testing};
+use crate::store::file::Written;
 use crate::tracer::TracerError;
 use crate::tracer::script::child::{self, ChildError, Held};
 use crate::tracer::script::compilation::Compiled;
@@ -75,6 +77,11 @@ pub struct Args {
     /// JSON each object begins with `at_ns`, in ns of `CLOCK_MONOTONIC`, and `cpu`, null for what no event printed.
     #[arg(long, conflicts_with_all = ["test", "bench"])]
     pub times: bool,
+
+    /// Also record to a file: events with their values, times and CPUs, printed maps and losses, and what is needed to
+    /// print them elsewhere. See `probescope replay`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "bench", "dry_run"])]
+    pub record: Option<PathBuf>,
 
     /// Also say which reads failed, which strings were cut and which keys maps did not have.
     #[arg(short = 'k')]
@@ -169,6 +176,11 @@ fn refusal(diagnostics: &[Diagnostic]) -> ExitCode {
         nothing_left();
     }
     ExitCode::FAILURE
+}
+
+/// A message about the recording, on standard error.
+fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "probescope: {message}");
 }
 
 /// What bpftrace says of a script without probes, and where: among the script's output.
@@ -344,9 +356,27 @@ impl Runner<'_> {
         }
         let headless = Headless::default();
         let tracer = self.tracer(kernel, compiled, child, headless.stopping());
-        signals::watch(headless.remote())?;
         let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
-        headless.run(tracer, &mut face)
+        let Some(path) = &self.args.record else {
+            signals::watch(headless.remote())?;
+            return headless.run(tracer, &mut face);
+        };
+        let info = info::of(&compiled.program, &self.script.source, kernel);
+        let mut recorded = match Recorded::new(&mut face, path, info, say) {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                say(&error.to_string());
+                return Ok(1);
+            }
+        };
+        signals::watch(headless.remote())?;
+        let outcome = headless.run(tracer, &mut recorded);
+        match recorded.finish(outcome.as_ref().ok().copied()) {
+            Ok(Written { unwritten: 0, .. }) => {}
+            Ok(Written { unwritten, .. }) => say(&format!("{unwritten} entries came faster than they were recorded")),
+            Err(error) => say(&error.to_string()),
+        }
+        outcome
     }
 
     /// Runs the script's tests or benchmarks.

@@ -51,7 +51,8 @@ impl Feed {
         self.push(&Entry { trace, at_ns: monotonic_ns(), cpu: None, payload })
     }
 
-    fn push(&mut self, entry: &Entry) -> io::Result<()> {
+    /// Takes an entry.
+    pub(super) fn push(&mut self, entry: &Entry) -> io::Result<()> {
         self.builder.push(entry);
         self.pass_on_full()
     }

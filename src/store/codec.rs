@@ -152,3 +152,15 @@ pub fn cause_of(code: u64) -> Option<LossCause> {
     ];
     CAUSES.get(usize::try_from(code).ok()?).copied()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_keep_their_numbers() {
+        let known: Vec<LossCause> = (0..).map_while(cause_of).collect();
+        assert!(known.iter().enumerate().all(|(code, cause)| usize::from(cause_code(*cause)) == code));
+        assert_eq!(known.len(), 13);
+    }
+}

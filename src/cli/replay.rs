@@ -1,0 +1,121 @@
+//! `probescope replay`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::face::{Buffering, Settings, StreamFace};
+use super::record::open;
+use super::run::Format;
+use super::{CliError, World};
+use crate::kernel::target::Sent;
+use crate::lang::source::SourceText;
+use crate::output::OutputFormat;
+use crate::store::{TraceId, TraceInfo};
+use crate::tracer::replay::{Faces, replay};
+use crate::tracer::report::Face;
+
+/// Print what a recording holds, as `run` printed it.
+///
+/// Events come in the order of their kernel time. Nothing is traced and no privilege is needed: formats, symbols and
+/// names of probes are in the recording.
+///
+/// Examples:
+///
+///   probescope replay slow-disk.psrec
+///
+///   probescope replay -f json slow-disk.psrec
+#[derive(Debug, clap::Args)]
+#[command(about = "Print what a recording holds", verbatim_doc_comment)]
+pub struct Args {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Output form.
+    #[arg(short = 'f', long = "format", value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Write to a file.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Nothing but the script's own output.
+    #[arg(short = 'q', long = "quiet")]
+    quiet: bool,
+}
+
+/// A face for each trace: places in messages are those of its own script.
+struct ByTrace<'a> {
+    args: &'a Args,
+    terminal: bool,
+    output: File,
+    faces: BTreeMap<TraceId, StreamFace>,
+    /// The trace that spoke last: what it said is written before another speaks.
+    last: Option<TraceId>,
+}
+
+impl Faces for ByTrace<'_> {
+    fn of(&mut self, trace: &TraceInfo) -> &mut dyn Face {
+        if self.last != Some(trace.id) {
+            if let Some(last) = self.last.and_then(|id| self.faces.get_mut(&id)) {
+                // What it could not write it tells at its next report.
+                let _ = last.flush();
+            }
+            self.last = Some(trace.id);
+        }
+        let (args, terminal, output) = (self.args, self.terminal, &self.output);
+        self.faces.entry(trace.id).or_insert_with(|| face(args, terminal, output, trace))
+    }
+}
+
+fn face(args: &Args, terminal: bool, output: &File, trace: &TraceInfo) -> StreamFace {
+    let settings = Settings {
+        format: match args.format {
+            Format::Text => OutputFormat::Text,
+            Format::Json => OutputFormat::Json,
+        },
+        terminal,
+        buffering: Buffering::Line,
+        quiet: args.quiet,
+        times: false,
+        keen: false,
+        announce: false,
+        warnings: true,
+        like_bpftrace: false,
+        sent: Sent::Nothing,
+    };
+    let output: Box<dyn std::io::Write + Send> = match output.try_clone() {
+        Ok(file) => Box::new(file),
+        Err(_) => Box::new(std::io::stdout()),
+    };
+    StreamFace::new(settings, SourceText::new(&trace.name, &trace.script), output)
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
+    let recording = open(&args.file)?;
+    let output = match &args.output {
+        Some(path) => {
+            File::create(path).map_err(|source| CliError::Write { path: path.display().to_string(), source })?
+        }
+        None => File::from(rustix::io::dup(std::io::stdout()).map_err(|e| CliError::stdout(e.into()))?),
+    };
+    let terminal = args.output.is_none() && world.stdout_is_terminal;
+    let mut faces = ByTrace { args, terminal, output, faces: BTreeMap::new(), last: None };
+    let replayed = replay(&recording, &mut faces).map_err(CliError::stdout)?;
+    for face in faces.faces.values_mut() {
+        face.flush().map_err(CliError::stdout)?;
+    }
+    drop(faces);
+    let mut said: Vec<String> = super::record::damage(&recording.damage());
+    if replayed.left_out > 0 {
+        said.push(format!("{} entries that this version cannot print", replayed.left_out));
+    }
+    if !said.is_empty() {
+        let _ = writeln!(std::io::stderr(), "probescope: {}: {}", args.file.display(), said.join("; "));
+    }
+    Ok(ExitCode::from(u8::try_from(replayed.code).unwrap_or(1)))
+}

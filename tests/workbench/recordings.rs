@@ -1,0 +1,120 @@
+//! `run --record`, `replay` and `record info`: what was recorded prints as it was printed.
+
+use crate::root;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Reports of every kind, in an order that the kernel's time gives.
+const SCRIPT: &str = r#"
+begin {
+    @count["a"] = 3;
+    @count["b"] = 5;
+    @lengths = hist(9);
+    printf("%d %s %x\n", 7, "seven", 255);
+    printf("a line in ");
+    printf("two parts\n");
+    print((1, "two"));
+    print(@count);
+    print(@count, 1);
+    print(@count["a"]);
+    time("%H\n");
+    errorf("not so\n");
+    printf("stack:%s\n", kstack(2));
+    exit(3);
+}
+"#;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("probescope-recordings-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn probescope(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_probescope")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn name(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_recording_prints_as_its_run_did() {
+    if root::missing() {
+        return;
+    }
+    let folder = Folder::new("same");
+    for format in ["text", "json"] {
+        let file = folder.0.join(format);
+        let run = probescope(&["run", "-f", format, "--record", name(&file), "-e", SCRIPT]);
+        assert_eq!(run.status.code(), Some(3), "{}", text(&run.stderr));
+        let replay = probescope(&["replay", "-f", format, name(&file)]);
+        assert_eq!(text(&replay.stdout), text(&run.stdout));
+        assert!(text(&run.stdout).contains("seven") && text(&run.stdout).contains("@lengths"));
+        assert_eq!(text(&replay.stderr), text(&run.stderr));
+        assert_eq!(replay.status.code(), Some(3), "as the run ended");
+    }
+    let info = text(&probescope(&["record", "info", name(&folder.0.join("text"))]).stdout);
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert!(info.contains(kernel.trim()) && info.contains("7 events") && info.contains("2 printed maps"), "{info}");
+}
+
+#[test]
+fn a_recording_that_was_cut_prints_what_is_left() {
+    if root::missing() {
+        return;
+    }
+    let folder = Folder::new("cut");
+    let file = folder.0.join("file");
+    let run = probescope(&["run", "--record", name(&file), "-e", SCRIPT]);
+    let whole = std::fs::read(&file).unwrap();
+    // All but the index.
+    let index = whole.windows(4).rposition(|w| w == b"PBLK").unwrap();
+    std::fs::write(&file, &whole[..index + 9]).unwrap();
+    let replay = probescope(&["replay", name(&file)]);
+    assert_eq!(text(&replay.stdout), text(&run.stdout));
+    assert!(text(&replay.stderr).contains("the recording has no end"), "{}", text(&replay.stderr));
+}
+
+#[test]
+fn what_cannot_be_recorded_or_replayed_is_said() {
+    let folder = Folder::new("refused");
+    let file = folder.0.join("file");
+    std::fs::write(&file, "#!/usr/bin/env bpftrace\n").unwrap();
+    for arguments in [["replay", name(&file)].as_slice(), &["record", "info", name(&file)]] {
+        let refused = probescope(arguments);
+        assert!(!refused.status.success() && refused.stdout.is_empty());
+        assert!(text(&refused.stderr).contains("is no recording"), "{}", text(&refused.stderr));
+    }
+    if root::missing() {
+        return;
+    }
+    let full = probescope(&["run", "--record", "/dev/full", "-e", "begin { printf(\"ran\\n\"); exit() }"]);
+    assert!(!full.status.success() && full.stdout.is_empty(), "a run that was to be recorded does not begin without");
+    assert!(text(&full.stderr).contains("cannot write /dev/full"), "{}", text(&full.stderr));
+}
+
+#[test]
+fn a_recording_of_another_machine_needs_no_privilege() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/recording/whole");
+    let replay = probescope(&["replay", name(&file)]);
+    let rows = text(&replay.stdout);
+    assert!(replay.status.success() && rows.starts_with("<row 0>\n<row 1>\n") && rows.ends_with("other\n"), "{rows}");
+    let info = text(&probescope(&["record", "info", name(&file)]).stdout);
+    assert!(info.contains("kernel      6.18.0") && info.contains("13 events") && info.contains("1 marks"), "{info}");
+}
