@@ -22,8 +22,8 @@ use crate::tracer::latency::LatencyError;
 
 /// Measure latency and noise: osnoise and timerlat on every kernel with BTF, in rtla's columns.
 ///
-/// Where the kernel has the osnoise and timerlat tracers they are used; elsewhere, or with
-/// `--backend bpf`, BPF programs and measuring threads do the same.
+/// BPF programs and measuring threads do what the kernel's osnoise and timerlat tracers do; where the
+/// kernel has those, `--backend tracefs` and `-k` use them, and `hwnoise` needs them.
 ///
 /// Exit codes: 0 measured, 1 it could not be measured, 2 a threshold was passed.
 #[derive(Debug, clap::Args)]

@@ -21,7 +21,7 @@ pub enum View {
 /// What measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Backend {
-    /// The kernel's tracer where there is one, else BPF.
+    /// BPF, and the kernel's tracer for what only it can do: hwnoise, threads of the kernel.
     #[default]
     Auto,
     /// BPF programs and threads of our own.

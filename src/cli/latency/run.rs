@@ -52,8 +52,7 @@ pub fn start(plan: &Plan, kernel: &Arc<Kernel>) -> Result<Started, LatencyError>
         let why = "threads in user space are measured by the BPF backend; use --backend bpf, or -k";
         return Err(LatencyError::Options(why.to_owned()));
     }
-    let by_tracer = needs_tracer || (plan.backend == Backend::Auto && has_tracer.is_ok() && !plan.user);
-    if by_tracer {
+    if needs_tracer {
         let workload = if plan.tool == "hwnoise" { Workload::InterruptsOff } else { Workload::Kernel };
         let measurement = TracefsMeasurement::start(kernel, plan.options.clone(), workload)?;
         return Ok(Started { measurement: Box::new(measurement), backend: "tracefs" });

@@ -54,9 +54,10 @@ struct Cycle {
 pub struct TracefsMeasurement {
     options: Options,
     kernel: Arc<Kernel>,
+    // Closed before the guard removes the instance, which it keeps busy.
+    pipe: Option<File>,
     guard: Guard,
     instance: PathBuf,
-    pipe: File,
     partial: Vec<u8>,
     cpus: BTreeMap<u32, Cpu>,
     buckets: Vec<CpuBuckets>,
@@ -82,7 +83,7 @@ impl TracefsMeasurement {
             kernel: Arc::clone(kernel),
             guard: started.guard,
             instance: started.instance,
-            pipe: started.pipe,
+            pipe: Some(started.pipe),
             partial: Vec::new(),
             cpus: BTreeMap::new(),
             buckets: Vec::new(),
@@ -107,7 +108,8 @@ impl TracefsMeasurement {
     fn read(&mut self, items: &mut Vec<Item>) -> Result<(), LatencyError> {
         let mut buffer = vec![0_u8; 64 << 10];
         loop {
-            match self.pipe.read(&mut buffer) {
+            let Some(pipe) = &mut self.pipe else { return Ok(()) };
+            match pipe.read(&mut buffer) {
                 Ok(0) => return Ok(()),
                 Ok(n) => self.take(&buffer[..n], items),
                 Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return Ok(()),
@@ -355,6 +357,7 @@ impl Measurement for TracefsMeasurement {
         let mut items = Vec::new();
         self.read(&mut items)?;
         self.tell(&mut items);
+        self.pipe = None;
         items.extend(self.guard.restore().into_iter().map(Item::Note));
         Ok(items)
     }

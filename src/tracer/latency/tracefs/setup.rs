@@ -69,8 +69,6 @@ pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> R
     settings(&tracefs, &mut guard, options, workload)?;
     guard.make_folder(&instance).map_err(failed("make", &instance))?;
     events(&instance, options)?;
-    let path = instance.join("trace_pipe");
-    let pipe = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).map_err(failed("open", &path))?;
     let path = instance.join("current_tracer");
     std::fs::write(&path, tracer).map_err(|source| {
         if source.raw_os_error() == Some(libc::EBUSY) {
@@ -81,6 +79,9 @@ pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> R
         }
         failed("start the tracer by", &path)(source)
     })?;
+    // Once the pipe is open the tracer can be changed no more (EBUSY).
+    let path = instance.join("trace_pipe");
+    let pipe = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).map_err(failed("open", &path))?;
     schedule(kernel, tracer, options)?;
     Ok(Started { guard, instance, pipe })
 }
