@@ -10,6 +10,7 @@ mod layout;
 mod sessions;
 pub mod validate;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,15 @@ pub struct Program {
 }
 
 impl Program {
+    /// For each name the index of the first one that is of the same function: in the kernel by the function's name, else
+    /// by the binary's, too.
+    #[must_use]
+    pub fn function_ids(&self) -> Vec<u32> {
+        let mut first = HashMap::new();
+        let mut number = |(id, name)| *first.entry(binary_and_function(name)).or_insert(id);
+        (0..).zip(self.probe_names.iter().map(|name| &**name)).map(&mut number).collect()
+    }
+
     /// Whether it reports addresses of processes, which are shown as symbols.
     #[must_use]
     pub fn has_user_addresses(&self) -> bool {
@@ -56,6 +66,13 @@ impl Program {
         let kept = self.maps.iter().flat_map(|m| [&m.key, &m.value]);
         reported.chain(kept).any(is_user_address)
     }
+}
+
+/// What tells functions apart by their probes' names.
+fn binary_and_function(name: &str) -> (&str, &str) {
+    let user = name.starts_with("uprobe:") || name.starts_with("uretprobe:");
+    let binary = if user { name.split_once(':').and_then(|(_, rest)| rest.rsplit_once(':')) } else { None };
+    (binary.map_or("", |(binary, _)| binary), function_of(name))
 }
 
 fn is_user_address(ty: &Type) -> bool {

@@ -12,7 +12,7 @@ use crate::model::target::{Target, UsdtArgument, UsdtPlace};
 use super::addr::{Addr, Base};
 use super::func::Lowerer;
 use super::helpers as h;
-use super::layout::SHARED;
+use super::layout::{CONSTANTS, SHARED};
 use super::place::Place;
 use super::unit::{START_BOOT_NS, WALL_MINUS_BOOT_NS};
 
@@ -75,6 +75,7 @@ impl<'a> Lowerer<'_, 'a> {
                 self.load_place(place, &e.ty, None, e.span)?
             }
             Builtin::ProbeId => self.probe_id(),
+            Builtin::FuncId => self.function_id()?,
             Builtin::UserMode => self.user_mode(e.span)?.into(),
             Builtin::ChildPid => i64::from(self.u.facts.child_pid).into(),
             Builtin::Register(offset) => self.context_word(offset).into(),
@@ -253,6 +254,39 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let context = self.f.context();
         self.f.b.call(h::GET_ATTACH_COOKIE, &[context.into()]).into()
+    }
+
+    /// The firing target's function: entry and return of one have one number.
+    fn function_id(&mut self) -> Result<Operand, CodegenError> {
+        let names: Vec<(u32, u32)> = self.probe.names.iter().map(|n| (*n, self.u.function_id(*n))).collect();
+        match self.probe_id() {
+            Operand::Imm(name) => Ok(i64::from(self.u.function_id(name as u32)).into()),
+            name if names.iter().all(|(name, function)| name == function) => Ok(name),
+            Operand::Reg(name) => self.in_table(name, &names).map(Into::into),
+        }
+    }
+
+    /// The second of the pair that begins with `number`, by a table of constants.
+    fn in_table(&mut self, number: Vreg, pairs: &[(u32, u32)]) -> Result<Vreg, CodegenError> {
+        let first = pairs.iter().map(|(n, _)| *n).min().unwrap_or(0);
+        let last = pairs.iter().map(|(n, _)| *n).max().unwrap_or(0);
+        let entries = ((last - first) as usize + 1).next_power_of_two();
+        let mut table = vec![0_u8; entries * 4];
+        for (n, value) in pairs {
+            let at = (n - first) as usize * 4;
+            table[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+        let index = self.f.b.sub(number, i64::from(first));
+        let index = self.own_copy(index);
+        self.at_most(index, i64::from(last - first))?;
+        // No change; a verifier that forgets the bounds of spilled numbers sees them here.
+        let index = self.f.b.and(index, entries as i64 - 1);
+        let at = self.u.constant(&table);
+        let section = self.u.section(CONSTANTS);
+        let start = self.f.b.global_addr(section, at);
+        let offset = self.f.b.mul(index, 4);
+        let entry = self.f.b.add(start, offset);
+        Ok(self.load(Addr::new(Base::Reg(entry), 0), 4, false))
     }
 
     fn user_mode(&mut self, span: Span) -> Result<Vreg, CodegenError> {

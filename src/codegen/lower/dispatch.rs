@@ -97,7 +97,7 @@ fn translatable(probe: &Probe, scale: Scale<'_>, group: &[u32]) -> bool {
             fields = true;
             translatable &= e.ty.fits_register() && field(*offset, exit).is_some();
         }
-        ExprKind::Builtin(Builtin::ProbeId) => fields = true,
+        ExprKind::Builtin(Builtin::ProbeId | Builtin::FuncId) => fields = true,
         ExprKind::AddressOf(_) => translatable = false,
         // Stacks begin elsewhere in a raw tracepoint: with the program itself.
         ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)

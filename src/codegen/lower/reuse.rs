@@ -68,6 +68,7 @@ const fn steady(builtin: Builtin) -> bool {
             | Builtin::Retval
             | Builtin::CtxField(_)
             | Builtin::ProbeId
+            | Builtin::FuncId
     )
 }
 

@@ -1,5 +1,6 @@
 //! What all programs of one object share: sections, maps, loss counters, constants.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::codegen::artifact::{ProgramSpec, SiteSpec};
@@ -119,6 +120,7 @@ pub struct Unit<'a> {
     site_index: HashMap<(LossCause, Option<ActionId>, u32, Span), usize>,
     constants: Vec<u8>,
     constant_index: HashMap<Vec<u8>, u32>,
+    function_ids: OnceCell<Vec<u32>>,
     /// Programs so far.
     pub programs: Vec<ProgramSpec>,
     /// The ring buffer's map.
@@ -163,6 +165,7 @@ impl<'a> Unit<'a> {
             site_index: HashMap::new(),
             constants: Vec::new(),
             constant_index: HashMap::new(),
+            function_ids: OnceCell::new(),
             programs: Vec::new(),
             ring: None,
             slots: super::slots::plan(program, facts),
@@ -234,6 +237,12 @@ impl<'a> Unit<'a> {
         self.constants.extend_from_slice(bytes);
         self.constant_index.insert(bytes.to_vec(), at as u32);
         at as u32
+    }
+
+    /// The number of the function in a probe's name.
+    pub fn function_id(&self, name: u32) -> u32 {
+        let all = self.function_ids.get_or_init(|| self.program.function_ids());
+        all.get(name as usize).copied().unwrap_or(name)
     }
 
     /// The ring buffer.

@@ -74,7 +74,9 @@ impl<'a> Lowerer<'_, 'a> {
     fn words_of(&self, ty: &Type) -> (u64, Vec<String>) {
         let (first, end) = match ty {
             Type::ProbeName | Type::FuncName => {
-                let names = &self.probe.names;
+                let functions = *ty == Type::FuncName;
+                let number = |n: &u32| if functions { self.u.function_id(*n) } else { *n };
+                let names: Vec<u32> = self.probe.names.iter().map(number).collect();
                 let first = names.iter().min().copied().unwrap_or(0);
                 (u64::from(first), names.iter().max().map_or(0, |last| u64::from(*last) + 1))
             }

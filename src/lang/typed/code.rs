@@ -304,6 +304,9 @@ pub enum Builtin {
     DataLoc(u32),
     /// Index of the firing target's name in [`Program::probe_names`]: `uint64`.
     ProbeId,
+    /// The firing target's function, as the index of the first name that has it: entry and return of one function are
+    /// equal ([`Program::function_ids`]). `uint64`.
+    FuncId,
     /// 1 in user mode, 0 in the kernel (profile and perf probes): `uint8`.
     UserMode,
     /// The child started by `-c`: `uint32`.

@@ -218,7 +218,7 @@ fn func(c: &mut Checker<'_>, span: Span) -> Expr {
     match c.frame.kind {
         Kind::Kprobe | Kind::Kretprobe | Kind::Fentry | Kind::Fexit | Kind::Uprobe | Kind::Uretprobe => {
             c.frame.needs_probe_id = true;
-            builtin(Builtin::ProbeId, Type::FuncName, span)
+            builtin(Builtin::FuncId, Type::FuncName, span)
         }
         _ => c.not_here("func", span, Some("only probes on functions have it; `probe` works everywhere")),
     }

@@ -6,7 +6,7 @@ use super::coerce::{convert_scalar, pointer};
 use super::{BAD_CAST, Checker, join};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind};
+use crate::lang::typed::{Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, Type};
 
 impl Checker<'_> {
@@ -36,6 +36,8 @@ impl Checker<'_> {
                 let n = value.as_int().unwrap_or(0) as i64;
                 self.error_expr(BAD_CAST, span, format!("Enum: {name} doesn't contain a variant value of {n}"))
             }
+            // As a number a function is its address.
+            (Type::Int { .. } | Type::Ptr { .. }, Type::FuncName) => self.function_address(wanted, span),
             (Type::Int { .. } | Type::Enum { .. } | Type::Bool, v) if v.fits_register() => {
                 Expr { span, ..convert_scalar(value, wanted) }
             }
@@ -58,8 +60,12 @@ impl Checker<'_> {
                 let address = Expr::new(ExprKind::AddressOf(Box::new(value)), pointer((**to).clone(), space), span);
                 Expr { span, ..address }
             }
-            // Old scripts name the struct alone where they mean a pointer to it.
-            (Type::Struct(_), v) if v.is_scalar() => {
+            (Type::Username, Type::Int { .. }) => {
+                let id = convert_scalar(value, &Type::U32);
+                Expr::new(ExprKind::Cast(Box::new(id)), Type::Username, span)
+            }
+            // Old scripts name the struct alone where they mean a pointer to it; no struct lies at a number in the text.
+            (Type::Struct(_), v) if v.is_scalar() && value.as_int().is_none() => {
                 let space = match v {
                     Type::Ptr { space, .. } => *space,
                     _ => self.default_space(),
@@ -90,6 +96,17 @@ impl Checker<'_> {
             (Type::Tuple(_) | Type::Record(_), v) if join::join(wanted, v).is_some() => self.coerce(value, wanted),
             _ => self.bad_cast(&value, wanted, span),
         }
+    }
+
+    fn function_address(&mut self, wanted: &Type, span: Span) -> Expr {
+        if self.frame.kind == super::frame::Kind::Uretprobe {
+            let message = "the address of a function is not known at its return";
+            let help = "take it at its entry: `uprobe:BINARY:FUNCTION`".to_owned();
+            self.error_help(BAD_CAST, span, message, Some(help));
+            return Self::error_value(span);
+        }
+        let address = Expr::new(ExprKind::Call(Intrinsic::FuncAddress, Vec::new()), Type::U64, span);
+        Expr { span, ..convert_scalar(address, wanted) }
     }
 
     /// Whether an enum has a name for a value.
