@@ -9,6 +9,7 @@ pub mod demangle;
 pub mod dwarf;
 pub mod elf;
 pub mod instructions;
+mod symbols;
 pub mod usdt;
 
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ pub mod perf;
 pub mod point;
 pub mod renamed;
 pub mod search;
-mod suggest;
+pub(crate) mod suggest;
 pub mod user;
 
 pub use name::target_name;

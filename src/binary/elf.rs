@@ -1,25 +1,19 @@
 //! ELF: segments, function symbols, and the way from an address to an offset in the file.
 
 use std::fmt::Write;
+use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use object::read::elf::{ElfFile64, ProgramHeader};
-use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
+use object::{Endianness, Object, ReadCache};
 
 use super::BinaryError;
 use super::archive::{self, Member};
+use super::symbols::Symbols;
 use super::usdt::{self, UsdtSite};
 use crate::regular;
-
-/// Most symbols believed: Chromium has about two million.
-const MAX_SYMBOLS: usize = 8_000_000;
-/// Longest symbol name believed.
-const MAX_NAME: usize = 64 << 10;
-/// How many times a file's size the names of its symbols may take: many symbols of a hostile file can
-/// share one long name, which is read for each.
-const NAMES_OF_FILE: u64 = 8;
 
 /// A part of the file that is loaded into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +44,9 @@ pub struct FunctionSymbol {
 pub struct Binary {
     path: PathBuf,
     segments: Vec<Segment>,
-    /// Ascending by name, then address.
-    functions: Vec<FunctionSymbol>,
-    /// Variables, in the same order.
-    variables: Vec<FunctionSymbol>,
+    symbols: OnceLock<Symbols>,
+    /// Where the symbols are: itself, and the file that has what was stripped off it.
+    files: Vec<(File, Member)>,
     sites: Vec<UsdtSite>,
     build_id: Option<Vec<u8>>,
     has_symbol_table: bool,
@@ -74,11 +67,7 @@ impl Binary {
         // By build id, a debug file that has symbols alone counts too.
         let by_id = debug_roots.iter().filter_map(|root| binary.debug_file(root));
         let debug = by_id.chain(super::dwarf::debug_file(path, debug_roots)).find_map(|path| Self::read(&path).ok());
-        if let Some(more) = debug {
-            binary.functions.extend(more.functions);
-            binary.variables.extend(more.variables);
-            binary.sort_functions();
-        }
+        binary.files.extend(debug.into_iter().flat_map(|more| more.files));
         Ok(binary)
     }
 
@@ -96,30 +85,27 @@ impl Binary {
         if size == 0 || file.read_exact_at(&mut magic, offset).is_err() || magic != object::elf::ELFMAG {
             return Err(malformed("it is not an ELF file".into()));
         }
-        let most_text = size.saturating_mul(NAMES_OF_FILE);
-        let cache = ReadCache::new(file);
+        let member = Member { offset, size };
+        let cache = ReadCache::new(&file);
         let elf = ElfFile64::<Endianness, _>::parse(cache.range(offset, size)).map_err(|e| malformed(e.to_string()))?;
         let segments = segments(&elf, offset);
         let sites = usdt::read(&elf, &segments);
-        let mut binary = Self {
+        let (has_symbol_table, build_id) = (elf.section_by_name(".symtab").is_some(), elf.build_id().ok().flatten());
+        let build_id = build_id.map(<[u8]>::to_vec);
+        Ok(Self {
             path: path.to_owned(),
-            functions: symbols(&elf, SymbolKind::Text, most_text),
-            variables: symbols(&elf, SymbolKind::Data, most_text),
+            symbols: OnceLock::new(),
             moves: elf.kind() == object::ObjectKind::Dynamic,
-            has_symbol_table: elf.section_by_name(".symtab").is_some(),
-            build_id: elf.build_id().ok().flatten().map(<[u8]>::to_vec),
+            has_symbol_table,
+            build_id,
             segments,
             sites,
-        };
-        binary.sort_functions();
-        Ok(binary)
+            files: vec![(file, member)],
+        })
     }
 
-    fn sort_functions(&mut self) {
-        for list in [&mut self.functions, &mut self.variables] {
-            list.sort_by(|a, b| (&a.name, a.address).cmp(&(&b.name, b.address)));
-            list.dedup_by(|a, b| a.name == b.name && a.address == b.address);
-        }
+    fn symbols(&self) -> &Symbols {
+        self.symbols.get_or_init(|| Symbols::read(&self.files))
     }
 
     /// Where the distribution keeps this binary's symbols.
@@ -150,7 +136,7 @@ impl Binary {
     /// Its functions, ascending by name.
     #[must_use]
     pub fn functions(&self) -> &[FunctionSymbol] {
-        &self.functions
+        &self.symbols().functions
     }
 
     /// Its statically defined probes.
@@ -162,16 +148,18 @@ impl Binary {
     /// The function of this name; where several have it, the one at the lowest address.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&FunctionSymbol> {
-        let first = self.functions.partition_point(|f| &*f.name < name);
-        self.functions.get(first).filter(|f| &*f.name == name)
+        let functions = self.functions();
+        let first = functions.partition_point(|f| &*f.name < name);
+        functions.get(first).filter(|f| &*f.name == name)
     }
 
     /// The function of this name, or the variable.
     #[must_use]
     pub fn symbol(&self, name: &str) -> Option<&FunctionSymbol> {
         let variable = || {
-            let first = self.variables.partition_point(|v| &*v.name < name);
-            self.variables.get(first).filter(|v| &*v.name == name)
+            let variables = &self.symbols().variables;
+            let first = variables.partition_point(|v| &*v.name < name);
+            variables.get(first).filter(|v| &*v.name == name)
         };
         self.function(name).or_else(variable)
     }
@@ -179,7 +167,7 @@ impl Binary {
     /// The function that covers an address, and the distance from its start.
     #[must_use]
     pub fn function_at(&self, address: u64) -> Option<(&FunctionSymbol, u64)> {
-        let covering = self.functions.iter().filter(|f| address >= f.address && address - f.address < f.size.max(1));
+        let covering = self.functions().iter().filter(|f| address >= f.address && address - f.address < f.size.max(1));
         covering.max_by_key(|f| f.address).map(|f| (f, address - f.address))
     }
 
@@ -202,7 +190,7 @@ impl Binary {
 /// The build id of a file, in hexadecimal digits; nothing else of it is read.
 #[must_use]
 pub fn build_id(path: &Path) -> Option<String> {
-    let cache = ReadCache::new(std::fs::File::open(path).ok()?);
+    let cache = ReadCache::new(File::open(path).ok()?);
     let elf = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
     let id = elf.build_id().ok().flatten()?;
     Some(id.iter().fold(String::new(), |mut text, byte| {
@@ -229,26 +217,6 @@ fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>, base
             offset: h.p_offset(endian).saturating_add(base),
             size: h.p_filesz(endian),
             executable: h.p_flags(endian).0 & object::elf::PF_X.0 != 0,
-        })
-        .collect()
-}
-
-/// The symbols of a kind, with names of up to `most_text` bytes in all.
-fn symbols<'d, R: object::ReadRef<'d>>(
-    elf: &ElfFile64<'d, Endianness, R>,
-    kind: SymbolKind,
-    most_text: u64,
-) -> Vec<FunctionSymbol> {
-    let mut left = most_text;
-    let symbols = elf.symbols().chain(elf.dynamic_symbols()).take(MAX_SYMBOLS);
-    symbols
-        .filter(|s| s.kind() == kind && s.address() != 0 && !s.is_undefined())
-        .filter_map(|s| {
-            let name = s.name().ok()?;
-            let name = name.split_once('@').map_or(name, |(name, _version)| name);
-            let usable = !name.is_empty() && name.len() <= MAX_NAME;
-            left = left.saturating_sub(name.len() as u64);
-            (usable && left > 0).then(|| FunctionSymbol { name: name.into(), address: s.address(), size: s.size() })
         })
         .collect()
 }

@@ -1,5 +1,7 @@
 //! Did you mean: the nearest of many names.
 
+use memchr::memmem::Finder;
+
 /// Longest name that is compared: the cost grows with the product of both lengths.
 const MAX_LENGTH: usize = 128;
 
@@ -14,9 +16,11 @@ pub fn distance(left: &str, right: &str, most: usize) -> Option<usize> {
 /// inside them.
 pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>, limit: usize) -> Vec<&'a str> {
     let most = (wanted.len() / 4).clamp(1, 4);
+    let part = Finder::new(wanted);
     let score = |name: &'a str| {
         let off = distance(wanted, name, most);
-        let inside = (wanted.len() >= 4 && name.contains(wanted)).then(|| most + 1 + name.len() - wanted.len());
+        let is_inside = wanted.len() >= 4 && part.find(name.as_bytes()).is_some();
+        let inside = is_inside.then(|| most + 1 + name.len() - wanted.len());
         off.or(inside).map(|s| (s, name.len(), name))
     };
     let mut found: Vec<_> = names.filter_map(score).collect();

@@ -90,6 +90,12 @@ impl Expander<'_> {
         ret: bool,
     ) -> Result<Vec<Target>, ExpandError> {
         match place {
+            // A name as listings print it: of C++ or Rust, in the form that people read.
+            UprobePlace::Symbol { name, offset: 0 }
+                if is_readable(name) && binary.function(name.as_str()).is_none() =>
+            {
+                self.uprobes_in(file, binary, &UprobePlace::Demangled(name.clone()), ret)
+            }
             UprobePlace::Symbol { name, offset } if !name.is_wild() => {
                 let symbol = binary.function(name.as_str()).ok_or_else(|| no_symbol(file, binary, name, ret))?;
                 let shown: Arc<str> =
@@ -308,11 +314,18 @@ fn moved_into_libc(binary: &Binary) -> bool {
     binary.functions().iter().any(|f| f.name.contains("_version_placeholder"))
 }
 
+/// Whether a name is one that only the readable form of a mangled one can be.
+fn is_readable(name: &Glob) -> bool {
+    !name.is_wild() && (name.as_str().contains("::") || name.as_str().ends_with(')'))
+}
+
 /// Whether a mangled name's readable form matches, with or without its parameters.
 fn demangled_matches(mangled: &str, wanted: &Glob) -> bool {
     let Some(readable) = demangle(mangled) else { return wanted.matches(mangled) };
     let bare = readable.split_once('(').map_or(readable.as_str(), |(name, _)| name);
-    wanted.matches(&readable) || wanted.matches(bare) || wanted.matches(without_result(bare))
+    // Listings print a Rust name's hash, too.
+    let hashed = || rustc_demangle::try_demangle(mangled).is_ok_and(|name| wanted.matches(&name.to_string()));
+    wanted.matches(&readable) || wanted.matches(bare) || wanted.matches(without_result(bare)) || hashed()
 }
 
 /// Names of functions made from templates begin with the result's type: `long app::largest<long>`.
