@@ -53,7 +53,9 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     }
     let script = args.script.read()?;
     let kernel = super::kernel::running(world);
-    let compilation = front::compile(&script.source, None, &script.settings(Arc::clone(&kernel)));
+    let mut settings = script.settings(Arc::clone(&kernel));
+    settings.for_other_loaders = true;
+    let compilation = front::compile(&script.source, None, &settings);
     let text = render_all(&script.source, &compilation.diagnostics, world.colour());
     std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     let Some(compiled) = compilation.output else { return Ok(ExitCode::FAILURE) };

@@ -32,16 +32,28 @@ pub(super) fn lower_and_build(
     facts: &TargetFacts,
     lines: &SourceLines,
 ) -> Result<(Lowered, BuiltObject), CodegenError> {
-    let lowered = lower(program, facts)?;
+    let lowered = named_for_loaders(lower(program, facts)?, facts);
     match build(&lowered.module, lines) {
         Err(error @ CodegenError::Stack { .. }) => {
-            let lowered = lower_off_stack(program, facts)?;
+            let lowered = named_for_loaders(lower_off_stack(program, facts)?, facts);
             // The values to name are those of the first attempt.
             let built = build(&lowered.module, lines).map_err(|_| error)?;
             Ok((lowered, built))
         }
         built => Ok((lowered, built?)),
     }
+}
+
+/// Sections of zeros as the object's loader knows them.
+fn named_for_loaders(mut lowered: Lowered, facts: &TargetFacts) -> Lowered {
+    if facts.zeros_as_data {
+        for section in &mut lowered.module.sections {
+            if let Some(name) = section.name.strip_prefix(".bss.") {
+                section.name = format!(".data.{name}");
+            }
+        }
+    }
+    lowered
 }
 
 fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) -> Result<Artifact, CodegenError> {

@@ -31,6 +31,9 @@ pub struct TargetFacts {
     pub filter_pid: Option<u32>,
     /// Whether maps that are read at a key which they don't have are counted as losses.
     pub absent_keys: bool,
+    /// The object is for other loaders: libbpf before 1.5 knows no sections of zeros but `.bss` itself, so those of this
+    /// object are data that is zero.
+    pub zeros_as_data: bool,
     /// Which failures are also sent through the ring buffer, each in its place among the reports.
     pub sent: Sent,
     /// Offset from the boot clock to TAI, ns, for the clock that programs compute from the two.
@@ -238,6 +241,7 @@ impl TargetFacts {
             child_pid: 0,
             filter_pid: None,
             absent_keys: false,
+            zeros_as_data: false,
             sent: Sent::Nothing,
             tai_offset_ns: 0,
             online_cpus: possible_cpus,

@@ -43,6 +43,8 @@ pub struct FrontSettings {
     pub purpose: Purpose,
     /// Maps that are read at a key which they don't have are counted as losses.
     pub absent_keys: bool,
+    /// The object is written to a file, for other loaders.
+    pub for_other_loaders: bool,
     /// Which failures are sent among the reports, and not only counted.
     pub sent: Sent,
     /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
@@ -69,6 +71,7 @@ impl FrontSettings {
             missing_probes: MissingProbes::default(),
             purpose: Purpose::default(),
             absent_keys: false,
+            for_other_loaders: false,
             sent: Sent::Nothing,
             like_bpftrace: false,
             absent_parameters: AbsentParameters::Quiet,
@@ -111,6 +114,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
     }
     let mut target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
     target.absent_keys = settings.absent_keys;
+    target.zeros_as_data = settings.for_other_loaders;
     target.sent = settings.sent;
     match codegen::compile_with_source(&checked.program, &target, source) {
         Ok(artifact) => {

@@ -6,6 +6,7 @@ mod endings;
 mod engine;
 mod language_server;
 mod layouts;
+mod objects;
 mod recordings;
 #[path = "../support/root.rs"]
 mod root;

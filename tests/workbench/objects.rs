@@ -1,0 +1,84 @@
+//! The objects of `compile -o` in other loaders: a current libbpf and the system's bpftool, whose libbpf may be old.
+//!
+//! Needs root; without it every test says so and passes.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::root;
+use crate::skip::skip;
+
+/// Scripts whose objects have every kind of section: shared and per-CPU data, scratch memory, stacks, constants,
+/// reports in slots and in the ring, keyed maps.
+const SCRIPTS: [(&str, &str); 3] = [
+    ("counts", "tracepoint:raw_syscalls:sys_enter { @ = count(); @h = hist(args.id); @k[comm] = sum(args.id); }"),
+    (
+        "reports",
+        "tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, str(args.filename)); @s[kstack(8)] = count(); }",
+    ),
+    (
+        "values",
+        "tracepoint:sched:sched_switch { @last[args.next_pid] = nsecs; if (@last[args.prev_pid]) { @t = strftime(\"%H\", nsecs); } } begin { @x = 1; }",
+    ),
+];
+
+fn compiled(name: &str, script: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("probescope-{name}-{}.bpf.o", std::process::id()));
+    let program = env!("CARGO_BIN_EXE_probescope");
+    let output = Command::new(program).args(["compile", "-e", script, "-o"]).arg(&path).output().unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    path
+}
+
+#[test]
+fn a_current_libbpf_loads_them() {
+    if root::missing() {
+        return;
+    }
+    for (name, script) in SCRIPTS {
+        let path = compiled(name, script);
+        let loaded = libbpf_rs::ObjectBuilder::default().open_file(&path).and_then(|object| object.load());
+        std::fs::remove_file(&path).unwrap();
+        assert!(loaded.is_ok(), "{name}: {}", loaded.unwrap_err());
+    }
+}
+
+#[test]
+fn the_systems_bpftool_loads_them() {
+    if root::missing() {
+        return;
+    }
+    let found = Command::new("bpftool").arg("version").output();
+    let Ok(version) = found.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()) else {
+        return skip("there is no bpftool");
+    };
+    let Some(mount) = PinFolder::mount() else { return skip("no file system of type bpf can be mounted") };
+    for (name, script) in SCRIPTS {
+        let path = compiled(name, script);
+        let pins = mount.0.join(name);
+        let output = Command::new("bpftool").args(["prog", "loadall"]).arg(&path).arg(&pins).output().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}, {version}: {said}");
+    }
+}
+
+/// A file system of its own to pin programs in: they go with it.
+struct PinFolder(PathBuf);
+
+impl PinFolder {
+    fn mount() -> Option<Self> {
+        let folder = std::env::temp_dir().join(format!("probescope-pins-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mounted = Command::new("mount").args(["-t", "bpf", "bpf"]).arg(&folder).status();
+        let folder = Self(folder);
+        mounted.is_ok_and(|status| status.success()).then_some(folder)
+    }
+}
+
+impl Drop for PinFolder {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
