@@ -41,15 +41,13 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
 }
 
 fn print(args: &Args, pattern: &str, kernel: &Kernel, out: &mut impl Write) -> Result<bool, CliError> {
-    if let Some(types) = listing::types(pattern, kernel) {
-        let types = types.map_err(|a| CliError::Refused(format!("{a}; {}", a.remedy)))?;
-        for (_, definition) in &types {
-            writeln!(out, "{definition}").map_err(CliError::stdout)?;
+    let patterns = || pattern.split(',').map(str::trim);
+    if patterns().all(listing::is_type) {
+        let mut any = false;
+        for pattern in patterns() {
+            any |= print_types(pattern, kernel, out)?;
         }
-        if types.is_empty() {
-            note(&format!("there is no {pattern}"));
-        }
-        return Ok(!types.is_empty());
+        return Ok(any);
     }
     let listing = if args.fuzzy { fuzzy(pattern, kernel) } else { exact(pattern, kernel)? };
     let mut shown = 0_usize;
@@ -82,6 +80,19 @@ fn print(args: &Args, pattern: &str, kernel: &Kernel, out: &mut impl Write) -> R
         note(&format!("nothing matches `{pattern}`{}", near(pattern, kernel)));
     }
     Ok(shown > 0)
+}
+
+/// The definitions that a type's name stands for.
+fn print_types(pattern: &str, kernel: &Kernel, out: &mut impl Write) -> Result<bool, CliError> {
+    let types = listing::types(pattern, kernel).unwrap_or_else(|| Ok(Vec::new()));
+    let types = types.map_err(|a| CliError::Refused(format!("{a}; {}", a.remedy)))?;
+    for (_, definition) in &types {
+        writeln!(out, "{definition}").map_err(CliError::stdout)?;
+    }
+    if types.is_empty() {
+        note(&format!("there is no {pattern}"));
+    }
+    Ok(!types.is_empty())
 }
 
 fn count<'a>(hidden: &mut Vec<(&'a Absence, usize)>, absence: &'a Absence) {

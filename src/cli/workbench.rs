@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{CliError, World};
+use clap::CommandFactory as _;
+
+use super::{Cli, CliError, World};
 use crate::lang::diagnostic::Severity;
+use crate::probe::suggest;
 use crate::tui::catalogue::Catalogue;
 use crate::tui::files::{Latest, keep, read, recovery};
 use crate::tui::layout::file;
@@ -31,6 +34,12 @@ pub struct Args {
 
 /// Opens the workbench.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
+    if let Some(command) = args.file.as_deref().and_then(meant_command) {
+        return Err(CliError::Refused(format!(
+            "there is no file and no command of that name; did you mean `probescope {command}`? (A new script has an \
+             ending: `{command}.bt`.)"
+        )));
+    }
     if !world.stdout_is_terminal || !std::io::stdin().is_terminal() {
         return Err(CliError::Refused(
             "the workbench needs a terminal; `probescope run FILE` traces without one".to_owned(),
@@ -77,6 +86,14 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),
     }
+}
+
+/// The subcommand that a bare word was meant for: one that is no file, has no ending, and looks like a command.
+fn meant_command(word: &Path) -> Option<String> {
+    let text = word.to_str().filter(|t| !t.contains(['/', '.']) && !word.exists())?;
+    let command = Cli::command();
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    suggest::nearest(text, names.into_iter(), 1).first().map(|name| (*name).to_owned())
 }
 
 /// Where unsaved and unnamed scripts are kept.
@@ -211,6 +228,15 @@ mod tests {
         assert_ne!(a, b);
         assert_eq!(a.parent(), b.parent());
         assert_ne!(recovery(folder, None), a);
+    }
+
+    #[test]
+    fn a_mistyped_command_is_no_new_script() {
+        assert_eq!(meant_command(Path::new("lsit")).as_deref(), Some("list"));
+        assert_eq!(meant_command(Path::new("chek")).as_deref(), Some("check"));
+        for script in ["opensnoop", "list.bt", "./lsit", "/tmp/lsit"] {
+            assert_eq!(meant_command(Path::new(script)), None, "{script}");
+        }
     }
 
     #[test]

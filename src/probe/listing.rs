@@ -232,16 +232,27 @@ fn user(pattern: &str, kernel: &Kernel, pid: Option<u32>) -> Result<Listing, Exp
     Ok(listing)
 }
 
-/// Definitions of the kernel's types that a pattern such as `struct task_*` stands for, each with its
-/// name (`struct task_struct`); `None` when the pattern names no kind of type.
+/// Whether a pattern stands for types of the kernel: `struct task_*`.
+pub fn is_type(pattern: &str) -> bool {
+    let word = pattern.trim().split_once(char::is_whitespace).map(|(word, _)| word);
+    matches!(word, Some("struct" | "union" | "enum"))
+}
+
+/// Definitions of the kernel's types that a pattern such as `struct task_*` stands for, or several with commas between,
+/// each with its name (`struct task_struct`); `None` when the pattern names no kind of type.
 ///
 /// # Errors
 /// When the kernel has no BTF.
 pub fn types(pattern: &str, kernel: &Kernel) -> Option<Result<Vec<(String, String)>, Absence>> {
-    let (word, name) = pattern.trim().split_once(char::is_whitespace)?;
-    if !matches!(word, "struct" | "union" | "enum") {
+    if !pattern.split(',').all(is_type) {
         return None;
     }
+    let each: Result<Vec<_>, _> = pattern.split(',').filter_map(|one| types_of(one.trim(), kernel)).collect();
+    Some(each.map(|lists| lists.concat()))
+}
+
+fn types_of(pattern: &str, kernel: &Kernel) -> Option<Result<Vec<(String, String)>, Absence>> {
+    let (word, name) = pattern.split_once(char::is_whitespace)?;
     let glob = Glob::new(name.trim());
     Some(kernel.btf().map(|btf| {
         let mut found: Vec<(String, TypeId)> = if glob.is_wild() {

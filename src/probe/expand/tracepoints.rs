@@ -51,7 +51,19 @@ impl Expander<'_> {
             let near = suggest::nearest(&wanted, names.iter().map(String::as_str), 3);
             suggestions = near.into_iter().map(|n| format!("tracepoint:{n}")).collect();
         }
-        no_match("tracepoint", &wanted, suggestions)
+        let missing = match category.as_str() {
+            "osnoise" => Some(Feature::Osnoise),
+            "syscalls" => Some(Feature::SyscallTracepoints),
+            _ => None,
+        };
+        let absence = missing.and_then(|feature| self.kernel.features().require(feature).err());
+        ExpandError::NoMatch {
+            kind: "tracepoint".to_owned(),
+            name: wanted,
+            // What the kernel was built without explains more than names that look like it.
+            suggestions: if absence.is_some() { Vec::new() } else { suggestions },
+            reason: absence.map(|a| format!("{}: {}", a.reason, a.remedy)),
+        }
     }
 
     pub(super) fn raw_tracepoints(&self, module: Option<&Glob>, event: &Glob) -> Result<Vec<Target>, ExpandError> {
