@@ -103,7 +103,9 @@ impl Trace {
             by_value(x, y).then_with(|| if by_bytes { a.cmp(b) } else { order_all(&x.key, &y.key) })
         });
         let mut rows: Vec<MapRow> = keyed.into_iter().map(|(_, row)| row).collect();
-        align(&mut rows);
+        if let Type::Agg(Aggregation::TSeries { buckets, .. }) = map.value {
+            align(&mut rows, buckets as usize);
+        }
         MapSnapshot {
             name: Arc::clone(&map.name),
             kind,
@@ -460,7 +462,7 @@ fn series(cpus: &[Vec<u8>], interval_ns: u64, buckets: u32, how: Reduce, signed:
 
 /// All series of a map end with the latest interval of any of them, and have no more than the script
 /// asked for.
-fn align(rows: &mut [MapRow]) {
+fn align(rows: &mut [MapRow], most: usize) {
     let ends = rows.iter().filter_map(|row| match &row.value {
         Value::TSeries(series) => series.points.last().map(|(start, _)| *start),
         _ => None,
@@ -470,13 +472,13 @@ fn align(rows: &mut [MapRow]) {
         let Value::TSeries(series) = &mut row.value else { continue };
         let Some((last, _)) = series.points.last().copied() else { continue };
         if last < latest {
-            let most = series.points.len();
             let series = Arc::make_mut(series);
             let step = series.interval_ns.max(1);
             let more = ((latest - last) / step).min(most as u64);
             let from = latest.saturating_sub(more.saturating_sub(1).saturating_mul(step));
             series.points.extend((0..more).map(|i| (from + i * step, None)));
-            series.points.drain(..series.points.len() - most);
+            // One that began less than `most` intervals after the clock itself is shorter, and stays whole.
+            series.points.drain(..series.points.len().saturating_sub(most));
         }
     }
 }

@@ -106,6 +106,11 @@ impl<'a> Lowerer<'_, 'a> {
         let size = size.max(1);
         let (place, len) = match &base.ty {
             Type::Ptr { .. } => (self.pointee(base)?, None),
+            // An array without a length at a struct's end goes on behind it: it has no bound to check.
+            Type::Array { len: 0, .. } => match self.place(base)? {
+                remote @ Place::Remote { .. } => (remote, None),
+                own => (own, Some(0)),
+            },
             Type::Array { len, .. } => (self.place(base)?, Some(*len)),
             Type::Str { size } | Type::Buf { size } => (self.place(base)?, Some(*size)),
             _ => (self.place(base)?, None),

@@ -91,6 +91,7 @@ pub fn check(script: &ast::Script, source: &SourceText, facts: &dyn Facts, optio
             checker.error(UNSETTLED, Span::default(), "the types of this script's variables don't settle");
         }
     }
+    checker.check_storage();
     checker.lint();
     checker.finish(probes)
 }

@@ -63,6 +63,12 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting("max_probes", "1024", &[], "Most probes of a script; there is no limit unless one is set."),
     setting("max_type_res_iterations", "", &[], "bpftrace's; changes nothing here."),
+    setting(
+        "symbol_source",
+        "",
+        &[],
+        "bpftrace's; changes nothing here: user symbols come from debug and symbol tables.",
+    ),
     setting("on_stack_limit", "32", &[], "bpftrace's; changes nothing here."),
     setting("show_debug_info", "true", SWITCH, "bpftrace's; changes nothing here."),
     setting("use_blazesym", "", SWITCH, "bpftrace's; changes nothing here."),

@@ -95,7 +95,7 @@ codes! {
     ADDRESS_AS_TEXT = 416, "an address is printed where its text was probably meant",
         "`%s` prints a pointer as the address that it is. The text at that address is read by str(): printf(\"%s\", str(args.filename)). To print the address, `%p` says so.";
     SIGNED_DIVISION = 417, "a division of numbers that may be negative",
-        "BPF's division knows no sign, so bpftrace's results are wrong for negative numbers; probescope divides the amounts and sets the sign after. This is told when it runs under bpftrace's name. Casting both operands to uint64 silences it.";
+        "BPF's division knows no sign, so bpftrace's results are wrong for negative numbers; probescope divides the amounts and sets the sign after. As in C the result is rounded towards zero: -7 / 2 is -3 and -7 % 3 is -1, where bpftrace gives -4 and 0. Casting both operands to uint64 silences it.";
     UNNECESSARY_CAST = 418, "a cast to the type that the value has",
         "The cast changes nothing. This is told when probescope runs under bpftrace's name.";
     DEPRECATED = 419, "something that bpftrace gives up",

@@ -70,6 +70,7 @@ pub const FUNCTIONS: &[Builtin] = &[
     Builtin { name: "is_unsigned_integer", signature: "is_unsigned_integer(e): bool", place: Place::Compile, doc: "Whether a value is an unsigned integer." },
     Builtin { name: "is_array", signature: "is_array(e): bool", place: Place::Compile, doc: "Whether a value is an array." },
     Builtin { name: "is_literal", signature: "is_literal(e): bool", place: Place::Compile, doc: "Whether a value is written as a literal." },
+    Builtin { name: "is_scalar", signature: "is_scalar(@map): bool", place: Place::Compile, doc: "Whether a map has no keys." },
     Builtin { name: "is_err", signature: "is_err(pointer): bool", place: Place::Kernel, doc: "Whether a kernel pointer holds an error number instead of an address." },
     Builtin { name: "kptr", signature: "kptr(pointer)", place: Place::Compile, doc: "Marks a pointer as one into the kernel." },
     Builtin { name: "uptr", signature: "uptr(pointer)", place: Place::Compile, doc: "Marks a pointer as one into the process." },

@@ -414,7 +414,8 @@ impl Checker<'_> {
             ) => "bpf_perf_event_data".to_owned(),
             Some(Target::Iter { kind, .. }) => format!("bpf_iter__{kind}"),
             Some(Target::Tracepoint { event, .. }) => format!("trace_event_raw_{event}"),
-            _ => String::new(),
+            None => String::new(),
+            Some(_) => return self.not_here("ctx", span, None),
         };
         let ty = match name.as_str() {
             "" => pointer(Type::Void, AddressSpace::Context),

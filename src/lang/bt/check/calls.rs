@@ -114,6 +114,7 @@ const FUNCTIONS: &[FunctionInfo] = &[
     f("is_unsigned_integer", 1, 1, compile::is_unsigned),
     f("is_array", 1, 1, compile::is_array),
     f("is_literal", 1, 1, compile::is_literal),
+    f("is_scalar", 1, 1, compile::is_scalar),
     f("is_err", 1, 1, compile::is_err),
     f("kfunc_exist", 1, 1, compile::kfunc_exist),
     f("kfunc_allowed", 1, 1, compile::kfunc_allowed),

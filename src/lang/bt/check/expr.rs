@@ -56,7 +56,7 @@ impl Checker<'_> {
             ast::ExprKind::Tuple(items) => self.tuple(items, span),
             ast::ExprKind::Record(items) => self.record(items, span),
             ast::ExprKind::Block(block) => self.block_expression(block, span),
-            ast::ExprKind::Comptime(inner) => self.expr(inner),
+            ast::ExprKind::Comptime(inner) => self.known_before(inner, span),
             ast::ExprKind::Type(name) => {
                 let _ = self.type_name(name);
                 // `timestamp` is DTrace's clock and a type here.
@@ -69,6 +69,17 @@ impl Checker<'_> {
             }
             ast::ExprKind::TypeInfo(what) => self.type_info(what, span),
         }
+    }
+
+    /// `comptime e`: a value that is known before the script runs.
+    fn known_before(&mut self, e: &ast::Expr, span: Span) -> Expr {
+        let typed = self.expr(e);
+        if join::unknown(&typed.ty) || is_known(&typed) {
+            return typed;
+        }
+        let message = "this is known only when the script runs, and comptime wants to know it before";
+        self.error_help(super::NEEDS_LITERAL, span, message, Some("leave `comptime` out".to_owned()));
+        Self::error_value(span)
     }
 
     /// A string constant, which is no longer than strings may be.
@@ -242,8 +253,11 @@ impl Checker<'_> {
     /// As [`Self::type_of`], but literals, and variables and maps that hold nothing else, are as small
     /// as their values allow.
     pub(super) fn smallest_type(&mut self, e: &ast::Expr) -> Type {
+        if let Some(key) = self.key_type_of(e) {
+            return join::smallest(&key);
+        }
         let typed = match &e.kind {
-            ast::ExprKind::Ident(_) => return self.type_of(e),
+            ast::ExprKind::Ident(_) | ast::ExprKind::Type(_) => return self.type_of(e),
             _ => self.value(e),
         };
         let inferred = match &typed.kind {
@@ -257,6 +271,13 @@ impl Checker<'_> {
         }
     }
 
+    /// A map with keys that is named without one stands for the type of its keys where a type is asked for.
+    fn key_type_of(&mut self, e: &ast::Expr) -> Option<Type> {
+        let ast::ExprKind::Map(name, None) = &e.kind else { return None };
+        let id = self.map_id(name, e.span);
+        self.is_keyed(id).then(|| self.maps.get(id).key.clone().unwrap_or(Type::Error))
+    }
+
     /// The type of an expression that is not evaluated; a bare name may be a type's.
     pub(super) fn type_of(&mut self, e: &ast::Expr) -> Type {
         if let ast::ExprKind::Ident(name) = &e.kind
@@ -268,6 +289,9 @@ impl Checker<'_> {
         }
         if let ast::ExprKind::Type(name) = &e.kind {
             return self.type_name(name);
+        }
+        if let Some(key) = self.key_type_of(e) {
+            return join::resolve(&key);
         }
         self.value(e).ty
     }
@@ -312,6 +336,17 @@ impl Checker<'_> {
         };
         self.error_help(NO_FIELD, name.span, message, help);
         Self::error_value(name.span)
+    }
+}
+
+/// Whether a value is made of constants alone.
+fn is_known(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Int(_) | ExprKind::Str(_) => true,
+        ExprKind::Tuple(items) => items.iter().all(is_known),
+        ExprKind::TupleField(base, _) | ExprKind::Cast(base) | ExprKind::Unary(_, base) => is_known(base),
+        ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => is_known(a) && is_known(b),
+        _ => false,
     }
 }
 

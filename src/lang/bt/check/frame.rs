@@ -190,6 +190,14 @@ impl Checker<'_> {
         self.frame.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
     }
 
+    /// Where a variable of this name is declared that a new one would hide. Those that belong to the whole body because
+    /// old scripts use them outside their block hide nothing.
+    pub(super) fn shadowed(&self, name: &Arc<str>) -> Option<Span> {
+        let innermost = self.frame.scopes.last().is_some_and(|scope| scope.contains_key(name));
+        let id = self.find_local(name).filter(|_| innermost || !self.frame.hoisted.contains(name))?;
+        self.frame.locals.get(id.0 as usize).map(|local| local.span)
+    }
+
     /// Declares a variable in the innermost scope. `node` is the address of the declaring node.
     pub(super) fn declare(&mut self, name: &Arc<str>, node: usize, fixed: Option<Type>, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);

@@ -52,6 +52,8 @@ pub struct MapState {
     pub stepped: bool,
     /// It is a number because nothing tells what else it is.
     pub guessed: bool,
+    /// The script writes a key behind its name somewhere.
+    pub indexed: bool,
 }
 
 impl Maps {
@@ -104,6 +106,7 @@ impl Maps {
             asked: false,
             stepped: false,
             guessed: false,
+            indexed: false,
         });
         id
     }
@@ -156,10 +159,10 @@ fn known(ty: Type) -> Type {
 impl Checker<'_> {
     /// Numbers all maps in the order of their names, which is the order they are printed in.
     pub(super) fn name_maps(&mut self, script: &ast::Script) {
-        let mut names: BTreeMap<Arc<str>, Span> = BTreeMap::new();
+        let mut names: BTreeMap<Arc<str>, (Span, bool)> = BTreeMap::new();
         let mut look = |e: &ast::Expr| {
-            if let ast::ExprKind::Map(name, _) = &e.kind {
-                names.entry(name.clone()).or_insert(e.span);
+            if let ast::ExprKind::Map(name, keys) = &e.kind {
+                names.entry(name.clone()).or_insert((e.span, false)).1 |= keys.is_some();
             }
         };
         for item in &script.items {
@@ -174,11 +177,12 @@ impl Checker<'_> {
         }
         for item in &script.items {
             if let ast::Item::MapDecl(decl) = item {
-                names.entry(decl.name.text.clone()).or_insert(decl.name.span);
+                names.entry(decl.name.text.clone()).or_insert((decl.name.span, false));
             }
         }
-        for (name, span) in names {
-            self.maps.id(&name, span);
+        for (name, (span, indexed)) in names {
+            let id = self.maps.id(&name, span);
+            self.maps.get_mut(id).indexed = indexed;
         }
     }
 
@@ -316,6 +320,39 @@ impl Checker<'_> {
     /// A map's value type as stored: `Error` while unknown.
     pub(super) fn map_value_type(&self, id: MapId) -> Type {
         promote(&self.maps.get(id).value)
+    }
+
+    /// Whether a map has keys, as far as uses of it tell so far, or else their syntax.
+    pub(super) fn is_keyed(&self, id: MapId) -> bool {
+        let map = self.maps.get(id);
+        map.key.as_ref().map_or(map.indexed, |key| *key != Type::Void)
+    }
+
+    /// Declared kinds that can't hold what the script puts into their maps: aggregations have a value on each CPU, all
+    /// others have one.
+    pub(super) fn check_storage(&mut self) {
+        let mut found = Vec::new();
+        for map in self.maps.all() {
+            let each = matches!(map.storage, MapStorage::PerCpuHash | MapStorage::PerCpuLruHash);
+            if map.storage == MapStorage::Auto || unknown(&map.value) || each == matches!(map.value, Type::Agg(_)) {
+                continue;
+            }
+            let (declared, fits) = match map.storage {
+                MapStorage::Hash => ("hash", "percpuhash"),
+                MapStorage::LruHash => ("lruhash", "percpulruhash"),
+                MapStorage::PerCpuHash => ("percpuhash", "hash"),
+                _ => ("percpulruhash", "lruhash"),
+            };
+            let message =
+                format!("Incompatible map types. Type from declaration: {declared}. Type from value/key type: {fits}");
+            let diagnostic = Diagnostic::error(TYPE_MISMATCH, map.value_span, message);
+            let declared = map.declared.unwrap_or(map.span);
+            let help = format!("declare `{}` as {fits}", map.name);
+            found.push(diagnostic.label(declared, "declared here").help(help));
+        }
+        for diagnostic in found {
+            self.push(diagnostic);
+        }
     }
 
     /// A map's key type as stored.
@@ -514,8 +551,10 @@ pub fn reduction(agg: Aggregation) -> Option<Type> {
         Aggregation::Sum { signed }
         | Aggregation::Min { signed }
         | Aggregation::Max { signed }
-        | Aggregation::Avg { signed }
-        | Aggregation::Stats { signed } => Some(by_sign(signed)),
-        Aggregation::Hist { .. } | Aggregation::LHist { .. } | Aggregation::TSeries { .. } => None,
+        | Aggregation::Avg { signed } => Some(by_sign(signed)),
+        Aggregation::Stats { .. }
+        | Aggregation::Hist { .. }
+        | Aggregation::LHist { .. }
+        | Aggregation::TSeries { .. } => None,
     }
 }

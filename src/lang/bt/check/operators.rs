@@ -7,7 +7,7 @@ use super::{CONSTANT_CONDITION, Checker, NOT_ASSIGNABLE, OPERAND_TYPE, join};
 use crate::kernel::syscalls::{self, Machine};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Expr, ExprKind, Statement, StatementKind, UnaryOp};
+use crate::lang::typed::{BinaryOp, Expr, ExprKind, Statement, StatementKind, UnaryOp, function_of};
 use crate::lang::types::Type;
 use crate::model::bytes::{bytes_of, hold};
 use crate::model::words;
@@ -74,6 +74,9 @@ impl Checker<'_> {
     }
 
     fn integers(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        if matches!(op, BinaryOp::Div | BinaryOp::Mod) && b.ty == Type::Bool && b.as_int() == Some(0) {
+            return self.error_expr(super::OUT_OF_RANGE, span, "the divisor is always 0");
+        }
         let (ta, tb) = (self.type_text(&a.ty), self.type_text(&b.ty));
         self.warn_signed_division(op, &a, &b, span);
         self.warn_operand_casts(&a, &b, op == BinaryOp::Sub);
@@ -172,7 +175,7 @@ impl Checker<'_> {
         let ids: Vec<u32> = (0..self.probe_names.len() as u32)
             .filter(|id| {
                 let full = &*self.probe_names[*id as usize];
-                let shown = if function { full.rsplit(':').next().unwrap_or(full) } else { full };
+                let shown = if function { function_of(full) } else { full };
                 shown == &*text || (!function && shown.eq_ignore_ascii_case(&text))
             })
             .collect();
@@ -240,6 +243,21 @@ impl Checker<'_> {
         }
         let (pointer, index) = if pa { (a, b) } else { (b, a) };
         let scaled = matches!(op, BinaryOp::Add) || (matches!(op, BinaryOp::Sub) && pa);
+        // A sum of addresses, or a number less an address, is no number that means anything.
+        let senseless = match op {
+            BinaryOp::Add => pa && pb,
+            BinaryOp::Sub => !pa,
+            op => matches!(op, BinaryOp::Mul | BinaryOp::Shl),
+        };
+        if senseless {
+            let (left, right) = if pa { (&pointer, &index) } else { (&index, &pointer) };
+            let (left, right) = (self.type_text(&left.ty), self.type_text(&right.ty));
+            let sign = symbol(op);
+            let message = format!("The {sign} operator can not be used on expressions of types {left}, {right}");
+            let help = "for the address as a number cast it: `(uint64)p`".to_owned();
+            self.error_help(OPERAND_TYPE, span, message, Some(help));
+            return Self::error_value(span);
+        }
         if pa && pb || !scaled {
             // Masks and the like are taken of the address.
             let ty = Type::U64;
@@ -284,7 +302,8 @@ impl Checker<'_> {
         }
         let sign = if op == ast::UnaryOp::Neg { '-' } else { '~' };
         let (own, text) = (e.ty.clone(), self.type_text(&e.ty));
-        let Some(e) = self.integer(e) else {
+        let flag_or_address = matches!(own, Type::Bool | Type::Ptr { .. });
+        let Some(e) = self.integer(e).filter(|_| !flag_or_address) else {
             return self.error_expr(
                 OPERAND_TYPE,
                 span,
@@ -293,6 +312,10 @@ impl Checker<'_> {
         };
         if op == ast::UnaryOp::BitNot {
             return complement(e, &own, span);
+        }
+        if e.as_int().is_some_and(|v| v > 1 << 63) && own == Type::U64 && matches!(operand.kind, ast::ExprKind::Int(..))
+        {
+            return self.error_expr(super::OUT_OF_RANGE, span, "negative value will underflow");
         }
         // The largest unsigned type has no signed one above it, but the smallest number is written so.
         let smallest = e.as_int() == Some(1 << 63) && matches!(operand.kind, ast::ExprKind::Int(..));

@@ -226,10 +226,10 @@ pub fn is_args(e: &ast::Expr) -> bool {
     }
 }
 
-/// `config`, or `config()`.
+/// `config`, or `config()`, or the name that bpftrace's library has for it.
 fn is_config(e: &ast::Expr) -> bool {
     match &e.kind {
-        ast::ExprKind::Ident(name) => &**name == "config",
+        ast::ExprKind::Ident(name) => matches!(&**name, "config" | "__builtin_config"),
         ast::ExprKind::Call(name, args) => &*name.text == "config" && args.is_empty(),
         _ => false,
     }

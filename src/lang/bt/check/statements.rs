@@ -8,6 +8,7 @@ use super::{
     OUTSIDE_LOOP, TYPE_MISMATCH, UNREACHABLE,
 };
 use crate::lang::bt::ast;
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
@@ -161,12 +162,9 @@ impl Checker<'_> {
         let fixed = ty.map(|t| self.type_name(t));
         let whole = value.map_or(span, |v| Span::new(span.start, v.span.end));
         let value = value.map(|v| self.value(v));
-        if self.frame.scopes.last().is_some_and(|scope| scope.contains_key(&name.text)) {
-            self.error(
-                DUPLICATE,
-                name.span,
-                format!("Variable {} was already declared. Variable shadowing is not allowed.", name.text),
-            );
+        if let Some(outer) = self.shadowed(&name.text) {
+            let message = format!("Variable {} was already declared. Variable shadowing is not allowed.", name.text);
+            self.refuse_shadow(name.span, message, outer);
         }
         let id = self.declare(&name.text, node_id(statement), fixed, name.span);
         match value {
@@ -184,6 +182,11 @@ impl Checker<'_> {
                 out.extend(self.zero_statement(id, span));
             }
         }
+    }
+
+    fn refuse_shadow(&mut self, span: Span, message: String, outer: Span) {
+        let diagnostic = Diagnostic::error(DUPLICATE, span, message).label(outer, "first declared here");
+        self.push(diagnostic.help("two values need two names; to set the first one write no `let`"));
     }
 
     fn assign(
@@ -415,6 +418,10 @@ impl Checker<'_> {
         body: &ast::Block,
         statement: &ast::Statement,
     ) -> (crate::lang::typed::LocalId, Block) {
+        if let Some(outer) = self.shadowed(&name.text) {
+            let message = format!("Loop declaration shadows existing variable: {}", name.text);
+            self.refuse_shadow(name.span, message, outer);
+        }
         self.scoped(|c| {
             let local = c.declare(&name.text, node_id(statement), Some(ty), name.span);
             let state = &mut c.frame.locals[local.0 as usize];

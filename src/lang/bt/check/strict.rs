@@ -8,7 +8,7 @@ use super::join::{LITERAL, infer_type, smallest};
 use super::{Checker, DEPRECATED, FOR_DEBUGGING, SIGNED_DIVISION, UNNECESSARY_CAST, maps};
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Expr, ExprKind, LocalId, MapId};
+use crate::lang::typed::{BinaryOp, Expr, ExprKind, LocalId, MapId, UnaryOp};
 use crate::lang::types::Type;
 
 /// The type of a value as bpftrace infers it.
@@ -67,8 +67,11 @@ impl Checker<'_> {
 
     /// Division of numbers that may be negative: bpftrace divides them as if they could not.
     pub(super) fn warn_signed_division(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) {
-        if !self.options.like_bpftrace || !matches!(op, BinaryOp::Div | BinaryOp::Mod) {
+        if !matches!(op, BinaryOp::Div | BinaryOp::Mod) {
             return;
+        }
+        if !self.options.like_bpftrace {
+            return self.note_rounding(op, a, b, span);
         }
         let (mut left, mut right) = (self.told(a), self.told(b));
         left.adapt(&right);
@@ -81,6 +84,36 @@ impl Checker<'_> {
             "signed operands for '{sign}' can lead to undefined behavior (cast to unsigned to silence warning)"
         );
         self.warn(SIGNED_DIVISION, span, message, None);
+    }
+
+    /// A negative number divides here as in C, and in bpftrace otherwise. Differences of times are signed, too, and hardly
+    /// ever negative: only what is negative in the script's text, or comes signed from the kernel, is worth a word.
+    fn note_rounding(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) {
+        let text = match op {
+            BinaryOp::Div if self.may_be_negative(a) || self.may_be_negative(b) => {
+                "`/` of a negative number rounds towards zero, as in C: -7 / 2 is -3; bpftrace gives -4"
+            }
+            BinaryOp::Mod if self.may_be_negative(a) => {
+                "`%` of a negative number has its sign, as in C: -7 % 3 is -1; bpftrace gives 0"
+            }
+            _ => return,
+        };
+        let help = "cast it where it is never negative: `(uint64)x`".to_owned();
+        self.warn(SIGNED_DIVISION, span, text, Some(help));
+    }
+
+    fn may_be_negative(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Int(n) => e.ty.is_signed() && (*n as i64) < 0,
+            ExprKind::Unary(UnaryOp::Neg, _) => e.ty.is_signed(),
+            ExprKind::Field { .. } | ExprKind::Builtin(_) => matches!(e.ty, Type::Int { signed: true, .. }),
+            // Of variables those that a negative literal was given.
+            ExprKind::Local(id) => {
+                matches!(self.inferred_local(*id), Some(Type::Int { size, signed: true }) if size & LITERAL != 0)
+            }
+            ExprKind::Cast(inner) => e.ty.is_signed() && self.may_be_negative(inner),
+            _ => false,
+        }
     }
 
     /// Two operands are brought to one type.

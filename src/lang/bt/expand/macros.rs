@@ -19,6 +19,7 @@ impl Expander<'_> {
                 rest.push(item);
                 continue;
             };
+            self.refuse_twins(&m);
             let forms = self.macros.entry(m.name.text.clone()).or_default();
             if let Some(first) = forms.iter().find(|f| kinds(f) == kinds(&m)) {
                 self.diagnostics.push(
@@ -35,6 +36,22 @@ impl Expander<'_> {
             }
         }
         script.items = rest;
+    }
+
+    /// Of two parameters with one name the body could see only one.
+    fn refuse_twins(&mut self, m: &Macro) {
+        for (i, parameter) in m.parameters.iter().enumerate() {
+            let Some(first) = m.parameters.iter().take(i).find(|p| p.text == parameter.text) else { continue };
+            let what = match parameter.text.chars().next() {
+                Some('$') => "Variable",
+                Some('@') => "Map",
+                _ => "Ident",
+            };
+            let message = format!("{what} for macro argument has already been used: {}", parameter.text);
+            self.diagnostics.push(
+                Diagnostic::error(codes::MACRO_DUPLICATE, parameter.span, message).label(first.span, "first here"),
+            );
+        }
     }
 
     /// Replaces a call of a macro; its arguments are expanded already.

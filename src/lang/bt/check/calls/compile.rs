@@ -113,6 +113,14 @@ pub fn is_literal(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     by_type(c, call, |e| matches!(e.kind, ExprKind::Int(_) | ExprKind::Str(_)))
 }
 
+/// `is_scalar(@m)`: whether the map has no keys.
+pub fn is_scalar(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    match c.map_argument(call, 0) {
+        Some(id) => boolean(!c.is_keyed(id), call.span),
+        None => Checker::error_value(call.span),
+    }
+}
+
 /// `is_err(p)`: an error code in place of an address, the last 4095 numbers.
 pub fn is_err(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = c.integer_argument(call, 0);

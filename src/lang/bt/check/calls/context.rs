@@ -265,7 +265,8 @@ pub fn reg(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
             other => other.strip_prefix('r').and_then(|n| n.parse::<u16>().ok()).filter(|n| *n < 31).map(|n| n * 8),
         }
     } else {
-        REGISTERS_X86.iter().find(|r| r.0 == &*name).map(|r| r.1)
+        let name = if &*name == "pc" { "ip" } else { &*name };
+        REGISTERS_X86.iter().find(|r| r.0 == name).map(|r| r.1)
     };
     match offset {
         Some(offset) => Expr::new(ExprKind::Builtin(Builtin::Register(offset)), Type::U64, call.span),
