@@ -37,7 +37,7 @@ fn a_current_libbpf_loads_them() {
     }
     for (name, script) in SCRIPTS {
         let path = compiled(name, script);
-        let loaded = libbpf_rs::ObjectBuilder::default().open_file(&path).and_then(|object| object.load());
+        let loaded = libbpf_rs::ObjectBuilder::default().open_file(&path).and_then(libbpf_rs::OpenObject::load);
         std::fs::remove_file(&path).unwrap();
         assert!(loaded.is_ok(), "{name}: {}", loaded.unwrap_err());
     }
