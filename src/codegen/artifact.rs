@@ -49,6 +49,8 @@ pub struct ProgramSpec {
     pub lines: Vec<(u32, Span)>,
     /// True when targets must be attached with their name's index as cookie.
     pub needs_cookie: bool,
+    /// Of the programs on one place the kernel runs the one first that was attached last.
+    pub newest_first: bool,
 }
 
 /// Types of programs, which decide context, section and how they are attached.

@@ -1,8 +1,8 @@
 //! Hanging loaded programs on their targets, all or nothing.
 //!
-//! Order, so that script order is firing order (facts of bpftrace's attach points): kretprobes,
-//! tracepoints, raw tracepoints and perf events forward; then kprobes, uprobes, USDT, trampolines
-//! and iterators in reverse, because the kernel runs the last one attached first.
+//! Order, so that script order is firing order (facts of bpftrace's attach points): forward what the kernel runs in
+//! the order of its attaching, as kretprobes, tracepoints and perf events; then what it runs the other way round in
+//! reverse, as kprobes, uprobes and trampolines (`ProgramSpec::newest_first`).
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -139,30 +139,13 @@ pub fn attach(program: &Program, artifact: &Artifact, object: &Object, place: &P
     let mut links = Links::default();
     for second in [false, true] {
         let specs = artifact.programs.iter().enumerate();
-        let chosen = specs.filter(|(_, spec)| in_second_pass(program, spec) == second);
+        let chosen = specs.filter(|(_, spec)| spec.newest_first == second);
         let ordered: Vec<_> = if second { chosen.rev().collect() } else { chosen.collect() };
         for (index, spec) in ordered {
             attach_program(program, object, place, index, spec, &mut links)?;
         }
     }
     Ok(links)
-}
-
-fn in_second_pass(program: &Program, spec: &ProgramSpec) -> bool {
-    match spec.kind {
-        ProgramKind::Kprobe | ProgramKind::KprobeMulti => {
-            let probe = program.probes.get(spec.probe as usize);
-            let first = spec.targets.first().and_then(|i| probe?.targets.get(*i as usize));
-            !matches!(first, Some(Target::Kprobe { ret: true, .. }))
-        }
-        ProgramKind::Uprobe
-        | ProgramKind::UprobeMulti
-        | ProgramKind::KprobeSession
-        | ProgramKind::Fentry
-        | ProgramKind::Fexit
-        | ProgramKind::Iter => true,
-        _ => false,
-    }
 }
 
 fn attach_program(

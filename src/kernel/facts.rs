@@ -61,6 +61,7 @@ fn abilities(kernel: &Kernel) -> Abilities {
             task_from_pid: false,
             iter_num: false,
             kprobe_multi: false,
+            newest_return_first: false,
             kprobe_session: None,
             uprobe_multi: false,
             ..by_version
@@ -85,6 +86,7 @@ fn abilities(kernel: &Kernel) -> Abilities {
         d_path: listed("BPF_FUNC_d_path"),
         map_lookup_percpu: listed("BPF_FUNC_map_lookup_percpu_elem"),
         kprobe_multi: fprobe && kernel.may_use(Feature::KprobeMulti),
+        newest_return_first: fprobe && !drops_entries(btf),
         kprobe_session: session().filter(|_| kernel.may_use(Feature::KprobeSession)),
         uprobe_multi: listed("BPF_TRACE_UPROBE_MULTI") && kernel.may_use(Feature::UprobeMulti),
         task_offsets: task_offsets(btf),

@@ -102,6 +102,9 @@ pub struct Abilities {
     pub map_lookup_percpu: bool,
     /// One link to many kernel functions, `BPF_TRACE_KPROBE_MULTI` (5.18, with `CONFIG_FPROBE`).
     pub kprobe_multi: bool,
+    /// Links to the returns of many functions run the newest one's program first: a function's places are on the task's
+    /// shadow stack in the order of the entries (6.14; before, returns went from the oldest to the newest).
+    pub newest_return_first: bool,
     /// One link to the entry and the return of kernel functions that loses no entries, `BPF_TRACE_KPROBE_SESSION`
     /// (6.14, with `CONFIG_FPROBE`; there since 6.10, see `kernel::facts`).
     pub kprobe_session: Option<SessionCall>,
@@ -270,6 +273,7 @@ impl Abilities {
             d_path: version >= 5 << 16 | 10 << 8,
             map_lookup_percpu: version >= 5 << 16 | 19 << 8,
             kprobe_multi: version >= 5 << 16 | 18 << 8,
+            newest_return_first: version >= 6 << 16 | 14 << 8,
             kprobe_session: match version {
                 0..0x6_0e00 => None,
                 0x6_0e00..0x7_0000 => Some(SessionCall::Bare),

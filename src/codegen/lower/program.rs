@@ -117,7 +117,7 @@ fn plan(probe: &Probe, unit: &Unit<'_>) -> Vec<Plan> {
             plans.push((Plan { kind, section, targets: vec![index as u32] }, ret));
         }
     }
-    plans.into_iter().map(|(plan, ret)| as_multi(plan, ret, probe, facts)).collect()
+    plans.into_iter().map(|(plan, ret)| as_multi(plan, ret, probe, unit)).collect()
 }
 
 /// Fewer functions than this are attached one by one, which also reaches those that ftrace can't.
@@ -125,7 +125,8 @@ pub const MULTI_FROM: usize = 8;
 
 /// One link for many functions (`kprobe.multi`, `uprobe.multi`), as wildcards give: attaching them one
 /// by one takes the kernel milliseconds each.
-fn as_multi(plan: Plan, ret: bool, probe: &Probe, facts: &TargetFacts) -> Plan {
+fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &Unit<'_>) -> Plan {
+    let facts = unit.facts;
     let plain = |i: &u32| match &probe.targets[*i as usize] {
         Target::Kprobe { module, offset: 0, .. } => matches!(&**module, "" | "vmlinux"),
         _ => false,
@@ -137,7 +138,9 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, facts: &TargetFacts) -> Plan {
         return Plan { kind: ProgramKind::UprobeMulti, section: section.to_owned(), ..plan };
     }
     // A kretprobe of its own has places for ten calls under way (`maxactive`), such a link has as many as there are.
-    let lossless = ret && facts.abilities().kprobe_session.is_some() && session::reaches(probe);
+    // Of the two, one runs before the other, whichever comes first in the script.
+    let reached = || unit.program.probes.iter().filter(|other| returns_too(other, probe)).all(session::reaches);
+    let lossless = ret && facts.abilities().kprobe_session.is_some() && reached();
     let worth = plan.targets.len() >= MULTI_FROM || lossless;
     let many = plan.kind == ProgramKind::Kprobe && worth && plan.targets.iter().all(plain);
     if !many || !facts.abilities().kprobe_multi {
@@ -145,6 +148,13 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, facts: &TargetFacts) -> Plan {
     }
     let section = if ret { "kretprobe.multi" } else { "kprobe.multi" };
     Plan { kind: ProgramKind::KprobeMulti, section: section.to_owned(), ..plan }
+}
+
+/// Whether a probe is at the return of a function at whose return the other one is. Those on many functions don't matter.
+fn returns_too(probe: &Probe, other: &Probe) -> bool {
+    let few = |probe: &Probe| probe.targets.len() < MULTI_FROM;
+    let shared = |target: &Target| matches!(target, Target::Kprobe { ret: true, .. }) && other.targets.contains(target);
+    few(probe) && few(other) && probe.targets.iter().any(shared) || std::ptr::eq(probe, other)
 }
 
 /// Longest name of a program's function; the kernel takes 127 bytes (`KSYM_NAME_LEN` before Linux 6.1).
@@ -271,11 +281,32 @@ pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: u32, probe: &'a Probe) -> Res
             instructions: 0,
             lines: Vec::new(),
             needs_cookie: probe.needs_probe_id && !single && plan.kind != ProgramKind::SyscallDispatch,
+            newest_first: newest_first(&plan, probe, unit.facts),
         });
         let linkage = Linkage::Program { kind: plan.kind, section: plan.section };
         lower_function(unit, (index, probe), plan.kind, &plan.targets, &name, linkage)?;
     }
     Ok(())
+}
+
+/// Whether the kernel runs the program first that was attached last, of those on one place.
+fn newest_first(plan: &Plan, probe: &Probe, facts: &TargetFacts) -> bool {
+    let is_return = matches!(&probe.targets[plan.targets[0] as usize], Target::Kprobe { ret: true, .. });
+    match plan.kind {
+        ProgramKind::Kprobe => !is_return,
+        ProgramKind::KprobeMulti => !is_return || facts.abilities().newest_return_first,
+        ProgramKind::KprobeSession
+        | ProgramKind::Uprobe
+        | ProgramKind::UprobeMulti
+        | ProgramKind::Fentry
+        | ProgramKind::Fexit
+        | ProgramKind::Iter => true,
+        ProgramKind::TestRun
+        | ProgramKind::Tracepoint
+        | ProgramKind::RawTracepoint
+        | ProgramKind::SyscallDispatch
+        | ProgramKind::PerfEvent => false,
+    }
 }
 
 /// Lowers one probe for some of its targets: to a program, or to a part of one.

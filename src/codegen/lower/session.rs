@@ -81,6 +81,7 @@ pub fn lower(unit: &mut Unit<'_>, session: Session) -> Result<(), CodegenError> 
         instructions: 0,
         lines: Vec::new(),
         needs_cookie: false,
+        newest_first: true,
     });
     let program = unit.reserve_function();
     let mut part = |index, probe, what: &str| {
