@@ -25,6 +25,10 @@ pub enum Action {
     Table(Table),
     /// An intent that one kind of pane has, by its name there.
     Named(&'static str),
+    /// What rows of the events must contain.
+    Filter(String),
+    /// Stay with the script that is worked on now, or follow it again.
+    Pin,
     /// The mouse took something in a pane.
     Pick(Pick, Picked),
     /// The mouse, at a column and row of the screen.

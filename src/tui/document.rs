@@ -41,6 +41,8 @@ pub struct Document {
     pub maps: MapViews,
     /// What runs.
     pub trace: Trace,
+    /// All its traces so far.
+    pub traces: Vec<TraceId>,
     /// The trace of the last submitted text.
     pub submitted_as: TraceId,
     /// Number of the last checked text, and the text.
@@ -68,6 +70,7 @@ impl Document {
             file,
             maps: MapViews::default(),
             trace: Trace::default(),
+            traces: Vec::new(),
             submitted_as: TraceId::SESSION,
             checked: (0, "".into()),
             submitted: "".into(),

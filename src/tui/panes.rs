@@ -10,12 +10,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::action::{Action, Pick};
+use super::document::Document;
 use super::effect::Effect;
 use super::keys::{Binding, Scope};
 use super::layout::arrange::MinSize;
 use super::layout::tree::{Axis, PaneId};
 use super::state::State;
 use super::theme::Theme;
+use crate::session::update::ScriptId;
 
 pub mod bars;
 pub mod browser;
@@ -104,8 +106,36 @@ pub trait Pane: Any + Debug + Send {
     /// What is at a place of the screen.
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick>;
 
+    /// Takes in what has changed in the history.
+    fn hear(&mut self, _news: News, _state: &State) {}
+
+    /// Whether it goes on with something at [`News::GoOn`].
+    fn is_busy(&self, _state: &State) -> bool {
+        false
+    }
+
+    /// The script that it stays with; without one it shows the script that is worked on.
+    fn script(&self) -> Option<ScriptId> {
+        None
+    }
+
     /// Brings what must be in sight into sight, after every change and before anything is drawn.
     fn settle(&mut self, _state: &mut State, _area: Rect) {}
+}
+
+/// What has changed in the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Rows from this one on have changed or are new.
+    Appended(u64),
+    /// Views are held.
+    Paused,
+    /// Views are held at this entry.
+    Held(u64),
+    /// They go on.
+    Resumed,
+    /// There is time to go on with what was begun.
+    GoOn,
 }
 
 /// What a pane is drawn with.
@@ -113,6 +143,8 @@ pub trait Pane: Any + Debug + Send {
 pub struct Context<'a> {
     /// Everything that is shown.
     pub state: &'a State,
+    /// The script that the pane shows.
+    pub document: &'a Document,
     /// The pane.
     pub pane: PaneId,
     /// It has the keys.
@@ -128,7 +160,9 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn new(state: &'a State, pane: PaneId, tabs: &'a [PaneId]) -> Self {
         let focused = state.panes.focus() == pane;
-        Self { state, pane, focused, zoomed: state.panes.is_zoomed(), tabs }
+        let script = state.panes.get(pane).and_then(Pane::script);
+        let document = script.and_then(|s| state.document(s)).unwrap_or(&state.document);
+        Self { state, document, pane, focused, zoomed: state.panes.is_zoomed(), tabs }
     }
 
     /// The theme in use.
@@ -136,4 +170,15 @@ impl<'a> Context<'a> {
     pub fn theme(&self) -> &'a Theme {
         &self.state.theme
     }
+}
+
+/// The title of a pane that may stay with a script.
+fn pinned_title(title: &str, pinned: Option<ScriptId>, state: &State) -> String {
+    let of = pinned.and_then(|script| state.document(script));
+    of.map_or_else(|| title.to_owned(), |document| format!("{title}: {}", document.name()))
+}
+
+/// What a pane stays with after it was asked to stay, or to follow again.
+fn turned(pinned: Option<ScriptId>, state: &State) -> Option<ScriptId> {
+    if pinned.is_some() { None } else { Some(state.document.id) }
 }

@@ -7,9 +7,9 @@ pub use super::document::{Document, File};
 use super::input::Input;
 use super::layout;
 use super::palette::Palette;
-use super::panes::Kind;
 use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
+use super::panes::{Kind, News};
 use super::theme::Theme;
 use super::time::Moment;
 use super::update::windows::Grab;
@@ -18,7 +18,6 @@ use crate::lang::diagnostic::Severity;
 use crate::session::update::{ScriptId, TraceId};
 use crate::store::Store;
 use crate::tui::panes::browser::state::Browser;
-use crate::tui::panes::events::log::EventLog;
 
 /// Something in front of the panes; the last one has the keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,8 +116,6 @@ pub struct State {
     pub store: Store,
     /// The moment of it that the panes show.
     pub moment: Moment,
-    /// The rows of it that are shown.
-    pub events: EventLog,
     /// A passing message.
     pub toast: Option<Toast>,
     /// Why scripts can't be run here, when they can't.
@@ -147,7 +144,6 @@ impl State {
             newest: TraceId::SESSION,
             store: Store::default(),
             moment: Moment::default(),
-            events: EventLog::default(),
             toast: None,
             disabled: None,
             search: 0,
@@ -176,6 +172,15 @@ impl State {
     /// The same, to change.
     pub fn documents_mut(&mut self) -> impl Iterator<Item = &mut Document> {
         std::iter::once(&mut self.document).chain(&mut self.parked)
+    }
+
+    /// Tells every pane what has changed in the history.
+    pub fn hear(&mut self, news: News) {
+        for id in self.panes.ids() {
+            let Some(mut pane) = self.panes.take(id) else { continue };
+            pane.hear(news, self);
+            self.panes.put(id, pane);
+        }
     }
 
     /// An open script.

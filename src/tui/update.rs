@@ -13,7 +13,7 @@ use super::effect::{Effect, Message};
 use super::layout;
 use super::layout::tree::PaneId;
 use super::panes::editor::{completing, documents};
-use super::panes::{Pane, browser, editor};
+use super::panes::{News, Pane, browser, editor};
 use super::state::{Layer, State};
 use crate::session::update::{ScriptId, Update};
 
@@ -61,7 +61,7 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::GoOn => {
-            state.events.look(&state.store);
+            state.hear(News::GoOn);
             Vec::new()
         }
         Message::Resize(width, height) => {
@@ -120,7 +120,7 @@ pub fn paste(state: &mut State, text: String) -> Vec<Effect> {
 /// True while something takes its time, a little at each [`Message::GoOn`].
 #[must_use]
 pub fn is_busy(state: &State) -> bool {
-    state.events.is_looking(&state.store)
+    state.panes.iter().any(|(_, pane)| pane.is_busy(state))
 }
 
 /// True while unsaved text should be kept safe at the next tick.

@@ -1,5 +1,6 @@
 //! The open panes: where they hang, which one has the keys, which one fills the screen.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 
 use super::layout::tree::{Node, PaneId};
@@ -212,6 +213,22 @@ impl Workspace {
             let next = self.foremost(&kept);
             self.focus_on(next);
         }
+    }
+
+    /// Every pane that may be seen again.
+    #[must_use]
+    pub fn ids(&self) -> Vec<PaneId> {
+        self.open.keys().copied().collect()
+    }
+
+    /// The view of a type that had the keys last, else the first one.
+    #[must_use]
+    pub fn view<T: Pane>(&self) -> Option<&T> {
+        let as_view = |id: PaneId| {
+            let pane: &dyn Any = self.get(id)?;
+            pane.downcast_ref::<T>()
+        };
+        self.recent().find_map(as_view).or_else(|| self.tree.panes().into_iter().find_map(as_view))
     }
 
     /// All panes with what they are.

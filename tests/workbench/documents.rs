@@ -118,6 +118,13 @@ fn each_script_has_its_own_trace() {
     update::receive(&mut state, Message::Session(Update::Ended { trace: first.1, ending: Ending::Done(0) }));
     assert_eq!(state.document.trace.phase, Phase::Running, "the other one has ended");
     assert_eq!(state.parked[0].trace.phase, Phase::Ended);
+    // A view that stays with a script does not follow the other one.
+    alt(&mut state, '3');
+    typed(&mut state, "P");
+    alt(&mut state, '1');
+    alt(&mut state, 'p');
+    assert!(state.name() == "one.bt" && shown(&state, " Maps: two.bt ") && shown(&state, "@two"));
+    alt(&mut state, 'n');
     assert_eq!(press(&mut state, KeyCode::F(8), KeyModifiers::NONE), [Effect::Stop(second.1)]);
 }
 
@@ -178,4 +185,33 @@ fn what_cannot_be_opened_says_why() {
     assert!(shown(&state, "Unsaved text of an earlier run") && state.document.editor.text() == "b");
     ctrl(&mut state, 'z');
     assert_eq!(state.document.editor.text(), "a");
+}
+
+#[test]
+fn events_are_those_of_all_scripts_or_of_one() {
+    let mut state = two();
+    let second = run(&mut state).1;
+    alt(&mut state, 'p');
+    let first = run(&mut state).1;
+    let mut builder = ChunkBuilder::new();
+    for (at_ns, trace, text) in [(1, first, "from one"), (2, second, "from two"), (3, first, "one again")] {
+        let payload = Payload::Text { action: 0, text: text.as_bytes().into() };
+        builder.push(&Entry { trace, at_ns, cpu: None, payload });
+    }
+    update::receive(&mut state, Message::Session(Update::Append(builder.finish().unwrap())));
+    assert!(shown(&state, "from one") && shown(&state, "from two"));
+    alt(&mut state, '2');
+    typed(&mut state, "P");
+    assert!(shown(&state, " Events: one.bt ") && shown(&state, "one again") && !shown(&state, "from two"));
+    // A second view has a filter and a place of its own.
+    alt(&mut state, 'w');
+    typed(&mut state, "s");
+    press(&mut state, KeyCode::Enter, KeyModifiers::NONE);
+    typed(&mut state, "ftwo");
+    press(&mut state, KeyCode::Enter, KeyModifiers::NONE);
+    assert!(shown(&state, "from two") && shown(&state, "one again"));
+    typed(&mut state, "f");
+    press(&mut state, KeyCode::Esc, KeyModifiers::NONE);
+    typed(&mut state, "P");
+    assert!(!shown(&state, "from two"));
 }

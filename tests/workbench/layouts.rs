@@ -46,6 +46,10 @@ fn rows(state: &State) -> Vec<String> {
     (0..buffer.area.height).map(|y| row(y).trim_end().to_owned()).collect()
 }
 
+fn held(state: &State) -> usize {
+    state.panes.view::<events::EventsPane>().unwrap().log.held(&state.store)
+}
+
 fn focus(state: &State) -> Kind {
     state.panes.kind(state.panes.focus()).unwrap()
 }
@@ -175,11 +179,11 @@ fn what_cannot_be_undone_is_asked_about() {
     let effects = typed(&mut state, "y");
     assert!(matches!(&effects[..], [Effect::ClearMap(_, name)] if &**name == "@opens"), "{effects:?}");
     state.focus_on(events::KIND);
-    let lines = state.events.held(&state.store);
+    let lines = held(&state);
     typed(&mut state, "cn");
-    assert_eq!(state.events.held(&state.store), lines);
+    assert_eq!(held(&state), lines);
     typed(&mut state, "cy");
-    assert_eq!(state.events.held(&state.store), 0);
+    assert_eq!(held(&state), 0);
 }
 
 #[test]

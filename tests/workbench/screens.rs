@@ -75,6 +75,11 @@ fn rows(buffer: &Buffer) -> Vec<String> {
     (0..buffer.area.height).map(|y| row(y).trim_end().to_owned()).collect()
 }
 
+/// The view of events.
+fn log(state: &State) -> &events::log::EventLog {
+    &state.panes.view::<events::EventsPane>().unwrap().log
+}
+
 /// The kind of pane that has the keys.
 fn focus(state: &State) -> Kind {
     state.panes.kind(state.panes.focus()).unwrap()
@@ -368,16 +373,16 @@ fn events_are_a_table_that_narrow_panes_show_less_of() {
     }
     update::receive(&mut state, Message::Resize(120, 24));
     // The last line is in the last row: a click finds it there.
-    let last = state.events.len(&state.store) - 1;
+    let last = log(&state).len(&state.store) - 1;
     click(&mut state, 9, 20);
-    assert_eq!(state.events.selected(&state.store), Some(last));
+    assert_eq!(log(&state).selected(&state.store), Some(last));
     click(&mut state, 9, 19);
-    assert_eq!(state.events.selected(&state.store), Some(last - 1));
-    let text = state.events.get(last - 1, &state.store).unwrap().text();
+    assert_eq!(log(&state).selected(&state.store), Some(last - 1));
+    let text = log(&state).get(last - 1, &state.store).unwrap().text();
     press(&mut state, "<enter>");
     assert!(shown(&state, " s after the trace began") && shown(&state, text.trim()), "the line in full");
     press(&mut state, "<esc>T");
-    let of_day = state.events.get(last, &state.store).unwrap().time(true);
+    let of_day = log(&state).get(last, &state.store).unwrap().time(true);
     assert!(shown(&state, &of_day));
 }
 
@@ -533,9 +538,9 @@ fn a_click_takes_what_is_under_it() {
     let (column, row) = (column + 3, row + 2);
     click(&mut state, column, row);
     assert_eq!(focus(&state), events::KIND);
-    let first = state.events.selected(&state.store);
+    let first = log(&state).selected(&state.store);
     update::act(&mut state, &Action::Mouse(Mouse::WheelUp, (column, row)));
-    assert!(state.events.selected(&state.store) < first);
+    assert!(log(&state).selected(&state.store) < first);
 
     let (column, row) = find(&state, "@opens 11 keys");
     click(&mut state, column, row + 3);

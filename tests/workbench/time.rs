@@ -12,6 +12,7 @@ use probescope::store::{ActionInfo, ActionKind, ChunkBuilder, Entry, Payload, Tr
 use probescope::tui::action::{Action, Mouse};
 use probescope::tui::draw::draw;
 use probescope::tui::effect::Message;
+use probescope::tui::panes::events::EventsPane;
 use probescope::tui::state::{File, State};
 use probescope::tui::theme::Theme;
 use probescope::tui::{keys, update};
@@ -87,8 +88,9 @@ fn rows(state: &State) -> Vec<String> {
 }
 
 fn chosen(state: &State) -> String {
-    let at = state.events.selected(&state.store).unwrap();
-    state.events.get(at, &state.store).unwrap().text()
+    let log = &state.panes.view::<EventsPane>().unwrap().log;
+    let at = log.selected(&state.store).unwrap();
+    log.get(at, &state.store).unwrap().text()
 }
 
 /// What `@n` is where the views stand.

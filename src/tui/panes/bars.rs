@@ -14,6 +14,7 @@ use super::super::text::{fit, fit_end, grouped, neutralise, short_count, short_n
 use super::super::theme::Slot;
 use super::super::trace::{Phase, Trace};
 use super::Context;
+use super::events::EventsPane;
 use crate::lang::diagnostic::Severity;
 
 /// Name, file, phase.
@@ -46,7 +47,7 @@ fn phase(state: &State) -> (String, Slot) {
         Phase::Starting => ("starting…".to_owned(), Slot::Paused),
         Phase::Ended => ("■ ended".to_owned(), Slot::Stopped),
         Phase::Running if trace.paused => {
-            let waiting = state.events.waiting(&state.store);
+            let waiting = state.panes.view::<EventsPane>().map_or(0, |events| events.log.waiting(&state.store));
             let more = if waiting > 0 { format!(" · {} waiting", grouped(waiting)) } else { String::new() };
             (format!("views paused{more}"), Slot::Paused)
         }

@@ -3,7 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Context, Kind, Pane, Registered};
+use super::{Context, Kind, News, Pane, Registered};
+use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::keys::Scope;
@@ -16,6 +17,8 @@ pub(in crate::tui) mod keys;
 pub mod log;
 pub(in crate::tui) mod update;
 
+use log::EventLog;
+
 /// The name of this kind.
 pub const KIND: Kind = Kind("events");
 
@@ -26,24 +29,39 @@ pub const PANE: Registered = Registered {
     about: "What the script prints, line by line",
     by_default: true,
     commands: keys::BINDINGS,
-    make: |_| Box::new(EventsPane),
+    make: |state| Box::new(EventsPane::new(state)),
 };
 
-/// A view of the lines.
-#[derive(Clone, Copy, Debug)]
-pub struct EventsPane;
+/// A view of the history's lines.
+#[derive(Clone, Debug, Default)]
+pub struct EventsPane {
+    /// Which lines are shown, and which one is chosen.
+    pub log: EventLog,
+    /// Only the lines of this script.
+    pinned: Option<ScriptId>,
+}
+
+impl EventsPane {
+    fn new(state: &State) -> Self {
+        let mut pane = Self::default();
+        if state.document.trace.paused {
+            pane.log.pause(&state.store);
+        }
+        pane
+    }
+}
 
 impl Pane for EventsPane {
     fn kind(&self) -> Kind {
         KIND
     }
 
-    fn title(&self, _state: &State) -> String {
-        PANE.title.to_owned()
+    fn title(&self, state: &State) -> String {
+        super::pinned_title(PANE.title, self.pinned, state)
     }
 
     fn count(&self, state: &State) -> usize {
-        state.events.len(&state.store)
+        self.log.len(&state.store)
     }
 
     fn min_size(&self) -> MinSize {
@@ -51,15 +69,19 @@ impl Pane for EventsPane {
     }
 
     fn is_filled(&self, state: &State) -> bool {
-        state.events.held(&state.store) > 0
+        self.log.held(&state.store) > 0
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-        draw::draw(ctx, buf, area);
+        draw::draw(&self.log, ctx, buf, area);
     }
 
     fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
-        update::act(state, action, area)
+        if *action == Action::Pin {
+            self.pinned = super::turned(self.pinned, state);
+            return Vec::new();
+        }
+        update::act(&mut self.log, state, action, area)
     }
 
     fn commands(&self, _state: &State) -> &'static [Scope] {
@@ -67,6 +89,29 @@ impl Pane for EventsPane {
     }
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
-        draw::line_at(ctx.state, area, at.y).map(|row| Pick::Row { table: 0, row })
+        draw::line_at(&self.log, ctx, area, at.y).map(|row| Pick::Row { table: 0, row })
+    }
+
+    fn hear(&mut self, news: News, state: &State) {
+        match news {
+            News::Appended(from) => self.log.appended(&state.store, from),
+            News::Held(entry) => self.log.hold(entry, &state.store),
+            News::Paused => self.log.pause(&state.store),
+            News::Resumed => self.log.resume(&state.store),
+            News::GoOn => self.log.look(&state.store),
+        }
+    }
+
+    fn is_busy(&self, state: &State) -> bool {
+        self.log.is_looking(&state.store)
+    }
+
+    fn script(&self) -> Option<ScriptId> {
+        self.pinned
+    }
+
+    fn settle(&mut self, state: &mut State, _area: Rect) {
+        let traces = self.pinned.and_then(|script| state.document(script)).map(|d| d.traces.clone());
+        self.log.set_traces(traces, &state.store);
     }
 }

@@ -4,7 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{Context, Kind, Pane, Registered};
+use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick};
+use crate::tui::document::Document;
 use crate::tui::effect::Effect;
 use crate::tui::keys::Scope;
 use crate::tui::layout::arrange::MinSize;
@@ -26,24 +28,33 @@ pub const PANE: Registered = Registered {
     about: "The script's maps, live: tables, histograms, stacks",
     by_default: true,
     commands: keys::BINDINGS,
-    make: |_| Box::new(MapsPane),
+    make: |_| Box::new(MapsPane::default()),
 };
 
-/// A view of the maps.
-#[derive(Clone, Copy, Debug)]
-pub struct MapsPane;
+/// A view of a script's maps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MapsPane {
+    /// Stays with this script.
+    pinned: Option<ScriptId>,
+}
+
+impl MapsPane {
+    fn document<'a>(&self, state: &'a State) -> &'a Document {
+        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    }
+}
 
 impl Pane for MapsPane {
     fn kind(&self) -> Kind {
         KIND
     }
 
-    fn title(&self, _state: &State) -> String {
-        PANE.title.to_owned()
+    fn title(&self, state: &State) -> String {
+        super::pinned_title(PANE.title, self.pinned, state)
     }
 
     fn count(&self, state: &State) -> usize {
-        state.document.maps.views.len()
+        self.document(state).maps.views.len()
     }
 
     fn min_size(&self) -> MinSize {
@@ -51,12 +62,12 @@ impl Pane for MapsPane {
     }
 
     fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
-        let rows = u16::try_from(draw::wanted(state) + 2).unwrap_or(u16::MAX);
+        let rows = u16::try_from(draw::wanted(self.document(state)) + 2).unwrap_or(u16::MAX);
         (axis == Axis::Down).then(|| rows.clamp(5, (of * 7 / 10).max(5)))
     }
 
     fn is_filled(&self, state: &State) -> bool {
-        !state.document.maps.views.is_empty()
+        !self.document(state).maps.views.is_empty()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
@@ -64,7 +75,12 @@ impl Pane for MapsPane {
     }
 
     fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
-        update::act(state, action, area)
+        if *action == Action::Pin {
+            self.pinned = super::turned(self.pinned, state);
+            return Vec::new();
+        }
+        let script = self.document(state).id;
+        state.with(script, |state| update::act(state, action, area)).unwrap_or_default()
     }
 
     fn commands(&self, _state: &State) -> &'static [Scope] {
@@ -73,5 +89,9 @@ impl Pane for MapsPane {
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
         draw::spot_at(ctx, area, (at.x, at.y))
+    }
+
+    fn script(&self) -> Option<ScriptId> {
+        self.pinned
     }
 }

@@ -5,8 +5,10 @@ use ratatui::layout::{Position, Rect};
 
 use super::rows::by;
 use super::{Context, Kind, Pane, Registered};
+use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick, Table};
 use crate::tui::columns;
+use crate::tui::document::Document;
 use crate::tui::effect::Effect;
 use crate::tui::keys::Scope;
 use crate::tui::layout::arrange::MinSize;
@@ -38,15 +40,21 @@ pub struct ProbesPane {
     pub sort: usize,
     /// Largest first.
     pub descending: bool,
+    /// Stays with this script.
+    pinned: Option<ScriptId>,
 }
 
 impl Default for ProbesPane {
     fn default() -> Self {
-        Self { selected: 0, sort: 0, descending: true }
+        Self { selected: 0, sort: 0, descending: true, pinned: None }
     }
 }
 
 impl ProbesPane {
+    fn document<'a>(&self, state: &'a State) -> &'a Document {
+        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    }
+
     fn sort_by(&mut self, column: usize, same_turns: bool) {
         self.descending = if same_turns && self.sort == column { !self.descending } else { column != 0 };
         self.sort = column;
@@ -58,12 +66,12 @@ impl Pane for ProbesPane {
         KIND
     }
 
-    fn title(&self, _state: &State) -> String {
-        PANE.title.to_owned()
+    fn title(&self, state: &State) -> String {
+        super::pinned_title(PANE.title, self.pinned, state)
     }
 
     fn count(&self, state: &State) -> usize {
-        state.document.trace.stats.as_ref().map_or(0, |s| s.probes.len())
+        self.document(state).trace.stats.as_ref().map_or(0, |s| s.probes.len())
     }
 
     fn min_size(&self) -> MinSize {
@@ -71,14 +79,14 @@ impl Pane for ProbesPane {
     }
 
     fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
-        let stats = state.document.trace.stats.as_ref();
+        let stats = self.document(state).trace.stats.as_ref();
         let rows = stats.map_or(1, |s| s.probes.len() + s.losses.len() + usize::from(!s.losses.is_empty()));
         let rows = u16::try_from(rows + 3).unwrap_or(u16::MAX);
         (axis == Axis::Down).then(|| rows.clamp(4, (of / 3).max(4)))
     }
 
     fn is_filled(&self, state: &State) -> bool {
-        state.document.trace.stats.is_some()
+        self.document(state).trace.stats.is_some()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
@@ -93,6 +101,7 @@ impl Pane for ProbesPane {
                 self.selected = self.selected.saturating_add_signed(by).min(rows.saturating_sub(1));
             }
             Action::Table(Table::Sort) => self.sort_by((self.sort + 1) % columns::PROBES.len(), false),
+            Action::Pin => self.pinned = super::turned(self.pinned, state),
             Action::Table(Table::Reverse) => self.descending = !self.descending,
             Action::Pick(Pick::Row { row, .. }, _) => self.selected = *row,
             Action::Pick(Pick::Heading { column, .. }, _) => self.sort_by(*column, true),
@@ -107,5 +116,9 @@ impl Pane for ProbesPane {
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
         draw::spot_at(self, ctx, area, (at.x, at.y))
+    }
+
+    fn script(&self) -> Option<ScriptId> {
+        self.pinned
     }
 }

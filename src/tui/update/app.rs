@@ -94,6 +94,7 @@ fn run(state: &mut State) -> Vec<Effect> {
     }
     state.newest = TraceId(state.newest.0 + 1);
     state.document.submitted_as = state.newest;
+    state.document.traces.push(state.newest);
     state.document.submitted = state.document.editor.shared();
     if state.document.trace.phase != Phase::Running {
         state.document.trace.phase = Phase::Starting;

@@ -10,12 +10,13 @@ use super::app_of;
 use crate::lang::diagnostic::Severity;
 use crate::tui::panes::browser::update as browser;
 use crate::tui::panes::editor::documents;
+use crate::tui::panes::events;
 
 /// Applies an intent in the overlay that has the keys.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     if *action == Action::Cancel {
         if let Some(Layer::Filter(_)) = state.layers.pop() {
-            state.events.set_filter("", &state.store);
+            filter_by(state, "");
         }
         return Vec::new();
     }
@@ -128,6 +129,16 @@ fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
     vec![Effect::Save { path, text: state.document.editor.shared(), fresh: false, over }]
 }
 
+fn filter_by(state: &mut State, text: &str) {
+    in_events(state, &Action::Filter(text.to_owned()));
+}
+
+/// Applies an intent in the events whose filter is typed.
+fn in_events(state: &mut State, action: &Action) -> Vec<Effect> {
+    let pane = state.panes.of_kind(events::KIND);
+    pane.map_or_else(Vec::new, |pane| super::in_pane(state, pane, action))
+}
+
 fn filter(state: &mut State, action: &Action) -> Vec<Effect> {
     let Some(Layer::Filter(input)) = state.layers.last_mut() else { return Vec::new() };
     match action {
@@ -144,10 +155,9 @@ fn filter(state: &mut State, action: &Action) -> Vec<Effect> {
                 input.edit(edit);
             }
             let text = input.text().to_owned();
-            state.events.set_filter(&text, &state.store);
+            filter_by(state, &text);
         }
-        Action::Go(Go::Up) => state.events.go(-1, &state.store),
-        Action::Go(Go::Down) => state.events.go(1, &state.store),
+        Action::Go(Go::Up | Go::Down) => return in_events(state, action),
         Action::Go(go) => {
             input.go(*go);
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::panes::News;
 use super::super::state::State;
 use super::super::trace::Phase;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
@@ -72,7 +73,7 @@ pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
     let is_late = state.store.span().is_some_and(|(_, last_ns)| first_ns < last_ns);
     let from = if is_late { state.store.line_of(state.store.seek_time(first_ns)) } else { state.store.lines().end };
     state.store.append(chunk);
-    state.events.appended(&state.store, from);
+    state.hear(News::Appended(from));
     for (script, maps) in maps {
         if let Some(document) = state.documents_mut().find(|d| d.id == script) {
             document.maps.take(&maps, document.trace.paused);

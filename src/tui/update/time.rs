@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::panes::News;
 use super::super::state::State;
 use super::super::time::Time;
 use crate::lang::diagnostic::Severity;
@@ -38,7 +39,7 @@ pub fn pause(state: &mut State) {
 pub fn resume(state: &mut State) {
     state.moment.playing = false;
     state.moment.cursor = Cursor::Live;
-    state.events.resume(&state.store);
+    state.hear(News::Resumed);
     show_state(state, u64::MAX);
     for document in state.documents_mut() {
         document.trace.paused = false;
@@ -48,7 +49,7 @@ pub fn resume(state: &mut State) {
 
 fn hold_all(state: &mut State) {
     state.documents_mut().for_each(|document| document.trace.paused = true);
-    state.events.pause(&state.store);
+    state.hear(News::Paused);
 }
 
 fn step(state: &mut State, stop: Stop, direction: Direction) {
@@ -80,21 +81,20 @@ pub fn hold(state: &mut State, entry: u64) {
     }
     state.moment.cursor = cursor;
     state.moment.at_ns = state.store.time_at(cursor);
-    state.events.hold(entry, &state.store);
+    state.hear(News::Held(entry));
     show_state(state, state.moment.at_ns);
 }
 
-/// The row that was chosen in the events is the moment of all views.
-pub fn choose(state: &mut State) {
+/// The entry that was chosen in a view of events is the moment of all views.
+pub fn choose(state: &mut State, entry: u64) {
     if !state.document.trace.paused {
         return;
     }
-    let chosen = state.events.selected(&state.store).and_then(|at| state.events.get(at, &state.store));
-    let Some(entry) = chosen.map(|shown| shown.row.entry) else { return };
     if let Some(cursor) = state.store.cursor(entry).filter(|cursor| *cursor != state.moment.cursor) {
         state.moment.playing = false;
         state.moment.cursor = cursor;
         state.moment.at_ns = state.store.time_at(cursor);
+        state.hear(News::Held(entry));
         show_state(state, state.moment.at_ns);
     }
 }

@@ -8,11 +8,12 @@ use ratatui::layout::Rect;
 
 use crate::store::PayloadKind;
 use crate::tui::columns::EVENTS;
+use crate::tui::input::Input;
 use crate::tui::paint::{highlighted, note, put, put_end, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
 use crate::tui::panes::events::filter::matches;
-use crate::tui::panes::events::log::Shown;
+use crate::tui::panes::events::log::{EventLog, Shown};
 use crate::tui::state::{Layer, State};
 use crate::tui::text::{char_width, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
 use crate::tui::theme::Slot;
@@ -20,20 +21,21 @@ use crate::tui::trace::Phase;
 
 /// Index of the line that is shown at a row of the screen; `area` is the pane's frame.
 #[must_use]
-pub fn line_at(state: &State, area: Rect, row: u16) -> Option<usize> {
+pub fn line_at(log: &EventLog, ctx: &Context<'_>, area: Rect, row: u16) -> Option<usize> {
     let inside = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
-    let table = below(inside, filter_rows(state, inside));
+    let store = &ctx.state.store;
+    let table = below(inside, filter_rows(log, ctx, inside));
     let table = below(table, heading_rows(table));
     let rows = usize::from(table.height);
     let at = usize::from(row.checked_sub(table.y)?);
-    let len = state.events.len(&state.store);
-    let index = first_row(len, state.events.selected(&state.store)?, rows) + at;
+    let len = log.len(store);
+    let index = first_row(len, log.selected(store)?, rows) + at;
     (at < rows && index < len).then_some(index)
 }
 
 /// Rows that the filter takes above the table.
-fn filter_rows(state: &State, inside: Rect) -> u16 {
-    let filtered = state.layers.iter().any(|l| matches!(l, Layer::Filter(_))) || !state.events.filter().is_empty();
+fn filter_rows(log: &EventLog, ctx: &Context<'_>, inside: Rect) -> u16 {
+    let filtered = typed(ctx).is_some() || !log.filter().is_empty();
     u16::from(filtered && inside.height > 1)
 }
 
@@ -48,18 +50,18 @@ const PROBE_FROM: u16 = 64;
 const DELTA_FROM: u16 = 100;
 
 /// Paints the pane.
-pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+pub fn draw(log: &EventLog, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     let state = ctx.state;
     let (mut inside, taken) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
-    let (log, store) = (&state.events, &state.store);
-    note(buf, area, &counts(state), theme[Slot::Faint], taken);
-    if filter_rows(state, inside) > 0 {
-        draw_filter(state, buf, inside);
+    let store = &state.store;
+    note(buf, area, &counts(log, state), theme[Slot::Faint], taken);
+    if filter_rows(log, ctx, inside) > 0 {
+        draw_filter(log, ctx, buf, inside);
         inside = below(inside, 1);
     }
     if log.held(store) == 0 {
-        return welcome(state, buf, inside);
+        return welcome(ctx, buf, inside);
     }
     if log.is_empty(store) {
         let words = if log.is_looking(store) { "Looking through the history…" } else { "No line passes the filter." };
@@ -73,11 +75,11 @@ pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     let shown: Vec<Shown> = (first..len).take(rows).map_while(|i| log.get(i, store)).collect();
     let columns = Columns::of(&shown, log.clock, area.width);
     if heading > 0 {
-        columns.heading(state, buf, inside);
+        columns.heading(log, state, buf, inside);
         inside = below(inside, heading);
     }
     for (y, row) in shown.iter().enumerate() {
-        columns.row(state, buf, inside, y, row);
+        columns.row(log, state, buf, inside, y, row);
         if first + y == selected && ctx.focused {
             style_row(buf, inside, y, theme[Slot::Selected]);
         }
@@ -88,11 +90,17 @@ const fn below(area: Rect, rows: u16) -> Rect {
     Rect { y: area.y + rows, height: area.height - rows, ..area }
 }
 
-fn draw_filter(state: &State, buf: &mut Buffer, inside: Rect) {
-    let theme = &state.theme;
-    let filtering = state.layers.iter().find_map(|l| if let Layer::Filter(i) = l { Some(i) } else { None });
+/// The filter that is being typed, when it is this pane's.
+fn typed<'a>(ctx: &Context<'a>) -> Option<&'a Input> {
+    let typed = ctx.state.layers.iter().find_map(|l| if let Layer::Filter(i) = l { Some(i) } else { None });
+    typed.filter(|_| ctx.state.panes.of_kind(super::KIND) == Some(ctx.pane))
+}
+
+fn draw_filter(log: &EventLog, ctx: &Context<'_>, buf: &mut Buffer, inside: Rect) {
+    let theme = ctx.theme();
+    let filtering = typed(ctx);
     let x = put(buf, inside, 0, 0, "filter ", theme[Slot::Key]);
-    let text = filtering.map_or_else(|| state.events.filter(), |i| i.text());
+    let text = filtering.map_or_else(|| log.filter(), |i| i.text());
     put(buf, inside, x, 0, &neutralise(text), theme[Slot::Text]);
     if let Some(input) = filtering {
         let under = input.text()[input.before().len()..].chars().next().unwrap_or(' ').to_string();
@@ -137,7 +145,7 @@ impl Columns {
         self.probe() + part(self.probe)
     }
 
-    fn heading(&self, state: &State, buf: &mut Buffer, area: Rect) {
+    fn heading(&self, log: &EventLog, state: &State, buf: &mut Buffer, area: Rect) {
         let look = state.theme[Slot::Heading];
         if self.time > 0 {
             put_end(buf, area, 1 + self.time, 0, EVENTS[0].title, look);
@@ -149,13 +157,13 @@ impl Columns {
             put(buf, area, self.probe(), 0, EVENTS[2].title, look);
         }
         let x = put(buf, area, self.output(), 0, EVENTS[3].title, look);
-        if state.events.left > 0 {
-            put(buf, area, x + 1, 0, &format!("from column {}", state.events.left + 1), state.theme[Slot::Faint]);
+        if log.left > 0 {
+            put(buf, area, x + 1, 0, &format!("from column {}", log.left + 1), state.theme[Slot::Faint]);
         }
     }
 
-    fn row(&self, state: &State, buf: &mut Buffer, area: Rect, y: usize, row: &Shown) {
-        let (theme, log) = (&state.theme, &state.events);
+    fn row(&self, log: &EventLog, state: &State, buf: &mut Buffer, area: Rect, y: usize, row: &Shown) {
+        let theme = &state.theme;
         if self.time > 0 {
             put_end(buf, area, 1 + self.time, y, &row.time(log.clock), theme[Slot::Faint]);
         }
@@ -234,14 +242,14 @@ fn skip_columns(text: &str, columns: usize) -> &str {
     if columns == 0 { text } else { "" }
 }
 
-fn counts(state: &State) -> String {
-    let (log, store) = (&state.events, &state.store);
+fn counts(log: &EventLog, state: &State) -> String {
+    let store = &state.store;
     let held = log.held(store);
-    let mut out = if log.filter().is_empty() {
-        format!("{} lines", grouped(held as u64))
-    } else {
+    let mut out = if log.is_filtered() {
         let more = if log.is_looking(store) { "…" } else { "" };
         format!("{}{more} of {} lines", grouped(log.len(store) as u64), grouped(held as u64))
+    } else {
+        format!("{} lines", grouped(held as u64))
     };
     if held == 0 {
         out.clear();
@@ -256,12 +264,13 @@ fn counts(state: &State) -> String {
 }
 
 /// Nothing was printed yet: why that may be.
-fn waiting(state: &State, buf: &mut Buffer, area: Rect) {
+fn waiting(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let (state, document) = (ctx.state, ctx.document);
     let theme = &state.theme;
     let room = usize::from(area.width).saturating_sub(2);
     put(buf, area, 1, 0, &fit("Attached; no line was printed yet.", room), theme[Slot::Dim]);
-    let silent = state.document.trace.silent();
-    let Some(stats) = state.document.trace.stats.as_ref().filter(|_| !silent.is_empty()) else { return };
+    let silent = document.trace.silent();
+    let Some(stats) = document.trace.stats.as_ref().filter(|_| !silent.is_empty()) else { return };
     put(buf, area, 1, 2, &fit("No events yet, 0 hits:", room), theme[Slot::Warning]);
     let rows = usize::from(area.height).saturating_sub(3);
     for (y, index) in silent.iter().take(rows).enumerate() {
@@ -274,12 +283,13 @@ fn waiting(state: &State, buf: &mut Buffer, area: Rect) {
     }
 }
 
-fn welcome(state: &State, buf: &mut Buffer, area: Rect) {
+fn welcome(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let (state, document) = (ctx.state, ctx.document);
     let theme = &state.theme;
-    if state.document.trace.phase == Phase::Running {
-        return waiting(state, buf, area);
+    if document.trace.phase == Phase::Running {
+        return waiting(ctx, buf, area);
     }
-    if state.document.trace.phase != Phase::Idle {
+    if document.trace.phase != Phase::Idle {
         return;
     }
     let (mut area, room) = (area, usize::from(area.width).saturating_sub(2));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::filter::Terms;
-use crate::store::{History as _, PayloadKind, Row, Store, TraceInfo};
+use crate::store::{History as _, PayloadKind, Row, Store, TraceId, TraceInfo};
 
 /// Rows that a filter looks at between two looks at the keyboard.
 const LOOKED_AT_ONCE: u64 = 8192;
@@ -14,7 +14,9 @@ const LOOKED_AT_ONCE: u64 = 8192;
 pub struct EventLog {
     /// What rows must contain; see [`super::filter::matches`].
     filter: String,
-    /// Numbers of the rows that pass, when there is a filter.
+    /// The traces whose rows are shown; all without it.
+    traces: Option<Vec<TraceId>>,
+    /// Numbers of the rows that pass, when not all do.
     passing: VecDeque<u64>,
     /// The rows that the filter has looked at.
     looked: std::ops::Range<u64>,
@@ -113,18 +115,22 @@ impl EventLog {
     #[must_use]
     pub fn is_looking(&self, store: &Store) -> bool {
         let rows = self.rows(store);
-        !self.filter.is_empty() && (self.looked.end < rows.end || self.looked.start > rows.start)
+        self.is_filtered() && (self.looked.end < rows.end || self.looked.start > rows.start)
     }
 
     /// Goes on filtering for a moment: what is new first, then backwards.
     pub fn look(&mut self, store: &Store) {
-        if self.filter.is_empty() {
+        if !self.is_filtered() {
             return;
         }
         let filter = std::mem::take(&mut self.filter);
+        let traces = self.traces.take();
         let terms = Terms::new(&filter);
         let passes = |number| {
             store.line_at(number).is_some_and(|row| {
+                if traces.as_ref().is_some_and(|t| !t.contains(&row.trace)) {
+                    return false;
+                }
                 let probe = store.trace(row.trace).map_or("", |info| info.probe(row.action));
                 terms.pass(probe, &String::from_utf8_lossy(&row.text))
             })
@@ -142,6 +148,7 @@ impl EventLog {
             }
         }
         self.filter = filter;
+        self.traces = traces;
     }
 
     /// Holds what is shown.
@@ -181,7 +188,7 @@ impl EventLog {
     #[must_use]
     pub fn len(&self, store: &Store) -> usize {
         let rows = self.rows(store);
-        if self.filter.is_empty() {
+        if !self.is_filtered() {
             return (rows.end - rows.start) as usize;
         }
         self.passing.partition_point(|n| *n < rows.end)
@@ -212,6 +219,24 @@ impl EventLog {
             return;
         }
         filter.clone_into(&mut self.filter);
+        self.look_again(store);
+    }
+
+    /// Shows the rows of these traces only, or of all.
+    pub fn set_traces(&mut self, traces: Option<Vec<TraceId>>, store: &Store) {
+        if traces != self.traces {
+            self.traces = traces;
+            self.look_again(store);
+        }
+    }
+
+    /// Whether not all rows are shown.
+    #[must_use]
+    pub const fn is_filtered(&self) -> bool {
+        !self.filter.is_empty() || self.traces.is_some()
+    }
+
+    fn look_again(&mut self, store: &Store) {
         self.chosen = None;
         self.passing.clear();
         let end = self.rows(store).end;
@@ -223,19 +248,15 @@ impl EventLog {
         if index >= self.len(store) {
             return None;
         }
-        if self.filter.is_empty() {
-            Some(self.rows(store).start + index as u64)
-        } else {
-            self.passing.get(index).copied()
-        }
+        if self.is_filtered() { self.passing.get(index).copied() } else { Some(self.rows(store).start + index as u64) }
     }
 
     fn index(&self, number: u64, store: &Store) -> usize {
         let first = self.rows(store).start;
-        if self.filter.is_empty() {
-            number.saturating_sub(first) as usize
-        } else {
+        if self.is_filtered() {
             self.passing.partition_point(|n| *n < number)
+        } else {
+            number.saturating_sub(first) as usize
         }
     }
 
@@ -291,7 +312,7 @@ impl EventLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{ActionInfo, ActionKind, ChunkBuilder, Entry, Payload, TraceId};
+    use crate::store::{ActionInfo, ActionKind, ChunkBuilder, Entry, Payload};
 
     fn info() -> Arc<TraceInfo> {
         let action = |probe: &str| ActionInfo {

@@ -1,6 +1,6 @@
 //! Intents in the events.
 
-use super::log::Shown;
+use super::log::{EventLog, Shown};
 use crate::tui::action::{Action, Events, Go, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
@@ -11,54 +11,62 @@ use crate::tui::update::time::choose;
 use ratatui::layout::Rect;
 
 /// Applies an intent in the events.
-pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
+pub fn act(log: &mut EventLog, state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
     let page = page(area) as isize;
     match action {
-        Action::Go(Go::Left) => state.events.left = state.events.left.saturating_sub(8),
-        Action::Go(Go::Right) => state.events.left = (state.events.left + 8).min(4096),
+        Action::Go(Go::Left) => log.left = log.left.saturating_sub(8),
+        Action::Go(Go::Right) => log.left = (log.left + 8).min(4096),
         Action::Go(go) => {
-            state.events.go(by(*go, page), &state.store);
-            choose(state);
+            log.go(by(*go, page), &state.store);
+            moved(log, state);
         }
-        Action::Events(Events::Filter) => state.layers.push(Layer::Filter(Input::new(state.events.filter()))),
+        Action::Events(Events::Filter) => state.layers.push(Layer::Filter(Input::new(log.filter()))),
         Action::Events(Events::Follow) => {
-            if state.events.follows() {
-                state.events.stay(&state.store);
+            if log.follows() {
+                log.stay(&state.store);
             } else {
-                state.events.go(isize::MAX, &state.store);
+                log.go(isize::MAX, &state.store);
             }
         }
-        Action::Events(Events::Clear) if state.events.held(&state.store) > 0 => {
+        Action::Events(Events::Clear) if log.held(&state.store) > 0 => {
             state.layers.push(Layer::Confirm(Confirm {
                 title: "Forget the lines so far?".to_owned(),
-                about: format!("{} lines can't be shown again.", grouped(state.events.held(&state.store) as u64)),
+                about: format!("{} lines can't be shown again.", grouped(log.held(&state.store) as u64)),
                 yes: Action::Events(Events::ClearNow),
             }));
         }
-        Action::Events(Events::ClearNow) => state.events.clear(&state.store),
+        Action::Filter(text) => log.set_filter(text, &state.store),
+        Action::Events(Events::ClearNow) => log.clear(&state.store),
         Action::Events(Events::Copy) => {
-            let text = chosen(state).map(|shown| shown.text());
+            let text = chosen(log, state).map(|shown| shown.text());
             return copy(state, text);
         }
-        Action::Events(Events::Clock) => state.events.clock = !state.events.clock,
-        Action::Accept => open_line(state),
+        Action::Events(Events::Clock) => log.clock = !log.clock,
+        Action::Accept => open_line(log, state),
         Action::Pick(Pick::Row { row, .. }, _) => {
-            state.events.select(*row, &state.store);
-            choose(state);
+            log.select(*row, &state.store);
+            moved(log, state);
         }
         _ => {}
     }
     Vec::new()
 }
 
+/// The row that was chosen is the moment of all views.
+fn moved(log: &EventLog, state: &mut State) {
+    if let Some(entry) = chosen(log, state).map(|shown| shown.row.entry) {
+        choose(state, entry);
+    }
+}
+
 /// The row that is chosen.
-fn chosen(state: &State) -> Option<Shown> {
-    state.events.get(state.events.selected(&state.store)?, &state.store)
+fn chosen(log: &EventLog, state: &State) -> Option<Shown> {
+    log.get(log.selected(&state.store)?, &state.store)
 }
 
 /// Shows the selected line in full, broken at the frame.
-fn open_line(state: &mut State) {
-    let Some(shown) = chosen(state) else { return };
+fn open_line(log: &EventLog, state: &mut State) {
+    let Some(shown) = chosen(log, state) else { return };
     let of_day = shown.time(true);
     let cpu = shown.row.cpu.map_or_else(String::new, |cpu| format!(", on CPU {cpu}"));
     let mut lines = vec![format!("{of_day}, {} s after the trace began{cpu}", shown.time(false))];

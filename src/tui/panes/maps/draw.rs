@@ -7,6 +7,7 @@ use crate::model::snapshot::{MapKind, MapRow};
 use crate::model::value::{Series, Value};
 use crate::tui::action::Pick;
 use crate::tui::columns::MAP;
+use crate::tui::document::Document;
 use crate::tui::paint::{bar, chart, note, put, put_end, sparkline, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
@@ -26,8 +27,8 @@ const CHART_ROWS: usize = 5;
 
 /// Rows that all maps together would like to have.
 #[must_use]
-pub fn wanted(state: &State) -> usize {
-    let views = &state.document.maps.views;
+pub fn wanted(document: &Document) -> usize {
+    let views = &document.maps.views;
     views.iter().map(rows_wanted).sum::<usize>() + views.len().saturating_sub(1)
 }
 
@@ -74,9 +75,9 @@ pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     let state = ctx.state;
     let (inside, taken) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
-    let views = &state.document.maps.views;
+    let views = &ctx.document.maps.views;
     if views.is_empty() {
-        let text = match state.document.trace.phase {
+        let text = match ctx.document.trace.phase {
             Phase::Running => "This script has no maps: try @[comm] = count();",
             _ => "Maps of the running script show here, live.",
         };
@@ -84,7 +85,7 @@ pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         return;
     }
     if views.len() > 1 {
-        note(buf, area, &format!("{} of {}", state.document.maps.selected + 1, views.len()), theme[Slot::Faint], taken);
+        note(buf, area, &format!("{} of {}", ctx.document.maps.selected + 1, views.len()), theme[Slot::Faint], taken);
     }
     let mut y = inside.y;
     for (index, rows) in plan(ctx, usize::from(inside.height)) {
@@ -97,11 +98,10 @@ pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
 /// Which maps are shown, and in how many rows: all when there is room. Otherwise the selected one gets
 /// what it wants first (in a zoomed pane before its neighbours get any), then those after it.
 fn plan(ctx: &Context<'_>, height: usize) -> Vec<(usize, usize)> {
-    let state = ctx.state;
-    let views = &state.document.maps.views;
+    let views = &ctx.document.maps.views;
     let wanted: Vec<usize> = views.iter().map(rows_wanted).collect();
     let mut given: Vec<usize> = wanted.iter().map(|w| (*w).min(if *w == 1 { 1 } else { 4 })).collect();
-    let selected = state.document.maps.selected.min(views.len().saturating_sub(1));
+    let selected = ctx.document.maps.selected.min(views.len().saturating_sub(1));
     if ctx.zoomed
         && let (Some(given), Some(wanted)) = (given.get_mut(selected), wanted.get(selected))
     {
@@ -132,9 +132,9 @@ fn plan(ctx: &Context<'_>, height: usize) -> Vec<(usize, usize)> {
 
 fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
     let state = ctx.state;
-    let view = &state.document.maps.views[index];
+    let view = &ctx.document.maps.views[index];
     let theme = &state.theme;
-    let selected = index == state.document.maps.selected && ctx.focused;
+    let selected = index == ctx.document.maps.selected && ctx.focused;
     let name = &view.snapshot.name;
     let mark = if selected { "›" } else { " " };
     let x = put(buf, area, 0, 0, mark, theme[Slot::Key]);
@@ -330,11 +330,11 @@ pub fn spot_at(ctx: &Context<'_>, area: Rect, (column, row): (u16, u16)) -> Opti
     let height = usize::from(area.height).saturating_sub(2);
     for (table, rows) in plan(ctx, height) {
         if at < top + rows {
-            let view = ctx.state.document.maps.views.get(table)?;
+            let view = ctx.document.maps.views.get(table)?;
             let line = at.checked_sub(top)?;
             let columns = columns(view, usize::from(area.width).saturating_sub(2));
             let column = usize::from(column.saturating_sub(area.x + 1));
-            let selected = table == ctx.state.document.maps.selected && ctx.focused;
+            let selected = table == ctx.document.maps.selected && ctx.focused;
             let shown = places(view, selected, rows).into_iter().rev();
             return Some(match line {
                 _ if !view.snapshot.keyed => Pick::Table(table),

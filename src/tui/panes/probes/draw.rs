@@ -10,17 +10,15 @@ use crate::tui::columns::PROBES;
 use crate::tui::paint::{put, put_end, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
-use crate::tui::state::State;
 use crate::tui::text::{fit, fit_end, grouped, neutralise, short_count, width};
 use crate::tui::theme::Slot;
 use crate::tui::trace::incomplete;
 
 /// Paints the pane.
 pub fn draw(pane: &ProbesPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-    let state = ctx.state;
     let (inside, _) = pane_frame(ctx, buf, area);
-    let theme = &state.theme;
-    let Some(stats) = &state.document.trace.stats else {
+    let theme = ctx.theme();
+    let Some(stats) = &ctx.document.trace.stats else {
         put(
             buf,
             inside,
@@ -33,13 +31,13 @@ pub fn draw(pane: &ProbesPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) 
     };
     heading(pane, ctx, buf, inside);
     let (first, rows) = view(pane, ctx, stats, usize::from(inside.height));
-    for (y, (place, index)) in order(pane, state, stats).into_iter().enumerate().skip(first).take(rows).enumerate() {
-        row(state, buf, inside, y + 1, index, &stats.probes[index]);
+    for (y, (place, index)) in order(pane, ctx, stats).into_iter().enumerate().skip(first).take(rows).enumerate() {
+        row(ctx, buf, inside, y + 1, index, &stats.probes[index]);
         if place == pane.selected && ctx.focused {
             style_row(buf, inside, y + 1, theme[Slot::Selected]);
         }
     }
-    losses(state, stats, buf, inside, rows + 1);
+    losses(ctx, stats, buf, inside, rows + 1);
 }
 
 /// The first probe shown, in the order shown, and how many: losses below keep some room.
@@ -54,7 +52,7 @@ fn view(pane: &ProbesPane, ctx: &Context<'_>, stats: &TraceStats, height: usize)
 /// What is at a place of the screen; `area` is the pane's frame.
 #[must_use]
 pub fn spot_at(pane: &ProbesPane, ctx: &Context<'_>, area: Rect, (column, row): (u16, u16)) -> Option<Pick> {
-    let stats = ctx.state.document.trace.stats.as_ref()?;
+    let stats = ctx.document.trace.stats.as_ref()?;
     let at = usize::from(row.checked_sub(area.y + 1)?);
     if at == 0 {
         let column = usize::from(column.saturating_sub(area.x + 1));
@@ -98,12 +96,12 @@ fn heading(pane: &ProbesPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     }
 }
 
-fn order(pane: &ProbesPane, state: &State, stats: &TraceStats) -> Vec<usize> {
+fn order(pane: &ProbesPane, ctx: &Context<'_>, stats: &TraceStats) -> Vec<usize> {
     let mut rows: Vec<usize> = (0..stats.probes.len()).collect();
     if pane.sort == 0 {
         rows.sort_by_key(|i| stats.probes[*i].name.clone());
     } else {
-        let value = |i: usize| number(state, i, &stats.probes[i], pane.sort).unwrap_or(-1.0);
+        let value = |i: usize| number(ctx, i, &stats.probes[i], pane.sort).unwrap_or(-1.0);
         rows.sort_by(|a, b| value(*a).total_cmp(&value(*b)));
     }
     if pane.descending {
@@ -112,8 +110,8 @@ fn order(pane: &ProbesPane, state: &State, stats: &TraceStats) -> Vec<usize> {
     rows
 }
 
-fn number(state: &State, index: usize, probe: &ProbeStats, column: usize) -> Option<f64> {
-    let rate = || state.document.trace.probe_rate(index);
+fn number(ctx: &Context<'_>, index: usize, probe: &ProbeStats, column: usize) -> Option<f64> {
+    let rate = || ctx.document.trace.probe_rate(index);
     match column {
         1 => Some(probe.attached.into()),
         2 => rate().map(|r| r.per_second),
@@ -123,15 +121,15 @@ fn number(state: &State, index: usize, probe: &ProbeStats, column: usize) -> Opt
     }
 }
 
-fn row(state: &State, buf: &mut Buffer, area: Rect, y: usize, index: usize, probe: &ProbeStats) {
-    let theme = &state.theme;
+fn row(ctx: &Context<'_>, buf: &mut Buffer, area: Rect, y: usize, index: usize, probe: &ProbeStats) {
+    let theme = ctx.theme();
     for (column, end) in places(usize::from(area.width)) {
         if column == 0 {
             let name = neutralise(&probe.name);
             put(buf, area, 1, y, &fit_end(&name, end.saturating_sub(2)), theme[Slot::Probe]);
             continue;
         }
-        let value = number(state, index, probe, column);
+        let value = number(ctx, index, probe, column);
         let text = value.map_or_else(
             || "–".to_owned(),
             |v| match column {
@@ -140,7 +138,7 @@ fn row(state: &State, buf: &mut Buffer, area: Rect, y: usize, index: usize, prob
                 _ => short_count(v),
             },
         );
-        let silent = column == 2 && state.document.trace.silent().contains(&index);
+        let silent = column == 2 && ctx.document.trace.silent().contains(&index);
         let text = if silent { "0 hits".to_owned() } else { text };
         let wrong = column == 5 && probe.misses > 0;
         let slot = if wrong { Slot::Error } else { Slot::Value };
@@ -148,8 +146,8 @@ fn row(state: &State, buf: &mut Buffer, area: Rect, y: usize, index: usize, prob
     }
 }
 
-fn losses(state: &State, stats: &TraceStats, buf: &mut Buffer, area: Rect, from: usize) {
-    let theme = &state.theme;
+fn losses(ctx: &Context<'_>, stats: &TraceStats, buf: &mut Buffer, area: Rect, from: usize) {
+    let theme = ctx.theme();
     if stats.losses.is_empty() {
         if from < usize::from(area.height) {
             put(buf, area, 1, from, "nothing lost", theme[Slot::Good]);
@@ -163,7 +161,7 @@ fn losses(state: &State, stats: &TraceStats, buf: &mut Buffer, area: Rect, from:
         let count = grouped(loss.count);
         let slot = if incomplete(loss.cause) { Slot::Warning } else { Slot::Error };
         let x = put(buf, area, 1, y, &format!("{:<22}", loss.cause.words()), theme[slot]);
-        let before = state.document.trace.source.get(..loss.span.0 as usize).unwrap_or("");
+        let before = ctx.document.trace.source.get(..loss.span.0 as usize).unwrap_or("");
         let (line, column) =
             (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1);
         // Several calls of one line lose on their own account.
