@@ -27,6 +27,7 @@ pub mod screen;
 pub mod state;
 pub mod svg;
 pub mod syntax;
+pub mod terminal;
 pub mod text;
 pub mod theme;
 pub mod time;

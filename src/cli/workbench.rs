@@ -17,6 +17,7 @@ use crate::tui::layouts::{self, Folders};
 use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{File, Layer, Reader, State};
+use crate::tui::terminal::{Colours, Terminal};
 use crate::tui::theme::Theme;
 
 /// Options of the workbench.
@@ -54,7 +55,8 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     }
     let state_folder = state_folder(world);
     let (text, mut file) = script(args.file.as_deref(), state_folder.as_deref())?;
-    let (themes, chosen) = themes(args, world)?;
+    let terminal = Terminal::of(|name| world.variable(name));
+    let (themes, chosen) = themes(args, world, terminal.colours)?;
     let unsaved = state_folder.as_ref().map(|f| f.join("unsaved"));
     let recovery = unsaved.as_ref().map(|f| recovery(f, file.path.as_deref()));
     file.recovery.clone_from(&recovery);
@@ -81,7 +83,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     guard_panics(&latest);
     let finder = Catalogue::spawn(kernel).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let faults = world.variable("PROBESCOPE_FAULTS").is_some();
-    let services = Services { session, finder: Box::new(finder), unsaved, layouts, latest, faults };
+    let services = Services { session, finder: Box::new(finder), unsaved, layouts, latest, terminal, faults };
     match open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))? {
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),
@@ -140,9 +142,9 @@ fn script(path: Option<&Path>, state_folder: Option<&Path>) -> Result<(String, F
 type Themes = (Vec<Arc<Theme>>, Option<Arc<Theme>>);
 
 /// The themes to choose from and the one asked for.
-fn themes(args: &Args, world: &World) -> Result<Themes, CliError> {
+fn themes(args: &Args, world: &World, colours: Colours) -> Result<Themes, CliError> {
     let refused = |e: crate::tui::theme::ThemeError| CliError::Refused(e.to_string());
-    if world.variable("NO_COLOR").is_some_and(|v| !v.is_empty()) {
+    if colours == Colours::None {
         return Ok((vec![Arc::new(Theme::monochrome())], None));
     }
     let mut themes = Theme::embedded();
@@ -162,12 +164,12 @@ fn themes(args: &Args, world: &World) -> Result<Themes, CliError> {
         }
         chosen = Some(theme);
     }
-    let true_colour = world.variable("COLORTERM").is_some_and(|v| v.contains("truecolor") || v.contains("24bit"));
-    if !true_colour {
-        themes = themes.iter().map(|t| Arc::new(t.indexed())).collect();
-        chosen = chosen.map(|t| Arc::new(t.indexed()));
-    }
-    Ok((themes, chosen))
+    let fewer: fn(&Theme) -> Theme = match colours {
+        Colours::None | Colours::True => return Ok((themes, chosen)),
+        Colours::Indexed => Theme::indexed,
+        Colours::Sixteen => Theme::sixteen,
+    };
+    Ok((themes.iter().map(|t| Arc::new(fewer(t))).collect(), chosen.map(|t| Arc::new(fewer(&t)))))
 }
 
 /// Unsaved text of an earlier run: put into the editor, so that nothing is lost; undo is one key.
@@ -258,11 +260,10 @@ mod tests {
 
     #[test]
     fn a_theme_that_is_not_there_names_those_that_are() {
-        let world = World { environment: vec![("COLORTERM".into(), "truecolor".into())], ..World::default() };
+        let world = World::default();
         let args = Args { theme: Some("drak".into()), ..Args::default() };
-        let error = themes(&args, &world).unwrap_err().to_string();
+        let error = themes(&args, &world, Colours::True).unwrap_err().to_string();
         assert!(error.contains("drak") && error.contains("high-contrast"), "{error}");
-        let plain = World { environment: vec![("NO_COLOR".into(), "1".into())], ..World::default() };
-        assert_eq!(&*themes(&Args::default(), &plain).unwrap().0[0].name, "monochrome");
+        assert_eq!(&*themes(&Args::default(), &world, Colours::None).unwrap().0[0].name, "monochrome");
     }
 }

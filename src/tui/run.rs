@@ -23,6 +23,7 @@ use super::finder::{Finder, Question};
 use super::layouts::Folders;
 use super::screen::Screen;
 use super::state::State;
+use super::terminal::Terminal;
 use super::{files, finder, keys, mouse, update};
 use crate::session::SessionHandle;
 use crate::session::update::Update;
@@ -52,6 +53,8 @@ pub struct Services {
     pub layouts: Option<Folders>,
     /// The script as it is now, for the panic hook.
     pub latest: Arc<Mutex<Latest>>,
+    /// What the terminal can show.
+    pub terminal: Terminal,
     /// Fail on SIGUSR2, so that tests see what a fault of the program leaves behind; debug builds only.
     pub faults: bool,
 }
@@ -202,7 +205,7 @@ impl Workbench {
         };
         let questions = finder::spawn(services.finder, move |message| sender.blocking_send(message).is_ok())?;
         state.size = crossterm::terminal::size()?;
-        let screen = Screen::enter(state.size, state.mouse)?;
+        let screen = Screen::enter(state.size, state.mouse, services.terminal)?;
         let now = Instant::now();
         Ok(Self {
             state,

@@ -18,6 +18,8 @@ use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::terminal::{Colours, Sixteen, Terminal};
+
 /// Buttons, drags and the wheel, told in the form that has no limit of columns (xterm's DEC private
 /// modes 1000, 1002 and 1006). Motion without a button (1003) is not wanted: it floods slow lines.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
@@ -26,7 +28,8 @@ const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 /// The terminal in raw mode on its alternate screen, until dropped.
 #[derive(Debug)]
 pub struct Screen {
-    backend: CrosstermBackend<BufWriter<Stdout>>,
+    backend: CrosstermBackend<Sixteen<BufWriter<Stdout>>>,
+    terminal: Terminal,
     /// What the terminal shows.
     shown: Buffer,
     /// What is painted next.
@@ -38,11 +41,12 @@ impl Screen {
     ///
     /// # Errors
     /// When it can't be set to raw mode or written to.
-    pub fn enter(size: (u16, u16), mouse: bool) -> io::Result<Self> {
+    pub fn enter(size: (u16, u16), mouse: bool, terminal: Terminal) -> io::Result<Self> {
         enable_raw_mode()?;
         let area = Rect::new(0, 0, size.0, size.1);
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-        let mut screen = Self { backend, shown: Buffer::empty(area), next: Buffer::empty(area) };
+        let writer = BufWriter::with_capacity(1 << 16, io::stdout());
+        let backend = CrosstermBackend::new(Sixteen::new(writer, terminal.colours == Colours::Sixteen));
+        let mut screen = Self { backend, terminal, shown: Buffer::empty(area), next: Buffer::empty(area) };
         queue!(screen.backend, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
         screen.take_mouse(mouse)?;
         screen.forget()?;
@@ -97,6 +101,7 @@ impl Screen {
     pub fn paint(&mut self, draw: impl FnOnce(&mut Buffer)) -> io::Result<()> {
         self.next.reset();
         draw(&mut self.next);
+        self.terminal.fit(&mut self.next);
         queue!(self.backend, BeginSynchronizedUpdate)?;
         let changes = self.shown.diff(&self.next);
         self.backend.draw(changes.into_iter())?;

@@ -274,6 +274,21 @@ impl Theme {
         Self { name: Arc::clone(&self.name), styles: self.styles.iter().map(style).collect() }
     }
 
+    /// The same theme for a terminal of sixteen colours, on whatever ground it has.
+    #[must_use]
+    pub fn sixteen(&self) -> Self {
+        let style = |(slot, s): (&Slot, &Style)| {
+            let plain = Style { fg: None, bg: None, ..*s };
+            match slot {
+                // Grounds of a theme are close to one another: of sixteen colours nothing is left between them.
+                Slot::Selected | Slot::Cursor | Slot::Marked => plain.add_modifier(Modifier::REVERSED),
+                Slot::Text => plain,
+                _ => Style { fg: s.fg.map(to_sixteen).filter(|c| *c != Color::Black), ..plain },
+            }
+        };
+        Self { name: Arc::clone(&self.name), styles: Slot::ALL.iter().zip(self.styles.iter()).map(style).collect() }
+    }
+
     /// A colour between the two ends of the bars' gradient, `part` from 0 to 1.
     #[must_use]
     pub fn gradient(&self, part: f64) -> Style {
@@ -319,6 +334,31 @@ fn style_of(entry: &Entry, palette: &BTreeMap<String, String>) -> Result<Style, 
 fn colour(name: &str, palette: &BTreeMap<String, String>) -> Result<Color, String> {
     let value = palette.get(name).map_or(name, String::as_str);
     Color::from_str(value).map_err(|_| format!("{value} is neither a colour nor in the palette"))
+}
+
+/// The nearest of the first sixteen colours (VGA's values).
+fn to_sixteen(colour: Color) -> Color {
+    const SIXTEEN: [(Color, [i32; 3]); 15] = [
+        (Color::Black, [0, 0, 0]),
+        (Color::Red, [170, 0, 0]),
+        (Color::Green, [0, 170, 0]),
+        (Color::Yellow, [170, 120, 0]),
+        (Color::Blue, [0, 0, 170]),
+        (Color::Magenta, [170, 0, 170]),
+        (Color::Cyan, [0, 170, 170]),
+        (Color::Gray, [170, 170, 170]),
+        (Color::DarkGray, [85, 85, 85]),
+        (Color::LightRed, [255, 85, 85]),
+        (Color::LightGreen, [85, 255, 85]),
+        (Color::LightYellow, [255, 255, 85]),
+        (Color::LightBlue, [85, 85, 255]),
+        (Color::LightMagenta, [255, 85, 255]),
+        (Color::LightCyan, [85, 255, 255]),
+    ];
+    let Color::Rgb(r, g, b) = colour else { return colour };
+    let distance =
+        |[x, y, z]: [i32; 3]| (x - i32::from(r)).pow(2) + (y - i32::from(g)).pow(2) + (z - i32::from(b)).pow(2);
+    SIXTEEN.iter().min_by_key(|(_, rgb)| distance(*rgb)).map_or(colour, |(near, _)| *near)
 }
 
 /// The nearest of the 6x6x6 cube and the grey ramp of the 256 colours (xterm's values).
@@ -375,6 +415,17 @@ mod tests {
         assert_eq!(to_indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
         assert_eq!(to_indexed(Color::Rgb(128, 128, 128)), Color::Indexed(244));
         assert_eq!(to_indexed(Color::Blue), Color::Blue);
+    }
+
+    #[test]
+    fn sixteen_colours_keep_what_is_chosen_in_sight() {
+        for theme in Theme::embedded() {
+            let theme = theme.sixteen();
+            let rgb = |c: Option<Color>| matches!(c, Some(Color::Rgb(..) | Color::Indexed(_)));
+            assert!(Slot::ALL.iter().all(|s| !rgb(theme[*s].fg) && theme[*s].bg.is_none()), "{}", theme.name);
+            assert!(theme[Slot::Selected].add_modifier.contains(Modifier::REVERSED));
+        }
+        assert_eq!(to_sixteen(Color::Rgb(250, 90, 80)), Color::LightRed);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 /// Puts text on the clipboard, if there is any.
 pub(in crate::tui) fn copy(state: &mut State, text: Option<String>) -> Vec<Effect> {
     let Some(text) = text.filter(|t| !t.is_empty()) else { return Vec::new() };
-    state.tell(Severity::Info, "Copied");
+    state.tell(Severity::Info, "Copied, and sent to the terminal's clipboard");
     vec![Effect::Copy(text)]
 }
 

@@ -217,7 +217,8 @@ fn control(state: &mut State, app: App) -> Vec<Effect> {
     match app {
         App::Interrupt if state.on(editor::KIND) && state.document.editor.marked().is_some() => {
             state.document.editor.edit(&super::super::action::Edit::Copy);
-            state.tell(Severity::Info, "Copied");
+            // Whether the terminal took it is nothing that it tells.
+            state.tell(Severity::Info, "Copied, and sent to the terminal's clipboard");
             vec![Effect::Copy(state.document.editor.copied())]
         }
         App::Pause => {
