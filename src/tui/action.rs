@@ -159,6 +159,8 @@ pub enum App {
     Pause,
     /// Go through time.
     Time(Time),
+    /// Record what is kept and what comes to a file, or complete the recording.
+    Record,
     /// Leave the program.
     Quit,
     /// Leave it with unsaved text.

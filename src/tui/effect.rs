@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::files::Opened;
 use crate::lang::service::Completion;
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
+use crate::store::{Chunk, TraceInfo};
 
 /// Something to do outside; carried out by [`super::run`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,12 @@ pub enum Effect {
     },
     /// End a trace.
     Stop(TraceId),
+    /// Begin to record to a new file: what is kept so far, then what comes.
+    StartRecording(Box<Recorded>),
+    /// Complete the recording.
+    EndRecording,
+    /// Add entries that the session did not send to the recording, if there is one.
+    Record(Marked),
     /// Empty a map of a trace.
     ClearMap(TraceId, Arc<str>),
     /// Search the probes.
@@ -111,6 +118,41 @@ pub enum Effect {
     /// Leave.
     Quit,
 }
+
+/// Entries, compared by being the same ones.
+#[derive(Clone, Debug)]
+pub struct Marked(pub Arc<Chunk>);
+
+impl PartialEq for Marked {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Marked {}
+
+/// What a recording begins with.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What the file's name begins with.
+    pub name: String,
+    /// The traces so far.
+    pub traces: Vec<Arc<TraceInfo>>,
+    /// What is kept of them, oldest first.
+    pub history: Vec<Arc<Chunk>>,
+}
+
+impl PartialEq for Recorded {
+    /// The same chunks, not equal ones.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Arc<Chunk>, &Arc<Chunk>)| Arc::ptr_eq(a, b);
+        self.name == other.name
+            && self.history.len() == other.history.len()
+            && self.history.iter().zip(&other.history).all(same)
+    }
+}
+
+impl Eq for Recorded {}
 
 /// Something that happened outside.
 #[derive(Clone, Debug)]
@@ -162,6 +204,15 @@ pub enum Message {
     },
     /// The user has not typed for a moment.
     Tick,
+    /// Whether a recording is being written now, and what happened.
+    Recording {
+        /// It is.
+        on: bool,
+        /// Plain words; not for good news when `failed`.
+        told: String,
+        /// Something went wrong.
+        failed: bool,
+    },
     /// So much time has passed while the history is played, ns.
     Elapsed(u64),
     /// There is time to go on with what was begun (see [`super::update::is_busy`]).

@@ -1,26 +1,23 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
-use std::io::{self, IsTerminal as _};
-use std::os::fd::AsFd;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream};
-use futures_util::StreamExt as _;
-use rustix::event::{PollFd, PollFlags, Timespec};
+use crossterm::event::Event;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::draw::draw;
-use super::effect::{Effect, Message};
+use super::effect::{Effect, Marked, Message};
 use super::files::Latest;
 use super::finder::{Finder, Question};
+use super::keyboard::Input;
 use super::layouts::Folders;
+use super::recording::Recording;
 use super::screen::Screen;
 use super::state::State;
 use super::terminal::Terminal;
@@ -115,54 +112,6 @@ impl Signals {
     }
 }
 
-/// What the user types.
-struct Input {
-    events: EventStream,
-    /// The terminal is standard input, not one that was opened besides.
-    from_stdin: bool,
-}
-
-impl Input {
-    fn new() -> Self {
-        let from_stdin = io::stdin().is_terminal();
-        if from_stdin {
-            std::thread::spawn(tell_of_hangup);
-        }
-        Self { events: EventStream::new(), from_stdin }
-    }
-
-    /// The next event; none when the terminal is gone. The stream must not be asked then: it reads the end of a
-    /// closed terminal again and again and never returns (`try_read` of crossterm 0.29's source of events).
-    async fn next(&mut self) -> Option<io::Result<Event>> {
-        let from_stdin = self.from_stdin;
-        let mut next = self.events.next();
-        std::future::poll_fn(|cx| {
-            if from_stdin && is_gone(&io::stdin()) { Poll::Ready(None) } else { Pin::new(&mut next).poll(cx) }
-        })
-        .await
-    }
-}
-
-/// Whether the other side of a terminal was closed.
-fn is_gone(terminal: &impl AsFd) -> bool {
-    // A signal that comes between is no answer; the next event asks again.
-    closed(terminal, Some(&Timespec::default())).unwrap_or(false)
-}
-
-/// Waits so long, or for ever, for the other side of a terminal to be closed.
-fn closed(terminal: &impl AsFd, patience: Option<&Timespec>) -> rustix::io::Result<bool> {
-    let mut asked = [PollFd::new(terminal, PollFlags::empty())];
-    rustix::event::poll(&mut asked, patience)?;
-    Ok(asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
-}
-
-/// Sends SIGHUP to the process when standard input is closed: the kernel does so only where it is the controlling
-/// terminal, and nothing else wakes the loop then.
-fn tell_of_hangup() {
-    while let Ok(false) | Err(rustix::io::Errno::INTR) = closed(&io::stdin(), None) {}
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP);
-}
-
 /// Opens the workbench on the process's terminal and returns when it is left, the terminal restored
 /// and everything detached.
 pub fn run(state: State, services: Services) -> io::Result<Ending> {
@@ -186,6 +135,8 @@ struct Workbench {
     /// The next frame answers the user.
     quick: bool,
     last_frame: Instant,
+    /// The history goes to a file, too.
+    recording: Option<Recording>,
     /// When the history was last played on.
     played: Instant,
     /// When unsaved text is kept.
@@ -220,6 +171,7 @@ impl Workbench {
             dirty: true,
             quick: true,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
+            recording: None,
             played: now,
             tick: None,
             ending: None,
@@ -232,6 +184,7 @@ impl Workbench {
             self.keep_all();
         }
         served?;
+        self.end_recording();
         // The terminal is given back now; detaching may take a moment more.
         Ok((self.ending.unwrap_or(Ending::Left), self.session.take()))
     }
@@ -323,12 +276,32 @@ impl Workbench {
 
     fn take(&mut self, message: Message) {
         self.quick |= answers(&message);
+        self.record(&message);
         let effects = update::receive(&mut self.state, message);
         self.changed(effects);
+        if self.recording.as_ref().is_some_and(Recording::has_failed) {
+            self.end_recording();
+        }
         for _ in 0..BATCH {
             let Ok(message) = self.messages.try_recv() else { break };
             self.quick |= answers(&message);
+            self.record(&message);
             let effects = update::receive(&mut self.state, message);
+            self.changed(effects);
+        }
+    }
+
+    /// What the session tells goes to the recording as well.
+    fn record(&mut self, message: &Message) {
+        if let (Some(recording), Message::Session(update)) = (&self.recording, message) {
+            recording.take(update);
+        }
+    }
+
+    /// Completes the recording, also where it has failed.
+    fn end_recording(&mut self) {
+        if let Some(recording) = self.recording.take() {
+            let effects = update::receive(&mut self.state, recording.finish());
             self.changed(effects);
         }
     }
@@ -375,6 +348,17 @@ impl Workbench {
             Effect::ClearMap(trace, name) => {
                 if let Some(session) = &self.session {
                     session.clear_map(trace, &name);
+                }
+            }
+            Effect::StartRecording(recorded) => {
+                let (recording, message) = Recording::start(*recorded);
+                self.recording = recording;
+                self.take(message);
+            }
+            Effect::EndRecording => self.end_recording(),
+            Effect::Record(Marked(chunk)) => {
+                if let Some(recording) = &self.recording {
+                    recording.add(&chunk);
                 }
             }
             Effect::Search { query, generation } => {

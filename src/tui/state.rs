@@ -114,6 +114,8 @@ pub struct State {
     pub newest: TraceId,
     /// What has happened so far.
     pub store: Store,
+    /// It is being recorded to a file.
+    pub recording: bool,
     /// The moment of it that the panes show.
     pub moment: Moment,
     /// A passing message.
@@ -143,6 +145,7 @@ impl State {
             parked: Vec::new(),
             newest: TraceId::SESSION,
             store: Store::default(),
+            recording: false,
             moment: Moment::default(),
             toast: None,
             disabled: None,

@@ -56,6 +56,10 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             effects.extend(completing::hint(state));
             effects
         }
+        Message::Recording { on, told, failed } => {
+            time::recording(state, on, told, failed);
+            Vec::new()
+        }
         Message::Elapsed(ns) => {
             time::elapsed(state, ns);
             Vec::new()

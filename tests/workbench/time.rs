@@ -11,7 +11,7 @@ use probescope::session::update::{TraceId, Update};
 use probescope::store::{ActionInfo, ActionKind, ChunkBuilder, Entry, Payload, TraceInfo};
 use probescope::tui::action::{Action, Mouse};
 use probescope::tui::draw::draw;
-use probescope::tui::effect::Message;
+use probescope::tui::effect::{Effect, Message};
 use probescope::tui::panes::events::EventsPane;
 use probescope::tui::state::{File, State};
 use probescope::tui::theme::Theme;
@@ -176,4 +176,22 @@ fn the_history_is_played_at_three_speeds() {
     assert_eq!(chosen(&state), "event 10");
     assert!(!state.moment.playing, "at the end it rests");
     assert!(state.document.trace.paused, "and stays held");
+}
+
+#[test]
+fn a_recording_begins_with_what_is_kept_and_takes_marks() {
+    let mut state = traced();
+    let record = |state: &mut State| {
+        let action = keys::action(state, KeyEvent::new(KeyCode::Char('R'), KeyModifiers::NONE)).unwrap();
+        update::act(state, &action)
+    };
+    let effects = record(&mut state);
+    let [Effect::StartRecording(begun)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(begun.traces.len(), 1);
+    let entries: u32 = begun.history.iter().map(|chunk| chunk.len()).sum();
+    assert_eq!(entries, 21, "ten events, ten readings and a loss");
+    update::receive(&mut state, Message::Recording { on: true, told: "Recording to a file".into(), failed: false });
+    let mark = keys::action(&state, KeyEvent::new(KeyCode::Char('m'), KeyModifiers::NONE)).unwrap();
+    assert!(matches!(update::act(&mut state, &mark)[..], [Effect::Record(_)]));
+    assert!(matches!(record(&mut state)[..], [Effect::EndRecording]));
 }

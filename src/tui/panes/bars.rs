@@ -55,7 +55,8 @@ fn phase(state: &State) -> (String, Slot) {
         Phase::Running => {
             let others = state.parked.iter().filter(|d| d.trace.phase == Phase::Running).count();
             let more = if others > 0 { format!(" · {others} more") } else { String::new() };
-            (format!("● running{more}"), Slot::Running)
+            let recorded = if state.recording { " · recording" } else { "" };
+            (format!("● running{more}{recorded}"), Slot::Running)
         }
     }
 }

@@ -56,10 +56,8 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         App::Window(window) => super::windows::act(state, window),
         App::Yes => super::layers::yes(state),
         App::Redraw => vec![Effect::Redraw],
-        App::Time(time) => {
-            super::time::act(state, time);
-            Vec::new()
-        }
+        App::Time(time) => super::time::act(state, time),
+        App::Record => super::time::record(state),
         App::ToggleMouse => {
             state.mouse = !state.mouse;
             let whose = if state.mouse { "the workbench" } else { "the terminal: mark text with it as usual" };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::effect::{Effect, Marked, Recorded};
 use super::super::panes::News;
 use super::super::state::State;
 use super::super::time::Time;
@@ -12,7 +13,7 @@ use crate::store::{ChunkBuilder, Cursor, Direction, Entry, History as _, Payload
 const WINDOW_NS: u64 = 2_000_000_000;
 
 /// Applies an intent about time.
-pub fn act(state: &mut State, time: Time) {
+pub fn act(state: &mut State, time: Time) -> Vec<Effect> {
     match time {
         Time::Step(stop, direction) => step(state, stop, direction),
         Time::Start => {
@@ -22,8 +23,9 @@ pub fn act(state: &mut State, time: Time) {
         Time::Play => play(state),
         Time::Faster => state.moment.speed = state.moment.speed.faster(),
         Time::Slower => state.moment.speed = state.moment.speed.slower(),
-        Time::Mark => mark(state),
+        Time::Mark => return mark(state),
     }
+    Vec::new()
 }
 
 /// Holds the views where they are.
@@ -146,15 +148,36 @@ pub fn elapsed(state: &mut State, ns: u64) {
 }
 
 /// Sets a mark at the moment that is shown.
-fn mark(state: &mut State) {
+fn mark(state: &mut State) -> Vec<Effect> {
     state.moment.marks += 1;
     let name: Arc<str> = format!("mark {}", state.moment.marks).into();
     let at_ns = state.store.time_at(state.moment.cursor);
     let mut builder = ChunkBuilder::new();
     builder.push(&Entry { trace: TraceId::SESSION, at_ns, cpu: None, payload: Payload::Mark(Arc::clone(&name)) });
-    let Some(chunk) = builder.finish() else { return };
-    super::session::append(state, chunk);
+    let Some(chunk) = builder.finish() else { return Vec::new() };
+    super::session::append(state, Arc::clone(&chunk));
     state.tell(Severity::Info, format!("Set {name}"));
+    if state.recording { vec![Effect::Record(Marked(chunk))] } else { Vec::new() }
+}
+
+/// Begins a recording with what is kept, or completes it.
+pub fn record(state: &mut State) -> Vec<Effect> {
+    if state.recording {
+        return vec![Effect::EndRecording];
+    }
+    let name = state.document.name();
+    let recorded = Recorded {
+        name: name.strip_suffix(".bt").unwrap_or(&name).to_owned(),
+        traces: state.store.traces().to_vec(),
+        history: state.store.chunks().cloned().collect(),
+    };
+    vec![Effect::StartRecording(Box::new(recorded))]
+}
+
+/// A recording has begun, or is complete, or has failed.
+pub fn recording(state: &mut State, on: bool, told: String, failed: bool) {
+    state.recording = on;
+    state.tell(if failed { Severity::Error } else { Severity::Info }, told);
 }
 
 /// The moment at a part of the timeline of so many columns.
