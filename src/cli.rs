@@ -16,6 +16,7 @@ pub mod bpftrace;
 pub mod check;
 pub mod compile;
 pub mod completions;
+pub mod demo;
 pub mod doctor;
 pub mod excerpt;
 pub mod explain;
@@ -63,6 +64,7 @@ pub enum Command {
     Run(run::Args),
     Replay(replay::Args),
     Record(record::Args),
+    Demo(demo::Args),
     Check(check::Args),
     Compile(compile::Args),
     Explain(explain::Args),
@@ -189,6 +191,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Run(args)) => run::run(&args, world),
         Some(Command::Replay(args)) => replay::run(&args, world),
         Some(Command::Record(args)) => record::run(&args),
+        Some(Command::Demo(args)) => demo::run(&args, world),
         Some(Command::Check(args)) => check::run(&args, world),
         Some(Command::Compile(args)) => compile::run(&args, world),
         Some(Command::Explain(args)) => explain::run(&args),

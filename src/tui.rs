@@ -24,6 +24,7 @@ pub mod paint;
 pub mod palette;
 pub mod panes;
 pub mod recording;
+pub mod recorded;
 pub mod run;
 pub mod screen;
 pub mod state;

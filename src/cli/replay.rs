@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,14 +13,17 @@ use super::{CliError, World};
 use crate::kernel::target::Sent;
 use crate::lang::source::SourceText;
 use crate::output::OutputFormat;
+use crate::store::file::Recording;
 use crate::store::{TraceId, TraceInfo};
 use crate::tracer::replay::{Faces, replay};
 use crate::tracer::report::Face;
+use crate::tui::recorded::Opened;
 
-/// Print what a recording holds, as `run` printed it.
+/// Open a recording in the workbench, or print what it holds as `run` printed it.
 ///
-/// Events come in the order of their kernel time. Nothing is traced and no privilege is needed: formats, symbols and
-/// names of probes are in the recording.
+/// In a terminal the workbench opens at the recording's first moment. With `-f`, with `-o`, or where the output is no
+/// terminal, events are printed in the order of their kernel time. Nothing is traced and no privilege is needed:
+/// formats, symbols and names of probes are in the recording.
 ///
 /// Examples:
 ///
@@ -28,15 +31,15 @@ use crate::tracer::report::Face;
 ///
 ///   probescope replay -f json slow-disk.psrec
 #[derive(Debug, clap::Args)]
-#[command(about = "Print what a recording holds", verbatim_doc_comment)]
+#[command(about = "Open a recording in the workbench, or print what it holds", verbatim_doc_comment)]
 pub struct Args {
     /// The recording.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Output form.
-    #[arg(short = 'f', long = "format", value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// Print, in this form.
+    #[arg(short = 'f', long = "format", value_enum)]
+    format: Option<Format>,
 
     /// Write to a file.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
@@ -74,8 +77,8 @@ impl Faces for ByTrace<'_> {
 fn face(args: &Args, terminal: bool, output: &File, trace: &TraceInfo) -> StreamFace {
     let settings = Settings {
         format: match args.format {
-            Format::Text => OutputFormat::Text,
-            Format::Json => OutputFormat::Json,
+            None | Some(Format::Text) => OutputFormat::Text,
+            Some(Format::Json) => OutputFormat::Json,
         },
         terminal,
         buffering: Buffering::Line,
@@ -97,6 +100,17 @@ fn face(args: &Args, terminal: bool, output: &File, trace: &TraceInfo) -> Stream
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let recording = open(&args.file)?;
+    let prints = args.format.is_some() || args.output.is_some() || args.quiet;
+    if !prints && world.stdout_is_terminal && std::io::stdin().is_terminal() {
+        let damage = super::record::damage(&recording.damage()).join("; ");
+        let opened = Opened { recording, damage, about: None, play: false };
+        return super::workbench::run_on(&super::workbench::Args::default(), world, Some(opened));
+    }
+    print(args, &recording, world)
+}
+
+/// Prints a recording.
+fn print(args: &Args, recording: &Recording, world: &World) -> Result<ExitCode, CliError> {
     let output = match &args.output {
         Some(path) => {
             File::create(path).map_err(|source| CliError::Write { path: path.display().to_string(), source })?
@@ -105,7 +119,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     };
     let terminal = args.output.is_none() && world.stdout_is_terminal;
     let mut faces = ByTrace { args, terminal, output, faces: BTreeMap::new(), last: None };
-    let replayed = replay(&recording, &mut faces).map_err(CliError::stdout)?;
+    let replayed = replay(recording, &mut faces).map_err(CliError::stdout)?;
     for face in faces.faces.values_mut() {
         face.flush().map_err(CliError::stdout)?;
     }

@@ -354,7 +354,7 @@ impl Runner<'_> {
         if self.args.purpose() != Purpose::Trace {
             return self.test(kernel, compiled);
         }
-        let headless = Headless::default();
+        let headless = Headless::default().reading_maps(self.args.record.is_some());
         let tracer = self.tracer(kernel, compiled, child, headless.stopping());
         let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
         let Some(path) = &self.args.record else {

@@ -14,6 +14,7 @@ use crate::tui::catalogue::Catalogue;
 use crate::tui::files::{Latest, keep, read, recovery};
 use crate::tui::layout::file;
 use crate::tui::layouts::{self, Folders};
+use crate::tui::recorded::{self, Opened};
 use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{File, Layer, Reader, State};
@@ -41,6 +42,11 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
              ending: `{command}.bt`.)"
         )));
     }
+    run_on(args, world, None)
+}
+
+/// Opens the workbench on a recording, or on a script.
+pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Result<ExitCode, CliError> {
     if !world.stdout_is_terminal || !std::io::stdin().is_terminal() {
         return Err(CliError::Refused(
             "the workbench needs a terminal; `probescope run FILE` traces without one".to_owned(),
@@ -69,7 +75,9 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         state.theme = chosen;
     }
     let layouts = layouts(&mut state, world, state_folder.as_deref());
-    offer_recovered(&mut state, recovery.as_deref(), &text);
+    if opened.is_none() {
+        offer_recovered(&mut state, recovery.as_deref(), &text);
+    }
     let kernel = super::kernel::running(world);
     let session = super::tracing::session(&kernel);
     let session = match session {
@@ -79,6 +87,9 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
             None
         }
     };
+    if let Some(opened) = opened {
+        recorded::open(&mut state, opened);
+    }
     let latest = Arc::new(Mutex::new(Latest { path: recovery, text: text.as_str().into() }));
     guard_panics(&latest);
     let finder = Catalogue::spawn(kernel).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;

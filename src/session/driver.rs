@@ -45,7 +45,7 @@ pub(super) enum Mail<M> {
 /// How one kind of run differs from the others.
 pub(super) trait Policy {
     /// Whether maps are read while traces run.
-    const READS_MAPS: bool;
+    fn reads_maps(&self) -> bool;
 
     /// Where a trace's reports go.
     fn face(&mut self, trace: TraceId) -> &mut dyn Face;
@@ -276,7 +276,7 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
             self.policy.failed(trace, error)?;
         }
         // What was cleared is seen at once.
-        if P::READS_MAPS && matches!(control, Control::Clear(_)) {
+        if self.policy.reads_maps() && matches!(control, Control::Clear(_)) {
             self.sample(trace, Sample::Maps)?;
         }
         Ok(())
@@ -358,7 +358,7 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
 
     /// Everything of a trace was taken.
     fn finish(&mut self, trace: TraceId) -> Result<(), TracerError> {
-        if P::READS_MAPS {
+        if self.policy.reads_maps() {
             self.sample(trace, Sample::Maps)?;
         }
         let Some(mut slot) = self.traces.remove(&trace) else { return Ok(()) };
@@ -393,7 +393,7 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
     fn look(&mut self) -> Result<(), TracerError> {
         self.policy.tick()?;
         let now = Instant::now();
-        if P::READS_MAPS {
+        if self.policy.reads_maps() {
             let due = |slot: &Slot<T>| !slot.paused && !slot.stopping && slot.clock.is_due(now);
             let due: Vec<TraceId> = self.traces.iter().filter(|(_, slot)| due(slot)).map(|(id, _)| *id).collect();
             for trace in due {

@@ -21,6 +21,7 @@ pub struct Headless {
     mail: SyncSender<Mail<Infallible>>,
     inbox: Receiver<Mail<Infallible>>,
     stopping: Arc<AtomicBool>,
+    reads_maps: bool,
 }
 
 /// Reaches a headless run from other threads.
@@ -51,7 +52,7 @@ impl Remote {
 impl Default for Headless {
     fn default() -> Self {
         let (mail, inbox) = sync_channel(WAITING_BATCHES);
-        Self { mail, inbox, stopping: Arc::default() }
+        Self { mail, inbox, stopping: Arc::default(), reads_maps: false }
     }
 }
 
@@ -60,6 +61,13 @@ impl Headless {
     #[must_use]
     pub fn remote(&self) -> Remote {
         Remote { mail: self.mail.clone(), stopping: Arc::clone(&self.stopping) }
+    }
+
+    /// Also reads maps while the trace runs, and reports them: whoever records wants their past.
+    #[must_use]
+    pub const fn reading_maps(mut self, wanted: bool) -> Self {
+        self.reads_maps = wanted;
+        self
     }
 
     /// Set as soon as the end is wanted.
@@ -73,9 +81,9 @@ impl Headless {
     /// # Errors
     /// When it can't be started or goes wrong, or the face can't write.
     pub fn run(self, tracer: impl Tracer + 'static, face: &mut dyn Face) -> Result<i32, TracerError> {
-        let Self { mail, inbox, stopping } = self;
+        let Self { mail, inbox, stopping, reads_maps } = self;
         let begun = Box::new(tracer).start(outlet(TRACE, mail)).map_err(|refusal| refusal.error)?;
-        let mut driver = Driver::new(Alone { face, stopping, code: 0 }, inbox);
+        let mut driver = Driver::new(Alone { face, stopping, reads_maps, code: 0 }, inbox);
         driver.begin(TRACE, (begun.running)(), &begun.started)?;
         while driver.is_running() {
             driver.turn()?;
@@ -90,11 +98,14 @@ impl Headless {
 struct Alone<'a> {
     face: &'a mut dyn Face,
     stopping: Arc<AtomicBool>,
+    reads_maps: bool,
     code: i32,
 }
 
 impl Policy for Alone<'_> {
-    const READS_MAPS: bool = false;
+    fn reads_maps(&self) -> bool {
+        self.reads_maps
+    }
 
     fn face(&mut self, _: TraceId) -> &mut dyn Face {
         self.face

@@ -92,7 +92,9 @@ struct Bench<'a> {
 }
 
 impl Policy for Bench<'_> {
-    const READS_MAPS: bool = false;
+    fn reads_maps(&self) -> bool {
+        false
+    }
 
     fn face(&mut self, _: TraceId) -> &mut dyn Face {
         self.face.reports()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::chunk::Chunk;
 use super::entry::TraceId;
+use super::file::Recording;
 use super::history::{Held, History};
 use super::index::Index;
 use super::merge::Run;
@@ -12,6 +13,8 @@ use super::trace_info::TraceInfo;
 
 /// Bytes that a store holds unless it is told otherwise.
 pub const DEFAULT_BUDGET: usize = 256 << 20;
+/// Recordings of at most so many bytes are taken into memory as a whole; larger ones are read where they lie.
+const TAKEN_IN: u64 = 16 << 20;
 
 /// A bounded history: the oldest chunks are dropped, and their entries counted.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub struct Store {
     held: Held,
     budget: usize,
     trimmed: BTreeMap<TraceId, u64>,
+    /// The recording that is read in place of what is in memory.
+    recording: Option<Box<Recording>>,
 }
 
 impl Default for Store {
@@ -33,11 +38,37 @@ impl Store {
     /// An empty one that holds so many bytes.
     #[must_use]
     pub fn new(budget: usize) -> Self {
-        Self { traces: Vec::new(), run: Run::default(), held: Held::default(), budget, trimmed: BTreeMap::new() }
+        let (traces, run, held) = (Vec::new(), Run::default(), Held::default());
+        Self { traces, run, held, budget, trimmed: BTreeMap::new(), recording: None }
+    }
+
+    /// The history of a recording. A small one is taken into memory and can be added to; a larger one is read where it
+    /// lies, chunk by chunk, and is left behind by the first thing that is added.
+    #[must_use]
+    pub fn of_recording(recording: Recording) -> Self {
+        let mut store = Self::default();
+        if recording.bytes() > TAKEN_IN {
+            store.recording = Some(Box::new(recording));
+            return store;
+        }
+        recording.traces().iter().for_each(|info| store.declare(Arc::clone(info)));
+        for segment in 0..recording.index().segments().len() {
+            if let Some(chunk) = recording.chunk(segment) {
+                store.append(chunk);
+            }
+        }
+        store
+    }
+
+    /// Whether it can be added to without leaving a recording behind.
+    #[must_use]
+    pub const fn takes_entries(&self) -> bool {
+        self.recording.is_none()
     }
 
     /// Takes a trace in, before its first chunk; one of the same number is replaced.
     pub fn declare(&mut self, info: Arc<TraceInfo>) {
+        self.recording = None;
         match self.traces.iter_mut().find(|t| t.id == info.id) {
             Some(known) => *known = info,
             None => self.traces.push(info),
@@ -49,6 +80,7 @@ impl Store {
     /// Entries that are earlier than the last ones (of another trace, whose chunks come at other times) are put in
     /// their place.
     pub fn append(&mut self, chunk: Arc<Chunk>) {
+        self.recording = None;
         self.run.append(chunk);
         self.trim();
     }
@@ -110,18 +142,21 @@ impl Store {
 
 impl History for Store {
     fn index(&self) -> &Index {
-        self.run.index()
+        self.recording.as_ref().map_or_else(|| self.run.index(), |recording| recording.index())
     }
 
     fn chunk(&self, segment: usize) -> Option<Arc<Chunk>> {
-        self.run.chunk(segment).cloned()
+        match &self.recording {
+            Some(recording) => recording.chunk(segment),
+            None => self.run.chunk(segment).cloned(),
+        }
     }
 
     fn traces(&self) -> &[Arc<TraceInfo>] {
-        &self.traces
+        self.recording.as_ref().map_or(&self.traces, |recording| recording.traces())
     }
 
     fn held(&self) -> &Held {
-        &self.held
+        self.recording.as_ref().map_or(&self.held, |recording| recording.held())
     }
 }

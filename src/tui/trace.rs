@@ -31,6 +31,8 @@ pub enum Phase {
     Running,
     /// It ended or was stopped.
     Ended,
+    /// It ran elsewhere, and is seen in a recording.
+    Recorded,
 }
 
 /// The running trace as the user sees it.

@@ -108,7 +108,9 @@ impl<'a> Live<'a> {
 }
 
 impl Policy for Live<'_> {
-    const READS_MAPS: bool = true;
+    fn reads_maps(&self) -> bool {
+        true
+    }
 
     fn face(&mut self, trace: TraceId) -> &mut dyn Face {
         self.feed.of(trace)

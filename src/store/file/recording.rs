@@ -54,11 +54,19 @@ impl Recording {
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Self::read(file, &name),
+            Err(source) => Err(RecordingError::Io { action: "open", path: name, source }),
+        }
+    }
+
+    /// Opens what an open file holds; `name` is for messages.
+    pub fn read(file: File, name: &str) -> Result<Self, RecordingError> {
+        let name = name.to_owned();
         let io = |action| {
             let path = name.clone();
             move |source| RecordingError::Io { action, path, source }
         };
-        let file = File::open(path).map_err(io("open"))?;
         let metadata = file.metadata().map_err(io("open"))?;
         if !metadata.is_file() {
             return Err(RecordingError::NoRecording { path: name });

@@ -42,6 +42,9 @@ fn file_label(state: &State) -> String {
 fn phase(state: &State) -> (String, Slot) {
     let trace = &state.document.trace;
     match trace.phase {
+        Phase::Recorded if state.moment.playing => (format!("▶ {}", state.moment.speed.words()), Slot::Running),
+        Phase::Recorded if trace.paused => ("recording held".to_owned(), Slot::Paused),
+        Phase::Recorded => ("recording".to_owned(), Slot::Stopped),
         _ if state.disabled.is_some() => ("cannot run here".to_owned(), Slot::Stopped),
         Phase::Idle => ("nothing runs".to_owned(), Slot::Stopped),
         Phase::Starting => ("starting…".to_owned(), Slot::Paused),
@@ -144,7 +147,7 @@ fn segments(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Seg
     if let Some(hot) = hot_probe(trace, words < Words::All).filter(|_| trace.phase == Phase::Running) {
         out.push(vec![(hot, plain.patch(theme[Slot::Warning]))]);
     }
-    if matches!(trace.phase, Phase::Running | Phase::Ended) {
+    if matches!(trace.phase, Phase::Running | Phase::Ended | Phase::Recorded) {
         out.extend(traced(state, plain, figure, words));
     }
     if let Some(figures) = &trace.figures {

@@ -122,7 +122,7 @@ fn show_state(state: &mut State, at_ns: u64) {
     state.store = store;
 }
 
-fn play(state: &mut State) {
+pub(in crate::tui) fn play(state: &mut State) {
     if !state.document.trace.paused {
         state.tell(Severity::Info, "The views run with the trace; pause them and step back, then play");
         return;
@@ -148,7 +148,15 @@ pub fn elapsed(state: &mut State, ns: u64) {
 }
 
 /// Sets a mark at the moment that is shown.
+<<<<<<< HEAD
 fn mark(state: &mut State) -> Vec<Effect> {
+=======
+fn mark(state: &mut State) {
+    if !state.store.takes_entries() {
+        state.tell(Severity::Info, "This recording is too large to be kept in memory, where marks are");
+        return;
+    }
+>>>>>>> 9c4df0b (demo: recorded stories that play in the workbench without any rights; replay opens it, too)
     state.moment.marks += 1;
     let name: Arc<str> = format!("mark {}", state.moment.marks).into();
     let at_ns = state.store.time_at(state.moment.cursor);

@@ -294,7 +294,12 @@ fn welcome(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     }
     let (mut area, room) = (area, usize::from(area.width).saturating_sub(2));
     if let Some(reason) = &state.disabled {
-        let lines = wrap(&neutralise(&format!("Scripts cannot run here: {reason}.")), room);
+        let lines = wrap(
+            &neutralise(&format!(
+                "Scripts cannot run here: {reason}. `probescope demo` plays recorded traces, which needs no rights."
+            )),
+            room,
+        );
         for (y, line) in lines.iter().enumerate() {
             put(buf, area, 1, y, line, theme[Slot::Warning]);
         }

@@ -1,0 +1,76 @@
+//! Opening a recording in the workbench: its scripts are the documents, its history is the store, and the views are held
+//! at its first moment.
+
+use std::sync::Arc;
+
+use super::document::{Document, File};
+use super::panes::{editor, events};
+use super::state::{Layer, Reader, State};
+use super::trace::Phase;
+use super::update::time;
+use crate::lang::diagnostic::Severity;
+use crate::session::update::ScriptId;
+use crate::store::file::Recording;
+use crate::store::{History as _, Store, TraceInfo, TraceKind};
+
+/// A recording to open.
+#[derive(Debug)]
+pub struct Opened {
+    /// The recording.
+    pub recording: Recording,
+    /// What is not whole in it, in words; empty when nothing is missing.
+    pub damage: String,
+    /// A text to read first, its title being its first line.
+    pub about: Option<&'static str>,
+    /// Whether it plays at once.
+    pub play: bool,
+}
+
+/// Shows a recording in place of what the state showed.
+pub fn open(state: &mut State, opened: Opened) {
+    let store = Store::of_recording(opened.recording);
+    let scripts: Vec<Arc<TraceInfo>> =
+        store.traces().iter().filter(|info| info.kind == TraceKind::Script).map(Arc::clone).collect();
+    if let Some(newest) = store.traces().iter().map(|info| info.id).max() {
+        state.newest = state.newest.max(newest);
+    }
+    let first = state.document.id;
+    for (index, info) in scripts.iter().enumerate() {
+        if index > 0 {
+            editor::documents::open(state, "", File::default());
+        }
+        state.document = document(state.document.id, info, &state.document.file);
+    }
+    editor::documents::show(state, first);
+    state.toast = None;
+    state.store = store;
+    state.events.appended(&state.store, 0);
+    state.focus_on(events::KIND);
+    time::hold(state, state.store.entries().start);
+    if opened.play {
+        time::play(state);
+    }
+    if !opened.damage.is_empty() {
+        state.tell(Severity::Warning, opened.damage);
+    } else if state.store.span().is_none() {
+        state.tell(Severity::Info, "This recording holds no entry");
+    }
+    if let Some(text) = opened.about {
+        let mut lines = text.lines().map(str::to_owned);
+        let title = lines.next().unwrap_or_default();
+        state.layers.push(Layer::Reader(Reader { title, lines: lines.collect(), top: 0, wrap: true }));
+    }
+}
+
+/// A script as it was recorded. It is no file: saving it makes one.
+fn document(id: ScriptId, info: &TraceInfo, file: &File) -> Document {
+    let file = File { unnamed: file.unnamed.clone(), saved: Arc::clone(&info.script), ..File::default() };
+    let mut document = Document::new(id, &info.script, file);
+    document.submitted_as = info.id;
+    document.submitted = Arc::clone(&info.script);
+    document.trace.restart(info.id);
+    document.trace.phase = Phase::Recorded;
+    document.trace.source = Arc::clone(&info.script);
+    document.trace.attached = info.probes.len() as u32;
+    document
+}
