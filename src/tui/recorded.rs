@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::document::{Document, File};
-use super::panes::{editor, events};
+use super::panes::{News, editor, events};
 use super::state::{Layer, Reader, State};
 use super::trace::Phase;
 use super::update::time;
@@ -44,7 +44,7 @@ pub fn open(state: &mut State, opened: Opened) {
     editor::documents::show(state, first);
     state.toast = None;
     state.store = store;
-    state.events.appended(&state.store, 0);
+    state.hear(News::Appended(0));
     state.focus_on(events::KIND);
     time::hold(state, state.store.entries().start);
     if opened.play {
