@@ -148,15 +148,11 @@ pub fn elapsed(state: &mut State, ns: u64) {
 }
 
 /// Sets a mark at the moment that is shown.
-<<<<<<< HEAD
 fn mark(state: &mut State) -> Vec<Effect> {
-=======
-fn mark(state: &mut State) {
     if !state.store.takes_entries() {
         state.tell(Severity::Info, "This recording is too large to be kept in memory, where marks are");
-        return;
+        return Vec::new();
     }
->>>>>>> 9c4df0b (demo: recorded stories that play in the workbench without any rights; replay opens it, too)
     state.moment.marks += 1;
     let name: Arc<str> = format!("mark {}", state.moment.marks).into();
     let at_ns = state.store.time_at(state.moment.cursor);
