@@ -107,12 +107,13 @@ fn open(story: &Story) -> Result<Recording, CliError> {
 mod tests {
     use super::*;
     use crate::store::History as _;
+    use crate::store::file::Damage;
 
     #[test]
     fn every_story_is_whole_and_has_something_to_tell() {
         for story in &STORIES {
             let recording = open(story).unwrap();
-            assert_eq!(recording.damage(), Default::default(), "{}", story.name);
+            assert_eq!(recording.damage(), Damage::default(), "{}", story.name);
             let (first_ns, last_ns) = recording.span().unwrap();
             assert!(last_ns - first_ns > 5_000_000_000, "{} is too short to step through", story.name);
             assert!(recording.lines().count() > 15, "{} says next to nothing", story.name);

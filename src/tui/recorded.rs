@@ -13,6 +13,10 @@ use crate::session::update::ScriptId;
 use crate::store::file::Recording;
 use crate::store::{History as _, Store, TraceInfo, TraceKind};
 
+/// How to go through a recording, told before it is seen.
+const KEYS: &str = "Space holds and resumes, `,` and `.` step by event, `<` and `>` by second, `p` plays, `+` and `-` change its speed, \
+     `B` goes back to the first moment. Esc closes this.";
+
 /// A recording to open.
 #[derive(Debug)]
 pub struct Opened {
@@ -56,9 +60,12 @@ pub fn open(state: &mut State, opened: Opened) {
         state.tell(Severity::Info, "This recording holds no entry");
     }
     if let Some(text) = opened.about {
-        let mut lines = text.lines().map(str::to_owned);
-        let title = lines.next().unwrap_or_default();
-        state.layers.push(Layer::Reader(Reader { title, lines: lines.collect(), top: 0, wrap: true }));
+        let (title, text) = text.split_once('\n').unwrap_or((text, ""));
+        // The frame breaks lines where its width wants it.
+        let paragraphs = text.trim().split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+        let mut lines: Vec<String> = paragraphs.flat_map(|paragraph| [paragraph, String::new()]).collect();
+        lines.push(KEYS.to_owned());
+        state.layers.push(Layer::Reader(Reader { title: title.to_owned(), lines, top: 0, wrap: true }));
     }
 }
 

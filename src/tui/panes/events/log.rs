@@ -271,7 +271,7 @@ impl EventLog {
         // What the user has marked is of no trace: its time counts from the one that ran then.
         let of_then = || store.traces().iter().rev().find(|info| info.began_ns <= row.at_ns);
         let info = store.trace(row.trace).or_else(of_then).cloned();
-        Some(Shown { info, row, before_ns })
+        Some(Shown { row, info, before_ns })
     }
 
     /// Index of the chosen row: the last one when following.
