@@ -92,21 +92,28 @@ struct Head<'a> {
     message: &'a str,
 }
 
-/// `  <idle>-0       [000] d.h1.   205.170214: #1 ...`; a comm may hold anything.
+/// `  <idle>-0       [000] d.h1.   205.170214: #1 ...`; a comm may hold anything, brackets with numbers included: the
+/// CPU is the first bracket behind which and before which all is as it should be.
 fn head(line: &str) -> Option<Head<'_>> {
     let mut from = 0;
     loop {
         let open = from + line.get(from..)?.find(" [")?;
         let close = open + line.get(open..)?.find("] ")?;
-        if let Ok(cpu) = line.get(open + 2..close)?.parse::<u32>() {
-            let (comm, pid) = line.get(..open)?.trim().rsplit_once('-')?;
-            let (before, message) = line.get(close + 2..)?.split_once(": ")?;
-            let at_ns = seconds(before.split_whitespace().next_back()?)?;
-            let comm = if comm == "<idle>" { "swapper" } else { comm };
-            return Some(Head { comm, pid: pid.trim().parse().ok()?, cpu, at_ns, message: message.trim_end() });
+        if let Some(head) = head_at(line, open, close) {
+            return Some(head);
         }
         from = open + 2;
     }
+}
+
+/// The same, where the CPU is said to be in this bracket.
+fn head_at(line: &str, open: usize, close: usize) -> Option<Head<'_>> {
+    let cpu = line.get(open + 2..close)?.parse().ok()?;
+    let (comm, pid) = line.get(..open)?.trim().rsplit_once('-')?;
+    let (before, message) = line.get(close + 2..)?.split_once(": ")?;
+    let at_ns = seconds(before.split_whitespace().next_back()?)?;
+    let comm = if comm == "<idle>" { "swapper" } else { comm };
+    Some(Head { comm, pid: pid.trim().parse().ok()?, cpu, at_ns, message: message.trim_end() })
 }
 
 /// Reads a line; `None` when it is no row that is known.
