@@ -474,6 +474,8 @@ impl<'a> Lowerer<'_, 'a> {
     /// Counts a key that the kernel did not take, and why.
     pub fn not_inserted(&mut self, result: Vreg, span: Span) -> Result<(), CodegenError> {
         let (full, done) = (self.f.b.new_block(), self.f.b.new_block());
+        // Before Linux 6.4 a map's update is called in place of the helper and returns an `int`: its upper half is unset.
+        let result = self.f.b.extend(result, 32, true);
         self.f.b.require(Cond::Ne, result, h::E2BIG, full);
         self.failed(LossCause::KeyRefused, Some((h::MAP_UPDATE_ELEM, result.into())), span);
         self.f.b.jump(done);
