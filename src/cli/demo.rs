@@ -8,7 +8,7 @@ use rustix::fs::MemfdFlags;
 
 use super::{CliError, World, workbench};
 use crate::store::file::Recording;
-use crate::tui::recorded::Opened;
+use crate::tui::replay::Opened;
 
 /// Play a recorded trace of a real problem, without any rights and without tracing.
 ///

@@ -17,7 +17,7 @@ use crate::store::file::Recording;
 use crate::store::{TraceId, TraceInfo};
 use crate::tracer::replay::{Faces, replay};
 use crate::tracer::report::Face;
-use crate::tui::recorded::Opened;
+use crate::tui::replay::Opened;
 
 /// Open a recording in the workbench, or print what it holds as `run` printed it.
 ///

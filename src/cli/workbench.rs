@@ -14,7 +14,7 @@ use crate::tui::catalogue::Catalogue;
 use crate::tui::files::{Latest, keep, read, recovery};
 use crate::tui::layout::file;
 use crate::tui::layouts::{self, Folders};
-use crate::tui::recorded::{self, Opened};
+use crate::tui::replay::{self, Opened};
 use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{File, Layer, Reader, State};
@@ -88,7 +88,7 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
         }
     };
     if let Some(opened) = opened {
-        recorded::open(&mut state, opened);
+        replay::open(&mut state, opened);
     }
     let latest = Arc::new(Mutex::new(Latest { path: recovery, text: text.as_str().into() }));
     guard_panics(&latest);

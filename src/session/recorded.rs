@@ -46,14 +46,7 @@ impl<'a> Recorded<'a> {
         failed: impl FnMut(&str) + 'static,
     ) -> Result<Self, RecordingError> {
         let info = Arc::new(TraceInfo { id: TraceId(1), ..info });
-        let about = RecordingInfo {
-            program: concat!("probescope ", env!("CARGO_PKG_VERSION")).into(),
-            kernel: Arc::clone(&info.kernel),
-            host: Arc::clone(&info.host),
-            began_ns: info.began_ns,
-            wall_minus_monotonic_ns: info.wall_minus_monotonic_ns,
-            utc_offset_s: info.utc_offset_s,
-        };
+        let about = RecordingInfo::beginning_with(&info);
         let recorder = Rc::new(Recorder::create(path, &about, vec![Arc::clone(&info)], Vec::new())?);
         let to = Rc::clone(&recorder);
         let mut feed = Feed::new(move |chunk| {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::trace_info::TraceInfo;
 pub use recorder::{Recorder, Status, Written};
 pub use recording::{Damage, Recording};
 
@@ -41,6 +42,21 @@ pub struct RecordingInfo {
     pub wall_minus_monotonic_ns: i64,
     /// Local time minus UTC, seconds.
     pub utc_offset_s: i32,
+}
+
+impl RecordingInfo {
+    /// Of a recording that this program begins with a trace.
+    #[must_use]
+    pub fn beginning_with(trace: &TraceInfo) -> Self {
+        Self {
+            program: concat!("probescope ", env!("CARGO_PKG_VERSION")).into(),
+            kernel: Arc::clone(&trace.kernel),
+            host: Arc::clone(&trace.host),
+            began_ns: trace.began_ns,
+            wall_minus_monotonic_ns: trace.wall_minus_monotonic_ns,
+            utc_offset_s: trace.utc_offset_s,
+        }
+    }
 }
 
 /// Why a recording cannot be written or read.

@@ -25,14 +25,7 @@ impl Recording {
         let Some(path) = free_path(&recorded.name) else {
             return (None, told(false, true, "There are too many recordings of this name here".to_owned()));
         };
-        let info = recorded.traces.first().map_or_else(RecordingInfo::default, |trace| RecordingInfo {
-            program: concat!("probescope ", env!("CARGO_PKG_VERSION")).into(),
-            kernel: Arc::clone(&trace.kernel),
-            host: Arc::clone(&trace.host),
-            began_ns: trace.began_ns,
-            wall_minus_monotonic_ns: trace.wall_minus_monotonic_ns,
-            utc_offset_s: trace.utc_offset_s,
-        });
+        let info = recorded.traces.first().map(|trace| RecordingInfo::beginning_with(trace)).unwrap_or_default();
         match Recorder::create(&path, &info, recorded.traces, recorded.history) {
             Ok(recorder) => {
                 let words = format!("Recording to {}: what was kept, and what comes", path.display());

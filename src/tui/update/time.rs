@@ -92,12 +92,9 @@ pub fn choose(state: &mut State, entry: u64) {
     if !state.document.trace.paused {
         return;
     }
-    if let Some(cursor) = state.store.cursor(entry).filter(|cursor| *cursor != state.moment.cursor) {
+    if state.store.cursor(entry).is_some_and(|cursor| cursor != state.moment.cursor) {
         state.moment.playing = false;
-        state.moment.cursor = cursor;
-        state.moment.at_ns = state.store.time_at(cursor);
-        state.hear(News::Held(entry));
-        show_state(state, state.moment.at_ns);
+        hold(state, entry);
     }
 }
 
