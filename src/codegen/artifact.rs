@@ -183,7 +183,7 @@ pub enum RingSpec {
         map: Arc<str>,
     },
     /// Into slots of memory that they share with the reader, by plain stores.
-    Slots(SlotsSpec),
+    Slots(PerCpuRingSpec),
 }
 
 impl RingSpec {
@@ -191,7 +191,7 @@ impl RingSpec {
     #[must_use]
     pub const fn kernel_map(&self) -> &Arc<str> {
         match self {
-            Self::Kernel { map } | Self::Slots(SlotsSpec { wake: map, .. }) => map,
+            Self::Kernel { map } | Self::Slots(PerCpuRingSpec { wake: map, .. }) => map,
         }
     }
 }
@@ -202,11 +202,11 @@ impl RingSpec {
 /// An element of the array map is one CPU's ring: a `u64` that counts the slots that were ever reserved, at
 /// [`SLOTS_CONSUMED`] a `u64` that counts those that the reader is done with, and from [`FIRST_SLOT`] on the
 /// slots. The `n`th reservation gets slot `n` modulo their number. A slot is a `u64` and the record behind it.
-/// The word is written last: from bit 0 on 24 bits of `n + 1`, which no earlier round left there, then 8 bits
+/// The word is written last: from bit 0 on 24 bits of `n + 1`, which no earlier iteration left there, then 8 bits
 /// with the record's length in bytes, and from bit 32 on the report's number among those of all CPUs, which
 /// count them together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlotsSpec {
+pub struct PerCpuRingSpec {
     /// Name of the kernel's ring buffer through which a sleeping reader is woken.
     pub wake: Arc<str>,
     /// Name of the array map with the rings.
@@ -234,7 +234,7 @@ pub const fn slot_ring_bytes(slot_bytes: u32, slots: u32) -> u32 {
     FIRST_SLOT + (slot_bytes * slots).next_multiple_of(64)
 }
 
-impl SlotsSpec {
+impl PerCpuRingSpec {
     /// Bytes of a ring.
     #[must_use]
     pub const fn ring_bytes(&self) -> u32 {

@@ -9,22 +9,22 @@ use super::error::CodegenError;
 use super::ir::{FuncId, Function, Isa, Linkage, Module};
 
 pub mod btf;
+pub mod cfg;
 pub mod disasm;
 pub mod elf;
 pub mod emit;
-pub mod flow;
 pub mod frame;
 pub mod helper;
 pub mod insn;
-pub mod leftovers;
 pub mod legal;
 mod link;
 pub mod opt;
 pub mod path;
 pub mod regs;
+pub mod scrub_dead;
 
 use emit::{Code, Target};
-use leftovers::Leftovers;
+use scrub_dead::DeadPlaces;
 
 /// Most instructions that the kernel takes in one program (`BPF_COMPLEXITY_LIMIT_INSNS`).
 pub const INSTRUCTION_LIMIT: usize = 1_000_000;
@@ -116,8 +116,8 @@ pub fn compile(function: &Function, isa: Isa) -> Result<Code, CodegenError> {
     };
     let frame = frame::Frame::of(&function);
     frame::check_frame(&function, &frame)?;
-    let leftovers = Leftovers::of(&function, &allocation);
-    emit::emit(&function, &allocation, &frame, &leftovers, isa)
+    let scrub_dead = DeadPlaces::of(&function, &allocation);
+    emit::emit(&function, &allocation, &frame, &scrub_dead, isa)
 }
 
 fn check_size(function: &Function) -> Result<(), CodegenError> {

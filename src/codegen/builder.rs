@@ -31,7 +31,7 @@ impl FunctionBuilder {
             slots: Vec::new(),
             slot_spans: Vec::new(),
             blocks: vec![empty_block(Span::default())],
-            in_rounds: false,
+            in_loop: false,
         };
         Self { function, current: BlockId(0), span: Span::default() }
     }
@@ -47,9 +47,9 @@ impl FunctionBuilder {
         self.function
     }
 
-    /// Says that it is a callback whose rounds the verifier follows, see [`Function::in_rounds`].
-    pub const fn runs_in_rounds(&mut self) {
-        self.function.in_rounds = true;
+    /// Says that it is a callback whose iterations the verifier follows, see [`Function::in_loop`].
+    pub const fn runs_in_loop(&mut self) {
+        self.function.in_loop = true;
     }
 
     /// The `index`-th parameter.
@@ -127,7 +127,7 @@ impl FunctionBuilder {
         self.block().terminator != Terminator::Unset
     }
 
-    /// Whether a way goes from the first block to the second, by the blocks that have their ends by now.
+    /// Whether a path goes from the first block to the second, by the blocks that have their ends by now.
     #[must_use]
     pub fn leads_to(&self, from: BlockId, to: BlockId) -> bool {
         let mut seen = vec![false; self.function.blocks.len()];
@@ -252,7 +252,7 @@ impl FunctionBuilder {
     }
 
     /// `src`; comparing it tells the verifier nothing of `src`.
-    pub fn unlinked(&mut self, src: Vreg) -> Vreg {
+    pub fn copy_without_scalar_id(&mut self, src: Vreg) -> Vreg {
         self.define(|dst| Inst::Unlinked { dst, src })
     }
 
@@ -391,7 +391,7 @@ impl FunctionBuilder {
         self.terminate(Terminator::Jump(target));
     }
 
-    /// Two ways, comparing 64 bits.
+    /// Two paths, comparing 64 bits.
     pub fn branch(
         &mut self,
         cond: Cond,
@@ -403,7 +403,7 @@ impl FunctionBuilder {
         self.branch_width(cond, Width::W64, a, b, then, otherwise);
     }
 
-    /// Two ways, comparing 64 or 32 bits.
+    /// Two paths, comparing 64 or 32 bits.
     pub fn branch_width(
         &mut self,
         cond: Cond,
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_joins_both_ways_in_the_current_block() {
+    fn a_comparison_joins_both_paths_in_the_current_block() {
         let mut b = builder();
         let v = b.compare(Cond::Gt, b.parameter(0), 5);
         b.ret(v);

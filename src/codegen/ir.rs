@@ -80,15 +80,15 @@ pub struct Function {
     pub parameters: u32,
     /// Number of virtual registers.
     pub vregs: u32,
-    /// Stack slots: size in bytes (the allocator rounds up to 8 and aligns to 8).
+    /// Stack slots: size in bytes (the allocator iterations up to 8 and aligns to 8).
     pub slots: Vec<u32>,
     /// Where in the script each slot's value is made, for errors about the stack; may be shorter than `slots`.
     pub slot_spans: Vec<Span>,
     /// The first one is the entry.
     pub blocks: Vec<Block>,
-    /// The verifier follows it for each round of a loop until it has seen all that a round may start with: it is
+    /// The verifier follows it for each iteration of a loop until it has seen all that an iteration may start with: it is
     /// the callback of one.
-    pub in_rounds: bool,
+    pub in_loop: bool,
 }
 
 /// What a function is.
@@ -253,7 +253,7 @@ pub enum Inst {
 pub enum Terminator {
     /// Goes on at a block.
     Jump(BlockId),
-    /// Two ways.
+    /// Two paths.
     Branch {
         /// Comparison.
         cond: Cond,

@@ -5,46 +5,28 @@
 //! data, addressed directly. See `func` for the shape of a program and `layout` for where maps live.
 
 mod addr;
-mod aggregate;
 mod arith;
 mod builtin;
-mod cells;
-mod counted;
-mod dispatch;
-mod entry;
 mod expr;
-mod followed;
-mod forget;
-mod func;
+mod function;
 mod helpers;
-mod inline;
 mod intrinsic;
-mod keys;
 mod layout;
 mod loops;
 mod maps;
-mod numbers;
+mod object;
 mod objects;
 mod place;
-mod program;
-mod raw;
-mod reduce;
-mod report;
-mod reuse;
-mod search;
-mod session;
-mod slots;
+mod programs;
+mod reports;
 mod stack;
 mod stmt;
 mod strings;
 mod transfer;
 mod trusted;
-mod unit;
 mod value;
+mod verifier;
 pub mod walk;
-mod weight;
-mod wipe;
-mod words;
 
 use std::sync::Arc;
 
@@ -52,11 +34,11 @@ use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::typed::{MapId, Program, Session};
 
-use super::artifact::{GlobalKind, GlobalSpec, MapSpec, ProgramSpec, RingSpec, SiteSpec, SlotsSpec, StackMapSpec};
+use super::artifact::{GlobalKind, GlobalSpec, MapSpec, PerCpuRingSpec, ProgramSpec, RingSpec, SiteSpec, StackMapSpec};
 use super::error::CodegenError;
 use super::ir::{Isa, Module};
 
-use unit::Unit;
+use object::ObjectBuilder;
 
 /// The IR of a script and what the engine must know of it.
 #[derive(Clone, Debug, Default)]
@@ -81,35 +63,35 @@ pub struct Lowered {
 
 /// Lowers a typed program for a kernel.
 pub fn lower(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenError> {
-    let unit = Unit::new(program, facts, func::ON_STACK_LIMIT);
-    let sessions = session::worth(&unit);
+    let unit = ObjectBuilder::new(program, facts, function::ON_STACK_LIMIT);
+    let sessions = programs::session::is_profitable(&unit);
     lower_with(unit, &sessions)
 }
 
 /// As [`lower`], with next to nothing on the stack, and nothing of that for calls: somewhat slower, for scripts that
 /// need more of it than there is.
 pub fn lower_off_stack(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenError> {
-    lower_with(Unit::new(program, facts, func::LITTLE_STACK_LIMIT), &[])
+    lower_with(ObjectBuilder::new(program, facts, function::LITTLE_STACK_LIMIT), &[])
 }
 
-fn lower_with(mut unit: Unit<'_>, sessions: &[Session]) -> Result<Lowered, CodegenError> {
+fn lower_with(mut unit: ObjectBuilder<'_>, sessions: &[Session]) -> Result<Lowered, CodegenError> {
     let program = unit.program;
-    program::find_contention(&mut unit);
+    programs::find_contention(&mut unit);
     unit.plan_maps()?;
     for (index, probe) in (0..).zip(&program.probes) {
         if let Some(session) = sessions.iter().find(|s| s.entry == index) {
-            session::lower(&mut unit, *session)?;
+            programs::session::lower(&mut unit, *session)?;
         } else if sessions.iter().all(|s| s.on_return != index) {
-            program::lower_probe(&mut unit, index, probe)?;
+            programs::lower_probe(&mut unit, index, probe)?;
         }
     }
     unit.check_scratch()?;
-    entry::finish(&mut unit);
+    programs::entry::finish(&mut unit);
     unit.settle();
     Ok(collect(unit, program))
 }
 
-fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
+fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
     let name = |id: super::ir::BpfMapId| Arc::from(unit.maps[id.0 as usize].name.as_str());
     let maps = unit
         .layout
@@ -119,16 +101,16 @@ fn collect(unit: Unit<'_>, program: &Program) -> Lowered {
         .map(|(i, home)| MapSpec { id: MapId(i as u32), storage: layout::storage(home, &unit.layout) });
     let shared = unit.sections.iter().any(|s| s.name == layout::SHARED);
     let globals = [
-        (GlobalKind::StartBootNs, unit::START_BOOT_NS),
-        (GlobalKind::WallMinusBootNs, unit::WALL_MINUS_BOOT_NS),
-        (GlobalKind::Exiting, unit::EXITING),
-        (GlobalKind::WakeUps, unit::WAKE_UPS),
-        (GlobalKind::Result, unit::RESULT),
+        (GlobalKind::StartBootNs, object::START_BOOT_NS),
+        (GlobalKind::WallMinusBootNs, object::WALL_MINUS_BOOT_NS),
+        (GlobalKind::Exiting, object::EXITING),
+        (GlobalKind::WakeUps, object::WAKE_UPS),
+        (GlobalKind::Result, object::RESULT),
     ];
     Lowered {
         maps: maps.collect(),
         ring: unit.ring.map(|ring| match (unit.slots, unit.slot_maps) {
-            (Some(slots), Some(maps)) => RingSpec::Slots(SlotsSpec {
+            (Some(slots), Some(maps)) => RingSpec::Slots(PerCpuRingSpec {
                 wake: name(maps.wake),
                 map: name(maps.rings),
                 slot_bytes: slots.bytes,

@@ -7,7 +7,7 @@ use libbpf_rs::ProgramType;
 use libbpf_rs::libbpf_sys::{BPF_FUNC_override_return, BPF_FUNC_probe_write_user};
 
 use super::btf::Btf;
-use super::target::{Abilities, Offers, SessionCall, TargetFacts, TaskOffsets};
+use super::target::{KernelFeatures, PermittedHelpers, SessionCall, TargetFacts, TaskOffsets};
 use super::{Feature, Kernel};
 
 /// Inode of the first pid namespace (`PROC_PID_INIT_INO` in `include/linux/proc_ns.h`).
@@ -22,8 +22,8 @@ impl Kernel {
         let version = self.version();
         let kernel = Arc::clone(self);
         let mut facts = TargetFacts::of_version(version.major, version.minor, self.possible_cpus().len())
-            .with_abilities(move || abilities(&kernel))
-            .with_offers(offers);
+            .with_features(move || features(&kernel))
+            .with_permitted_helpers(offers);
         facts.pid_namespace = self.pid_namespace();
         facts.child_pid = child;
         facts.filter_pid = pid;
@@ -43,19 +43,22 @@ impl Kernel {
 
 /// Asked of the running kernel by a program of two instructions each. Who may not load programs is told that
 /// everything is offered: what is missing to them is the right.
-fn offers() -> Offers {
+fn offers() -> PermittedHelpers {
     // Each kind of tracing program is given these by one function (`bpf_tracing_func_proto` in
     // kernel/trace/bpf_trace.c), but for `bpf_override_return`, which only kprobes have.
     let offered = |helper| ProgramType::Kprobe.is_helper_supported(helper).unwrap_or(true);
-    Offers { override_return: offered(BPF_FUNC_override_return), probe_write_user: offered(BPF_FUNC_probe_write_user) }
+    PermittedHelpers {
+        override_return: offered(BPF_FUNC_override_return),
+        probe_write_user: offered(BPF_FUNC_probe_write_user),
+    }
 }
 
-fn abilities(kernel: &Kernel) -> Abilities {
+fn features(kernel: &Kernel) -> KernelFeatures {
     let version = kernel.version();
-    let by_version = Abilities::of_version(version.major << 16 | version.minor << 8);
+    let by_version = KernelFeatures::of_version(version.major << 16 | version.minor << 8);
     let Ok(btf) = kernel.btf() else {
         // Without BTF a version's functions and types can't be named to the kernel.
-        return Abilities {
+        return KernelFeatures {
             btf: false,
             current_task_btf: false,
             task_from_pid: false,
@@ -72,7 +75,7 @@ fn abilities(kernel: &Kernel) -> Abilities {
     // The function is only there with CONFIG_FPROBE.
     let fprobe = listed("BPF_TRACE_KPROBE_MULTI") && defined("register_fprobe_ips");
     let session = || session_call(btf).filter(|_| fprobe && !drops_entries(btf) && listed("BPF_TRACE_KPROBE_SESSION"));
-    Abilities {
+    KernelFeatures {
         btf: true,
         ktime_boot: listed("BPF_FUNC_ktime_get_boot_ns"),
         ktime_tai: listed("BPF_FUNC_ktime_get_tai_ns"),

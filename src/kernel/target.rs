@@ -42,8 +42,8 @@ pub struct TargetFacts {
     pub online_cpus: u32,
     /// The machine's memory.
     pub memory_bytes: u64,
-    abilities: Deferred<Abilities>,
-    offers: Deferred<Offers>,
+    features: Deferred<KernelFeatures>,
+    offers: Deferred<PermittedHelpers>,
 }
 
 /// Failures that are not only counted: a record of each goes through the ring buffer.
@@ -75,7 +75,7 @@ impl Sent {
 /// What the kernel's list of helpers, functions and types says that it can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent kernel features, each a yes or no")]
-pub struct Abilities {
+pub struct KernelFeatures {
     /// Kernel has BTF (`/sys/kernel/btf/vmlinux`).
     pub btf: bool,
     /// `bpf_ktime_get_boot_ns` (5.8).
@@ -125,14 +125,14 @@ pub enum SessionCall {
 
 /// Helpers that a kernel may know and yet give to no program; only loading one tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offers {
+pub struct PermittedHelpers {
     /// `bpf_override_return` (with `CONFIG_BPF_KPROBE_OVERRIDE`).
     pub override_return: bool,
     /// `bpf_probe_write_user` (unless the kernel is locked down).
     pub probe_write_user: bool,
 }
 
-impl Offers {
+impl PermittedHelpers {
     /// What a kernel that holds nothing back gives.
     pub const ALL: Self = Self { override_return: true, probe_write_user: true };
 }
@@ -175,7 +175,7 @@ impl TargetFacts {
     /// Whether the verifier looks at the callback of a loop as if it ran once (before Linux 6.7, commit
     /// ab5cfac139ab): what it knows of a variable before the loop it believes of every round.
     #[must_use]
-    pub const fn believes_one_round(&self) -> bool {
+    pub const fn callback_verified_once(&self) -> bool {
         self.version < 6 << 16 | 7 << 8
     }
 
@@ -183,7 +183,7 @@ impl TargetFacts {
     /// state that four others were not like; since Linux 6.8, commit 4b5ce570dbef, it keeps those of loops):
     /// each branch in the body then doubles its work anew in every round.
     #[must_use]
-    pub const fn forgets_rounds(&self) -> bool {
+    pub const fn evicts_loop_states(&self) -> bool {
         self.version < 6 << 16 | 8 << 8
     }
 
@@ -207,26 +207,26 @@ impl TargetFacts {
 
     /// What the kernel can do; the first call may read its types.
     #[must_use]
-    pub fn abilities(&self) -> &Abilities {
-        &self.abilities.0
+    pub fn features(&self) -> &KernelFeatures {
+        &self.features.0
     }
 
     /// What the kernel gives to programs; the first call may load some to find out.
     #[must_use]
-    pub fn offers(&self) -> Offers {
+    pub fn offers(&self) -> PermittedHelpers {
         **self.offers.0
     }
 
     /// The same facts with other offers, which `ask` tells when they are first wanted.
     #[must_use]
-    pub fn with_offers(self, ask: impl FnOnce() -> Offers + Send + 'static) -> Self {
+    pub fn with_permitted_helpers(self, ask: impl FnOnce() -> PermittedHelpers + Send + 'static) -> Self {
         Self { offers: Deferred::new(ask), ..self }
     }
 
-    /// The same facts with other abilities, which `ask` tells when they are first wanted.
+    /// The same facts with other features, which `ask` tells when they are first wanted.
     #[must_use]
-    pub fn with_abilities(self, ask: impl FnOnce() -> Abilities + Send + 'static) -> Self {
-        Self { abilities: Deferred::new(ask), ..self }
+    pub fn with_features(self, ask: impl FnOnce() -> KernelFeatures + Send + 'static) -> Self {
+        Self { features: Deferred::new(ask), ..self }
     }
 
     /// A kernel of this version with everything that the version brought; for tests and `compile`.
@@ -249,13 +249,13 @@ impl TargetFacts {
             tai_offset_ns: 0,
             online_cpus: possible_cpus,
             memory_bytes: 4 << 30,
-            abilities: Deferred::new(move || Abilities::of_version(version)),
-            offers: Deferred::new(|| Offers::ALL),
+            features: Deferred::new(move || KernelFeatures::of_version(version)),
+            offers: Deferred::new(|| PermittedHelpers::ALL),
         }
     }
 }
 
-impl Abilities {
+impl KernelFeatures {
     /// What a version brought; `version` as in [`TargetFacts::version`].
     #[must_use]
     pub const fn of_version(version: u32) -> Self {

@@ -43,8 +43,8 @@ fn a_complete_kernel_has_what_its_files_say() {
     assert_eq!(absent, ["user_events"]);
     let facts = kernel.target_facts(Some(7), 0);
     assert_eq!((facts.possible_cpus, facts.online_cpus, facts.filter_pid), (4, 2, Some(7)));
-    let abilities = facts.abilities();
-    assert!(abilities.bpf_loop && abilities.iter_num && abilities.task_offsets.is_some_and(|t| t.comm > t.pid));
+    let features = facts.features();
+    assert!(features.bpf_loop && features.iter_num && features.task_offsets.is_some_and(|t| t.comm > t.pid));
     assert_eq!(kernel.symbol_address("vfs_read"), Some(0xffff_ffff_8100_2000));
     assert_eq!(
         kernel.functions().unwrap().named("xfs_file_read_iter").next().unwrap().module.map(|m| &**m),
@@ -79,8 +79,8 @@ fn without_btf_helpers_go_by_version() {
     let kernel = changed.kernel();
     assert!(kernel.btf().unwrap_err().remedy.contains("CONFIG_DEBUG_INFO_BTF"));
     let facts = Arc::new(kernel).target_facts(None, 0);
-    let abilities = facts.abilities();
-    assert!(!abilities.btf && abilities.bpf_loop && abilities.task_offsets.is_none());
+    let features = facts.features();
+    assert!(!features.btf && features.bpf_loop && features.task_offsets.is_none());
 }
 
 #[test]

@@ -250,11 +250,11 @@ impl Type {
 
     /// Numbers that stand for a text which is known when the script is compiled.
     #[must_use]
-    pub const fn is_word(&self) -> bool {
+    pub const fn is_symbolic_number(&self) -> bool {
         matches!(self, Self::Strerror | Self::SignalName | Self::SyscallName | Self::ProbeName | Self::FuncName)
     }
 
-    /// Bytes of a string that holds any text of a type of words ([`Type::is_word`]), terminator
+    /// Bytes of a string that holds any text of a type of words ([`Type::is_symbolic_number`]), terminator
     /// included; longer names of probes are cut.
     #[must_use]
     pub const fn word_bytes(&self) -> u32 {

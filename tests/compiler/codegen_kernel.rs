@@ -106,7 +106,7 @@ mod objects {
 
     #[test]
     fn subprograms_are_called_and_are_callbacks_of_helpers() {
-        if load::unavailable() || load::lacks("bpf_loop (Linux 5.17)", load::facts().abilities().bpf_loop) {
+        if load::unavailable() || load::lacks("bpf_loop (Linux 5.17)", load::facts().features().bpf_loop) {
             return;
         }
         let mut b = program("loops");
@@ -128,7 +128,7 @@ mod objects {
 
     #[test]
     fn kernel_functions_are_linked_by_their_prototypes() {
-        if load::unavailable() || load::lacks("bpf_iter_num_new (Linux 6.4)", load::facts().abilities().iter_num) {
+        if load::unavailable() || load::lacks("bpf_iter_num_new (Linux 6.4)", load::facts().features().iter_num) {
             return;
         }
         let mut b = program("iterates");
@@ -153,7 +153,7 @@ mod objects {
     }
 
     /// Two ways of 40,000 instructions each: more than a jump of 16 bits can pass.
-    fn with_a_long_way() -> Function {
+    fn with_a_long_path() -> Function {
         let mut b = program("far");
         let word = b.load(b.parameter(0), 0, Size::B8);
         let (one, other, done) = (b.new_block(), b.new_block(), b.new_block());
@@ -174,7 +174,7 @@ mod objects {
 
     #[test]
     fn far_jumps_are_made_where_the_kernel_takes_them() {
-        let mut module = load::module(vec![with_a_long_way()], 8);
+        let mut module = load::module(vec![with_a_long_path()], 8);
         module.isa.cpu_v4 = false;
         let error = build(&module, &SourceLines::none()).unwrap_err();
         assert!(matches!(error, CodegenError::JumpTooFar { .. }), "{error}");

@@ -1,15 +1,15 @@
 //! Scripts made from the grammar: whatever compiles is accepted by the running kernel's verifier, and
-//! nothing on the way there panics.
+//! nothing on the path there panics.
 //!
 //! `PROBESCOPE_GENERATED=5000` makes more of them, `PROBESCOPE_GENERATED_FROM=100` other ones;
 //! `PROBESCOPE_GENERATED_SCRIPTS=DIR` takes apart the scripts of a folder instead of the bundled ones;
 //! `PROBESCOPE_GENERATED_LOOPS=4` tries each statement in all loops instead of in one.
 
+mod branchy_statements;
 mod counts;
-mod everywhere;
-mod forms;
 mod grammar;
-mod pieces;
+mod helper_matrix;
+mod loop_equivalence;
 mod probes;
 pub mod random;
 mod real;
@@ -39,7 +39,7 @@ const ATTEMPTS: u32 = 200;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Failures after which the rest is not tried.
 const ENOUGH: usize = 20;
-/// Instructions that the verifier follows after which a script that it accepts is worth a word: a quarter
+/// Instructions that the verifier follows after which a script that it accepts is profitable a word: a quarter
 /// of what it is willing to.
 const HEAVY: u64 = 250_000;
 /// No script here is long; an emulated machine that is busy with others takes its time all the same.
@@ -192,7 +192,7 @@ fn no_script_that_compiles_is_refused_by_the_verifier() {
     compile_shapes();
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let (count, first) = (number("PROBESCOPE_GENERATED", 40), number("PROBESCOPE_GENERATED_FROM", 0));
-    let old = !kernel.target_facts(None, 0).abilities().bpf_loop;
+    let old = !kernel.target_facts(None, 0).features().bpf_loop;
     let mut tally = Tally::default();
     for seed in first..first + count {
         tally.add(&format!("script {seed}"), &grammar::script(seed, old), &kernel);
@@ -238,7 +238,7 @@ const BASE: u64 = 2_000;
 
 /// What is wrong with so many copies of a piece in a loop, if anything.
 fn grows_too_fast(around: &str, piece: usize, kernel: &Arc<Kernel>) -> Option<String> {
-    let text = |copies: usize| pieces::script(around, &vec![piece; copies]);
+    let text = |copies: usize| branchy_statements::script(around, &vec![piece; copies]);
     let (few, many) = (text(COPIES), text(COPIES * 2));
     match (try_script(&few, kernel), try_script(&many, kernel)) {
         (Outcome::Loaded(a), Outcome::Loaded(b)) if b > a * GROWTH + BASE => {
@@ -250,16 +250,18 @@ fn grows_too_fast(around: &str, piece: usize, kernel: &Arc<Kernel>) -> Option<St
 }
 
 #[test]
-fn the_ways_through_the_statements_of_a_loop_add_up() {
+fn the_paths_through_the_statements_of_a_loop_add_up() {
     if root::missing() {
         return;
     }
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     // Each in one of the loops, or in so many.
     let loops = number("PROBESCOPE_GENERATED_LOOPS", 1) as usize;
-    let places = (0..pieces::COUNT).flat_map(|piece| (piece..piece + loops).map(move |at| (piece, at)));
+    let places = (0..branchy_statements::COUNT).flat_map(|piece| (piece..piece + loops).map(move |at| (piece, at)));
     let failures: Vec<String> = places
-        .filter_map(|(piece, at)| grows_too_fast(pieces::LOOPS[at % pieces::LOOPS.len()], piece, &kernel))
+        .filter_map(|(piece, at)| {
+            grows_too_fast(branchy_statements::LOOPS[at % branchy_statements::LOOPS.len()], piece, &kernel)
+        })
         .collect();
     assert!(failures.is_empty(), "{} grow too fast:\n{}", failures.len(), failures.join("\n"));
 }
@@ -304,8 +306,8 @@ fn no_medley_of_statements_in_a_loop_is_refused() {
         return;
     }
     let script = |seed: u64| {
-        let around = pieces::LOOPS[seed as usize % pieces::LOOPS.len()];
-        pieces::script(around, &pieces::medley(seed, 14))
+        let around = branchy_statements::LOOPS[seed as usize % branchy_statements::LOOPS.len()];
+        branchy_statements::script(around, &branchy_statements::medley(seed, 14))
     };
     Loads::of(number("PROBESCOPE_GENERATED", 30), script).assert_none_failed();
 }
@@ -325,7 +327,7 @@ const TOGETHER: usize = 8;
 
 /// Those of the uses that load in a place, one by one or several together; and what is wrong with others.
 fn uses_in(place: &str, uses: &[&str], kernel: &Arc<Kernel>) -> (Vec<String>, usize) {
-    match (try_script(&everywhere::script(place, uses), kernel), uses) {
+    match (try_script(&helper_matrix::script(place, uses), kernel), uses) {
         (Outcome::Loaded(_), _) => (Vec::new(), uses.len()),
         (Outcome::Declined(_), [_]) => (Vec::new(), 0),
         (Outcome::Failed(why), [use_]) => (vec![format!("{place} {{ {use_} }}\n{why}")], 0),
@@ -346,14 +348,14 @@ fn every_function_loads_in_every_kind_of_probe_or_is_declined() {
     }
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let (mut failures, mut loaded) = (Vec::new(), 0);
-    for place in everywhere::PLACES {
-        for uses in everywhere::USES.chunks(TOGETHER) {
+    for place in helper_matrix::PLACES {
+        for uses in helper_matrix::USES.chunks(TOGETHER) {
             let (failed, count) = uses_in(place, uses, &kernel);
             failures.extend(failed);
             loaded += count;
         }
     }
-    eprintln!("{loaded} of {} loaded", everywhere::PLACES.len() * everywhere::USES.len());
+    eprintln!("{loaded} of {} loaded", helper_matrix::PLACES.len() * helper_matrix::USES.len());
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
     assert!(loaded > 0, "none loads");
 }
@@ -370,8 +372,8 @@ fn loops_leave_what_their_bodies_written_out_leave() {
     let (count, first) = (number("PROBESCOPE_GENERATED", 30), number("PROBESCOPE_GENERATED_FROM", 0));
     let (mut failures, mut compared) = (Vec::new(), 0);
     for seed in first..first + count {
-        let text = forms::script(seed, 8);
-        match forms::left(&program, &text) {
+        let text = loop_equivalence::script(seed, 8);
+        match loop_equivalence::left(&program, &text) {
             Ok(maps) => {
                 compared += 1;
                 failures.extend(
@@ -386,8 +388,8 @@ fn loops_leave_what_their_bodies_written_out_leave() {
     }
     eprintln!("{compared} of {count} compared");
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
-    // Old kernels have no loops of unknown rounds.
+    // Old kernels have no loops of unknown iterations.
     let kernel = Arc::new(Kernel::new(Roots::running()));
-    let old = !kernel.target_facts(None, 0).abilities().bpf_loop;
+    let old = !kernel.target_facts(None, 0).features().bpf_loop;
     assert!(old || compared * 2 > count, "only {compared} of {count} run");
 }

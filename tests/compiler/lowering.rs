@@ -10,7 +10,7 @@ use crate::skip;
 use kernel::load;
 use make::*;
 use probescope::codegen::artifact::{ACTION_BITS, RECORD_HEADER};
-use probescope::kernel::target::{Abilities, TargetFacts};
+use probescope::kernel::target::{KernelFeatures, TargetFacts};
 use probescope::lang::typed::{BinaryOp, Builtin, Clock, Expr};
 use probescope::lang::types::{Aggregation, Type};
 
@@ -184,8 +184,8 @@ fn strings_are_read_compared_and_searched() {
         (&far, &far, [111, 0, 1, 101, 1, 0, 0, 0, 1]),
         (&far, &almost, [111, 0, 1, 101, 1, 0, 1, 0, 0]),
     ];
-    let oldest = Abilities { bpf_loop: false, ..old_loops().abilities().clone() };
-    let oldest = old_loops().with_abilities(move || oldest);
+    let oldest = KernelFeatures { bpf_loop: false, ..old_loops().features().clone() };
+    let oldest = old_loops().with_features(move || oldest);
     let kernels = [kernel::facts(), old_loops(), oldest];
     for (facts, (a, b, expected)) in kernels.iter().flat_map(|facts| cases.iter().map(move |case| (facts, *case))) {
         let mut loaded = kernel::load_with(&program, facts);
@@ -204,8 +204,8 @@ fn strings_are_read_compared_and_searched() {
 }
 
 #[test]
-fn loops_run_their_rounds() {
-    if lacks(kernel::facts().abilities().bpf_loop, "bpf_loop") {
+fn loops_run_their_iterations() {
+    if lacks(kernel::facts().features().bpf_loop, "bpf_loop") {
         return;
     }
     if root::missing() {
@@ -254,7 +254,7 @@ fn loops_run_their_rounds() {
 
 #[test]
 fn a_while_with_much_in_it_goes_round_as_often_as_it_says() {
-    if lacks(kernel::facts().abilities().bpf_loop, "bpf_loop") || root::missing() {
+    if lacks(kernel::facts().features().bpf_loop, "bpf_loop") || root::missing() {
         return;
     }
     let one_more = |of: u32, by: Expr| set_local(of, binary(BinaryOp::Add, local(of, Type::I64), by, Type::I64));
@@ -301,8 +301,8 @@ fn a_while_with_much_in_it_goes_round_as_often_as_it_says() {
 /// This kernel without its newest loops: `bpf_loop` with callbacks.
 fn old_loops() -> TargetFacts {
     let facts = kernel::facts();
-    let abilities = Abilities { iter_num: false, ..facts.abilities().clone() };
-    facts.with_abilities(move || abilities)
+    let features = KernelFeatures { iter_num: false, ..facts.features().clone() };
+    facts.with_features(move || features)
 }
 
 /// Linux 6.17 and 6.18 free what they still need of a callback's rounds unless its call stands in a loop.
@@ -357,7 +357,7 @@ fn both_ends_of_a_function_are_one_program_where_the_kernel_has_sessions() {
 
 #[test]
 fn loops_over_maps_visit_every_key() {
-    if lacks(kernel::facts().abilities().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
+    if lacks(kernel::facts().features().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
         return;
     }
     if root::missing() {
@@ -393,7 +393,7 @@ fn loops_over_maps_visit_every_key() {
 
 #[test]
 fn aggregations_can_be_read_and_deleted() {
-    if lacks(kernel::facts().abilities().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
+    if lacks(kernel::facts().features().map_lookup_percpu, "bpf_map_lookup_percpu_elem") {
         return;
     }
     if root::missing() {

@@ -46,7 +46,7 @@ fn try_script(path: &Path, kernel: &Arc<Kernel>) -> Outcome {
         return Outcome::NotHere("none of its probes is here".into());
     }
     let facts = kernel.target_facts(None, 0);
-    if !facts.abilities().for_each_map_elem && text.contains("Linux 5.13") {
+    if !facts.features().for_each_map_elem && text.contains("Linux 5.13") {
         return Outcome::NotHere("its header asks for Linux 5.13".into());
     }
     let loaded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| kernel::load_with(&checked.program, &facts)));

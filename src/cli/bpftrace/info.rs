@@ -15,7 +15,7 @@ const INSTRUCTIONS: u32 = 1_000_000;
 /// The whole text.
 pub fn text(kernel: &Arc<Kernel>) -> String {
     let facts = kernel.target_facts(None, 0);
-    let able = facts.abilities();
+    let able = facts.features();
     let has = |feature| kernel.features().has(feature);
     let module_btf = kernel.roots().sys.join("kernel/btf");
     let modules = std::fs::read_dir(module_btf).is_ok_and(|d| d.flatten().any(|e| e.file_name() != "vmlinux"));

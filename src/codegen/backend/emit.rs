@@ -6,13 +6,13 @@ use crate::codegen::ir::{
 };
 use crate::lang::source::Span;
 
-use super::flow::runs_on_backwards;
+use super::cfg::runs_on_backwards;
 use super::frame::Frame;
 use super::helper::calls_back;
 use super::insn::{FRAME, Insn, OP_JA_FAR, PSEUDO_CALL, PSEUDO_FUNC, Reg};
-use super::leftovers::{Leftover, Leftovers};
 use super::legal::{commutes, fits};
 use super::regs::Allocation;
+use super::scrub_dead::{DeadPlace, DeadPlaces};
 
 mod moves;
 
@@ -62,17 +62,17 @@ pub struct Code {
     pub stack: u32,
 }
 
-/// Emits a legalised function for a kernel; makes 0 what the rounds of loops leave behind.
+/// Emits a legalised function for a kernel; makes 0 what the iterations of loops leave behind.
 pub fn emit(
     function: &Function,
     allocation: &Allocation,
     frame: &Frame,
-    leftovers: &Leftovers,
+    scrub_dead: &DeadPlaces,
     isa: Isa,
 ) -> Result<Code, CodegenError> {
-    match emit_with(function, allocation, frame, leftovers, (isa, Jumps::Short)) {
+    match emit_with(function, allocation, frame, scrub_dead, (isa, Jumps::Short)) {
         Err(CodegenError::JumpTooFar { .. }) if isa.cpu_v4 => {
-            emit_with(function, allocation, frame, leftovers, (isa, Jumps::Far))
+            emit_with(function, allocation, frame, scrub_dead, (isa, Jumps::Far))
         }
         result => result,
     }
@@ -89,7 +89,7 @@ fn emit_with(
     function: &Function,
     allocation: &Allocation,
     frame: &Frame,
-    leftovers: &Leftovers,
+    scrub_dead: &DeadPlaces,
     (isa, reach): (Isa, Jumps),
 ) -> Result<Code, CodegenError> {
     let mut emitter = Emitter {
@@ -115,14 +115,14 @@ fn emit_with(
             if !dead {
                 emitter.place(*span);
             }
-            emitter.clear(leftovers.before(block.0 as usize, at))?;
+            emitter.clear(scrub_dead.before(block.0 as usize, at))?;
             if !dead {
                 emitter.instruction(inst)?;
             }
         }
         position += 1;
         emitter.place(body.span);
-        emitter.clear(leftovers.before(block.0 as usize, body.instructions.len()))?;
+        emitter.clear(scrub_dead.before(block.0 as usize, body.instructions.len()))?;
         let next = allocation.order.get(index + 1).copied().filter(|_| !backwards.contains(block));
         emitter.terminator(&body.terminator, next)?;
     }
@@ -273,7 +273,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Puts the call before into a loop that never goes round: a jump back to it that is never taken.
+    /// Puts the call before into a loop that never iterates: a jump back to it that is never taken.
     fn circle(&mut self) {
         let (free, back) = (Reg(1), -3);
         self.push(Insn::mov_imm(free, 0));
@@ -320,11 +320,11 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn clear(&mut self, places: impl Iterator<Item = Leftover>) -> Result<(), CodegenError> {
+    fn clear(&mut self, places: impl Iterator<Item = DeadPlace>) -> Result<(), CodegenError> {
         for place in places {
             match place {
-                Leftover::Register(reg) => self.constant(reg, 0),
-                Leftover::Slot(slot) => {
+                DeadPlace::Register(reg) => self.constant(reg, 0),
+                DeadPlace::Slot(slot) => {
                     let offset = self.slot(slot, 0)?;
                     self.push(Insn::store_imm(Size::B8, FRAME, offset, 0));
                 }

@@ -10,7 +10,7 @@ mod dead;
 mod fold;
 mod values;
 
-/// Rounds of all passes; most functions need two.
+/// Iterations of all passes; most functions need two.
 const ROUNDS: u32 = 4;
 
 /// Optimises a function whose registers are all written before they are read.

@@ -2,15 +2,15 @@
 
 use super::insn::{Insn, OP_CALL, OP_EXIT, OP_JA, OP_LD_IMM64};
 
-/// Instructions on the shortest and longest way through a function. Loops count as run once;
+/// Instructions on the shortest and longest path through a function. Loops count as run once;
 /// helpers and subprograms count as one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PathCost {
     /// On the shortest way.
     pub least: u32,
-    /// On the longest way that goes through no loop twice.
+    /// On the longest path that goes through no loop twice.
     pub most: u32,
-    /// Calls of helpers on the longest way.
+    /// Calls of helpers on the longest path.
     pub calls: u32,
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use crate::codegen::ir::{Cond, Width};
 
     #[test]
-    fn the_longest_and_shortest_ways_are_told_apart() {
+    fn the_longest_and_shortest_paths_are_told_apart() {
         let mut skip = Insn::jump_imm(Cond::Eq, Width::W64, Reg(1), 0);
         skip.off = 2;
         let code = [skip, Insn::call(0, 14), Insn::call(0, 15), Insn::mov_imm(Reg(0), 0), Insn::exit()];

@@ -9,7 +9,7 @@
 
 use crate::codegen::ir::{BlockId, Function, Inst, Operand, Terminator, Vreg};
 
-use super::flow::{BitSet, Liveness, reverse_postorder};
+use super::cfg::{BitSet, Liveness, reverse_postorder};
 use super::insn::Reg;
 use super::legal::{SingleDefs, commutes};
 

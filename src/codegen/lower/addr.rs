@@ -2,8 +2,8 @@
 
 use crate::codegen::ir::{Operand, Size, Slot, Vreg};
 
-use super::func::Lowerer;
-use super::helpers as h;
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
 
 /// What an address is relative to; bases are aligned to 8 bytes unless they come from an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,9 +67,9 @@ impl Lowerer<'_, '_> {
     /// The address in a register, for helpers.
     pub fn pointer(&mut self, addr: Addr) -> Vreg {
         match addr.base {
-            Base::Slot(slot) => self.f.b.slot_addr(slot, addr.offset),
+            Base::Slot(slot) => self.function.builder.slot_addr(slot, addr.offset),
             Base::Reg(base) if addr.offset == 0 => base,
-            Base::Reg(base) => self.f.b.add(base, i64::from(addr.offset)),
+            Base::Reg(base) => self.function.builder.add(base, i64::from(addr.offset)),
         }
     }
 
@@ -77,7 +77,7 @@ impl Lowerer<'_, '_> {
     fn near(&mut self, addr: Addr) -> (Base, i32) {
         match addr.base {
             Base::Reg(base) if i16::try_from(addr.offset).is_err() => {
-                (Base::Reg(self.f.b.add(base, i64::from(addr.offset))), 0)
+                (Base::Reg(self.function.builder.add(base, i64::from(addr.offset))), 0)
             }
             base => (base, addr.offset),
         }
@@ -87,18 +87,22 @@ impl Lowerer<'_, '_> {
     pub fn load(&mut self, addr: Addr, bytes: u32, signed: bool) -> Vreg {
         let signed = signed && bytes < 8;
         match self.near(addr) {
-            (Base::Slot(slot), offset) if signed => self.f.b.slot_load_signed(slot, offset, size_of(bytes)),
-            (Base::Slot(slot), offset) => self.f.b.slot_load(slot, offset, size_of(bytes)),
-            (Base::Reg(base), offset) if signed => self.f.b.load_signed(base, offset as i16, size_of(bytes)),
-            (Base::Reg(base), offset) => self.f.b.load(base, offset as i16, size_of(bytes)),
+            (Base::Slot(slot), offset) if signed => {
+                self.function.builder.slot_load_signed(slot, offset, size_of(bytes))
+            }
+            (Base::Slot(slot), offset) => self.function.builder.slot_load(slot, offset, size_of(bytes)),
+            (Base::Reg(base), offset) if signed => {
+                self.function.builder.load_signed(base, offset as i16, size_of(bytes))
+            }
+            (Base::Reg(base), offset) => self.function.builder.load(base, offset as i16, size_of(bytes)),
         }
     }
 
     /// Stores 1, 2, 4 or 8 bytes.
     pub fn store(&mut self, addr: Addr, bytes: u32, value: impl Into<Operand>) {
         match self.near(addr) {
-            (Base::Slot(slot), offset) => self.f.b.slot_store(slot, offset, size_of(bytes), value),
-            (Base::Reg(base), offset) => self.f.b.store(base, offset as i16, size_of(bytes), value),
+            (Base::Slot(slot), offset) => self.function.builder.slot_store(slot, offset, size_of(bytes), value),
+            (Base::Reg(base), offset) => self.function.builder.store(base, offset as i16, size_of(bytes), value),
         }
     }
 
@@ -107,13 +111,13 @@ impl Lowerer<'_, '_> {
         if atomic && bytes >= 4 {
             let (base, offset) = match self.near(addr) {
                 (Base::Reg(base), offset) => (base, offset),
-                (Base::Slot(slot), offset) => (self.f.b.slot_addr(slot, offset), 0),
+                (Base::Slot(slot), offset) => (self.function.builder.slot_addr(slot, offset), 0),
             };
-            self.f.b.atomic_add(base, offset as i16, size_of(bytes), value);
+            self.function.builder.atomic_add(base, offset as i16, size_of(bytes), value);
             return;
         }
         let old = self.load(addr, bytes, false);
-        let new = self.f.b.add(old, value);
+        let new = self.function.builder.add(old, value);
         self.store(addr, bytes, new);
     }
 
@@ -121,7 +125,7 @@ impl Lowerer<'_, '_> {
     pub fn copy(&mut self, dst: Addr, src: Addr, bytes: u32) {
         if bytes > INLINE_BYTES {
             let (to, from) = (self.pointer(dst), self.pointer(src));
-            self.f.b.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(bytes).into(), from.into()]);
+            self.function.builder.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(bytes).into(), from.into()]);
             return;
         }
         for (at, size) in chunks(bytes, [dst.offset, src.offset]) {
@@ -147,7 +151,7 @@ impl Lowerer<'_, '_> {
             // A read that fails zeroes its destination (`bpf_probe_read_kernel_common`,
             // kernel/trace/bpf_trace.c): address 0 is refused before any access.
             let to = self.pointer(dst);
-            self.f.b.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(bytes).into(), 0.into()]);
+            self.function.builder.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(bytes).into(), 0.into()]);
             return;
         }
         for (at, size) in chunks(bytes, [dst.offset, 0]) {
@@ -176,7 +180,7 @@ impl Lowerer<'_, '_> {
     fn store_constant(&mut self, dst: Addr, size: u32, value: i64) {
         // An 8-byte store takes a sign-extended 32-bit constant; larger ones go through a register.
         if size == 8 && i32::try_from(value).is_err() {
-            let register = self.f.b.imm(value);
+            let register = self.function.builder.imm(value);
             self.store(dst, size, register);
         } else {
             let value = if size == 4 { i64::from(value as i32) } else { value };

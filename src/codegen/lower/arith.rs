@@ -2,12 +2,13 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg};
+use crate::codegen::lower::walk;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
-use super::func::Lowerer;
-use super::place::scalar_shape;
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::place::scalar_shape;
 
 impl<'a> Lowerer<'_, 'a> {
     /// A binary operator on two values of one type.
@@ -21,17 +22,17 @@ impl<'a> Lowerer<'_, 'a> {
         let result = match op {
             BinaryOp::Div | BinaryOp::Mod => self.divide(op, left, right, e)?,
             BinaryOp::Shl | BinaryOp::Shr => self.shift(op, left, right, e),
-            _ => self.f.b.alu(simple(op), left, right),
+            _ => self.function.builder.alu(simple(op), left, right),
         };
         Ok(self.wrap(result, &e.ty).into())
     }
 
     /// A value that stays as it is while `next` is computed: a variable's register may change.
     pub fn keep(&mut self, value: Operand, next: &Expr) -> Operand {
-        if matches!(value, Operand::Imm(_)) || super::walk::is_pure(next) {
+        if matches!(value, Operand::Imm(_)) || walk::is_pure(next) {
             return value;
         }
-        self.f.b.copy(value).into()
+        self.function.builder.copy(value).into()
     }
 
     fn shift(&mut self, op: BinaryOp, left: Operand, right: Operand, e: &Expr) -> Vreg {
@@ -39,14 +40,14 @@ impl<'a> Lowerer<'_, 'a> {
         let bits = i64::from(size * 8);
         let count = match right {
             Operand::Imm(n) => Operand::Imm(n & (bits - 1)),
-            Operand::Reg(r) => self.f.b.and(r, bits - 1).into(),
+            Operand::Reg(r) => self.function.builder.and(r, bits - 1).into(),
         };
         let alu = match (op, signed) {
             (BinaryOp::Shl, _) => Alu::Shl,
             (_, true) => Alu::Sar,
             (_, false) => Alu::Shr,
         };
-        self.f.b.alu(alu, left, count)
+        self.function.builder.alu(alu, left, count)
     }
 
     fn divide(&mut self, op: BinaryOp, left: Operand, right: Operand, e: &Expr) -> Result<Vreg, CodegenError> {
@@ -57,20 +58,22 @@ impl<'a> Lowerer<'_, 'a> {
         {
             return Ok(self.divide_by_constant(alu, left, n, signed));
         }
-        let result = self.f.b.new_vreg();
-        let (fine, zero, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        let left = self.f.b.in_register(left);
-        let right = self.f.b.in_register(right);
-        self.f.b.branch(Cond::Ne, right, 0, fine, zero);
-        self.f.b.switch_to(zero);
+        let result = self.function.builder.new_vreg();
+        let (fine, zero, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        let left = self.function.builder.in_register(left);
+        let right = self.function.builder.in_register(right);
+        self.function.builder.branch(Cond::Ne, right, 0, fine, zero);
+        self.function.builder.switch_to(zero);
         self.failed(LossCause::DivideByZero, None, e.span);
-        self.f.b.copy_into(result, 1);
-        self.f.b.jump(done);
-        self.f.b.switch_to(fine);
-        let value = if signed { self.signed_divide(alu, left, right)? } else { self.f.b.alu(alu, left, right) };
-        self.f.b.copy_into(result, value);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.copy_into(result, 1);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(fine);
+        let value =
+            if signed { self.signed_divide(alu, left, right)? } else { self.function.builder.alu(alu, left, right) };
+        self.function.builder.copy_into(result, value);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(result)
     }
 
@@ -79,17 +82,17 @@ impl<'a> Lowerer<'_, 'a> {
             let n_ = n as u64;
             if n_.is_power_of_two() {
                 return match alu {
-                    Alu::Div => self.f.b.shr(left, i64::from(n_.trailing_zeros())),
-                    _ => self.f.b.and(left, n.wrapping_sub(1)),
+                    Alu::Div => self.function.builder.shr(left, i64::from(n_.trailing_zeros())),
+                    _ => self.function.builder.and(left, n.wrapping_sub(1)),
                 };
             }
             // The divisor is a register when it does not fit 32 bits with its sign.
-            return self.f.b.alu(alu, left, n);
+            return self.function.builder.alu(alu, left, n);
         }
-        let value = self.f.b.in_register(left);
+        let value = self.function.builder.in_register(left);
         let magnitude = self.absolute(value);
-        let quotient = self.f.b.alu(alu, magnitude, n.unsigned_abs() as i64);
-        let sign = if alu == Alu::Div && n < 0 { self.f.b.alu(Alu::Xor, value, -1) } else { value };
+        let quotient = self.function.builder.alu(alu, magnitude, n.unsigned_abs() as i64);
+        let sign = if alu == Alu::Div && n < 0 { self.function.builder.alu(Alu::Xor, value, -1) } else { value };
         self.with_sign_of(quotient, sign)
     }
 
@@ -98,71 +101,76 @@ impl<'a> Lowerer<'_, 'a> {
     /// divided by -1 is itself, as its magnitude wraps.
     fn signed_divide(&mut self, alu: Alu, left: Vreg, right: Vreg) -> Result<Vreg, CodegenError> {
         let (a, b) = (self.absolute(left), self.absolute(right));
-        let magnitude = self.f.b.alu(alu, a, b);
-        let sign = if alu == Alu::Div { self.f.b.alu(Alu::Xor, left, right) } else { left };
+        let magnitude = self.function.builder.alu(alu, a, b);
+        let sign = if alu == Alu::Div { self.function.builder.alu(Alu::Xor, left, right) } else { left };
         Ok(self.with_sign_of(magnitude, sign))
     }
 
     /// `total / count` rounded towards zero; 0 when there is nothing.
     pub fn average(&mut self, total: Vreg, count: Vreg, signed: bool) -> Result<Vreg, CodegenError> {
         // The instruction set divides by zero to 0.
-        if signed { self.signed_divide(Alu::Div, total, count) } else { Ok(self.f.b.alu(Alu::Div, total, count)) }
+        if signed {
+            self.signed_divide(Alu::Div, total, count)
+        } else {
+            Ok(self.function.builder.alu(Alu::Div, total, count))
+        }
     }
 
     /// `|v|` without a branch: `(v ^ s) - s` with `s` all sign bits.
     fn absolute(&mut self, value: Vreg) -> Vreg {
-        let sign = self.f.b.alu(Alu::Sar, value, 63);
-        let flipped = self.f.b.alu(Alu::Xor, value, sign);
-        self.f.b.sub(flipped, sign)
+        let sign = self.function.builder.alu(Alu::Sar, value, 63);
+        let flipped = self.function.builder.alu(Alu::Xor, value, sign);
+        self.function.builder.sub(flipped, sign)
     }
 
     /// `magnitude`, negated when `sign` is negative.
     fn with_sign_of(&mut self, magnitude: Vreg, sign: Vreg) -> Vreg {
-        let sign = self.f.b.alu(Alu::Sar, sign, 63);
-        let flipped = self.f.b.alu(Alu::Xor, magnitude, sign);
-        self.f.b.sub(flipped, sign)
+        let sign = self.function.builder.alu(Alu::Sar, sign, 63);
+        let flipped = self.function.builder.alu(Alu::Xor, magnitude, sign);
+        self.function.builder.sub(flipped, sign)
     }
 
     /// An expression as 0 or 1.
     pub fn truth(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
-        let result = self.f.b.new_vreg();
-        let (yes, no, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let result = self.function.builder.new_vreg();
+        let (yes, no, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
         self.condition(e, yes, no)?;
-        self.f.b.switch_to(yes);
-        self.f.b.copy_into(result, 1);
-        self.f.b.jump(done);
-        self.f.b.switch_to(no);
-        self.f.b.copy_into(result, 0);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
-        Ok(self.met(result.into(), &e.ty))
+        self.function.builder.switch_to(yes);
+        self.function.builder.copy_into(result, 1);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(no);
+        self.function.builder.copy_into(result, 0);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
+        Ok(self.widen_joined(result.into(), &e.ty))
     }
 
     /// Branches on an expression.
     pub fn condition(&mut self, e: &'a Expr, yes: BlockId, no: BlockId) -> Result<(), CodegenError> {
-        let previous = self.f.b.set_span(e.span);
+        let previous = self.function.builder.set_span(e.span);
         let result = self.condition_kind(e, yes, no);
-        self.f.b.set_span(previous);
+        self.function.builder.set_span(previous);
         result
     }
 
     fn condition_kind(&mut self, e: &'a Expr, yes: BlockId, no: BlockId) -> Result<(), CodegenError> {
         match &e.kind {
             ExprKind::Int(v) => {
-                self.f.b.jump(if *v != 0 { yes } else { no });
+                self.function.builder.jump(if *v != 0 { yes } else { no });
                 Ok(())
             }
             ExprKind::Unary(UnaryOp::Not, a) => self.condition(a, no, yes),
             ExprKind::And(a, b) => {
-                let more = self.f.b.new_block();
+                let more = self.function.builder.new_block();
                 self.condition(a, more, no)?;
-                self.f.b.switch_to(more);
+                self.function.builder.switch_to(more);
                 self.condition(b, yes, no)
             }
             ExprKind::Or(a, b) => {
-                let more = self.f.b.new_block();
+                let more = self.function.builder.new_block();
                 self.condition(a, yes, more)?;
-                self.f.b.switch_to(more);
+                self.function.builder.switch_to(more);
                 self.condition(b, yes, no)
             }
             ExprKind::Binary(op, a, b) if is_comparison(*op) => self.comparison(*op, a, b, yes, no),
@@ -170,8 +178,8 @@ impl<'a> Lowerer<'_, 'a> {
             _ if !e.ty.fits_register() => self.memory_condition(e, yes, no),
             _ => {
                 let value = self.scalar(e)?;
-                let value = self.compared(e, value);
-                self.f.b.branch(Cond::Ne, value, 0, yes, no);
+                let value = self.operand_without_scalar_id(e, value);
+                self.function.builder.branch(Cond::Ne, value, 0, yes, no);
                 Ok(())
             }
         }
@@ -182,7 +190,7 @@ impl<'a> Lowerer<'_, 'a> {
         let addr = self.memory(e)?;
         let bytes = if matches!(e.ty, Type::Str { .. }) { 1 } else { 4 };
         let value = self.load(addr, bytes, false);
-        self.f.b.branch(Cond::Ne, value, 0, yes, no);
+        self.function.builder.branch(Cond::Ne, value, 0, yes, no);
         Ok(())
     }
 
@@ -203,13 +211,13 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let left = self.scalar(a)?;
         let left = self.keep(left, b);
-        let left = self.compared(a, left);
+        let left = self.operand_without_scalar_id(a, left);
         let right = self.scalar(b)?;
-        let right = self.compared(b, right);
+        let right = self.operand_without_scalar_id(b, right);
         let cond = condition_of(op, a.ty.is_signed());
         match (left, right) {
-            (Operand::Imm(_), Operand::Reg(_)) => self.f.b.branch(cond.swapped(), right, left, yes, no),
-            _ => self.f.b.branch(cond, left, right, yes, no),
+            (Operand::Imm(_), Operand::Reg(_)) => self.function.builder.branch(cond.swapped(), right, left, yes, no),
+            _ => self.function.builder.branch(cond, left, right, yes, no),
         }
         Ok(())
     }

@@ -9,12 +9,12 @@ use crate::lang::types::{AddressSpace, Type};
 use crate::model::stats::LossCause;
 use crate::model::target::{Target, UsdtArgument, UsdtPlace};
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
-use super::layout::{CONSTANTS, SHARED};
-use super::place::Place;
-use super::unit::{START_BOOT_NS, WALL_MINUS_BOOT_NS};
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::layout::{CONSTANTS, SHARED};
+use crate::codegen::lower::object::{START_BOOT_NS, WALL_MINUS_BOOT_NS};
+use crate::codegen::lower::place::Place;
 
 /// Byte offsets in `struct pt_regs` (`arch/*/include/asm/ptrace.h`): arguments in order, result,
 /// stack pointer, instruction pointer.
@@ -42,26 +42,26 @@ impl<'a> Lowerer<'_, 'a> {
             Builtin::Pid => self.pid(true).into(),
             Builtin::Tid => self.pid(false).into(),
             Builtin::Uid => {
-                let both = self.f.uid_gid();
-                self.f.b.extend(both, 32, false).into()
+                let both = self.function.uid_gid();
+                self.function.builder.extend(both, 32, false).into()
             }
             Builtin::Gid => {
-                let both = self.f.uid_gid();
-                self.f.b.shr(both, 32).into()
+                let both = self.function.uid_gid();
+                self.function.builder.shr(both, 32).into()
             }
             Builtin::Nsecs(clock) => self.clock(clock, e.span)?.into(),
             Builtin::Elapsed => self.elapsed().into(),
-            Builtin::Cpu => self.f.cpu().into(),
-            Builtin::NumaNode => self.f.b.call(h::GET_NUMA_NODE_ID, &[]).into(),
-            Builtin::Cgroup => self.f.b.call(h::GET_CURRENT_CGROUP_ID, &[]).into(),
-            Builtin::CurTask => self.f.b.call(h::GET_CURRENT_TASK, &[]).into(),
+            Builtin::Cpu => self.function.cpu().into(),
+            Builtin::NumaNode => self.function.builder.call(h::GET_NUMA_NODE_ID, &[]).into(),
+            Builtin::Cgroup => self.function.builder.call(h::GET_CURRENT_CGROUP_ID, &[]).into(),
+            Builtin::CurTask => self.function.builder.call(h::GET_CURRENT_TASK, &[]).into(),
             Builtin::Rand => {
-                let value = self.f.b.call(h::GET_PRANDOM_U32, &[]);
-                self.f.b.extend(value, 32, false).into()
+                let value = self.function.builder.call(h::GET_PRANDOM_U32, &[]);
+                self.function.builder.extend(value, 32, false).into()
             }
-            Builtin::Jiffies => self.f.b.call(h::JIFFIES64, &[]).into(),
+            Builtin::Jiffies => self.function.builder.call(h::JIFFIES64, &[]).into(),
             Builtin::Ctx => {
-                let context = self.f.context();
+                let context = self.function.context();
                 self.plain(context).into()
             }
             Builtin::Arg(n) => self.argument(n, e)?,
@@ -77,9 +77,9 @@ impl<'a> Lowerer<'_, 'a> {
             Builtin::ProbeId => self.probe_id(),
             Builtin::FuncId => self.function_id()?,
             Builtin::UserMode => self.user_mode(e.span)?.into(),
-            Builtin::ChildPid => i64::from(self.u.facts.child_pid).into(),
+            Builtin::ChildPid => i64::from(self.object.facts.child_pid).into(),
             Builtin::Register(offset) => self.context_word(offset).into(),
-            Builtin::Ncpus => i64::from(self.u.facts.online_cpus).into(),
+            Builtin::Ncpus => i64::from(self.object.facts.online_cpus).into(),
             Builtin::Comm => {
                 let at = self.memory(e)?;
                 self.pointer(at).into()
@@ -89,20 +89,26 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Process (`true`) or thread id, in the reader's pid namespace.
     pub fn pid(&mut self, process: bool) -> Vreg {
-        let Some((device, inode)) = self.u.facts.pid_namespace else {
+        let Some((device, inode)) = self.object.facts.pid_namespace else {
             if let Some(id) = self.task_id(process) {
                 return id;
             }
-            let both = self.f.pid_tgid();
-            return if process { self.f.b.shr(both, 32) } else { self.f.b.extend(both, 32, false) };
+            let both = self.function.pid_tgid();
+            return if process {
+                self.function.builder.shr(both, 32)
+            } else {
+                self.function.builder.extend(both, 32, false)
+            };
         };
         // `struct bpf_pidns_info { u32 pid; u32 tgid; }`; zero when the task is not in the namespace.
         let mark = self.mark();
-        let info = Addr::new(Base::Slot(self.f.temp_slot(8)), 0);
+        let info = Addr::new(Base::Slot(self.function.temp_slot(8)), 0);
         self.store(info, 8, 0);
         let at = self.pointer(info);
-        let (device, inode) = (self.f.b.imm(device as i64), self.f.b.imm(inode as i64));
-        self.f.b.call_void(h::GET_NS_CURRENT_PID_TGID, &[device.into(), inode.into(), at.into(), 8.into()]);
+        let (device, inode) = (self.function.builder.imm(device as i64), self.function.builder.imm(inode as i64));
+        self.function
+            .builder
+            .call_void(h::GET_NS_CURRENT_PID_TGID, &[device.into(), inode.into(), at.into(), 8.into()]);
         let value = self.load(if process { info.at(4) } else { info }, 4, false);
         self.release(mark);
         value
@@ -110,43 +116,45 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn clock(&mut self, clock: Clock, span: Span) -> Result<Vreg, CodegenError> {
         match clock {
-            Clock::Monotonic => Ok(self.f.b.call(h::KTIME_GET_NS, &[])),
+            Clock::Monotonic => Ok(self.function.builder.call(h::KTIME_GET_NS, &[])),
             Clock::Boot => Ok(self.boot_clock()),
-            Clock::Tai if self.u.facts.abilities().ktime_tai => Ok(self.f.b.call(h::KTIME_GET_TAI_NS, &[])),
+            Clock::Tai if self.object.facts.features().ktime_tai => {
+                Ok(self.function.builder.call(h::KTIME_GET_TAI_NS, &[]))
+            }
             Clock::Tai => self.unsupported(span, "nsecs(tai)", "bpf_ktime_get_tai_ns (Linux 6.1)"),
             Clock::SoftwareTai => {
                 let boot = self.boot_clock();
-                Ok(self.f.b.add(boot, self.u.facts.tai_offset_ns))
+                Ok(self.function.builder.add(boot, self.object.facts.tai_offset_ns))
             }
         }
     }
 
     /// The boot clock, or the monotonic one before 5.8 (they differ by suspended time only).
     pub fn boot_clock(&mut self) -> Vreg {
-        let helper = if self.u.facts.abilities().ktime_boot { h::KTIME_GET_BOOT_NS } else { h::KTIME_GET_NS };
-        self.f.b.call(helper, &[])
+        let helper = if self.object.facts.features().ktime_boot { h::KTIME_GET_BOOT_NS } else { h::KTIME_GET_NS };
+        self.function.builder.call(helper, &[])
     }
 
     /// The wall clock, ns since 1970.
     pub fn wall_clock(&mut self) -> Vreg {
         let now = self.boot_clock();
-        let section = self.u.section(SHARED);
-        let base = self.f.b.global_addr(section, WALL_MINUS_BOOT_NS);
+        let section = self.object.section(SHARED);
+        let base = self.function.builder.global_addr(section, WALL_MINUS_BOOT_NS);
         let difference = self.load(Addr::new(Base::Reg(base), 0), 8, false);
-        self.f.b.add(now, difference)
+        self.function.builder.add(now, difference)
     }
 
     fn elapsed(&mut self) -> Vreg {
         let now = self.boot_clock();
-        let section = self.u.section(SHARED);
-        let base = self.f.b.global_addr(section, START_BOOT_NS);
+        let section = self.object.section(SHARED);
+        let base = self.function.builder.global_addr(section, START_BOOT_NS);
         let start = self.load(Addr::new(Base::Reg(base), 0), 8, false);
-        self.f.b.sub(now, start)
+        self.function.builder.sub(now, start)
     }
 
     /// A word of the context: `struct pt_regs`, which also begins `struct bpf_perf_event_data`.
     pub fn context_word(&mut self, offset: u16) -> Vreg {
-        let context = self.f.context();
+        let context = self.function.context();
         self.load(Addr::new(Base::Reg(context), i32::from(offset)), 8, false)
     }
 
@@ -177,7 +185,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         if !self.has_registers() {
             // Raw tracepoints and trampolines: an array of words.
-            let context = self.f.context();
+            let context = self.function.context();
             let word = self.load(Addr::new(Base::Reg(context), i32::from(n) * 8), 8, false);
             return Ok(self.plain(word).into());
         }
@@ -202,15 +210,15 @@ impl<'a> Lowerer<'_, 'a> {
         }
         // After the arguments in a trampoline's context; where depends on their number, which
         // `bpf_get_func_ret` knows (5.17).
-        if !self.u.facts.abilities().func_arg {
+        if !self.object.facts.features().func_arg {
             return self.unsupported(e.span, "retval", "bpf_get_func_ret (Linux 5.17)");
         }
         let mark = self.mark();
-        let slot = Addr::new(Base::Slot(self.f.temp_slot(8)), 0);
+        let slot = Addr::new(Base::Slot(self.function.temp_slot(8)), 0);
         self.store(slot, 8, 0);
-        let context = self.f.context();
+        let context = self.function.context();
         let at = self.pointer(slot);
-        self.f.b.call_void(h::GET_FUNC_RET, &[context.into(), at.into()]);
+        self.function.builder.call_void(h::GET_FUNC_RET, &[context.into(), at.into()]);
         let value = self.load(slot, 8, false);
         self.release(mark);
         Ok(self.wrap(value, &e.ty).into())
@@ -234,8 +242,8 @@ impl<'a> Lowerer<'_, 'a> {
                 let mut address = self.context_word(*base);
                 if let Some((index, scale)) = index {
                     let word = self.context_word(*index);
-                    let scaled = self.f.b.mul(word, i64::from(*scale));
-                    address = self.f.b.add(address, scaled);
+                    let scaled = self.function.builder.mul(word, i64::from(*scale));
+                    address = self.function.builder.add(address, scaled);
                 }
                 let place = Place::Remote { base: address.into(), offset: *displacement, space: AddressSpace::User };
                 self.load_place(place, &ty, None, span)
@@ -252,15 +260,15 @@ impl<'a> Lowerer<'_, 'a> {
         if let Some(name) = self.dispatched_name() {
             return name.into();
         }
-        let context = self.f.context();
-        self.f.b.call(h::GET_ATTACH_COOKIE, &[context.into()]).into()
+        let context = self.function.context();
+        self.function.builder.call(h::GET_ATTACH_COOKIE, &[context.into()]).into()
     }
 
     /// The firing target's function: entry and return of one have one number.
     fn function_id(&mut self) -> Result<Operand, CodegenError> {
-        let names: Vec<(u32, u32)> = self.probe.names.iter().map(|n| (*n, self.u.function_id(*n))).collect();
+        let names: Vec<(u32, u32)> = self.probe.names.iter().map(|n| (*n, self.object.function_id(*n))).collect();
         match self.probe_id() {
-            Operand::Imm(name) => Ok(i64::from(self.u.function_id(name as u32)).into()),
+            Operand::Imm(name) => Ok(i64::from(self.object.function_id(name as u32)).into()),
             name if names.iter().all(|(name, function)| name == function) => Ok(name),
             Operand::Reg(name) => self.in_table(name, &names).map(Into::into),
         }
@@ -276,16 +284,16 @@ impl<'a> Lowerer<'_, 'a> {
             let at = (n - first) as usize * 4;
             table[at..at + 4].copy_from_slice(&value.to_ne_bytes());
         }
-        let index = self.f.b.sub(number, i64::from(first));
-        let index = self.own_copy(index);
+        let index = self.function.builder.sub(number, i64::from(first));
+        let index = self.copy_without_scalar_id(index);
         self.at_most(index, i64::from(last - first))?;
         // No change; a verifier that forgets the bounds of spilled numbers sees them here.
-        let index = self.f.b.and(index, entries as i64 - 1);
-        let at = self.u.constant(&table);
-        let section = self.u.section(CONSTANTS);
-        let start = self.f.b.global_addr(section, at);
-        let offset = self.f.b.mul(index, 4);
-        let entry = self.f.b.add(start, offset);
+        let index = self.function.builder.and(index, entries as i64 - 1);
+        let at = self.object.constant(&table);
+        let section = self.object.section(CONSTANTS);
+        let start = self.function.builder.global_addr(section, at);
+        let offset = self.function.builder.mul(index, 4);
+        let entry = self.function.builder.add(start, offset);
         Ok(self.load(Addr::new(Base::Reg(entry), 0), 4, false))
     }
 
@@ -296,12 +304,12 @@ impl<'a> Lowerer<'_, 'a> {
         let word = self.context_word(REGISTERS.mode);
         if cfg!(target_arch = "aarch64") {
             // PSR_MODE_EL0t is 0 in the low four bits.
-            let level = self.f.b.and(word, 0xf);
-            return Ok(self.f.b.compare(crate::codegen::ir::Cond::Eq, level, 0));
+            let level = self.function.builder.and(word, 0xf);
+            return Ok(self.function.builder.compare(crate::codegen::ir::Cond::Eq, level, 0));
         }
         // The low two bits of `cs` are the privilege level, 3 in user mode.
-        let level = self.f.b.and(word, 3);
-        Ok(self.f.b.alu(Alu::Shr, level, 1))
+        let level = self.function.builder.and(word, 3);
+        Ok(self.function.builder.alu(Alu::Shr, level, 1))
     }
 
     /// Counts a helper that failed.

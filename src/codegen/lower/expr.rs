@@ -8,23 +8,23 @@ use crate::codegen::ir::{Alu, Cond, Inst, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind, LocalId, UnaryOp};
 use crate::lang::types::Type;
 
-use super::addr::{Addr, Base};
-use super::func::{LocalHome, Lowerer, Role};
-use super::place::scalar_shape;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::{LocalHome, Lowerer, Role};
+use crate::codegen::lower::place::scalar_shape;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Computes an expression whose type fits a register.
     pub fn scalar(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
-        let previous = self.f.b.set_span(e.span);
+        let previous = self.function.builder.set_span(e.span);
         let value = self.scalar_kind(e);
-        self.f.b.set_span(previous);
+        self.function.builder.set_span(previous);
         value
     }
 
     /// The same in a register.
     pub fn scalar_register(&mut self, e: &'a Expr) -> Result<Vreg, CodegenError> {
         let value = self.scalar(e)?;
-        Ok(self.f.b.in_register(value))
+        Ok(self.function.builder.in_register(value))
     }
 
     fn scalar_kind(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
@@ -37,7 +37,7 @@ impl<'a> Lowerer<'_, 'a> {
             ExprKind::And(..) | ExprKind::Or(..) => self.truth(e),
             ExprKind::Conditional(c, a, b) => {
                 let value = self.conditional(c, a, b)?;
-                Ok(self.met(value, &e.ty))
+                Ok(self.widen_joined(value, &e.ty))
             }
             ExprKind::Cast(a) => self.cast(a, e),
             ExprKind::Field { bits, .. } => {
@@ -59,7 +59,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             ExprKind::Call(intrinsic, args) => {
                 let value = self.intrinsic_scalar(intrinsic, args, e)?;
-                Ok(self.met(value, &e.ty))
+                Ok(self.widen_joined(value, &e.ty))
             }
             ExprKind::CallUser(id, args) => self.call_user(*id, args, e),
             ExprKind::MapGet { .. }
@@ -70,8 +70,8 @@ impl<'a> Lowerer<'_, 'a> {
             | ExprKind::MapAddress(_)
             | ExprKind::MapStep { .. } => {
                 let value = self.map_scalar(e)?;
-                self.met_if_found(e);
-                Ok(self.met(value, &e.ty))
+                self.widen_if_found(e);
+                Ok(self.widen_joined(value, &e.ty))
             }
             ExprKind::Str(_) => {
                 let at = self.memory(e)?;
@@ -93,7 +93,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             LocalHome::Slot(slot) => self.load(Addr::new(Base::Slot(slot), 0), size, signed).into(),
             LocalHome::Scratch(at) => {
-                let base = self.f.scratch();
+                let base = self.function.scratch();
                 self.load(Addr::new(Base::Reg(base), at as i32), size, signed).into()
             }
         }
@@ -103,14 +103,14 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn write_local(&mut self, id: LocalId, value: Operand) {
         let (size, _) = scalar_shape(&self.locals[id.0 as usize].ty);
         match self.homes[id.0 as usize] {
-            LocalHome::Reg(vreg) => self.f.b.copy_into(vreg, value),
+            LocalHome::Reg(vreg) => self.function.builder.copy_into(vreg, value),
             LocalHome::Frame(at) => {
                 let addr = self.frame(at);
                 self.store(addr, 8, value);
             }
             LocalHome::Slot(slot) => self.store(Addr::new(Base::Slot(slot), 0), size, value),
             LocalHome::Scratch(at) => {
-                let base = self.f.scratch();
+                let base = self.function.scratch();
                 self.store(Addr::new(Base::Reg(base), at as i32), size, value);
             }
         }
@@ -122,22 +122,22 @@ impl<'a> Lowerer<'_, 'a> {
             LocalHome::Reg(_) => return None,
             LocalHome::Frame(at) => self.frame(at),
             LocalHome::Slot(slot) => Addr::new(Base::Slot(slot), 0),
-            LocalHome::Scratch(at) => Addr::new(Base::Reg(self.f.scratch()), at as i32),
+            LocalHome::Scratch(at) => Addr::new(Base::Reg(self.function.scratch()), at as i32),
         })
     }
 
     /// A place in the frame that callbacks share with their program.
     pub fn frame(&mut self, at: u32) -> Addr {
-        match (self.f.role, self.f.frame) {
+        match (self.function.role, self.function.frame) {
             (Role::Callback(pointer), _) => Addr::new(Base::Reg(pointer), at as i32),
             (Role::Program, Some(slot)) => {
                 // Functions with loops of their own add to it.
-                self.f.b.grow_slot(slot, self.frame_next);
+                self.function.builder.grow_slot(slot, self.frame_next);
                 Addr::new(Base::Slot(slot), at as i32)
             }
             (Role::Program, None) => {
-                let slot = self.f.b.new_slot(self.frame_next);
-                self.f.frame = Some(slot);
+                let slot = self.function.builder.new_slot(self.frame_next);
+                self.function.frame = Some(slot);
                 Addr::new(Base::Slot(slot), at as i32)
             }
         }
@@ -145,8 +145,8 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn local_step(&mut self, id: LocalId, delta: i64, postfix: bool) -> Result<Operand, CodegenError> {
         let old = self.read_local(id);
-        let old = if postfix { Operand::Reg(self.f.b.copy(old)) } else { old };
-        let new = self.f.b.add(old, delta);
+        let old = if postfix { Operand::Reg(self.function.builder.copy(old)) } else { old };
+        let new = self.function.builder.add(old, delta);
         let new = self.wrap(new, &self.locals[id.0 as usize].ty);
         self.write_local(id, new.into());
         Ok(if postfix { old } else { new.into() })
@@ -161,27 +161,28 @@ impl<'a> Lowerer<'_, 'a> {
             let folded = if op == UnaryOp::Neg { v.wrapping_neg() } else { !v };
             return Ok(Operand::Imm(wrap_constant(folded, &e.ty)));
         }
-        let value = self.f.b.in_register(value);
+        let value = self.function.builder.in_register(value);
         let result = match op {
-            UnaryOp::Neg => self.f.b.neg(value),
-            _ => self.f.b.alu(Alu::Xor, value, -1),
+            UnaryOp::Neg => self.function.builder.neg(value),
+            _ => self.function.builder.alu(Alu::Xor, value, -1),
         };
         Ok(self.wrap(result, &e.ty).into())
     }
 
     fn conditional(&mut self, c: &'a Expr, a: &'a Expr, b: &'a Expr) -> Result<Operand, CodegenError> {
-        let result = self.f.b.new_vreg();
-        let (then, otherwise, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let result = self.function.builder.new_vreg();
+        let (then, otherwise, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
         self.condition(c, then, otherwise)?;
-        self.f.b.switch_to(then);
+        self.function.builder.switch_to(then);
         let value = self.scalar(a)?;
-        self.f.b.copy_into(result, value);
-        self.f.b.jump(done);
-        self.f.b.switch_to(otherwise);
+        self.function.builder.copy_into(result, value);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(otherwise);
         let value = self.scalar(b)?;
-        self.f.b.copy_into(result, value);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.copy_into(result, value);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(result.into())
     }
 
@@ -191,7 +192,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let value = self.scalar(a)?;
         if e.ty == Type::Bool && a.ty != Type::Bool {
-            return Ok(self.f.b.compare(Cond::Ne, value, 0).into());
+            return Ok(self.function.builder.compare(Cond::Ne, value, 0).into());
         }
         if let Operand::Imm(v) = value {
             return Ok(Operand::Imm(wrap_constant(v, &e.ty)));
@@ -203,7 +204,7 @@ impl<'a> Lowerer<'_, 'a> {
         if unchanged {
             return Ok(value);
         }
-        let value = self.f.b.in_register(value);
+        let value = self.function.builder.in_register(value);
         Ok(self.wrap(value, &e.ty).into())
     }
 
@@ -228,8 +229,8 @@ impl<'a> Lowerer<'_, 'a> {
         if size >= 8 {
             return value;
         }
-        let dst = self.f.b.new_vreg();
-        self.f.b.push(Inst::Extend { dst, src: value, bits: (size * 8) as u8, signed });
+        let dst = self.function.builder.new_vreg();
+        self.function.builder.push(Inst::Extend { dst, src: value, bits: (size * 8) as u8, signed });
         dst
     }
 }

@@ -3,15 +3,17 @@
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
+use crate::codegen::lower::expr;
+use crate::codegen::lower::place;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, Type};
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
-use super::place::Place;
-use super::value::Tail;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::place::Place;
+use crate::codegen::lower::value::Tail;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Functions whose result fits a register.
@@ -30,7 +32,7 @@ impl<'a> Lowerer<'_, 'a> {
                 let mark = self.mark();
                 let index = self.search(a, b, e.span)?;
                 self.release(mark);
-                Ok(self.f.b.compare(Cond::SGe, index, 0).into())
+                Ok(self.function.builder.compare(Cond::SGe, index, 0).into())
             }
             (Intrinsic::StrStr, [a, b]) => {
                 let mark = self.mark();
@@ -60,18 +62,18 @@ impl<'a> Lowerer<'_, 'a> {
             (Intrinsic::Signal | Intrinsic::SignalThread, [n]) => {
                 let number = self.scalar(n)?;
                 let helper = if *intrinsic == Intrinsic::Signal { h::SEND_SIGNAL } else { h::SEND_SIGNAL_THREAD };
-                let result = self.f.b.call(helper, &[number]);
+                let result = self.function.builder.call(helper, &[number]);
                 self.helper_failed(result, e.span)?;
                 Ok(result.into())
             }
-            (Intrinsic::Override, [_]) if !self.u.facts.offers().override_return => {
+            (Intrinsic::Override, [_]) if !self.object.facts.offers().override_return => {
                 Err(CodegenError::unsupported(e.span, "override()", "the helper bpf_override_return")
                     .with_hint("boot a kernel built with CONFIG_BPF_KPROBE_OVERRIDE=y"))
             }
             (Intrinsic::Override, [value]) => {
                 let value = self.scalar(value)?;
-                let context = self.f.context();
-                let result = self.f.b.call(h::OVERRIDE_RETURN, &[context.into(), value]);
+                let context = self.function.context();
+                let result = self.function.builder.call(h::OVERRIDE_RETURN, &[context.into(), value]);
                 self.helper_failed(result, e.span)?;
                 Ok(result.into())
             }
@@ -102,7 +104,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             (Intrinsic::Buf, _) => self.store_buffer(args, e, dst, ty),
             (Intrinsic::Path, [path]) => self.store_path(path, e, dst, ty),
-            (Intrinsic::WordText, [word]) => self.store_text_of(word, dst, ty, tail),
+            (Intrinsic::SymbolicText, [word]) => self.store_text_of(word, dst, ty, tail),
             (Intrinsic::StrConcat, [a, b]) => self.concatenate(a, b, dst, ty, e.span),
             (Intrinsic::KStack | Intrinsic::UStack, _) => self.capture_stack(&e.ty, dst, e.span),
             (Intrinsic::USym, [a]) => {
@@ -203,18 +205,18 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(Operand::Imm(n.clamp(1, u64::from(bound)) as i64));
         }
         let value = self.scalar(length)?;
-        let limit = self.own_copy(value);
+        let limit = self.copy_without_scalar_id(value);
         self.at_most(limit, i64::from(bound))?;
         // The kernel's functions write no terminator where there is no room for it.
         self.when(Cond::Eq, limit.into(), 0.into(), |l| {
-            l.f.b.copy_into(limit, 1);
+            l.function.builder.copy_into(limit, 1);
             Ok(())
         })?;
         Ok(limit.into())
     }
 
     /// Where untyped addresses of this probe point.
-    pub(super) const fn untyped_space(&self) -> AddressSpace {
+    pub(in crate::codegen::lower) const fn untyped_space(&self) -> AddressSpace {
         match self.kind {
             ProgramKind::Uprobe | ProgramKind::UprobeMulti => AddressSpace::User,
             _ => AddressSpace::Kernel,
@@ -245,9 +247,9 @@ impl<'a> Lowerer<'_, 'a> {
             None => (Operand::Imm(i64::from(longest)), Operand::Imm(i64::from(known))),
             Some(length) => {
                 let value = self.scalar(length)?;
-                let length = self.own_copy(value);
+                let length = self.copy_without_scalar_id(value);
                 self.at_most(length, i64::from(longest))?;
-                let wanted = self.own_copy(length);
+                let wanted = self.copy_without_scalar_id(length);
                 self.at_most(wanted, i64::from(known))?;
                 (length.into(), wanted.into())
             }
@@ -265,7 +267,7 @@ impl<'a> Lowerer<'_, 'a> {
                 self.read_sized(Place::Remote { base, offset: 0, space: AddressSpace::Kernel }, data, wanted, e.span)
             }
             (Place::Context(offset), Operand::Reg(_)) => {
-                let context = self.f.context();
+                let context = self.function.context();
                 let place =
                     Place::Remote { base: context.into(), offset: i64::from(offset), space: AddressSpace::Kernel };
                 self.read_sized(place, data, wanted, e.span)
@@ -276,10 +278,10 @@ impl<'a> Lowerer<'_, 'a> {
 
     pub fn read_sized(&mut self, place: Place, dst: Addr, size: Operand, span: Span) -> Result<(), CodegenError> {
         let Place::Remote { base, offset, space } = place else { return Ok(()) };
-        let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
+        let from = if offset == 0 { base } else { self.function.builder.add(base, offset).into() };
         let to = self.pointer(dst);
         let helper = h::probe_read(space);
-        let result = self.f.b.call(helper, &[to.into(), size, from]);
+        let result = self.function.builder.call(helper, &[to.into(), size, from]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| {
             l.failed(crate::model::stats::LossCause::ReadFailed, Some((helper, result.into())), span);
             Ok(())
@@ -295,16 +297,16 @@ impl<'a> Lowerer<'_, 'a> {
         self.zero(whole, first + second);
         let limit = i64::from(first);
         let length = self.read_string(Place::Memory(left), whole, first, limit.into(), Tail::Loose, false, span)?;
-        let at = self.f.b.new_vreg();
-        self.f.b.copy_into(at, 0);
+        let at = self.function.builder.new_vreg();
+        self.function.builder.copy_into(at, 0);
         self.when(Cond::SGt, length.into(), 0.into(), |l| {
-            let without = l.f.b.sub(length, 1);
-            l.f.b.copy_into(at, without);
+            let without = l.function.builder.sub(length, 1);
+            l.function.builder.copy_into(at, without);
             Ok(())
         })?;
         self.at_most(at, limit - 1)?;
         let start = self.pointer(whole);
-        let to = self.f.b.add(start, at);
+        let to = self.function.builder.add(start, at);
         self.read_string(
             Place::Memory(right),
             Addr::new(Base::Reg(to), 0),
@@ -332,7 +334,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Address of the probed function: `bpf_get_func_ip` (5.15), or the instruction pointer.
     fn function_address(&mut self, span: Span) -> Result<Vreg, CodegenError> {
-        let has_helper = self.u.facts.abilities().attach_cookie;
+        let has_helper = self.object.facts.features().attach_cookie;
         match self.kind {
             ProgramKind::Uprobe | ProgramKind::UprobeMulti => {
                 let ip = if cfg!(target_arch = "aarch64") { 256 } else { 128 };
@@ -345,13 +347,13 @@ impl<'a> Lowerer<'_, 'a> {
             | ProgramKind::Fexit
                 if has_helper =>
             {
-                let context = self.f.context();
-                Ok(self.f.b.call(h::GET_FUNC_IP, &[context.into()]))
+                let context = self.function.context();
+                Ok(self.function.builder.call(h::GET_FUNC_IP, &[context.into()]))
             }
             ProgramKind::Kprobe | ProgramKind::KprobeMulti | ProgramKind::KprobeSession => {
                 // x86 reports the address after the breakpoint (`kprobe_int3_handler`).
                 let ip = self.context_word(if cfg!(target_arch = "aarch64") { 256 } else { 128 });
-                Ok(if cfg!(target_arch = "aarch64") { ip } else { self.f.b.sub(ip, 1) })
+                Ok(if cfg!(target_arch = "aarch64") { ip } else { self.function.builder.sub(ip, 1) })
             }
             _ => self.unsupported(span, "func here", "a probe on a function"),
         }
@@ -359,22 +361,22 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn byte_swap(&mut self, a: &'a Expr, e: &'a Expr) -> Result<Operand, CodegenError> {
         let value = self.scalar_register(a)?;
-        let (size, _) = super::place::scalar_shape(&e.ty);
+        let (size, _) = place::scalar_shape(&e.ty);
         if size == 1 {
             return Ok(value.into());
         }
-        let swapped = self.f.b.bswap(value, (size * 8) as u8);
+        let swapped = self.function.builder.bswap(value, (size * 8) as u8);
         Ok(self.wrap(swapped, &e.ty).into())
     }
 
     /// `ppid` of the current or a given task.
     fn parent(&mut self, args: &'a [Expr], span: Span) -> Result<Operand, CodegenError> {
-        let Some(offsets) = self.u.facts.abilities().task_offsets else {
+        let Some(offsets) = self.object.facts.features().task_offsets else {
             return self.unsupported(span, "ppid", "the kernel's BTF");
         };
         let task = match args.first() {
             Some(task) => self.scalar(task)?,
-            None => self.f.b.call(h::GET_CURRENT_TASK, &[]).into(),
+            None => self.function.builder.call(h::GET_CURRENT_TASK, &[]).into(),
         };
         let at = |base, offset: u32| Place::Remote { base, offset: i64::from(offset), space: AddressSpace::Kernel };
         let parent = self.load_place(at(task, offsets.real_parent), &Type::U64, None, span)?;
@@ -390,14 +392,14 @@ impl<'a> Lowerer<'_, 'a> {
         tail: Tail,
         span: Span,
     ) -> Result<(), CodegenError> {
-        let Some(offsets) = self.u.facts.abilities().task_offsets else {
+        let Some(offsets) = self.object.facts.features().task_offsets else {
             return self.unsupported(span, "comm() of a task", "the kernel's BTF");
         };
         let base = match args.first() {
             Some(task) if matches!(task.ty, Type::Ptr { .. }) => self.scalar(task)?,
             Some(pid) => return self.store_comm_of_id(pid, offsets.comm, dst, ty, tail, span),
             None => {
-                let task = self.f.b.call(h::GET_CURRENT_TASK, &[]);
+                let task = self.function.builder.call(h::GET_CURRENT_TASK, &[]);
                 let at = Place::Remote {
                     base: task.into(),
                     offset: i64::from(offsets.real_parent),
@@ -424,8 +426,8 @@ impl<'a> Lowerer<'_, 'a> {
     ) -> Result<(), CodegenError> {
         // Programs of the other kinds may call it since 6.12, but those on kprobes and uprobes may not.
         let newer = matches!(self.kind, ProgramKind::Tracepoint | ProgramKind::PerfEvent)
-            && self.u.facts.version >= 6 << 16 | 12 << 8;
-        if !self.u.facts.abilities().task_from_pid || !self.kind.is_tracing() && !newer {
+            && self.object.facts.version >= 6 << 16 | 12 << 8;
+        if !self.object.facts.features().task_from_pid || !self.kind.is_tracing() && !newer {
             let needs = "bpf_task_from_pid (Linux 6.2, not for begin, end, kprobes and uprobes)";
             return Err(CodegenError::unsupported(span, "comm() of a process id here", needs)
                 .with_hint("give it a `struct task_struct *`, such as curtask.real_parent"));
@@ -433,11 +435,11 @@ impl<'a> Lowerer<'_, 'a> {
         let size = self.size(ty);
         let id = self.scalar(id)?;
         self.zero(dst, size);
-        let task = self.f.b.call_kfunc("bpf_task_from_pid", &[id]);
+        let task = self.function.builder.call_kfunc("bpf_task_from_pid", &[id]);
         self.when(Cond::Ne, task.into(), 0.into(), |l| {
             let place = Place::Remote { base: task.into(), offset: i64::from(offset), space: AddressSpace::Kernel };
             l.read_string(place, dst, size, i64::from(size.min(16)).into(), tail, false, span)?;
-            l.f.b.call_kfunc_void("bpf_task_release", &[task.into()]);
+            l.function.builder.call_kfunc_void("bpf_task_release", &[task.into()]);
             Ok(())
         })
     }
@@ -451,11 +453,11 @@ impl<'a> Lowerer<'_, 'a> {
         let address = self.scalar(address)?;
         let cpu = self.scalar_register(cpu)?;
         let table = self.scalar(table)?;
-        let scaled = self.f.b.shl(cpu, 3);
-        let entry = self.f.b.add(table, scaled);
+        let scaled = self.function.builder.shl(cpu, 3);
+        let entry = self.function.builder.add(table, scaled);
         let place = Place::Remote { base: entry.into(), offset: 0, space: AddressSpace::Kernel };
         let offset = self.load_place(place, &Type::U64, None, span)?;
-        Ok(self.f.b.add(offset, address).into())
+        Ok(self.function.builder.add(offset, address).into())
     }
 }
 
@@ -463,7 +465,7 @@ impl<'a> Lowerer<'_, 'a> {
 pub fn constant(e: &Expr) -> Option<u64> {
     match &e.kind {
         ExprKind::Int(v) => Some(*v),
-        ExprKind::Cast(a) => constant(a).map(|v| super::expr::wrap_constant(v as i64, &e.ty) as u64),
+        ExprKind::Cast(a) => constant(a).map(|v| expr::wrap_constant(v as i64, &e.ty) as u64),
         _ => None,
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use crate::codegen::artifact::{CellsSpec, Storage};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::BpfMap;
+use crate::codegen::lower::maps::keys;
 use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{Map, MapStorage, Program, size_align, tuple_layout};
 use crate::lang::types::{Aggregation, Type};
 
-use super::helpers::{BPF_F_NO_PREALLOC, map_type};
+use crate::codegen::lower::helpers::{BPF_F_NO_PREALLOC, map_type};
 
 /// Name of the section with scalars that all CPUs share.
 pub const SHARED: &str = ".bss.shared";
@@ -17,7 +18,7 @@ pub const SHARED: &str = ".bss.shared";
 pub const PER_CPU: &str = ".bss.percpu";
 /// Name of the section with the loss counters.
 pub const LOSSES: &str = ".bss.losses";
-/// Name of the section with the number of the next report, see [`super::slots`].
+/// Name of the section with the number of the next report, see [`crate::codegen::lower::reports::per_cpu_ring`].
 pub const ORDER: &str = ".bss.order";
 /// Name of the section with programs' working memory, one copy a CPU.
 pub const SCRATCH: &str = ".bss.scratch";
@@ -41,7 +42,7 @@ const LARGEST_PER_CPU_VALUE: u32 = 32 << 10;
 /// Most bytes of a key before Linux 5.11.
 const OLD_KEY_LIMIT: u32 = 512;
 
-/// Entries of a CPU's memory of the keys that it saw last, see [`super::cells`]; a power of two.
+/// Entries of a CPU's memory of the keys that it saw last, see [`crate::codegen::lower::maps::per_cpu_key_cache`]; a power of two.
 pub const MEMO_SLOTS: u32 = 128;
 /// Keys of more words are looked up each time, unless they end with a text.
 const MEMO_WORDS: u32 = 8;
@@ -82,7 +83,7 @@ pub enum Home {
     /// Value at an offset in [`SHARED`], presence byte at another.
     Shared { offset: u32, present: u32 },
     /// Value at an offset in [`PER_CPU`]'s copy of one CPU, presence byte at another. With `keyed`, the map's
-    /// key is the number of the CPU, see [`super::keys::by_cpu`].
+    /// key is the number of the CPU, see [`crate::codegen::lower::maps::keys::by_cpu`].
     PerCpu { offset: u32, present: u32, keyed: bool },
     /// A BPF map: index into the module's.
     Hash { map: u32, per_cpu: bool, lru: bool },
@@ -90,7 +91,7 @@ pub enum Home {
     Cells(Cells),
 }
 
-/// Where the elements of a map lie that the script only updates, see [`super::cells`].
+/// Where the elements of a map lie that the script only updates, see [`crate::codegen::lower::maps::per_cpu_key_cache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cells {
     /// The BPF map from keys to the numbers of cells: index into the module's.
@@ -207,8 +208,8 @@ pub fn plan(
     let memory_left = preallocation(facts);
     let mut layout = Layout { shared_bytes: first_free, memory_left, ..Layout::default() };
     let mut percpu = 0_u32;
-    let only_updated = super::keys::only_updated(program);
-    let by_cpu = super::keys::by_cpu(program, facts, &only_updated);
+    let only_updated = keys::only_updated(program);
+    let by_cpu = keys::by_cpu(program, facts, &only_updated);
     let in_cells = in_cells(program, facts, &only_updated, contended);
     for (index, map) in program.maps.iter().enumerate() {
         let (size, align) = size_align(&map.value, &program.structs);
@@ -244,10 +245,10 @@ pub fn plan(
     Ok(layout)
 }
 
-/// By map: how its keys lie if its elements live in cells, see [`super::cells`].
+/// By map: how its keys lie if its elements live in cells, see [`crate::codegen::lower::maps::per_cpu_key_cache`].
 fn in_cells(program: &Program, facts: &TargetFacts, updated: &[bool], contended: &[bool]) -> Vec<Option<CellKey>> {
-    let looped = super::keys::updated_in_loops(program);
-    let updates = super::keys::updates(program);
+    let looped = keys::updated_in_loops(program);
+    let updates = keys::updates(program);
     let slots = u64::from(cpu_slots(facts));
     let (mut left, mut updates_left) = (LARGEST_CELLS, CELL_UPDATES);
     let fits = |(index, map): (usize, &Map)| {

@@ -1,18 +1,25 @@
 //! Reading and writing maps.
 
+pub mod aggregate;
+pub mod keys;
+pub mod map_value_cache;
+pub mod per_cpu_key_cache;
+pub mod reduce;
+
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMapId, Cond, FuncId, Linkage, Operand, Size, Vreg};
+use crate::codegen::lower::layout;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, LocalId, MapId};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
-use super::layout::{Home, SHARED, aggregation, padded};
-use super::place::scalar_shape;
-use super::value::Tail;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::layout::{Home, SHARED, aggregation, padded};
+use crate::codegen::lower::place::scalar_shape;
+use crate::codegen::lower::value::Tail;
 
 /// Where a scalar map's value and presence byte are.
 #[derive(Clone, Copy, Debug)]
@@ -31,15 +38,15 @@ enum Computed {
 impl<'a> Lowerer<'_, 'a> {
     /// The map's place, when it is a scalar in global data.
     pub fn scalar_map(&mut self, map: MapId) -> Option<Scalar> {
-        match self.u.layout.homes[map.0 as usize] {
+        match self.object.layout.homes[map.0 as usize] {
             Home::Shared { offset, present } => {
-                let section = self.u.section(SHARED);
-                let base = Base::Reg(self.f.b.global_addr(section, offset));
+                let section = self.object.section(SHARED);
+                let base = Base::Reg(self.function.builder.global_addr(section, offset));
                 Some(Scalar { value: Addr::new(base, 0), present: Addr::new(base, (present - offset) as i32) })
             }
             Home::PerCpu { offset, present, .. } => {
-                self.u.section(super::layout::PER_CPU);
-                let base = Base::Reg(self.f.percpu());
+                self.object.section(layout::PER_CPU);
+                let base = Base::Reg(self.function.percpu());
                 Some(Scalar { value: Addr::new(base, offset as i32), present: Addr::new(base, present as i32) })
             }
             Home::Hash { .. } | Home::Cells(_) => None,
@@ -48,7 +55,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// The BPF map of a keyed map.
     pub fn keyed_map(&self, map: MapId) -> Option<BpfMapId> {
-        match self.u.layout.homes[map.0 as usize] {
+        match self.object.layout.homes[map.0 as usize] {
             Home::Hash { map, .. } => Some(BpfMapId(map)),
             _ => None,
         }
@@ -58,7 +65,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// behind them.
     pub fn key(&mut self, map: MapId, key: Option<&'a Expr>, span: Span) -> Result<Addr, CodegenError> {
         let Some(key) = key else { return self.internal(span, "a keyed map without a key") };
-        let want = &self.u.program.maps[map.0 as usize].key;
+        let want = &self.object.program.maps[map.0 as usize].key;
         let size = self.size(want);
         let room = match self.cells(map) {
             Some(cells) => cells.key.words * 8,
@@ -74,7 +81,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Writes a key, and zeros behind it up to `room` bytes.
     pub fn key_into(&mut self, map: MapId, key: &'a Expr, dst: Addr, room: u32) -> Result<(), CodegenError> {
-        let want = &self.u.program.maps[map.0 as usize].key;
+        let want = &self.object.program.maps[map.0 as usize].key;
         let size = self.size(want);
         match &key.kind {
             _ if want.fits_register() && key.ty.fits_register() => {
@@ -94,7 +101,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// A key of one word.
     pub fn key_word(&mut self, map: MapId, key: &'a Expr) -> Result<Operand, CodegenError> {
-        let bytes = self.size(&self.u.program.maps[map.0 as usize].key);
+        let bytes = self.size(&self.object.program.maps[map.0 as usize].key);
         let value = self.scalar(key)?;
         Ok(self.padded_word(value, bytes))
     }
@@ -110,20 +117,20 @@ impl<'a> Lowerer<'_, 'a> {
         let value = match value {
             _ if bytes >= 8 => value,
             Operand::Imm(n) => Operand::Imm(n & ((1 << (bytes * 8)) - 1)),
-            Operand::Reg(register) => self.f.b.extend(register, (bytes * 8) as u8, false).into(),
+            Operand::Reg(register) => self.function.builder.extend(register, (bytes * 8) as u8, false).into(),
         };
         // An instruction takes a constant of 32 bits with its sign.
         match value {
-            Operand::Imm(n) if i32::try_from(n).is_err() => self.f.b.imm(n).into(),
+            Operand::Imm(n) if i32::try_from(n).is_err() => self.function.builder.imm(n).into(),
             fits => fits,
         }
     }
 
     /// `bpf_map_lookup_elem`: an address, or 0.
     pub fn lookup(&mut self, map: BpfMapId, key: Addr) -> Vreg {
-        let map = self.f.b.map_addr(map);
+        let map = self.function.builder.map_addr(map);
         let key = self.pointer(key);
-        self.f.b.call(h::MAP_LOOKUP_ELEM, &[map.into(), key.into()])
+        self.function.builder.call(h::MAP_LOOKUP_ELEM, &[map.into(), key.into()])
     }
 
     /// The element of a key, inserted with zeros when absent; control goes to `full` when there is no
@@ -137,42 +144,43 @@ impl<'a> Lowerer<'_, 'a> {
         span: Span,
     ) -> Result<Vreg, CodegenError> {
         let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a scalar map with a key") };
-        let element = self.f.b.new_vreg();
+        let element = self.function.builder.new_vreg();
         let found = self.lookup(bpf, key);
-        self.f.b.copy_into(element, found);
-        let (insert, ready, again) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::Ne, element, 0, ready, insert);
-        self.f.b.switch_to(insert);
+        self.function.builder.copy_into(element, found);
+        let (insert, ready, again) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(Cond::Ne, element, 0, ready, insert);
+        self.function.builder.switch_to(insert);
         if read {
             self.count_absent(span);
         }
-        let size = self.size(&self.u.program.maps[map.0 as usize].value).max(1);
+        let size = self.size(&self.object.program.maps[map.0 as usize].value).max(1);
         let zeros = self.zeros(size);
         let value = self.pointer(zeros);
-        let handle = self.f.b.map_addr(bpf);
+        let handle = self.function.builder.map_addr(bpf);
         let at = self.pointer(key);
         let update = [handle.into(), at.into(), value.into(), h::BPF_NOEXIST.into()];
-        let result = self.f.b.call(h::MAP_UPDATE_ELEM, &update);
+        let result = self.function.builder.call(h::MAP_UPDATE_ELEM, &update);
         let found = self.lookup(bpf, key);
-        self.f.b.copy_into(element, found);
-        self.f.b.branch(Cond::Ne, element, 0, ready, again);
-        self.f.b.switch_to(again);
+        self.function.builder.copy_into(element, found);
+        self.function.builder.branch(Cond::Ne, element, 0, ready, again);
+        self.function.builder.switch_to(again);
         self.not_inserted(result, span)?;
-        self.f.b.jump(full);
-        self.f.b.switch_to(ready);
+        self.function.builder.jump(full);
+        self.function.builder.switch_to(ready);
         Ok(element)
     }
 
     /// Counts a read of a key that the map did not have, when that is asked for.
     fn count_absent(&mut self, span: Span) {
-        if self.u.facts.absent_keys {
+        if self.object.facts.absent_keys {
             self.failed(LossCause::KeyAbsent, Some((h::MAP_LOOKUP_ELEM, 0.into())), span);
         }
     }
 
     /// The same for a map without keys that nothing was written to yet.
     fn note_absent(&mut self, scalar: Scalar, span: Span) -> Result<(), CodegenError> {
-        if !self.u.facts.absent_keys {
+        if !self.object.facts.absent_keys {
             return Ok(());
         }
         let present = self.load(scalar.present, 1, false);
@@ -184,9 +192,9 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Zeros to read from.
     pub fn zeros(&mut self, size: u32) -> Addr {
-        let at = self.u.constant(&vec![0; size.next_multiple_of(8) as usize]);
-        let section = self.u.section(super::layout::CONSTANTS);
-        Addr::new(Base::Reg(self.f.b.global_addr(section, at)), 0)
+        let at = self.object.constant(&vec![0; size.next_multiple_of(8) as usize]);
+        let section = self.object.section(layout::CONSTANTS);
+        Addr::new(Base::Reg(self.function.builder.global_addr(section, at)), 0)
     }
 
     /// A map's value that does not fit a register; zeros when absent.
@@ -199,16 +207,16 @@ impl<'a> Lowerer<'_, 'a> {
         if let Some(element) = self.known_read(map, key) {
             return Ok(Addr::new(Base::Reg(element), 0));
         }
-        let size = self.size(&e.ty).max(self.size(&self.u.program.maps[map.0 as usize].value));
+        let size = self.size(&e.ty).max(self.size(&self.object.program.maps[map.0 as usize].value));
         let at = self.key(map, key, e.span)?;
-        let element = self.f.b.new_vreg();
+        let element = self.function.builder.new_vreg();
         let found = self.lookup(bpf, at);
-        self.f.b.copy_into(element, found);
+        self.function.builder.copy_into(element, found);
         self.when(Cond::Eq, element.into(), 0.into(), |l| {
             l.count_absent(e.span);
             let zeros = l.zeros(size);
             let from = l.pointer(zeros);
-            l.f.b.copy_into(element, from);
+            l.function.builder.copy_into(element, from);
             Ok(())
         })?;
         if let Some(key) = key {
@@ -235,7 +243,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn map_address(&mut self, map: MapId) -> Operand {
         let address = match (self.keyed_map(map), self.scalar_map(map)) {
-            (Some(bpf), _) => self.f.b.map_addr(bpf),
+            (Some(bpf), _) => self.function.builder.map_addr(bpf),
             (None, Some(scalar)) => self.pointer(scalar.value),
             (None, None) => return 0.into(),
         };
@@ -243,7 +251,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn map_get(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
-        let spec = &self.u.program.maps[map.0 as usize];
+        let spec = &self.object.program.maps[map.0 as usize];
         if let Some(agg) = aggregation(spec) {
             return self.reduce(map, agg, key, e);
         }
@@ -258,15 +266,15 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let mark = self.mark();
         let at = self.key(map, key, e.span)?;
-        let result = self.f.b.new_vreg();
+        let result = self.function.builder.new_vreg();
         let element = self.lookup(bpf, at);
-        self.f.b.copy_into(result, 0);
+        self.function.builder.copy_into(result, 0);
         self.when(Cond::Ne, element.into(), 0.into(), |l| {
             let value = l.load(Addr::new(Base::Reg(element), 0), size, signed);
-            l.f.b.copy_into(result, value);
+            l.function.builder.copy_into(result, value);
             Ok(())
         })?;
-        if self.u.facts.absent_keys {
+        if self.object.facts.absent_keys {
             self.when(Cond::Eq, element.into(), 0.into(), |l| {
                 l.count_absent(e.span);
                 Ok(())
@@ -281,32 +289,32 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// What an earlier read gave, unless each read of an absent key is to be counted.
     fn known_read(&self, map: MapId, key: Option<&Expr>) -> Option<Vreg> {
-        key.filter(|_| !self.u.facts.absent_keys).and_then(|key| self.known_value(map, key))
+        key.filter(|_| !self.object.facts.absent_keys).and_then(|key| self.known_value(map, key))
     }
 
     fn map_has(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
         if let Some(scalar) = self.scalar_map(map) {
             let present = self.load(scalar.present, 1, false);
-            return Ok(self.f.b.compare(Cond::Ne, present, 0).into());
+            return Ok(self.function.builder.compare(Cond::Ne, present, 0).into());
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
         let mark = self.mark();
         let key = self.key(map, key, e.span)?;
         let element = self.lookup(bpf, key);
         self.release(mark);
-        Ok(self.f.b.compare(Cond::Ne, element, 0).into())
+        Ok(self.function.builder.compare(Cond::Ne, element, 0).into())
     }
 
     fn map_delete(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
         self.forget(map);
-        match self.u.layout.homes[map.0 as usize] {
+        match self.object.layout.homes[map.0 as usize] {
             Home::PerCpu { .. } => return self.delete_per_cpu(map, e),
             Home::Cells(_) => return self.internal(e.span, "an element deleted of a map that is only updated"),
             Home::Shared { .. } => {
                 let Some(scalar) = self.scalar_map(map) else { return Ok(0.into()) };
                 let present = self.load(scalar.present, 1, false);
                 self.store(scalar.present, 1, 0);
-                let size = self.size(&self.u.program.maps[map.0 as usize].value);
+                let size = self.size(&self.object.program.maps[map.0 as usize].value);
                 self.zero(scalar.value, size);
                 return Ok(present.into());
             }
@@ -315,23 +323,23 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "a map without a home") };
         let mark = self.mark();
         let key = self.key(map, key, e.span)?;
-        let handle = self.f.b.map_addr(bpf);
+        let handle = self.function.builder.map_addr(bpf);
         let at = self.pointer(key);
-        let result = self.f.b.call(h::MAP_DELETE_ELEM, &[handle.into(), at.into()]);
+        let result = self.function.builder.call(h::MAP_DELETE_ELEM, &[handle.into(), at.into()]);
         self.release(mark);
-        Ok(self.f.b.compare(Cond::Eq, result, 0).into())
+        Ok(self.function.builder.compare(Cond::Eq, result, 0).into())
     }
 
     fn map_find(&mut self, map: MapId, key: &'a Expr, local: LocalId, e: &'a Expr) -> Result<Operand, CodegenError> {
         let Some(bpf) = self.keyed_map(map) else { return self.internal(e.span, "find() on a scalar map") };
-        let value_type = &self.u.program.maps[map.0 as usize].value;
+        let value_type = &self.object.program.maps[map.0 as usize].value;
         let local_type = &self.locals[local.0 as usize].ty;
-        let aggregation = aggregation(&self.u.program.maps[map.0 as usize]);
+        let aggregation = aggregation(&self.object.program.maps[map.0 as usize]);
         let mark = self.mark();
         let key = self.key(map, Some(key), e.span)?;
         let element = self.lookup(bpf, key);
-        let result = self.f.b.new_vreg();
-        self.f.b.copy_into(result, 0);
+        let result = self.function.builder.new_vreg();
+        self.function.builder.copy_into(result, 0);
         self.when(Cond::Ne, element.into(), 0.into(), |l| {
             let src = Addr::new(Base::Reg(element), 0);
             if let Some(agg) = aggregation {
@@ -344,7 +352,7 @@ impl<'a> Lowerer<'_, 'a> {
             } else if let Some(dst) = l.local_memory(local) {
                 l.copy_value(src, dst, value_type, local_type);
             }
-            l.f.b.copy_into(result, 1);
+            l.function.builder.copy_into(result, 1);
             Ok(())
         })?;
         self.release(mark);
@@ -356,25 +364,26 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(bpf) = self.keyed_map(map) else {
             let Some(scalar) = self.scalar_map(map) else { return Ok(0.into()) };
             let present = self.load(scalar.present, 1, false);
-            return Ok(self.f.b.compare(Cond::Ne, present, 0).into());
+            return Ok(self.function.builder.compare(Cond::Ne, present, 0).into());
         };
-        if !self.u.facts.abilities().for_each_map_elem {
+        if !self.object.facts.features().for_each_map_elem {
             return self.unsupported(e.span, "len() of a map", "bpf_for_each_map_elem (Linux 5.13)");
         }
         let callback = self.nothing_callback();
-        let handle = self.f.b.map_addr(bpf);
-        let function = self.f.b.func_addr(callback);
-        let count = self.f.b.call(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), 0.into(), 0.into()]);
+        let handle = self.function.builder.map_addr(bpf);
+        let function = self.function.builder.func_addr(callback);
+        let count =
+            self.function.builder.call(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), 0.into(), 0.into()]);
         Ok(count.into())
     }
 
     /// A callback that goes on.
     fn nothing_callback(&mut self) -> FuncId {
-        let id = self.u.reserve_function();
+        let id = self.object.reserve_function();
         let name = format!("count_{}", id.0);
         let mut b = crate::codegen::builder::FunctionBuilder::new(name, Linkage::Subprogram, 4);
         b.ret(0);
-        self.u.functions[id.0 as usize] = Some(b.finish());
+        self.object.functions[id.0 as usize] = Some(b.finish());
         id
     }
 
@@ -386,8 +395,8 @@ impl<'a> Lowerer<'_, 'a> {
         value: &'a Expr,
         span: Span,
     ) -> Result<(), CodegenError> {
-        let ty = &self.u.program.maps[map.0 as usize].value;
-        if let Home::Shared { .. } = self.u.layout.homes[map.0 as usize] {
+        let ty = &self.object.program.maps[map.0 as usize].value;
+        if let Home::Shared { .. } = self.object.layout.homes[map.0 as usize] {
             return self.scalar_set(map, value, ty);
         }
         let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a value assigned to an aggregation") };
@@ -406,9 +415,9 @@ impl<'a> Lowerer<'_, 'a> {
     /// element become another key's between the lookup and the store. A value of several words must have
     /// one writer at a time, lest it be mixed from two: its key names the thread or the CPU.
     fn rewrites(&self, map: MapId, ty: &Type, key: Option<&Expr>) -> bool {
-        let shared = matches!(self.u.layout.homes[map.0 as usize], Home::Hash { per_cpu: false, .. });
-        let whole = ty.fits_register() || key.is_some_and(super::keys::one_writer);
-        shared && whole && !self.u.deleted[map.0 as usize]
+        let shared = matches!(self.object.layout.homes[map.0 as usize], Home::Hash { per_cpu: false, .. });
+        let whole = ty.fits_register() || key.is_some_and(keys::one_writer);
+        shared && whole && !self.object.deleted[map.0 as usize]
     }
 
     fn rewrite(
@@ -419,26 +428,27 @@ impl<'a> Lowerer<'_, 'a> {
         value: &'a Expr,
         span: Span,
     ) -> Result<(), CodegenError> {
-        let ty = &self.u.program.maps[map.0 as usize].value;
+        let ty = &self.object.program.maps[map.0 as usize].value;
         let computed = if ty.fits_register() {
             let computed = self.scalar(value)?;
-            Computed::Word(self.f.b.copy(computed))
+            Computed::Word(self.function.builder.copy(computed))
         } else {
             Computed::Memory(self.whole_value(value, ty)?)
         };
         let key = self.key(map, key, span)?;
         self.forget(map);
-        let (there, absent, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (there, absent, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
         let element = self.lookup(bpf, key);
-        self.f.b.branch(Cond::Ne, element, 0, there, absent);
-        self.f.b.switch_to(there);
+        self.function.builder.branch(Cond::Ne, element, 0, there, absent);
+        self.function.builder.switch_to(there);
         let at = Addr::new(Base::Reg(element), 0);
         match computed {
             Computed::Word(word) => self.store(at, scalar_shape(ty).0, word),
             Computed::Memory(src) => self.copy_value(src, at, ty, ty),
         }
-        self.f.b.jump(done);
-        self.f.b.switch_to(absent);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(absent);
         let src = match computed {
             Computed::Word(word) => {
                 let src = self.temp(8);
@@ -448,8 +458,8 @@ impl<'a> Lowerer<'_, 'a> {
             Computed::Memory(src) => src,
         };
         self.update(bpf, key, src, span)?;
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
@@ -464,25 +474,26 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn update(&mut self, bpf: BpfMapId, key: Addr, src: Addr, span: Span) -> Result<(), CodegenError> {
-        let handle = self.f.b.map_addr(bpf);
+        let handle = self.function.builder.map_addr(bpf);
         let at = self.pointer(key);
         let from = self.pointer(src);
-        let result = self.f.b.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
+        let result =
+            self.function.builder.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| l.not_inserted(result, span))
     }
 
     /// Counts a key that the kernel did not take, and why.
     pub fn not_inserted(&mut self, result: Vreg, span: Span) -> Result<(), CodegenError> {
-        let (full, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let (full, done) = (self.function.builder.new_block(), self.function.builder.new_block());
         // Before Linux 6.4 a map's update is called in place of the helper and returns an `int`: its upper half is unset.
-        let result = self.f.b.extend(result, 32, true);
-        self.f.b.require(Cond::Ne, result, h::E2BIG, full);
+        let result = self.function.builder.extend(result, 32, true);
+        self.function.builder.require(Cond::Ne, result, h::E2BIG, full);
         self.failed(LossCause::KeyRefused, Some((h::MAP_UPDATE_ELEM, result.into())), span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(full);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(full);
         self.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
@@ -510,7 +521,7 @@ impl<'a> Lowerer<'_, 'a> {
         postfix: Option<bool>,
         e: &'a Expr,
     ) -> Result<Operand, CodegenError> {
-        let ty = &self.u.program.maps[map.0 as usize].value;
+        let ty = &self.object.program.maps[map.0 as usize].value;
         let delta = self.scalar(delta)?;
         if let Some(scalar) = self.scalar_map(map) {
             self.note_absent(scalar, e.span)?;
@@ -521,16 +532,16 @@ impl<'a> Lowerer<'_, 'a> {
         self.forget(map);
         let mark = self.mark();
         let key = self.key(map, key, e.span)?;
-        let result = self.f.b.new_vreg();
-        self.f.b.copy_into(result, 0);
-        let done = self.f.b.new_block();
+        let result = self.function.builder.new_vreg();
+        self.function.builder.copy_into(result, 0);
+        let done = self.function.builder.new_block();
         let element = self.lookup_or_insert(map, key, done, true, e.span)?;
-        let per_cpu = matches!(self.u.layout.homes[map.0 as usize], Home::Hash { per_cpu: true, .. });
-        let atomic = !per_cpu || self.u.contended[map.0 as usize];
+        let per_cpu = matches!(self.object.layout.homes[map.0 as usize], Home::Hash { per_cpu: true, .. });
+        let atomic = !per_cpu || self.object.contended[map.0 as usize];
         let value = self.step_at(Addr::new(Base::Reg(element), 0), delta, ty, postfix, atomic);
-        self.f.b.copy_into(result, value);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.copy_into(result, value);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         self.release(mark);
         Ok(result.into())
     }
@@ -542,20 +553,20 @@ impl<'a> Lowerer<'_, 'a> {
                 self.add_at(at, size, delta, true);
                 return 0.into();
             };
-            if self.u.facts.atomics {
+            if self.object.facts.atomics {
                 let pointer = self.pointer(at);
                 let width = if size == 4 { Size::B4 } else { Size::B8 };
-                let old = self.f.b.atomic_fetch_add(pointer, 0, width, delta);
+                let old = self.function.builder.atomic_fetch_add(pointer, 0, width, delta);
                 let old = self.wrap(old, ty);
                 if postfix {
                     return old.into();
                 }
-                let new = self.f.b.add(old, delta);
+                let new = self.function.builder.add(old, delta);
                 return self.wrap(new, ty).into();
             }
         }
         let old = self.load(at, size, signed);
-        let new = self.f.b.add(old, delta);
+        let new = self.function.builder.add(old, delta);
         self.store(at, size, new);
         if postfix == Some(true) { old.into() } else { self.wrap(new, ty).into() }
     }

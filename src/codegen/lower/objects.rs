@@ -9,10 +9,10 @@ use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 use crate::model::target::Target;
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
-use super::walk;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::walk;
 
 /// Functions that may be traced with `bpf_d_path` (`btf_allowlist_d_path`, kernel/trace/bpf_trace.c).
 const PATH_FUNCTIONS: [&str; 9] = [
@@ -44,28 +44,28 @@ struct Object {
 impl<'a> Lowerer<'_, 'a> {
     /// `path()`: the text of a `struct path`, empty and counted where there is none.
     pub fn store_path(&mut self, path: &'a Expr, e: &'a Expr, dst: Addr, ty: &Type) -> Result<(), CodegenError> {
-        if !self.u.facts.abilities().d_path {
+        if !self.object.facts.features().d_path {
             return self.unsupported(e.span, "path()", "bpf_d_path (Linux 5.10)");
         }
         self.path_is_allowed(e.span)?;
         let size = self.size(ty);
         // Always, for the kernel leaves in it what it had found before the place was too small: a path's end.
         self.zero(dst, size);
-        let (failed, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let (failed, done) = (self.function.builder.new_block(), self.function.builder.new_block());
         let object = self.kernel_object(path, &Object { span: e.span, what: "path()", absent: failed })?;
         let to = self.pointer(dst);
-        let result = self.f.b.call(h::D_PATH, &[object, to.into(), i64::from(size).into()]);
-        self.f.b.branch(Cond::SLt, result, 0, failed, done);
-        self.f.b.switch_to(failed);
+        let result = self.function.builder.call(h::D_PATH, &[object, to.into(), i64::from(size).into()]);
+        self.function.builder.branch(Cond::SLt, result, 0, failed, done);
+        self.function.builder.switch_to(failed);
         self.count_loss(LossCause::HelperFailed, None, e.span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
     /// The kernel allows `bpf_d_path` in iterators and in a list of functions (`bpf_d_path_allowed`).
     fn path_is_allowed(&self, span: Span) -> Result<(), CodegenError> {
-        if self.kind == ProgramKind::Iter && self.u.facts.version < ITERATORS_SINCE {
+        if self.kind == ProgramKind::Iter && self.object.facts.version < ITERATORS_SINCE {
             return self.unsupported(span, "path() in an iter probe", "bpf_d_path in iterators (Linux 5.12)");
         }
         let outside = |target: &Target| matches!(target, Target::Fentry { function, .. } if !PATH_FUNCTIONS.contains(&&**function));
@@ -81,20 +81,20 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// `socket_cookie()`: 0 and counted where there is no socket.
     pub fn socket_cookie(&mut self, socket: &'a Expr, span: Span) -> Result<Operand, CodegenError> {
-        if self.u.facts.version < COOKIES_SINCE {
+        if self.object.facts.version < COOKIES_SINCE {
             return self.unsupported(span, "socket_cookie()", "bpf_get_socket_cookie in traced functions (Linux 5.12)");
         }
-        let (failed, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let (failed, done) = (self.function.builder.new_block(), self.function.builder.new_block());
         let object = self.kernel_object(socket, &Object { span, what: "socket_cookie()", absent: failed })?;
-        let cookie = self.f.b.new_vreg();
-        let result = self.f.b.call(h::GET_SOCKET_COOKIE, &[object]);
-        self.f.b.copy_into(cookie, result);
-        self.f.b.jump(done);
-        self.f.b.switch_to(failed);
-        self.f.b.copy_into(cookie, 0);
+        let cookie = self.function.builder.new_vreg();
+        let result = self.function.builder.call(h::GET_SOCKET_COOKIE, &[object]);
+        self.function.builder.copy_into(cookie, result);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(failed);
+        self.function.builder.copy_into(cookie, 0);
         self.count_loss(LossCause::HelperFailed, None, span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(cookie.into())
     }
 
@@ -102,9 +102,9 @@ impl<'a> Lowerer<'_, 'a> {
     /// followed by direct loads, which only programs with typed contexts may do.
     fn kernel_object(&mut self, e: &'a Expr, wanted: &Object) -> Result<Operand, CodegenError> {
         match &e.kind {
-            ExprKind::Builtin(Builtin::Ctx) => Ok(self.f.context().into()),
+            ExprKind::Builtin(Builtin::Ctx) => Ok(self.function.context().into()),
             ExprKind::Builtin(Builtin::CtxField(offset)) => {
-                let context = self.f.context();
+                let context = self.function.context();
                 Ok(self.followed(context.into(), *offset, wanted.absent))
             }
             ExprKind::AddressOf(a) | ExprKind::Deref(a) | ExprKind::Cast(a) => self.kernel_object(a, wanted),
@@ -113,7 +113,7 @@ impl<'a> Lowerer<'_, 'a> {
                 if matches!(e.ty, Type::Ptr { .. }) {
                     return Ok(self.followed(base, *offset, wanted.absent));
                 }
-                Ok(if *offset == 0 { base } else { self.f.b.add(base, i64::from(*offset)).into() })
+                Ok(if *offset == 0 { base } else { self.function.builder.add(base, i64::from(*offset)).into() })
             }
             ExprKind::Local(id) => match self.only_value(*id) {
                 Some(value) => self.kernel_object(value, wanted),
@@ -125,11 +125,11 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// The pointer at an offset behind one that the verifier knows.
     fn followed(&mut self, base: Operand, offset: u32, absent: BlockId) -> Operand {
-        let register = self.f.b.in_register(base);
+        let register = self.function.builder.in_register(base);
         let pointer = self.load(Addr::new(Base::Reg(register), offset as i32), 8, false);
-        let there = self.f.b.new_block();
-        self.f.b.branch(Cond::Ne, pointer, 0, there, absent);
-        self.f.b.switch_to(there);
+        let there = self.function.builder.new_block();
+        self.function.builder.branch(Cond::Ne, pointer, 0, there, absent);
+        self.function.builder.switch_to(there);
         pointer.into()
     }
 

@@ -9,9 +9,9 @@ use crate::lang::typed::{Builtin, Expr, ExprKind, size_align};
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
 
 /// Memory that an expression names.
 #[derive(Clone, Copy, Debug)]
@@ -93,16 +93,16 @@ impl<'a> Lowerer<'_, 'a> {
     /// A dynamic array of a tracepoint: the low 16 bits are its offset in the record.
     /// `include/trace/stages/stage5_get_offsets.h`.
     fn data_loc(&mut self, offset: u32) -> Place {
-        let context = self.f.context();
+        let context = self.function.context();
         let location = self.load(Addr::new(Base::Reg(context), offset as i32), 4, false);
-        let at = self.f.b.and(location, 0xffff);
+        let at = self.function.builder.and(location, 0xffff);
         // The context takes no variable offsets: the record is read as kernel memory.
-        let base = self.f.b.add(context, at);
+        let base = self.function.builder.add(context, at);
         Place::Remote { base: base.into(), offset: 0, space: AddressSpace::Kernel }
     }
 
     fn element(&mut self, base: &'a Expr, index: &'a Expr, e: &'a Expr) -> Result<Place, CodegenError> {
-        let (size, _) = size_align(&e.ty, &self.u.program.structs);
+        let (size, _) = size_align(&e.ty, &self.object.program.structs);
         let size = size.max(1);
         let (place, len) = match &base.ty {
             Type::Ptr { .. } => (self.pointee(base)?, None),
@@ -143,13 +143,13 @@ impl<'a> Lowerer<'_, 'a> {
         };
         match place {
             Place::Remote { base, offset, space } => {
-                let scaled = self.f.b.mul(index, i64::from(size));
-                let base = self.f.b.add(base, scaled);
+                let scaled = self.function.builder.mul(index, i64::from(size));
+                let base = self.function.builder.add(base, scaled);
                 Ok(Place::Remote { base: base.into(), offset, space })
             }
             Place::Memory(_) | Place::Context(_) => {
                 // Variable offsets are only taken in map values: the array is moved there.
-                let (bytes, _) = size_align(&base.ty, &self.u.program.structs);
+                let (bytes, _) = size_align(&base.ty, &self.object.program.structs);
                 let most = len.unwrap_or(0).saturating_add(1).next_power_of_two();
                 let copy = self.temp_scratch(bytes.saturating_add(size).max(most.saturating_mul(size)));
                 self.read_place(place, copy, bytes, span)?;
@@ -157,9 +157,9 @@ impl<'a> Lowerer<'_, 'a> {
                 self.zero(copy.at(bytes), size);
                 let start = self.pointer(copy);
                 // The mask changes nothing; before 5.16 the verifier forgets the bound of what is spilled.
-                let bounded = self.f.b.and(index, i64::from(most - 1));
-                let scaled = self.f.b.mul(bounded, i64::from(size));
-                let at = self.f.b.add(start, scaled);
+                let bounded = self.function.builder.and(index, i64::from(most - 1));
+                let scaled = self.function.builder.mul(bounded, i64::from(size));
+                let at = self.function.builder.add(start, scaled);
                 Ok(Place::Memory(Addr::new(Base::Reg(at), 0)))
             }
         }
@@ -167,10 +167,10 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// The index, or `len` (one past the end) when out of range, which is counted.
     fn checked_index(&mut self, index: Vreg, len: u32, span: Span) -> Result<Vreg, CodegenError> {
-        let checked = self.own_copy(index);
+        let checked = self.copy_without_scalar_id(index);
         self.when(Cond::Ge, checked.into(), i64::from(len).into(), |l| {
             l.failed(LossCause::OutOfBounds, None, span);
-            l.f.b.copy_into(checked, i64::from(len));
+            l.function.builder.copy_into(checked, i64::from(len));
             Ok(())
         })?;
         Ok(checked)
@@ -187,11 +187,11 @@ impl<'a> Lowerer<'_, 'a> {
         }
         Ok(match self.place(e)? {
             Place::Remote { base, offset: 0, .. } => base,
-            Place::Remote { base, offset, .. } => self.f.b.add(base, offset).into(),
+            Place::Remote { base, offset, .. } => self.function.builder.add(base, offset).into(),
             Place::Memory(addr) => self.pointer(addr).into(),
             Place::Context(offset) => {
-                let context = self.f.context();
-                self.f.b.add(context, i64::from(offset)).into()
+                let context = self.function.context();
+                self.function.builder.add(context, i64::from(offset)).into()
             }
         })
     }
@@ -211,7 +211,7 @@ impl<'a> Lowerer<'_, 'a> {
             Place::Context(offset) => self.load_context(offset, size, signed_load, ty, span)?,
             Place::Remote { .. } => {
                 let mark = self.mark();
-                let slot = self.f.temp_slot(8);
+                let slot = self.function.temp_slot(8);
                 let addr = Addr::new(Base::Slot(slot), 0);
                 self.read_remote(place, addr, size, span)?;
                 let value = self.load(addr, size, signed_load);
@@ -222,8 +222,8 @@ impl<'a> Lowerer<'_, 'a> {
         let Some((first, width)) = bits else { return Ok(raw.into()) };
         // Bitfields: to the top, then down. As in bpftrace they have no sign, whatever their type.
         let (first, width) = (i64::from(first), i64::from(width.clamp(1, 64)));
-        let high = self.f.b.shl(raw, (64 - first - width).max(0));
-        Ok(self.f.b.alu(Alu::Shr, high, 64 - width).into())
+        let high = self.function.builder.shl(raw, (64 - first - width).max(0));
+        Ok(self.function.builder.alu(Alu::Shr, high, 64 - width).into())
     }
 
     fn load_context(
@@ -237,7 +237,7 @@ impl<'a> Lowerer<'_, 'a> {
         if self.is_kept(ty) {
             return self.argument_by_helper(offset, span);
         }
-        let context = self.f.context();
+        let context = self.function.context();
         let addr = Addr::new(Base::Reg(context), offset as i32);
         if !matches!(
             self.kind,
@@ -254,31 +254,35 @@ impl<'a> Lowerer<'_, 'a> {
         if matches!(ty, Type::Ptr { .. }) || size == 8 {
             return Ok(self.plain(value));
         }
-        Ok(self.f.b.extend(value, (size * 8) as u8, signed))
+        Ok(self.function.builder.extend(value, (size * 8) as u8, signed))
     }
 
     /// Whether the verifier may keep an argument of this type from programs: of the words that are pointers it
     /// lets only those be loaded that lead to structs, to characters and, since Linux 5.17, to other numbers
     /// (`btf_ctx_access`, commit bb6728d75611). Addresses without a type may be of functions, which are none of these.
-    pub(super) fn is_kept(&self, ty: &Type) -> bool {
+    pub(in crate::codegen::lower) fn is_kept(&self, ty: &Type) -> bool {
         if !matches!(self.kind, ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::RawTracepoint) {
             return false;
         }
         let Type::Ptr { to, .. } = ty else { return false };
         match **to {
             Type::Struct(_) | Type::Int { size: 1, .. } => false,
-            Type::Int { .. } => !self.u.facts.abilities().func_arg,
+            Type::Int { .. } => !self.object.facts.features().func_arg,
             _ => true,
         }
     }
 
     /// A word of a typed context, read as any memory of the kernel.
-    pub(super) fn argument_by_helper(&mut self, offset: u32, span: Span) -> Result<Vreg, CodegenError> {
+    pub(in crate::codegen::lower) fn argument_by_helper(
+        &mut self,
+        offset: u32,
+        span: Span,
+    ) -> Result<Vreg, CodegenError> {
         let mark = self.mark();
-        let slot = self.f.temp_slot(8);
+        let slot = self.function.temp_slot(8);
         let addr = Addr::new(Base::Slot(slot), 0);
-        let context = self.f.context();
-        let base = if offset == 0 { context } else { self.f.b.add(context, i64::from(offset)) };
+        let context = self.function.context();
+        let base = if offset == 0 { context } else { self.function.builder.add(context, i64::from(offset)) };
         let place = Place::Remote { base: base.into(), offset: 0, space: AddressSpace::Kernel };
         self.read_remote(place, addr, 8, span)?;
         let value = self.load(addr, 8, false);
@@ -290,8 +294,8 @@ impl<'a> Lowerer<'_, 'a> {
     /// may calculate with it: negation makes any register a plain number
     /// (`check_alu_op`, kernel/bpf/verifier.c).
     pub fn plain(&mut self, value: Vreg) -> Vreg {
-        let negative = self.f.b.neg(value);
-        self.f.b.neg(negative)
+        let negative = self.function.builder.neg(value);
+        self.function.builder.neg(negative)
     }
 
     /// Copies `size` bytes from a place to memory.
@@ -304,7 +308,7 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(())
             }
             Place::Context(offset) => {
-                let context = self.f.context();
+                let context = self.function.context();
                 // Contexts only take loads of natural alignment; perf contexts only whole words.
                 self.copy(dst, Addr::new(Base::Reg(context), offset as i32), size);
                 Ok(())
@@ -316,10 +320,10 @@ impl<'a> Lowerer<'_, 'a> {
     /// Reads through a helper; what can't be read is zero and counted.
     pub fn read_remote(&mut self, place: Place, dst: Addr, size: u32, span: Span) -> Result<(), CodegenError> {
         let Place::Remote { base, offset, space } = place else { return Ok(()) };
-        let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
+        let from = if offset == 0 { base } else { self.function.builder.add(base, offset).into() };
         let to = self.pointer(dst);
         let helper = h::probe_read(space);
-        let result = self.f.b.call(helper, &[to.into(), i64::from(size).into(), from]);
+        let result = self.function.builder.call(helper, &[to.into(), i64::from(size).into(), from]);
         self.when(Cond::Ne, result.into(), 0.into(), |l| {
             l.failed(LossCause::ReadFailed, Some((helper, result.into())), span);
             Ok(())

@@ -7,10 +7,10 @@ use crate::lang::source::Span;
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
-use super::layout::{KNOWN_STACK_IDS, KNOWN_STACKS};
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::layout::{KNOWN_STACK_IDS, KNOWN_STACKS};
 
 /// `kernel.perf_event_max_stack`'s default: `bpf_get_stack` refuses nothing above it but returns no more.
 pub const MOST_FRAMES: u32 = 127;
@@ -39,9 +39,9 @@ impl Lowerer<'_, '_> {
         let depth = depth.min(MOST_FRAMES);
         let bytes = depth * 8;
         let mark = self.mark();
-        let process = if user { self.pid(true) } else { self.f.b.imm(0) };
+        let process = if user { self.pid(true) } else { self.function.builder.imm(0) };
         // The map's values have the depth of the script's deepest stack; shorter ones end in zeros.
-        let stacks = self.u.stacks(depth);
+        let stacks = self.object.stacks(depth);
         let widest = self.deepest();
         let frames = self.temp_scratch(widest * 8 + 8);
         let key = frames;
@@ -49,23 +49,27 @@ impl Lowerer<'_, '_> {
         // The helper fills the rest of what it is given with zeros (`__bpf_get_stack`,
         // kernel/bpf/stackmap.c).
         self.zero(frames.at(bytes), (widest - depth) * 8);
-        let context = self.f.context();
+        let context = self.function.context();
         let to = self.pointer(frames);
         let flags = if user { h::BPF_F_USER_STACK } else { 0 };
-        let got = self.f.b.call(h::GET_STACK, &[context.into(), to.into(), i64::from(bytes).into(), flags.into()]);
-        let (id, count) = (self.f.b.imm(0), self.f.b.imm(0));
-        let (store, lost, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::SGt, got, 0, store, lost);
-        self.f.b.switch_to(lost);
+        let got = self
+            .function
+            .builder
+            .call(h::GET_STACK, &[context.into(), to.into(), i64::from(bytes).into(), flags.into()]);
+        let (id, count) = (self.function.builder.imm(0), self.function.builder.imm(0));
+        let (store, lost, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(Cond::SGt, got, 0, store, lost);
+        self.function.builder.switch_to(lost);
         self.none_captured(user, got, span)?;
-        self.f.b.jump(done);
-        self.f.b.switch_to(store);
-        let frames_got = self.f.b.shr(got, 3);
-        self.f.b.copy_into(count, frames_got);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(store);
+        let frames_got = self.function.builder.shr(got, 3);
+        self.function.builder.copy_into(count, frames_got);
         self.hash_frames(frames, depth, id)?;
         self.keep_stack(stacks, id, key, frames, span)?;
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         self.store(dst, 8, id);
         self.store(dst.at(8), 4, process);
         self.store(dst.at(12), 4, count);
@@ -102,25 +106,25 @@ impl Lowerer<'_, '_> {
         frames: Addr,
         span: Span,
     ) -> Result<(), CodegenError> {
-        let section = self.u.section(KNOWN_STACKS);
+        let section = self.object.section(KNOWN_STACKS);
         // The id's highest bits are its best mixed ones.
-        let place = self.f.b.shr(id, i64::from(64 - 3 - KNOWN_STACK_IDS.trailing_zeros()));
-        let place = self.f.b.and(place, i64::from(KNOWN_STACK_IDS - 1) * 8);
-        let table = self.f.b.global_addr(section, 0);
-        let entry = Addr::new(Base::Reg(self.f.b.add(table, place)), 0);
+        let place = self.function.builder.shr(id, i64::from(64 - 3 - KNOWN_STACK_IDS.trailing_zeros()));
+        let place = self.function.builder.and(place, i64::from(KNOWN_STACK_IDS - 1) * 8);
+        let table = self.function.builder.global_addr(section, 0);
+        let entry = Addr::new(Base::Reg(self.function.builder.add(table, place)), 0);
         let known = self.load(entry, 8, false);
         self.when(Cond::Ne, known.into(), id.into(), |l| {
             l.store(key, 8, id);
             let element = l.lookup(stacks, key);
             l.when(Cond::Eq, element.into(), 0.into(), |l| {
-                let handle = l.f.b.map_addr(stacks);
+                let handle = l.function.builder.map_addr(stacks);
                 let at = l.pointer(key);
                 let value = l.pointer(frames);
                 let args = [handle.into(), at.into(), value.into(), h::BPF_ANY.into()];
-                let result = l.f.b.call(h::MAP_UPDATE_ELEM, &args);
+                let result = l.function.builder.call(h::MAP_UPDATE_ELEM, &args);
                 l.when(Cond::Ne, result.into(), 0.into(), |l| {
                     l.count_loss(LossCause::Stack, None, span);
-                    l.f.b.copy_into(id, 0);
+                    l.function.builder.copy_into(id, 0);
                     Ok(())
                 })
             })?;
@@ -131,39 +135,39 @@ impl Lowerer<'_, '_> {
 
     /// Frames of the script's deepest stack: the stack map's value.
     fn deepest(&self) -> u32 {
-        self.u.deepest_stack.max(self.u.stack_depth)
+        self.object.deepest_stack.max(self.object.stack_depth)
     }
 
     /// A hash over the frames, in two lanes, so that multiplications overlap. A deep stack's ends with the
     /// first piece that ends with a zero. There is no loop: the verifier would follow one frame by frame,
-    /// and come out of it on as many ways.
+    /// and come out of it on as many paths.
     fn hash_frames(&mut self, frames: Addr, depth: u32, hash: Vreg) -> Result<(), CodegenError> {
-        let mix = self.f.b.imm(MIX);
-        let lanes = [self.f.b.copy(mix), self.f.b.imm(0)];
-        let done = self.f.b.new_block();
+        let mix = self.function.builder.imm(MIX);
+        let lanes = [self.function.builder.copy(mix), self.function.builder.imm(0)];
+        let done = self.function.builder.new_block();
         for frame in 0..depth {
             let lane = lanes[frame as usize % 2];
             let value = self.load(frames.at(frame * 8), 8, false);
-            self.f.b.alu_into(lane, Alu::Xor, Width::W64, lane, value);
-            self.f.b.alu_into(lane, Alu::Mul, Width::W64, lane, mix);
+            self.function.builder.alu_into(lane, Alu::Xor, Width::W64, lane, value);
+            self.function.builder.alu_into(lane, Alu::Mul, Width::W64, lane, mix);
             if depth > ONE_PIECE && frame % PIECE == PIECE - 1 {
-                self.f.b.require(Cond::Ne, value, 0, done);
+                self.function.builder.require(Cond::Ne, value, 0, done);
             }
         }
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
-        let high = self.f.b.shr(lanes[0], 29);
-        self.f.b.alu_into(lanes[0], Alu::Xor, Width::W64, lanes[0], high);
-        let folded = self.f.b.mul(lanes[0], mix);
-        let sum = self.f.b.add(folded, lanes[1]);
-        self.f.b.copy_into(hash, sum);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
+        let high = self.function.builder.shr(lanes[0], 29);
+        self.function.builder.alu_into(lanes[0], Alu::Xor, Width::W64, lanes[0], high);
+        let folded = self.function.builder.mul(lanes[0], mix);
+        let sum = self.function.builder.add(folded, lanes[1]);
+        self.function.builder.copy_into(hash, sum);
         self.never_zero(hash)
     }
 
     /// 0 says "no stack".
     fn never_zero(&mut self, hash: Vreg) -> Result<(), CodegenError> {
         self.when(Cond::Eq, hash.into(), 0.into(), |l| {
-            l.f.b.copy_into(hash, 1);
+            l.function.builder.copy_into(hash, 1);
             Ok(())
         })
     }

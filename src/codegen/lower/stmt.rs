@@ -4,38 +4,41 @@ use std::collections::HashMap;
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::Operand;
+use crate::codegen::lower::function;
+use crate::codegen::lower::layout;
+use crate::codegen::lower::object;
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
 use crate::model::target::Target;
 
-use super::addr::{Addr, Base};
-use super::counted;
-use super::func::Lowerer;
-use super::loops::{Way, while_way};
-use super::value::Tail;
-use super::walk;
-use super::wipe::Part;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::loops::counted;
+use crate::codegen::lower::loops::{LoopStrategy, while_strategy};
+use crate::codegen::lower::value::Tail;
+use crate::codegen::lower::verifier::scrub_stack::Part;
+use crate::codegen::lower::walk;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Lowers a block.
     pub fn block(&mut self, block: &'a Block) -> Result<(), CodegenError> {
         for (at, statement) in block.statements.iter().enumerate() {
-            if self.f.b.is_terminated() {
+            if self.function.builder.is_terminated() {
                 // Whatever follows `return` or `break` never runs.
                 break;
             }
-            let previous = self.f.b.set_span(statement.span);
-            let (mark, used) = (self.mark(), self.f.used());
+            let previous = self.function.builder.set_span(statement.span);
+            let (mark, used) = (self.mark(), self.function.used());
             let result = self.statement(statement, &block.statements[..at]);
             self.release(mark);
-            self.f.b.set_span(previous);
+            self.function.builder.set_span(previous);
             // After a refusal the function at hand may be another one.
             result?;
-            self.wipe_slots(used);
-            self.forget_touched(statement);
-            self.wipe_locals(Part::Statement(std::ptr::from_ref(statement)));
+            self.scrub_temps(used);
+            self.widen_helper_reads(statement);
+            self.scrub_locals(Part::Statement(std::ptr::from_ref(statement)));
         }
-        self.wipe_locals(Part::Block(std::ptr::from_ref(block)));
+        self.scrub_locals(Part::Block(std::ptr::from_ref(block)));
         Ok(())
     }
 
@@ -51,16 +54,16 @@ impl<'a> Lowerer<'_, 'a> {
             StatementKind::Report { action, values } => self.report(*action, values, s.span),
             StatementKind::If(c, a, b) => {
                 self.if_statement(c, a, b)?;
-                self.forget_way([a, b]);
+                self.widen_at_join([a, b]);
                 Ok(())
             }
             StatementKind::While(c, body) => self.while_loop(c, body, before),
             StatementKind::ForRange { local, start, end, body } => {
-                self.forget_all();
+                self.forget_cached();
                 self.for_range(*local, start, end, body, s.span)
             }
             StatementKind::ForMap { local, map, body } => {
-                self.forget_all();
+                self.forget_cached();
                 self.for_map(*local, *map, body, s.span)
             }
             StatementKind::Unroll(n, body) => self.unroll(*n, body),
@@ -72,7 +75,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// An expression for its effect.
-    pub(super) fn effect(&mut self, e: &'a Expr) -> Result<(), CodegenError> {
+    pub(in crate::codegen::lower) fn effect(&mut self, e: &'a Expr) -> Result<(), CodegenError> {
         match &e.kind {
             ExprKind::MapStep { map, key, delta, .. } => {
                 self.map_step(*map, key.as_deref(), delta, None, e)?;
@@ -114,61 +117,62 @@ impl<'a> Lowerer<'_, 'a> {
         } else {
             self.store_value(e, dst, ty, Tail::Zeroed)?;
         }
-        self.met_in_local(id, e);
+        self.widen_joined_local(id, e);
         Ok(())
     }
 
     fn if_statement(&mut self, c: &'a Expr, a: &'a Block, b: &'a Block) -> Result<(), CodegenError> {
-        let (then, done) = (self.f.b.new_block(), self.f.b.new_block());
-        let otherwise = if b.statements.is_empty() { done } else { self.f.b.new_block() };
+        let (then, done) = (self.function.builder.new_block(), self.function.builder.new_block());
+        let otherwise = if b.statements.is_empty() { done } else { self.function.builder.new_block() };
         self.condition(c, then, otherwise)?;
-        self.f.b.switch_to(then);
+        self.function.builder.switch_to(then);
         self.block(a)?;
-        self.f.b.jump(done);
+        self.function.builder.jump(done);
         if otherwise != done {
-            self.f.b.switch_to(otherwise);
+            self.function.builder.switch_to(otherwise);
             self.block(b)?;
-            self.f.b.jump(done);
+            self.function.builder.jump(done);
         }
-        self.f.b.switch_to(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
     /// `while`; `before` are the statements before it in its block.
     fn while_loop(&mut self, c: &'a Expr, body: &'a Block, before: &'a [Statement]) -> Result<(), CodegenError> {
-        self.forget_all();
-        match while_way(self.u.scale(), before, c, body) {
-            Way::Iterator => return self.while_iterator(c, body),
-            Way::Callback => return self.while_callback(c, body),
-            Way::Unrolled { rounds } => return self.unrolled_while(rounds, c, body),
-            Way::Plain { rounds } => self.warn_of_rounds(Some(rounds), body, c.span),
-            Way::None => self.warn_of_rounds(counted::rounds(before, c, body), body, c.span),
+        self.forget_cached();
+        match while_strategy(self.object.scale(), before, c, body) {
+            LoopStrategy::Iterator => return self.while_iterator(c, body),
+            LoopStrategy::Callback => return self.while_callback(c, body),
+            LoopStrategy::Unrolled { iterations } => return self.unrolled_while(iterations, c, body),
+            LoopStrategy::Plain { iterations } => self.warn_of_iterations(Some(iterations), body, c.span),
+            LoopStrategy::None => self.warn_of_iterations(counted::iterations(before, c, body), body, c.span),
         }
-        let (head, inside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.jump(head);
-        self.f.b.switch_to(head);
-        self.while_round(c, body, (head, inside, done))?;
+        let (head, inside, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.jump(head);
+        self.function.builder.switch_to(head);
+        self.while_iteration(c, body, (head, inside, done))?;
         self.end_loop(body);
         Ok(())
     }
 
     fn unroll(&mut self, n: u32, body: &'a Block) -> Result<(), CodegenError> {
-        let done = self.f.b.new_block();
+        let done = self.function.builder.new_block();
         for _ in 0..n {
-            let next = self.f.b.new_block();
-            self.written_out_round(body, done, next)?;
+            let next = self.function.builder.new_block();
+            self.unrolled_iteration(body, done, next)?;
         }
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         self.end_loop(body);
         Ok(())
     }
 
     fn leave_loop(&mut self, s: &Statement, out: bool) -> Result<(), CodegenError> {
-        let Some(targets) = self.f.loops.last().copied() else {
+        let Some(targets) = self.function.loops.last().copied() else {
             return self.internal(s.span, "break or continue outside of a loop");
         };
-        self.f.b.jump(if out { targets.on_break } else { targets.on_continue });
+        self.function.builder.jump(if out { targets.on_break } else { targets.on_continue });
         Ok(())
     }
 
@@ -178,8 +182,8 @@ impl<'a> Lowerer<'_, 'a> {
             // shared section, which a loop's callback reaches too.
             if let Some(e) = value.filter(|_| self.is_test()) {
                 let result = self.scalar(e)?;
-                let section = self.u.section(super::layout::SHARED);
-                let at = self.f.b.global_addr(section, super::unit::RESULT);
+                let section = self.object.section(layout::SHARED);
+                let at = self.function.builder.global_addr(section, object::RESULT);
                 self.store(Addr::new(Base::Reg(at), 0), 8, result);
             } else if let Some(e) = value.filter(|e| !walk::is_pure(e)) {
                 self.effect(e)?;
@@ -193,13 +197,13 @@ impl<'a> Lowerer<'_, 'a> {
         if let Some(e) = value {
             if let Some(result) = inline.result {
                 let value = self.scalar(e)?;
-                self.f.b.copy_into(result, value);
+                self.function.builder.copy_into(result, value);
             } else if let Some((dst, ty)) = inline.memory {
                 self.store_value(e, dst, &ty, Tail::Zeroed)?;
             }
         }
         self.destroy_iterators(inline.iterators);
-        self.f.b.jump(inline.done);
+        self.function.builder.jump(inline.done);
         Ok(())
     }
 
@@ -210,15 +214,15 @@ impl<'a> Lowerer<'_, 'a> {
     /// Ends the probe.
     pub fn leave(&mut self) {
         self.destroy_iterators(0);
-        match self.f.role {
-            super::func::Role::Program => {
-                let exit = self.f.exit;
-                self.f.b.jump(exit);
+        match self.function.role {
+            function::Role::Program => {
+                let exit = self.function.exit;
+                self.function.builder.jump(exit);
             }
-            super::func::Role::Callback(_) => {
-                let flag = self.frame(super::func::FRAME_RETURNED as u32);
+            function::Role::Callback(_) => {
+                let flag = self.frame(function::FRAME_RETURNED as u32);
                 self.store(flag, 8, 1);
-                self.f.b.ret(1);
+                self.function.builder.ret(1);
             }
         }
     }
@@ -245,11 +249,15 @@ impl<'a> Lowerer<'_, 'a> {
 /// Where the statements of blocks first mention each local. Made for a block when it is first asked
 /// about: a long body may have as many locals as statements.
 #[derive(Default)]
-pub(super) struct Mentions(HashMap<*const Block, HashMap<LocalId, (usize, bool)>>);
+pub(in crate::codegen::lower) struct Mentions(HashMap<*const Block, HashMap<LocalId, (usize, bool)>>);
 
 impl Mentions {
     /// The first statement of a block that mentions a local, and whether no other one does.
-    pub(super) fn first<'b>(&mut self, block: &'b Block, id: LocalId) -> Option<(&'b Statement, bool)> {
+    pub(in crate::codegen::lower) fn first<'b>(
+        &mut self,
+        block: &'b Block,
+        id: LocalId,
+    ) -> Option<(&'b Statement, bool)> {
         let known = self.0.entry(std::ptr::from_ref(block)).or_insert_with(|| {
             let mut known: HashMap<LocalId, (usize, bool)> = HashMap::new();
             for (at, statement) in block.statements.iter().enumerate() {
@@ -266,7 +274,7 @@ impl Mentions {
 
     /// True when every read of the local comes after an assignment to it, as far as the shape of the
     /// block shows.
-    pub(super) fn assigned_first(&mut self, block: &Block, id: LocalId) -> bool {
+    pub(in crate::codegen::lower) fn assigned_first(&mut self, block: &Block, id: LocalId) -> bool {
         let Some((first, alone)) = self.first(block, id) else { return true };
         match &first.kind {
             StatementKind::SetLocal(local, e) if *local == id => !walk::expr_mentions(e, id),

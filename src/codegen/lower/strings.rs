@@ -1,5 +1,8 @@
 //! Comparing and searching strings and other values in memory.
 
+pub mod search;
+pub mod symbolic_number;
+
 use std::borrow::Cow;
 
 use crate::codegen::error::CodegenError;
@@ -9,11 +12,11 @@ use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
 use crate::model::bytes::bytes_of;
 
-use super::addr::{Addr, Base, chunks};
-use super::func::Lowerer;
-use super::numbers::Walking;
-use super::place::Place;
-use super::value::Tail;
+use crate::codegen::lower::addr::{Addr, Base, chunks};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::loops::iterator::IterationMechanism;
+use crate::codegen::lower::place::Place;
+use crate::codegen::lower::value::Tail;
 
 /// Bytes compared without a branch between them.
 const CHUNK: u32 = 32;
@@ -59,11 +62,11 @@ impl<'a> Lowerer<'_, 'a> {
         self.bytes_equal(left, right, common, other, text(&a.ty) && text(&b.ty))?;
         // The longer one may go on where the shorter one ends.
         if have == want {
-            self.f.b.jump(same);
+            self.function.builder.jump(same);
         } else {
             let longer = if have > want { left } else { right };
             let byte = self.load(longer.at(common), 1, false);
-            self.f.b.branch(Cond::Eq, byte, 0, same, other);
+            self.function.builder.branch(Cond::Eq, byte, 0, same, other);
         }
         Ok(())
     }
@@ -96,24 +99,24 @@ impl<'a> Lowerer<'_, 'a> {
         let fits = bytes.len() as u32 <= size;
         if !fits {
             // A longer text than the string can hold.
-            self.f.b.jump(other);
+            self.function.builder.jump(other);
             return Ok(());
         }
-        let compared = bytes.len() as u32;
-        let addr = match self.beginning_of_str(e, compared)? {
+        let operand_without_scalar_id = bytes.len() as u32;
+        let addr = match self.beginning_of_str(e, operand_without_scalar_id)? {
             Some(addr) => addr,
             None => self.readable(e)?,
         };
-        for (at, size) in chunks(compared, [addr.offset, 0]) {
+        for (at, size) in chunks(operand_without_scalar_id, [addr.offset, 0]) {
             let mut word = [0_u8; 8];
             word[..size as usize].copy_from_slice(&bytes[at as usize..(at + size) as usize]);
             let value = u64::from_le_bytes(word) as i64;
             let loaded = self.load(addr.at(at), size, false);
             let constant: Operand =
-                if i32::try_from(value).is_ok() { value.into() } else { self.f.b.imm(value).into() };
-            self.f.b.require(Cond::Eq, loaded, constant, other);
+                if i32::try_from(value).is_ok() { value.into() } else { self.function.builder.imm(value).into() };
+            self.function.builder.require(Cond::Eq, loaded, constant, other);
         }
-        self.f.b.jump(same);
+        self.function.builder.jump(same);
         Ok(())
     }
 
@@ -125,30 +128,30 @@ impl<'a> Lowerer<'_, 'a> {
         if pieces.len() as u32 <= UNROLLED_WORDS {
             for (at, size) in pieces {
                 let (x, y) = (self.load(a.at(at), size, false), self.load(b.at(at), size, false));
-                self.f.b.require(Cond::Eq, x, y, other);
+                self.function.builder.require(Cond::Eq, x, y, other);
             }
             return Ok(());
         }
         let chunks_ = bytes / CHUNK;
         let (left, right) = (self.pointer(a), self.pointer(b));
-        let done = self.f.b.new_block();
+        let done = self.function.builder.new_block();
         // What is compared mostly ends or differs in its first bytes.
         let last = self.chunk_equal(left, right, other);
         if text {
             self.unless_ended(last, done);
         }
-        match Walking::of(self.u.facts) {
-            Walking::Iterator => self.chunks_by_iterator(left, right, chunks_, other, done, text),
-            Walking::Callback => self.chunks_by_callback(left, right, chunks_, other, done, text),
-            Walking::Counting => self.chunks_by_counting(left, right, chunks_, other, done, text),
+        match IterationMechanism::of(self.object.facts) {
+            IterationMechanism::Iterator => self.chunks_by_iterator(left, right, chunks_, other, done, text),
+            IterationMechanism::Callback => self.chunks_by_callback(left, right, chunks_, other, done, text),
+            IterationMechanism::Counting => self.chunks_by_counting(left, right, chunks_, other, done, text),
         }
         let tail = chunks_ * CHUNK;
         for (at, size) in chunks(bytes - tail, [a.offset + tail as i32, b.offset + tail as i32]) {
             let (x, y) = (self.load(a.at(tail + at), size, false), self.load(b.at(tail + at), size, false));
-            self.f.b.require(Cond::Eq, x, y, other);
+            self.function.builder.require(Cond::Eq, x, y, other);
         }
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
@@ -170,47 +173,47 @@ impl<'a> Lowerer<'_, 'a> {
                 self.load(Addr::new(Base::Reg(left), at), 8, false),
                 self.load(Addr::new(Base::Reg(right), at), 8, false),
             );
-            let bits = self.f.b.alu(Alu::Xor, x, y);
+            let bits = self.function.builder.alu(Alu::Xor, x, y);
             difference = Some(match difference {
-                Some(before) => self.f.b.alu(Alu::Or, before, bits),
+                Some(before) => self.function.builder.alu(Alu::Or, before, bits),
                 None => bits,
             });
             last = x;
         }
         if let Some(difference) = difference {
-            self.f.b.require(Cond::Eq, difference, 0, other);
+            self.function.builder.require(Cond::Eq, difference, 0, other);
         }
         last
     }
 
     /// Goes on unless a text ended at or before this word: nothing but zeros follows its end.
     pub fn unless_ended(&mut self, word: Vreg, done: BlockId) {
-        let byte = self.f.b.shr(word, 56);
-        self.f.b.require(Cond::Ne, byte, 0, done);
+        let byte = self.function.builder.shr(word, 56);
+        self.function.builder.require(Cond::Ne, byte, 0, done);
     }
 
     /// The chunks after the first by the kernel's numeric iterator, whose body the verifier follows
-    /// twice at most: counted loops are followed to their end, on every way that leads to them.
+    /// twice at most: counted loops are followed to their end, on every path that leads to them.
     fn chunks_by_iterator(&mut self, left: Vreg, right: Vreg, chunks: u32, other: BlockId, done: BlockId, text: bool) {
         let slot = self.open_numbers(1.into(), i64::from(chunks).into());
-        let (head, out) = (self.f.b.new_block(), self.f.b.new_block());
-        let (differ, ended) = (self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.jump(head);
-        self.f.b.switch_to(head);
+        let (head, out) = (self.function.builder.new_block(), self.function.builder.new_block());
+        let (differ, ended) = (self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.jump(head);
+        self.function.builder.switch_to(head);
         let index = self.next_below(slot, chunks, out);
-        let offset = self.f.b.mul(index, i64::from(CHUNK));
-        let (x, y) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
+        let offset = self.function.builder.mul(index, i64::from(CHUNK));
+        let (x, y) = (self.function.builder.add(left, offset), self.function.builder.add(right, offset));
         let last = self.chunk_equal(x, y, differ);
         if text {
             self.unless_ended(last, ended);
         }
-        self.f.b.jump(head);
+        self.function.builder.jump(head);
         for (from, to) in [(differ, other), (ended, done)] {
-            self.f.b.switch_to(from);
+            self.function.builder.switch_to(from);
             self.close_numbers(slot);
-            self.f.b.jump(to);
+            self.function.builder.jump(to);
         }
-        self.f.b.switch_to(out);
+        self.function.builder.switch_to(out);
         self.close_numbers(slot);
     }
 
@@ -218,71 +221,73 @@ impl<'a> Lowerer<'_, 'a> {
     fn chunks_by_callback(&mut self, left: Vreg, right: Vreg, chunks: u32, other: BlockId, done: BlockId, text: bool) {
         const DIFFERENT: i64 = 1;
         const ENDED: i64 = 2;
-        let found = self.rounds_of_callback(chunks - 1, 0, &[left, right], |l, index, pointers, result| {
+        let found = self.iterations_of_callback(chunks - 1, 0, &[left, right], |l, index, pointers, result| {
             // The first chunk is compared already.
-            let offset = l.f.b.mul(index, i64::from(CHUNK));
-            let offset = l.f.b.add(offset, i64::from(CHUNK));
-            let (x, y) = (l.f.b.add(pointers[0], offset), l.f.b.add(pointers[1], offset));
-            let (differ, ended) = (l.f.b.new_block(), l.f.b.new_block());
+            let offset = l.function.builder.mul(index, i64::from(CHUNK));
+            let offset = l.function.builder.add(offset, i64::from(CHUNK));
+            let (x, y) = (l.function.builder.add(pointers[0], offset), l.function.builder.add(pointers[1], offset));
+            let (differ, ended) = (l.function.builder.new_block(), l.function.builder.new_block());
             let last = l.chunk_equal(x, y, differ);
             if text {
                 l.unless_ended(last, ended);
             }
-            l.f.b.ret(0);
+            l.function.builder.ret(0);
             for (block, what) in [(differ, DIFFERENT), (ended, ENDED)] {
-                l.f.b.switch_to(block);
+                l.function.builder.switch_to(block);
                 l.store(result, 8, what);
-                l.f.b.ret(1);
+                l.function.builder.ret(1);
             }
         });
-        self.f.b.require(Cond::Ne, found, DIFFERENT, other);
+        self.function.builder.require(Cond::Ne, found, DIFFERENT, other);
         if text {
-            self.f.b.require(Cond::Ne, found, ENDED, done);
+            self.function.builder.require(Cond::Ne, found, ENDED, done);
         }
     }
 
     /// The same on kernels that have neither.
     fn chunks_by_counting(&mut self, left: Vreg, right: Vreg, chunks: u32, other: BlockId, done: BlockId, text: bool) {
-        let offset = self.f.b.imm(i64::from(CHUNK));
-        let (head, body, out) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.jump(head);
-        self.f.b.switch_to(head);
-        self.f.b.branch(Cond::Lt, offset, i64::from(chunks * CHUNK), body, out);
-        self.f.b.switch_to(body);
-        let (x, y) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
+        let offset = self.function.builder.imm(i64::from(CHUNK));
+        let (head, body, out) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.jump(head);
+        self.function.builder.switch_to(head);
+        self.function.builder.branch(Cond::Lt, offset, i64::from(chunks * CHUNK), body, out);
+        self.function.builder.switch_to(body);
+        let (x, y) = (self.function.builder.add(left, offset), self.function.builder.add(right, offset));
         let last = self.chunk_equal(x, y, other);
-        self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, i64::from(CHUNK));
+        self.function.builder.alu_into(offset, Alu::Add, Width::W64, offset, i64::from(CHUNK));
         if text {
             self.unless_ended(last, done);
         }
-        self.f.b.jump(head);
-        self.f.b.switch_to(out);
+        self.function.builder.jump(head);
+        self.function.builder.switch_to(out);
     }
 
     /// 0 when the first `n` bytes (up to a terminator) are equal, else 1.
     pub fn compare_prefix(&mut self, a: &'a Expr, b: &'a Expr, n: u32) -> Result<Operand, CodegenError> {
-        let (same, other, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (same, other, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
         let mark = self.mark();
         let constant = constant_text(b).map(|t| (a, t)).or_else(|| constant_text(a).map(|t| (b, t)));
         if n == 0 {
-            self.f.b.jump(same);
+            self.function.builder.jump(same);
         } else if let Some((e, text)) = constant {
             self.equals_constant(e, &text, Some(n), same, other)?;
         } else {
             let (left, right) = (self.memory(a)?, self.memory(b)?);
             let common = n.min(self.size(&a.ty)).min(self.size(&b.ty));
             self.bytes_equal(left, right, common, other, false)?;
-            self.f.b.jump(same);
+            self.function.builder.jump(same);
         }
         self.release(mark);
-        let result = self.f.b.new_vreg();
-        self.f.b.switch_to(same);
-        self.f.b.copy_into(result, 0);
-        self.f.b.jump(done);
-        self.f.b.switch_to(other);
-        self.f.b.copy_into(result, 1);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        let result = self.function.builder.new_vreg();
+        self.function.builder.switch_to(same);
+        self.function.builder.copy_into(result, 0);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(other);
+        self.function.builder.copy_into(result, 1);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(result.into())
     }
 
@@ -290,7 +295,7 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn string_length(&mut self, e: &'a Expr) -> Result<Vreg, CodegenError> {
         if let Some(text) = constant_text(e) {
             let length = text.iter().position(|b| *b == 0).unwrap_or(text.len());
-            return Ok(self.f.b.imm(length as i64));
+            return Ok(self.function.builder.imm(length as i64));
         }
         let mark = self.mark();
         // One more than it has: an array of characters may be full, and the helper ends what it copies.
@@ -300,11 +305,11 @@ impl<'a> Lowerer<'_, 'a> {
         let with_end =
             self.read_string(Place::Memory(src), temp, size, i64::from(size).into(), Tail::Loose, false, e.span)?;
         self.release(mark);
-        let length = self.f.b.new_vreg();
-        self.f.b.copy_into(length, 0);
+        let length = self.function.builder.new_vreg();
+        self.function.builder.copy_into(length, 0);
         self.when(Cond::SGt, with_end.into(), 0.into(), |l| {
-            let without = l.f.b.sub(with_end, 1);
-            l.f.b.copy_into(length, without);
+            let without = l.function.builder.sub(with_end, 1);
+            l.function.builder.copy_into(length, without);
             Ok(())
         })?;
         Ok(length)
@@ -312,22 +317,22 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// 0 when `n` bytes are equal, else -1 or 1 as the first byte that differs is less or more.
     pub fn compare_memory(&mut self, a: &'a Expr, b: &'a Expr, n: u32, span: Span) -> Result<Operand, CodegenError> {
-        let (other, done) = (self.f.b.new_block(), self.f.b.new_block());
+        let (other, done) = (self.function.builder.new_block(), self.function.builder.new_block());
         let mark = self.mark();
         let (left, right) = (self.bytes_of(a, n, span)?, self.bytes_of(b, n, span)?);
-        let result = self.f.b.imm(0);
-        let words = (self.f.b.imm(0), self.f.b.imm(0));
+        let result = self.function.builder.imm(0);
+        let words = (self.function.builder.imm(0), self.function.builder.imm(0));
         self.first_difference(left, right, n, words, other);
-        self.f.b.jump(done);
+        self.function.builder.jump(done);
         self.release(mark);
-        self.f.b.switch_to(other);
+        self.function.builder.switch_to(other);
         // The first byte in memory becomes the highest.
-        let (x, y) = (self.f.b.bswap(words.0, 64), self.f.b.bswap(words.1, 64));
-        let more = self.f.b.compare(Cond::Gt, x, y);
-        let twice = self.f.b.shl(more, 1);
-        self.f.b.alu_into(result, Alu::Sub, Width::W64, twice, 1);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        let (x, y) = (self.function.builder.bswap(words.0, 64), self.function.builder.bswap(words.1, 64));
+        let more = self.function.builder.compare(Cond::Gt, x, y);
+        let twice = self.function.builder.shl(more, 1);
+        self.function.builder.alu_into(result, Alu::Sub, Width::W64, twice, 1);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(result.into())
     }
 
@@ -339,27 +344,32 @@ impl<'a> Lowerer<'_, 'a> {
         let looped = if straight { 0 } else { bytes / 8 * 8 };
         if looped > 0 {
             let (left, right) = (self.pointer(a), self.pointer(b));
-            let offset = self.f.b.imm(0);
-            let (head, body, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-            self.f.b.jump(head);
-            self.f.b.switch_to(head);
-            self.f.b.branch(Cond::Lt, offset, i64::from(looped), body, done);
-            self.f.b.switch_to(body);
-            let (at_left, at_right) = (self.f.b.add(left, offset), self.f.b.add(right, offset));
+            let offset = self.function.builder.imm(0);
+            let (head, body, done) = (
+                self.function.builder.new_block(),
+                self.function.builder.new_block(),
+                self.function.builder.new_block(),
+            );
+            self.function.builder.jump(head);
+            self.function.builder.switch_to(head);
+            self.function.builder.branch(Cond::Lt, offset, i64::from(looped), body, done);
+            self.function.builder.switch_to(body);
+            let (at_left, at_right) =
+                (self.function.builder.add(left, offset), self.function.builder.add(right, offset));
             let x = self.load(Addr::new(Base::Reg(at_left), 0), 8, false);
             let y = self.load(Addr::new(Base::Reg(at_right), 0), 8, false);
-            self.f.b.copy_into(words.0, x);
-            self.f.b.copy_into(words.1, y);
-            self.f.b.alu_into(offset, Alu::Add, Width::W64, offset, 8);
-            self.f.b.branch(Cond::Eq, x, y, head, other);
-            self.f.b.switch_to(done);
+            self.function.builder.copy_into(words.0, x);
+            self.function.builder.copy_into(words.1, y);
+            self.function.builder.alu_into(offset, Alu::Add, Width::W64, offset, 8);
+            self.function.builder.branch(Cond::Eq, x, y, head, other);
+            self.function.builder.switch_to(done);
         }
         let offsets = [a.offset + looped as i32, b.offset + looped as i32];
         for (at, size) in chunks(bytes - looped, offsets) {
             let (x, y) = (self.load(a.at(looped + at), size, false), self.load(b.at(looped + at), size, false));
-            self.f.b.copy_into(words.0, x);
-            self.f.b.copy_into(words.1, y);
-            self.f.b.require(Cond::Eq, x, y, other);
+            self.function.builder.copy_into(words.0, x);
+            self.function.builder.copy_into(words.1, y);
+            self.function.builder.require(Cond::Eq, x, y, other);
         }
     }
 

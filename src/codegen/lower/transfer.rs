@@ -6,12 +6,12 @@ use crate::lang::source::Span;
 use crate::lang::typed::Expr;
 use crate::lang::types::{AddressSpace, Type};
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
-use super::intrinsic::constant;
-use super::place::Place;
-use super::value::Tail;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::intrinsic::constant;
+use crate::codegen::lower::place::Place;
+use crate::codegen::lower::value::Tail;
 
 /// Address families of `Inet` values (`include/linux/socket.h`).
 const AF_INET: i64 = 2;
@@ -36,7 +36,7 @@ impl<'a> Lowerer<'_, 'a> {
         let Type::Buf { size: capacity } = ty else { return self.internal(span, "a packet of another type") };
         let data = match &skb.ty {
             Type::Ptr { to, .. } => match **to {
-                Type::Struct(id) => self.u.program.structs.get(id.0 as usize),
+                Type::Struct(id) => self.object.program.structs.get(id.0 as usize),
                 _ => None,
             },
             _ => None,
@@ -48,9 +48,9 @@ impl<'a> Lowerer<'_, 'a> {
         let place = Place::Remote { base, offset: i64::from(field.offset), space: AddressSpace::Kernel };
         let start = self.load_place(place, &Type::U64, None, span)?;
         let from = self.scalar(offset)?;
-        let start = self.f.b.add(start, from);
+        let start = self.function.builder.add(start, from);
         let wanted = self.scalar(length)?;
-        let wanted = self.own_copy(wanted);
+        let wanted = self.copy_without_scalar_id(wanted);
         self.at_most(wanted, i64::from(*capacity))?;
         self.store(dst, 4, wanted);
         if *capacity == 0 {
@@ -76,7 +76,7 @@ impl<'a> Lowerer<'_, 'a> {
             let what = "what write_user() writes, in bytes,".to_owned();
             return Err(CodegenError::TooLarge { span, what, size: n, limit, hint: None });
         }
-        if !self.u.facts.offers().probe_write_user {
+        if !self.object.facts.offers().probe_write_user {
             let hint = "locked-down kernels give it to no program: boot without lockdown, or without Secure Boot";
             return Err(
                 CodegenError::unsupported(span, "write_user()", "the helper bpf_probe_write_user").with_hint(hint)
@@ -98,7 +98,7 @@ impl<'a> Lowerer<'_, 'a> {
             temp
         };
         let from = self.pointer(from);
-        let result = self.f.b.call(h::PROBE_WRITE_USER, &[to, from.into(), (n as i64).into()]);
+        let result = self.function.builder.call(h::PROBE_WRITE_USER, &[to, from.into(), (n as i64).into()]);
         self.helper_failed(result, span)?;
         Ok(result.into())
     }
@@ -143,17 +143,17 @@ impl<'a> Lowerer<'_, 'a> {
         dst: Addr,
     ) -> Result<(), CodegenError> {
         let value = self.scalar(address)?;
-        let value = self.f.b.in_register(value);
-        let upper = self.f.b.shl(value, 32);
+        let value = self.function.builder.in_register(value);
+        let upper = self.function.builder.shl(value, 32);
         let family = match family {
             Some(e) => {
                 let family = self.scalar(e)?;
-                let family = self.f.b.in_register(family);
-                self.f.b.extend(family, 32, false).into()
+                let family = self.function.builder.in_register(family);
+                self.function.builder.extend(family, 32, false).into()
             }
             None => Operand::Imm(AF_INET),
         };
-        let word = self.f.b.alu(Alu::Or, upper, family);
+        let word = self.function.builder.alu(Alu::Or, upper, family);
         self.store(dst, 8, word);
         self.zero(dst.at(8), 12);
         Ok(())
@@ -171,14 +171,14 @@ impl<'a> Lowerer<'_, 'a> {
         // Each string may be as long as `most` wherever it starts: the room behind is for the verifier.
         let copy = self.temp_scratch(*capacity + most);
         let start = self.pointer(copy);
-        let used = self.f.b.imm(0);
-        let done = self.f.b.new_block();
+        let used = self.function.builder.imm(0);
+        let done = self.function.builder.new_block();
         for i in 0..JOIN_STRINGS {
             let place = Place::Remote { base, offset: i64::from(i) * 8, space };
             let pointer = self.load_place(place, &Type::U64, None, span)?;
-            self.f.b.require(Cond::Ne, pointer, 0, done);
-            self.f.b.require(Cond::Lt, used, i64::from(*capacity), done);
-            let to = self.f.b.add(start, used);
+            self.function.builder.require(Cond::Ne, pointer, 0, done);
+            self.function.builder.require(Cond::Lt, used, i64::from(*capacity), done);
+            let to = self.function.builder.add(start, used);
             let source = Place::Remote { base: pointer, offset: 0, space };
             let length = self.read_string(
                 source,
@@ -189,16 +189,16 @@ impl<'a> Lowerer<'_, 'a> {
                 false,
                 span,
             )?;
-            self.f.b.require(Cond::SGe, length, 0, done);
-            self.f.b.alu_into(used, Alu::Add, Width::W64, used, length);
-            // Older kernels return 0 for an empty string, without its terminator. Two ways at each string
+            self.function.builder.require(Cond::SGe, length, 0, done);
+            self.function.builder.alu_into(used, Alu::Add, Width::W64, used, length);
+            // Older kernels return 0 for an empty string, without its terminator. Two paths at each string
             // would be more than the verifier follows to the end.
-            let less = self.f.b.sub(length, 1);
-            let missing = self.f.b.shr(less, 63);
-            self.f.b.alu_into(used, Alu::Add, Width::W64, used, missing);
+            let less = self.function.builder.sub(length, 1);
+            let missing = self.function.builder.shr(less, 63);
+            self.function.builder.alu_into(used, Alu::Add, Width::W64, used, missing);
         }
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         self.at_most(used, i64::from(*capacity))?;
         self.store(dst, 4, used);
         self.copy(dst.at(4), copy, *capacity);

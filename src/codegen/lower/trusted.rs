@@ -10,10 +10,10 @@ use crate::codegen::ir::{Alu, Cond, Operand, Size, Vreg};
 use crate::lang::typed::{Builtin, Expr, ExprKind, Program, size_align};
 use crate::lang::types::{AddressSpace, StructId, Type};
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::place::{Place, scalar_shape};
-use super::walk;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::place::{Place, scalar_shape};
+use crate::codegen::lower::walk;
 
 /// Bytes of `comm` in `struct task_struct` (`TASK_COMM_LEN`).
 pub const COMM_BYTES: u32 = 16;
@@ -32,7 +32,7 @@ const HIGH_BITS: i64 = 0x8080_8080_8080_8080_u64 as i64;
 impl<'a> Lowerer<'_, 'a> {
     /// Whether the current task can be read directly.
     pub fn has_task(&self) -> bool {
-        self.u.facts.abilities().current_task_btf && self.u.facts.abilities().task_offsets.is_some()
+        self.object.facts.features().current_task_btf && self.object.facts.features().task_offsets.is_some()
     }
 
     /// Whether this program reads the current task anyway, so that its ids are there, too.
@@ -57,11 +57,11 @@ impl<'a> Lowerer<'_, 'a> {
     /// Where the current task's name is, when it may be read by loads; with zeros behind its end when
     /// `padded` is asked for.
     pub fn task_name(&mut self, padded: bool) -> Option<Addr> {
-        let offsets = self.u.facts.abilities().task_offsets.filter(|_| self.has_task())?;
-        if padded && self.u.facts.version < PADDED_SINCE || !offsets.comm.is_multiple_of(8) {
+        let offsets = self.object.facts.features().task_offsets.filter(|_| self.has_task())?;
+        if padded && self.object.facts.version < PADDED_SINCE || !offsets.comm.is_multiple_of(8) {
             return None;
         }
-        Some(Addr::new(Base::Reg(self.f.task()), offsets.comm as i32))
+        Some(Addr::new(Base::Reg(self.function.task()), offsets.comm as i32))
     }
 
     /// A process's or thread's id from the current task.
@@ -69,8 +69,8 @@ impl<'a> Lowerer<'_, 'a> {
         if !self.reads_task() {
             return None;
         }
-        let offsets = self.u.facts.abilities().task_offsets?;
-        let task = self.f.task();
+        let offsets = self.object.facts.features().task_offsets?;
+        let task = self.function.task();
         let at = if process { offsets.tgid } else { offsets.pid };
         Some(self.load(Addr::new(Base::Reg(task), at as i32), 4, false))
     }
@@ -90,7 +90,7 @@ impl<'a> Lowerer<'_, 'a> {
             ExprKind::Builtin(Builtin::CtxField(offset))
                 if self.kind == ProgramKind::Tracepoint && offset.is_multiple_of(8) =>
             {
-                let context = self.f.context();
+                let context = self.function.context();
                 return Ok(Addr::new(Base::Reg(context), *offset as i32));
             }
             _ => {}
@@ -105,69 +105,69 @@ impl<'a> Lowerer<'_, 'a> {
         if self.kind != ProgramKind::Tracepoint || !words || want < have {
             return false;
         }
-        let context = self.f.context();
+        let context = self.function.context();
         let from = Addr::new(Base::Reg(context), offset as i32);
-        let done = self.f.b.new_block();
+        let done = self.function.builder.new_block();
         for at in (0..have).step_by(8) {
             let word = self.load(from.at(at), 8, false);
             if at + 8 == have {
                 // A text without an end loses its last byte to one, as the helper does it.
-                let word = self.f.b.and(word, i64::MAX >> 7);
+                let word = self.function.builder.and(word, i64::MAX >> 7);
                 let (cut, whole) = self.first_end(word);
-                self.f.b.switch_to(cut.0);
+                self.function.builder.switch_to(cut.0);
                 self.store(dst.at(at), 8, cut.1);
-                self.f.b.jump(done);
-                self.f.b.switch_to(whole);
+                self.function.builder.jump(done);
+                self.function.builder.switch_to(whole);
                 self.store(dst.at(at), 8, word);
-                self.f.b.jump(done);
+                self.function.builder.jump(done);
                 break;
             }
             let (cut, whole) = self.first_end(word);
-            self.f.b.switch_to(cut.0);
+            self.function.builder.switch_to(cut.0);
             self.store(dst.at(at), 8, cut.1);
             self.zero(dst.at(at + 8), have - at - 8);
-            self.f.b.jump(done);
-            self.f.b.switch_to(whole);
+            self.function.builder.jump(done);
+            self.function.builder.switch_to(whole);
             self.store(dst.at(at), 8, word);
         }
-        self.f.b.switch_to(done);
+        self.function.builder.switch_to(done);
         if want > have {
             self.zero(dst.at(have), want - have);
         }
         true
     }
 
-    /// Two ways: the word holds a zero byte, with what is behind it cleared; or it holds none.
+    /// Two paths: the word holds a zero byte, with what is behind it cleared; or it holds none.
     fn first_end(&mut self, word: Vreg) -> ((crate::codegen::ir::BlockId, Vreg), crate::codegen::ir::BlockId) {
-        let (low, high) = (self.f.b.imm(LOW_BITS), self.f.b.imm(HIGH_BITS));
+        let (low, high) = (self.function.builder.imm(LOW_BITS), self.function.builder.imm(HIGH_BITS));
         // The lowest bit that this leaves is the highest of the first byte that is zero.
-        let less = self.f.b.sub(word, low);
-        let inverse = self.f.b.alu(Alu::Xor, word, -1);
-        let zeros = self.f.b.and(less, inverse);
-        let zeros = self.f.b.and(zeros, high);
-        let (ended, whole) = (self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::Ne, zeros, 0, ended, whole);
-        self.f.b.switch_to(ended);
-        let negative = self.f.b.neg(zeros);
-        let first = self.f.b.and(zeros, negative);
-        let below = self.f.b.shr(first, 7);
-        let below = self.f.b.sub(below, 1);
-        let kept = self.f.b.and(word, below);
-        ((self.f.b.current(), kept), whole)
+        let less = self.function.builder.sub(word, low);
+        let inverse = self.function.builder.alu(Alu::Xor, word, -1);
+        let zeros = self.function.builder.and(less, inverse);
+        let zeros = self.function.builder.and(zeros, high);
+        let (ended, whole) = (self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(Cond::Ne, zeros, 0, ended, whole);
+        self.function.builder.switch_to(ended);
+        let negative = self.function.builder.neg(zeros);
+        let first = self.function.builder.and(zeros, negative);
+        let below = self.function.builder.shr(first, 7);
+        let below = self.function.builder.sub(below, 1);
+        let kept = self.function.builder.and(word, below);
+        ((self.function.builder.current(), kept), whole)
     }
 
     /// A field of a struct that the verifier knows, loaded directly; absent for all others.
     pub fn trusted_field(&mut self, e: &'a Expr) -> Result<Option<Operand>, CodegenError> {
-        let Some(field) = trusted_path(e, self.u.program) else { return Ok(None) };
+        let Some(field) = trusted_path(e, self.object.program) else { return Ok(None) };
         let base = match field.pointer {
-            Builtin::CurTask if self.has_task() => self.f.task(),
+            Builtin::CurTask if self.has_task() => self.function.task(),
             Builtin::CtxField(offset)
                 if matches!(self.kind, ProgramKind::RawTracepoint | ProgramKind::Fentry)
-                    && self.u.facts.abilities().btf
+                    && self.object.facts.features().btf
                     && self.single =>
             {
-                let context = self.f.context();
-                self.f.b.load(context, offset as i16, Size::B8)
+                let context = self.function.context();
+                self.function.builder.load(context, offset as i16, Size::B8)
             }
             _ => return Ok(None),
         };
@@ -178,19 +178,20 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(Some(self.loaded(value, &e.ty)));
         }
         // Newer kernels say that some arguments may be null.
-        let result = self.f.b.new_vreg();
-        let (there, absent, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::Ne, base, 0, there, absent);
-        self.f.b.switch_to(absent);
-        self.f.b.copy_into(result, 0);
+        let result = self.function.builder.new_vreg();
+        let (there, absent, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(Cond::Ne, base, 0, there, absent);
+        self.function.builder.switch_to(absent);
+        self.function.builder.copy_into(result, 0);
         self.count_loss(crate::model::stats::LossCause::ReadFailed, None, e.span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(there);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(there);
         let value = self.load(at, size, signed);
         let value = self.loaded(value, &e.ty);
-        self.f.b.copy_into(result, value);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.copy_into(result, value);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(Some(result.into()))
     }
 

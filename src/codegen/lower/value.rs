@@ -9,12 +9,12 @@ use crate::lang::types::{AddressSpace, Type};
 use crate::model::bytes::bytes_of;
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
-use super::layout::CONSTANTS;
-use super::place::{Place, scalar_shape};
-use super::trusted::COMM_BYTES;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::layout::CONSTANTS;
+use crate::codegen::lower::place::{Place, scalar_shape};
+use crate::codegen::lower::trusted::COMM_BYTES;
 
 /// What may stand after a string's terminator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Tail {
 impl<'a> Lowerer<'_, 'a> {
     /// Size in bytes of a value of this type.
     pub fn size(&self, ty: &Type) -> u32 {
-        size_align(ty, &self.u.program.structs).0
+        size_align(ty, &self.object.program.structs).0
     }
 
     /// Memory that holds the value: where it is already, or temporary memory.
@@ -74,16 +74,16 @@ impl<'a> Lowerer<'_, 'a> {
         let mut bytes = bytes_of(text).into_owned();
         bytes.truncate(size.saturating_sub(1) as usize);
         bytes.resize(size.max(1) as usize, 0);
-        let at = self.u.constant(&bytes);
-        let section = self.u.section(CONSTANTS);
-        Addr::new(Base::Reg(self.f.b.global_addr(section, at)), 0)
+        let at = self.object.constant(&bytes);
+        let section = self.object.section(CONSTANTS);
+        Addr::new(Base::Reg(self.function.builder.global_addr(section, at)), 0)
     }
 
     /// Writes an expression's value at `dst` in the layout of `ty` (its own type, or a longer string).
     pub fn store_value(&mut self, e: &'a Expr, dst: Addr, ty: &Type, tail: Tail) -> Result<(), CodegenError> {
-        let previous = self.f.b.set_span(e.span);
+        let previous = self.function.builder.set_span(e.span);
         let result = self.store_kind(e, dst, ty, tail);
-        self.f.b.set_span(previous);
+        self.function.builder.set_span(previous);
         result
     }
 
@@ -168,12 +168,12 @@ impl<'a> Lowerer<'_, 'a> {
         }
         // Kernels between 5.17 and 6.4 leave what stands behind the terminator as it was (`strscpy`
         // in `bpf_get_current_comm`, kernel/bpf/helpers.c); keys and comparisons take whole arrays.
-        if tail == Tail::Zeroed && self.u.facts.version < 6 << 16 | 4 << 8 {
+        if tail == Tail::Zeroed && self.object.facts.version < 6 << 16 | 4 << 8 {
             self.zero(dst, size.min(16));
         }
         if size >= 16 {
             let to = self.pointer(dst);
-            self.f.b.call_void(h::GET_CURRENT_COMM, &[to.into(), 16.into()]);
+            self.function.builder.call_void(h::GET_CURRENT_COMM, &[to.into(), 16.into()]);
             if size > 16 && tail == Tail::Zeroed {
                 self.zero(dst.at(16), size - 16);
             }
@@ -181,7 +181,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         // The helper terminates what it cuts (`strscpy`, and an explicit zero before that).
         let to = self.pointer(dst);
-        self.f.b.call_void(h::GET_CURRENT_COMM, &[to.into(), i64::from(size).into()]);
+        self.function.builder.call_void(h::GET_CURRENT_COMM, &[to.into(), i64::from(size).into()]);
     }
 
     /// Writes a tuple, and zeros behind it up to `room`.
@@ -198,7 +198,7 @@ impl<'a> Lowerer<'_, 'a> {
             let span = items.first().map_or_else(Span::default, |i| i.span);
             return self.internal(span, "a tuple of another length than its type");
         }
-        let structs = &self.u.program.structs;
+        let structs = &self.object.program.structs;
         let (_, offsets) = tuple_layout(types.iter().copied(), structs);
         let mut end = 0;
         for (i, (item, ty)) in items.iter().zip(&types).enumerate() {
@@ -209,9 +209,9 @@ impl<'a> Lowerer<'_, 'a> {
             let next = offsets.get(i + 1).map_or(room, |next| *next);
             let mark = self.mark();
             end = if self.fills_word(item, ty, dst.at(offset), next - offset) {
-                let previous = self.f.b.set_span(item.span);
+                let previous = self.function.builder.set_span(item.span);
                 let value = self.scalar(item);
-                self.f.b.set_span(previous);
+                self.function.builder.set_span(previous);
                 self.store_padded(dst.at(offset), value?, self.size(ty));
                 offset + 8
             } else {
@@ -236,7 +236,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// Byte offset of a tuple's or record's element.
     pub fn tuple_offset(&self, base: &Expr, index: u32) -> Result<u32, CodegenError> {
         let types = element_types(&base.ty);
-        let (_, offsets) = tuple_layout(types.into_iter(), &self.u.program.structs);
+        let (_, offsets) = tuple_layout(types.into_iter(), &self.object.program.structs);
         match offsets.get(index as usize) {
             Some(offset) => Ok(*offset),
             None => self.internal(base.span, "an element that the tuple does not have"),
@@ -251,14 +251,15 @@ impl<'a> Lowerer<'_, 'a> {
         ty: &Type,
         tail: Tail,
     ) -> Result<(), CodegenError> {
-        let (then, otherwise, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let (then, otherwise, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
         self.condition(c, then, otherwise)?;
         for (block, arm) in [(then, arms[0]), (otherwise, arms[1])] {
-            self.f.b.switch_to(block);
+            self.function.builder.switch_to(block);
             self.store_value(arm, dst, ty, tail)?;
-            self.f.b.jump(done);
+            self.function.builder.jump(done);
         }
-        self.f.b.switch_to(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
@@ -303,7 +304,7 @@ impl<'a> Lowerer<'_, 'a> {
         let mut stored = 0;
         while stored < size {
             let piece = 1 << (size - stored).ilog2();
-            let part = if stored == 0 { value } else { self.f.b.shr(value, i64::from(stored * 8)).into() };
+            let part = if stored == 0 { value } else { self.function.builder.shr(value, i64::from(stored * 8)).into() };
             self.store(dst.at(stored), piece, part);
             stored += piece;
         }
@@ -363,8 +364,8 @@ impl<'a> Lowerer<'_, 'a> {
     fn as_remote(&mut self, place: Place) -> Place {
         match place {
             Place::Context(offset) => {
-                let context = self.f.context();
-                let base = self.f.b.add(context, i64::from(offset));
+                let context = self.function.context();
+                let base = self.function.builder.add(context, i64::from(offset));
                 Place::Remote { base: base.into(), offset: 0, space: AddressSpace::Kernel }
             }
             Place::Memory(addr) => {
@@ -395,32 +396,33 @@ impl<'a> Lowerer<'_, 'a> {
             self.zero(dst, size);
         }
         let limit = self.bounded(limit, size)?;
-        let from = if offset == 0 { base } else { self.f.b.add(base, offset).into() };
+        let from = if offset == 0 { base } else { self.function.builder.add(base, offset).into() };
         let to = self.pointer(dst);
         let helper = h::probe_read_str(space);
-        let length = self.f.b.call(helper, &[to.into(), limit, from]);
-        let result = self.f.b.copy(length);
+        let length = self.function.builder.call(helper, &[to.into(), limit, from]);
+        let result = self.function.builder.copy(length);
         // Linux 5.10 believes in numbers that are at least the bound and at most the string's size at
         // once: constants keep it from following the script with those.
         if count_truncated {
             // One comparison finds both: errors are large when taken as unsigned.
             self.when(Cond::Ge, length.into(), limit, |l| {
-                let (failed, long, done) = (l.f.b.new_block(), l.f.b.new_block(), l.f.b.new_block());
-                l.f.b.branch(Cond::SLt, length, 0, failed, long);
-                l.f.b.switch_to(failed);
-                l.f.b.copy_into(result, -1);
+                let (failed, long, done) =
+                    (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
+                l.function.builder.branch(Cond::SLt, length, 0, failed, long);
+                l.function.builder.switch_to(failed);
+                l.function.builder.copy_into(result, -1);
                 l.failed(LossCause::ReadFailed, Some((helper, length.into())), span);
-                l.f.b.jump(done);
-                l.f.b.switch_to(long);
-                l.f.b.copy_into(result, limit);
+                l.function.builder.jump(done);
+                l.function.builder.switch_to(long);
+                l.function.builder.copy_into(result, limit);
                 l.count_loss(LossCause::Truncated, None, span);
-                l.f.b.jump(done);
-                l.f.b.switch_to(done);
+                l.function.builder.jump(done);
+                l.function.builder.switch_to(done);
                 Ok(())
             })?;
         } else {
             self.when(Cond::SLt, length.into(), 0.into(), |l| {
-                l.f.b.copy_into(result, -1);
+                l.function.builder.copy_into(result, -1);
                 l.failed(LossCause::ReadFailed, Some((helper, length.into())), span);
                 Ok(())
             })?;
@@ -430,10 +432,10 @@ impl<'a> Lowerer<'_, 'a> {
 }
 
 impl Lowerer<'_, '_> {
-    /// Makes an unsigned number at most `most`, in a way that the verifier sees.
+    /// Makes an unsigned number at most `most`, in a path that the verifier sees.
     pub fn at_most(&mut self, number: Vreg, most: i64) -> Result<(), CodegenError> {
         self.when(Cond::Gt, number.into(), most.into(), |l| {
-            l.f.b.copy_into(number, most);
+            l.function.builder.copy_into(number, most);
             Ok(())
         })
     }
@@ -442,7 +444,7 @@ impl Lowerer<'_, '_> {
     /// see it right before the call.
     fn bounded(&mut self, length: Operand, most: u32) -> Result<Operand, CodegenError> {
         let Operand::Reg(register) = length else { return Ok(length) };
-        let bounded = self.own_copy(register);
+        let bounded = self.copy_without_scalar_id(register);
         self.at_most(bounded, i64::from(most))?;
         Ok(bounded.into())
     }

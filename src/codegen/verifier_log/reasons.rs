@@ -7,7 +7,7 @@ pub enum Cause {
     Stack,
     /// A loop without a known end, on a kernel or in a form that allows none.
     Loop,
-    /// Too many ways through the program.
+    /// Too many paths through the program.
     Complexity,
     /// A pointer that may be null is read.
     NullPointer,

@@ -4,7 +4,7 @@ use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::pwrite;
 
 use super::*;
-use crate::codegen::artifact::{FIRST_SLOT, SLOT_ROUND_BITS, SLOTS_CONSUMED, SlotsSpec};
+use crate::codegen::artifact::{FIRST_SLOT, PerCpuRingSpec, SLOT_ROUND_BITS, SLOTS_CONSUMED};
 
 const SLOTS: u32 = 64;
 const SLOT: u32 = 32;
@@ -12,13 +12,13 @@ const SLOT: u32 = 32;
 /// Rings in a file, filled as programs fill them.
 struct Programs {
     file: OwnedFd,
-    spec: SlotsSpec,
+    spec: PerCpuRingSpec,
     produced: Vec<u64>,
 }
 
 impl Programs {
     fn new(rings: u32) -> (Self, SlotReports) {
-        let spec = SlotsSpec { wake: "w".into(), map: "m".into(), slot_bytes: SLOT, slots: SLOTS, rings };
+        let spec = PerCpuRingSpec { wake: "w".into(), map: "m".into(), slot_bytes: SLOT, slots: SLOTS, rings };
         let file = memfd_create("rings", MemfdFlags::empty()).unwrap();
         ftruncate(&file, u64::from(spec.ring_bytes() * rings).next_multiple_of(4096)).unwrap();
         let wake = memfd_create("wake", MemfdFlags::empty()).unwrap();

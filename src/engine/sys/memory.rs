@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::codegen::artifact::{FIRST_SLOT, SLOT_ROUND_BITS, SLOTS_CONSUMED, SlotsSpec};
+use crate::codegen::artifact::{FIRST_SLOT, PerCpuRingSpec, SLOT_ROUND_BITS, SLOTS_CONSUMED};
 
 /// A mapping that is unmapped when dropped.
 #[derive(Debug)]
@@ -212,11 +212,11 @@ impl AsFd for Ring {
 }
 
 /// The rings of slots that programs fill by themselves, consumer side; see
-/// [`SlotsSpec`](crate::codegen::artifact::SlotsSpec) for their layout.
+/// [`PerCpuRingSpec`](crate::codegen::artifact::PerCpuRingSpec) for their layout.
 #[derive(Debug)]
 pub struct SlotRings {
     mapping: Mapping,
-    spec: SlotsSpec,
+    spec: PerCpuRingSpec,
 }
 
 /// What is in a slot.
@@ -232,7 +232,7 @@ pub enum InSlot<'a> {
 
 impl SlotRings {
     /// Maps the array map of the rings.
-    pub fn map(fd: BorrowedFd<'_>, spec: SlotsSpec) -> io::Result<Self> {
+    pub fn map(fd: BorrowedFd<'_>, spec: PerCpuRingSpec) -> io::Result<Self> {
         let bytes = spec.ring_bytes() as usize * spec.rings as usize;
         let page = rustix::param::page_size();
         if !spec.slots.is_power_of_two() || !spec.slot_bytes.is_multiple_of(8) || spec.slot_bytes < 8 {

@@ -347,8 +347,8 @@ pub enum Intrinsic {
     StrStr,
     /// `strncmp(a, b, n)`: 0 when equal. The third argument is constant.
     StrNCmp,
-    /// The text of a value whose type is one of words ([`Type::is_word`]).
-    WordText,
+    /// The text of a value whose type is one of words ([`Type::is_symbolic_number`]).
+    SymbolicText,
     /// `strcap`/`str_concat`.
     StrConcat,
     /// `memcmp(a, b, n)`.

@@ -1,9 +1,9 @@
-//! Loops that count: in some rounds, until something, up and down, one in another; and what is done with the count
+//! Loops that count: in some iterations, until something, up and down, one in another; and what is done with the count
 //! afterwards. To the verifier each count may be a state of its own.
 
 use super::random::Random;
 
-/// Loops of `¤` rounds around `§`.
+/// Loops of `¤` iterations around `§`.
 const LOOPS: [&str; 9] = [
     "for $i : 0..¤ { § }",
     "let $i = 0; while ($i < ¤) { $i++; § }",
@@ -18,7 +18,7 @@ const LOOPS: [&str; 9] = [
 
 const ROUNDS: [&str; 8] = ["6", "12", "20", "24", "32", "40", "60", "100"];
 
-/// Statements with ways through them: `?` is a condition, `!` a change, `‽` a question mark.
+/// Statements with paths through them: `?` is a condition, `!` a change, `‽` a question mark.
 const STATEMENTS: [&str; 9] = [
     "if (?) { ! }",
     "if (?) { continue; } !",

@@ -6,16 +6,16 @@ use super::random::Random;
 use super::structures::{DENTRY, FILE, SOCK, TASK};
 use super::tree::{Kind, Node};
 
+mod compiler_paths;
 mod defs;
 mod idioms;
 mod loops;
-mod made;
 mod places;
 mod rare;
 mod reuse;
+mod special_values;
 mod values;
 mod walks;
-mod wider;
 
 /// The type of a value that variables, keys and maps hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Shape {
     Str,
     Tuple(Vec<Self>),
     Record(Vec<Self>),
-    /// Something that prints in a form of its own, by its place in [`made::MADE`].
+    /// Something that prints in a form of its own, by its place in [`special_values::MADE`].
     Made(usize),
     /// A pointer to a structure of the kernel.
     Pointer(usize),
@@ -207,7 +207,7 @@ impl Writer {
         match self.random.below(22) {
             0..=11 => Shape::Int,
             12..=15 => Shape::Str,
-            16 => Shape::Made(self.random.below(made::MADE.len())),
+            16 => Shape::Made(self.random.below(special_values::MADE.len())),
             17 => Shape::Pointer(self.random.pick(&[TASK, FILE, DENTRY, SOCK])),
             _ if depth == 0 => Shape::Int,
             18 => Shape::Record((0..=self.random.below(2)).map(|_| self.shape(depth - 1)).collect()),
@@ -251,7 +251,7 @@ impl Writer {
             statements.push(Node::leaf(Kind::Statement, rare::WRITES));
         }
         if self.wide {
-            statements.push(Node::leaf(Kind::Statement, wider::WRITES));
+            statements.push(Node::leaf(Kind::Statement, compiler_paths::WRITES));
         }
         Node::new(Kind::Top, "begin {\n¤}\n", vec![Node::list(Kind::Body, statements)])
     }

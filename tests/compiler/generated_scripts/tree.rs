@@ -125,7 +125,7 @@ impl Node {
     }
 }
 
-/// Whether this is the way that is wanted; counts down when it is not.
+/// Whether this is the path that is wanted; counts down when it is not.
 const fn is_next(n: &mut usize) -> bool {
     if *n == 0 {
         return true;

@@ -4,9 +4,11 @@
 use std::sync::Mutex;
 
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, RingBufferBuilder};
-use probescope::codegen::artifact::{Artifact, CellsSpec, FIRST_SLOT, RingSpec, SLOT_ROUND_BITS, SlotsSpec, Storage};
+use probescope::codegen::artifact::{
+    Artifact, CellsSpec, FIRST_SLOT, PerCpuRingSpec, RingSpec, SLOT_ROUND_BITS, Storage,
+};
 use probescope::codegen::compile;
-use probescope::kernel::target::{Abilities, TargetFacts, TaskOffsets};
+use probescope::kernel::target::{KernelFeatures, TargetFacts, TaskOffsets};
 use probescope::lang::typed::Program;
 
 /// The running kernel's version, with this machine's CPUs.
@@ -172,7 +174,7 @@ impl Loaded {
         records.into_inner()
     }
 
-    fn slot_records(&self, slots: &SlotsSpec) -> Vec<Vec<u8>> {
+    fn slot_records(&self, slots: &PerCpuRingSpec) -> Vec<Vec<u8>> {
         let map = self.object.maps().find(|m| m.name().to_string_lossy() == *slots.map).unwrap();
         let mut records = std::collections::BTreeMap::new();
         for cpu in 0..slots.rings {
@@ -205,6 +207,6 @@ impl Loaded {
 /// Offsets that make `ppid` compile; the values are of no kernel.
 pub fn with_task(facts: TargetFacts) -> TargetFacts {
     let task_offsets = Some(TaskOffsets { pid: 8, tgid: 12, comm: 16, real_parent: 32, btf_id: 1 });
-    let abilities = Abilities { task_offsets, ..facts.abilities().clone() };
-    facts.with_abilities(move || abilities)
+    let features = KernelFeatures { task_offsets, ..facts.features().clone() };
+    facts.with_features(move || features)
 }

@@ -1,9 +1,9 @@
 //! Branches and blocks: unreachable ones go, jumps to jumps are followed, a branch whose outcome is
-//! known on the way to it is skipped, and blocks that always follow each other become one.
+//! known on the path to it is skipped, and blocks that always follow each other become one.
 
 use crate::codegen::ir::{BlockId, Function, Inst, Operand, Terminator, Vreg};
 
-use super::super::flow::{predecessor_counts, reverse_postorder};
+use super::super::cfg::{predecessor_counts, reverse_postorder};
 use super::fold;
 
 /// Simplifies; true when something changed.
@@ -14,7 +14,7 @@ pub fn simplify(function: &mut Function) -> bool {
     changed
 }
 
-/// Redirects every way that leads through a block without code.
+/// Redirects every path that leads through a block without code.
 fn thread(function: &mut Function) -> bool {
     let mut changed = false;
     for at in reverse_postorder(function) {
@@ -39,7 +39,7 @@ fn thread(function: &mut Function) -> bool {
     changed
 }
 
-/// Where a way from `from` to `to` ends up.
+/// Where a path from `from` to `to` ends up.
 fn destination(function: &Function, from: BlockId, to: BlockId) -> BlockId {
     let mut at = to;
     for _ in 0..16 {

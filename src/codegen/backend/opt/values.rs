@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 
 use crate::codegen::ir::{Alu, Function, Inst, Operand, Size, Terminator, Vreg, Width};
 
-use super::super::flow::reverse_postorder;
+use super::super::cfg::reverse_postorder;
 use super::fold;
 
 /// Replaces what is known; true when something changed.
@@ -40,7 +40,7 @@ struct Walk {
     /// How often each register is assigned in the whole function.
     assignments: Vec<u32>,
     /// Registers that a branch looks at.
-    compared: Vec<bool>,
+    operand_without_scalar_id: Vec<bool>,
     /// What registers with a single assignment are.
     single: Vec<Option<Inst>>,
     /// What other registers are at this point: when it was learnt, and of which version of the source.
@@ -68,7 +68,7 @@ impl Walk {
         }
         Self {
             assignments,
-            compared: compared(function),
+            operand_without_scalar_id: operand_without_scalar_id(function),
             single: vec![None; vregs],
             local: vec![None; vregs],
             versions: vec![0; vregs],
@@ -197,7 +197,7 @@ impl Walk {
         match self.single[a.0 as usize] {
             Some(Inst::Alu {
                 op: Alu::Add, width: Width::W64, a: Operand::Reg(from), b: Operand::Imm(first), ..
-            }) if self.is_single(from) && !self.compared[a.0 as usize] => {
+            }) if self.is_single(from) && !self.operand_without_scalar_id[a.0 as usize] => {
                 let b = Operand::Imm(first.wrapping_add(second));
                 Some(Inst::Alu { op, width, dst, a: Operand::Reg(from), b })
             }
@@ -222,7 +222,7 @@ impl Walk {
         let memory = match inst {
             Inst::Alu { .. } | Inst::Neg { .. } | Inst::Extend { .. } | Inst::Bswap { .. } => 0,
             Inst::Load { .. } | Inst::SlotLoad { .. } => self.memory,
-            // Cheap to make again: not worth a register that survives calls.
+            // Cheap to make again: not profitable a register that survives calls.
             Inst::SlotAddr { .. } | Inst::GlobalAddr { .. } | Inst::MapAddr { .. } => self.calls,
             _ => return None,
         };
@@ -311,24 +311,24 @@ impl Walk {
 }
 
 /// The registers that a branch looks at, and those that they are copies of.
-fn compared(function: &Function) -> Vec<bool> {
-    let mut compared = vec![false; function.vregs as usize];
+fn operand_without_scalar_id(function: &Function) -> Vec<bool> {
+    let mut operand_without_scalar_id = vec![false; function.vregs as usize];
     for block in &function.blocks {
-        block.terminator.for_each_use(|v| compared[v.0 as usize] = true);
+        block.terminator.for_each_use(|v| operand_without_scalar_id[v.0 as usize] = true);
     }
     let copies = || function.blocks.iter().rev().flat_map(|b| b.instructions.iter().rev());
     let mut found = true;
     while std::mem::take(&mut found) {
         for (inst, _) in copies() {
             if let Inst::Copy { dst, src: Operand::Reg(src) } = inst
-                && compared[dst.0 as usize]
-                && !std::mem::replace(&mut compared[src.0 as usize], true)
+                && operand_without_scalar_id[dst.0 as usize]
+                && !std::mem::replace(&mut operand_without_scalar_id[src.0 as usize], true)
             {
                 found = true;
             }
         }
     }
-    compared
+    operand_without_scalar_id
 }
 
 const fn copy_imm(dst: Vreg, n: i64) -> Inst {

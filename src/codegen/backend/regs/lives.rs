@@ -5,7 +5,7 @@
 
 use crate::codegen::ir::{BlockId, Function, Inst, Operand, Vreg};
 
-use super::super::flow::{BitSet, Liveness};
+use super::super::cfg::{BitSet, Liveness};
 use super::super::insn::Reg;
 use super::super::legal::commutes;
 use super::{for_each_end_hint, for_each_hint, read_late};

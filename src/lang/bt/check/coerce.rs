@@ -17,7 +17,7 @@ impl Checker<'_> {
             // The function's name where others store addresses: its own address.
             return Expr::new(ExprKind::Call(Intrinsic::FuncAddress, Vec::new()), to.clone(), e.span);
         }
-        if e.ty.is_word() && matches!(to, Type::Str { .. }) {
+        if e.ty.is_symbolic_number() && matches!(to, Type::Str { .. }) {
             let text = as_text(e);
             return self.coerce(text, to);
         }
@@ -140,7 +140,7 @@ impl Checker<'_> {
             Type::Error => e,
             t if t.is_scalar() => e,
             // No word is empty.
-            t if t.is_word() => boolean(true, e.span),
+            t if t.is_symbolic_number() => boolean(true, e.span),
             t if t.fits_register() => convert_scalar(e, &Type::U64),
             Type::Str { .. } => {
                 let span = e.span;
@@ -229,11 +229,11 @@ impl Checker<'_> {
 
 /// A value of a type of words as a string; others as they are.
 pub fn as_text(e: Expr) -> Expr {
-    if !e.ty.is_word() {
+    if !e.ty.is_symbolic_number() {
         return e;
     }
     let (ty, span) = (Type::Str { size: e.ty.word_bytes() }, e.span);
-    Expr::new(ExprKind::Call(Intrinsic::WordText, vec![e]), ty, span)
+    Expr::new(ExprKind::Call(Intrinsic::SymbolicText, vec![e]), ty, span)
 }
 
 /// The name of an aggregation's function.

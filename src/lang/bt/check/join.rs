@@ -115,8 +115,10 @@ pub fn join(a: &Type, b: &Type) -> Option<Type> {
         (Array { of, len }, Array { of: o, len: l }) if len == l => Array { of: Arc::new(join(of, o)?), len: *len },
         (Type::KSym, Type::FuncName) | (Type::FuncName, Type::KSym) => Type::KSym,
         (Type::USym, Type::FuncName) | (Type::FuncName, Type::USym) => Type::USym,
-        (word, Str { size }) | (Str { size }, word) if word.is_word() => Str { size: word.word_bytes().max(*size) },
-        (a, b) if a.is_word() && b.is_word() => Str { size: a.word_bytes().max(b.word_bytes()) },
+        (word, Str { size }) | (Str { size }, word) if word.is_symbolic_number() => {
+            Str { size: word.word_bytes().max(*size) }
+        }
+        (a, b) if a.is_symbolic_number() && b.is_symbolic_number() => Str { size: a.word_bytes().max(b.word_bytes()) },
         (formatted, Int { .. }) | (Int { .. }, formatted) if formatted.fits_register() => formatted.clone(),
         _ => return None,
     })

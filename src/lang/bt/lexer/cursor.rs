@@ -115,7 +115,7 @@ pub(super) const fn is_word_start(b: u8) -> bool {
     b.is_ascii_alphabetic() || b == b'_'
 }
 
-pub(super) const fn is_word(b: u8) -> bool {
+pub(super) const fn is_symbolic_number(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 

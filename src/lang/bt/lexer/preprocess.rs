@@ -6,7 +6,7 @@ mod condition;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::cursor::{Cursor, is_blank, is_word};
+use super::cursor::{Cursor, is_blank, is_symbolic_number};
 use super::scan::{Lexer, scan_token, word_at};
 use super::span;
 use super::token::{Token, TokenKind};
@@ -103,7 +103,7 @@ impl<'t> Line<'t> {
         let mut inner = Cursor::within(text, start + 1, cursor.pos);
         inner.skip_while(|b| matches!(b, b' ' | b'\t'));
         let at = inner.pos;
-        inner.skip_while(is_word);
+        inner.skip_while(is_symbolic_number);
         let keyword = text.get(at..inner.pos).unwrap_or("");
         inner.skip_while(is_blank);
         let first = inner.pos;
@@ -332,7 +332,7 @@ fn skip_inactive_line(cursor: &mut Cursor<'_>) {
             cursor.skip_past("*/");
             return;
         }
-        blank_before = !is_word(cursor.byte()) && cursor.byte() != b'/';
+        blank_before = !is_symbolic_number(cursor.byte()) && cursor.byte() != b'/';
         cursor.skip_char();
     }
 }

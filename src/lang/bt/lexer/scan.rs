@@ -1,6 +1,6 @@
 //! The scanner: which tokens can come depends on where in a script it stands.
 
-use super::cursor::{Cursor, is_blank, is_word, is_word_start};
+use super::cursor::{Cursor, is_blank, is_symbolic_number, is_word_start};
 use super::preprocess::Preprocessor;
 use super::token::{PUNCTUATION, Token, TokenKind};
 use super::{Lexed, span};
@@ -306,7 +306,7 @@ fn closed(text: &str) -> bool {
 /// The word that begins at `pos`; empty when none does.
 pub(super) fn word_at(text: &str, pos: usize) -> &str {
     let rest = text.get(pos..).unwrap_or("");
-    let end = rest.bytes().position(|b| !is_word(b)).unwrap_or(rest.len());
+    let end = rest.bytes().position(|b| !is_symbolic_number(b)).unwrap_or(rest.len());
     let word = rest.get(..end).unwrap_or("");
     if word.bytes().next().is_some_and(is_word_start) { word } else { "" }
 }
@@ -401,12 +401,12 @@ fn is_in_name(rest: &str) -> bool {
 pub(super) fn scan_token(cursor: &mut Cursor<'_>) -> TokenKind {
     let first = cursor.byte();
     if is_word_start(first) {
-        cursor.skip_while(is_word);
+        cursor.skip_while(is_symbolic_number);
         return TokenKind::Word;
     }
     match first {
         b'0'..=b'9' => {
-            cursor.skip_while(is_word);
+            cursor.skip_while(is_symbolic_number);
             TokenKind::Int
         }
         b'"' => {
@@ -416,7 +416,7 @@ pub(super) fn scan_token(cursor: &mut Cursor<'_>) -> TokenKind {
         b'$' => dollar(cursor),
         b'@' => {
             cursor.pos += 1;
-            cursor.skip_while(is_word);
+            cursor.skip_while(is_symbolic_number);
             TokenKind::Map
         }
         b'\'' => quoted(cursor),
@@ -432,7 +432,7 @@ fn dollar(cursor: &mut Cursor<'_>) -> TokenKind {
             TokenKind::PositionalCount
         }
         b if is_word_start(b) => {
-            cursor.skip_while(is_word);
+            cursor.skip_while(is_symbolic_number);
             TokenKind::Variable
         }
         b if b.is_ascii_digit() => {

@@ -10,9 +10,9 @@ use crate::lang::typed::{Expr, MapId};
 use crate::lang::types::{Aggregation, Reduce};
 use crate::model::histogram::{linear_buckets, log2_buckets};
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::layout::{CONSTANTS, aggregation};
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::layout::{CONSTANTS, aggregation};
 
 impl<'a> Lowerer<'_, 'a> {
     /// `@m[key] = agg(value)`.
@@ -24,16 +24,16 @@ impl<'a> Lowerer<'_, 'a> {
         weight: Option<&'a Expr>,
         span: Span,
     ) -> Result<(), CodegenError> {
-        let Some(agg) = aggregation(&self.u.program.maps[map.0 as usize]) else {
+        let Some(agg) = aggregation(&self.object.program.maps[map.0 as usize]) else {
             return self.internal(span, "an aggregation on a map of plain values");
         };
         self.forget(map);
-        let atomic = self.u.contended[map.0 as usize];
+        let atomic = self.object.contended[map.0 as usize];
         let mut computed = Operand::Imm(0);
         if let Some(e) = value {
             computed = self.scalar(e)?;
             if !matches!(agg, Aggregation::Sum { .. } | Aggregation::Avg { .. } | Aggregation::Stats { .. }) {
-                computed = self.compared(e, computed);
+                computed = self.operand_without_scalar_id(e, computed);
             }
             if let Some(key) = key {
                 computed = self.keep(computed, key);
@@ -50,7 +50,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.store(scalar.present, 1, 1);
             return Ok(());
         }
-        let done = self.f.b.new_block();
+        let done = self.function.builder.new_block();
         let element = if let Some(cells) = self.cells(map) {
             self.cell(map, cells, key, done, span)?
         } else {
@@ -58,8 +58,8 @@ impl<'a> Lowerer<'_, 'a> {
             self.lookup_or_insert(map, key, done, false, span)?
         };
         self.apply(agg, Addr::new(Base::Reg(element), 0), computed, weight, atomic)?;
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
@@ -110,24 +110,25 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn extreme(&mut self, at: Addr, value: Operand, better: Cond) {
-        let value = self.f.b.in_register(value);
-        let (compare, replace, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+        let value = self.function.builder.in_register(value);
+        let (compare, replace, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
         let set = self.load(at.at(8), 8, false);
-        self.f.b.branch(Cond::Eq, set, 0, replace, compare);
-        self.f.b.switch_to(compare);
+        self.function.builder.branch(Cond::Eq, set, 0, replace, compare);
+        self.function.builder.switch_to(compare);
         let old = self.load(at, 8, false);
-        self.f.b.branch(better, value, old, replace, done);
-        self.f.b.switch_to(replace);
+        self.function.builder.branch(better, value, old, replace, done);
+        self.function.builder.switch_to(replace);
         self.store(at, 8, value);
         self.store(at.at(8), 8, 1);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
     }
 
     fn count_bucket(&mut self, at: Addr, bucket: Vreg, weight: Operand, atomic: bool) {
-        let offset = self.f.b.shl(bucket, 3);
+        let offset = self.function.builder.shl(bucket, 3);
         let start = self.pointer(at);
-        let cell = self.f.b.add(start, offset);
+        let cell = self.function.builder.add(start, offset);
         self.add_at(Addr::new(Base::Reg(cell), 0), 8, weight, atomic);
     }
 
@@ -135,32 +136,33 @@ impl<'a> Lowerer<'_, 'a> {
     /// byte, whose logarithm is in a table. Values of one histogram are mostly of one size, so that the
     /// branch predictor knows the comparisons, and what depends on the value is two shifts and a load.
     fn log2_bucket(&mut self, value: Operand, bits: u8) -> Result<Vreg, CodegenError> {
-        let value = self.f.b.in_register(value);
+        let value = self.function.builder.in_register(value);
         let sub = 1_i64 << bits;
-        let result = self.f.b.new_vreg();
-        let (small, large, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::SLt, value, sub, small, large);
-        self.f.b.switch_to(small);
+        let result = self.function.builder.new_vreg();
+        let (small, large, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(Cond::SLt, value, sub, small, large);
+        self.function.builder.switch_to(small);
         self.small_bucket(result, value, bits);
-        self.f.b.jump(done);
-        self.f.b.switch_to(large);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(large);
         let power = self.highest_bit(value, if bits == 0 { 1 + sub } else { 0 });
         if bits == 0 {
-            self.f.b.copy_into(result, power);
+            self.function.builder.copy_into(result, power);
         } else {
-            let shift = self.f.b.sub(power, i64::from(bits));
+            let shift = self.function.builder.sub(power, i64::from(bits));
             // Never negative here; the mask tells the verifier.
-            let shift = self.f.b.and(shift, 63);
-            let scaled = self.f.b.shl(shift, i64::from(bits));
-            let bucket = self.f.b.add(scaled, 1 + sub);
-            let low = self.f.b.shr(value, shift);
-            let low = self.f.b.and(low, sub - 1);
-            let bucket = self.f.b.add(bucket, low);
-            self.f.b.copy_into(result, bucket);
+            let shift = self.function.builder.and(shift, 63);
+            let scaled = self.function.builder.shl(shift, i64::from(bits));
+            let bucket = self.function.builder.add(scaled, 1 + sub);
+            let low = self.function.builder.shr(value, shift);
+            let low = self.function.builder.and(low, sub - 1);
+            let bucket = self.function.builder.add(bucket, low);
+            self.function.builder.copy_into(result, bucket);
             self.clamp(result, log2_buckets(bits))?;
         }
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(result)
     }
 
@@ -168,53 +170,54 @@ impl<'a> Lowerer<'_, 'a> {
     fn small_bucket(&mut self, result: Vreg, value: Vreg, bits: u8) {
         if bits == 0 {
             // 0 or negative: 1 plus the sign.
-            let sign = self.f.b.shr(value, 63);
-            let bucket = self.f.b.alu(Alu::Xor, sign, 1);
-            self.f.b.copy_into(result, bucket);
+            let sign = self.function.builder.shr(value, 63);
+            let bucket = self.function.builder.alu(Alu::Xor, sign, 1);
+            self.function.builder.copy_into(result, bucket);
             return;
         }
-        let (negative, positive, joined) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::SLt, value, 0, negative, positive);
-        self.f.b.switch_to(negative);
-        self.f.b.copy_into(result, 0);
-        self.f.b.jump(joined);
-        self.f.b.switch_to(positive);
-        let masked = self.f.b.and(value, (1 << bits) - 1);
-        let bucket = self.f.b.add(masked, 1);
-        self.f.b.copy_into(result, bucket);
-        self.f.b.jump(joined);
-        self.f.b.switch_to(joined);
+        let (negative, positive, joined) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(Cond::SLt, value, 0, negative, positive);
+        self.function.builder.switch_to(negative);
+        self.function.builder.copy_into(result, 0);
+        self.function.builder.jump(joined);
+        self.function.builder.switch_to(positive);
+        let masked = self.function.builder.and(value, (1 << bits) - 1);
+        let bucket = self.function.builder.add(masked, 1);
+        self.function.builder.copy_into(result, bucket);
+        self.function.builder.jump(joined);
+        self.function.builder.switch_to(joined);
     }
 
     /// `first` more than the number of the highest set bit of a value that is not 0. The verifier
     /// knows that it is at most `first + 63`: a constant on each way plus a number below 8.
     fn highest_bit(&mut self, value: Vreg, first: i64) -> Vreg {
-        let (byte, power) = (self.f.b.copy(value), self.f.b.imm(first));
+        let (byte, power) = (self.function.builder.copy(value), self.function.builder.imm(first));
         for step in [32, 16, 8] {
-            let (higher, on) = (self.f.b.new_block(), self.f.b.new_block());
+            let (higher, on) = (self.function.builder.new_block(), self.function.builder.new_block());
             // A half of all bits does not fit an instruction's constant.
-            let shifted = (step == 32).then(|| self.f.b.shr(byte, step));
+            let shifted = (step == 32).then(|| self.function.builder.shr(byte, step));
             match shifted {
-                Some(shifted) => self.f.b.branch(Cond::Ne, shifted, 0, higher, on),
-                None => self.f.b.branch(Cond::Ge, byte, 1 << step, higher, on),
+                Some(shifted) => self.function.builder.branch(Cond::Ne, shifted, 0, higher, on),
+                None => self.function.builder.branch(Cond::Ge, byte, 1 << step, higher, on),
             }
-            self.f.b.switch_to(higher);
+            self.function.builder.switch_to(higher);
             match shifted {
-                Some(shifted) => self.f.b.copy_into(byte, shifted),
-                None => self.f.b.alu_into(byte, Alu::Shr, Width::W64, byte, step),
+                Some(shifted) => self.function.builder.copy_into(byte, shifted),
+                None => self.function.builder.alu_into(byte, Alu::Shr, Width::W64, byte, step),
             }
-            self.f.b.alu_into(power, Alu::Add, Width::W64, power, step);
-            self.f.b.jump(on);
-            self.f.b.switch_to(on);
+            self.function.builder.alu_into(power, Alu::Add, Width::W64, power, step);
+            self.function.builder.jump(on);
+            self.function.builder.switch_to(on);
         }
-        let at = self.u.constant(&log2_of_bytes());
-        let section = self.u.section(CONSTANTS);
-        let index = self.f.b.and(byte, 255);
-        let table = self.f.b.global_addr(section, at);
-        let entry = self.f.b.add(table, index);
+        let at = self.object.constant(&log2_of_bytes());
+        let section = self.object.section(CONSTANTS);
+        let index = self.function.builder.and(byte, 255);
+        let table = self.function.builder.global_addr(section, at);
+        let entry = self.function.builder.add(table, index);
         let of_byte = self.load(Addr::new(Base::Reg(entry), 0), 1, false);
-        let of_byte = self.f.b.and(of_byte, 7);
-        self.f.b.add(power, of_byte)
+        let of_byte = self.function.builder.and(of_byte, 7);
+        self.function.builder.add(power, of_byte)
     }
 
     /// `model::histogram::linear_bucket`. Nearly all values lie within the bounds: one unsigned comparison
@@ -223,41 +226,49 @@ impl<'a> Lowerer<'_, 'a> {
         let step = step.max(1);
         let buckets = linear_buckets(min, max, step);
         let range = (i128::from(max) - i128::from(min)).clamp(0, u64::MAX.into()) as u64;
-        let value = self.f.b.in_register(value);
-        let result = self.f.b.new_vreg();
-        let (inside, outside, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        let distance = if min == 0 { value } else { self.f.b.sub(value, min) };
-        let bound = self.f.b.imm(range as i64);
-        self.f.b.branch(Cond::Lt, distance, bound, inside, outside);
-        self.f.b.switch_to(outside);
-        self.f.b.copy_into(result, 0);
-        self.f.b.require(Cond::SGe, value, max, done);
-        self.f.b.copy_into(result, i64::from(buckets - 1));
-        self.f.b.jump(done);
-        self.f.b.switch_to(inside);
+        let value = self.function.builder.in_register(value);
+        let result = self.function.builder.new_vreg();
+        let (inside, outside, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        let distance = if min == 0 { value } else { self.function.builder.sub(value, min) };
+        let bound = self.function.builder.imm(range as i64);
+        self.function.builder.branch(Cond::Lt, distance, bound, inside, outside);
+        self.function.builder.switch_to(outside);
+        self.function.builder.copy_into(result, 0);
+        self.function.builder.require(Cond::SGe, value, max, done);
+        self.function.builder.copy_into(result, i64::from(buckets - 1));
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(inside);
         let (index, bounded) = self.steps_within(distance, range, step as u64);
-        let bucket = self.f.b.add(index, 1);
-        self.f.b.copy_into(result, bucket);
-        if !bounded || self.u.facts.version < FOLLOWS_SPILLED {
+        let bucket = self.function.builder.add(index, 1);
+        self.function.builder.copy_into(result, bucket);
+        if !bounded || self.object.facts.version < FOLLOWS_SPILLED {
             self.clamp(result, buckets)?;
         }
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(result)
     }
 
     /// `distance / step` of a distance below `range`, and whether the verifier can tell how large it gets.
     fn steps_within(&mut self, distance: Vreg, range: u64, step: u64) -> (Vreg, bool) {
         if step.is_power_of_two() {
-            return (self.f.b.shr(distance, i64::from(step.trailing_zeros())), true);
+            return (self.function.builder.shr(distance, i64::from(step.trailing_zeros())), true);
         }
         if let Some((factor, shift)) = reciprocal(range, step) {
-            let product = self.f.b.mul(distance, factor);
-            return (self.f.b.shr(product, shift), true);
+            let product = self.function.builder.mul(distance, factor);
+            return (self.function.builder.shr(product, shift), true);
         }
         let step = step as i64;
         let short = u32::try_from(range).is_ok();
-        (if short { self.f.b.alu32(Alu::Div, distance, step) } else { self.f.b.alu(Alu::Div, distance, step) }, false)
+        (
+            if short {
+                self.function.builder.alu32(Alu::Div, distance, step)
+            } else {
+                self.function.builder.alu(Alu::Div, distance, step)
+            },
+            false,
+        )
     }
 
     /// Keeps an index below `count`: never false, but the verifier does not know.
@@ -274,13 +285,13 @@ impl<'a> Lowerer<'_, 'a> {
         buckets: u32,
         (reduce, signed): (Reduce, bool),
     ) -> Result<(), CodegenError> {
-        let (value, now) = (self.f.b.in_register(value), self.f.b.in_register(now));
-        let epoch = self.f.b.alu(Alu::Div, now, interval_ns.max(1) as i64);
-        let index = self.f.b.alu(Alu::Mod, epoch, i64::from(buckets.max(1)));
+        let (value, now) = (self.function.builder.in_register(value), self.function.builder.in_register(now));
+        let epoch = self.function.builder.alu(Alu::Div, now, interval_ns.max(1) as i64);
+        let index = self.function.builder.alu(Alu::Mod, epoch, i64::from(buckets.max(1)));
         self.clamp(index, buckets)?;
-        let offset = self.f.b.mul(index, 24);
+        let offset = self.function.builder.mul(index, 24);
         let start = self.pointer(at);
-        let cell = self.f.b.add(start, offset);
+        let cell = self.function.builder.add(start, offset);
         let (epoch_at, value_at, count_at) =
             (Addr::new(Base::Reg(cell), 0), Addr::new(Base::Reg(cell), 8), Addr::new(Base::Reg(cell), 16));
         let old = self.load(epoch_at, 8, false);
@@ -305,16 +316,20 @@ impl<'a> Lowerer<'_, 'a> {
                     (_, true) => Cond::SLt,
                     (_, false) => Cond::Lt,
                 };
-                let (compare, replace, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
+                let (compare, replace, done) = (
+                    self.function.builder.new_block(),
+                    self.function.builder.new_block(),
+                    self.function.builder.new_block(),
+                );
                 let count = self.load(count_at, 8, false);
-                self.f.b.branch(Cond::Eq, count, 0, replace, compare);
-                self.f.b.switch_to(compare);
+                self.function.builder.branch(Cond::Eq, count, 0, replace, compare);
+                self.function.builder.switch_to(compare);
                 let old = self.load(value_at, 8, false);
-                self.f.b.branch(better, value, old, replace, done);
-                self.f.b.switch_to(replace);
+                self.function.builder.branch(better, value, old, replace, done);
+                self.function.builder.switch_to(replace);
                 self.store(value_at, 8, value);
-                self.f.b.jump(done);
-                self.f.b.switch_to(done);
+                self.function.builder.jump(done);
+                self.function.builder.switch_to(done);
             }
         }
         self.add_at(count_at, 8, Operand::Imm(1), false);

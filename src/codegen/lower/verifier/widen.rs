@@ -1,9 +1,9 @@
 //! What the verifier must not know of the variables that a loop changes.
 //!
-//! It follows a loop until a round begins as one before did. A number that it knows, and that is counted up, is
-//! another one in every round; so is one that a round found to be a constant by comparing it. An unknown number
+//! It follows a loop until an iteration begins as one before did. A number that it knows, and that is counted up, is
+//! another one in every iteration; so is one that an iteration found to be a constant by comparing it. An unknown number
 //! is like any other, but not when one of them was made by adding a constant to another register and the other
-//! was not: their rounds differ for ever ("bpf: Track delta between "linked" registers.", commit 98d7ca374ba4 of
+//! was not: their iterations differ for ever ("bpf: Track delta between "linked" registers.", commit 98d7ca374ba4 of
 //! 6.11; `regsafe`, kernel/bpf/verifier.c).
 
 use std::collections::BTreeSet;
@@ -12,109 +12,109 @@ use crate::codegen::ir::{Operand, Vreg};
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;
 
-use super::func::{LocalHome, Lowerer};
-use super::loops::{Way, while_way};
-use super::walk;
-use super::weight::Scale;
-use super::wipe::{Leaving, Part, leaves};
+use crate::codegen::lower::function::{LocalHome, Lowerer};
+use crate::codegen::lower::loops::{LoopStrategy, while_strategy};
+use crate::codegen::lower::verifier::cost::CostContext;
+use crate::codegen::lower::verifier::scrub_stack::{Leaving, Part, leaves};
+use crate::codegen::lower::walk;
 
 impl<'a> Lowerer<'_, 'a> {
     /// Hides from the verifier what it knows of the variables that a loop changes. A counter that it
-    /// follows from a known start has another value in every round, so that no round is like the one
+    /// follows from a known start has another value in every iteration, so that no iteration is like the one
     /// before and it never comes to an end.
-    pub fn forget_values(&mut self, body: &'a Block) {
+    pub fn widen_changed(&mut self, body: &'a Block) {
         let changed = self.known_and_changed(body);
-        self.forget_numbers(&changed);
+        self.widen_numbers(&changed);
     }
 
-    /// The variables to forget at the begin of each round: those that the loop changes, where a round may find
+    /// The variables to forget at the begin of each iteration: those that the loop changes, where an iteration may find
     /// one of them to be a constant.
-    pub fn forgotten_in_rounds(&self, condition: Option<&'a Expr>, body: &'a Block) -> Vec<LocalId> {
+    pub fn widened_each_iteration(&self, condition: Option<&'a Expr>, body: &'a Block) -> Vec<LocalId> {
         let changed = self.known_and_changed(body);
         if meets_constants(&changed, condition, body) { changed } else { Vec::new() }
     }
 
-    /// What to compare instead of a value, so that in a loop the verifier learns nothing from it. It walks a
-    /// loop's body anew for every way that leaves a variable with other bounds, and they multiply with each
-    /// further branch: while rounds are open, it takes a state for one it has seen only if all bounds are within
+    /// What to compare instead of a value, so that in a loop the verifier learns nothing from it. It explores a
+    /// loop's body anew for every path that leaves a variable with other bounds, and they multiply with each
+    /// further branch: while iterations are open, it takes a state for one it has seen only if all bounds are within
     /// those (`RANGE_WITHIN`, kernel/bpf/verifier.c), those of no consequence, too.
-    pub fn compared(&mut self, e: &Expr, value: Operand) -> Operand {
+    pub fn operand_without_scalar_id(&mut self, e: &Expr, value: Operand) -> Operand {
         match value {
-            Operand::Reg(v) if self.walks && lasts(e) => self.f.b.unlinked(v).into(),
+            Operand::Reg(v) if self.walks && lasts(e) => self.function.builder.copy_without_scalar_id(v).into(),
             _ => value,
         }
     }
 
-    /// A number that several ways lead to, each with one that the verifier knows in its own way: with a loop it is
+    /// A number that several paths lead to, each with one that the verifier knows in its own way: with a loop it is
     /// the same unknown one on all of them.
-    pub fn met(&mut self, value: Operand, ty: &Type) -> Operand {
+    pub fn widen_joined(&mut self, value: Operand, ty: &Type) -> Operand {
         match value {
             Operand::Reg(v) if self.walks && is_number(ty) => {
                 let zero = self.unknown_zero();
-                self.f.b.add(v, zero).into()
+                self.function.builder.add(v, zero).into()
             }
             _ => value,
         }
     }
 
     /// The same for a variable in memory that `e` was written to.
-    pub fn met_in_local(&mut self, id: LocalId, e: &Expr) {
+    pub fn widen_joined_local(&mut self, id: LocalId, e: &Expr) {
         if self.walks && !is_plain(e) {
-            self.forget_words(id);
+            self.widen_stack_words(id);
         }
     }
 
     /// The same for a variable that `find()` may have assigned.
-    pub fn met_if_found(&mut self, e: &Expr) {
+    pub fn widen_if_found(&mut self, e: &Expr) {
         if let ExprKind::MapFind { local, .. } = &e.kind
             && self.walks
         {
-            self.forget_changed(&[*local]);
+            self.widen_locals(&[*local]);
         }
     }
 
-    /// Where the ways through an `if` meet: makes unknown numbers of those that one of them changed.
-    pub fn forget_way(&mut self, ways: [&'a Block; 2]) {
-        if !self.walks || self.f.b.is_terminated() {
+    /// Where the paths through an `if` meet: makes unknown numbers of those that one of them changed.
+    pub fn widen_at_join(&mut self, arms: [&'a Block; 2]) {
+        if !self.walks || self.function.builder.is_terminated() {
             return;
         }
-        let inside = blocks_in(ways);
-        let ids: BTreeSet<LocalId> = ways.into_iter().flat_map(changed).collect();
+        let inside = blocks_in(arms);
+        let ids: BTreeSet<LocalId> = arms.into_iter().flat_map(changed).collect();
         let lasting: Vec<LocalId> = ids.into_iter().filter(|id| self.outlasts(*id, &inside)).collect();
-        self.forget_changed(&lasting);
+        self.widen_locals(&lasting);
     }
 
-    /// Ends a round that the verifier follows by itself: the ways meet there that `continue` took out of it.
-    pub fn end_round(&mut self, body: &'a Block) {
-        self.wipe_left(body);
-        self.forget_left(body, Leaving::Round);
+    /// Ends an iteration that the verifier follows by itself: the paths join there that `continue` took out of it.
+    pub fn end_iteration(&mut self, body: &'a Block) {
+        self.scrub_after_exits(body);
+        self.widen_after_exits(body, Leaving::Round);
     }
 
-    /// Ends a loop: the ways meet there that `break` took out of one of its rounds.
+    /// Ends a loop: the paths join there that `break` took out of one of its iterations.
     pub fn end_loop(&mut self, body: &'a Block) {
-        self.wipe_left(body);
-        self.forget_left(body, Leaving::Loop);
+        self.scrub_after_exits(body);
+        self.widen_after_exits(body, Leaving::Loop);
     }
 
-    /// Makes unknown numbers of those that a round changes and that some ways left before they did.
-    fn forget_left(&mut self, body: &'a Block, what: Leaving) {
+    /// Makes unknown numbers of those that an iteration changes and that some paths left before they did.
+    fn widen_after_exits(&mut self, body: &'a Block, what: Leaving) {
         if self.walks && leaves(body, what) {
             let inside = blocks_in([body]);
             let lasting: Vec<LocalId> = changed(body).into_iter().filter(|id| self.outlasts(*id, &inside)).collect();
-            self.forget_changed(&lasting);
+            self.widen_locals(&lasting);
         }
     }
 
-    fn forget_changed(&mut self, ids: &[LocalId]) {
+    fn widen_locals(&mut self, ids: &[LocalId]) {
         let (numbers, others): (Vec<LocalId>, Vec<LocalId>) =
             ids.iter().partition(|id| self.locals[id.0 as usize].ty.fits_register());
         let numbers: Vec<LocalId> = numbers.into_iter().filter(|id| self.is_number_somewhere(*id)).collect();
-        self.forget_numbers(&numbers);
-        others.into_iter().for_each(|id| self.forget_words(id));
+        self.widen_numbers(&numbers);
+        others.into_iter().for_each(|id| self.widen_stack_words(id));
     }
 
     /// Makes unknown numbers of all words of a variable on the stack.
-    fn forget_words(&mut self, id: LocalId) {
+    fn widen_stack_words(&mut self, id: LocalId) {
         let ty = &self.locals[id.0 as usize].ty;
         let on_stack = matches!(self.homes[id.0 as usize], LocalHome::Slot(_) | LocalHome::Frame(_));
         let size = self.size(ty);
@@ -127,7 +127,7 @@ impl<'a> Lowerer<'_, 'a> {
         while at < size {
             let bytes = [8, 4, 2, 1].into_iter().find(|bytes| *bytes <= size - at).unwrap_or(1);
             let value = self.load(place.at(at), bytes, false);
-            let sum = self.f.b.add(value, zero);
+            let sum = self.function.builder.add(value, zero);
             self.store(place.at(at), bytes, sum);
             at += bytes;
         }
@@ -135,18 +135,18 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// A copy to bound or to change: in a program with loops one that the verifier does not link to the number
     /// itself, of which it would learn the bounds.
-    pub fn own_copy(&mut self, number: impl Into<Operand>) -> Vreg {
+    pub fn copy_without_scalar_id(&mut self, number: impl Into<Operand>) -> Vreg {
         match number.into() {
-            Operand::Reg(v) if self.walks => self.f.b.unlinked(v),
-            number => self.f.b.copy(number),
+            Operand::Reg(v) if self.walks => self.function.builder.copy_without_scalar_id(v),
+            number => self.function.builder.copy(number),
         }
     }
 
-    /// Ends a statement with ways past helpers: what a helper reads of the stack is bytes to the verifier from
+    /// Ends a statement with paths past helpers: what a helper reads of the stack is bytes to the verifier from
     /// then on, also where it was a number before (`check_stack_range_initialized`), and in a loop it compares
     /// which of both (`stacksafe`, kernel/bpf/verifier.c).
-    pub fn forget_touched(&mut self, s: &'a Statement) {
-        if !self.in_walked_loop() || self.f.b.is_terminated() || !has_ways(s) {
+    pub fn widen_helper_reads(&mut self, s: &'a Statement) {
+        if !self.in_explored_loop() || self.function.builder.is_terminated() || !has_paths(s) {
             return;
         }
         let inside = blocks_in(walk::statement_parts(s).1);
@@ -154,30 +154,30 @@ impl<'a> Lowerer<'_, 'a> {
         walk::each_mention(s, &mut |id| {
             ids.insert(id);
         });
-        let own = self.confined.get(&Part::Statement(std::ptr::from_ref(s))).cloned().unwrap_or_default();
+        let own = self.scoped_locals.get(&Part::Statement(std::ptr::from_ref(s))).cloned().unwrap_or_default();
         for id in ids.difference(&own) {
             let memory = !self.locals[id.0 as usize].ty.fits_register();
             if memory && self.outlasts(*id, &inside) {
-                self.forget_words(*id);
+                self.widen_stack_words(*id);
             }
         }
     }
 
     /// Whether a variable is mentioned outside of these blocks.
     fn outlasts(&self, id: LocalId, blocks: &[*const Block]) -> bool {
-        self.innermost.get(&id).is_none_or(|block| !blocks.contains(block))
+        self.declaring_block.get(&id).is_none_or(|block| !blocks.contains(block))
     }
 
     /// Makes numbers of them that the verifier does not know.
-    pub fn forget_numbers(&mut self, variables: &[LocalId]) {
+    pub fn widen_numbers(&mut self, variables: &[LocalId]) {
         if variables.is_empty() {
             return;
         }
         let zero = self.unknown_zero();
         for id in variables {
             let value = self.read_local(*id);
-            let value = self.f.b.in_register(value);
-            let sum = self.f.b.add(value, zero);
+            let value = self.function.builder.in_register(value);
+            let sum = self.function.builder.add(value, zero);
             self.write_local(*id, sum.into());
         }
     }
@@ -210,7 +210,7 @@ fn holds_numbers(ty: &Type) -> bool {
     }
 }
 
-/// Whether one way leads through the making of a value.
+/// Whether one path leads through the making of a value.
 fn is_plain(e: &Expr) -> bool {
     let mut plain = true;
     walk::each_in(e, &mut |_| (), &mut |e| {
@@ -257,8 +257,8 @@ const fn linked_by(op: BinaryOp, constant: u64) -> bool {
     }
 }
 
-/// Whether several ways lead through a statement that is no loop.
-fn has_ways(s: &Statement) -> bool {
+/// Whether several paths lead through a statement that is no loop.
+fn has_paths(s: &Statement) -> bool {
     let (mut found, mut branches) = (false, false);
     let chooses = |e: &Expr| matches!(e.kind, ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..));
     match &s.kind {
@@ -288,12 +288,12 @@ fn blocks_in<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<*const Bloc
     found
 }
 
-/// Whether the verifier follows rounds of a loop that a block has, or a function that it calls: those of unknown
+/// Whether the verifier follows iterations of a loop that a block has, or a function that it calls: those of unknown
 /// number until it has seen all that one may begin with; known ones one by one, each from all that the one before
 /// may have made of a number that matters; and before 6.5 a callback from all that its program may have made of any
 /// number (`mark_all_scalars_precise`, kernel/bpf/verifier.c, until commit fde2a3882bd0). Nothing may be hidden,
 /// though, where it has to find the end of a loop by itself.
-pub fn walks(scale: Scale<'_>, block: &Block) -> bool {
+pub fn walks(scale: CostContext<'_>, block: &Block) -> bool {
     let mut loops = Loops::default();
     loops.add(scale, block);
     loops.any && !loops.unforeseen
@@ -303,16 +303,16 @@ pub fn walks(scale: Scale<'_>, block: &Block) -> bool {
 #[derive(Default)]
 struct Loops {
     any: bool,
-    /// The kernel has nothing for one, whose rounds only the verifier counts.
+    /// The kernel has nothing for one, whose iterations only the verifier counts.
     unforeseen: bool,
 }
 
 impl Loops {
-    fn add(&mut self, scale: Scale<'_>, block: &Block) {
+    fn add(&mut self, scale: CostContext<'_>, block: &Block) {
         walk::each_placed(block, &mut |before, s| match &s.kind {
             StatementKind::While(condition, body) => {
                 self.any = true;
-                self.unforeseen |= while_way(scale, before, condition, body) == Way::None;
+                self.unforeseen |= while_strategy(scale, before, condition, body) == LoopStrategy::None;
             }
             StatementKind::ForRange { .. } | StatementKind::ForMap { .. } | StatementKind::Unroll(..) => {
                 self.any = true;
@@ -327,7 +327,7 @@ impl Loops {
             }
         });
         for function in called.into_iter().filter_map(|id| scale.program.functions.get(id as usize)) {
-            self.add(Scale { depth, ..scale }, &function.body);
+            self.add(CostContext { depth, ..scale }, &function.body);
         }
     }
 }
@@ -352,7 +352,7 @@ fn changed(body: &Block) -> BTreeSet<LocalId> {
     changed
 }
 
-/// Whether a round may leave a variable that it changes as a constant: it sets one to a constant, or goes by
+/// Whether an iteration may leave a variable that it changes as a constant: it sets one to a constant, or goes by
 /// whether one equals something.
 fn meets_constants(changed: &[LocalId], condition: Option<&Expr>, body: &Block) -> bool {
     let of_changed = |e: &Expr| match &e.kind {

@@ -8,12 +8,12 @@ use crate::codegen::ir::{BlockId, Function, Vreg};
 pub fn reverse_postorder(function: &Function) -> Vec<BlockId> {
     let mut seen = vec![false; function.blocks.len()];
     let mut order = Vec::with_capacity(function.blocks.len());
-    // Each entry: a block and how many of its ways were followed.
+    // Each entry: a block and how many of its paths were followed.
     let mut stack = vec![(BlockId(0), 0u8)];
     seen[0] = true;
     while let Some((block, followed)) = stack.last_mut() {
         let successors = function.blocks[block.0 as usize].terminator.successors();
-        // The second way first: what is left last comes right after the block.
+        // The second path first: what is left last comes right after the block.
         let next = match *followed {
             0 => successors[1],
             1 => successors[0],
@@ -55,31 +55,31 @@ pub fn runs_on_backwards(function: &Function, order: &[BlockId]) -> Vec<BlockId>
     while let Some((block, followed)) = stack.last_mut() {
         let block = *block;
         let terminator = &function.blocks[block.0 as usize].terminator;
-        let mut ways: Vec<BlockId> = terminator.successors().into_iter().flatten().collect();
+        let mut targets: Vec<BlockId> = terminator.successors().into_iter().flatten().collect();
         let next = behind[block.0 as usize];
-        // The way that no jump takes comes first.
-        if ways.first().copied() != next {
-            ways.reverse();
+        // The path that no jump takes comes first.
+        if targets.first().copied() != next {
+            targets.reverse();
         }
-        let Some(way) = ways.get(*followed).copied() else {
+        let Some(target) = targets.get(*followed).copied() else {
             seen[block.0 as usize] = Seen::Left;
             stack.pop();
             continue;
         };
         *followed += 1;
-        match seen[way.0 as usize] {
+        match seen[target.0 as usize] {
             Seen::Never => {
-                seen[way.0 as usize] = Seen::Entered;
-                stack.push((way, 0));
+                seen[target.0 as usize] = Seen::Entered;
+                stack.push((target, 0));
             }
-            Seen::Entered if ways.len() == 1 && Some(way) == next => found.push(block),
+            Seen::Entered if targets.len() == 1 && Some(target) == next => found.push(block),
             Seen::Entered | Seen::Left => {}
         }
     }
     found
 }
 
-/// How many ways lead to each block; unreachable blocks lead nowhere.
+/// How many paths lead to each block; unreachable blocks lead nowhere.
 #[must_use]
 pub fn predecessor_counts(function: &Function, order: &[BlockId]) -> Vec<u32> {
     let mut counts = vec![0; function.blocks.len()];

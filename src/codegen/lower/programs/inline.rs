@@ -2,14 +2,15 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
+use crate::codegen::lower::walk;
 use crate::lang::typed::{Block, Expr, FunctionId, LocalId};
 use crate::lang::types::Type;
 
-use super::addr::{Addr, Base};
-use super::func::{FRAME_RETURNED, FUNCTION_RETURNED, InlineReturn, Lowerer};
-use super::loops::is_callback;
-use super::value::Tail;
-use super::weight::Scale;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::{FRAME_RETURNED, FUNCTION_RETURNED, InlineReturn, Lowerer};
+use crate::codegen::lower::loops::is_callback;
+use crate::codegen::lower::value::Tail;
+use crate::codegen::lower::verifier::cost::CostContext;
 
 impl<'a> Lowerer<'_, 'a> {
     /// A user-defined function whose result fits a register (or that has none).
@@ -18,10 +19,10 @@ impl<'a> Lowerer<'_, 'a> {
             let at = self.memory(e)?;
             return Ok(self.pointer(at).into());
         }
-        let result = self.f.b.new_vreg();
-        self.f.b.copy_into(result, 0);
+        let result = self.function.builder.new_vreg();
+        self.function.builder.copy_into(result, 0);
         self.inline_call(id, args, e, Some(result), None)?;
-        Ok(self.met(result.into(), &e.ty))
+        Ok(self.widen_joined(result.into(), &e.ty))
     }
 
     /// A user-defined function whose result goes to memory.
@@ -48,7 +49,7 @@ impl<'a> Lowerer<'_, 'a> {
         if self.inlining.contains(&id.0) {
             return self.unsupported(e.span, "a function that calls itself", "a loop instead");
         }
-        let Some(function) = self.u.program.functions.get(id.0 as usize) else {
+        let Some(function) = self.object.program.functions.get(id.0 as usize) else {
             return self.internal(e.span, "a function that is not there");
         };
         let kept = self.kept_result(&function.body, result, memory.as_ref());
@@ -57,7 +58,7 @@ impl<'a> Lowerer<'_, 'a> {
         for arg in args {
             let ready = if arg.ty.fits_register() {
                 let value = self.scalar(arg)?;
-                Err(self.f.b.copy(value))
+                Err(self.function.builder.copy(value))
             } else {
                 let size = self.size(&arg.ty);
                 let temp = self.temp(size);
@@ -68,7 +69,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let outer_locals = std::mem::replace(&mut self.locals, &function.locals);
         let outer_homes = std::mem::take(&mut self.homes);
-        let outer_innermost = std::mem::take(&mut self.innermost);
+        let outer_declaring_block = std::mem::take(&mut self.declaring_block);
         self.place_locals(&function.body, None);
         for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
             let local = LocalId(index as u32);
@@ -83,29 +84,29 @@ impl<'a> Lowerer<'_, 'a> {
             }
         }
         self.initialise_locals(&function.body, function.parameters);
-        let done = self.f.b.new_block();
-        let loops = std::mem::take(&mut self.f.loops);
+        let done = self.function.builder.new_block();
+        let loops = std::mem::take(&mut self.function.loops);
         let iterators = self.iterators.len();
         self.inline.push(InlineReturn { done, result, memory, iterators, callbacks: self.callbacks, kept });
         self.inlining.push(id.0);
         let lowered = self.block(&function.body);
         self.inlining.pop();
         self.inline.pop();
-        self.f.loops = loops;
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.loops = loops;
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         if lowered.is_ok() {
-            self.wipe_function();
+            self.scrub_function();
         }
         self.locals = outer_locals;
         self.homes = outer_homes;
-        self.innermost = outer_innermost;
+        self.declaring_block = outer_declaring_block;
         lowered
     }
 
     /// Where callbacks of a function's loops leave its result.
     fn kept_result(&mut self, body: &Block, result: Option<Vreg>, memory: Option<&(Addr, Type)>) -> Option<u32> {
-        if !has_callback_loop(body, self.u.scale()) {
+        if !has_callback_loop(body, self.object.scale()) {
             return None;
         }
         match (result, memory) {
@@ -132,7 +133,7 @@ impl<'a> Lowerer<'_, 'a> {
                 self.store(place, 8, value);
             }
             (Some(e), Some(at), Some((_, ty))) => {
-                let dst = Addr::new(Base::Reg(self.f.scratch()), at as i32);
+                let dst = Addr::new(Base::Reg(self.function.scratch()), at as i32);
                 self.store_value(e, dst, ty, Tail::Zeroed)?;
             }
             (value, ..) => {
@@ -144,7 +145,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.destroy_iterators(0);
         let flag = self.frame(FRAME_RETURNED as u32);
         self.store(flag, 8, FUNCTION_RETURNED);
-        self.f.b.ret(1);
+        self.function.builder.ret(1);
         Ok(())
     }
 
@@ -157,7 +158,7 @@ impl<'a> Lowerer<'_, 'a> {
             if inline.callbacks < l.callbacks {
                 // Still inside another loop of the function.
                 l.destroy_iterators(0);
-                l.f.b.ret(1);
+                l.function.builder.ret(1);
                 return Ok(());
             }
             let flag = l.frame(FRAME_RETURNED as u32);
@@ -166,24 +167,24 @@ impl<'a> Lowerer<'_, 'a> {
                 (Some(at), Some(result), _) => {
                     let place = l.frame(at);
                     let value = l.load(place, 8, false);
-                    l.f.b.copy_into(result, value);
+                    l.function.builder.copy_into(result, value);
                 }
                 (Some(at), None, Some((dst, ty))) => {
-                    let src = Addr::new(Base::Reg(l.f.scratch()), at as i32);
+                    let src = Addr::new(Base::Reg(l.function.scratch()), at as i32);
                     l.copy_value(src, *dst, ty, ty);
                 }
                 _ => {}
             }
             l.destroy_iterators(inline.iterators);
-            l.f.b.jump(inline.done);
+            l.function.builder.jump(inline.done);
             Ok(())
         })
     }
 }
 
 /// Whether a loop of the body is made as a callback, from which `return` can't leave the function.
-fn has_callback_loop(body: &Block, scale: Scale<'_>) -> bool {
+fn has_callback_loop(body: &Block, scale: CostContext<'_>) -> bool {
     let mut found = false;
-    super::walk::each_placed(body, &mut |before, s| found |= is_callback(scale, before, s));
+    walk::each_placed(body, &mut |before, s| found |= is_callback(scale, before, s));
     found
 }

@@ -1,24 +1,30 @@
 //! Probes to BPF programs: which kinds, sections and names; predicate, body and process filter.
 
+pub mod dispatch;
+pub mod entry;
+pub mod inline;
+pub mod raw;
+pub mod session;
+
 use std::sync::Arc;
 
 use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, FuncId, Linkage, Size};
+use crate::codegen::lower::maps::map_value_cache;
+use crate::codegen::lower::verifier::scrub_stack;
+use crate::codegen::lower::verifier::widen;
 use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Statement, StatementKind};
 use crate::model::target::{Rate, Target};
 use crate::probe::name::target_name;
 
-use super::addr::{Addr, Base};
-use super::dispatch;
-use super::func::{FRAME_LOCALS, FnState, LocalHome, Lowerer, Role};
-use super::layout::SHARED;
-use super::loops::is_callback;
-use super::raw;
-use super::session;
-use super::unit::{EXITING, Guard, Region, Unit};
-use super::walk;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::{FRAME_LOCALS, FunctionState, LocalHome, Lowerer, Role};
+use crate::codegen::lower::layout::SHARED;
+use crate::codegen::lower::loops::is_callback;
+use crate::codegen::lower::object::{EXITING, Guard, ObjectBuilder, Region};
+use crate::codegen::lower::walk;
 
 /// One program to make: some of a probe's targets.
 #[derive(Clone, Debug)]
@@ -86,7 +92,7 @@ fn shared_section(kind: ProgramKind, target: &Target) -> String {
 
 /// Splits a probe's targets into programs: one for all targets of a kind, where the kernel lets one
 /// program be attached many times and the body does not differ.
-fn plan(probe: &Probe, unit: &Unit<'_>) -> Vec<Plan> {
+fn plan(probe: &Probe, unit: &ObjectBuilder<'_>) -> Vec<Plan> {
     let facts = unit.facts;
     let mut plans: Vec<(Plan, bool)> = Vec::new();
     let raw = unit.raw_worth && raw::needs_no_record(probe);
@@ -101,7 +107,7 @@ fn plan(probe: &Probe, unit: &Unit<'_>) -> Vec<Plan> {
         }
         let raw = raw && raw::has_raw(target);
         let kind = if raw { ProgramKind::RawTracepoint } else { kind_of(target) };
-        let cookies = || facts.abilities().attach_cookie && (!raw || raw::has_cookies(facts));
+        let cookies = || facts.features().attach_cookie && (!raw || raw::has_cookies(facts));
         // A trampoline program is bound to its function when it is loaded; the operands of a USDT
         // site are part of the code; without cookies a program knows its one target only.
         let alone = matches!(kind, ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit) && !raw
@@ -125,7 +131,7 @@ pub const MULTI_FROM: usize = 8;
 
 /// One link for many functions (`kprobe.multi`, `uprobe.multi`), as wildcards give: attaching them one
 /// by one takes the kernel milliseconds each.
-fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &Unit<'_>) -> Plan {
+fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &ObjectBuilder<'_>) -> Plan {
     let facts = unit.facts;
     let plain = |i: &u32| match &probe.targets[*i as usize] {
         Target::Kprobe { module, offset: 0, .. } => matches!(&**module, "" | "vmlinux"),
@@ -133,17 +139,17 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &Unit<'_>) -> Plan {
     };
     let user = |i: &u32| matches!(&probe.targets[*i as usize], Target::Uprobe { .. });
     let many = plan.kind == ProgramKind::Uprobe && plan.targets.len() > 1 && plan.targets.iter().all(user);
-    if many && facts.abilities().uprobe_multi {
+    if many && facts.features().uprobe_multi {
         let section = if ret { "uretprobe.multi" } else { "uprobe.multi" };
         return Plan { kind: ProgramKind::UprobeMulti, section: section.to_owned(), ..plan };
     }
     // A kretprobe of its own has places for ten calls under way (`maxactive`), such a link has as many as there are.
     // Of the two, one runs before the other, whichever comes first in the script.
     let reached = || unit.program.probes.iter().filter(|other| returns_too(other, probe)).all(session::reaches);
-    let lossless = ret && facts.abilities().kprobe_session.is_some() && reached();
-    let worth = plan.targets.len() >= MULTI_FROM || lossless;
-    let many = plan.kind == ProgramKind::Kprobe && worth && plan.targets.iter().all(plain);
-    if !many || !facts.abilities().kprobe_multi {
+    let lossless = ret && facts.features().kprobe_session.is_some() && reached();
+    let is_profitable = plan.targets.len() >= MULTI_FROM || lossless;
+    let many = plan.kind == ProgramKind::Kprobe && is_profitable && plan.targets.iter().all(plain);
+    if !many || !facts.features().kprobe_multi {
         return plan;
     }
     let section = if ret { "kretprobe.multi" } else { "kprobe.multi" };
@@ -210,7 +216,7 @@ fn exclusion(kind: ProgramKind, facts: &TargetFacts) -> Exclusion {
 }
 
 /// Marks the maps whose per-CPU values programs update that can interrupt each other.
-pub fn find_contention(unit: &mut Unit<'_>) {
+pub fn find_contention(unit: &mut ObjectBuilder<'_>) {
     let program = unit.program;
     let mut users: Vec<Vec<(Exclusion, usize)>> = vec![Vec::new(); program.maps.len()];
     let mut number = 0;
@@ -267,7 +273,7 @@ fn note_updates(block: &Block, program: &Program, maps: &mut Vec<u32>, depth: u3
 }
 
 /// Lowers all programs of a probe.
-pub fn lower_probe<'a>(unit: &mut Unit<'a>, index: u32, probe: &'a Probe) -> Result<(), CodegenError> {
+pub fn lower_probe<'a>(unit: &mut ObjectBuilder<'a>, index: u32, probe: &'a Probe) -> Result<(), CodegenError> {
     for plan in plan(probe, unit) {
         let name = program_name(unit.programs.len(), &probe.targets[plan.targets[0] as usize]);
         let single = plan.targets.len() == 1;
@@ -294,7 +300,7 @@ fn newest_first(plan: &Plan, probe: &Probe, facts: &TargetFacts) -> bool {
     let is_return = matches!(&probe.targets[plan.targets[0] as usize], Target::Kprobe { ret: true, .. });
     match plan.kind {
         ProgramKind::Kprobe => !is_return,
-        ProgramKind::KprobeMulti => !is_return || facts.abilities().newest_return_first,
+        ProgramKind::KprobeMulti => !is_return || facts.features().newest_return_first,
         ProgramKind::KprobeSession
         | ProgramKind::Uprobe
         | ProgramKind::UprobeMulti
@@ -311,7 +317,7 @@ fn newest_first(plan: &Plan, probe: &Probe, facts: &TargetFacts) -> bool {
 
 /// Lowers one probe for some of its targets: to a program, or to a part of one.
 pub fn lower_function<'a>(
-    unit: &mut Unit<'a>,
+    unit: &mut ObjectBuilder<'a>,
     (index, probe): (u32, &'a Probe),
     kind: ProgramKind,
     targets: &[u32],
@@ -320,11 +326,11 @@ pub fn lower_function<'a>(
 ) -> Result<FuncId, CodegenError> {
     let region = region_for(unit, kind);
     let id = unit.reserve_function();
-    let state = FnState::new(id, name, linkage, 1, Role::Program, region);
-    let walks = super::forget::walks(unit.scale(), &probe.body);
+    let state = FunctionState::new(id, name, linkage, 1, Role::Program, region);
+    let walks = widen::walks(unit.scale(), &probe.body);
     let mut lowerer = Lowerer {
-        u: unit,
-        f: state,
+        object: unit,
+        function: state,
         probe_index: index,
         probe,
         target: targets[0] as usize,
@@ -332,8 +338,8 @@ pub fn lower_function<'a>(
         kind,
         locals: &probe.locals,
         homes: Vec::new(),
-        confined: super::wipe::Confined::new(),
-        innermost: super::wipe::Innermost::new(),
+        scoped_locals: scrub_stack::ScopedLocals::new(),
+        declaring_block: scrub_stack::DeclaringBlock::new(),
         walks,
         inline: Vec::new(),
         scratch_next: 0,
@@ -343,11 +349,11 @@ pub fn lower_function<'a>(
         inlining: Vec::new(),
         firing: None,
         reads_task: None,
-        known: super::reuse::Known::default(),
+        known: map_value_cache::Known::default(),
     };
     lowerer.program(targets)?;
-    let Lowerer { f, .. } = lowerer;
-    Lowerer::hand_over(unit, f, index, probe.span);
+    let Lowerer { function, .. } = lowerer;
+    Lowerer::hand_over(unit, function, index, probe.span);
     Ok(id)
 }
 
@@ -383,7 +389,7 @@ fn leaves_no_trace(predicate: &Expr) -> bool {
 }
 
 /// Working memory for a program of this kind.
-fn region_for(unit: &mut Unit<'_>, kind: ProgramKind) -> usize {
+fn region_for(unit: &mut ObjectBuilder<'_>, kind: ProgramKind) -> usize {
     let guard = match exclusion(kind, unit.facts) {
         Exclusion::Alone | Exclusion::Shared => return 0,
         Exclusion::Own => Guard::None,
@@ -404,7 +410,7 @@ fn region_for(unit: &mut Unit<'_>, kind: ProgramKind) -> usize {
 impl<'a> Lowerer<'_, 'a> {
     fn program(&mut self, targets: &[u32]) -> Result<(), CodegenError> {
         let probe = self.probe;
-        self.f.b.set_span(probe.head);
+        self.function.builder.set_span(probe.head);
         self.place_locals(&probe.body, probe.predicate.as_ref());
         if self.kind == ProgramKind::SyscallDispatch {
             self.dispatch(targets);
@@ -418,23 +424,23 @@ impl<'a> Lowerer<'_, 'a> {
         if stops && !late {
             self.refuse_after_exit();
         }
-        if let Some(pid) = self.u.facts.filter_pid.filter(|_| self.filters_processes()) {
+        if let Some(pid) = self.object.facts.filter_pid.filter(|_| self.filters_processes()) {
             let process = self.pid(true);
             self.refuse_unless_equal(process, i64::from(pid));
         }
         if let Some(predicate) = &probe.predicate {
-            let (body, refused) = (self.f.b.new_block(), self.refused());
+            let (body, refused) = (self.function.builder.new_block(), self.refused());
             let mark = self.mark();
             self.initialise_for_predicate();
             self.note_predicate(predicate);
             self.condition(predicate, body, refused)?;
             self.release(mark);
-            self.f.b.switch_to(body);
+            self.function.builder.switch_to(body);
         }
         if stops && late {
             self.refuse_after_exit();
         }
-        self.f.begin_body();
+        self.function.begin_body();
         self.initialise_locals(&probe.body, 0);
         self.block(&probe.body)?;
         self.leave();
@@ -460,30 +466,30 @@ impl<'a> Lowerer<'_, 'a> {
     /// Events after `exit()`, and those that come while probes are being detached, change nothing
     /// that the end probes and the closing print of the maps show.
     fn refuse_after_exit(&mut self) {
-        let section = self.u.section(SHARED);
-        let at = self.f.b.global_addr(section, EXITING);
-        let exiting = self.f.b.load(at, 0, Size::B8);
+        let section = self.object.section(SHARED);
+        let at = self.function.builder.global_addr(section, EXITING);
+        let exiting = self.function.builder.load(at, 0, Size::B8);
         self.refuse_unless_equal(exiting, 0);
     }
 
     /// After its last object an iterator runs the program once more, without one (`bpf_iter_run_prog` from
     /// the walk's `stop`): the object is the second member of every context, behind `meta`.
     fn refuse_end_of_walk(&mut self) {
-        let context = self.f.context();
+        let context = self.function.context();
         let object = self.load(Addr::new(Base::Reg(context), 8), 8, false);
         let refused = self.refused();
-        self.f.b.require(Cond::Ne, object, 0, refused);
+        self.function.builder.require(Cond::Ne, object, 0, refused);
     }
 
     /// Where firings go that don't concern the script.
     pub fn refused(&mut self) -> crate::codegen::ir::BlockId {
-        let b = &mut self.f.b;
-        *self.f.refused.get_or_insert_with(|| b.new_block())
+        let b = &mut self.function.builder;
+        *self.function.refused.get_or_insert_with(|| b.new_block())
     }
 
     fn refuse_unless_equal(&mut self, value: crate::codegen::ir::Vreg, wanted: i64) {
         let refused = self.refused();
-        self.f.b.require(Cond::Eq, value, wanted, refused);
+        self.function.builder.require(Cond::Eq, value, wanted, refused);
     }
 
     /// Predicates may hold block expressions with variables of their own.
@@ -514,26 +520,26 @@ impl<'a> Lowerer<'_, 'a> {
             let home = if addressed.contains(&id) {
                 // Pointers to the stack can't leave the program; working memory is kernel memory.
                 LocalHome::Scratch(self.scratch_bytes(size))
-            } else if captured.contains(&id) && size <= self.u.on_stack_limit {
+            } else if captured.contains(&id) && size <= self.object.on_stack_limit {
                 let at = self.frame_next.next_multiple_of(8);
                 self.frame_next = at + size.next_multiple_of(8).max(8);
                 LocalHome::Frame(at)
             } else if local.ty.fits_register() {
-                LocalHome::Reg(self.f.b.new_vreg())
-            } else if size <= self.u.on_stack_limit {
-                LocalHome::Slot(self.f.b.new_slot(size.next_multiple_of(8).max(8)))
+                LocalHome::Reg(self.function.builder.new_vreg())
+            } else if size <= self.object.on_stack_limit {
+                LocalHome::Slot(self.function.builder.new_slot(size.next_multiple_of(8).max(8)))
             } else {
                 LocalHome::Scratch(self.scratch_bytes(size))
             };
             self.homes.push(home);
         }
-        self.find_confined(body);
+        self.find_scoped_locals(body);
     }
 
     /// Locals that loop callbacks of this body use.
     fn captured(&self, body: &'a Block, predicate: Option<&'a Expr>) -> Vec<LocalId> {
         let mut captured = Vec::new();
-        let scale = self.u.scale();
+        let scale = self.object.scale();
         let mut visit = |before: &'a [Statement], s: &'a Statement| {
             if !is_callback(scale, before, s) {
                 return;

@@ -1,5 +1,5 @@
-//! Statements with more than one way through them, for bodies of loops: the verifier must not follow all their
-//! ways in all their combinations.
+//! Statements with more than one path through them, for bodies of loops: the verifier must not follow all their
+//! paths in all their combinations.
 
 use super::random::Random;
 

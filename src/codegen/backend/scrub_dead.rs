@@ -1,21 +1,21 @@
-//! What a round of a numeric iterator leaves behind in registers and in the slots of spilled values.
+//! What an iteration of a numeric iterator leaves behind in registers and in the slots of spilled values.
 //!
-//! The verifier tells rounds of such a loop apart by all that they leave, whether or not anything reads it again
-//! (`states_equal` with `RANGE_WITHIN`, kernel/bpf/verifier.c; measured on Linux 6.12 and 6.18): each way through
-//! the body that leaves other values behind is one more start of a round, from which all ways through the body
+//! The verifier tells iterations of such a loop apart by all that they leave, whether or not anything reads it again
+//! (`states_equal` with `RANGE_WITHIN`, kernel/bpf/verifier.c; measured on Linux 6.12 and 6.18): each path through
+//! the body that leaves other values behind is one more start of an iteration, from which all paths through the body
 //! are followed again. Where these are many it never comes to an end. So whatever nobody needs at the head of
-//! the loop is made 0 there, and the rounds are alike.
+//! the loop is made 0 there, and the iterations are alike.
 //!
-//! The same holds for all places inside of a loop: ways that come together are followed as one only where they
-//! left nothing different. So whatever nobody needs is made 0 wherever ways meet: the branches in a loop then add
-//! up, and do not multiply. The end of a loop inside of another, to which its rounds lead on many ways, is such a
-//! place, and so is all of a callback that the verifier follows round by round.
+//! The same holds for all places inside of a loop: paths that join are followed as one only where they
+//! left nothing different. So whatever nobody needs is made 0 wherever paths join: the branches in a loop then add
+//! up, and do not multiply. The end of a loop inside of another, to which its iterations lead on many paths, is such a
+//! place, and so is all of a callback that the verifier follows iteration by iteration.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::codegen::ir::{Function, Inst, Size, Slot, Vreg};
 
-use super::flow::{BitSet, Liveness};
+use super::cfg::{BitSet, Liveness};
 use super::insn::Reg;
 use super::regs::Allocation;
 
@@ -25,14 +25,14 @@ const NEXT: &str = "bpf_iter_num_next";
 const DESTROY: &str = "bpf_iter_num_destroy";
 /// The registers that calls leave alone.
 const KEPT: std::ops::RangeInclusive<u8> = 6..=9;
-/// The register of results: a number, an address or nothing, as the last call of a round left it. The other
+/// The register of results: a number, an address or nothing, as the last call of an iteration left it. The other
 /// registers that calls clobber hold nothing at the first head, right behind `bpf_iter_num_new`, and what holds
-/// nothing there is like anything that a round leaves.
+/// nothing there is like anything that an iteration leaves.
 const RESULT: Reg = Reg(0);
 
 /// A place with a value that nobody needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Leftover {
+pub enum DeadPlace {
     /// A register.
     Register(Reg),
     /// A slot of one word.
@@ -42,12 +42,12 @@ pub enum Leftover {
 /// A call's block and its place in it.
 type Place = (usize, usize);
 
-/// For each head of a loop, for each end of one inside of another, and for each place where ways meet: what is
+/// For each head of a loop, for each end of one inside of another, and for each place where paths join: what is
 /// left behind there.
 #[derive(Clone, Debug, Default)]
-pub struct Leftovers(HashMap<Place, BTreeSet<Leftover>>);
+pub struct DeadPlaces(HashMap<Place, BTreeSet<DeadPlace>>);
 
-impl Leftovers {
+impl DeadPlaces {
     /// Looks through all of a function whose registers have their places.
     #[must_use]
     pub fn of(function: &Function, allocation: &Allocation) -> Self {
@@ -55,7 +55,7 @@ impl Leftovers {
             allocation.order.iter().map(|b| b.0 as usize).flat_map(|b| calls(function, b, name)).collect()
         };
         let heads = of(NEXT);
-        if heads.is_empty() && !function.in_rounds {
+        if heads.is_empty() && !function.in_loop {
             return Self::default();
         }
         let context = Context::of(function, allocation);
@@ -64,7 +64,7 @@ impl Leftovers {
         for (head, body) in heads.iter().zip(&bodies) {
             found.add(*head, context.at_head(*head, body));
         }
-        if function.in_rounds {
+        if function.in_loop {
             bodies.push(allocation.order.iter().map(|b| b.0 as usize).collect());
         }
         for end in of(DESTROY) {
@@ -80,12 +80,12 @@ impl Leftovers {
         found
     }
 
-    fn add(&mut self, place: Place, left: BTreeSet<Leftover>) {
+    fn add(&mut self, place: Place, left: BTreeSet<DeadPlace>) {
         self.0.entry(place).or_default().extend(left);
     }
 
     /// What to make 0 before the instruction `index` of a block, or before its end.
-    pub fn before(&self, block: usize, index: usize) -> impl Iterator<Item = Leftover> + '_ {
+    pub fn before(&self, block: usize, index: usize) -> impl Iterator<Item = DeadPlace> + '_ {
         self.0.get(&(block, index)).into_iter().flatten().copied()
     }
 }
@@ -135,22 +135,22 @@ impl<'a> Context<'a> {
         Self { function, allocation, live, words, needed, places, before }
     }
 
-    fn at_head(&self, head: Place, body: &HashSet<usize>) -> BTreeSet<Leftover> {
+    fn at_head(&self, head: Place, body: &HashSet<usize>) -> BTreeSet<DeadPlace> {
         let written = self.written(body);
         let (mut places, kept) = self.not_needed(head, &written);
-        // Rounds that hand nothing on are alike soon enough.
+        // Iterations that hand nothing on are alike soon enough.
         if places.len() < written.len() && !kept.contains(&RESULT) {
-            places.insert(Leftover::Register(RESULT));
+            places.insert(DeadPlace::Register(RESULT));
         }
         places
     }
 
-    /// Where ways meet; `around` are the blocks of the loops that it is in. The registers that calls clobber are
+    /// Where paths join; `around` are the blocks of the loops that it is in. The registers that calls clobber are
     /// the same behind the next one, so that they matter only where the block has none.
-    fn at_meeting(&self, block: usize, around: &HashSet<usize>) -> BTreeSet<Leftover> {
+    fn at_meeting(&self, block: usize, around: &HashSet<usize>) -> BTreeSet<DeadPlace> {
         let mut written = self.written(around);
         if !self.function.blocks[block].instructions.iter().any(|(inst, _)| inst.is_call()) {
-            written.extend(self.defined(around).map(Leftover::Register));
+            written.extend(self.defined(around).map(DeadPlace::Register));
         }
         self.not_needed((block, 0), &written).0
     }
@@ -163,7 +163,7 @@ impl<'a> Context<'a> {
     }
 
     /// Which of these places nobody needs before a call, with the registers that somebody does.
-    fn not_needed(&self, call: Place, written: &BTreeSet<Leftover>) -> (BTreeSet<Leftover>, HashSet<Reg>) {
+    fn not_needed(&self, call: Place, written: &BTreeSet<DeadPlace>) -> (BTreeSet<DeadPlace>, HashSet<Reg>) {
         let block = &self.function.blocks[call.0];
         let mut live: HashSet<Vreg> = self.live.live_out(crate::codegen::ir::BlockId(call.0 as u32)).collect();
         let mut slots = self.needed_after(call.0);
@@ -180,9 +180,9 @@ impl<'a> Context<'a> {
             follow_slot(inst, &self.function.slots, &mut slots);
         }
         let kept: HashSet<Reg> = live.into_iter().map(|v| self.allocation.register(v)).collect();
-        let needless = |place: &&Leftover| match place {
-            Leftover::Register(reg) => !kept.contains(reg),
-            Leftover::Slot(slot) => !slots.contains(slot.0),
+        let needless = |place: &&DeadPlace| match place {
+            DeadPlace::Register(reg) => !kept.contains(reg),
+            DeadPlace::Slot(slot) => !slots.contains(slot.0),
         };
         (written.iter().filter(needless).copied().collect(), kept)
     }
@@ -201,13 +201,13 @@ impl<'a> Context<'a> {
     }
 
     /// The places that these blocks write and that keep what they hold over calls.
-    fn written(&self, blocks: &HashSet<usize>) -> BTreeSet<Leftover> {
+    fn written(&self, blocks: &HashSet<usize>) -> BTreeSet<DeadPlace> {
         let kept = self.defined(blocks).filter(|reg| KEPT.contains(&reg.0));
-        let mut found: BTreeSet<Leftover> = kept.map(Leftover::Register).collect();
+        let mut found: BTreeSet<DeadPlace> = kept.map(DeadPlace::Register).collect();
         for (inst, _) in blocks.iter().flat_map(|b| &self.function.blocks[*b].instructions) {
             match inst {
                 Inst::SlotStore { slot, .. } if self.words[slot.0 as usize] => {
-                    found.insert(Leftover::Slot(*slot));
+                    found.insert(DeadPlace::Slot(*slot));
                 }
                 _ => {}
             }
@@ -224,7 +224,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The slots that some way reads, as they are at the start of each block. What has an address counts as
+/// The slots that some path reads, as they are at the start of each block. What has an address counts as
 /// any other: nobody asks for it.
 fn needed_slots(function: &Function, allocation: &Allocation) -> Vec<BitSet> {
     let mut needed = vec![BitSet::new(function.slots.len()); function.blocks.len()];
@@ -269,9 +269,9 @@ mod tests {
 
     const RANDOM: u32 = 7;
 
-    /// A loop whose body keeps `calls` numbers over a call, beside one that is kept over all rounds. The last
+    /// A loop whose body keeps `calls` numbers over a call, beside one that is kept over all iterations. The last
     /// call's result is one too.
-    fn leftovers(calls: u32) -> Vec<Leftover> {
+    fn scrub_dead(calls: u32) -> Vec<DeadPlace> {
         let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 0);
         let iterator = b.new_slot(8);
         let kept = b.call(RANDOM, &[]);
@@ -293,36 +293,36 @@ mod tests {
     }
 
     /// What is made 0 before the first call of a kernel function.
-    fn before_first(mut function: Function, name: &'static str) -> Vec<Leftover> {
+    fn before_first(mut function: Function, name: &'static str) -> Vec<DeadPlace> {
         legal::initialise(&mut function);
         legal::legalise(&mut function);
         let allocation = regs::allocate(&mut function).unwrap();
         let (block, index) = (0..function.blocks.len()).flat_map(|at| calls(&function, at, name)).next().unwrap();
-        Leftovers::of(&function, &allocation).before(block, index).collect()
+        DeadPlaces::of(&function, &allocation).before(block, index).collect()
     }
 
     #[test]
-    fn what_a_round_keeps_for_itself_is_left_over() {
-        let found = leftovers(3);
-        let registers = found.iter().filter(|place| matches!(place, Leftover::Register(_))).count();
+    fn what_an_iteration_keeps_for_itself_is_dead_at_the_head() {
+        let found = scrub_dead(3);
+        let registers = found.iter().filter(|place| matches!(place, DeadPlace::Register(_))).count();
         assert_eq!((registers, found.len()), (3, 3), "two numbers live across a call, the sum is kept: {found:?}");
-        let found = leftovers(12);
-        let slots = found.iter().filter(|place| matches!(place, Leftover::Slot(_))).count();
+        let found = scrub_dead(12);
+        let slots = found.iter().filter(|place| matches!(place, DeadPlace::Slot(_))).count();
         assert!(slots > 0 && slots < 12, "{found:?}");
     }
 
     #[test]
-    fn what_all_rounds_need_is_not() {
-        assert_eq!(leftovers(0), []);
-        let found = leftovers(1);
-        assert_eq!(found, [Leftover::Register(RESULT)], "one number lives across no call, and the sum is handed on");
+    fn what_all_iterations_need_is_not() {
+        assert_eq!(scrub_dead(0), []);
+        let found = scrub_dead(1);
+        assert_eq!(found, [DeadPlace::Register(RESULT)], "one number lives across no call, and the sum is handed on");
     }
 
     /// A loop, in another or alone, whose body keeps two numbers over a call and leaves on a way of its own.
-    fn left_at_the_end(nested: bool) -> Vec<Leftover> {
+    fn left_at_the_end(nested: bool) -> Vec<DeadPlace> {
         let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 0);
         let (outer, inner) = (b.new_slot(8), b.new_slot(8));
-        let [head, body, again, round, done, out] = [(); 6].map(|()| b.new_block());
+        let [head, body, again, iteration, done, out] = [(); 6].map(|()| b.new_block());
         b.jump(head);
         b.switch_to(head);
         let at = b.slot_addr(outer, 0);
@@ -333,8 +333,8 @@ mod tests {
         b.switch_to(again);
         let at = b.slot_addr(inner, 0);
         let number = b.call_kfunc(NEXT, &[at.into()]);
-        b.branch(Cond::Ne, number, 0, round, done);
-        b.switch_to(round);
+        b.branch(Cond::Ne, number, 0, iteration, done);
+        b.switch_to(iteration);
         let (x, y) = (b.call(RANDOM, &[]), b.call(RANDOM, &[]));
         let z = b.call(RANDOM, &[]);
         let sum = b.add(x, y);
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_loop_in_a_loop_leaves_nothing_at_its_end() {
         let found = left_at_the_end(true);
-        assert!(found.len() >= 2 && found.iter().all(|p| matches!(p, Leftover::Register(_))), "{found:?}");
+        assert!(found.len() >= 2 && found.iter().all(|p| matches!(p, DeadPlace::Register(_))), "{found:?}");
         assert_eq!(left_at_the_end(false), [], "what comes behind a loop of the program is followed to its end");
     }
 }

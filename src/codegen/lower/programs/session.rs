@@ -18,19 +18,19 @@ use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Session};
 use crate::model::target::Target;
 
-use super::program::{MULTI_FROM, lower_function, program_name};
-use super::unit::Unit;
-use super::walk;
+use crate::codegen::lower::object::ObjectBuilder;
+use crate::codegen::lower::programs::{MULTI_FROM, lower_function, program_name};
+use crate::codegen::lower::walk;
 
 /// Section of programs of `BPF_TRACE_KPROBE_SESSION` that libbpf does not attach by itself.
 const SECTION: &str = "kprobe.session";
 
 /// The pairs of probes that become sessions on this kernel.
-pub fn worth(unit: &Unit<'_>) -> Vec<Session> {
+pub fn is_profitable(unit: &ObjectBuilder<'_>) -> Vec<Session> {
     let probe = |index: u32| &unit.program.probes[index as usize];
     let mut sessions = unit.program.sessions();
     sessions.retain(|session| [session.entry, session.on_return].into_iter().all(|index| fits(probe(index))));
-    if sessions.is_empty() || unit.facts.abilities().kprobe_session.is_none() {
+    if sessions.is_empty() || unit.facts.features().kprobe_session.is_none() {
         return Vec::new();
     }
     sessions
@@ -65,7 +65,7 @@ fn needs_no_breakpoint(probe: &Probe) -> bool {
 }
 
 /// Lowers both probes and the program that calls them.
-pub fn lower(unit: &mut Unit<'_>, session: Session) -> Result<(), CodegenError> {
+pub fn lower(unit: &mut ObjectBuilder<'_>, session: Session) -> Result<(), CodegenError> {
     let probes = &unit.program.probes;
     let (entry, on_return) = (&probes[session.entry as usize], &probes[session.on_return as usize]);
     let number = unit.programs.len();
@@ -97,7 +97,7 @@ pub fn lower(unit: &mut Unit<'_>, session: Session) -> Result<(), CodegenError> 
     );
     b.set_span(entry.head);
     let context = [Operand::Reg(Vreg(0))];
-    let is_return = match unit.facts.abilities().kprobe_session {
+    let is_return = match unit.facts.features().kprobe_session {
         Some(SessionCall::OfContext) => b.call_kfunc("bpf_session_is_return___of_context", &context),
         _ => b.call_kfunc("bpf_session_is_return", &[]),
     };

@@ -8,7 +8,7 @@ use std::ptr;
 use crate::codegen::ir::Vreg;
 use crate::lang::typed::{Builtin, Expr, ExprKind, MapId};
 
-use super::func::Lowerer;
+use crate::codegen::lower::function::Lowerer;
 
 /// Values of map elements that are known, and those that a predicate will make known.
 #[derive(Debug, Default)]
@@ -98,7 +98,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Code follows that runs more than once, or in a function of its own.
-    pub fn forget_all(&mut self) {
+    pub fn forget_cached(&mut self) {
         self.known.values.clear();
     }
 }

@@ -1,6 +1,6 @@
 //! Stack memory that the statements of a loop leave behind.
 //!
-//! While rounds of a loop are open, the verifier takes a state for one that it has seen only if all of the stack
+//! While iterations of a loop are open, the verifier takes a state for one that it has seen only if all of the stack
 //! is like it, also what nothing reads any more (`stacksafe` with `RANGE_WITHIN`, kernel/bpf/verifier.c): each way
 //! through an `if` that left something else on the stack is followed to the end of the loop, and they multiply.
 //! So a statement in a loop clears what it used.
@@ -10,9 +10,9 @@ use std::collections::{BTreeSet, HashMap};
 use crate::codegen::ir::{Size, Slot};
 use crate::lang::typed::{Block, LocalId, Statement, StatementKind};
 
-use super::func::{LocalHome, Lowerer};
-use super::stmt::Mentions;
-use super::walk;
+use crate::codegen::lower::function::{LocalHome, Lowerer};
+use crate::codegen::lower::stmt::Mentions;
+use crate::codegen::lower::walk;
 
 /// What may have variables of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,46 +24,46 @@ pub enum Part {
 }
 
 /// The variables that nothing outside of a part mentions, by the part, with the innermost one for each.
-pub type Confined = HashMap<Part, BTreeSet<LocalId>>;
+pub type ScopedLocals = HashMap<Part, BTreeSet<LocalId>>;
 
 /// The innermost block around all that mentions a variable.
-pub type Innermost = HashMap<LocalId, *const Block>;
+pub type DeclaringBlock = HashMap<LocalId, *const Block>;
 
 impl<'a> Lowerer<'_, 'a> {
-    /// Whether the verifier walks through this code again for each round of a loop that it must find the end of.
-    pub fn in_walked_loop(&self) -> bool {
-        !self.iterators.is_empty() || self.callbacks > 0 && !self.u.facts.believes_one_round()
+    /// Whether the verifier explores through this code again for each iteration of a loop that it must find the end of.
+    pub fn in_explored_loop(&self) -> bool {
+        !self.iterators.is_empty() || self.callbacks > 0 && !self.object.facts.callback_verified_once()
     }
 
     /// Ends a statement: clears in a loop the temporary slots that it used, since there were `used` of them. What
     /// one used that leaves the block, the statement around it clears.
-    pub fn wipe_slots(&mut self, used: usize) {
-        if !self.in_walked_loop() {
-            self.f.take_used(used);
-        } else if !self.f.b.is_terminated() {
-            let slots = self.f.take_used(used);
-            self.clear_slots(&slots);
+    pub fn scrub_temps(&mut self, used: usize) {
+        if !self.in_explored_loop() {
+            self.function.take_used(used);
+        } else if !self.function.builder.is_terminated() {
+            let slots = self.function.take_used(used);
+            self.scrub_slots(&slots);
         }
     }
 
     /// Ends a block or a statement: clears in a loop the variables on the stack that only it has.
-    pub fn wipe_locals(&mut self, part: Part) {
-        if !self.in_walked_loop() || self.f.b.is_terminated() {
+    pub fn scrub_locals(&mut self, part: Part) {
+        if !self.in_explored_loop() || self.function.builder.is_terminated() {
             return;
         }
-        let ids = self.confined.get(&part).cloned().unwrap_or_default();
-        self.clear_locals(ids);
+        let ids = self.scoped_locals.get(&part).cloned().unwrap_or_default();
+        self.scrub_homes(ids);
     }
 
-    /// Begins a loop: clears the variables on the stack that only it has, for a way that passes by a block has
-    /// nothing there in the first round, and one through the block has zeros.
-    pub fn clear_locals_of(&mut self, body: &'a Block) {
-        let ids = self.confined_in(body);
-        self.clear_locals(ids);
+    /// Begins a loop: clears the variables on the stack that only it has, for a path that passes by a block has
+    /// nothing there in the first iteration, and one through the block has zeros.
+    pub fn scrub_locals_of(&mut self, body: &'a Block) {
+        let ids = self.scoped_locals_in(body);
+        self.scrub_homes(ids);
     }
 
     /// The variables that only this block has, or one inside of it.
-    fn confined_in(&self, body: &'a Block) -> BTreeSet<LocalId> {
+    fn scoped_locals_in(&self, body: &'a Block) -> BTreeSet<LocalId> {
         let mut parts = vec![Part::Block(std::ptr::from_ref(body))];
         walk::each(
             body,
@@ -73,37 +73,37 @@ impl<'a> Lowerer<'_, 'a> {
             },
             &mut |_| (),
         );
-        parts.iter().filter_map(|part| self.confined.get(part)).flatten().copied().collect()
+        parts.iter().filter_map(|part| self.scoped_locals.get(part)).flatten().copied().collect()
     }
 
-    /// Where the ways meet that `break` or `continue` takes out of a round: clears what they left of it, the
+    /// Where the paths join that `break` or `continue` takes out of an iteration: clears what they left of it, the
     /// variables of its blocks.
-    pub fn wipe_left(&mut self, body: &'a Block) {
+    pub fn scrub_after_exits(&mut self, body: &'a Block) {
         let leaves = leaves(body, Leaving::Round) || leaves(body, Leaving::Loop);
-        if self.in_walked_loop() && leaves {
-            self.clear_locals_of(body);
+        if self.in_explored_loop() && leaves {
+            self.scrub_locals_of(body);
         }
     }
 
     /// Behind a function that was lowered in place: clears in a loop what it had on the stack.
-    pub fn wipe_function(&mut self) {
-        if self.in_walked_loop() {
-            self.clear_locals((0..self.homes.len() as u32).map(LocalId));
+    pub fn scrub_function(&mut self) {
+        if self.in_explored_loop() {
+            self.scrub_homes((0..self.homes.len() as u32).map(LocalId));
         }
     }
 
-    /// Behind a loop that counts in a variable of its own: in a loop around it the last number tells ways apart.
-    pub fn wipe_counter(&mut self, local: LocalId) {
-        if self.in_walked_loop() && !self.f.b.is_terminated() {
+    /// Behind a loop that counts in a variable of its own: in a loop around it the last number tells paths apart.
+    pub fn scrub_counter(&mut self, local: LocalId) {
+        if self.in_explored_loop() && !self.function.builder.is_terminated() {
             self.write_local(local, 0.into());
         }
     }
 
-    fn clear_locals(&mut self, ids: impl IntoIterator<Item = LocalId>) {
+    fn scrub_homes(&mut self, ids: impl IntoIterator<Item = LocalId>) {
         for id in ids {
             let size = self.size(&self.locals[id.0 as usize].ty).next_multiple_of(8).max(8);
             match self.homes[id.0 as usize] {
-                LocalHome::Slot(slot) => self.clear_slots(&[(slot, size)]),
+                LocalHome::Slot(slot) => self.scrub_slots(&[(slot, size)]),
                 LocalHome::Frame(at) => {
                     let place = self.frame(at);
                     self.zero(place, size);
@@ -114,48 +114,48 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Fills slots with zeros.
-    pub fn clear_slots(&mut self, slots: &[(Slot, u32)]) {
+    pub fn scrub_slots(&mut self, slots: &[(Slot, u32)]) {
         for (slot, size) in slots {
             for at in (0..*size).step_by(8) {
-                self.f.b.slot_store(*slot, at as i32, Size::B8, 0);
+                self.function.builder.slot_store(*slot, at as i32, Size::B8, 0);
             }
         }
     }
 
     /// Finds the innermost block of each variable, and those that only a block has.
-    pub fn find_confined(&mut self, body: &'a Block) {
+    pub fn find_scoped_locals(&mut self, body: &'a Block) {
         let mut paths = HashMap::new();
         if !self.locals.is_empty() {
             follow(body, &mut Vec::new(), &mut paths);
         }
         let mut mentions = Mentions::default();
         for (id, path) in paths {
-            let Some(innermost) = path.last() else { continue };
-            self.innermost.insert(id, std::ptr::from_ref(*innermost));
+            let Some(declaring_block) = path.last() else { continue };
+            self.declaring_block.insert(id, std::ptr::from_ref(*declaring_block));
             let on_stack = matches!(self.homes.get(id.0 as usize), Some(LocalHome::Slot(_) | LocalHome::Frame(_)));
-            // What is read before it is assigned has its value from elsewhere: a parameter, an earlier round.
-            if !on_stack || !mentions.assigned_first(innermost, id) {
+            // What is read before it is assigned has its value from elsewhere: a parameter, an earlier iteration.
+            if !on_stack || !mentions.assigned_first(declaring_block, id) {
                 continue;
             }
-            let part = match mentions.first(innermost, id) {
+            let part = match mentions.first(declaring_block, id) {
                 Some((statement, true)) => Part::Statement(std::ptr::from_ref(statement)),
-                _ => Part::Block(std::ptr::from_ref(*innermost)),
+                _ => Part::Block(std::ptr::from_ref(*declaring_block)),
             };
-            self.confined.entry(part).or_default().insert(id);
+            self.scoped_locals.entry(part).or_default().insert(id);
         }
     }
 }
 
-/// What a way leaves before the end of a round.
+/// What a path leaves before the end of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
-    /// The round, by `continue`.
+    /// The iteration, by `continue`.
     Round,
     /// The loop, by `break`.
     Loop,
 }
 
-/// Whether a way leaves so much before the end of a round of the loop with this body.
+/// Whether a path leaves so much before the end of an iteration of the loop with this body.
 pub fn leaves(body: &Block, what: Leaving) -> bool {
     body.statements.iter().any(|s| match &s.kind {
         StatementKind::Continue => what == Leaving::Round,

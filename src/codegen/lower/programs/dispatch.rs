@@ -14,13 +14,13 @@ use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, StatementKind};
 use crate::lang::types::Type;
 use crate::model::target::Target;
 
-use super::addr::{Addr, Base};
-use super::builtin::REGISTERS;
-use super::func::Lowerer;
-use super::layout::CONSTANTS;
-use super::loops::{Way, way};
-use super::walk;
-use super::weight::Scale;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::builtin::REGISTERS;
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::layout::CONSTANTS;
+use crate::codegen::lower::loops::{LoopStrategy, strategy};
+use crate::codegen::lower::verifier::cost::CostContext;
+use crate::codegen::lower::walk;
 
 /// Fewer tracepoints than this are cheaper one by one: the raw tracepoint fires for every call.
 const FEWEST: usize = 5;
@@ -70,11 +70,11 @@ fn call_of(target: &Target) -> Option<(bool, u16)> {
 }
 
 /// The targets of a probe that one program serves: by entry (`false`) and exit, each with more
-/// targets than it is worth or none.
-pub fn groups(probe: &Probe, scale: Scale<'_>) -> Vec<Vec<u32>> {
+/// targets than it is profitable or none.
+pub fn groups(probe: &Probe, scale: CostContext<'_>) -> Vec<Vec<u32>> {
     let mut groups = [Vec::new(), Vec::new()];
     let named = probe.names.iter().all(|n| *n < u32::from(u16::MAX));
-    if probe.targets.len() < FEWEST || !named || !scale.facts.abilities().btf {
+    if probe.targets.len() < FEWEST || !named || !scale.facts.features().btf {
         return Vec::new();
     }
     let mut taken = std::collections::HashSet::new();
@@ -89,7 +89,7 @@ pub fn groups(probe: &Probe, scale: Scale<'_>) -> Vec<Vec<u32>> {
 }
 
 /// Whether everything that the probe takes from its context is in the registers, too.
-fn translatable(probe: &Probe, scale: Scale<'_>, group: &[u32]) -> bool {
+fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
     let exit = group.first().and_then(|i| call_of(&probe.targets[*i as usize])).is_some_and(|(exit, _)| exit);
     let (mut fields, mut translatable) = (false, true);
     let mut on_expr = |e: &crate::lang::typed::Expr| match &e.kind {
@@ -108,7 +108,9 @@ fn translatable(probe: &Probe, scale: Scale<'_>, group: &[u32]) -> bool {
     let mut on_statement = |s: &crate::lang::typed::Statement| {
         callbacks |= match &s.kind {
             StatementKind::ForMap { .. } => true,
-            StatementKind::ForRange { start, end, body, .. } => way(scale, start, end, body) == Way::Callback,
+            StatementKind::ForRange { start, end, body, .. } => {
+                strategy(scale, start, end, body) == LoopStrategy::Callback
+            }
             _ => false,
         };
     };
@@ -156,29 +158,29 @@ impl Lowerer<'_, '_> {
         let registers = self.context_word(0);
         let number = if exit {
             // An `int` on ARM; -1 for "no call" is beyond the table.
-            self.f.b.load(registers, CALL.number as i16, Size::B4)
+            self.function.builder.load(registers, CALL.number as i16, Size::B4)
         } else {
             self.context_word(8)
         };
         let refused = self.refused();
-        self.f.b.require(Cond::Lt, number, NUMBERS as i64, refused);
-        let at = self.u.constant(&table);
-        let section = self.u.section(CONSTANTS);
-        let start = self.f.b.global_addr(section, at);
-        let offset = self.f.b.shl(number, 1);
-        let entry = self.f.b.add(start, offset);
-        let name = self.f.b.load(entry, 0, Size::B2);
-        self.f.b.require(Cond::Ne, name, 0, refused);
-        let mode = self.f.b.load(registers, REGISTERS.mode as i16, Size::B8);
-        let mode = self.f.b.and(mode, CALL.mode_mask);
-        self.f.b.require(Cond::Eq, mode, CALL.wide, refused);
+        self.function.builder.require(Cond::Lt, number, NUMBERS as i64, refused);
+        let at = self.object.constant(&table);
+        let section = self.object.section(CONSTANTS);
+        let start = self.function.builder.global_addr(section, at);
+        let offset = self.function.builder.shl(number, 1);
+        let entry = self.function.builder.add(start, offset);
+        let name = self.function.builder.load(entry, 0, Size::B2);
+        self.function.builder.require(Cond::Ne, name, 0, refused);
+        let mode = self.function.builder.load(registers, REGISTERS.mode as i16, Size::B8);
+        let mode = self.function.builder.and(mode, CALL.mode_mask);
+        self.function.builder.require(Cond::Eq, mode, CALL.wide, refused);
         self.firing = Some(Firing { number, name, exit });
     }
 
     /// Index of the firing target's name.
     pub fn dispatched_name(&mut self) -> Option<Vreg> {
         let firing = self.firing?;
-        Some(self.f.b.sub(firing.name, 1))
+        Some(self.function.builder.sub(firing.name, 1))
     }
 
     /// A field of the record that the tracepoint would have written.
@@ -187,9 +189,9 @@ impl Lowerer<'_, '_> {
         let value = match field(offset, firing.exit) {
             Some(Field::Number) => firing.number,
             Some(Field::Argument(register)) => {
-                let context = self.f.context();
+                let context = self.function.context();
                 let registers = self.load(Addr::new(Base::Reg(context), 0), 8, false);
-                self.f.b.load(registers, register as i16, Size::B8)
+                self.function.builder.load(registers, register as i16, Size::B8)
             }
             Some(Field::Result) => self.context_word(8),
             None => return self.internal(span, "a field that no register holds"),

@@ -1,27 +1,27 @@
 //! How much work a piece of script is to the verifier, roughly in instructions: it decides which
-//! loops the verifier may follow round by round.
+//! loops the verifier may follow iteration by iteration.
 
 use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Program, Statement, StatementKind, size_align};
 use crate::lang::types::{Aggregation, Type};
 
-use super::counted;
-use super::loops::{Way, way_for, while_way_for};
-use super::strings::UNROLLED_WORDS;
-use super::walk;
+use crate::codegen::lower::loops::counted;
+use crate::codegen::lower::loops::{LoopStrategy, strategy_for, while_strategy_for};
+use crate::codegen::lower::strings::UNROLLED_WORDS;
+use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
 
-/// Rounds after which the verifier knows a loop by heart that it need not follow to its end.
+/// Iterations after which the verifier knows a loop by heart that it need not follow to its end.
 const UNTIL_KNOWN: u64 = 4;
-/// Rounds assumed of a `while` loop, whose number nobody knows.
+/// Iterations assumed of a `while` loop, whose number nobody knows.
 const WHILE_ROUNDS: u64 = 32;
 
-/// Weight of a search, which is a loop of its own: inside of a loop that the verifier follows round by round
-/// it is followed anew on every way that leads to it, so two rounds of it are enough to take another way.
+/// Weight of a search, which is a loop of its own: inside of a loop that the verifier follows iteration by iteration
+/// it is followed anew on every path that leads to it, so two iterations of it are enough to take another way.
 const LOOP_INSIDE: u64 = 2_400;
 
 /// What weighing needs to know.
 #[derive(Clone, Copy)]
-pub struct Scale<'a> {
+pub struct CostContext<'a> {
     /// The script.
     pub program: &'a Program,
     /// The kernel.
@@ -31,34 +31,36 @@ pub struct Scale<'a> {
 }
 
 /// Weight of a block.
-pub fn block(scale: Scale<'_>, block: &Block) -> u64 {
+pub fn block(scale: CostContext<'_>, block: &Block) -> u64 {
     let weights = block.statements.iter().enumerate().map(|(at, s)| statement(scale, s, &block.statements[..at]));
     weights.fold(0, u64::saturating_add)
 }
 
-fn statement(scale: Scale<'_>, s: &Statement, before: &[Statement]) -> u64 {
+fn statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64 {
     let (exprs, blocks) = walk::statement_parts(s);
     let own = exprs.into_iter().fold(2, |sum: u64, e| sum.saturating_add(expr(scale, e)));
     let inside = blocks.into_iter().fold(0, |sum: u64, b| sum.saturating_add(block(scale, b)));
     match &s.kind {
-        StatementKind::ForRange { start, end, .. } => match way_for(scale.facts, start, end, inside) {
-            Way::Plain { rounds } | Way::Unrolled { rounds } => own.saturating_add(inside.saturating_mul(rounds)),
+        StatementKind::ForRange { start, end, .. } => match strategy_for(scale.facts, start, end, inside) {
+            LoopStrategy::Plain { iterations } | LoopStrategy::Unrolled { iterations } => {
+                own.saturating_add(inside.saturating_mul(iterations))
+            }
             _ => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         },
         StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
         StatementKind::While(condition, body) => {
-            let counted = counted::rounds(before, condition, body);
-            let rounds = match while_way_for(scale.facts, counted, || inside) {
-                Way::Plain { rounds } | Way::Unrolled { rounds } => rounds,
-                Way::Iterator | Way::Callback => UNTIL_KNOWN,
-                Way::None => counted.unwrap_or(WHILE_ROUNDS),
+            let counted = counted::iterations(before, condition, body);
+            let iterations = match while_strategy_for(scale.facts, counted, || inside) {
+                LoopStrategy::Plain { iterations } | LoopStrategy::Unrolled { iterations } => iterations,
+                LoopStrategy::Iterator | LoopStrategy::Callback => UNTIL_KNOWN,
+                LoopStrategy::None => counted.unwrap_or(WHILE_ROUNDS),
             };
-            own.saturating_add(inside).saturating_mul(rounds)
+            own.saturating_add(inside).saturating_mul(iterations)
         }
         StatementKind::Unroll(n, _) => own.saturating_add(inside.saturating_mul(u64::from(*n))),
         StatementKind::Aggregate { map, .. } => {
             let aggregation = match scale.program.maps.get(map.0 as usize).map(|m| &m.value) {
-                // Eight ways lead through a logarithm.
+                // Eight paths lead through a logarithm.
                 Some(Type::Agg(Aggregation::Hist { .. })) => 120,
                 Some(Type::Agg(Aggregation::TSeries { .. })) => 60,
                 _ => 25,
@@ -66,13 +68,13 @@ fn statement(scale: Scale<'_>, s: &Statement, before: &[Statement]) -> u64 {
             own.saturating_add(aggregation)
         }
         StatementKind::SetMap { .. } | StatementKind::Report { .. } => own.saturating_add(25),
-        // Both ways, and what follows them twice.
+        // Both paths, and what follows them twice.
         StatementKind::If(..) => own.saturating_add(inside).saturating_mul(2),
         _ => own.saturating_add(inside),
     }
 }
 
-fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
+fn expr(scale: CostContext<'_>, e: &Expr) -> u64 {
     let inside = walk::children(e).into_iter().fold(0, |sum: u64, c| sum.saturating_add(expr(scale, c)));
     let words = |ty: &Type| u64::from(size_align(ty, &scale.program.structs).0 / 8);
     let own = match &e.kind {
@@ -80,7 +82,7 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
             let constant = matches!(a.kind, ExprKind::Str(_)) || matches!(b.kind, ExprKind::Str(_));
             match words(&a.ty).min(words(&b.ty)) {
                 _ if constant => 8,
-                common if !scale.facts.abilities().bpf_loop => 6 * common,
+                common if !scale.facts.features().bpf_loop => 6 * common,
                 common if common <= u64::from(UNROLLED_WORDS) => 72,
                 _ => LOOP_INSIDE / 4,
             }
@@ -88,7 +90,7 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
         ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
         ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
             let positions = args.first().map_or(0, |a| words(&a.ty) * 8);
-            if scale.facts.abilities().bpf_loop {
+            if scale.facts.features().bpf_loop {
                 // The longer the text that is looked for, the more is set up before.
                 let wanted = args.get(1).map_or(0, |a| words(&a.ty));
                 LOOP_INSIDE + 12 * positions.min(32) + 8 * wanted.min(64)
@@ -105,7 +107,7 @@ fn expr(scale: Scale<'_>, e: &Expr) -> u64 {
         ExprKind::Block(b, _) => block(scale, b),
         ExprKind::CallUser(id, _) if scale.depth > 0 => {
             let function = scale.program.functions.get(id.0 as usize);
-            function.map_or(0, |f| block(Scale { depth: scale.depth - 1, ..scale }, &f.body))
+            function.map_or(0, |f| block(CostContext { depth: scale.depth - 1, ..scale }, &f.body))
         }
         _ => 2,
     };

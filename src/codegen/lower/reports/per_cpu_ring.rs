@@ -1,4 +1,4 @@
-//! Reports put into slots of shared memory: see [`SlotsSpec`].
+//! Reports put into slots of shared memory: see [`PerCpuRingSpec`].
 //!
 //! `bpf_ringbuf_output` takes 50 to 60 ns, most of it for the lock that all CPUs share. Where every report of a
 //! script is short, each CPU has a ring of slots of its own instead: a slot is reserved by an atomic addition,
@@ -13,12 +13,12 @@ use crate::kernel::target::{Sent, TargetFacts};
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionId, ActionKind, Block, PrintfSink, Program, StatementKind, tuple_layout};
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers::{self as h, BPF_F_MMAPABLE, map_type};
-use super::layout::ORDER;
-use super::unit::Unit;
-use super::walk;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers::{self as h, BPF_F_MMAPABLE, map_type};
+use crate::codegen::lower::layout::ORDER;
+use crate::codegen::lower::object::ObjectBuilder;
+use crate::codegen::lower::walk;
 
 /// Longest record that goes into a slot, bytes; its length must fit into a byte.
 const LONGEST_RECORD: u32 = RECORD_HEADER as u32 + 120;
@@ -85,7 +85,7 @@ pub fn plan(program: &Program, facts: &TargetFacts) -> Option<Slots> {
 }
 
 /// Whether a report is made in a loop, or in a function, which a loop may call: the verifier would follow the
-/// branches of a reservation in every round.
+/// branches of a reservation in every iteration.
 fn repeats_reports(program: &Program) -> bool {
     let probes = program.probes.iter().any(|probe| looped(&probe.body));
     probes || program.functions.iter().any(|function| reports(&function.body))
@@ -112,7 +112,7 @@ fn looped(block: &Block) -> bool {
     found
 }
 
-impl Unit<'_> {
+impl ObjectBuilder<'_> {
     /// The maps of the slots, made at the first use.
     fn slot_maps(&mut self, slots: Slots) -> SlotMaps {
         if let Some(maps) = self.slot_maps {
@@ -153,50 +153,50 @@ impl Reserved {
 impl Lowerer<'_, '_> {
     /// Reserves the CPU's next slot. [`Self::commit_slot`] must follow, which counts the report that finds none.
     pub fn reserve_slot(&mut self, slots: Slots) -> Reserved {
-        let lost = self.f.b.new_block();
-        let maps = self.u.slot_maps(slots);
-        let cpu = self.f.cpu();
+        let lost = self.function.builder.new_block();
+        let maps = self.object.slot_maps(slots);
+        let cpu = self.function.cpu();
         let mark = self.mark();
         let key = self.temp(8);
         self.store(key, 4, cpu);
         let ring = self.lookup(maps.rings, key);
         self.release(mark);
-        self.f.b.require(Cond::Ne, ring, 0, lost);
-        let produced = self.f.b.load(ring, 0, Size::B8);
-        let consumed = self.f.b.load(ring, SLOTS_CONSUMED as i16, Size::B8);
-        let waiting = self.f.b.sub(produced, consumed);
+        self.function.builder.require(Cond::Ne, ring, 0, lost);
+        let produced = self.function.builder.load(ring, 0, Size::B8);
+        let consumed = self.function.builder.load(ring, SLOTS_CONSUMED as i16, Size::B8);
+        let waiting = self.function.builder.sub(produced, consumed);
         let room = slots.count - SPARE_SLOTS.min(slots.count / 4);
-        self.f.b.require(Cond::Lt, waiting, i64::from(room), lost);
-        let one = self.f.b.imm(1);
-        let number = self.f.b.atomic_fetch_add(ring, 0, Size::B8, one);
-        let order = self.u.section(ORDER);
-        let order = self.f.b.global_addr(order, 0);
-        let one = self.f.b.imm(1);
-        let order = self.f.b.atomic_fetch_add(order, 0, Size::B4, one);
-        let next = self.f.b.add(number, 1);
-        let round = self.f.b.and(next, (1 << SLOT_ROUND_BITS) - 1);
-        let order = self.f.b.shl(order, 32);
-        let word = self.f.b.alu(Alu::Or, round, order);
-        let at = self.f.b.and(number, i64::from(slots.count - 1));
-        let at = self.f.b.mul(at, i64::from(slots.bytes));
-        let at = self.f.b.add(ring, at);
-        Reserved { slot: self.f.b.add(at, i64::from(FIRST_SLOT)), word, wake: maps.wake, lost }
+        self.function.builder.require(Cond::Lt, waiting, i64::from(room), lost);
+        let one = self.function.builder.imm(1);
+        let number = self.function.builder.atomic_fetch_add(ring, 0, Size::B8, one);
+        let order = self.object.section(ORDER);
+        let order = self.function.builder.global_addr(order, 0);
+        let one = self.function.builder.imm(1);
+        let order = self.function.builder.atomic_fetch_add(order, 0, Size::B4, one);
+        let next = self.function.builder.add(number, 1);
+        let iteration = self.function.builder.and(next, (1 << SLOT_ROUND_BITS) - 1);
+        let order = self.function.builder.shl(order, 32);
+        let word = self.function.builder.alu(Alu::Or, iteration, order);
+        let at = self.function.builder.and(number, i64::from(slots.count - 1));
+        let at = self.function.builder.mul(at, i64::from(slots.bytes));
+        let at = self.function.builder.add(ring, at);
+        Reserved { slot: self.function.builder.add(at, i64::from(FIRST_SLOT)), word, wake: maps.wake, lost }
     }
 
     /// Hands over a slot whose record of so many bytes is written, and wakes the reader if it sleeps.
     pub fn commit_slot(&mut self, reserved: &Reserved, bytes: u32, action: Option<ActionId>, span: Span) {
-        let length = self.f.b.imm(i64::from(bytes << SLOT_ROUND_BITS));
-        let word = self.f.b.alu(Alu::Or, reserved.word, length);
+        let length = self.function.builder.imm(i64::from(bytes << SLOT_ROUND_BITS));
+        let word = self.function.builder.alu(Alu::Or, reserved.word, length);
         self.store(Addr::new(Base::Reg(reserved.slot), 0), 8, word);
         let asleep = self.wake_wanted();
-        let (wake, done) = (self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
-        self.f.b.switch_to(wake);
+        let (wake, done) = (self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
+        self.function.builder.switch_to(wake);
         self.wake_reader(reserved.wake);
-        self.f.b.jump(done);
+        self.function.builder.jump(done);
         self.count_lost_report(reserved.lost, action, span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
     }
 
     /// Wakes the reader by an empty report through the kernel's ring buffer.
@@ -204,10 +204,12 @@ impl Lowerer<'_, '_> {
         let mark = self.mark();
         let nothing = self.temp(8);
         self.store(nothing, 8, 0);
-        let handle = self.f.b.map_addr(wake);
+        let handle = self.function.builder.map_addr(wake);
         let from = self.pointer(nothing);
         // One that finds no room has others before it, which wake the reader as well.
-        self.f.b.call_void(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), 8.into(), h::BPF_RB_FORCE_WAKEUP.into()]);
+        self.function
+            .builder
+            .call_void(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), 8.into(), h::BPF_RB_FORCE_WAKEUP.into()]);
         self.release(mark);
     }
 }

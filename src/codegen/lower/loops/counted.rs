@@ -1,14 +1,14 @@
 //! `while` loops that count: a variable set to a constant, compared with a constant, and stepped by a
-//! constant once in every round. Such a loop's rounds are known, so that the verifier can follow them.
+//! constant once in every iteration. Such a loop's iterations are known, so that the verifier can follow them.
 
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
 
-use super::walk;
+use crate::codegen::lower::walk;
 
-/// Rounds of the loop with this condition and body, when the statements before it and the loop itself
+/// Iterations of the loop with this condition and body, when the statements before it and the loop itself
 /// make them known.
-pub fn rounds(before: &[Statement], condition: &Expr, body: &Block) -> Option<u64> {
+pub fn iterations(before: &[Statement], condition: &Expr, body: &Block) -> Option<u64> {
     let ExprKind::Binary(op, left, right) = &condition.kind else { return None };
     let (ExprKind::Local(counter), Some(limit)) = (&left.kind, right.as_int()) else { return None };
     let wide = matches!(left.ty, Type::Int { size: 8, .. });
@@ -86,7 +86,7 @@ fn writes(block: &Block, id: LocalId) -> usize {
     statements + expressions
 }
 
-/// Whether anything in a block goes on to a loop's next round, and may leave out the step.
+/// Whether anything in a block goes on to a loop's next iteration, and may leave out the step.
 fn continues(block: &Block) -> bool {
     let mut found = false;
     walk::each(block, &mut |s| found |= matches!(s.kind, StatementKind::Continue), &mut |_| ());
@@ -118,7 +118,7 @@ mod tests {
 
     fn counted(first: i64, op: BinaryOp, limit: i64, body: Vec<Statement>) -> Option<u64> {
         let before = [s(StatementKind::SetLocal(I, e(ExprKind::Int(first as u64))))];
-        rounds(&before, &binary(op, limit), &Block { statements: body })
+        iterations(&before, &binary(op, limit), &Block { statements: body })
     }
 
     #[test]
@@ -142,6 +142,6 @@ mod tests {
         let inner = Block { statements: vec![stepped(1)] };
         let sometimes = s(StatementKind::If(e(ExprKind::Int(1)), inner, Block::default()));
         assert_eq!(counted(0, BinaryOp::Lt, 5, vec![sometimes]), None);
-        assert_eq!(rounds(&[], &binary(BinaryOp::Lt, 5), &Block { statements: vec![stepped(1)] }), None);
+        assert_eq!(iterations(&[], &binary(BinaryOp::Lt, 5), &Block { statements: vec![stepped(1)] }), None);
     }
 }

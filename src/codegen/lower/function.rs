@@ -2,7 +2,7 @@
 //!
 //! A program's blocks are: the entry (context, values that the predicate needs), the predicate, the
 //! prologue (bases of per-CPU memory), the body, the end. The entry and the prologue are written
-//! last, in [`super::entry`], when it is known what the body used and how large the regions are.
+//! last, in [`crate::codegen::lower::programs::entry`], when it is known what the body used and how large the regions are.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,17 @@ use crate::codegen::artifact::ProgramKind;
 use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, FuncId, Linkage, Operand, Size, Slot, Vreg};
+use crate::codegen::lower::maps::map_value_cache;
+use crate::codegen::lower::programs::dispatch;
+use crate::codegen::lower::verifier::scrub_stack;
 use crate::lang::source::Span;
 use crate::lang::typed::{Local, Probe};
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base};
-use super::entry;
-use super::layout::LOSSES;
-use super::unit::{GUARD_BYTES, Guard, Unit};
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::layout::LOSSES;
+use crate::codegen::lower::object::{GUARD_BYTES, Guard, ObjectBuilder};
+use crate::codegen::lower::programs::entry;
 
 /// Values over this many bytes don't live on the BPF stack.
 pub const ON_STACK_LIMIT: u32 = 32;
@@ -91,8 +94,8 @@ pub struct InlineReturn {
 }
 
 /// State of one BPF function.
-pub struct FnState {
-    pub b: FunctionBuilder,
+pub struct FunctionState {
+    pub builder: FunctionBuilder,
     pub id: FuncId,
     pub role: Role,
     /// Where the prologue goes.
@@ -127,7 +130,7 @@ pub struct FnState {
 
 /// A function whose entry is still to be written.
 pub struct Draft {
-    pub state: FnState,
+    pub state: FunctionState,
     /// For the counter of nested firings.
     pub probe: u32,
     pub span: Span,
@@ -142,8 +145,8 @@ pub struct Mark {
 
 /// Lowers one program (and the callbacks of its loops).
 pub struct Lowerer<'u, 'a> {
-    pub u: &'u mut Unit<'a>,
-    pub f: FnState,
+    pub object: &'u mut ObjectBuilder<'a>,
+    pub function: FunctionState,
     /// Index in the typed program.
     pub probe_index: u32,
     pub probe: &'a Probe,
@@ -156,11 +159,11 @@ pub struct Lowerer<'u, 'a> {
     pub locals: &'a [Local],
     pub homes: Vec<LocalHome>,
     /// Where variables on the stack end.
-    pub confined: super::wipe::Confined,
+    pub scoped_locals: scrub_stack::ScopedLocals,
     /// The innermost block around all that mentions a variable.
-    pub innermost: super::wipe::Innermost,
-    /// Whether values are hidden from the verifier because it follows rounds of a loop in this program, see
-    /// [`super::forget::walks`].
+    pub declaring_block: scrub_stack::DeclaringBlock,
+    /// Whether values are hidden from the verifier because it follows iterations of a loop in this program, see
+    /// [`crate::codegen::lower::verifier::widen::walks`].
     pub walks: bool,
     pub inline: Vec<InlineReturn>,
     /// Next free byte of working memory.
@@ -174,14 +177,14 @@ pub struct Lowerer<'u, 'a> {
     /// Functions being inlined, against recursion.
     pub inlining: Vec<u32>,
     /// What a program that dispatches system calls knows of its firing.
-    pub firing: Option<super::dispatch::Firing>,
+    pub firing: Option<dispatch::Firing>,
     /// Whether the program reads the current task, once asked for.
     pub reads_task: Option<bool>,
     /// Map elements that need no second lookup.
-    pub known: super::reuse::Known<'a>,
+    pub known: map_value_cache::Known<'a>,
 }
 
-impl FnState {
+impl FunctionState {
     /// A function with an entry, a prologue and an end.
     pub fn new(id: FuncId, name: &str, linkage: Linkage, parameters: u32, role: Role, region: usize) -> Self {
         let mut b = FunctionBuilder::new(name, linkage, parameters);
@@ -190,7 +193,7 @@ impl FnState {
         let first = b.new_block();
         b.switch_to(first);
         Self {
-            b,
+            builder: b,
             id,
             role,
             prologue,
@@ -222,7 +225,7 @@ impl FnState {
 
     /// The CPU's number.
     pub fn cpu(&mut self) -> Vreg {
-        Self::cached(&mut self.b, &mut self.cpu, self.after_prologue)
+        Self::cached(&mut self.builder, &mut self.cpu, self.after_prologue)
     }
 
     /// `bpf_get_current_pid_tgid()`.
@@ -247,8 +250,8 @@ impl FnState {
         if let Some(vreg) = of(self).vreg {
             return vreg;
         }
-        let vreg = self.b.new_vreg();
-        let first_block = self.after_prologue && self.body == Some(self.b.current());
+        let vreg = self.builder.new_vreg();
+        let first_block = self.after_prologue && self.body == Some(self.builder.current());
         *of(self) = Cached { vreg: Some(vreg), early: !self.after_prologue, placed: first_block };
         if first_block {
             call(self);
@@ -259,7 +262,7 @@ impl FnState {
     /// Address of this CPU's scalar aggregations.
     pub fn percpu(&mut self) -> Vreg {
         self.cpu();
-        Self::cached(&mut self.b, &mut self.percpu, self.after_prologue)
+        Self::cached(&mut self.builder, &mut self.percpu, self.after_prologue)
     }
 
     /// Address of this firing's working memory.
@@ -267,14 +270,14 @@ impl FnState {
         if self.role == Role::Program {
             self.cpu();
         }
-        Self::cached(&mut self.b, &mut self.scratch, self.after_prologue)
+        Self::cached(&mut self.builder, &mut self.scratch, self.after_prologue)
     }
 
     /// The program's context.
     pub fn context(&mut self) -> Vreg {
         match self.role {
             Role::Program => Vreg(0),
-            Role::Callback(_) => Self::cached(&mut self.b, &mut self.context, self.after_prologue),
+            Role::Callback(_) => Self::cached(&mut self.builder, &mut self.context, self.after_prologue),
         }
     }
 
@@ -283,7 +286,7 @@ impl FnState {
         let size = size.next_multiple_of(8).max(8);
         let slot = match self.free_slots.get_mut(&size).and_then(Vec::pop) {
             Some(slot) => slot,
-            None => self.b.new_slot(size),
+            None => self.builder.new_slot(size),
         };
         self.temps.push((slot, size));
         self.given.push((slot, size));
@@ -324,14 +327,14 @@ impl FnState {
 impl<'a> Lowerer<'_, 'a> {
     /// What is in use now.
     pub fn mark(&self) -> Mark {
-        Mark { temps: self.f.temps.len(), scratch: self.scratch_next }
+        Mark { temps: self.function.temps.len(), scratch: self.scratch_next }
     }
 
     /// Gives back temporary memory taken since the mark.
     pub fn release(&mut self, mark: Mark) {
-        while self.f.temps.len() > mark.temps {
-            if let Some((slot, size)) = self.f.temps.pop() {
-                self.f.free_slots.entry(size).or_default().push(slot);
+        while self.function.temps.len() > mark.temps {
+            if let Some((slot, size)) = self.function.temps.pop() {
+                self.function.free_slots.entry(size).or_default().push(slot);
             }
         }
         self.scratch_next = mark.scratch;
@@ -339,51 +342,51 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Working memory of `size` bytes, aligned to 8; given back by [`Self::release`].
     pub fn scratch_bytes(&mut self, size: u32) -> u32 {
-        let region = &mut self.u.regions[self.f.region];
+        let region = &mut self.object.regions[self.function.region];
         let first = if region.guard == Guard::None { 0 } else { GUARD_BYTES };
         let at = self.scratch_next.max(first).saturating_add(7) & !7;
         self.scratch_next = at.saturating_add(size);
         region.bytes = region.bytes.max(self.scratch_next);
-        if size > self.u.largest.1 {
-            self.u.largest = (self.f.b.span(), size);
+        if size > self.object.largest.1 {
+            self.object.largest = (self.function.builder.span(), size);
         }
         at
     }
 
     /// Temporary memory for a value of `size` bytes: on the stack when small.
     pub fn temp(&mut self, size: u32) -> Addr {
-        if size <= self.u.on_stack_limit {
-            return Addr::new(Base::Slot(self.f.temp_slot(size)), 0);
+        if size <= self.object.on_stack_limit {
+            return Addr::new(Base::Slot(self.function.temp_slot(size)), 0);
         }
         self.temp_scratch(size)
     }
 
-    /// Whether there may be stack for values over [`ON_STACK_LIMIT`]: not where it is scarce, nor in the rounds
+    /// Whether there may be stack for values over [`ON_STACK_LIMIT`]: not where it is scarce, nor in the iterations
     /// of an iterator, which are the same to the verifier only once the stack is.
     pub const fn roomy(&self) -> bool {
-        self.u.on_stack_limit >= ON_STACK_LIMIT && self.iterators.is_empty()
+        self.object.on_stack_limit >= ON_STACK_LIMIT && self.iterators.is_empty()
     }
 
     /// Temporary working memory, never on the stack.
     pub fn temp_scratch(&mut self, size: u32) -> Addr {
         let at = self.scratch_bytes(size);
-        Addr::new(Base::Reg(self.f.scratch()), at as i32)
+        Addr::new(Base::Reg(self.function.scratch()), at as i32)
     }
 
     /// Counts a loss.
     pub fn count_loss(&mut self, cause: LossCause, action: Option<crate::lang::typed::ActionId>, span: Span) {
-        let site = self.u.site(cause, action, self.probe_index, span);
-        let section = self.u.section(LOSSES);
-        let address = self.f.b.global_addr(section, site * 8);
-        self.f.b.atomic_add(address, 0, Size::B8, 1);
+        let site = self.object.site(cause, action, self.probe_index, span);
+        let section = self.object.section(LOSSES);
+        let address = self.function.builder.global_addr(section, site * 8);
+        self.function.builder.atomic_add(address, 0, Size::B8, 1);
     }
 
     /// Counts a failure, and sends it where the reader wants it among the reports: what failed is a helper (by its
     /// number) with what it returned, or the script itself.
     pub fn failed(&mut self, cause: LossCause, helper: Option<(u32, Operand)>, span: Span) {
         self.count_loss(cause, None, span);
-        if self.u.facts.sent.includes(cause) {
-            let site = self.u.site(cause, None, self.probe_index, span);
+        if self.object.facts.sent.includes(cause) {
+            let site = self.object.site(cause, None, self.probe_index, span);
             self.send_failure(site, helper, span);
         }
     }
@@ -396,12 +399,12 @@ impl<'a> Lowerer<'_, 'a> {
         b: Operand,
         body: impl FnOnce(&mut Self) -> Result<(), CodegenError>,
     ) -> Result<(), CodegenError> {
-        let (then, done) = (self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(cond, a, b, then, done);
-        self.f.b.switch_to(then);
+        let (then, done) = (self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(cond, a, b, then, done);
+        self.function.builder.switch_to(then);
         body(self)?;
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
@@ -417,22 +420,22 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn probe_name(&self) -> String {
         let index = self.probe.names.first().copied().unwrap_or(0) as usize;
-        self.u.program.probe_names.get(index).map_or_else(|| "probe".to_owned(), ToString::to_string)
+        self.object.program.probe_names.get(index).map_or_else(|| "probe".to_owned(), ToString::to_string)
     }
 
     /// Hands the finished function over; its entry is written at the end.
-    pub fn hand_over(u: &mut Unit<'a>, state: FnState, probe: u32, span: Span) {
+    pub fn hand_over(u: &mut ObjectBuilder<'a>, state: FunctionState, probe: u32, span: Span) {
         u.drafts.push(Draft { state, probe, span });
     }
 }
 
-impl FnState {
+impl FunctionState {
     /// Ends the part before the prologue and goes on after it.
     pub fn begin_body(&mut self) {
         let prologue = self.prologue;
-        self.b.jump(prologue);
-        let body = self.b.new_block();
-        self.b.switch_to(body);
+        self.builder.jump(prologue);
+        let body = self.builder.new_block();
+        self.builder.switch_to(body);
         self.after_prologue = true;
         self.body = Some(body);
     }

@@ -6,6 +6,10 @@ use std::collections::HashMap;
 use crate::codegen::artifact::{ProgramSpec, SiteSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
+use crate::codegen::lower::programs::raw;
+use crate::codegen::lower::reports::per_cpu_ring;
+use crate::codegen::lower::stack;
+use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
@@ -13,13 +17,13 @@ use crate::lang::typed::{ActionId, Program};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
-use super::func::Draft;
-use super::helpers::map_type;
-use super::layout::{
+use crate::codegen::lower::function::Draft;
+use crate::codegen::lower::helpers::map_type;
+use crate::codegen::lower::layout::{
     self, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH, SHARED,
 };
-use super::slots::{SlotMaps, Slots};
-use super::weight::Scale;
+use crate::codegen::lower::reports::per_cpu_ring::{SlotMaps, Slots};
+use crate::codegen::lower::verifier::cost::CostContext;
 
 /// Offset in the shared section of the start of the trace.
 pub const START_BOOT_NS: u32 = 0;
@@ -94,7 +98,7 @@ impl Region {
 }
 
 /// State of one compilation.
-pub struct Unit<'a> {
+pub struct ObjectBuilder<'a> {
     /// The script.
     pub program: &'a Program,
     /// The kernel.
@@ -147,7 +151,7 @@ pub struct Unit<'a> {
     pub warnings: Vec<Diagnostic>,
 }
 
-impl<'a> Unit<'a> {
+impl<'a> ObjectBuilder<'a> {
     /// Nothing yet: what can interrupt what decides where maps live, see [`Self::plan_maps`].
     pub fn new(program: &'a Program, facts: &'a TargetFacts, on_stack_limit: u32) -> Self {
         Self {
@@ -168,13 +172,13 @@ impl<'a> Unit<'a> {
             function_ids: OnceCell::new(),
             programs: Vec::new(),
             ring: None,
-            slots: super::slots::plan(program, facts),
+            slots: per_cpu_ring::plan(program, facts),
             slot_maps: None,
             stacks: None,
             stack_depth: 0,
             deepest_stack: deepest_stack(program),
             stacks_in_keys: stacks_in_keys(program),
-            raw_worth: super::raw::worth(program),
+            raw_worth: raw::is_profitable(program),
             on_stack_limit,
             largest: (Span::default(), 0),
             warnings: Vec::new(),
@@ -189,8 +193,8 @@ impl<'a> Unit<'a> {
     }
 
     /// What loops are weighed with.
-    pub const fn scale(&self) -> Scale<'a> {
-        Scale { program: self.program, facts: self.facts, depth: DEEPEST_CALLS }
+    pub const fn scale(&self) -> CostContext<'a> {
+        CostContext { program: self.program, facts: self.facts, depth: DEEPEST_CALLS }
     }
 
     /// The section of this name, made at its first use.
@@ -373,7 +377,7 @@ fn deepest_stack(program: &Program) -> u32 {
     let mut deepest = 0;
     each_expr(program, &mut |e| {
         if let Type::KStack { depth, .. } | Type::UStack { depth, .. } = e.ty {
-            deepest = deepest.max(u32::from(depth).clamp(1, super::stack::MOST_FRAMES));
+            deepest = deepest.max(u32::from(depth).clamp(1, stack::MOST_FRAMES));
         }
     });
     deepest
@@ -398,9 +402,9 @@ fn stacks_in(ty: &Type) -> u32 {
 fn each_expr(program: &Program, visit: &mut dyn FnMut(&crate::lang::typed::Expr)) {
     let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
     for body in bodies {
-        super::walk::each_expr(body, visit);
+        walk::each_expr(body, visit);
     }
     for predicate in program.probes.iter().filter_map(|p| p.predicate.as_ref()) {
-        super::walk::each_in(predicate, &mut |_| (), visit);
+        walk::each_in(predicate, &mut |_| (), visit);
     }
 }

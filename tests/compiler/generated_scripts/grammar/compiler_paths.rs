@@ -1,4 +1,4 @@
-//! Ways through the compiler that the other lists leave out: counters that their loop's body changes and meets
+//! Paths through the compiler that the other lists leave out: counters that their loop's body changes and meets
 //! constants with, sums in narrow histograms, values of maps in maps, groups in groups, variables of every width.
 
 use super::Writer;

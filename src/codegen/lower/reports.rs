@@ -5,9 +5,12 @@
 //! the bytes in use only, so that a short path does not cost its largest length. What finds no room
 //! is counted at its site: delivered and lost add up to produced.
 
+pub mod per_cpu_ring;
+
 use crate::codegen::artifact::{ACTION_BITS, FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg};
+use crate::codegen::lower::place;
 use crate::lang::source::Span;
 use crate::lang::typed::{Action, ActionId, ActionKind, Expr, ExprKind, Intrinsic, PrintfSink, Program, tuple_layout};
 use crate::lang::types::Type;
@@ -15,13 +18,13 @@ use crate::model::bytes::bytes_of;
 use crate::model::format::{ConversionKind, Format, Piece};
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base};
-use super::func::{Lowerer, ON_STACK_LIMIT};
-use super::helpers as h;
-use super::layout::{CONSTANTS, SHARED};
-use super::unit::{EXITING, WAKE_UPS};
-use super::value::Tail;
-use super::walk;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::{Lowerer, ON_STACK_LIMIT};
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::layout::{CONSTANTS, SHARED};
+use crate::codegen::lower::object::{EXITING, WAKE_UPS};
+use crate::codegen::lower::value::Tail;
+use crate::codegen::lower::walk;
 
 /// Records over this many bytes are cut after their last string.
 const LARGE_RECORD: u32 = RECORD_HEADER as u32 + 248;
@@ -55,7 +58,7 @@ struct Record<'r, 'a> {
 impl<'a> Lowerer<'_, 'a> {
     /// Sends a report.
     pub fn report(&mut self, id: ActionId, values: &'a [Expr], span: Span) -> Result<(), CodegenError> {
-        let action = &self.u.program.actions[id.0 as usize];
+        let action = &self.object.program.actions[id.0 as usize];
         if let ActionKind::Printf { format, sink: PrintfSink::TracePipe } = &action.kind {
             return self.trace_pipe(format, values, span);
         }
@@ -63,9 +66,9 @@ impl<'a> Lowerer<'_, 'a> {
             return self.internal(span, "a report with other values than its action");
         }
         if id.0 >> ACTION_BITS != 0 {
-            return Err(too_many_reports(self.u.program, span));
+            return Err(too_many_reports(self.object.program, span));
         }
-        let ((size, _), offsets) = tuple_layout(action.values.iter(), &self.u.program.structs);
+        let ((size, _), offsets) = tuple_layout(action.values.iter(), &self.object.program.structs);
         let total = RECORD_HEADER as u32 + size;
         let ready = self.make_ready(values)?;
         let cut = total > LARGE_RECORD
@@ -79,15 +82,15 @@ impl<'a> Lowerer<'_, 'a> {
             let at = self.temp(total.next_multiple_of(8));
             self.send_small(&record, at)?;
         } else if total <= SMALL_RECORD && self.roomy() {
-            let at = Addr::new(Base::Slot(self.f.temp_slot(total)), 0);
+            let at = Addr::new(Base::Slot(self.function.temp_slot(total)), 0);
             self.send_small(&record, at)?;
         } else {
             self.send_whole(&record)?;
         }
         self.release(mark);
         if matches!(action.kind, ActionKind::Exit) {
-            let section = self.u.section(SHARED);
-            let at = self.f.b.global_addr(section, EXITING);
+            let section = self.object.section(SHARED);
+            let at = self.function.builder.global_addr(section, EXITING);
             self.store(Addr::new(Base::Reg(at), 0), 8, 1);
             self.leave();
         }
@@ -105,7 +108,7 @@ impl<'a> Lowerer<'_, 'a> {
                 Ready::InPlace(e)
             } else if e.ty.fits_register() {
                 let value = self.scalar(e)?;
-                Ready::Scalar(self.f.b.copy(value).into())
+                Ready::Scalar(self.function.builder.copy(value).into())
             } else {
                 let size = self.size(&e.ty);
                 let temp = self.temp(size);
@@ -118,36 +121,38 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Builds a record in the ring.
     fn send_whole(&mut self, report: &Record<'_, 'a>) -> Result<(), CodegenError> {
-        if let Some(slots) = self.u.slots {
+        if let Some(slots) = self.object.slots {
             let reserved = self.reserve_slot(slots);
             self.fill(report, report.ready.len(), reserved.record())?;
             self.commit_slot(&reserved, report.total, Some(report.id), report.span);
             return Ok(());
         }
-        if self.u.facts.tells_references_apart() {
+        if self.object.facts.tells_references_apart() {
             let record = self.temp_scratch(report.total);
             return self.send_small(report, record);
         }
-        let ring = self.u.ring();
-        let handle = self.f.b.map_addr(ring);
-        let record = self.f.b.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(report.total).into(), 0.into()]);
-        let (fill, lost, done) = (self.f.b.new_block(), self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::Ne, record, 0, fill, lost);
+        let ring = self.object.ring();
+        let handle = self.function.builder.map_addr(ring);
+        let record =
+            self.function.builder.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(report.total).into(), 0.into()]);
+        let (fill, lost, done) =
+            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(Cond::Ne, record, 0, fill, lost);
         self.count_lost_report(lost, Some(report.id), report.span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(fill);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(fill);
         let at = Addr::new(Base::Reg(record), 0);
         self.fill(report, report.ready.len(), at)?;
         let flags = self.wake_flags();
-        self.f.b.call_void(h::RINGBUF_SUBMIT, &[record.into(), flags]);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.call_void(h::RINGBUF_SUBMIT, &[record.into(), flags]);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
         Ok(())
     }
 
     /// Goes on in the block to which reports without room go, and counts one.
     pub fn count_lost_report(&mut self, lost: BlockId, action: Option<ActionId>, span: Span) {
-        self.f.b.switch_to(lost);
+        self.function.builder.switch_to(lost);
         self.count_loss(LossCause::RingFull, action, span);
     }
 
@@ -166,14 +171,16 @@ impl<'a> Lowerer<'_, 'a> {
         let at = RECORD_HEADER as u32 + report.offsets[before];
         let last = record.at(at);
         let used = self.put_last(&report.ready[before], &report.action.values[before], last)?;
-        let bytes = self.f.b.add(used, i64::from(at));
+        let bytes = self.function.builder.add(used, i64::from(at));
         self.copy_out(record, bytes.into(), Some(report.id), report.span);
         Ok(())
     }
 
     /// Sends a record of so many bytes.
     fn send_built(&mut self, record: Addr, bytes: u32, action: Option<ActionId>, span: Span) {
-        let Some(slots) = self.u.slots else { return self.copy_out(record, i64::from(bytes).into(), action, span) };
+        let Some(slots) = self.object.slots else {
+            return self.copy_out(record, i64::from(bytes).into(), action, span);
+        };
         let reserved = self.reserve_slot(slots);
         self.copy(reserved.record(), record, bytes);
         self.commit_slot(&reserved, bytes, action, span);
@@ -182,15 +189,15 @@ impl<'a> Lowerer<'_, 'a> {
     /// Copies a record into the ring; one that finds no room is counted.
     fn copy_out(&mut self, record: Addr, bytes: Operand, action: Option<ActionId>, span: Span) {
         let flags = self.wake_flags();
-        let ring = self.u.ring();
-        let handle = self.f.b.map_addr(ring);
+        let ring = self.object.ring();
+        let handle = self.function.builder.map_addr(ring);
         let from = self.pointer(record);
-        let result = self.f.b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes, flags]);
-        let (lost, done) = (self.f.b.new_block(), self.f.b.new_block());
-        self.f.b.branch(Cond::Ne, result, 0, lost, done);
+        let result = self.function.builder.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes, flags]);
+        let (lost, done) = (self.function.builder.new_block(), self.function.builder.new_block());
+        self.function.builder.branch(Cond::Ne, result, 0, lost, done);
         self.count_lost_report(lost, action, span);
-        self.f.b.jump(done);
-        self.f.b.switch_to(done);
+        self.function.builder.jump(done);
+        self.function.builder.switch_to(done);
     }
 
     /// Writes the header and the first `count` values.
@@ -207,25 +214,25 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn header(&mut self, id: ActionId, record: Addr) {
         self.stamp(record);
-        let cpu = self.f.cpu();
-        let cpu = self.f.b.shl(cpu, i64::from(ACTION_BITS));
+        let cpu = self.function.cpu();
+        let cpu = self.function.builder.shl(cpu, i64::from(ACTION_BITS));
         let name = if self.single { self.probe.names.get(self.target).copied() } else { None };
         if name.is_none() && self.probe.needs_probe_id {
             let cookie = self.probe_id();
-            let word = self.f.b.alu(Alu::Or, cpu, i64::from(id.0));
+            let word = self.function.builder.alu(Alu::Or, cpu, i64::from(id.0));
             self.store(record, 4, word);
             self.store(record.at(4), 4, cookie);
             return;
         }
         let known = u64::from(id.0) | u64::from(name.unwrap_or(u32::MAX)) << 32;
-        let known = self.f.b.imm(known as i64);
-        let word = self.f.b.alu(Alu::Or, cpu, known);
+        let known = self.function.builder.imm(known as i64);
+        let word = self.function.builder.alu(Alu::Or, cpu, known);
         self.store(record, 8, word);
     }
 
     /// Writes the time into a record.
     fn stamp(&mut self, record: Addr) {
-        let now = self.f.b.call(h::KTIME_GET_NS, &[]);
+        let now = self.function.builder.call(h::KTIME_GET_NS, &[]);
         self.store(record.at(TIME_AT), 8, now);
     }
 
@@ -235,12 +242,12 @@ impl<'a> Lowerer<'_, 'a> {
         let bytes = FAILURE_RECORD_BYTES as u32;
         let mark = self.mark();
         let record = self.temp(bytes);
-        let id = self.f.b.imm(i64::from(FAILURE_RECORD | site));
+        let id = self.function.builder.imm(i64::from(FAILURE_RECORD | site));
         self.store(record, 4, id);
         self.store(record.at(4), 4, code);
         self.stamp(record);
         self.store(record.at(TIME_AT + 8), 4, i64::from(number));
-        let cpu = self.f.cpu();
+        let cpu = self.function.cpu();
         self.store(record.at(TIME_AT + 12), 4, cpu);
         self.send_built(record, bytes, None, span);
         self.release(mark);
@@ -249,7 +256,7 @@ impl<'a> Lowerer<'_, 'a> {
     fn put(&mut self, value: &Ready<'a>, ty: &Type, at: Addr) -> Result<(), CodegenError> {
         match value {
             Ready::Scalar(operand) => {
-                self.store(at, super::place::scalar_shape(ty).0, *operand);
+                self.store(at, place::scalar_shape(ty).0, *operand);
                 Ok(())
             }
             Ready::Memory(src, e) => {
@@ -262,8 +269,8 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// 1 while the reader wants to be woken.
     pub fn wake_wanted(&mut self) -> Vreg {
-        let section = self.u.section(SHARED);
-        let base = self.f.b.global_addr(section, WAKE_UPS);
+        let section = self.object.section(SHARED);
+        let base = self.function.builder.global_addr(section, WAKE_UPS);
         self.load(Addr::new(Base::Reg(base), 0), 8, false)
     }
 
@@ -272,7 +279,7 @@ impl<'a> Lowerer<'_, 'a> {
         let wanted = self.wake_wanted();
         // 1 in the global gives 0 (the kernel's own rule: a wake-up when the reader has seen all
         // before), 0 gives BPF_RB_NO_WAKEUP.
-        self.f.b.alu(Alu::Xor, wanted, h::BPF_RB_NO_WAKEUP).into()
+        self.function.builder.alu(Alu::Xor, wanted, h::BPF_RB_NO_WAKEUP).into()
     }
 
     /// Writes the last value and says how many of its bytes are in use.
@@ -293,15 +300,15 @@ impl<'a> Lowerer<'_, 'a> {
             _ => {
                 self.put(value, ty, at)?;
                 let length = self.load(at, 4, false);
-                self.f.b.add(length, 4)
+                self.function.builder.add(length, 4)
             }
         };
-        let used = self.f.b.copy(used);
+        let used = self.function.builder.copy(used);
         self.when(Cond::SLt, used.into(), 1.into(), |l| {
             // Nothing could be read, or an empty string, for which older kernels return 0
             // (`strncpy_from_user_nofault`, mm/maccess.c).
             l.store(at, 1, 0);
-            l.f.b.copy_into(used, 1);
+            l.function.builder.copy_into(used, 1);
             Ok(())
         })?;
         self.at_most(used, i64::from(size))?;
@@ -310,7 +317,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Copies a string up to its terminator; its length with it.
     fn copy_string(&mut self, src: Addr, dst: Addr, size: u32, span: Span) -> Result<Vreg, CodegenError> {
-        let from = super::place::Place::Memory(src);
+        let from = place::Place::Memory(src);
         self.read_string(from, dst, size, i64::from(size).into(), Tail::Loose, false, span)
     }
 
@@ -337,12 +344,12 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let mut text = bytes_of(&kernel_format(format)).into_owned();
         text.push(0);
-        let at = self.u.constant(&text);
-        let section = self.u.section(CONSTANTS);
-        let address = self.f.b.global_addr(section, at);
+        let at = self.object.constant(&text);
+        let section = self.object.section(CONSTANTS);
+        let address = self.function.builder.global_addr(section, at);
         let mut all: Vec<Operand> = vec![address.into(), (text.len() as i64).into()];
         all.extend(args);
-        self.f.b.call_void(h::TRACE_PRINTK, &all);
+        self.function.builder.call_void(h::TRACE_PRINTK, &all);
         Ok(())
     }
 }

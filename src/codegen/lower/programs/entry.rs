@@ -7,68 +7,70 @@ use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Size, Vreg, Width};
 use crate::lang::source::Span;
 use crate::model::stats::LossCause;
 
-use super::func::{Cached, Draft, FRAME_CONTEXT, FRAME_LOCALS, FRAME_RETURNED, FRAME_SCRATCH, FnState, Role};
-use super::helpers as h;
-use super::layout::{self, LOSSES, PER_CPU, SCRATCH};
-use super::unit::{CLAIM_SLOTS, CLAIMED, Guard, Unit};
+use crate::codegen::lower::function::{
+    Cached, Draft, FRAME_CONTEXT, FRAME_LOCALS, FRAME_RETURNED, FRAME_SCRATCH, FunctionState, Role,
+};
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::layout::{self, LOSSES, PER_CPU, SCRATCH};
+use crate::codegen::lower::object::{CLAIM_SLOTS, CLAIMED, Guard, ObjectBuilder};
 
 /// Writes entries and prologues of all functions.
-pub fn finish(unit: &mut Unit<'_>) {
+pub fn finish(unit: &mut ObjectBuilder<'_>) {
     for draft in std::mem::take(&mut unit.drafts) {
         let Draft { mut state, probe, span } = draft;
-        let previous = state.b.set_span(Span::default());
+        let previous = state.builder.set_span(Span::default());
         write_entry(unit, &mut state, probe, span);
-        state.b.set_span(previous);
-        unit.functions[state.id.0 as usize] = Some(state.b.finish());
+        state.builder.set_span(previous);
+        unit.functions[state.id.0 as usize] = Some(state.builder.finish());
     }
 }
 
-fn write_entry(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
+fn write_entry(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: Span) {
     let all_early = f.scratch.early || f.percpu.early || f.cpu.early;
     let guarded = f.role == Role::Program && f.scratch.vreg.is_some() && unit.regions[f.region].guard != Guard::None;
     // The first block of code follows the three made by `FnState::new`.
     let first = BlockId(3);
-    f.b.switch_to(BlockId(0));
+    f.builder.switch_to(BlockId(0));
     load_values(f, true);
     if all_early {
         bases(unit, f, probe, span);
     }
-    f.b.jump(first);
-    f.b.switch_to(f.prologue);
+    f.builder.jump(first);
+    f.builder.switch_to(f.prologue);
     load_values(f, false);
     if !all_early {
         bases(unit, f, probe, span);
     }
     // The body follows; `begin_body` left a jump target behind.
     if let Some(body) = f.body {
-        f.b.jump(body);
+        f.builder.jump(body);
     }
     if let Some(refused) = f.refused {
-        f.b.switch_to(refused);
+        f.builder.switch_to(refused);
         if all_early && guarded {
             let exit = f.exit;
-            f.b.jump(exit);
+            f.builder.jump(exit);
         } else {
-            f.b.ret(0);
+            f.builder.ret(0);
         }
     }
-    f.b.switch_to(f.exit);
+    f.builder.switch_to(f.exit);
     if guarded && let Some(base) = f.scratch.vreg {
-        f.b.store(base, 0, Size::B8, 0);
+        f.builder.store(base, 0, Size::B8, 0);
     }
-    f.b.ret(0);
+    f.builder.ret(0);
 }
 
-fn load_context(f: &mut FnState) {
+fn load_context(f: &mut FunctionState) {
     if let (Some(dst), Role::Callback(frame)) = (f.context.vreg, f.role) {
-        let value = f.b.load(frame, FRAME_CONTEXT as i16, Size::B8);
-        f.b.copy_into(dst, value);
+        let value = f.builder.load(frame, FRAME_CONTEXT as i16, Size::B8);
+        f.builder.copy_into(dst, value);
     }
 }
 
 /// Computes the values that are wanted before the predicate, or those wanted after it only and not computed
 /// where they were first asked for.
-fn load_values(f: &mut FnState, early: bool) {
+fn load_values(f: &mut FunctionState, early: bool) {
     let wanted = |cached: Cached| if early { cached.early } else { !cached.early && !cached.placed };
     if wanted(f.context) {
         load_context(f);
@@ -85,94 +87,94 @@ fn load_values(f: &mut FnState, early: bool) {
 }
 
 /// `bpf_get_current_pid_tgid()`, if the function asks for it.
-pub fn load_pid_tgid(f: &mut FnState) {
+pub fn load_pid_tgid(f: &mut FunctionState) {
     load(f, f.pid_tgid, h::GET_CURRENT_PID_TGID);
 }
 
 /// `bpf_get_current_uid_gid()`, if the function asks for it.
-pub fn load_uid_gid(f: &mut FnState) {
+pub fn load_uid_gid(f: &mut FunctionState) {
     load(f, f.uid_gid, h::GET_CURRENT_UID_GID);
 }
 
 /// `bpf_get_current_task_btf()`, if the function asks for it.
-pub fn load_task(f: &mut FnState) {
+pub fn load_task(f: &mut FunctionState) {
     load(f, f.task, h::GET_CURRENT_TASK_BTF);
 }
 
-fn load(f: &mut FnState, cached: Cached, helper: u32) {
+fn load(f: &mut FunctionState, cached: Cached, helper: u32) {
     if let Some(dst) = cached.vreg {
-        let value = f.b.call(helper, &[]);
-        f.b.copy_into(dst, value);
+        let value = f.builder.call(helper, &[]);
+        f.builder.copy_into(dst, value);
     }
 }
 
 /// Computes the CPU's number and the addresses of its memory.
-fn bases(unit: &mut Unit<'_>, f: &mut FnState, probe: u32, span: Span) {
+fn bases(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: Span) {
     let slots = layout::cpu_slots(unit.facts);
     if let Some(cpu) = f.cpu.vreg {
-        let value = f.b.call(h::GET_SMP_PROCESSOR_ID, &[]);
-        f.b.copy_into(cpu, value);
+        let value = f.builder.call(h::GET_SMP_PROCESSOR_ID, &[]);
+        f.builder.copy_into(cpu, value);
     }
     if let (Some(dst), Some(cpu)) = (f.percpu.vreg, f.cpu.vreg) {
         let section = unit.section(PER_CPU);
         let stride = unit.layout.percpu_stride;
-        let base = per_cpu_address(f, cpu, slots, |f| f.b.global_addr(section, 0), stride);
-        f.b.copy_into(dst, base);
+        let base = per_cpu_address(f, cpu, slots, |f| f.builder.global_addr(section, 0), stride);
+        f.builder.copy_into(dst, base);
     }
     match (f.scratch.vreg, f.role) {
         (Some(dst), Role::Program) => scratch_base(unit, f, dst, probe, span),
         (Some(dst), Role::Callback(frame)) => {
-            let value = f.b.load(frame, FRAME_SCRATCH as i16, Size::B8);
-            f.b.copy_into(dst, value);
+            let value = f.builder.load(frame, FRAME_SCRATCH as i16, Size::B8);
+            f.builder.copy_into(dst, value);
         }
         (None, _) => {}
     }
     if let Some(frame) = f.frame {
-        f.b.slot_store(frame, FRAME_CONTEXT, Size::B8, Vreg(0));
+        f.builder.slot_store(frame, FRAME_CONTEXT, Size::B8, Vreg(0));
         let scratch = f.scratch.vreg.map_or(Operand::Imm(0), Operand::Reg);
-        f.b.slot_store(frame, FRAME_SCRATCH, Size::B8, scratch);
-        f.b.slot_store(frame, FRAME_RETURNED, Size::B8, 0);
-        if unit.facts.believes_one_round() {
+        f.builder.slot_store(frame, FRAME_SCRATCH, Size::B8, scratch);
+        f.builder.slot_store(frame, FRAME_RETURNED, Size::B8, 0);
+        if unit.facts.callback_verified_once() {
             // Read before every loop, see `hide_numbers`.
-            for at in (FRAME_LOCALS..f.b.slot_size(frame)).step_by(8) {
-                f.b.slot_store(frame, at as i32, Size::B8, 0);
+            for at in (FRAME_LOCALS..f.builder.slot_size(frame)).step_by(8) {
+                f.builder.slot_store(frame, at as i32, Size::B8, 0);
             }
         }
     }
 }
 
 fn per_cpu_address(
-    f: &mut FnState,
+    f: &mut FunctionState,
     cpu: Vreg,
     slots: u32,
-    base: impl FnOnce(&mut FnState) -> Vreg,
+    base: impl FnOnce(&mut FunctionState) -> Vreg,
     stride: u32,
 ) -> Vreg {
     if slots == 1 {
         return base(f);
     }
     // The mask is no change (the number is below the count of possible CPUs); the verifier needs it.
-    let index = f.b.and(cpu, i64::from(slots - 1));
-    let offset = f.b.mul(index, i64::from(stride));
+    let index = f.builder.and(cpu, i64::from(slots - 1));
+    let offset = f.builder.mul(index, i64::from(stride));
     let base = base(f);
-    f.b.add(base, offset)
+    f.builder.add(base, offset)
 }
 
-fn scratch_base(unit: &mut Unit<'_>, f: &mut FnState, dst: Vreg, probe: u32, span: Span) {
+fn scratch_base(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, probe: u32, span: Span) {
     let section = unit.section(SCRATCH);
     let slots = layout::cpu_slots(unit.facts);
     let region = unit.regions[f.region];
     let at = unit.region_offset(f.region);
     let Some(cpu) = f.cpu.vreg else { return };
-    let base = per_cpu_address(f, cpu, slots, |f| f.b.global_addr(section, at), region.cpu_stride());
-    f.b.copy_into(dst, base);
+    let base = per_cpu_address(f, cpu, slots, |f| f.builder.global_addr(section, at), region.cpu_stride());
+    f.builder.copy_into(dst, base);
     match region.guard {
         Guard::None => {}
         Guard::Word => {
-            let lost = f.b.new_block();
-            let taken = f.b.load(dst, 0, Size::B8);
-            f.b.require(Cond::Eq, taken, 0, lost);
-            f.b.store(dst, 0, Size::B8, 1);
+            let lost = f.builder.new_block();
+            let taken = f.builder.load(dst, 0, Size::B8);
+            f.builder.require(Cond::Eq, taken, 0, lost);
+            f.builder.store(dst, 0, Size::B8, 1);
             nested(unit, f, lost, probe, span);
         }
         Guard::Claim => claimed_slot(unit, f, dst, probe, span),
@@ -180,40 +182,40 @@ fn scratch_base(unit: &mut Unit<'_>, f: &mut FnState, dst: Vreg, probe: u32, spa
 }
 
 /// Moves the base of a CPU's slots to the first one that is free, and claims that.
-fn claimed_slot(unit: &mut Unit<'_>, f: &mut FnState, dst: Vreg, probe: u32, span: Span) {
+fn claimed_slot(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, probe: u32, span: Span) {
     let stride = i64::from(unit.regions[f.region].slot_stride());
-    let (lost, mine) = (f.b.new_block(), f.b.new_block());
-    let (first, number) = (f.b.copy(dst), f.b.new_vreg());
+    let (lost, mine) = (f.builder.new_block(), f.builder.new_block());
+    let (first, number) = (f.builder.copy(dst), f.builder.new_vreg());
     for slot in 0..CLAIM_SLOTS {
         if slot > 0 {
-            f.b.alu_into(dst, Alu::Add, Width::W64, dst, stride);
+            f.builder.alu_into(dst, Alu::Add, Width::W64, dst, stride);
         }
-        let word = f.b.atomic_xchg(dst, 0, Size::B8, CLAIMED);
-        let (next, free) = (if slot + 1 == CLAIM_SLOTS { lost } else { f.b.new_block() }, f.b.new_block());
-        f.b.branch(Cond::Set, word, CLAIMED, next, free);
-        f.b.switch_to(free);
+        let word = f.builder.atomic_xchg(dst, 0, Size::B8, CLAIMED);
+        let (next, free) = (if slot + 1 == CLAIM_SLOTS { lost } else { f.builder.new_block() }, f.builder.new_block());
+        f.builder.branch(Cond::Set, word, CLAIMED, next, free);
+        f.builder.switch_to(free);
         // The word is zero here, of which the verifier knows one bit: so it does not know which slot it is,
         // and need not look at all that follows once for each.
-        let sum = f.b.add(word, i64::from(slot));
-        let below = f.b.and(sum, i64::from(CLAIM_SLOTS - 1));
-        f.b.copy_into(number, below);
-        f.b.jump(mine);
-        f.b.switch_to(next);
+        let sum = f.builder.add(word, i64::from(slot));
+        let below = f.builder.and(sum, i64::from(CLAIM_SLOTS - 1));
+        f.builder.copy_into(number, below);
+        f.builder.jump(mine);
+        f.builder.switch_to(next);
     }
     nested(unit, f, lost, probe, span);
-    f.b.switch_to(mine);
-    let offset = f.b.mul(number, stride);
-    f.b.alu_into(dst, Alu::Add, Width::W64, first, offset);
+    f.builder.switch_to(mine);
+    let offset = f.builder.mul(number, stride);
+    f.builder.alu_into(dst, Alu::Add, Width::W64, first, offset);
 }
 
 /// Fills the block of a firing that found no working memory.
-fn nested(unit: &mut Unit<'_>, f: &mut FnState, lost: BlockId, probe: u32, span: Span) {
-    let here = f.b.current();
-    f.b.switch_to(lost);
+fn nested(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, lost: BlockId, probe: u32, span: Span) {
+    let here = f.builder.current();
+    f.builder.switch_to(lost);
     let site = unit.site(LossCause::Nested, None, probe, span);
     let section = unit.section(LOSSES);
-    let address = f.b.global_addr(section, site * 8);
-    f.b.atomic_add(address, 0, Size::B8, 1);
-    f.b.ret(0);
-    f.b.switch_to(here);
+    let address = f.builder.global_addr(section, site * 8);
+    f.builder.atomic_add(address, 0, Size::B8, 1);
+    f.builder.ret(0);
+    f.builder.switch_to(here);
 }

@@ -5,7 +5,7 @@
 //! that it saw last in a table of [`MEMO_SLOTS`] entries: finding a key there takes a multiplication, two
 //! loads and a comparison for each of its words. Of a key that ends with a text, such as a file's name, words
 //! are looked at up to the text's end; a CPU does not remember keys with texts that are longer than
-//! [`super::layout::CellKey::memo_words`], the hash map is asked for these.
+//! [`crate::codegen::lower::layout::CellKey::memo_words`], the hash map is asked for these.
 //!
 //! `clear` begins a new epoch. It is part of the keys in the hash map and of the numbers' tags, so that what
 //! a CPU remembers of an earlier one never fits; a program that is caught in between writes to a cell of the
@@ -20,10 +20,10 @@ use crate::lang::source::Span;
 use crate::lang::typed::{Expr, MapId};
 use crate::model::stats::LossCause;
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::helpers as h;
-use super::layout::{Cells, Home, MEMO_SLOTS, PER_CPU, SHARED};
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::helpers as h;
+use crate::codegen::lower::layout::{Cells, Home, MEMO_SLOTS, PER_CPU, SHARED};
 
 /// Multiplier of the hash: the golden ratio in 64 bits.
 const MIX: i64 = 0x9e37_79b9_7f4a_7c15_u64 as i64;
@@ -60,7 +60,7 @@ struct Search {
 impl<'a> Lowerer<'_, 'a> {
     /// The cells of a map that lives in some.
     pub fn cells(&self, map: MapId) -> Option<Cells> {
-        match self.u.layout.homes[map.0 as usize] {
+        match self.object.layout.homes[map.0 as usize] {
             Home::Cells(cells) => Some(cells),
             _ => None,
         }
@@ -77,26 +77,26 @@ impl<'a> Lowerer<'_, 'a> {
         span: Span,
     ) -> Result<Vreg, CodegenError> {
         let (key, full_key) = self.searched_key(map, cells, key, span)?;
-        self.u.section(PER_CPU);
-        let shared = self.u.section(SHARED);
-        let words = self.f.b.global_addr(shared, cells.words);
-        let epoch = self.f.b.load(words, 0, Size::B8);
-        let base = self.f.percpu();
-        let search = Search { cells, key, epoch, base, cell: self.f.b.new_vreg(), full_key, span };
-        let ready = self.f.b.new_block();
+        self.object.section(PER_CPU);
+        let shared = self.object.section(SHARED);
+        let words = self.function.builder.global_addr(shared, cells.words);
+        let epoch = self.function.builder.load(words, 0, Size::B8);
+        let base = self.function.percpu();
+        let search = Search { cells, key, epoch, base, cell: self.function.builder.new_vreg(), full_key, span };
+        let ready = self.function.builder.new_block();
         // What user space runs between other programs' firings must not touch what these remember.
         let entry = if self.kind == ProgramKind::TestRun {
             None
         } else {
-            let slow = self.f.b.new_block();
+            let slow = self.function.builder.new_block();
             let entry = self.memo_entry(&search);
             self.recall(&search, entry, ready, slow);
-            self.f.b.switch_to(slow);
+            self.function.builder.switch_to(slow);
             Some(entry)
         };
         self.look_up(&search, entry, full)?;
-        self.f.b.jump(ready);
-        self.f.b.switch_to(ready);
+        self.function.builder.jump(ready);
+        self.function.builder.switch_to(ready);
         Ok(search.cell)
     }
 
@@ -129,40 +129,40 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Memory for a key of the BPF map and a tag: on the stack where that is not scarce, for it is seldom
-    /// written. In an iterator's rounds the way on which nothing is written would count twice.
+    /// written. In an iterator's iterations the path on which nothing is written would count twice.
     fn full_key(&mut self, cells: Cells) -> Addr {
         let bytes = 8 + cells.key.words * 8 + 8;
-        if self.roomy() { Addr::new(Base::Slot(self.f.temp_slot(bytes)), 0) } else { self.temp_scratch(bytes) }
+        if self.roomy() { Addr::new(Base::Slot(self.function.temp_slot(bytes)), 0) } else { self.temp_scratch(bytes) }
     }
 
     /// Where this CPU would remember the key.
     fn memo_entry(&mut self, search: &Search) -> Vreg {
         let layout = search.cells.key;
-        let mix = self.f.b.imm(MIX);
+        let mix = self.function.builder.imm(MIX);
         let first = self.key_part(search.key, 0);
-        let hash = self.f.b.mul(first, mix);
-        let hash = self.f.b.copy(hash);
-        let ended = self.f.b.new_block();
+        let hash = self.function.builder.mul(first, mix);
+        let hash = self.function.builder.copy(hash);
+        let ended = self.function.builder.new_block();
         let mut before = first;
         for word in 1..layout.memo_words {
             if layout.ends_in(word - 1) {
-                let before = self.f.b.in_register(before);
+                let before = self.function.builder.in_register(before);
                 self.unless_ended(before, ended);
             }
             let part = self.key_part(search.key, word);
-            self.f.b.alu_into(hash, Alu::Xor, Width::W64, hash, part);
-            self.f.b.alu_into(hash, Alu::Mul, Width::W64, hash, mix);
+            self.function.builder.alu_into(hash, Alu::Xor, Width::W64, hash, part);
+            self.function.builder.alu_into(hash, Alu::Mul, Width::W64, hash, mix);
             before = part;
         }
-        self.f.b.jump(ended);
-        self.f.b.switch_to(ended);
+        self.function.builder.jump(ended);
+        self.function.builder.switch_to(ended);
         let bytes = search.cells.entry_bytes();
         // The highest bits are the best mixed ones.
         let shift = 64 - MEMO_SLOTS.trailing_zeros() - bytes.trailing_zeros();
-        let offset = self.f.b.shr(hash, i64::from(shift));
-        let offset = self.f.b.and(offset, i64::from((MEMO_SLOTS - 1) * bytes));
-        let table = self.f.b.add(search.base, i64::from(search.cells.memo));
-        self.f.b.add(table, offset)
+        let offset = self.function.builder.shr(hash, i64::from(shift));
+        let offset = self.function.builder.and(offset, i64::from((MEMO_SLOTS - 1) * bytes));
+        let table = self.function.builder.add(search.base, i64::from(search.cells.memo));
+        self.function.builder.add(table, offset)
     }
 
     /// Goes on when all of the key is in the words that are remembered.
@@ -173,7 +173,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         if let Key::Memory(at) = search.key {
             let last = self.load(at.at(layout.memo_words * 8 - 1), 1, false);
-            self.f.b.require(Cond::Eq, last, 0, otherwise);
+            self.function.builder.require(Cond::Eq, last, 0, otherwise);
         }
     }
 
@@ -186,126 +186,126 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Goes to `ready` with the cell's address when the CPU remembers the key, else to `slow`.
     fn recall(&mut self, search: &Search, entry: Vreg, ready: BlockId, slow: BlockId) {
-        let tag = self.f.b.load(entry, 0, Size::B8);
+        let tag = self.function.builder.load(entry, 0, Size::B8);
         self.cell_of(search, tag, search.epoch, slow);
         self.in_memo(search, slow);
         let layout = search.cells.key;
         for word in 0..layout.memo_words {
-            let known = self.f.b.load(entry, (8 + word * 8) as i16, Size::B8);
+            let known = self.function.builder.load(entry, (8 + word * 8) as i16, Size::B8);
             let wanted = self.key_part(search.key, word);
-            let wanted = self.f.b.in_register(wanted);
-            self.f.b.require(Cond::Eq, known, wanted, slow);
+            let wanted = self.function.builder.in_register(wanted);
+            self.function.builder.require(Cond::Eq, known, wanted, slow);
             if layout.ends_in(word) && word + 1 < layout.memo_words {
                 self.unless_ended(known, ready);
             }
         }
-        self.f.b.jump(ready);
+        self.function.builder.jump(ready);
     }
 
     /// The address of a tag's cell; goes to `otherwise` when the tag is none or of another epoch.
     fn cell_of(&mut self, search: &Search, tag: Vreg, epoch: Vreg, otherwise: BlockId) {
-        let number = self.f.b.alu(Alu::Xor, tag, epoch);
-        let number = self.f.b.sub(number, 1);
-        self.f.b.require(Cond::Lt, number, i64::from(search.cells.capacity) * 2, otherwise);
+        let number = self.function.builder.alu(Alu::Xor, tag, epoch);
+        let number = self.function.builder.sub(number, 1);
+        self.function.builder.require(Cond::Lt, number, i64::from(search.cells.capacity) * 2, otherwise);
         let size = search.cells.value_size;
         let offset = if size.is_power_of_two() {
-            self.f.b.shl(number, i64::from(size.trailing_zeros()))
+            self.function.builder.shl(number, i64::from(size.trailing_zeros()))
         } else {
-            self.f.b.mul(number, i64::from(size))
+            self.function.builder.mul(number, i64::from(size))
         };
-        let first = self.f.b.add(search.base, i64::from(search.cells.first));
-        let cell = self.f.b.add(first, offset);
-        self.f.b.copy_into(search.cell, cell);
+        let first = self.function.builder.add(search.base, i64::from(search.cells.first));
+        let cell = self.function.builder.add(first, offset);
+        self.function.builder.copy_into(search.cell, cell);
     }
 
     /// Asks the hash map, and puts a new key into it; what it finds goes to `entry`.
     fn look_up(&mut self, search: &Search, entry: Option<Vreg>, full: BlockId) -> Result<(), CodegenError> {
         let map = BpfMapId(search.cells.map);
-        let lost = self.f.b.new_block();
+        let lost = self.function.builder.new_block();
         self.store(search.full_key, 8, search.epoch);
         // A key with a text is there already.
         let copied = if search.cells.key.text_at.is_some() { 0 } else { search.cells.key.words };
         for word in 0..copied {
             let part = self.key_part(search.key, word);
-            let part = self.f.b.in_register(part);
+            let part = self.function.builder.in_register(part);
             self.store(search.full_key.at(8 + word * 8), 8, part);
         }
         let found = self.lookup(map, search.full_key);
-        let found = self.f.b.copy(found);
+        let found = self.function.builder.copy(found);
         self.when(Cond::Eq, found.into(), 0.into(), |l| {
             l.insert(search, lost)?;
             let inserted = l.lookup(map, search.full_key);
-            l.f.b.copy_into(found, inserted);
-            l.f.b.require(Cond::Ne, found, 0, lost);
+            l.function.builder.copy_into(found, inserted);
+            l.function.builder.require(Cond::Ne, found, 0, lost);
             Ok(())
         })?;
-        let tag = self.f.b.load(found, 0, Size::B8);
+        let tag = self.function.builder.load(found, 0, Size::B8);
         // What was written before the calls is read again: registers that outlive them are few, and the way
         // on which the CPU remembers the key would pay for their want.
         let epoch = self.load(search.full_key, 8, false);
         self.cell_of(search, tag, epoch, lost);
         if let Some(entry) = entry {
-            let forgotten = self.f.b.new_block();
+            let forgotten = self.function.builder.new_block();
             self.in_memo(search, forgotten);
             for word in 0..search.cells.key.memo_words {
                 let part = self.load(search.full_key.at(8 + word * 8), 8, false);
-                self.f.b.store(entry, (8 + word * 8) as i16, Size::B8, part);
+                self.function.builder.store(entry, (8 + word * 8) as i16, Size::B8, part);
             }
-            self.f.b.store(entry, 0, Size::B8, tag);
-            self.f.b.jump(forgotten);
-            self.f.b.switch_to(forgotten);
+            self.function.builder.store(entry, 0, Size::B8, tag);
+            self.function.builder.jump(forgotten);
+            self.function.builder.switch_to(forgotten);
         }
-        let here = self.f.b.current();
-        self.f.b.switch_to(lost);
+        let here = self.function.builder.current();
+        self.function.builder.switch_to(lost);
         self.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), search.span);
-        self.f.b.jump(full);
-        self.f.b.switch_to(here);
+        self.function.builder.jump(full);
+        self.function.builder.switch_to(here);
         Ok(())
     }
 
     /// Puts the key into the hash map with the number of a cell that is free.
     fn insert(&mut self, search: &Search, lost: BlockId) -> Result<(), CodegenError> {
         let capacity = i64::from(search.cells.capacity);
-        let shared = self.u.section(SHARED);
-        let words = self.f.b.global_addr(shared, search.cells.words);
+        let shared = self.object.section(SHARED);
+        let words = self.function.builder.global_addr(shared, search.cells.words);
         let epoch = self.load(search.full_key, 8, false);
-        let tag = self.f.b.imm(0);
-        let spare = self.f.b.load(words, SPARE, Size::B8);
+        let tag = self.function.builder.imm(0);
+        let spare = self.function.builder.load(words, SPARE, Size::B8);
         self.when(Cond::Ne, spare.into(), 0.into(), |l| {
-            let taken = l.f.b.atomic_xchg(words, SPARE, Size::B8, 0);
-            // One of an earlier epoch is worth nothing.
-            let number = l.f.b.alu(Alu::Xor, taken, epoch);
+            let taken = l.function.builder.atomic_xchg(words, SPARE, Size::B8, 0);
+            // One of an earlier epoch is profitable nothing.
+            let number = l.function.builder.alu(Alu::Xor, taken, epoch);
             l.when(Cond::Le, number.into(), (capacity * 2).into(), |l| {
-                l.f.b.copy_into(tag, taken);
+                l.function.builder.copy_into(tag, taken);
                 Ok(())
             })
         })?;
         self.when(Cond::Eq, tag.into(), 0.into(), |l| {
-            let half = l.f.b.shr(epoch, 32);
-            let half = l.f.b.and(half, 1);
-            let offset = l.f.b.shl(half, 3);
-            let next = l.f.b.add(words, NEXT);
-            let next = l.f.b.add(next, offset);
-            let number = l.f.b.atomic_fetch_add(next, 0, Size::B8, 1);
-            l.f.b.require(Cond::Lt, number, capacity, lost);
-            let first = l.f.b.mul(half, capacity);
-            let number = l.f.b.add(number, first);
-            let number = l.f.b.add(number, 1);
-            let made = l.f.b.add(epoch, number);
-            l.f.b.copy_into(tag, made);
+            let half = l.function.builder.shr(epoch, 32);
+            let half = l.function.builder.and(half, 1);
+            let offset = l.function.builder.shl(half, 3);
+            let next = l.function.builder.add(words, NEXT);
+            let next = l.function.builder.add(next, offset);
+            let number = l.function.builder.atomic_fetch_add(next, 0, Size::B8, 1);
+            l.function.builder.require(Cond::Lt, number, capacity, lost);
+            let first = l.function.builder.mul(half, capacity);
+            let number = l.function.builder.add(number, first);
+            let number = l.function.builder.add(number, 1);
+            let made = l.function.builder.add(epoch, number);
+            l.function.builder.copy_into(tag, made);
             Ok(())
         })?;
         let value = search.full_key.at(8 + search.cells.key.words * 8);
         self.store(value, 8, tag);
-        let handle = self.f.b.map_addr(BpfMapId(search.cells.map));
+        let handle = self.function.builder.map_addr(BpfMapId(search.cells.map));
         let (key, from) = (self.pointer(search.full_key), self.pointer(value));
         let args = [handle.into(), key.into(), from.into(), h::BPF_NOEXIST.into()];
-        let refused = self.f.b.call(h::MAP_UPDATE_ELEM, &args);
+        let refused = self.function.builder.call(h::MAP_UPDATE_ELEM, &args);
         self.when(Cond::Ne, refused.into(), 0.into(), |l| {
             // Another CPU was first: its number holds, this one is for the next key.
-            let words = l.f.b.global_addr(shared, search.cells.words);
+            let words = l.function.builder.global_addr(shared, search.cells.words);
             let tag = l.load(value, 8, false);
-            l.f.b.atomic_xchg(words, SPARE, Size::B8, tag);
+            l.function.builder.atomic_xchg(words, SPARE, Size::B8, tag);
             Ok(())
         })
     }

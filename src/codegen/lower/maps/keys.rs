@@ -4,8 +4,8 @@ use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{Block, Builtin, Expr, ExprKind, MapStorage, Program, Statement, StatementKind};
 use crate::lang::types::Type;
 
-use super::layout;
-use super::walk;
+use crate::codegen::lower::layout;
+use crate::codegen::lower::walk;
 
 /// By map: whether it is an aggregation that the script only updates, always under the number of the CPU
 /// (`@[cpu] = count()`). A CPU's copy of the per-CPU data then is that CPU's element, without a lookup.

@@ -9,7 +9,7 @@ use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program};
 use crate::lang::types::Type;
 use crate::model::target::Target;
 
-use super::walk;
+use crate::codegen::lower::walk;
 
 /// Scripts with fewer tracepoints detach soon enough.
 const FEWEST: usize = 5;
@@ -23,8 +23,8 @@ pub fn has_raw(target: &Target) -> bool {
     matches!(target, Target::Tracepoint { category, .. } if !NOT_RAW.contains(&&**category))
 }
 
-/// Whether a script has so many tracepoints that it is worth it.
-pub fn worth(program: &Program) -> bool {
+/// Whether a script has so many tracepoints that it is profitable.
+pub fn is_profitable(program: &Program) -> bool {
     program.probes.iter().flat_map(|p| &p.targets).filter(|t| has_raw(t)).count() >= FEWEST
 }
 

@@ -8,10 +8,10 @@ use crate::lang::typed::Expr;
 use crate::lang::types::Type;
 use crate::model::words;
 
-use super::addr::{Addr, Base};
-use super::func::Lowerer;
-use super::layout::CONSTANTS;
-use super::value::Tail;
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::layout::CONSTANTS;
+use crate::codegen::lower::value::Tail;
 
 /// Error numbers end at 133, signals at 64, system calls below 500.
 const NUMBERS: u64 = 512;
@@ -44,25 +44,29 @@ impl<'a> Lowerer<'_, 'a> {
         let last = table.len() as i64 - 1;
         let entries = table.len().next_power_of_two();
         bytes.resize(entries * stride as usize, 0);
-        let index = self.f.b.sub(value, first as i64);
-        let index = if word.ty == Type::Strerror { self.f.b.extend(index, 32, true) } else { self.own_copy(index) };
+        let index = self.function.builder.sub(value, first as i64);
+        let index = if word.ty == Type::Strerror {
+            self.function.builder.extend(index, 32, true)
+        } else {
+            self.copy_without_scalar_id(index)
+        };
         if word.ty == Type::Strerror {
             // The kernel's functions give errors as negative numbers.
             self.when(Cond::SLt, index.into(), 0.into(), |l| {
-                let positive = l.f.b.neg(index);
-                l.f.b.copy_into(index, positive);
+                let positive = l.function.builder.neg(index);
+                l.function.builder.copy_into(index, positive);
                 Ok(())
             })?;
         }
         // Also what lies below the first, as a large unsigned number.
         self.at_most(index, last)?;
         // No change; a verifier that forgets the bounds of spilled numbers sees them here.
-        let index = self.f.b.and(index, entries as i64 - 1);
-        let at = self.u.constant(&bytes);
-        let section = self.u.section(CONSTANTS);
-        let start = self.f.b.global_addr(section, at);
-        let offset = self.f.b.mul(index, i64::from(stride));
-        let entry = self.f.b.add(start, offset);
+        let index = self.function.builder.and(index, entries as i64 - 1);
+        let at = self.object.constant(&bytes);
+        let section = self.object.section(CONSTANTS);
+        let start = self.function.builder.global_addr(section, at);
+        let offset = self.function.builder.mul(index, i64::from(stride));
+        let entry = self.function.builder.add(start, offset);
         self.copy(dst, Addr::new(Base::Reg(entry), 0), stride);
         if size > stride && tail == Tail::Zeroed {
             self.zero(dst.at(stride), size - stride);
@@ -75,7 +79,7 @@ impl<'a> Lowerer<'_, 'a> {
         let (first, end) = match ty {
             Type::ProbeName | Type::FuncName => {
                 let functions = *ty == Type::FuncName;
-                let number = |n: &u32| if functions { self.u.function_id(*n) } else { *n };
+                let number = |n: &u32| if functions { self.object.function_id(*n) } else { *n };
                 let names: Vec<u32> = self.probe.names.iter().map(number).collect();
                 let first = names.iter().min().copied().unwrap_or(0);
                 (u64::from(first), names.iter().max().map_or(0, |last| u64::from(*last) + 1))
@@ -94,7 +98,7 @@ impl<'a> Lowerer<'_, 'a> {
     fn word(&self, ty: &Type, number: u64) -> String {
         let name = || {
             let index = usize::try_from(number).ok();
-            index.and_then(|i| self.u.program.probe_names.get(i)).map_or("", |name| &**name)
+            index.and_then(|i| self.object.program.probe_names.get(i)).map_or("", |name| &**name)
         };
         match ty {
             Type::Strerror => words::kernel_error_text(number).to_string(),

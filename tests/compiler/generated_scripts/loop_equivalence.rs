@@ -6,10 +6,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::pieces;
+use super::branchy_statements;
 use super::random::Random;
 
-/// Rounds of each loop.
+/// Iterations of each loop.
 const ROUNDS: usize = 8;
 
 /// Loops around `¤`, each with `$i` from 1: written out, which the verifier needs no help with; and with an end
@@ -24,7 +24,7 @@ const LOOPS: [&str; 4] = [
 /// What differs from run to run, says things in an order, or is about a map of its own.
 const UNEVEN: [&str; 8] = ["curtask", "nsecs", "stack", "print", "tseries", "ntop", "strftime", "@k"];
 
-/// What leaves a round: the last loop is two, and leaving one of them is not leaving the other.
+/// What leaves an iteration: the last loop is two, and leaving one of them is not leaving the other.
 const LEAVING: [&str; 3] = ["break", "continue", "return"];
 
 /// A name that differs from process to process, what stands for it before a loop, and in it.
@@ -52,7 +52,7 @@ pub fn script(seed: u64, count: usize) -> String {
     let leaving = random.once_in(2);
     let mut chosen = Vec::new();
     while chosen.len() < count {
-        let (before, inside) = pieces::piece(random.below(pieces::COUNT), chosen.len() + 1);
+        let (before, inside) = branchy_statements::piece(random.below(branchy_statements::COUNT), chosen.len() + 1);
         let has = |words: &[&str]| words.iter().any(|word| before.contains(word) || inside.contains(word));
         if !has(&UNEVEN) && (leaving || !has(&LEAVING)) {
             chosen.push((before, inside));
@@ -63,14 +63,14 @@ pub fn script(seed: u64, count: usize) -> String {
         before.push_str(&format!("  {first}\n"));
         inside.push_str(&format!("  {then}\n"));
     }
-    for (name, at_first, in_rounds) in NAMES {
+    for (name, at_first, in_loop) in NAMES {
         before = renamed(&before, name, at_first);
-        inside = renamed(&inside, name, in_rounds);
+        inside = renamed(&inside, name, in_loop);
     }
     let head = "let $p = @rounds - 5; let $q = @rounds - 7; let $c: string[16] = \"bash3\";
   @m[(uint64)1] = (uint64)1; @n = (uint64)1; @s[(uint64)1] = \"\"; @t[(uint64)1] = ((uint64)1, (uint64)1);";
     let turn = "  if ($i == 3) { $c = \"a3\"; } else if ($i == 5) { $c = \"x\"; }\n";
-    let mut text = format!("{}begin {{ @rounds = {ROUNDS}; }}\n", pieces::FUNCTIONS);
+    let mut text = format!("{}begin {{ @rounds = {ROUNDS}; }}\n", branchy_statements::FUNCTIONS);
     let forms = if leaving { &LOOPS[..3] } else { &LOOPS[..] };
     for (number, around) in forms.iter().enumerate() {
         let body = around.replacen('¤', &format!("{turn}{inside}"), 1);
