@@ -9,6 +9,7 @@ use super::script::ScriptArgs;
 use super::{CliError, World};
 use crate::codegen::dump;
 use crate::kernel::target::TargetFacts;
+use crate::lang::front_end;
 use crate::lang::source::SourceText;
 use crate::lang::typed::dump as types;
 use crate::output::diagnostics::render_all;
@@ -25,10 +26,9 @@ pub struct Args {
     #[arg(short = 'o', long = "output", value_name = "OUT.bpf.o")]
     output: Option<PathBuf>,
 
-    /// Print a stage of the compiler; without a name the programs, the maps and their machine code.
-    #[arg(long, value_enum, value_name = "STAGE", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "code", value_delimiter = ',')]
-    dump: Vec<Stage>,
+    /// Print what a stage of the compiler makes of the script.
+    #[arg(long, value_enum, value_name = "STAGE", value_delimiter = ',')]
+    emit: Vec<Stage>,
 
     /// Script and parameters.
     #[command(flatten)]
@@ -38,18 +38,24 @@ pub struct Args {
 /// What can be printed of a compiled script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Stage {
+    /// The syntax tree.
+    Ast,
     /// Types of all maps and variables.
-    Types,
-    /// Intermediate code, before it is optimised.
+    Typed,
+    /// Intermediate code, as lowering writes it.
     Ir,
-    /// Programs, maps, and machine code with the script's lines.
-    Code,
+    /// Intermediate code, as the passes leave it to the register allocator.
+    Passes,
+    /// Machine code with the script's lines between.
+    Asm,
+    /// The object's programs, and where each map lies in it.
+    Object,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
-    if args.output.is_none() && args.dump.is_empty() {
-        return Err(CliError::Refused("name the object file with -o, or ask for --dump".to_owned()));
+    if args.output.is_none() && args.emit.is_empty() {
+        return Err(CliError::Refused("name the object file with -o, or ask for a stage with --emit".to_owned()));
     }
     let script = args.script.read()?;
     let kernel = super::kernel::running(world);
@@ -63,7 +69,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         std::fs::write(path, &compiled.artifact.object)
             .map_err(|source| CliError::Write { path: path.display().to_string(), source })?;
     }
-    for stage in &args.dump {
+    for stage in &args.emit {
         let text = print(*stage, &compiled, &kernel.target_facts(None, 0), &script.source)?;
         std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     }
@@ -72,9 +78,12 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
 
 fn print(stage: Stage, compiled: &Compiled, facts: &TargetFacts, source: &SourceText) -> Result<String, CliError> {
     let text = match stage {
-        Stage::Types => Ok(types::dump(&compiled.program)),
+        Stage::Ast => Ok(front_end(source).tree(source)),
+        Stage::Typed => Ok(types::dump(&compiled.program)),
         Stage::Ir => dump::ir(&compiled.program, facts),
-        Stage::Code => dump::code(&compiled.program, facts, source).map(|code| format!("{}\n{code}", table(compiled))),
+        Stage::Passes => dump::passes(&compiled.program, facts),
+        Stage::Asm => dump::code(&compiled.program, facts, source),
+        Stage::Object => Ok(table(compiled)),
     };
     // The script compiled a moment ago, so this is no mistake of the user's.
     text.map_err(|e| CliError::Refused(e.to_string()))

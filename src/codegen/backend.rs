@@ -106,11 +106,8 @@ pub fn build(module: &Module, source: &SourceLines) -> Result<BuiltObject, Codeg
 
 /// Machine code of one function for a kernel.
 pub fn compile(function: &Function, isa: Isa) -> Result<Code, CodegenError> {
-    let mut function = function.clone();
-    check_size(&function)?;
-    legal::initialise(&mut function);
-    opt::optimise(&mut function);
-    legal::legalise(&mut function);
+    check_size(function)?;
+    let mut function = optimised(function);
     let Some(allocation) = regs::allocate(&mut function) else {
         return Err(CodegenError::internal(Span::default(), &function.name, "no end to spilling registers"));
     };
@@ -118,6 +115,17 @@ pub fn compile(function: &Function, isa: Isa) -> Result<Code, CodegenError> {
     frame::check_frame(&function, &frame)?;
     let scrub_dead = DeadPlaces::of(&function, &allocation);
     emit::emit(&function, &allocation, &frame, &scrub_dead, isa)
+}
+
+/// A function as the register allocator gets it: optimised, and with what the machine has no instruction for taken
+/// apart.
+#[must_use]
+pub fn optimised(function: &Function) -> Function {
+    let mut function = function.clone();
+    legal::initialise(&mut function);
+    opt::optimise(&mut function);
+    legal::legalise(&mut function);
+    function
 }
 
 fn check_size(function: &Function) -> Result<(), CodegenError> {

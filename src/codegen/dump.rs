@@ -1,10 +1,10 @@
-//! The compiler's stages as text: `probescope compile --dump`.
+//! The compiler's stages as text: `probescope compile --emit`.
 
 use crate::kernel::target::TargetFacts;
 use crate::lang::source::SourceText;
 use crate::lang::typed::Program;
 
-use super::backend::{SourceLines, disasm};
+use super::backend::{SourceLines, disasm, optimised};
 use super::compile::lower_and_build;
 use super::error::CodegenError;
 use super::lower::lower;
@@ -12,6 +12,13 @@ use super::lower::lower;
 /// Intermediate code of every function, before it is optimised.
 pub fn ir(program: &Program, facts: &TargetFacts) -> Result<String, CodegenError> {
     Ok(lower(program, facts)?.module.to_string())
+}
+
+/// Intermediate code of every function, as the passes leave it to the register allocator.
+pub fn passes(program: &Program, facts: &TargetFacts) -> Result<String, CodegenError> {
+    let mut module = lower(program, facts)?.module;
+    module.functions = module.functions.iter().map(optimised).collect();
+    Ok(module.to_string())
 }
 
 /// Machine code of every function, with the script's lines between.

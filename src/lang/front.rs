@@ -33,6 +33,9 @@ pub trait FrontEnd: Sync {
     /// What is wrong with the text alone, whatever the kernel.
     fn syntax(&self, source: &SourceText) -> Vec<Diagnostic>;
 
+    /// The syntax tree as text, one line an item.
+    fn tree(&self, source: &SourceText) -> String;
+
     /// The text in the language's usual layout; `None` when it has errors, because what is not understood is not
     /// touched.
     fn format(&self, source: &SourceText) -> Option<String>;

@@ -16,3 +16,4 @@ mod lowering_scripts;
 mod root;
 #[path = "../support/skip.rs"]
 mod skip;
+mod tour;

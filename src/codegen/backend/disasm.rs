@@ -19,7 +19,7 @@ pub fn disassemble(code: &[u8]) -> Vec<(u32, String)> {
     out
 }
 
-/// A function's code with the script's lines between, as `compile --dump` prints it.
+/// A function's code with the script's lines between, as `compile --emit` prints it.
 #[must_use]
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as `build` takes it")]
 pub fn listing(name: &str, function: &BuiltFunction, source: &SourceLines) -> String {

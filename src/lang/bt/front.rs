@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::check::check;
-use super::{ExpandInputs, ast, expand, parse, pretty, service};
+use super::{ExpandInputs, ast, dump, expand, parse, pretty, service};
 use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::facts::Facts;
@@ -30,6 +30,10 @@ impl FrontEnd for Bpftrace {
 
     fn syntax(&self, source: &SourceText) -> Vec<Diagnostic> {
         parse(source).diagnostics
+    }
+
+    fn tree(&self, source: &SourceText) -> String {
+        dump::script(&parse(source).script)
     }
 
     fn format(&self, source: &SourceText) -> Option<String> {
