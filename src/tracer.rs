@@ -1,4 +1,4 @@
-//! What traces: a script's programs, later a latency meter, the kernel's own tracers, or a recording.
+//! What traces: a script's programs, a latency meter, later the kernel's own tracers; and recordings.
 //!
 //! A [`Tracer`] is started with an [`Outlet`], over which its threads deliver what they find. Everything else is asked
 //! of it on the session's thread, which owns its lifecycle: a tracer never says by itself that it runs or has ended.
@@ -12,6 +12,7 @@ use crate::engine::drain::Batch;
 use crate::lang::codes::run::NOT_RUN;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
+use crate::model::latency::Thresholds;
 
 pub mod latency;
 mod outlet;
@@ -20,7 +21,7 @@ pub mod report;
 pub mod script;
 
 pub use crate::store::{TraceId, TraceInfo};
-pub use outlet::{Delivered, Delivery, Outlet, Wait};
+pub use outlet::{Delivered, Delivery, Finding, Outlet, Wait};
 
 use report::Face;
 use script::child::ChildError;
@@ -34,6 +35,9 @@ pub enum TracerError {
     /// The command that is traced.
     #[error(transparent)]
     Command(#[from] ChildError),
+    /// Measuring latency.
+    #[error(transparent)]
+    Latency(#[from] Box<latency::LatencyError>),
     /// What was found could not be written.
     #[error("cannot write output: {0}")]
     Write(#[from] io::Error),
@@ -55,6 +59,8 @@ pub enum Control {
     Clear(Arc<str>),
     /// Run what waits for a signal (`self:signal:...`).
     Signal(i32),
+    /// Latencies over which an episode is kept from now on.
+    Thresholds(Thresholds),
 }
 
 /// What is read of a running tracer from time to time.
@@ -129,7 +135,9 @@ pub trait Running {
     ///
     /// # Errors
     /// When maps can't be read or the face can't write.
-    fn take(&mut self, batch: &Batch, face: &mut dyn Face) -> Result<(), TracerError>;
+    fn take(&mut self, _batch: &Batch, _face: &mut dyn Face) -> Result<(), TracerError> {
+        Ok(())
+    }
 
     /// Reads and reports what has changed since the last time.
     ///

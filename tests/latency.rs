@@ -225,3 +225,33 @@ fn the_committed_programs_are_what_clang_makes_of_the_sources() {
     assert!(made.status.success(), "{}", text(&made));
     assert!(fresh.unwrap() == committed, "run `make bpf` and commit bpf/latency.bpf.o");
 }
+
+#[test]
+fn a_recorded_measurement_is_replayed_without_measuring() {
+    let Some(_alone) = kernel() else { return };
+    let file = std::env::temp_dir().join(format!("probescope-latency-{}.psrec", std::process::id()));
+    let path = file.to_str().unwrap();
+    let words = format!(
+        "timerlat top --backend bpf -T 1 -q -d 2s --on-threshold shell,command=true --on-threshold continue --record {path}"
+    );
+    let measured = probescope(&words.split(' ').collect::<Vec<_>>());
+    assert_eq!(measured.status.code(), Some(0), "{}", text(&measured));
+    let replay = |more: &[&str]| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_probescope")).arg("replay").args(more).arg(path).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let told = replay(&["-f", "text"]);
+    assert!(told.contains("hit stop tracing, analyzing it") && told.contains("Thread latency:"), "{told}");
+    // The table at the end is the one that was printed, but for the time that it took.
+    let rows = |text: &str| text.lines().filter(|l| l.contains(" #")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(rows(&told), rows(&String::from_utf8_lossy(&measured.stdout)), "{told}");
+    let json = replay(&["-f", "json"]);
+    let kinds: Vec<String> = json
+        .lines()
+        .map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()["type"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(kinds.iter().any(|k| k == "cpu_sample") && kinds.iter().any(|k| k == "episode"), "{kinds:?}");
+    let _ = std::fs::remove_file(file);
+}

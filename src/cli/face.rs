@@ -8,9 +8,13 @@ use super::excerpt;
 use crate::kernel::target::Sent;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
+use crate::model::latency::Totals;
 use crate::model::render;
+use crate::output::latency::{report, tables};
 use crate::output::stamp::Stamp;
 use crate::output::{OutputFormat, Printer, json};
+use crate::store::Payload;
+use crate::tracer::Finding;
 use crate::tracer::report::{Face, Report, TextKind};
 
 /// Output is written in pieces of about this size while there is more to come.
@@ -65,6 +69,8 @@ pub struct StreamFace {
     told: losses::Told,
     /// Reports that were lost, all in all.
     events_lost: u64,
+    /// What a latency meter has measured.
+    measured: Option<Box<Totals>>,
 }
 
 impl std::fmt::Debug for StreamFace {
@@ -80,7 +86,8 @@ impl StreamFace {
         let printer = Printer::new(settings.format, settings.terminal);
         let stamp = settings.times.then(|| Stamp::new(settings.format));
         let buffer = Vec::with_capacity(2 * PIECE);
-        Self { settings, source, printer, stamp, buffer, output, told: losses::Told::default(), events_lost: 0 }
+        let told = losses::Told::default();
+        Self { settings, source, printer, stamp, buffer, output, told, events_lost: 0, measured: None }
     }
 
     fn write_out(&mut self) -> io::Result<()> {
@@ -95,6 +102,19 @@ impl StreamFace {
         // A report that was told on standard error may have emptied the buffer.
         let written = self.buffer.split_off(before.min(self.buffer.len()));
         stamp.put(&written, &mut self.buffer);
+    }
+
+    /// A measurement: in JSON as it is; in text episodes as rtla reports them, and all samples as a table at the end.
+    fn found(&mut self, finding: &Finding) {
+        match (&finding.payload, self.json()) {
+            (Payload::CpuSample(sample), false) => self.measured.get_or_insert_default().add(sample),
+            (Payload::CpuSample(sample), true) => json::record("cpu_sample", sample, &mut self.buffer),
+            (Payload::Episode(episode), true) => json::record("episode", episode, &mut self.buffer),
+            (Payload::Episode(episode), false) => {
+                self.printer.text("episode", report::report(episode).as_bytes(), &mut self.buffer);
+            }
+            _ => {}
+        }
     }
 
     fn json(&self) -> bool {
@@ -217,7 +237,11 @@ impl Face for StreamFace {
             }
             Report::Value { value, .. } => self.printer.value(value, &mut self.buffer),
             Report::Map { snapshot, ref options } => self.printer.map(snapshot, options, &mut self.buffer),
-            Report::End { maps, ref options } => self.printer.end(maps, options, &mut self.buffer),
+            Report::End { maps, ref options } => match self.measured.take() {
+                Some(measured) => self.printer.text("table", tables::of(&measured).as_bytes(), &mut self.buffer),
+                None => self.printer.end(maps, options, &mut self.buffer),
+            },
+            Report::Finding(finding) => self.found(finding),
             Report::Text { kind, text } => {
                 let kind = match kind {
                     TextKind::Time => "time",

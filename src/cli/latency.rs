@@ -9,7 +9,6 @@ mod inject;
 mod profile;
 mod run;
 mod selftest;
-mod totals;
 
 use std::process::ExitCode;
 use std::sync::Arc;

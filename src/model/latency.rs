@@ -3,11 +3,15 @@
 
 mod distribution;
 mod episode;
+mod meter;
+mod totals;
 
 use serde::{Deserialize, Serialize};
 
 pub use distribution::{Buckets, Distribution};
 pub use episode::{Blocker, CpuTask, Episode, EpisodeKind, IdleExit, Interval, IpiSender, LatencyParts};
+pub use meter::{Badge, CpuPlace, MeterInfo, Mode, Thresholds};
+pub use totals::{CpuTotal, Totals};
 
 /// What a CPU does instead of running a thread. Each class interrupts those after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -105,6 +109,9 @@ pub struct CpuSample {
     pub sources: Vec<SourceStat>,
     /// What measuring cost this CPU.
     pub cost: OwnCost,
+    /// Time that a hypervisor gave to others, as the kernel counts it: in steps of 10 ms.
+    #[serde(default)]
+    pub steal_ns: u64,
 }
 
 /// What a spinning thread saw in its run time: osnoise's row.

@@ -14,6 +14,14 @@ pub fn text_record(kind: &str, text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
+/// `{"type": KIND, "data": ...}` of plain data.
+pub fn record(kind: &str, data: &impl serde::Serialize, out: &mut Vec<u8>) {
+    open(kind, out);
+    // Plain data with texts as keys: never fails.
+    out.extend(serde_json::to_vec(data).unwrap_or_else(|_| b"null".to_vec()));
+    out.extend_from_slice(b"}\n");
+}
+
 /// `print(value)`.
 pub fn value_record(value: &Value, out: &mut Vec<u8>) {
     open("value", out);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::update::Ending;
 use crate::engine::drain::{self, Handed};
-use crate::tracer::report::Face;
+use crate::tracer::report::{Face, Report};
 use crate::tracer::{Control, Delivered, Delivery, Outlet, Running, Sample, Started, TraceId, TracerError};
 
 mod clock;
@@ -260,6 +260,12 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
                 }
                 if slot.tracer.wants_end() && !slot.stopping {
                     self.ending.push(trace);
+                }
+            }
+            Delivery::Findings(findings) => {
+                let face = self.policy.face(trace);
+                if let Err(error) = findings.iter().try_for_each(|finding| face.report(&Report::Finding(finding))) {
+                    self.policy.failed(trace, error.into())?;
                 }
             }
             Delivery::Over => self.ending.push(trace),

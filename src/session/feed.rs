@@ -7,6 +7,7 @@ use crate::engine::monotonic_ns;
 use crate::lang::codes::run::{NOT_ATTACHED, NOT_DONE};
 use crate::lang::diagnostic::Diagnostic;
 use crate::store::{Chunk, ChunkBuilder, Entry, Lifecycle, Payload, TraceId, TraceInfo};
+use crate::tracer::Finding;
 use crate::tracer::report::{Face, Report};
 
 /// A face that keeps what all traces of a session say: it makes chunks of entries and passes them on.
@@ -114,6 +115,9 @@ impl Face for Feed {
             Report::Stats(stats) => {
                 let payload = Payload::Stats(Arc::clone(stats));
                 self.push(&Entry { trace: self.trace, at_ns: stats.at_ns, cpu: None, payload })
+            }
+            Report::Finding(Finding { at_ns, cpu, payload }) => {
+                self.push(&Entry { trace: self.trace, at_ns: *at_ns, cpu: *cpu, payload: payload.clone() })
             }
             // Lifecycle has entries of its own.
             Report::Attached(_) | Report::End { .. } => Ok(()),

@@ -13,8 +13,10 @@ use super::driver::{Mail, WAITING};
 use super::update::{Revision, ScriptId, Update};
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
+use crate::model::latency::Thresholds;
+use crate::tracer::latency::meter::LatencyTracer;
 use crate::tracer::script::compilation::Compiler;
-use crate::tracer::{Control, TraceId, Tracer};
+use crate::tracer::{Control, TraceId, Tracer, latency};
 
 mod desk;
 mod running;
@@ -67,7 +69,7 @@ impl Session {
     pub fn spawn(options: SessionOptions) -> std::io::Result<(SessionHandle, Receiver<Update>)> {
         let (updates, to_face) = sync_channel(WAITING_UPDATES);
         let (mail, inbox) = sync_channel(WAITING);
-        let desk = Arc::new(Desk::default());
+        let (desk, kernel) = (Arc::new(Desk::default()), Arc::clone(&options.kernel));
         let starter = {
             let (mail, desk) = (mail.clone(), Arc::clone(&desk));
             std::thread::Builder::new()
@@ -78,7 +80,7 @@ impl Session {
             .name("session".to_owned())
             .spawn(move || running::run(inbox, &updates))
             .inspect_err(|_| desk.put(Order::Quit))?;
-        Ok((SessionHandle { desk, mail, threads: vec![starter, session] }, to_face))
+        Ok((SessionHandle { kernel, desk, mail, threads: vec![starter, session] }, to_face))
     }
 }
 
@@ -87,8 +89,8 @@ impl Session {
 ///
 /// The face numbers scripts and traces: each trace's number is new and not 0 ([`TraceId::SESSION`]). Orders about a
 /// trace that does not run are forgotten, but for [`stop`](Self::stop).
-#[derive(Debug)]
 pub struct SessionHandle {
+    kernel: Arc<Kernel>,
     desk: Arc<Desk>,
     mail: SyncSender<Mail<News>>,
     threads: Vec<JoinHandle<()>>,
@@ -105,6 +107,16 @@ impl SessionHandle {
     /// Starts another kind of tracer as `trace`, beside what runs.
     pub fn start(&self, trace: TraceId, tracer: Box<dyn Tracer>) {
         self.desk.put(Order::Start { trace, tracer });
+    }
+
+    /// Starts a latency meter as `trace`, beside what runs.
+    pub fn measure(&self, trace: TraceId, options: latency::Options) {
+        self.start(trace, Box::new(LatencyTracer::new(&self.kernel, options)));
+    }
+
+    /// From now on these latencies of a meter make an episode.
+    pub fn set_thresholds(&self, trace: TraceId, thresholds: Thresholds) {
+        let _ = self.mail.send(Mail::Control(trace, Control::Thresholds(thresholds)));
     }
 
     /// Compiles a script's text and tells its diagnostics ([`Update::Checked`]); nothing else changes.
@@ -131,6 +143,12 @@ impl SessionHandle {
     /// Runs a trace's probes of a signal (`self:signal:...`).
     pub fn signal(&self, trace: TraceId, number: i32) {
         let _ = self.mail.send(Mail::Control(trace, Control::Signal(number)));
+    }
+}
+
+impl std::fmt::Debug for SessionHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionHandle").field("desk", &self.desk).finish_non_exhaustive()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::lang::source::Span;
 use crate::lang::typed::PrintfSink;
 use crate::lang::types::Type;
 use crate::model::format::Format;
+use crate::model::latency::MeterInfo;
 use crate::model::render::{Clock, MapOptions};
 use crate::model::snapshot::MapKind;
 
@@ -40,6 +41,9 @@ pub struct TraceInfo {
     pub kernel: Arc<str>,
     /// Name of the machine.
     pub host: Arc<str>,
+    /// What a latency meter measures, and where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meter: Option<Arc<MeterInfo>>,
 }
 
 /// Kinds of tracer.

@@ -5,7 +5,9 @@
 //! ([`tracefs`]).
 
 pub mod analysis;
+mod badges;
 pub mod bpf;
+pub mod meter;
 mod places;
 pub mod sources;
 mod tally;
@@ -19,30 +21,7 @@ use crate::engine::EngineError;
 pub use crate::engine::latency::Policy;
 use crate::kernel::Absence;
 use crate::model::latency::{Buckets, CpuSample, Episode};
-
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// A thread a CPU spins and looks for gaps.
-    Osnoise,
-    /// A thread a CPU sleeps until set times.
-    Timerlat,
-    /// No threads: the timers and interrupts of the system as it is.
-    Passive,
-}
-
-/// Latencies over which an episode is kept; 0 is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Thresholds {
-    /// A timer's interrupt (also of passive measuring), at least so late.
-    pub irq_ns: u64,
-    /// The thread, at least so late, in the kernel or back in user space.
-    pub thread_ns: u64,
-    /// One gap longer than this.
-    pub gap_ns: u64,
-    /// The noise of one period, more than this.
-    pub noise_ns: u64,
-}
+pub use crate::model::latency::{Mode, Thresholds};
 
 /// How to measure.
 #[derive(Clone, Debug)]
@@ -136,6 +115,11 @@ pub trait Measurement {
 
     /// How it measures and what it cannot see, for the screen.
     fn describe(&self) -> Vec<String>;
+
+    /// From now on these make an episode; false where they can't be changed while it measures.
+    fn set_thresholds(&mut self, _thresholds: &Thresholds) -> bool {
+        false
+    }
 }
 
 /// Why something cannot be measured.

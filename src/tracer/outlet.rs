@@ -3,14 +3,28 @@
 use std::sync::Arc;
 
 use crate::engine::drain::{Batch, Handed};
+use crate::store::Payload;
 
 pub use crate::engine::drain::Wait;
+
+/// Something found that needs no further reading: an entry of the history but for its trace.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// When: ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// The CPU that it is about.
+    pub cpu: Option<u16>,
+    /// What.
+    pub payload: Payload,
+}
 
 /// What a tracer's threads deliver.
 #[derive(Debug)]
 pub enum Delivery {
     /// Raw records; [`super::Tracer::take`] knows what they mean.
     Records(Batch),
+    /// Finished entries, which need nobody to say what they mean.
+    Findings(Vec<Finding>),
     /// What is traced is over (a command has ended): the session stops the tracer.
     Over,
     /// Nothing more comes.
@@ -52,6 +66,12 @@ impl Outlet {
             Delivered::Back(Delivery::Records(batch)) => Handed::Back(batch),
             Delivered::Back(_) | Delivered::Gone => Handed::Gone,
         }
+    }
+
+    /// Delivers finished entries. Waits while the session is behind; false once nobody listens.
+    #[must_use]
+    pub fn findings(&self, findings: Vec<Finding>) -> bool {
+        findings.is_empty() || !matches!((self.0)(Delivery::Findings(findings), Wait::Yes), Delivered::Gone)
     }
 
     /// Says that what is traced is over. Waits while the session is behind.

@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use super::Finding;
 use super::report::{Face, Report, TextKind};
 use crate::engine::attach::Unattached;
 use crate::lang::diagnostic::{Diagnostic, Severity};
@@ -80,7 +81,11 @@ fn report(history: &dyn History, info: &TraceInfo, entry: &Entry, face: &mut dyn
         }
         Payload::Diagnostic(said) => diagnostic(said, face)?,
         Payload::Lifecycle(step) => lifecycle(history, info, entry.at_ns, step, face)?,
-        Payload::Maps(_) | Payload::Stats(_) | Payload::Mark(_) | Payload::CpuSample(_) | Payload::Episode(_) => {}
+        Payload::CpuSample(_) | Payload::Episode(_) => {
+            let Entry { at_ns, cpu, payload, .. } = entry;
+            face.report(&Report::Finding(&Finding { at_ns: *at_ns, cpu: *cpu, payload: payload.clone() }))?;
+        }
+        Payload::Maps(_) | Payload::Stats(_) | Payload::Mark(_) => {}
     }
     Ok(true)
 }

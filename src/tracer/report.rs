@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::outlet::Finding;
 use crate::engine::attach::Unattached;
 use crate::engine::monotonic_ns;
 use crate::lang::source::Span;
@@ -95,6 +96,8 @@ pub enum Report<'a> {
     Maps(&'a Arc<[MapSnapshot]>),
     /// Counters of the trace.
     Stats(&'a Arc<TraceStats>),
+    /// A finished entry: a measurement of a CPU, a latency taken apart.
+    Finding(&'a Finding),
     /// Reports or values were lost since the last time this was said.
     Lost {
         /// Why.

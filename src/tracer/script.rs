@@ -224,6 +224,8 @@ impl Running for RunningScript {
             Control::Signal(number) => {
                 self.trace.signal(*number)?;
             }
+            // A script has none.
+            Control::Thresholds(_) => {}
         }
         Ok(())
     }

@@ -70,6 +70,9 @@ pub struct Common {
     /// Done at the end, in the same form.
     #[arg(long, value_name = "ACTION")]
     on_end: Vec<String>,
+    /// Also record all that is measured to a file, for `probescope replay`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<std::path::PathBuf>,
     /// Histograms: width of a bucket.
     #[arg(short = 'b', long, value_name = "N", default_value_t = 1)]
     bucket_size: u64,
@@ -193,6 +196,8 @@ pub struct Plan {
     /// What the user should know before it starts.
     pub notes: Vec<String>,
     pub house_keeping: Vec<u32>,
+    /// Where all is recorded.
+    pub record: Option<std::path::PathBuf>,
 }
 
 fn refuse<T>(why: impl Into<String>) -> Result<T, CliError> {
@@ -343,6 +348,7 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
         no_thread: false,
         notes,
         house_keeping,
+        record: common.record.clone(),
     })
 }
 

@@ -10,14 +10,16 @@ use serde::Serialize;
 
 use super::actions;
 use super::arguments::{Backend, Plan, View};
-use super::totals::Totals;
 use crate::cli::{CliError, World};
 use crate::kernel::Kernel;
-use crate::model::latency::{Episode, LatencyStat};
+use crate::model::latency::{Episode, LatencyStat, Totals};
 use crate::output::latency::{duration, report, tables, us};
+use crate::session::recorded::{Recorded, Silent};
 use crate::tracer::latency::bpf::BpfMeasurement;
+use crate::tracer::latency::meter::{finding, info};
 use crate::tracer::latency::tracefs::{self, TracefsMeasurement, Workload};
 use crate::tracer::latency::{Item, LatencyError, Measurement, Mode};
+use crate::tracer::report::{Face as _, Report};
 
 /// How often a measurement is asked for what is new.
 const POLL: Duration = Duration::from_millis(10);
@@ -73,6 +75,7 @@ struct Run<'a> {
     bpf: bool,
     /// A threshold was passed and nothing said to go on.
     stopped: bool,
+    recorded: Option<Recorded<'a>>,
 }
 
 /// Runs a plan.
@@ -84,6 +87,11 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
         plan.notes.iter().for_each(|text| note(text));
         measurement.describe().iter().for_each(|text| note(text));
     }
+    let mut silent = Silent;
+    let recorded = plan.record.as_ref().map(|path| {
+        let about = info(&kernel, &plan.options, backend, &measurement.describe());
+        Recorded::new(&mut silent, path, about, |why| note(&format!("nothing more is recorded: {why}")))
+    });
     let mut run = Run {
         plan,
         totals: Totals::default(),
@@ -94,6 +102,7 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
         clears: world.stdout_is_terminal,
         bpf: backend == "bpf",
         stopped: false,
+        recorded: recorded.transpose().map_err(|e| CliError::Refused(e.to_string()))?,
     };
     run.measure(measurement.as_mut(), stop)?;
     let items = measurement.finish()?;
@@ -103,6 +112,9 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
     let text = if plan.json { run.json(backend, &kernel)? } else { run.last(measurement.as_ref()) };
     std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     actions::perform(&plan.on_end, &|| run.trace());
+    if let Some(recorded) = run.recorded.take() {
+        recorded.finish(Some(0)).map_err(|e| CliError::Refused(e.to_string()))?;
+    }
     Ok(if run.stopped { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
@@ -146,6 +158,10 @@ impl Run<'_> {
 
     /// Takes an item in; true when a threshold was passed.
     fn take(&mut self, item: Item) -> bool {
+        if let Some(recorded) = &mut self.recorded {
+            // What cannot be written is told by the recorder.
+            let _ = recorded.report(&Report::Finding(&finding(item.clone()))).and_then(|()| recorded.flush());
+        }
         match item {
             Item::Sample(sample) => self.totals.add(&sample),
             Item::Note(text) => note(&text),

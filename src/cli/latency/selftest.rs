@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::inject::{Injector, NAME, Noise};
-use super::totals::Totals;
 use crate::cli::{CliError, World};
 use crate::kernel::Kernel;
-use crate::model::latency::{NoiseClass, SourceStat};
+use crate::model::latency::{NoiseClass, SourceStat, Totals};
 use crate::tracer::latency::bpf::BpfMeasurement;
 use crate::tracer::latency::{Item, Measurement as _, Mode, Options};
 

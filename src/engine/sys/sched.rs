@@ -22,6 +22,20 @@ pub enum Policy {
     },
 }
 
+impl std::fmt::Display for Policy {
+    /// As `chrt` names it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Other => f.write_str("SCHED_OTHER"),
+            Self::Fifo(priority) => write!(f, "SCHED_FIFO {priority}"),
+            Self::RoundRobin(priority) => write!(f, "SCHED_RR {priority}"),
+            Self::Deadline { runtime_ns, period_ns } => {
+                write!(f, "SCHED_DEADLINE {}:{} us", runtime_ns / 1000, period_ns / 1000)
+            }
+        }
+    }
+}
+
 /// `struct sched_attr` in its first version (`SCHED_ATTR_SIZE_VER0`).
 #[repr(C)]
 #[derive(Debug, Default)]

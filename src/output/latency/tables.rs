@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::model::latency::{Buckets, LatencyStat, NoiseSample, TimerSample};
+use super::us;
+use crate::model::latency::{Buckets, LatencyStat, NoiseClass, NoiseSample, TimerSample, Totals};
 
 /// What a table is about.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,45 @@ impl Look {
     fn heading(self, text: &str, colours: &str) -> String {
         if self.colour { format!("\x1b[{colours}m{text}\x1b[0;0;0m\n") } else { format!("{text}\n") }
     }
+}
+
+/// The table of whatever was measured.
+#[must_use]
+pub fn of(totals: &Totals) -> String {
+    let longest = totals.cpus.values().map(|cpu| cpu.measured_ns).max().unwrap_or(0);
+    let elapsed = super::duration(longest / 1_000_000_000);
+    let (timer, noise) = (totals.timer(), totals.noise());
+    let look = Look { ns: false, user: timer.iter().any(|(_, t)| t.user.count > 0), colour: false, more: true };
+    if !timer.is_empty() {
+        timerlat_top(look, &elapsed, &timer)
+    } else if noise.is_empty() {
+        passive_top(&elapsed, totals)
+    } else {
+        osnoise_top(look, "Operating System Noise", &elapsed, &noise, false)
+    }
+}
+
+/// How late the kernel's own timers were, and what took most time.
+#[must_use]
+pub fn passive_top(duration: &str, totals: &Totals) -> String {
+    let mut text = format!("{duration:<6}   | Timers of the system, how late they were (us)\n");
+    let _ = writeln!(text, "CPU COUNT      |      avg       max       p50       p99     p99.9 | top source");
+    for (cpu, total) in &totals.cpus {
+        let stat = &total.passive;
+        let at = |percent| stat.lengths.percentile_ns(percent).map_or_else(|| "-".to_owned(), us);
+        let top = total.sources.iter().find(|s| s.class != NoiseClass::Timer).map_or("", |s| s.name.as_str());
+        let _ = writeln!(
+            text,
+            "{cpu:3} #{:<9} |{:>9} {:>9} {:>9} {:>9} {:>9} | {top}",
+            stat.count,
+            stat.mean_ns().map_or_else(|| "-".to_owned(), us),
+            us(stat.max_ns),
+            at(50.0),
+            at(99.0),
+            at(99.9),
+        );
+    }
+    text
 }
 
 /// rtla's `Timer Latency` table.

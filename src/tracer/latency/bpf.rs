@@ -2,13 +2,14 @@
 
 mod episode;
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::sync::Arc;
 
 use super::sources::Known;
 use super::tally::Taken;
 use super::threads::{self, Thread, word};
-use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, places};
+use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, Thresholds, badges, places};
 use crate::engine::latency::layout::{RECORD, STACKS, slot};
 use crate::engine::latency::{Memory, Meter};
 use crate::engine::symbols::UserSymbols;
@@ -41,6 +42,7 @@ pub struct BpfMeasurement {
     warm: bool,
     suspended_ns: u64,
     cost: OwnCost,
+    stolen: HashMap<u32, u64>,
     gone: Vec<u32>,
     meter: Meter,
     _dma_latency: Option<File>,
@@ -82,6 +84,7 @@ impl BpfMeasurement {
             warm: options.warm_up.is_zero(),
             suspended_ns: boot_ns().saturating_sub(monotonic_ns()),
             cost: meter.cost(),
+            stolen: badges::stolen(kernel),
             gone: Vec::new(),
             symbols: UserSymbols::new(kernel.roots().proc.clone(), true),
             kernel: Arc::clone(kernel),
@@ -127,8 +130,12 @@ impl BpfMeasurement {
             misses: cost.misses - self.cost.misses,
         };
         self.cost = cost;
+        let stolen = badges::stolen(&self.kernel);
+        let before = std::mem::replace(&mut self.stolen, stolen);
         for index in 0..self.cpus.len() {
-            let sample = self.sample(index, spent, ended);
+            let mut sample = self.sample(index, spent, ended);
+            let of = |all: &HashMap<u32, u64>| all.get(&sample.cpu).copied().unwrap_or(0);
+            sample.steal_ns = of(&self.stolen).saturating_sub(of(&before));
             if self.warm {
                 items.push(Item::Sample(Box::new(sample)));
             } else {
@@ -237,6 +244,14 @@ impl Measurement for BpfMeasurement {
         &self.buckets
     }
 
+    fn set_thresholds(&mut self, thresholds: &Thresholds) -> bool {
+        self.options.thresholds = *thresholds;
+        let measured: Vec<u32> = self.cpus.iter().map(|cpu| cpu.cpu).collect();
+        prepare(self.meter.memory(), &self.options, &measured);
+        self.threads.iter().for_each(|thread| thread.shared.set_thresholds(thresholds));
+        true
+    }
+
     fn describe(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "BPF, kernel {}; handler bodies only, {} tracepoints not here: {}",
@@ -254,7 +269,7 @@ impl Measurement for BpfMeasurement {
 /// Tells the programs what to look for.
 fn prepare(memory: &Memory, options: &Options, cpus: &[u32]) {
     let wanted = &options.thresholds;
-    let any = *wanted != super::Thresholds::default();
+    let any = *wanted != Thresholds::default();
     for cpu in 0..memory.cpus() as u32 {
         let slot = memory.slot(cpu);
         let measured = cpus.contains(&cpu);

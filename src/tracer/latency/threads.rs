@@ -49,6 +49,33 @@ pub mod word {
 /// Why a thread stopped by itself.
 const LEFT_CPU: u32 = 1;
 
+/// What makes an episode, as the thread looks for it: thread, gap and period, ns; 0 is none.
+struct Limits([AtomicU64; 3]);
+
+impl Limits {
+    fn new(thresholds: &Thresholds) -> Self {
+        let limits = Self([const { AtomicU64::new(0) }; 3]);
+        limits.set(thresholds);
+        limits
+    }
+
+    fn set(&self, thresholds: &Thresholds) {
+        let wanted = [thresholds.thread_ns, thresholds.gap_ns, thresholds.noise_ns];
+        self.0.iter().zip(wanted).for_each(|(limit, ns)| limit.store(ns, Ordering::Relaxed));
+    }
+
+    /// Whether a limit is there and this is over it.
+    #[inline]
+    fn is_over(&self, which: usize, ns: u64) -> bool {
+        let limit = self.0[which].load(Ordering::Relaxed);
+        limit > 0 && ns > limit
+    }
+}
+
+const THREAD: usize = 0;
+const GAP: usize = 1;
+const PERIOD: usize = 2;
+
 /// What a thread shares with the reader.
 pub struct Shared {
     /// Which CPU it measures.
@@ -57,11 +84,17 @@ pub struct Shared {
     pub pair: Pair,
     stop: AtomicBool,
     state: AtomicU32,
+    limits: Limits,
     /// The latency over a threshold that it saw last: its kind (1 gap, 2 user, 3 period), beginning and end.
     hit: [AtomicU64; 3],
 }
 
 impl Shared {
+    /// From now on these make an episode.
+    pub fn set_thresholds(&self, thresholds: &Thresholds) {
+        self.limits.set(thresholds);
+    }
+
     /// The latency over a threshold that the thread saw, with its kind, while the recorder is frozen.
     pub fn hit(&self) -> (u64, u64, u64) {
         let [kind, began, ended] = self.hit.each_ref().map(|word| word.load(Ordering::Acquire));
@@ -118,6 +151,7 @@ fn start_on(memory: &Arc<Memory>, options: &Options, cpu: u32) -> Result<Thread,
         pair: Pair::new(options.buckets),
         stop: AtomicBool::new(false),
         state: AtomicU32::new(0),
+        limits: Limits::new(&options.thresholds),
         hit: [const { AtomicU64::new(0) }; 3],
     });
     let (tell, told) = std::sync::mpsc::sync_channel(1);
@@ -230,7 +264,6 @@ fn spin_periods(slot: Slot<'_>, shared: &Shared, options: &Options) {
 
 /// Spins for one run time. Gives its noise.
 fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 {
-    let Thresholds { gap_ns: stop_ns, noise_ns: stop_total, .. } = options.thresholds;
     let began = moment(slot);
     let entries = slot.entries();
     let mut net = slot.net_ns();
@@ -244,7 +277,7 @@ fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 
             account(side, gap, entered, &after.since(&net));
             noise += gap;
             net = after;
-            if stop_ns > 0 && gap > stop_ns {
+            if shared.limits.is_over(GAP, gap) {
                 freeze(slot, shared, HIT_GAP, last.ns, now.ns);
             }
         } else if entered {
@@ -260,7 +293,7 @@ fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 
     add_classes(side, word::ENTRIES, &counted);
     side.add(word::RUNTIME, last.ns.wrapping_sub(began.ns));
     side.add(word::NOISE, noise);
-    if stop_total > 0 && noise > stop_total {
+    if shared.limits.is_over(PERIOD, noise) {
         freeze(slot, shared, HIT_PERIOD, began.ns, last.ns);
     }
     noise
@@ -331,7 +364,7 @@ fn sleep_cycles(slot: Slot<'_>, shared: &Shared, options: &Options) {
         if woke < expected {
             continue;
         }
-        cycle(slot, shared, side, expected, woke, &options.thresholds);
+        cycle(slot, shared, side, expected, woke);
         let missed = woke.saturating_sub(expected) / period;
         side.add(word::SKIPPED, missed);
         expected += (missed + 1) * period;
@@ -344,7 +377,7 @@ fn sleep_cycles(slot: Slot<'_>, shared: &Shared, options: &Options) {
 
 /// One cycle: what the programs saw of it, and when it ended here.
 #[inline]
-fn cycle(slot: Slot<'_>, shared: &Shared, side: &Side, expected: u64, woke: u64, thresholds: &Thresholds) {
+fn cycle(slot: Slot<'_>, shared: &Shared, side: &Side, expected: u64, woke: u64) {
     let user = woke - expected;
     if slot.get(slot::NOW) == expected {
         let irq = slot.get(slot::NOW + 16).saturating_sub(expected);
@@ -355,7 +388,8 @@ fn cycle(slot: Slot<'_>, shared: &Shared, side: &Side, expected: u64, woke: u64,
         };
         side.first.record(irq);
         side.thread.record(thread);
-        if thresholds.thread_ns > 0 && user >= thresholds.thread_ns {
+        // At least so late, where gaps have to be longer.
+        if shared.limits.is_over(THREAD, user + 1) {
             freeze(slot, shared, HIT_USER, expected, woke);
         }
     } else {

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::latency::{
-    ByClass, CpuSample, LatencyStat, NoiseClass, NoiseSample, OwnCost, SourceStat, TimerSample,
-};
+use super::{ByClass, CpuSample, LatencyStat, NoiseClass, NoiseSample, OwnCost, SourceStat, TimerSample};
 
 /// One CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CpuTotal {
     /// How long it was measured.
     pub measured_ns: u64,
@@ -25,6 +24,8 @@ pub struct CpuTotal {
     pub passive: LatencyStat,
     /// The sources, those with the most time first.
     pub sources: Vec<SourceStat>,
+    /// Time that a hypervisor gave to others.
+    pub steal_ns: u64,
 }
 
 /// All CPUs.
@@ -54,6 +55,7 @@ impl Totals {
         cpu.measured_ns += sample.period_ns;
         cpu.entries.add(&sample.entries);
         cpu.net_ns.add(&sample.net_ns);
+        cpu.steal_ns += sample.steal_ns;
         if let Some(noise) = &sample.noise {
             cpu.noise.get_or_insert_default().add(noise);
         }
@@ -78,16 +80,19 @@ impl Totals {
     }
 
     /// What spinning threads saw, by CPU.
+    #[must_use]
     pub fn noise(&self) -> Vec<(u32, NoiseSample)> {
         self.cpus.iter().filter_map(|(cpu, total)| Some((*cpu, total.noise.clone()?))).collect()
     }
 
     /// What sleeping threads saw, by CPU.
+    #[must_use]
     pub fn timer(&self) -> Vec<(u32, TimerSample)> {
         self.cpus.iter().filter_map(|(cpu, total)| Some((*cpu, total.timer.clone()?))).collect()
     }
 
     /// A source on a CPU, by the beginning of its name.
+    #[must_use]
     pub fn source(&self, cpu: u32, class: NoiseClass, prefix: &str) -> Option<&SourceStat> {
         self.cpus.get(&cpu)?.sources.iter().find(|s| s.class == class && s.name.starts_with(prefix))
     }

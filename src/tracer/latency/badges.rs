@@ -1,0 +1,103 @@
+//! What bears on the figures: the machine, its topology, and what the backend cannot see.
+
+use std::collections::HashMap;
+
+use super::{Mode, Options, Policy};
+use crate::kernel::Kernel;
+use crate::kernel::cpus::CpuSet;
+use crate::model::latency::{Badge, CpuPlace};
+
+/// Nanoseconds of one step of the kernel's counters of CPU time, which `/proc/stat` has in hundredths of a second.
+const STEP_NS: u64 = 10_000_000;
+
+fn badge(short: &str, about: impl Into<String>) -> Badge {
+    Badge { short: short.to_owned(), about: about.into() }
+}
+
+/// Whether this is a virtual machine, as its processors tell.
+fn is_virtual(kernel: &Kernel) -> bool {
+    let text = kernel.proc_text("cpuinfo").unwrap_or_default();
+    text.lines().any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+/// What whoever reads the figures should know, the most important first.
+pub fn badges(kernel: &Kernel, options: &Options, described: &[String]) -> Vec<Badge> {
+    let mut told = Vec::new();
+    if is_virtual(kernel) {
+        told.push(badge(
+            "VM",
+            "A virtual machine: gaps in which nothing was entered (HW) are mostly the hypervisor's, and every interrupt \
+             pays for leaving the guest. Steal is what the hypervisor says that it gave to others.",
+        ));
+    } else {
+        told.push(badge(
+            "SMI?",
+            "Gaps in which nothing was entered (HW) are the firmware's (SMI) or a stalled core's; they are not told apart.",
+        ));
+    }
+    if options.mode != Mode::Passive && options.policy != Policy::Other {
+        let number = |path| kernel.proc_text(path).and_then(|text| text.trim().parse::<i64>().ok());
+        let fair = kernel.sys_text("kernel/debug/sched/fair_server/cpu0/runtime");
+        if let Some(runtime_ns) = fair.and_then(|text| text.trim().parse::<u64>().ok()) {
+            let ms = runtime_ns / 1_000_000;
+            told.push(badge(
+                "fair server",
+                format!(
+                    "Ordinary threads get {ms} ms of each second from the fair server: that is no noise of the system."
+                ),
+            ));
+        } else if let Some(us) = number("sys/kernel/sched_rt_runtime_us").filter(|us| *us > 0) {
+            told.push(badge(
+                "RT throttling",
+                format!("Real-time threads get {us} us of each second at most: the rest is no noise of the system."),
+            ));
+        }
+    }
+    if options.mode != Mode::Passive && options.policy == Policy::Other {
+        told.push(badge(
+            "SCHED_OTHER",
+            "The measuring threads are ordinary ones: others that run on their CPUs are noise. -P f:95 measures what a \
+             real-time thread would see.",
+        ));
+    }
+    told.extend(described.iter().map(|line| badge("limits", line.as_str())));
+    told
+}
+
+/// Where the CPUs are.
+pub fn places(kernel: &Kernel) -> Vec<CpuPlace> {
+    let isolated = kernel.sys_text("devices/system/cpu/isolated").map(|text| CpuSet::parse(&text)).unwrap_or_default();
+    let mut nodes = HashMap::new();
+    let possible = kernel.sys_text("devices/system/node/possible").map(|text| CpuSet::parse(&text)).unwrap_or_default();
+    for node in possible.as_slice() {
+        let cpus = kernel.sys_text(format!("devices/system/node/node{node}/cpulist")).unwrap_or_default();
+        nodes.extend(CpuSet::parse(&cpus).as_slice().iter().map(|cpu| (*cpu, *node)));
+    }
+    let place = |cpu: &u32| {
+        let list = |path: &str| {
+            let text = kernel.sys_text(format!("devices/system/cpu/cpu{cpu}/{path}")).unwrap_or_default();
+            CpuSet::parse(&text).as_slice().to_vec()
+        };
+        let mut levels = (0..8).rev().map(|index| list(&format!("cache/index{index}/shared_cpu_list")));
+        CpuPlace {
+            cpu: *cpu,
+            node: nodes.get(cpu).copied().unwrap_or(0),
+            cache: levels.find_map(|shared| shared.first().copied()).unwrap_or(*cpu),
+            core: list("topology/thread_siblings_list"),
+            isolated: isolated.as_slice().contains(cpu),
+        }
+    };
+    kernel.online_cpus().as_slice().iter().map(place).collect()
+}
+
+/// The time that a hypervisor has given to others so far, by CPU.
+pub fn stolen(kernel: &Kernel) -> HashMap<u32, u64> {
+    let text = kernel.proc_text("stat").unwrap_or_default();
+    let of = |line: &str| {
+        let mut words = line.strip_prefix("cpu")?.split_whitespace();
+        let cpu = words.next()?.parse().ok()?;
+        let steps: u64 = words.nth(7)?.parse().ok()?;
+        Some((cpu, steps.saturating_mul(STEP_NS)))
+    };
+    text.lines().filter_map(of).collect()
+}
