@@ -18,6 +18,7 @@ pub mod compile;
 pub mod completions;
 pub mod demo;
 pub mod doctor;
+pub mod dtrace;
 pub mod excerpt;
 pub mod explain;
 pub mod face;
@@ -70,6 +71,7 @@ pub enum Command {
     Explain(explain::Args),
     List(list::Args),
     Doctor(doctor::Args),
+    Dtrace(dtrace::Args),
     Completions(completions::Args),
     Fmt(fmt::Args),
     Lsp(lsp::Args),
@@ -164,6 +166,10 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
     if bpftrace::is_asked_for(&arguments) {
         return bpftrace::main(&arguments, world);
     }
+    if dtrace::is_asked_for(&arguments) {
+        let words: Vec<String> = arguments.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+        return dtrace::main(&words, world);
+    }
     let latency = arguments.get(1).is_some_and(|word| word == "latency");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -197,6 +203,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::List(args)) => list::run(&args, world),
         Some(Command::Doctor(args)) => doctor::run(&args, world),
+        Some(Command::Dtrace(args)) => Ok(dtrace::command(&args, world)),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Fmt(args)) => fmt::run(&args, world),
         Some(Command::Lsp(args)) => lsp::run(&args, world),

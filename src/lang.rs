@@ -20,7 +20,7 @@ use front::{Checked, FrontEnd, FrontOptions};
 use source::SourceText;
 
 /// The languages there are; the first is that of texts whose names don't tell.
-pub const FRONT_ENDS: &[&dyn FrontEnd] = &[&bt::Bpftrace];
+pub const FRONT_ENDS: &[&dyn FrontEnd] = &[&bt::Bpftrace, &d::D];
 
 /// The language of a script, by the ending of its name.
 #[must_use]

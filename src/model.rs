@@ -1,6 +1,7 @@
 //! What every view and printer renders: plain data, no behaviour beyond arithmetic on itself.
 
 pub mod bytes;
+pub mod d;
 pub mod event;
 pub mod format;
 pub mod helper;

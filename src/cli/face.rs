@@ -248,6 +248,12 @@ impl Face for StreamFace {
                     TextKind::Join => "join",
                     TextKind::Cat => "cat",
                     TextKind::System => "syscall",
+                    TextKind::Record => "record",
+                    TextKind::Fault => {
+                        self.write_out()?;
+                        let _ = io::stderr().write_all(render::neutralise_bytes(text).as_bytes());
+                        return Ok(());
+                    }
                 };
                 self.printer.text(kind, text, &mut self.buffer);
             }

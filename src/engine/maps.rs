@@ -162,6 +162,20 @@ impl Trace {
         self.remove(&map, &storage, &keys)
     }
 
+    /// Keeps the keys with the largest values (the smallest ones when `keep` is negative), so many.
+    pub fn truncate_map(&self, id: MapId, keep: i64) -> Result<(), EngineError> {
+        let (map, storage) = self.find_map(id)?;
+        let Type::Agg(agg) = &map.value else { return Ok(()) };
+        let mut entries = self.entries(&map, &storage)?;
+        entries.sort_by_cached_key(|e| reduce(*agg, &e.values).as_number().unwrap_or(0));
+        if keep > 0 {
+            entries.reverse();
+        }
+        let kept = usize::try_from(keep.unsigned_abs()).unwrap_or(usize::MAX).min(entries.len());
+        let removed = entries.split_off(kept);
+        if removed.is_empty() { Ok(()) } else { self.remove(&map, &storage, &removed) }
+    }
+
     /// Removes keys; all there are, where the map is none of the kernel's.
     fn remove(&self, map: &Map, storage: &Storage, keys: &[RawEntry]) -> Result<(), EngineError> {
         match storage {
@@ -382,6 +396,8 @@ pub fn kind(ty: &Type) -> MapKind {
         Aggregation::Stats { .. } => MapKind::Stats,
         Aggregation::Hist { .. } => MapKind::Hist,
         Aggregation::LHist { .. } => MapKind::LHist,
+        Aggregation::Quantize => MapKind::Hist,
+        Aggregation::StdDev => MapKind::Value,
         Aggregation::TSeries { .. } => MapKind::TSeries,
     }
 }
@@ -406,10 +422,29 @@ fn reduce(agg: Aggregation, cpus: &[Vec<u8>]) -> Value {
             let counts = (0..buckets).map(|i| sum(i * 8)).collect();
             Value::LHist(Arc::new(Linear { min, max, step, counts }))
         }
+        Aggregation::Quantize => {
+            let counts = (0..127).map(|i| sum(i * 8)).collect();
+            Value::Hist(Arc::new(Log2 { bits: 0, counts }))
+        }
+        Aggregation::StdDev => Value::Int(deviation(cpus), 8),
         Aggregation::TSeries { interval_ns, buckets, reduce, signed } => {
             Value::TSeries(Arc::new(series(cpus, interval_ns, buckets, reduce, signed)))
         }
     }
+}
+
+/// The standard deviation, rounded down.
+fn deviation(cpus: &[Vec<u8>]) -> i64 {
+    let sum: i128 = cpus.iter().map(|v| i128::from(u64_at(v, 0) as i64)).sum();
+    let count: i128 = cpus.iter().map(|v| i128::from(u64_at(v, 8))).sum();
+    let squares: u128 =
+        cpus.iter().fold(0, |s, v| s.wrapping_add(u128::from(u64_at(v, 16)) | u128::from(u64_at(v, 24)) << 64));
+    if count == 0 {
+        return 0;
+    }
+    let mean = sum / count;
+    let variance = (squares as i128 / count).saturating_sub(mean.saturating_mul(mean)).max(0);
+    variance.isqrt() as i64
 }
 
 fn extreme(cpus: &[Vec<u8>], signed: bool, wanted: Ordering) -> u64 {

@@ -1,10 +1,16 @@
-//! The D language: lexer, parser and syntax tree.
+//! The D language: lexer, parser, syntax tree, checker.
 
 pub mod ast;
+pub mod check;
 pub mod dump;
+pub mod front;
 pub(crate) mod lexer;
 pub mod parser;
+mod service;
 pub(crate) mod words;
 
+pub use check::Options;
+pub use front::{DOptions, compile};
 pub use lexer::Macros;
 pub use parser::{ParseOptions, Parsed, parse, parse_with};
+pub use service::D;

@@ -6,6 +6,7 @@ use crate::probe::describe::describe;
 
 #[test]
 fn the_ending_of_the_name_tells_the_language() {
+    assert_eq!(front_end(&SourceText::new("a/script.d", "")).name(), "D");
     for name in ["script.bt", "-e", "", "a.b/c"] {
         assert_eq!(front_end(&SourceText::new(name, "")).name(), "bpftrace", "{name}");
     }

@@ -43,6 +43,12 @@ pub struct Program {
     pub cgroup_filters: Vec<Arc<str>>,
     /// Full names of targets, for [`Type::ProbeName`] and [`Type::FuncName`].
     pub probe_names: Vec<Arc<str>>,
+    /// For each name its number, where the language numbers probes; else empty.
+    pub probe_ids: Vec<u32>,
+    /// How many probes the script's descriptions name, where the language tells.
+    pub matched: u32,
+    /// How records of clauses are printed.
+    pub style: crate::model::d::Style,
     /// User-defined functions by [`FunctionId`].
     pub functions: Vec<Function>,
     /// Settings that reach the back end or the printers.
@@ -94,6 +100,12 @@ pub struct ActionId(pub u32);
 /// The function in a probe's name, without the offset in it (`kprobe:vfs_read+4`).
 #[must_use]
 pub fn function_of(probe: &str) -> &str {
+    let mut parts = probe.split(':');
+    if let (Some("syscall"), Some(_), Some(function), Some(_)) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    {
+        return function;
+    }
     let name = probe.rsplit(':').next().unwrap_or("");
     let is_offset = |text: &str| {
         let digits = text.strip_prefix("0x");
@@ -196,6 +208,9 @@ pub struct Probe {
     pub alone: bool,
     /// True when ftrace lists each of its kernel functions, and each once: links to many functions reach them.
     pub traced: bool,
+    /// Set to a number of its cause by what can't be read and by a division by zero, which then leave the innermost
+    /// loop; where there is none they are counted.
+    pub fault: Option<LocalId>,
     /// The attach points and body in the source.
     pub span: Span,
     /// The attach points alone.
@@ -316,8 +331,29 @@ pub enum ActionKind {
     System(Format),
     /// `skboutput(file, ...)`: carries the packet's bytes as a buffer.
     SkbOutput(Arc<str>),
+    /// All that a clause of a D program records, at its end. The first value is the number of the probe, or 0 for
+    /// that of the record's own.
+    Record(Arc<crate::model::d::Record>),
+    /// A clause was left by a fault: carries its cause ([`fault_code`]) and an address.
+    Fault {
+        /// The clause's number.
+        clause: u32,
+    },
     /// A failed `assert` or other fault that the script is told of.
     RuntimeError(Arc<str>),
+}
+
+/// The number of a fault, as D has it: 1 for what can't be read, 4 for a division by zero, 10 for an index out of
+/// bounds; `None` for what is no fault.
+#[must_use]
+pub const fn fault_code(cause: crate::model::stats::LossCause) -> Option<i64> {
+    use crate::model::stats::LossCause as L;
+    match cause {
+        L::ReadFailed => Some(1),
+        L::DivideByZero => Some(4),
+        L::OutOfBounds => Some(10),
+        _ => None,
+    }
 }
 
 /// Where a formatted line goes.

@@ -66,6 +66,10 @@ pub enum Aggregation {
         /// Width of a bucket, over 0.
         step: i64,
     },
+    /// D's power-of-two histogram of values of both signs: 127 counts, that of 0 in the middle.
+    Quantize,
+    /// Standard deviation. Per CPU: sum `u64`, count `u64`, sum of squares `u128`.
+    StdDev,
     /// Values over time: `buckets` intervals of `interval_ns`, each combined by `reduce`.
     /// Per CPU and bucket: epoch `u64`, value `u64`, count `u64`.
     TSeries {

@@ -4,6 +4,7 @@
 //! what is not. Nothing here neutralises control characters: faces do, with [`neutralise`], where
 //! the reader is a terminal.
 
+pub mod d;
 mod gfp;
 mod histogram;
 mod map;

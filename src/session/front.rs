@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use crate::codegen;
 use crate::kernel::Kernel;
-use crate::kernel::target::Sent;
+use crate::kernel::target::{Sent, TargetFacts};
 use crate::lang;
 use crate::lang::diagnostic::has_errors;
-use crate::lang::front::{AbsentParameters, FrontOptions, Purpose};
+use crate::lang::front::{AbsentParameters, Checked, FrontOptions, Purpose};
 use crate::lang::source::SourceText;
 use crate::lang::typed::MissingProbes;
 use crate::regular;
@@ -108,15 +108,25 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         probe_filter: settings.probe_filter.as_ref(),
     };
     let checked = lang::compile(source, &options);
-    let mut diagnostics = checked.diagnostics;
-    if has_errors(&diagnostics) {
-        return Compilation { diagnostics, output: None };
-    }
     let mut target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
     target.absent_keys = settings.absent_keys;
     target.zeros_as_data = settings.for_other_loaders;
     target.sent = settings.sent;
-    match codegen::compile_with_source(&checked.program, &target, source) {
+    generate_for(source, checked, &target, began)
+}
+
+/// Generates a program that was checked, for the running kernel.
+#[must_use]
+pub fn generate(source: &SourceText, checked: Checked, child: Option<u32>, kernel: &Arc<Kernel>) -> Compilation {
+    generate_for(source, checked, &kernel.target_facts(None, child.unwrap_or(0)), Instant::now())
+}
+
+fn generate_for(source: &SourceText, checked: Checked, target: &TargetFacts, began: Instant) -> Compilation {
+    let mut diagnostics = checked.diagnostics;
+    if has_errors(&diagnostics) {
+        return Compilation { diagnostics, output: None };
+    }
+    match codegen::compile_with_source(&checked.program, target, source) {
         Ok(artifact) => {
             diagnostics.extend(artifact.warnings.iter().cloned());
             let figures = CompileFigures {

@@ -122,6 +122,10 @@ pub enum TextKind {
     Cat,
     /// `system()`.
     System,
+    /// A record of a D program.
+    Record,
+    /// A fault of a D program, for standard error.
+    Fault,
 }
 
 /// Whoever shows reports.

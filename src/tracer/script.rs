@@ -19,6 +19,7 @@ pub mod failure;
 pub mod info;
 pub mod losses;
 pub mod names;
+mod records;
 pub mod reporter;
 
 use child::{ChildError, Held};
@@ -188,7 +189,8 @@ impl RunningScript {
 /// over once begin probes have run and iterators have been walked, as in bpftrace.
 fn waits(program: &Program) -> bool {
     let done = |target: &Target| matches!(target, Target::Begin | Target::End | Target::Iter { .. });
-    !program.probes.iter().flat_map(|probe| &probe.targets).all(done)
+    // A D program goes on until it calls exit(), or is told to end.
+    program.style.records || !program.probes.iter().flat_map(|probe| &probe.targets).all(done)
 }
 
 impl Running for RunningScript {

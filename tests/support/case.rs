@@ -1,4 +1,5 @@
-//! A case is one `.bt` file; the comments at its top say how to run it and what must come out.
+//! A case is one `.bt` or `.d` file; the comments at its top say how to run it and what must come out. A `.d` file
+//! has them in one C comment, and is run by DTrace's command line.
 //!
 //! ```text
 //! // as: bpftrace           the program is started under bpftrace's name
@@ -40,6 +41,8 @@ pub struct Case {
     pub path: PathBuf,
     pub text: String,
     pub as_bpftrace: bool,
+    /// Run under DTrace's name.
+    pub as_dtrace: bool,
     pub flags: Vec<String>,
     pub args: Vec<String>,
     pub stdin: bool,
@@ -64,7 +67,7 @@ pub fn load_all(root: &Path) -> Result<Vec<Case>, String> {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "bt") {
+            } else if path.extension().is_some_and(|e| e == "bt" || e == "d") {
                 cases.push(load(root, &path)?);
             }
         }
@@ -75,10 +78,13 @@ pub fn load_all(root: &Path) -> Result<Vec<Case>, String> {
 
 fn load(root: &Path, path: &Path) -> Result<Case, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let name = path.strip_prefix(root).unwrap_or(path).with_extension("").display().to_string();
-    let mut case = Case { name, path: path.to_path_buf(), text: text.clone(), ..Case::default() };
-    for (number, line) in text.lines().enumerate() {
-        let Some(comment) = line.strip_prefix("//") else { break };
+    let is_d = path.extension().is_some_and(|e| e == "d");
+    let short = path.strip_prefix(root).unwrap_or(path).with_extension("").display().to_string();
+    let name = if is_d { format!("d/{short}") } else { short };
+    let mut case = Case { name, path: path.to_path_buf(), text: text.clone(), as_dtrace: is_d, ..Case::default() };
+    let mark = if is_d { " *" } else { "//" };
+    for (number, line) in text.lines().enumerate().skip(usize::from(is_d)) {
+        let Some(comment) = line.strip_prefix(mark).filter(|c| *c != "/") else { break };
         directive(&mut case, comment.strip_prefix(' ').unwrap_or(comment))
             .map_err(|e| format!("{}:{}: {e}", path.display(), number + 1))?;
     }

@@ -43,9 +43,11 @@ impl Subject {
         }
     }
 
-    fn command(&self, as_bpftrace: bool) -> Command {
+    fn command(&self, case: &Case) -> Command {
         let mut command = Command::new(&self.words[0]);
-        if as_bpftrace && !self.peer {
+        if case.as_dtrace {
+            command.arg0("dtrace");
+        } else if case.as_bpftrace && !self.peer {
             // Its name is all that decides.
             command.arg0("bpftrace");
         } else {
@@ -72,13 +74,16 @@ fn attempt(subject: &Subject, case: &Case, cap: Duration) -> Result<(), String> 
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let paths = Paths { own: own.clone(), compiled: compiled(&case.compile)? };
     let script = Script::new(case, &paths)?;
-    let mut command = subject.command(case.as_bpftrace);
+    let mut command = subject.command(case);
     command.args(case.flags.iter().map(|f| paths.put_in(f)));
     if !case.workload.is_empty() {
         command.arg("-c").arg(format!("{} workload {}", own.display(), case.workload.join(" ")));
     }
     if let Some(text) = &case.command {
         command.arg("-c").arg(paths.put_in(text));
+    }
+    if case.as_dtrace {
+        command.arg("-s");
     }
     command.arg(if case.stdin { Path::new("-") } else { &script.path }).args(&case.args);
     command.stdin(if case.stdin { Stdio::piped() } else { Stdio::null() });

@@ -14,7 +14,7 @@ use crate::codegen::lower::maps::map_value_cache;
 use crate::codegen::lower::programs::dispatch;
 use crate::codegen::lower::verifier::scrub_stack;
 use crate::lang::source::Span;
-use crate::lang::typed::{Local, Probe};
+use crate::lang::typed::{Local, Probe, fault_code};
 use crate::model::stats::LossCause;
 
 use crate::codegen::lower::addr::{Addr, Base};
@@ -384,11 +384,25 @@ impl<'a> Lowerer<'_, 'a> {
     /// Counts a failure, and sends it where the reader wants it among the reports: what failed is a helper (by its
     /// number) with what it returned, or the script itself.
     pub fn failed(&mut self, cause: LossCause, helper: Option<(u32, Operand)>, span: Span) {
+        if self.leave_by_fault(cause) {
+            return;
+        }
         self.count_loss(cause, None, span);
         if self.object.facts.sent.includes(cause) {
             let site = self.object.site(cause, None, self.probe_index, span);
             self.send_failure(site, helper, span);
         }
+    }
+
+    /// Leaves the innermost loop of a program that notes its faults; false of others.
+    fn leave_by_fault(&mut self, cause: LossCause) -> bool {
+        let Some(local) = self.probe.fault.filter(|_| self.inline.is_empty()) else { return false };
+        let (Some(code), Some(targets)) = (fault_code(cause), self.function.loops.last().copied()) else { return false };
+        self.write_local(local, code.into());
+        self.function.builder.jump(targets.on_break);
+        let unreached = self.function.builder.new_block();
+        self.function.builder.switch_to(unreached);
+        true
     }
 
     /// Runs `body` (which counts, repairs, ...) only when the comparison holds, then goes on.

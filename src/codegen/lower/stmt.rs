@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::Operand;
+use crate::codegen::ir::{Cond, Operand};
 use crate::codegen::lower::function;
 use crate::codegen::lower::layout;
 use crate::codegen::lower::object;
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
+use crate::model::stats::LossCause;
 use crate::model::target::Target;
 
 use crate::codegen::lower::addr::{Addr, Base};
@@ -48,6 +49,7 @@ impl<'a> Lowerer<'_, 'a> {
             StatementKind::Expr(e) => self.effect(e),
             StatementKind::SetLocal(id, e) => self.set_local(*id, e),
             StatementKind::SetMap { map, key, value } => self.map_set(*map, key.as_ref(), value, s.span),
+            StatementKind::Store { place, value } => self.store_part(place, value),
             StatementKind::Aggregate { map, key, value, weight } => {
                 self.aggregate(*map, key.as_ref(), value.as_ref(), weight.as_ref(), s.span)
             }
@@ -119,6 +121,67 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.widen_joined_local(id, e);
         Ok(())
+    }
+
+    /// Writes a part of a variable.
+    fn store_part(&mut self, place: &'a Expr, value: &'a Expr) -> Result<(), CodegenError> {
+        let size = self.size(&place.ty);
+        if place.ty.fits_register() {
+            let scalar = self.scalar(value)?;
+            let scalar = self.function.builder.copy(scalar);
+            let at = self.own_part(place)?;
+            let bytes = super::place::scalar_shape(&place.ty).0;
+            self.store(at, bytes, scalar);
+            return Ok(());
+        }
+        let temp = self.temp(size);
+        self.store_value(value, temp, &place.ty, Tail::Zeroed)?;
+        let at = self.own_part(place)?;
+        self.copy(at, temp, size);
+        Ok(())
+    }
+
+    /// Where a part of a variable lies.
+    fn own_part(&mut self, e: &'a Expr) -> Result<Addr, CodegenError> {
+        match &e.kind {
+            ExprKind::Local(id) => match self.local_memory(*id) {
+                Some(at) => Ok(at),
+                None => self.internal(e.span, "a part of a variable in a register"),
+            },
+            ExprKind::MapGet { map, key: None } => match self.scalar_map(*map) {
+                Some(scalar) => {
+                    self.forget(*map);
+                    self.store(scalar.present, 1, 1);
+                    Ok(scalar.value)
+                }
+                None => self.internal(e.span, "a part of a keyed variable"),
+            },
+            ExprKind::Field { base, offset, .. } => Ok(self.own_part(base)?.at(*offset)),
+            ExprKind::Index { base, index } => {
+                let Type::Array { len, .. } = base.ty else { return self.internal(e.span, "an element of no array") };
+                let size = self.size(&e.ty);
+                if let Some(i) = index.as_int() {
+                    let at = self.own_part(base)?;
+                    return Ok(at.at((i as u32).wrapping_mul(size)));
+                }
+                let index = self.scalar(index)?;
+                let index = self.function.builder.copy(index);
+                self.when(Cond::Ge, index.into(), i64::from(len).into(), |l| {
+                    l.failed(LossCause::OutOfBounds, None, e.span);
+                    l.function.builder.copy_into(index, 0);
+                    Ok(())
+                })?;
+                let base = self.own_part(base)?;
+                let start = self.pointer(base);
+                let mask = i64::from(len.max(1).next_power_of_two() - 1);
+                let index = self.function.builder.and(index, mask);
+                self.at_most(index, i64::from(len.max(1)) - 1)?;
+                let scaled = self.function.builder.mul(index, i64::from(size));
+                let at = self.function.builder.add(start, scaled);
+                Ok(Addr::new(Base::Reg(at), 0))
+            }
+            _ => self.internal(e.span, "a part of what is no variable"),
+        }
     }
 
     fn if_statement(&mut self, c: &'a Expr, a: &'a Block, b: &'a Block) -> Result<(), CodegenError> {

@@ -66,6 +66,7 @@ pub fn statement_parts(statement: &Statement) -> (Vec<&Expr>, Vec<&Block>) {
         StatementKind::Aggregate { key, value, weight, .. } => {
             (key.iter().chain(value).chain(weight).collect(), vec![])
         }
+        StatementKind::Store { place, value } => (vec![place, value], vec![]),
         StatementKind::Report { values, .. } => (values.iter().collect(), vec![]),
         StatementKind::If(c, a, b) => (vec![c], vec![a, b]),
         StatementKind::While(c, a) => (vec![c], vec![a]),

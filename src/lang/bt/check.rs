@@ -282,6 +282,9 @@ impl<'a> Checker<'a> {
             time_formats: self.time_formats,
             cgroup_filters: self.cgroup_filters,
             probe_names: self.probe_names,
+            probe_ids: Vec::new(),
+            matched: 0,
+            style: crate::model::d::Style::default(),
             functions: self.function_bodies,
             config: self.config,
         };

@@ -38,6 +38,13 @@ pub enum StatementKind {
         /// New value.
         value: Expr,
     },
+    /// Writes a part of a variable: a field or an element of a scalar map or of a local.
+    Store {
+        /// What is written.
+        place: Expr,
+        /// Of the place's type.
+        value: Expr,
+    },
     /// `@m[key] = count()` and kin.
     Aggregate {
         /// Which map; its value type is [`Type::Agg`].

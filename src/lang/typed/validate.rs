@@ -134,6 +134,12 @@ impl Validator<'_> {
                 }
                 self.expr(value);
             }
+            StatementKind::Store { place, value } => {
+                let ty = place.ty.clone();
+                self.same(value, &ty, "a stored value");
+                self.expr(place);
+                self.expr(value);
+            }
             StatementKind::Aggregate { map, key, value, weight } => {
                 self.key(*map, key.as_ref());
                 if let Some((_, ty)) = self.map(*map) {

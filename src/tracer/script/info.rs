@@ -75,7 +75,8 @@ fn kind(action: &Action) -> ActionKind {
         Kind::PrintMapEntry { .. } => ActionKind::Map { top: 0, div: 0 },
         Kind::Time(_) => ActionKind::Time,
         Kind::Join(_) => ActionKind::Join,
-        Kind::Cat(_) => ActionKind::Cat,
+        // A D program's record is finished text, too.
+        Kind::Cat(_) | Kind::Record(_) | Kind::Fault { .. } => ActionKind::Cat,
         Kind::System(_) => ActionKind::System,
         Kind::RuntimeError(_) => ActionKind::RuntimeError,
         Kind::Clear(_) | Kind::Zero(_) | Kind::Exit | Kind::SkbOutput(_) => ActionKind::Silent,

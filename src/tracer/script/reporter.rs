@@ -5,6 +5,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::records::{Context, Records};
 use crate::engine::decode::{Decoder, Failure, Header};
 use crate::engine::drain::Batch;
 use crate::engine::names::time;
@@ -35,6 +36,8 @@ pub struct Reporter {
     left_out: Option<(u64, Span)>,
     /// Maps that were cleared when they were printed, before the record that says so.
     taken: Vec<MapId>,
+    /// Of a D program.
+    records: Records,
 }
 
 impl Reporter {
@@ -50,6 +53,7 @@ impl Reporter {
             stopping: Arc::default(),
             left_out: None,
             taken: Vec::new(),
+            records: Records::default(),
         }
     }
 
@@ -130,6 +134,15 @@ impl Reporter {
             ActionKind::RuntimeError(message) => {
                 let expanded = &action.expanded[..];
                 face.report(&Report::RuntimeError { message, span: action.span, expanded })?;
+            }
+            ActionKind::Record(of_clause) => {
+                self.decode(header, record, trace);
+                let mut context = Context { program: &program, trace, decoder: &mut self.decoder };
+                self.records.record(of_clause, header, &self.values, &mut context, face)?;
+            }
+            ActionKind::Fault { clause } => {
+                self.decode(header, record, trace);
+                self.records.fault(*clause, header, &self.values, &program, face)?;
             }
             kind => {
                 self.decode(header, record, trace);
@@ -282,6 +295,11 @@ impl Reporter {
             let commands = if count == 1 { "1 command" } else { &format!("{count} commands") };
             let message = format!("{commands} of system() not run: still waiting when the trace was ended");
             face.report(&Report::Failed { message: &message, span })?;
+        }
+        if self.program.style.records {
+            let program = Arc::clone(&self.program);
+            let mut context = Context { program: &program, trace, decoder: &mut self.decoder };
+            return self.records.end(&mut context, face);
         }
         let wanted = maps && self.program.config.print_maps_on_exit;
         let maps = if wanted { trace.read_maps(&mut self.decoder)? } else { Vec::new() };

@@ -116,6 +116,7 @@ pub fn probe(target: Target, statements: Vec<Statement>) -> Probe {
         needs_probe_id: false,
         alone: false,
         traced: false,
+        fault: None,
         span: Span::new(0, 5),
         head: Span::new(0, 5),
     }

@@ -103,6 +103,12 @@ impl<'a> Lowerer<'_, 'a> {
                 self.count_bucket(at, bucket, weight, atomic);
                 Ok(())
             }
+            Aggregation::Quantize => {
+                let bucket = self.two_sided_bucket(value)?;
+                self.count_bucket(at, bucket, weight, atomic);
+                Ok(())
+            }
+            Aggregation::StdDev => self.add_square(at, value, atomic),
             Aggregation::TSeries { interval_ns, buckets, reduce, signed } => {
                 self.time_series(at, (value, weight), interval_ns, buckets, (reduce, signed))
             }
@@ -164,6 +170,55 @@ impl<'a> Lowerer<'_, 'a> {
         self.function.builder.jump(done);
         self.function.builder.switch_to(done);
         Ok(result)
+    }
+
+    /// The bucket of a value of either sign: 63 for 0, one more for each power of two, one less for each of the negative.
+    fn two_sided_bucket(&mut self, value: Operand) -> Result<Vreg, CodegenError> {
+        let value = self.function.builder.in_register(value);
+        let sign = self.function.builder.alu(Alu::Sar, value, 63);
+        let flipped = self.function.builder.alu(Alu::Xor, value, sign);
+        let magnitude = self.function.builder.sub(flipped, sign);
+        let bucket = self.log2_bucket(magnitude.into(), 0)?;
+        let power = self.function.builder.sub(bucket, 1);
+        let flipped = self.function.builder.alu(Alu::Xor, power, sign);
+        let signed = self.function.builder.sub(flipped, sign);
+        let index = self.function.builder.add(signed, 63);
+        // The mask tells the verifier.
+        Ok(self.function.builder.and(index, 127))
+    }
+
+    /// Adds a value to a sum and its square, of 128 bits, to that of squares.
+    fn add_square(&mut self, at: Addr, value: Operand, atomic: bool) -> Result<(), CodegenError> {
+        let value = self.function.builder.in_register(value);
+        self.add_at(at, 8, value.into(), atomic);
+        self.add_at(at.at(8), 8, Operand::Imm(1), atomic);
+        let sign = self.function.builder.alu(Alu::Sar, value, 63);
+        let flipped = self.function.builder.alu(Alu::Xor, value, sign);
+        let magnitude = self.function.builder.sub(flipped, sign);
+        let high = self.function.builder.shr(magnitude, 32);
+        let cut = self.function.builder.shl(magnitude, 32);
+        let low = self.function.builder.shr(cut, 32);
+        let (square, middle, top) = (self.function.builder.mul(low, low), self.function.builder.mul(high, low), self.function.builder.mul(high, high));
+        let middle_low = self.function.builder.shl(middle, 33);
+        let middle_high = self.function.builder.shr(middle, 31);
+        let low = self.function.builder.add(square, middle_low);
+        let high = self.function.builder.add(top, middle_high);
+        let carried = self.function.builder.copy(high);
+        self.when(Cond::Lt, low.into(), square.into(), |l| {
+            let more = l.function.builder.add(carried, 1);
+            l.function.builder.copy_into(carried, more);
+            Ok(())
+        })?;
+        let old = self.load(at.at(16), 8, false);
+        let new = self.function.builder.add(old, low);
+        self.store(at.at(16), 8, new);
+        self.when(Cond::Lt, new.into(), low.into(), |l| {
+            let more = l.function.builder.add(carried, 1);
+            l.function.builder.copy_into(carried, more);
+            Ok(())
+        })?;
+        self.add_at(at.at(24), 8, carried.into(), false);
+        Ok(())
     }
 
     /// Negative: 0; otherwise one more than the value, which is below `2^bits`.

@@ -247,6 +247,8 @@ pub fn aggregation_text(agg: Aggregation) -> &'static str {
         Aggregation::Stats { .. } => "stats",
         Aggregation::Hist { .. } => "hist",
         Aggregation::LHist { .. } => "lhist",
+        Aggregation::Quantize => "quantize",
+        Aggregation::StdDev => "stddev",
         Aggregation::TSeries { .. } => "tseries",
     }
 }

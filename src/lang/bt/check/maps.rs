@@ -555,6 +555,8 @@ pub fn reduction(agg: Aggregation) -> Option<Type> {
         Aggregation::Stats { .. }
         | Aggregation::Hist { .. }
         | Aggregation::LHist { .. }
+        | Aggregation::Quantize
+        | Aggregation::StdDev
         | Aggregation::TSeries { .. } => None,
     }
 }

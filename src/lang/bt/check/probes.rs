@@ -401,6 +401,7 @@ impl Checker<'_> {
             return None;
         }
         Some(Probe {
+            fault: None,
             targets: group.targets.clone(),
             names: group.names.clone(),
             predicate,

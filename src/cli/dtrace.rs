@@ -1,0 +1,273 @@
+//! DTrace's own command line, as `probescope dtrace` and when the program is started under the name `dtrace`.
+
+mod options;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::face::{Buffering, Settings, StreamFace};
+use super::script::read_file;
+use super::{CliError, World, signals};
+use crate::engine::TraceOptions;
+use crate::engine::attach::Place;
+use crate::kernel::Kernel;
+use crate::kernel::target::Sent;
+use crate::lang::codes::d::tag;
+use crate::lang::d::{self, DOptions, Macros, front};
+use crate::lang::diagnostic::{Diagnostic, Severity};
+use crate::lang::facts::kernel::KernelFacts;
+use crate::lang::front::Checked;
+use crate::lang::source::SourceText;
+use crate::model::d::Style;
+use crate::output::OutputFormat;
+use crate::session::front as session_front;
+use crate::session::headless::Headless;
+use crate::tracer::TracerError;
+use crate::tracer::script::child::Held;
+use crate::tracer::script::compilation::Compiled;
+use crate::tracer::script::names::Sources;
+use crate::tracer::script::{ScriptRun, ScriptTracer, info};
+use options::{Options, Source};
+
+/// Environment variable of D's own tests: the columns of processors and numbers are left out.
+const TESTING: &str = "_DTRACE_TESTING";
+
+/// Run a program of DTrace's language, by DTrace's own command line.
+///
+/// Known are -n -f -P -m -s with programs, -c and -p for processes, -q -F -o for output, -x for options,
+/// -Z for probes that may be missing, -e to compile only, -w for what changes the system.
+///
+/// Example:
+///
+///   probescope dtrace -n 'syscall::openat:entry { @[execname] = count(); }'
+#[derive(Debug, clap::Args)]
+#[command(
+    about = "Run a program of DTrace's language, by its own command line",
+    verbatim_doc_comment,
+    disable_help_flag = true
+)]
+pub struct Args {
+    /// DTrace's flags, programs and their arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FLAG|ARGUMENT")]
+    pub words: Vec<String>,
+}
+
+/// True when the program was started under DTrace's name.
+#[must_use]
+pub fn is_asked_for(arguments: &[OsString]) -> bool {
+    let name = arguments.first().map(PathBuf::from);
+    name.and_then(|n| n.file_name().map(|f| f == "dtrace")).unwrap_or(false)
+}
+
+/// Runs as DTrace would.
+#[must_use]
+pub fn main(words: &[String], world: &World) -> ExitCode {
+    let told = |text: &str| {
+        let _ = writeln!(std::io::stderr(), "dtrace: {text}");
+    };
+    let options = match Options::read(words) {
+        Ok(options) => options,
+        Err(why) => {
+            told(&why);
+            let _ = std::io::stderr().write_all(options::USAGE.as_bytes());
+            return ExitCode::from(2);
+        }
+    };
+    if options.version {
+        println_out(&format!("dtrace: Sun D 2.0 (probescope {})\n", env!("CARGO_PKG_VERSION")));
+        return ExitCode::SUCCESS;
+    }
+    match run(&options, world) {
+        Ok(code) => code,
+        Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            told(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn println_out(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// The program's text, and how messages name it.
+struct Program {
+    source: SourceText,
+    /// `script 'x.d'` or `description 'BEGIN'`.
+    what: String,
+    of_command_line: bool,
+}
+
+fn program(options: &Options) -> Result<Program, CliError> {
+    let mut text = String::new();
+    let mut what = None;
+    let mut of_command_line = true;
+    let mut name = "stdin".to_owned();
+    for source in &options.sources {
+        match source {
+            Source::File(path) => {
+                let file = read_file(path)?;
+                text.push_str(&file.text);
+                of_command_line = false;
+                name.clone_from(path);
+                what.get_or_insert_with(|| format!("script '{path}'"));
+            }
+            Source::Clause { text: clause, shown } => {
+                text.push_str(clause);
+                what.get_or_insert_with(|| format!("description '{shown}'"));
+            }
+        }
+        text.push('\n');
+    }
+    let Some(what) = what else {
+        return Err(CliError::Refused("no probes specified".to_owned()));
+    };
+    if options.sources.len() == 1 {
+        // A line break of its own would be one more line.
+        text.pop();
+    }
+    Ok(Program { source: SourceText::new(&name, &text), what, of_command_line })
+}
+
+fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
+    if options.list {
+        return Err(CliError::Refused(
+            "-l can't list D's probes yet: `probescope list` lists what there is to trace".to_owned(),
+        ));
+    }
+    let program = program(options)?;
+    let kernel = super::kernel::running(world);
+    let child = options.command.as_deref().map(Held::start).transpose();
+    let child = child.map_err(|e| CliError::Refused(format!("failed to create process: {e}")))?;
+    if let Some(pid) = options.pid.filter(|pid| !std::path::Path::new("/proc").join(pid.to_string()).exists()) {
+        return Err(CliError::Refused(format!("failed to grab pid {pid}: no such process")));
+    }
+    let target = child.as_ref().map(Held::pid).or(options.pid);
+    let short = world.variable(TESTING).is_some();
+    let (checked, set) = compile(&program, options, &kernel, target, short);
+    if let Some(error) = checked.diagnostics.iter().find(|d| d.severity == Severity::Error) {
+        told_error(&program, error, set.errtags);
+        return Ok(ExitCode::FAILURE);
+    }
+    let quiet = checked.program.style.quiet;
+    let matched = checked.program.matched;
+    let compilation = session_front::generate(&program.source, checked, target, &kernel);
+    if let Some(error) = compilation.diagnostics.iter().find(|d| d.severity == Severity::Error) {
+        told_error(&program, error, set.errtags);
+        return Ok(ExitCode::FAILURE);
+    }
+    let Some(compiled) = compilation.output else { return Ok(ExitCode::FAILURE) };
+    if options.compile_only {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !quiet {
+        let plural = if matched == 1 { "" } else { "s" };
+        let _ = writeln!(std::io::stderr(), "dtrace: {} matched {matched} probe{plural}", program.what);
+    }
+    let code = trace(options, world, &kernel, &compiled, program.source, child);
+    match code {
+        Ok(code) => Ok(ExitCode::from(code as u8)),
+        Err(TracerError::Write(source)) => Err(CliError::Write { path: "standard output".to_owned(), source }),
+        Err(error) => Err(CliError::Refused(format!("could not enable tracing: {error}"))),
+    }
+}
+
+fn compile(
+    program: &Program,
+    options: &Options,
+    kernel: &Arc<Kernel>,
+    target: Option<u32>,
+    short: bool,
+) -> (Checked, d::Options) {
+    let mut macros = Macros { defaults: options.set.defaultargs, ..Macros::default() };
+    macros.arguments.push(program.source.name.to_string());
+    macros.arguments.extend(options.arguments.iter().cloned());
+    macros.named.extend(front::ids());
+    if let Some(target) = target {
+        macros.named.insert("target", i64::from(target));
+    }
+    let facts = KernelFacts::new(kernel, options.pid, options.set.destructive);
+    let compiled = DOptions {
+        macros,
+        options: options.set.clone(),
+        allows_no_probes: options.set.zdefs,
+        of_command_line: program.of_command_line,
+        style: Style { short, quiet: options.set.quiet, ..Style::default() },
+        wall_minus_monotonic_ns: front::wall_minus_monotonic_ns(),
+        facts: &facts,
+    };
+    d::compile(&program.source.text, &compiled)
+}
+
+fn told_error(program: &Program, error: &Diagnostic, tags: bool) {
+    let tag = tag(error.code).filter(|_| tags).map_or_else(String::new, |t| format!("[{t}] "));
+    let line = program.source.position(error.span.start).line;
+    let place = if error.span.end == 0 { String::new() } else { format!("line {line}: ") };
+    let what = if let Some(name) = program.what.strip_prefix("script '") {
+        format!("failed to compile script {}", name.trim_end_matches('\''))
+    } else {
+        let name = program.what.strip_prefix("description '").unwrap_or("").trim_end_matches('\'');
+        format!("invalid probe specifier {name}")
+    };
+    let message = crate::model::render::neutralise(&error.message).replace("\\n", "\n");
+    let _ = writeln!(std::io::stderr(), "dtrace: {what}: {tag}{place}{message}");
+}
+
+fn trace(
+    options: &Options,
+    world: &World,
+    kernel: &Arc<Kernel>,
+    compiled: &Compiled,
+    source: SourceText,
+    child: Option<Held>,
+) -> Result<i32, TracerError> {
+    let headless = Headless::default();
+    let run = ScriptRun {
+        info: info::of(&compiled.program, &source, kernel),
+        options: TraceOptions { place: Place::new(kernel, options.pid), measure: false },
+        names: Sources::of_kernel(kernel, &compiled.program),
+        child,
+        attach_only: false,
+        reports_maps: true,
+        stopping: headless.stopping(),
+    };
+    signals::watch(headless.remote())?;
+    let output: Box<dyn std::io::Write + Send> = match &options.output {
+        Some(path) => Box::new(std::fs::File::options().append(true).create(true).open(path)?),
+        None => Box::new(std::fs::File::from(rustix::io::dup(std::io::stdout()).map_err(std::io::Error::from)?)),
+    };
+    let settings = Settings {
+        format: OutputFormat::Text,
+        terminal: options.output.is_none() && world.stdout_is_terminal,
+        buffering: Buffering::Line,
+        quiet: true,
+        times: false,
+        keen: false,
+        announce: false,
+        warnings: true,
+        like_bpftrace: false,
+        sent: Sent::Nothing,
+    };
+    let mut face = StreamFace::new(settings, source, output);
+    headless.run(ScriptTracer::new(compiled.clone(), run), &mut face)
+}
+
+/// Runs the subcommand.
+pub fn command(args: &Args, world: &World) -> ExitCode {
+    main(&args.words, world)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_decides() {
+        assert!(is_asked_for(&["/usr/sbin/dtrace".into()]));
+        assert!(!is_asked_for(&["probescope".into(), "dtrace".into()]));
+    }
+}

@@ -1,0 +1,162 @@
+//! DTrace's flags.
+
+use std::path::PathBuf;
+
+use crate::lang::d::Options as Set;
+
+pub const USAGE: &str = "Usage: dtrace [-CeFqvVwZ] [-c cmd] [-o output] [-p pid] [-x opt[=val]]
+\t[-P provider [[ predicate ] action ]]
+\t[-m [ provider: ] module [[ predicate ] action ]]
+\t[-f [[ provider: ] module: ] func [[ predicate ] action ]]
+\t[-n [[[ provider: ] module: ] func: ] name [[ predicate ] action ]]
+\t[-s script] [ args ... ]
+";
+
+/// Where program text comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `-s`
+    File(String),
+    /// `-n` and its kin.
+    Clause {
+        /// As a program's text.
+        text: String,
+        /// As it was given.
+        shown: String,
+    },
+}
+
+/// A command line.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub sources: Vec<Source>,
+    pub arguments: Vec<String>,
+    pub set: Set,
+    pub command: Option<String>,
+    pub pid: Option<u32>,
+    pub output: Option<PathBuf>,
+    pub list: bool,
+    pub compile_only: bool,
+    pub version: bool,
+}
+
+/// Flags that take a value.
+const VALUED: &str = "bcDfHiILmnopPsUxX";
+
+/// A description as `-P`, `-m` and `-f` give it: the part before the first blank, slash or brace gets its colons.
+fn clause(flag: char, given: &str) -> Source {
+    let end = given.find([' ', '\t', '\n', '/', '{']).unwrap_or(given.len());
+    let (spec, rest) = given.split_at(end);
+    let colons = match flag {
+        'P' => ":::",
+        'm' => "::",
+        'f' => ":",
+        _ => "",
+    };
+    Source::Clause { text: format!("{spec}{colons}{rest}"), shown: given.to_owned() }
+}
+
+impl Options {
+    /// Reads the words behind the command's name.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn read(words: &[String]) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            let Some(flags) = word.strip_prefix('-').filter(|f| !f.is_empty()) else {
+                options.arguments.push(word.clone());
+                continue;
+            };
+            if flags == "-" {
+                options.arguments.extend(rest.by_ref().cloned());
+                break;
+            }
+            if matches!(flags, "32" | "64") {
+                continue;
+            }
+            let mut flags = flags.chars();
+            while let Some(flag) = flags.next() {
+                if VALUED.contains(flag) {
+                    let attached: String = flags.by_ref().collect();
+                    let value = if attached.is_empty() {
+                        rest.next().cloned().ok_or_else(|| format!("option requires an argument -- '{flag}'"))?
+                    } else {
+                        attached
+                    };
+                    options.valued(flag, &value)?;
+                    break;
+                }
+                options.plain(flag)?;
+            }
+        }
+        Ok(options)
+    }
+
+    fn plain(&mut self, flag: char) -> Result<(), String> {
+        match flag {
+            'q' => self.set.quiet = true,
+            'w' => self.set.destructive = true,
+            'Z' => self.set.zdefs = true,
+            'F' => self.set.flowindent = true,
+            'C' => self.set.cpp = true,
+            'e' => self.compile_only = true,
+            'l' => self.list = true,
+            'V' => self.version = true,
+            // How much is told; all is.
+            'v' | 'S' => {}
+            'G' | 'h' => return Err(format!("-{flag} makes files for building programs, which this program does not")),
+            _ => return Err(format!("invalid option -- '{flag}'")),
+        }
+        Ok(())
+    }
+
+    fn valued(&mut self, flag: char, value: &str) -> Result<(), String> {
+        match flag {
+            's' => self.sources.push(Source::File(value.to_owned())),
+            'n' | 'f' | 'm' | 'P' | 'i' => self.sources.push(clause(flag, value)),
+            'c' => self.command = Some(value.to_owned()),
+            'p' => self.pid = Some(value.parse().map_err(|_| format!("invalid process identifier: {value}"))?),
+            'o' => self.output = Some(value.into()),
+            'x' => {
+                let (name, value) = match value.split_once('=') {
+                    Some((name, value)) => (name, Some(value)),
+                    None => (value, None),
+                };
+                self.set.set(name, value)?;
+            }
+            // Sizes and places of what is not there.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Options, String> {
+        Options::read(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn flags_with_and_without_values() {
+        let o = read(&["-qZ", "-n", "BEGIN { exit(0) }", "-xstrsize=32", "-p1", "a", "--", "-b"]).unwrap();
+        assert!(o.set.quiet && o.set.zdefs);
+        assert_eq!((o.set.strsize, o.pid, &o.arguments[..]), (32, Some(1), &["a".to_owned(), "-b".to_owned()][..]));
+        assert!(read(&["-n"]).is_err() && read(&["-y"]).is_err() && read(&["-x", "nonsense"]).is_err());
+    }
+
+    #[test]
+    fn descriptions_get_their_colons() {
+        let text = |flag: &str, given: &str| match &read(&[flag, given]).unwrap().sources[0] {
+            Source::Clause { text, .. } => text.clone(),
+            Source::File(_) => String::new(),
+        };
+        assert_eq!(text("-P", "syscall { x }"), "syscall::: { x }");
+        assert_eq!(text("-f", "open/a/{x}"), "open:/a/{x}");
+        assert_eq!(text("-n", "BEGIN"), "BEGIN");
+    }
+}

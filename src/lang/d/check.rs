@@ -1,0 +1,196 @@
+//! The checker: syntax tree in, typed program and diagnostics out, in one walk, as variables get their types by their
+//! first assignment.
+//!
+//! All clauses of one probe become one program, in the order of the text, so that clause-local variables live from
+//! one to the next. A clause is a block that a fault leaves; what it records is sent as one report when it ends, so
+//! that a clause that is aborted records nothing.
+
+#![allow(clippy::single_match_else, reason = "`match` reads as a table of what is accepted and what is reported")]
+
+mod actions;
+mod aggregations;
+mod calls;
+mod declarations;
+mod expressions;
+mod members;
+mod operators;
+mod pragmas;
+mod probes;
+mod value;
+mod variables;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::ast::{self, ItemKind};
+use crate::lang::codes::d as tags;
+use crate::lang::diagnostic::{Code, Diagnostic};
+use crate::lang::facts::Facts;
+use crate::lang::facts::table::TypeTable;
+use crate::lang::source::Span;
+use crate::lang::typed::{
+    Action, ActionId, ActionKind, Config, Expr, Local, LocalId, Map, MapId, MapStorage, Program, Statement,
+    StatementKind,
+};
+use crate::lang::types::Type;
+pub use pragmas::Options;
+use variables::Variables;
+
+/// What a program is checked with.
+pub struct Env<'a> {
+    /// The kernel.
+    pub facts: &'a dyn Facts,
+    /// Options of the command line; the program's pragmas come on top.
+    pub options: Options,
+    /// Clauses that match no probe are left out (`-Z`).
+    pub allows_no_probes: bool,
+    /// Wall time minus the monotonic clock.
+    pub wall_minus_monotonic_ns: i64,
+}
+
+/// Checks a program; the options are those that hold in the end.
+#[must_use]
+pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, Options) {
+    let mut checker = Checker::new(env);
+    checker.pragmas(script);
+    for item in &script.items {
+        match &item.kind {
+            ItemKind::Declaration(declaration) => checker.declaration(declaration),
+            ItemKind::Inline(declaration, value) => checker.inline(declaration, value),
+            ItemKind::Translator(translator) => {
+                let at = translator.output.span;
+                checker.unsupported(at, "translators of one's own");
+            }
+            ItemKind::Provider(_) | ItemKind::Pragma(_) | ItemKind::Clause(_) => {}
+        }
+    }
+    let clauses: Vec<&ast::Clause> = script
+        .items
+        .iter()
+        .filter_map(|i| if let ItemKind::Clause(clause) = &i.kind { Some(clause) } else { None })
+        .collect();
+    if clauses.is_empty() && checker.diagnostics.is_empty() && script.items.is_empty() {
+        checker.error(tags::D_EMPTY, Span::default(), "empty D program translation unit");
+    }
+    checker.clauses(&clauses);
+    checker.unused_arguments(script);
+    checker.finish()
+}
+
+/// Where the code at hand stands.
+#[derive(Clone, Debug, Default)]
+struct Frame {
+    locals: Vec<Local>,
+    /// What the clause has recorded so far.
+    items: Vec<crate::model::d::Item>,
+    values: Vec<Expr>,
+    exit: Option<Expr>,
+    /// The clause's number.
+    clause: u32,
+    /// Set by a fault: its kind, and the address that could not be read.
+    fault: Option<(LocalId, LocalId)>,
+    /// Clause-local variables by name.
+    this: HashMap<Arc<str>, LocalId>,
+    speculates: bool,
+    commits: bool,
+    records: bool,
+    /// What the firing probe is, for its arguments.
+    site: probes::Site,
+}
+
+struct Checker<'a> {
+    facts: &'a dyn Facts,
+    types: TypeTable<'a>,
+    options: Options,
+    allows_no_probes: bool,
+    wall_minus_monotonic_ns: i64,
+    program: Program,
+    diagnostics: Vec<Diagnostic>,
+    variables: Variables,
+    /// Structs and unions of the program by tag, and whether they are defined.
+    tags: HashMap<Arc<str>, (crate::lang::types::StructId, bool)>,
+    inlines: HashMap<Arc<str>, variables::Inline>,
+    frame: Frame,
+    /// Number of inlines that are being put in.
+    depth: u32,
+}
+
+impl<'a> Checker<'a> {
+    fn new(env: Env<'a>) -> Self {
+        Self {
+            facts: env.facts,
+            types: TypeTable::new(env.facts),
+            options: env.options,
+            allows_no_probes: env.allows_no_probes,
+            wall_minus_monotonic_ns: env.wall_minus_monotonic_ns,
+            program: Program::default(),
+            diagnostics: Vec::new(),
+            variables: Variables::default(),
+            tags: HashMap::new(),
+            inlines: HashMap::new(),
+            frame: Frame::default(),
+            depth: 0,
+        }
+    }
+
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        if self.diagnostics.len() < 100 {
+            self.diagnostics.push(Diagnostic::error(code, span, message));
+        }
+    }
+
+    fn unsupported(&mut self, span: Span, what: &str) {
+        self.error(tags::D_UNSUPPORTED, span, format!("{what} can't be used yet"));
+    }
+
+    /// The type of text.
+    const fn string(&self) -> Type {
+        Type::Str { size: self.options.strsize + 1 }
+    }
+
+    fn local(&mut self, name: &str, ty: Type) -> LocalId {
+        self.frame.locals.push(Local { name: name.into(), ty });
+        LocalId((self.frame.locals.len() - 1) as u32)
+    }
+
+    fn map(&mut self, name: &str, key: Type, value: Type, span: Span) -> MapId {
+        let max_entries = if key == Type::Void { 1 } else { self.options.most_keys };
+        let storage = MapStorage::Auto;
+        self.program.maps.push(Map { name: name.into(), key, value, max_entries, storage, span });
+        MapId((self.program.maps.len() - 1) as u32)
+    }
+
+    fn action(&mut self, kind: ActionKind, values: Vec<Type>, span: Span) -> ActionId {
+        self.program.actions.push(Action { kind, values, span, expanded: Vec::new() });
+        ActionId((self.program.actions.len() - 1) as u32)
+    }
+
+    fn finish(mut self) -> (Program, Vec<Diagnostic>, Options) {
+        let types: Vec<Type> = self
+            .program
+            .maps
+            .iter()
+            .flat_map(|m| [m.key.clone(), m.value.clone()])
+            .chain(self.program.actions.iter().flat_map(|a| a.values.clone()))
+            .collect();
+        for ty in &types {
+            self.types.complete(ty);
+        }
+        self.program.structs = self.types.defs();
+        self.program.enums = self.types.enum_defs().to_vec();
+        self.program.config = Config {
+            max_strlen: self.options.strsize.max(1) + 8,
+            str_trunc_trailer: "".into(),
+            print_maps_on_exit: false,
+            missing_probes: crate::lang::typed::MissingProbes::Warn,
+            ..Config::default()
+        };
+        self.diagnostics.sort_by_key(|d| d.span.start);
+        (self.program, self.diagnostics, self.options)
+    }
+}
+
+/// A statement.
+fn statement(kind: StatementKind, span: Span) -> Statement {
+    Statement { kind, span }
+}

@@ -1,0 +1,307 @@
+//! `@a[keys] = function(value)`.
+
+use std::sync::Arc;
+
+use super::calls::{Class, function};
+use super::value::{Value, cast, is_int, is_scalar};
+use super::variables::Aggregate;
+use super::{Checker, statement};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind};
+use crate::lang::diagnostic::Code;
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind, StatementKind};
+use crate::lang::types::{Aggregation, Type};
+
+/// The codes of a constant argument: not a constant, out of range, other than before.
+type Codes = (Code, Code, Code);
+
+impl Checker<'_> {
+    pub fn aggregation(&mut self, op: Option<Binary>, target: &Ast, value: &Ast, span: Span) -> Value {
+        let (name, items): (&Arc<str>, &[Ast]) = match &target.kind {
+            Kind::Aggregation(name) => (name, &[]),
+            Kind::Index(base, items) => match &base.kind {
+                Kind::Aggregation(name) => (name, items),
+                _ => return Self::error_value(span),
+            },
+            _ => return Self::error_value(span),
+        };
+        let Kind::Call(callee, arguments) = &value.kind else {
+            let right = self.expr(value);
+            if !right.is_error() {
+                self.error(tags::D_AGG_FUNC, span, format!("{name} must be assigned an aggregating function"));
+            }
+            return Self::error_value(span);
+        };
+        let Kind::Ident(word) = &callee.kind else { return self.expr(value) };
+        let Some(f) = function(word) else { return self.expr(value) };
+        if f.class != Class::Aggregating || op.is_some() {
+            self.error(tags::D_AGG_FUNC, span, format!("{word}( ) may not be assigned to an aggregation"));
+            return Self::error_value(span);
+        }
+        if self.frame.speculates {
+            self.error(tags::D_AGG_SPEC, span, "aggregating actions may not follow speculate( )");
+            return Self::error_value(span);
+        }
+        if self.frame.commits {
+            self.error(tags::D_AGG_COMM, span, "aggregating actions may not follow commit( )");
+            return Self::error_value(span);
+        }
+        let keys: Vec<Expr> = items.iter().map(|e| self.key_part(e)).collect();
+        if !self.count_arguments(f, arguments.len(), span) {
+            return Self::error_value(span);
+        }
+        let known = self.variables.aggregates.get(name).cloned();
+        if let Some(known) = known.as_ref().filter(|k| k.function != f.name) {
+            self.error(
+                tags::D_AGG_REDEF,
+                span,
+                format!("aggregation redefined: {name} is of {}( ), not {}( )", known.function, f.name),
+            );
+            return Self::error_value(span);
+        }
+        let Some((aggregation, constants, value, weight)) = self.aggregated(f.name, arguments, known.as_ref(), span)
+        else {
+            return Self::error_value(span);
+        };
+        let types: Vec<Type> = keys.iter().map(|e| e.ty.clone()).collect();
+        let map = match known {
+            Some(known) => {
+                if known.keys.len() != types.len() {
+                    let message = format!(
+                        "{name}[ ] prototype mismatch: {} keys passed, {} expected",
+                        types.len(),
+                        known.keys.len()
+                    );
+                    self.error(tags::D_PROTO_LEN, span, message);
+                    return Self::error_value(span);
+                }
+                known.map
+            }
+            None => {
+                let key = match types.len() {
+                    0 => Type::Void,
+                    1 => types[0].clone(),
+                    _ => Type::Tuple(types.iter().cloned().collect()),
+                };
+                let map = self.map(name, key, Type::Agg(aggregation), span);
+                let aggregate = Aggregate { map, function: f.name, keys: types.clone(), arguments: constants };
+                self.variables.aggregates.insert(name.clone(), aggregate);
+                map
+            }
+        };
+        let wanted = self.variables.aggregates[name].keys.clone();
+        let mut converted = Vec::new();
+        for (key, ty) in keys.into_iter().zip(&wanted) {
+            let at = key.span;
+            let text = self.type_text(&key.ty);
+            match self.convert(Value::new(key), ty) {
+                Some(e) => converted.push(e),
+                None => {
+                    let ty = self.type_text(ty);
+                    self.error(
+                        tags::D_PROTO_ARG,
+                        at,
+                        format!("{name}[ ] key is incompatible with prototype: {text}, {ty} expected"),
+                    );
+                    return Self::error_value(span);
+                }
+            }
+        }
+        let key = match converted.len() {
+            0 | 1 => converted.pop(),
+            _ => Some(Expr::new(ExprKind::Tuple(converted), Type::Tuple(wanted.into()), span)),
+        };
+        let kind = StatementKind::Aggregate { map, key, value, weight };
+        let effect = vec![statement(kind, span)];
+        Value::new(super::value::block(effect, Self::zero(span)))
+    }
+
+    /// The aggregation, its constants, its value and how often it counts.
+    fn aggregated(
+        &mut self,
+        function: &str,
+        arguments: &[Ast],
+        known: Option<&Aggregate>,
+        span: Span,
+    ) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
+        if function == "count" {
+            return Some((Aggregation::Count, Vec::new(), None, None));
+        }
+        let value = self.expr(&arguments[0]);
+        if value.is_error() {
+            return None;
+        }
+        if !is_scalar(value.ty()) {
+            let text = self.type_text(value.ty());
+            self.error(
+                tags::D_AGG_SCALAR,
+                span,
+                format!("{function}( ) argument #1 must be of scalar type, not {text}"),
+            );
+            return None;
+        }
+        let value = Some(cast(self.word(value.e), &Type::I64));
+        let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
+        let signed = true;
+        let simple = |aggregation| Some((aggregation, Vec::new(), value.clone(), None));
+        match function {
+            "sum" => simple(Aggregation::Sum { signed }),
+            "min" => simple(Aggregation::Min { signed }),
+            "max" => simple(Aggregation::Max { signed }),
+            "avg" => simple(Aggregation::Avg { signed }),
+            "stddev" => simple(Aggregation::StdDev),
+            "quantize" => {
+                let weight = self.increment(function, arguments.get(1)).ok()?;
+                Some((Aggregation::Quantize, Vec::new(), value, weight))
+            }
+            "lquantize" => {
+                let base = (tags::D_LQUANT_BASETYPE, tags::D_LQUANT_BASEVAL, tags::D_LQUANT_MATCHBASE);
+                let limit = (tags::D_LQUANT_LIMTYPE, tags::D_LQUANT_LIMVAL, tags::D_LQUANT_MATCHLIM);
+                let step = (tags::D_LQUANT_STEPTYPE, tags::D_LQUANT_STEPVAL, tags::D_LQUANT_MATCHSTEP);
+                let fits32 = |n: i64| i32::try_from(n).is_ok();
+                let low = self.constant_argument(&arguments[1], base, fits32)?;
+                let high = self.constant_argument(&arguments[2], limit, fits32)?;
+                if low >= high {
+                    self.error(tags::D_LQUANT_MISMATCH, span, "lquantize( ) base must be less than its limit");
+                    return None;
+                }
+                let width = match arguments.get(3) {
+                    None => 1,
+                    Some(e) => {
+                        let n = self.constant_argument(e, step, |n| n <= i64::from(u16::MAX))?;
+                        if n <= 0 {
+                            self.error(
+                                step.0,
+                                e.span,
+                                "lquantize( ) step must be a non-zero positive integer constant",
+                            );
+                            return None;
+                        }
+                        n
+                    }
+                };
+                if high - low < width {
+                    self.error(tags::D_LQUANT_STEPLARGE, span, "lquantize( ) step is larger than its range");
+                    return None;
+                }
+                if (high - low) / width > i64::from(u16::MAX) {
+                    self.error(
+                        tags::D_LQUANT_STEPSMALL,
+                        span,
+                        "lquantize( ) step is too small: there are too many levels",
+                    );
+                    return None;
+                }
+                self.matches(&[(old(0), low, base.2), (old(1), high, limit.2), (old(2), width, step.2)], span)?;
+                let weight = self.increment(function, arguments.get(4)).ok()?;
+                // The last level ends where a whole step does.
+                let max = low + (high - low) / width * width;
+                let max = if max < high { max + width } else { max };
+                let aggregation = Aggregation::LHist { min: low, max, step: width };
+                Some((aggregation, vec![low, high, width], value, weight))
+            }
+            _ => self.log_linear(arguments, known, value, span),
+        }
+    }
+
+    fn log_linear(
+        &mut self,
+        arguments: &[Ast],
+        known: Option<&Aggregate>,
+        value: Option<Expr>,
+        span: Span,
+    ) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
+        let codes = [
+            (tags::D_LLQUANT_FACTORTYPE, tags::D_LLQUANT_FACTORVAL, tags::D_LLQUANT_MATCHFACTOR),
+            (tags::D_LLQUANT_LMAGTYPE, tags::D_LLQUANT_LMAGVAL, tags::D_LLQUANT_MATCHLMAG),
+            (tags::D_LLQUANT_HMAGTYPE, tags::D_LLQUANT_HMAGVAL, tags::D_LLQUANT_MATCHHMAG),
+            (tags::D_LLQUANT_STEPTYPE, tags::D_LLQUANT_STEPVAL, tags::D_LLQUANT_MATCHSTEPS),
+        ];
+        let fits16 = |n: i64| (0..=i64::from(u16::MAX)).contains(&n);
+        let factor = self.constant_argument(&arguments[1], codes[0], |n| fits16(n) && n >= 2)?;
+        let low = self.constant_argument(&arguments[2], codes[1], fits16)?;
+        let high = self.constant_argument(&arguments[3], codes[2], fits16)?;
+        let steps = self.constant_argument(&arguments[4], codes[3], |n| n <= i64::from(u16::MAX))?;
+        if steps <= 0 {
+            self.error(
+                codes[3].0,
+                arguments[4].span,
+                "llquantize( ) steps must be a non-zero positive integer constant",
+            );
+            return None;
+        }
+        let power = u32::try_from(high).ok().and_then(|h| factor.checked_pow(h + 1));
+        if low >= high || power.is_none() {
+            self.error(
+                tags::D_LLQUANT_HMAGVAL,
+                span,
+                "llquantize( ) high magnitude must be over the low one, and fit 64 bits",
+            );
+            return None;
+        }
+        let divides = steps % factor == 0 || factor % steps == 0;
+        let whole = low == 0 && steps > factor && (factor % steps != 0);
+        let first = u32::try_from(low).ok().and_then(|l| factor.checked_pow(l + 1)).unwrap_or(i64::MAX);
+        if !divides || (steps > factor && first % steps != 0 && whole) {
+            self.error(
+                tags::D_LLQUANT_STEPVAL,
+                span,
+                "llquantize( ) factor must be a divisor of its steps, or a multiple",
+            );
+            return None;
+        }
+        let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
+        let found = [factor, low, high, steps];
+        let compared: Vec<(Option<i64>, i64, Code)> = (0..4).map(|n| (old(n), found[n], codes[n].2)).collect();
+        self.matches(&compared, span)?;
+        self.increment("llquantize", arguments.get(5)).ok()?;
+        let _ = value;
+        self.unsupported(span, "llquantize( )");
+        None
+    }
+
+    fn matches(&mut self, compared: &[(Option<i64>, i64, Code)], span: Span) -> Option<()> {
+        for (old, new, code) in compared {
+            if old.is_some_and(|old| old != *new) {
+                self.error(
+                    *code,
+                    span,
+                    format!("the aggregation was used with {} before, and now with {new}", old.unwrap_or(0)),
+                );
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn constant_argument(&mut self, e: &Ast, codes: Codes, fits: impl Fn(i64) -> bool) -> Option<i64> {
+        let value = self.expr(e);
+        if value.is_error() {
+            return None;
+        }
+        let Some(number) = value.e.as_int().filter(|_| value.constant && is_int(value.ty())) else {
+            self.error(codes.0, e.span, "the argument must be an integer constant");
+            return None;
+        };
+        if !fits(number as i64) {
+            self.error(codes.1, e.span, format!("{} is out of the argument's range", number as i64));
+            return None;
+        }
+        Some(number as i64)
+    }
+
+    /// How much each value counts.
+    fn increment(&mut self, function: &str, e: Option<&Ast>) -> Result<Option<Expr>, ()> {
+        let Some(e) = e else { return Ok(None) };
+        let value = self.expr(e);
+        if value.is_error() {
+            return Err(());
+        }
+        if !is_scalar(value.ty()) {
+            self.error(tags::D_PROTO_ARG, e.span, format!("{function}( ) increment value must be of scalar type"));
+            return Err(());
+        }
+        Ok(Some(cast(self.word(value.e), &Type::I64)))
+    }
+}

@@ -1,0 +1,510 @@
+//! Declarations: types from their names, structs, unions, enums, typedefs, variables and inlines.
+
+use std::sync::Arc;
+
+use super::variables::{Inline, Scope};
+use super::{Checker, value};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{
+    Declaration, Declarator, DeclaratorPart, Expr, Member, Name, Specifiers, TagBody, TagKind, Tagged, TypeName,
+};
+use crate::lang::d::words::INTEGERS;
+use crate::lang::facts::CKind;
+use crate::lang::facts::table::place_bitfield;
+use crate::lang::source::Span;
+use crate::lang::typed::FieldDef;
+use crate::lang::types::{AddressSpace, StructId, Type};
+
+/// What a declarator makes of a type.
+struct Shaped {
+    ty: Type,
+    keys: Option<Vec<Type>>,
+    is_function: bool,
+}
+
+impl Checker<'_> {
+    /// The type of specifiers without declarators.
+    fn base(&mut self, s: &Specifiers) -> Type {
+        if let Some(tagged) = &s.tagged {
+            if s.words.iter().any(|w| !matches!(&*w.text, "const" | "volatile" | "restrict")) {
+                self.error(tags::D_DECL_COMBO, s.span, "invalid type combination");
+            }
+            return self.tagged(tagged);
+        }
+        let words: Vec<&str> =
+            s.words.iter().map(|w| &*w.text).filter(|w| !matches!(*w, "const" | "volatile" | "restrict")).collect();
+        let count = |word: &str| words.iter().filter(|w| **w == word).count();
+        let (signs, longs, shorts) = (count("signed") + count("unsigned"), count("long"), count("short"));
+        let rest: Vec<&str> =
+            words.iter().copied().filter(|w| !matches!(*w, "signed" | "unsigned" | "long" | "short")).collect();
+        let signed = count("unsigned") == 0;
+        if rest.len() > 1 || signs > 1 || longs > 2 || shorts > 1 || (longs > 0 && shorts > 0) {
+            self.error(tags::D_DECL_COMBO, s.span, "invalid type combination");
+            return Type::Error;
+        }
+        let sized = longs + shorts > 0;
+        match rest.first().copied() {
+            Some("char") => {
+                if sized {
+                    self.error(tags::D_DECL_CHARATTR, s.span, "invalid attribute for type char");
+                }
+                Type::Int { size: 1, signed }
+            }
+            None if words.is_empty() => Type::I32,
+            None | Some("int") => {
+                let size = match (longs, shorts) {
+                    (0, 0) => 4,
+                    (0, _) => 2,
+                    _ => 8,
+                };
+                Type::Int { size, signed }
+            }
+            Some("void") => {
+                if sized || signs > 0 {
+                    self.error(tags::D_DECL_VOIDATTR, s.span, "invalid attributes for type void");
+                }
+                Type::Void
+            }
+            Some("float" | "double") => {
+                if signs > 0 {
+                    self.error(tags::D_DECL_SIGNINT, s.span, "only integers have a sign");
+                }
+                self.unsupported(s.span, "floating-point types");
+                Type::Error
+            }
+            Some("string") => {
+                if signs > 0 {
+                    self.error(tags::D_DECL_SIGNINT, s.span, "only integers have a sign");
+                } else if sized {
+                    self.error(tags::D_DECL_LONGINT, s.span, "only integers are long or short");
+                }
+                self.string()
+            }
+            Some(name) => {
+                if signs > 0 {
+                    self.error(tags::D_DECL_SIGNINT, s.span, "only integers have a sign");
+                } else if sized {
+                    self.error(tags::D_DECL_LONGINT, s.span, "only integers are long or short");
+                }
+                self.named_type(name, s.span)
+            }
+        }
+    }
+
+    fn named_type(&mut self, name: &str, span: Span) -> Type {
+        if let Some(ty) = self.types.aliases.get(name) {
+            return ty.clone();
+        }
+        if let Some((_, size, signed)) = INTEGERS.iter().find(|(n, ..)| *n == name) {
+            return Type::Int { size: *size, signed: *signed };
+        }
+        let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
+        self.types.of_kernel(plain).unwrap_or_else(|| {
+            self.error(tags::D_TYPE_ERR, span, format!("failed to resolve type {name}: there is none of this name"));
+            Type::Error
+        })
+    }
+
+    fn tagged(&mut self, t: &Tagged) -> Type {
+        if t.kind == TagKind::Enum {
+            return self.enumeration(t);
+        }
+        let union = t.kind == TagKind::Union;
+        let anonymous: Arc<str> = format!("(anon {})", t.span.start).into();
+        let name = t.name.as_ref().map_or(anonymous, |n| n.text.clone());
+        let kind = if union { CKind::Union } else { CKind::Struct };
+        let known = self.tags.get(&name).copied();
+        if t.body.is_none() && known.is_none() {
+            let plain = name.rsplit_once('`').map_or(&*name, |(_, plain)| plain);
+            if let Some(ty) = self.types.tagged(kind, plain) {
+                return ty;
+            }
+        }
+        let id = match known {
+            Some((id, _)) => id,
+            None => {
+                let id = self.types.declare_struct(&name, union);
+                self.tags.insert(name.clone(), (id, false));
+                id
+            }
+        };
+        if let Some(TagBody::Members(members)) = &t.body {
+            if known.is_some_and(|(_, defined)| defined) {
+                self.error(tags::D_DECL_TYPERED, t.span, format!("type redeclared: {name}"));
+                return Type::Struct(id);
+            }
+            self.members_of(id, members, union);
+            self.tags.insert(name, (id, true));
+        }
+        Type::Struct(id)
+    }
+
+    fn alignment(&self, ty: &Type) -> u32 {
+        match ty {
+            Type::Struct(id) => self.types.alignment(*id).unwrap_or(8),
+            Type::Array { of, .. } => self.alignment(of),
+            Type::Str { .. } => 1,
+            _ => self.size_of(ty).clamp(1, 8),
+        }
+    }
+
+    fn is_incomplete(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Struct(id) => self.tags.values().any(|(of, defined)| of == id && !defined),
+            Type::Array { of, .. } => self.is_incomplete(of),
+            _ => false,
+        }
+    }
+
+    fn members_of(&mut self, id: StructId, members: &[Member], union: bool) {
+        let (mut bits, mut align, mut size) = (0_u64, 1_u32, 0_u64);
+        let mut fields: Vec<FieldDef> = Vec::new();
+        for member in members {
+            let base = self.base(&member.specifiers);
+            if !member.specifiers.classes.is_empty() {
+                self.error(tags::D_DECL_CLASS, member.specifiers.span, "a member has no storage class");
+            }
+            for (declarator, width) in &member.declarators {
+                let shaped = self.shape(base.clone(), declarator);
+                let name = declarator.name.as_ref().map_or_else(|| Arc::from(""), |n| n.text.clone());
+                let at = declarator.span;
+                if !name.is_empty() && fields.iter().any(|f| f.name == name) {
+                    self.error(tags::D_DECL_MNAME, at, format!("duplicate member name {name}"));
+                }
+                if shaped.ty == Type::Void || shaped.is_function {
+                    self.error(tags::D_DECL_VOIDOBJ, at, format!("cannot have member of type void: {name}"));
+                    continue;
+                }
+                if self.is_incomplete(&shaped.ty) {
+                    let text = self.type_text(&shaped.ty);
+                    self.error(tags::D_DECL_INCOMPLETE, at, format!("incomplete type {text}: member {name}"));
+                    continue;
+                }
+                let of_type = self.size_of(&shaped.ty);
+                let natural = self.alignment(&shaped.ty);
+                if let Some(width) = width {
+                    let Some(width) = self.bit_width(&shaped.ty, width, of_type) else { continue };
+                    let unit = u64::from(of_type) * 8;
+                    let mut start = if union { 0 } else { bits };
+                    if width == 0 {
+                        bits = start.next_multiple_of(unit.max(8));
+                        continue;
+                    }
+                    if start / unit != (start + u64::from(width) - 1) / unit {
+                        start = start.next_multiple_of(unit);
+                    }
+                    let (ty, offset, place) = place_bitfield(shaped.ty, start as u32, width);
+                    fields.push(FieldDef { name, ty, offset, bits: Some(place) });
+                    bits = start + u64::from(width);
+                } else {
+                    let start = if union { 0 } else { bits.next_multiple_of(u64::from(natural) * 8) };
+                    fields.push(FieldDef { name, ty: shaped.ty, offset: (start / 8) as u32, bits: None });
+                    bits = start + u64::from(of_type) * 8;
+                }
+                align = align.max(natural);
+                size = size.max(bits.div_ceil(8));
+            }
+        }
+        let size = u32::try_from(size.next_multiple_of(u64::from(align))).unwrap_or(u32::MAX);
+        if size > 1 << 20 {
+            self.error(tags::D_DECL_ARRBIG, Span::default(), "the struct is too large");
+            return;
+        }
+        self.types.define(id, size, align, fields);
+    }
+
+    fn bit_width(&mut self, ty: &Type, width: &Expr, size: u32) -> Option<u32> {
+        if !value::is_int(ty) {
+            self.error(tags::D_DECL_BFTYPE, width.span, "invalid type for bit-field");
+            return None;
+        }
+        match self.constant(width) {
+            Some(n) if n > 0 && n <= i64::from(size) * 8 => Some(n as u32),
+            Some(n) if n <= 0 => {
+                self.error(
+                    tags::D_DECL_BFCONST,
+                    width.span,
+                    "positive integral constant expression expected as bit-field size",
+                );
+                None
+            }
+            Some(_) => {
+                self.error(tags::D_DECL_BFSIZE, width.span, "bit-field is too big for its type");
+                None
+            }
+            None => {
+                self.error(
+                    tags::D_DECL_BFCONST,
+                    width.span,
+                    "positive integral constant expression expected as bit-field size",
+                );
+                None
+            }
+        }
+    }
+
+    /// The value of a constant expression.
+    pub fn constant(&mut self, e: &Expr) -> Option<i64> {
+        let before = self.diagnostics.len();
+        let value = self.expr(e);
+        self.diagnostics.truncate(before);
+        value.e.as_int().filter(|_| !value.is_error() && value::is_int(value.ty())).map(|n| n as i64)
+    }
+
+    fn enumeration(&mut self, t: &Tagged) -> Type {
+        let name = t.name.as_ref().map_or_else(|| Arc::from(""), |n| n.text.clone());
+        let Some(TagBody::Enumerators(items)) = &t.body else {
+            if let Some(ty) = self.types.script_enums.get(&name) {
+                return ty.clone();
+            }
+            return self.types.tagged(CKind::Enum, &name).unwrap_or(Type::I32);
+        };
+        if self.types.script_enums.contains_key(&name) {
+            self.error(tags::D_DECL_TYPERED, t.span, format!("type redeclared: enum {name}"));
+            return Type::I32;
+        }
+        let mut next = 0_i64;
+        let mut variants: Vec<(Arc<str>, i64)> = Vec::new();
+        for (item, value) in items {
+            if let Some(e) = value {
+                if let Some(n) = self.constant(e) {
+                    next = n;
+                } else {
+                    self.error(
+                        tags::D_DECL_ENCONST,
+                        e.span,
+                        format!("enumerator '{}' must be assigned an integral constant", item.text),
+                    );
+                }
+            }
+            if i32::try_from(next).is_err() {
+                self.error(
+                    tags::D_DECL_ENOFLOW,
+                    item.span,
+                    format!("enumerator '{}' value overflows INT_MAX", item.text),
+                );
+            }
+            if variants.iter().any(|(n, _)| *n == item.text) {
+                self.error(
+                    tags::D_UNKNOWN,
+                    item.span,
+                    format!("failed to define enumerator '{}': duplicate", item.text),
+                );
+            } else if self.types.enumerators.contains_key(&item.text) {
+                self.error(tags::D_DECL_IDRED, item.span, format!("identifier redeclared: {}", item.text));
+            }
+            variants.push((item.text.clone(), next));
+            self.types.enumerators.insert(item.text.clone(), (Type::I32, next));
+            next = next.wrapping_add(1);
+        }
+        let named = variants.clone();
+        let ty = self.types.declare_enum(&name, variants);
+        for (item, value) in named {
+            self.types.enumerators.insert(item, (Type::I32, value));
+        }
+        ty
+    }
+
+    /// Applies a declarator.
+    fn shape(&mut self, base: Type, declarator: &Declarator) -> Shaped {
+        let mut shaped = Shaped { ty: base, keys: None, is_function: false };
+        for part in declarator.parts.iter().rev() {
+            match part {
+                DeclaratorPart::Pointer => {
+                    let to = if std::mem::take(&mut shaped.is_function) { Type::Void } else { shaped.ty };
+                    shaped.ty = Type::Ptr { to: Arc::new(to), space: AddressSpace::Kernel };
+                }
+                DeclaratorPart::Array(size, at) => {
+                    if shaped.ty == Type::Void {
+                        self.error(tags::D_DECL_VOIDOBJ, *at, "cannot declare array of void");
+                        shaped.ty = Type::Error;
+                        continue;
+                    }
+                    let len = match size {
+                        None => 0,
+                        Some(e) => match self.constant(e) {
+                            Some(n) if n >= 0 => n,
+                            _ => {
+                                self.error(tags::D_DECL_ARRSUB, *at, "positive integral constant expression or tuple signature expected as array declaration subscript");
+                                0
+                            }
+                        },
+                    };
+                    let bytes = i128::from(len) * i128::from(self.size_of(&shaped.ty));
+                    if bytes > i128::from(i32::MAX) {
+                        self.error(tags::D_DECL_ARRBIG, *at, "array dimension too big");
+                        shaped.ty = Type::Error;
+                        continue;
+                    }
+                    shaped.ty = Type::Array { of: Arc::new(shaped.ty), len: len as u32 };
+                }
+                DeclaratorPart::Keys(keys, at) => {
+                    let types = self.signature(keys, *at);
+                    shaped.keys = Some(types);
+                }
+                DeclaratorPart::Function(parameters, at) => {
+                    self.signature(parameters, *at);
+                    shaped.is_function = true;
+                }
+            }
+        }
+        shaped
+    }
+
+    fn signature(&mut self, items: &[TypeName], at: Span) -> Vec<Type> {
+        let mut types = Vec::new();
+        for item in items {
+            if item.variadic {
+                self.error(tags::D_DECL_PROTO_VARARGS, item.span, "cannot use variable-length argument list here");
+                continue;
+            }
+            if !item.specifiers.classes.is_empty() {
+                self.error(tags::D_DECL_PARMCLASS, item.span, "a parameter has no storage class");
+            }
+            let ty = self.type_name(item);
+            if ty == Type::Void {
+                if items.len() > 1 {
+                    self.error(tags::D_DECL_PROTO_VOID, at, "void must be the sole parameter");
+                } else if item.declarator.name.is_some() {
+                    self.error(tags::D_DECL_PROTO_NAME, at, "void parameter has a name");
+                }
+                continue;
+            }
+            if matches!(ty, Type::Struct(_) | Type::Array { .. }) {
+                self.error(tags::D_DECL_PROTO_TYPE, item.span, "a struct can't be passed by value");
+            }
+            types.push(ty);
+        }
+        types
+    }
+
+    /// The type that a name of a type means.
+    pub fn type_name(&mut self, t: &TypeName) -> Type {
+        let base = self.base(&t.specifiers);
+        self.shape(base, &t.declarator).ty
+    }
+
+    fn class<'d>(&mut self, s: &'d Specifiers) -> Option<&'d Name> {
+        if s.classes.len() > 1 {
+            self.error(tags::D_DECL_CLASS, s.span, "only one storage class allowed in a declaration");
+        }
+        s.classes.first()
+    }
+
+    pub fn declaration(&mut self, d: &Declaration) {
+        let class = self.class(&d.specifiers);
+        let base = self.base(&d.specifiers);
+        if d.declarators.is_empty() {
+            if d.specifiers.tagged.as_ref().is_none_or(|t| t.name.is_none() && t.kind != TagKind::Enum) {
+                self.error(tags::D_DECL_USELESS, d.specifiers.span, "useless declaration");
+            } else if let Some(class) = class {
+                self.error(tags::D_DECL_USELESS, class.span, "useless storage class in a declaration of a type");
+            }
+            return;
+        }
+        for declarator in &d.declarators {
+            let shaped = self.shape(base.clone(), declarator);
+            let Some(name) = &declarator.name else { continue };
+            match class.map(|c| &*c.text) {
+                Some("typedef") => {
+                    if self.types.aliases.get(&name.text).is_some_and(|known| *known != shaped.ty) {
+                        self.error(tags::D_DECL_TYPERED, name.span, format!("type redeclared: {}", name.text));
+                    }
+                    self.types.aliases.insert(name.text.clone(), shaped.ty);
+                }
+                Some(class @ ("auto" | "register" | "static")) => {
+                    let message = format!("specified storage class {class} not permitted here");
+                    self.error(tags::D_DECL_BADCLASS, d.specifiers.span, message);
+                }
+                Some("self") => self.declare_variable(Scope::Thread, name, shaped),
+                Some("this") => self.declare_variable(Scope::Clause, name, shaped),
+                _ => self.declare_variable(Scope::Global, name, shaped),
+            }
+        }
+    }
+
+    fn declare_variable(&mut self, scope: Scope, name: &Name, shaped: Shaped) {
+        let at = name.span;
+        if shaped.is_function {
+            self.variables.functions.insert(name.text.clone());
+            return;
+        }
+        let taken = scope == Scope::Global
+            && (super::variables::is_builtin(&name.text)
+                || super::calls::is_function(&name.text)
+                || self.inlines.contains_key(&name.text)
+                || self.variables.functions.contains(&name.text)
+                || self.types.enumerators.contains_key(&name.text));
+        let known = self.variables.known.get(&(scope, name.text.clone()));
+        let same = known.is_some_and(|v| v.ty == shaped.ty && v.indexed == shaped.keys.is_some());
+        let this = self.variables.declared_this.get(&name.text).filter(|_| scope == Scope::Clause);
+        if taken || (known.is_some() && !same) || this.is_some_and(|ty| *ty != shaped.ty) {
+            self.error(tags::D_DECL_IDRED, at, format!("identifier redeclared: {}", name.text));
+            return;
+        }
+        if known.is_some() {
+            return;
+        }
+        if shaped.ty == Type::Void {
+            self.error(tags::D_DECL_VOIDOBJ, at, format!("cannot have void object: {}", name.text));
+            return;
+        }
+        if self.is_incomplete(&shaped.ty) {
+            self.error(tags::D_DECL_INCOMPLETE, at, format!("incomplete struct/union/enum: {}", name.text));
+            return;
+        }
+        if let Type::Array { len: 0, .. } = shaped.ty {
+            self.error(tags::D_DECL_ARRNULL, at, format!("array dimension required: {}", name.text));
+            return;
+        }
+        if shaped.keys.is_some() && scope == Scope::Clause {
+            self.error(tags::D_DECL_LOCASSC, at, "associative arrays may not be declared as local variables");
+            return;
+        }
+        if shaped.ty == Type::Error {
+            return;
+        }
+        if scope == Scope::Clause {
+            self.variables.declared_this.insert(name.text.clone(), shaped.ty);
+            return;
+        }
+        let indexed = shaped.keys.is_some();
+        self.declare(scope, &name.text, shaped.ty, shaped.keys.unwrap_or_default(), indexed, at);
+    }
+
+    pub fn inline(&mut self, d: &Declaration, value: &Expr) {
+        let base = self.base(&d.specifiers);
+        let Some(declarator) = d.declarators.first() else { return };
+        let Some(name) = &declarator.name else { return };
+        if let Some(class) = d
+            .specifiers
+            .classes
+            .first()
+            .filter(|c| matches!(&*c.text, "self" | "this" | "auto" | "register" | "typedef"))
+        {
+            self.error(tags::D_DECL_BADCLASS, class.span, "an inline has no such storage class");
+            return;
+        }
+        let mut keys = Vec::new();
+        for part in &declarator.parts {
+            if let DeclaratorPart::Keys(items, _) = part {
+                for item in items {
+                    let ty = self.type_name(item);
+                    if let Some(n) = &item.declarator.name {
+                        keys.push((n.text.clone(), ty));
+                    }
+                }
+            }
+        }
+        let ty = self.shape(base, declarator).ty;
+        let taken = self.inlines.contains_key(&name.text)
+            || super::variables::is_builtin(&name.text)
+            || super::calls::is_function(&name.text)
+            || self.variables.known.contains_key(&(Scope::Global, name.text.clone()));
+        if taken {
+            self.error(tags::D_DECL_IDRED, name.span, format!("identifier redeclared: {}", name.text));
+            return;
+        }
+        self.inlines.insert(name.text.clone(), Inline { ty, keys, value: value.clone() });
+    }
+}

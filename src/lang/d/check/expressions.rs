@@ -1,0 +1,422 @@
+//! Expressions.
+
+use super::value::{Target, Value, block, cast, int, is_int, is_scalar, is_text};
+use super::variables::Scope;
+use super::{Checker, statement};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind, Literal, Name, Unary};
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind, StatementKind, UnaryOp};
+use crate::lang::types::{AddressSpace, Type};
+
+/// The type of an integer constant.
+fn literal_type(l: Literal) -> Type {
+    let fits_int = i32::try_from(l.value).is_ok();
+    let (size, signed) = match (l.unsigned, l.long, fits_int) {
+        (false, false, true) => (4, true),
+        (true, false, _) if u32::try_from(l.value).is_ok() => (4, false),
+        (false, false, _) if !l.decimal && u32::try_from(l.value).is_ok() => (4, false),
+        (true, ..) => (8, false),
+        (false, ..) => (8, i64::try_from(l.value).is_ok()),
+    };
+    Type::Int { size, signed }
+}
+
+impl Checker<'_> {
+    pub fn expr(&mut self, e: &Ast) -> Value {
+        let span = e.span;
+        match &e.kind {
+            Kind::Error | Kind::Empty => Self::error_value(span),
+            Kind::Int(l) => Value { constant: true, ..Value::new(int(l.value as i64, literal_type(*l), span)) },
+            Kind::Str(text) => {
+                let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
+                let end = end.min(self.options.strsize as usize);
+                let text = String::from_utf8_lossy(&text[..end]);
+                Value::new(Expr::new(ExprKind::Str(text.as_ref().into()), self.string(), span))
+            }
+            Kind::Ident(name) => self.identifier(name, span),
+            Kind::Aggregation(name) => {
+                if self.variables.aggregates.contains_key(name) {
+                    self.error(tags::D_OP_INCOMPAT, span, format!("the aggregation {name} may not be used as a value"));
+                } else {
+                    self.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve {name}: unknown aggregation"));
+                }
+                Self::error_value(span)
+            }
+            Kind::Unary(op, a) => self.unary(*op, a, span),
+            Kind::Binary(Binary::Comma, a, b) => {
+                let first = self.expr(a);
+                let second = self.expr(b);
+                let effect = statement(StatementKind::Expr(first.e), span);
+                Value::new(block(vec![effect], second.e))
+            }
+            Kind::Binary(op, a, b) => self.binary(*op, a, b, span),
+            Kind::Assign(op, a, b) => self.assignment(*op, a, b, span),
+            Kind::Conditional(c, a, b) => self.conditional(c, a, b, span),
+            Kind::Index(base, items) => self.index(base, items, span),
+            Kind::Call(f, items) => self.call(f, items, span),
+            Kind::Member { base, arrow, name } => self.member(base, *arrow, name, span),
+            Kind::Step { operand, increment, postfix } => self.step(operand, *increment, *postfix, span),
+            Kind::Cast(ty, a) => self.cast_expr(ty, a, span),
+            Kind::SizeofType(ty) => {
+                let found = self.type_name(ty);
+                self.sizeof(&found, span)
+            }
+            Kind::SizeofExpr(a) => self.sizeof_expr(a, span),
+            Kind::Offsetof(ty, name) => self.offsetof(ty, name, span),
+            Kind::Xlate(..) => {
+                self.unsupported(span, "xlate");
+                Self::error_value(span)
+            }
+        }
+    }
+
+    fn sizeof(&mut self, ty: &Type, span: Span) -> Value {
+        let size = self.size_of(ty);
+        if matches!(ty, Type::Void) || (size == 0 && *ty != Type::Error && !matches!(ty, Type::Array { .. })) {
+            self.error(tags::D_SIZEOF_TYPE, span, "cannot apply sizeof to an operand of unknown size");
+        }
+        let size = if let Type::Str { size } = ty { size - 1 } else { size };
+        Value { constant: true, ..Value::new(int(i64::from(size), Type::U64, span)) }
+    }
+
+    fn sizeof_expr(&mut self, a: &Ast, span: Span) -> Value {
+        let value = self.expr(a);
+        if value.bits.is_some() {
+            self.error(tags::D_SIZEOF_BITFIELD, span, "cannot apply sizeof to a bit-field");
+        }
+        let ty = value.ty().clone();
+        self.sizeof(&ty, span)
+    }
+
+    fn offsetof(&mut self, ty: &crate::lang::d::ast::TypeName, name: &Name, span: Span) -> Value {
+        let found = self.type_name(ty);
+        let Type::Struct(id) = found else {
+            if found != Type::Error {
+                self.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
+            }
+            return Self::error_value(span);
+        };
+        let Some(field) = self.types.field(id, &name.text, AddressSpace::Kernel) else {
+            self.error(tags::D_TYPE_MEMBER, name.span, format!("there is no member {}", name.text));
+            return Self::error_value(span);
+        };
+        if field.bits.is_some() {
+            self.error(tags::D_OFFSETOF_BITFIELD, name.span, "cannot take the offset of a bit-field");
+        }
+        Value { constant: true, ..Value::new(int(i64::from(field.offset), Type::U64, span)) }
+    }
+
+    fn unary(&mut self, op: Unary, a: &Ast, span: Span) -> Value {
+        if op == Unary::AddressOf {
+            return self.address_of(a, span);
+        }
+        let value = self.expr(a);
+        if value.is_error() {
+            return value;
+        }
+        let ty = value.ty().clone();
+        match op {
+            Unary::Deref => self.deref(value, span),
+            Unary::Stringof => {
+                if !is_text(&ty) && !is_scalar(&ty) {
+                    let text = self.type_text(&ty);
+                    self.error(tags::D_STRINGOF_TYPE, span, format!("cannot apply stringof to a value of type {text}"));
+                    return Self::error_value(span);
+                }
+                let text = self.text(value.e);
+                Value::new(text)
+            }
+            Unary::Not => {
+                if !is_scalar(&ty) && !is_text(&ty) {
+                    self.error(tags::D_OP_SCALAR, span, "operator ! requires an operand of scalar type");
+                    return Self::error_value(span);
+                }
+                let condition = self.condition(value);
+                Value::new(cast(Self::not(condition), &Type::I32))
+            }
+            Unary::Plus | Unary::Negate | Unary::BitNot => {
+                if !is_int(&ty) {
+                    let tag = if op == Unary::BitNot { tags::D_OP_INT } else { tags::D_OP_ARITH };
+                    self.error(tag, span, format!("operator {} requires an operand of integral type", op.sign()));
+                    return Self::error_value(span);
+                }
+                let promoted = Self::promoted(&ty);
+                let constant = value.constant;
+                let e = cast(value.e, &promoted);
+                let e = match (op, e.as_int()) {
+                    (Unary::Plus, _) => e,
+                    (Unary::Negate, Some(n)) => cast(int((n as i64).wrapping_neg(), Type::I64, span), &promoted),
+                    (_, Some(n)) => cast(int(!(n as i64), Type::I64, span), &promoted),
+                    (Unary::Negate, _) => Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), promoted, span),
+                    _ => Expr::new(ExprKind::Unary(UnaryOp::BitNot, Box::new(e)), promoted, span),
+                };
+                Value { constant, ..Value::new(e) }
+            }
+            Unary::AddressOf => value,
+        }
+    }
+
+    fn address_of(&mut self, a: &Ast, span: Span) -> Value {
+        if matches!(a.kind, Kind::Aggregation(_)) {
+            self.error(tags::D_ADDROF_VAR, span, "cannot take the address of an aggregation");
+            return Self::error_value(span);
+        }
+        let value = self.expr(a);
+        if value.is_error() {
+            return value;
+        }
+        if value.bits.is_some() {
+            self.error(tags::D_ADDROF_BITFIELD, span, "cannot take the address of a bit-field");
+            return Self::error_value(span);
+        }
+        let space = AddressSpace::Kernel;
+        let ty = Type::Ptr { to: std::sync::Arc::new(value.ty().clone()), space };
+        match (&value.e.kind, &value.target) {
+            (ExprKind::Deref(pointer), _) => Value::new(cast((**pointer).clone(), &ty)),
+            (ExprKind::Field { .. } | ExprKind::Index { .. }, _) => {
+                Value::new(Expr::new(ExprKind::AddressOf(Box::new(value.e)), ty, span))
+            }
+            (_, Some(Target::Local(_) | Target::Map(..))) | (ExprKind::Builtin(_), _) => {
+                self.error(tags::D_ADDROF_VAR, span, "cannot take the address of a dynamic variable");
+                Self::error_value(span)
+            }
+            _ => {
+                self.error(tags::D_ADDROF_LVAL, span, "operator & requires an lvalue operand");
+                Self::error_value(span)
+            }
+        }
+    }
+
+    pub fn deref(&mut self, value: Value, span: Span) -> Value {
+        let value = match value.ty() {
+            Type::Array { .. } => Value::new(self.decay(value)),
+            _ => value,
+        };
+        match value.ty().clone() {
+            Type::Ptr { to, .. } if *to == Type::Void => {
+                self.error(tags::D_DEREF_VOID, span, "cannot dereference a pointer to type void");
+                Self::error_value(span)
+            }
+            Type::Ptr { to, .. } => {
+                let pointer = self.checked_pointer(value.e);
+                Value::new(Expr::new(ExprKind::Deref(Box::new(pointer)), (*to).clone(), span))
+            }
+            other => {
+                let text = self.type_text(&other);
+                self.error(tags::D_DEREF_NONPTR, span, format!("cannot dereference a value of type {text}"));
+                Self::error_value(span)
+            }
+        }
+    }
+
+    fn conditional(&mut self, c: &Ast, a: &Ast, b: &Ast, span: Span) -> Value {
+        let condition = self.expr(c);
+        if !condition.is_error() && !is_scalar(condition.ty()) && !is_text(condition.ty()) {
+            self.error(tags::D_OP_SCALAR, c.span, "operator ?: expression must be of scalar type");
+        }
+        let (x, y) = (self.expr(a), self.expr(b));
+        if x.is_error() || y.is_error() || condition.is_error() {
+            return Self::error_value(span);
+        }
+        let condition = self.condition(condition);
+        let ty = match (x.ty().clone(), y.ty().clone()) {
+            (s, t) if is_int(&s) && is_int(&t) => Self::common(&s, &t),
+            (s, t) if matches!(s, Type::Str { .. }) && is_text(&t) || matches!(t, Type::Str { .. }) && is_text(&s) => {
+                self.string()
+            }
+            (s @ Type::Ptr { .. }, t) if t == s || is_int(&t) && y.e.as_int() == Some(0) => s,
+            (s, t @ Type::Ptr { .. }) if is_int(&s) && x.e.as_int() == Some(0) => t,
+            (Type::Ptr { to, .. }, t @ Type::Ptr { .. }) if *to == Type::Void => t,
+            (s @ Type::Ptr { .. }, Type::Ptr { to, .. }) if *to == Type::Void => s,
+            (s @ Type::Struct(_), t) if s == t => s,
+            (s, t) => {
+                let (s, t) = (self.type_text(&s), self.type_text(&t));
+                let message = format!("operator ?: operands must have compatible types: {s}, {t}");
+                self.error(tags::D_OP_INCOMPAT, span, message);
+                return Self::error_value(span);
+            }
+        };
+        let (Some(x), Some(y)) = (self.convert(x, &ty), self.convert(y, &ty)) else { return Self::error_value(span) };
+        Value::new(Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(x), Box::new(y)), ty, span))
+    }
+
+    fn assignment(&mut self, op: Option<Binary>, a: &Ast, b: &Ast, span: Span) -> Value {
+        if matches!(&a.kind, Kind::Aggregation(_))
+            || matches!(&a.kind, Kind::Index(base, _) if matches!(base.kind, Kind::Aggregation(_)))
+        {
+            return self.aggregation(op, a, b, span);
+        }
+        let right = self.expr(b);
+        if right.is_error() && op.is_none() {
+            // The variable is known all the same, so that only what is wrong is told.
+            return right;
+        }
+        if *right.ty() == Type::Void {
+            self.error(tags::D_OP_INCOMPAT, span, "a void expression can't be assigned");
+            return Self::error_value(span);
+        }
+        let made = match op {
+            None => self.assigned(a, right.ty()),
+            Some(_) => self.assigned(a, &Type::I64),
+        };
+        let left = made.unwrap_or_else(|| self.expr(a));
+        if left.is_error() || right.is_error() {
+            return Self::error_value(span);
+        }
+        let Some(target) = left.target.clone() else {
+            let read_only = matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. });
+            let (tag, why) = if read_only {
+                (tags::D_OP_WRITE, "operator = can only be applied to a writable variable")
+            } else {
+                (tags::D_OP_LVAL, "operator = requires modifiable lvalue as an operand")
+            };
+            self.error(tag, a.span, why);
+            return Self::error_value(span);
+        };
+        let (ty, bits) = (left.ty().clone(), left.bits);
+        let value = match op {
+            None => right,
+            Some(op) => self.operate(op, left.clone(), right, span),
+        };
+        if value.is_error() {
+            return value;
+        }
+        let from = self.type_text(value.ty());
+        let Some(value) = self.convert(value, &ty) else {
+            let to = self.type_text(&ty);
+            let message = format!("operands have incompatible types: \"{to}\" = \"{from}\"");
+            self.error(tags::D_OP_INCOMPAT, span, message);
+            return Self::error_value(span);
+        };
+        let value = match bits {
+            Some(bits) => self.with_bits(&left, value, bits, span),
+            None => value,
+        };
+        self.set(&target, value, span)
+    }
+
+    fn step(&mut self, operand: &Ast, increment: bool, postfix: bool, span: Span) -> Value {
+        let made = self.assigned(operand, &Type::I64);
+        let value = made.unwrap_or_else(|| self.expr(operand));
+        if value.is_error() {
+            return value;
+        }
+        let sign = if increment { "++" } else { "--" };
+        let Some(target) = value.target.clone() else {
+            let tag = if matches!(value.e.kind, ExprKind::Builtin(_)) { tags::D_OP_WRITE } else { tags::D_OP_LVAL };
+            self.error(tag, span, format!("operator {sign} requires modifiable lvalue as an operand"));
+            return Self::error_value(span);
+        };
+        if !is_scalar(value.ty()) {
+            self.error(tags::D_OP_SCALAR, span, format!("operator {sign} requires operand of scalar type"));
+            return Self::error_value(span);
+        }
+        let ty = value.ty().clone();
+        let (mut statements, old) = self.kept(value.e.clone());
+        let op = if increment { Binary::Add } else { Binary::Sub };
+        let one = Value { constant: true, ..Value::new(int(1, Type::I32, span)) };
+        let new = self.operate(op, Value::new(old.clone()), one, span);
+        let Some(new) = self.convert(new, &ty) else { return Self::error_value(span) };
+        let new = match value.bits {
+            Some(bits) => self.with_bits(&value, new, bits, span),
+            None => new,
+        };
+        let (more, new) = self.kept(new);
+        statements.extend(more);
+        statements.extend(self.store(&target, new.clone(), span));
+        Value::new(block(statements, if postfix { old } else { new }))
+    }
+
+    fn cast_expr(&mut self, ty: &crate::lang::d::ast::TypeName, a: &Ast, span: Span) -> Value {
+        let to = self.type_name(ty);
+        let value = self.expr(a);
+        if value.is_error() || to == Type::Error {
+            return Self::error_value(span);
+        }
+        let from = value.ty().clone();
+        let constant = value.constant;
+        let e = match (&to, &from) {
+            (Type::Void, _) => {
+                let effect = statement(StatementKind::Expr(value.e), span);
+                return Value::new(block(vec![effect], Expr::new(ExprKind::Int(0), Type::I32, span)));
+            }
+            (Type::Str { .. }, _) if is_text(&from) => self.text(value.e),
+            (Type::Int { .. } | Type::Enum { .. } | Type::Bool | Type::Ptr { .. }, Type::Array { .. }) => {
+                let pointer = self.decay(value);
+                cast(cast(pointer, &Type::U64), &to)
+            }
+            (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_scalar(&from) => {
+                if matches!(from, Type::Ptr { .. }) { cast(cast(value.e, &Type::U64), &to) } else { cast(value.e, &to) }
+            }
+            (Type::Ptr { .. }, Type::Ptr { .. }) => cast(value.e, &to),
+            (Type::Ptr { .. }, _) if is_int(&from) => cast(self.word(value.e), &to),
+            (s, t) if s == t => value.e,
+            _ => {
+                let (s, t) = (self.type_text(&from), self.type_text(&to));
+                self.error(tags::D_CAST_INVAL, span, format!("invalid cast expression: \"{s}\" to \"{t}\""));
+                return Self::error_value(span);
+            }
+        };
+        Value { constant, ..Value::new(e) }
+    }
+
+    fn index(&mut self, base: &Ast, items: &[Ast], span: Span) -> Value {
+        if let Kind::Index(inner, _) = &base.kind
+            && matches!(inner.kind, Kind::Aggregation(_))
+        {
+            self.error(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
+            return Self::error_value(span);
+        }
+        if let Kind::Aggregation(name) = &base.kind {
+            if self.variables.aggregates.contains_key(name) {
+                self.error(tags::D_OP_INCOMPAT, span, format!("the aggregation {name} may not be used as a value"));
+            } else {
+                self.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve {name}: unknown aggregation"));
+            }
+            return Self::error_value(span);
+        }
+        if let Kind::Ident(name) = &base.kind {
+            match &**name {
+                "args" => return self.typed_argument(items, span),
+                "fds" | "uregs" => {
+                    for item in items {
+                        self.expr(item);
+                    }
+                    self.unsupported(span, &format!("{name}[ ]"));
+                    return Self::error_value(span);
+                }
+                _ => {}
+            }
+        }
+        if let Some(value) = self.element(base, items, span) {
+            return value;
+        }
+        if let Kind::Member { base: word, arrow: true, name } = &base.kind
+            && matches!(&word.kind, Kind::Ident(w) if &**w == "self" || &**w == "this")
+        {
+            let scope =
+                if matches!(&word.kind, Kind::Ident(w) if &**w == "this") { Scope::Clause } else { Scope::Thread };
+            if scope == Scope::Thread && !self.variables.known.contains_key(&(scope, name.text.clone())) {
+                self.error(
+                    tags::D_VAR_UNDEF,
+                    span,
+                    format!("self->{} has not yet been declared or assigned", name.text),
+                );
+                return Self::error_value(span);
+            }
+        }
+        let array = self.expr(base);
+        let [item] = items else {
+            if !array.is_error() {
+                self.error(tags::D_OP_INCOMPAT, span, "only associative arrays have several keys");
+            }
+            return Self::error_value(span);
+        };
+        let index = self.expr(item);
+        if array.is_error() || index.is_error() {
+            return Self::error_value(span);
+        }
+        self.array_element(array, index, span)
+    }
+}

@@ -1,0 +1,135 @@
+//! Members of structs, elements of arrays, and the bits of bitfields.
+
+use super::Checker;
+use super::value::{Target, Value, cast, int, is_int};
+use super::variables::Scope;
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, Name};
+use crate::lang::source::Span;
+use crate::lang::typed::{BinaryOp, Expr, ExprKind};
+use crate::lang::types::{AddressSpace, Type};
+
+impl Checker<'_> {
+    pub fn member(&mut self, base: &Ast, arrow: bool, name: &Name, span: Span) -> Value {
+        if let (Kind::Ident(word), true) = (&base.kind, arrow) {
+            match &**word {
+                "self" => return self.scoped(Scope::Thread, &name.text, span),
+                "this" => return self.scoped(Scope::Clause, &name.text, span),
+                "curpsinfo" | "curlwpsinfo" => {
+                    self.unsupported(span, word);
+                    return Self::error_value(span);
+                }
+                _ => {}
+            }
+        }
+        let mut value = self.expr(base);
+        if value.is_error() {
+            return value;
+        }
+        let is_pointer = matches!(value.ty(), Type::Ptr { .. } | Type::Array { .. });
+        if arrow && !is_pointer {
+            let text = self.type_text(value.ty());
+            self.error(tags::D_OP_PTR, span, format!("operator -> requires a pointer operand, not {text}"));
+            return Self::error_value(span);
+        }
+        if !arrow && is_pointer {
+            self.error(tags::D_OP_SOU, span, "operator . cannot be applied to a pointer: use ->");
+            return Self::error_value(span);
+        }
+        if arrow {
+            value = self.deref(value, span);
+        }
+        let Type::Struct(id) = *value.ty() else {
+            if !value.is_error() {
+                let text = self.type_text(value.ty());
+                self.error(tags::D_OP_SOU, span, format!("a value of type {text} has no members"));
+            }
+            return Self::error_value(span);
+        };
+        let space = match &value.e.kind {
+            ExprKind::Deref(p) => {
+                if let Type::Ptr { space, .. } = p.ty {
+                    space
+                } else {
+                    AddressSpace::Kernel
+                }
+            }
+            _ => AddressSpace::Kernel,
+        };
+        let Some(field) = self.types.field(id, &name.text, space) else {
+            let text = self.types.struct_name(id);
+            let incomplete = self.tags.values().any(|(of, defined)| *of == id && !defined);
+            if incomplete {
+                self.error(tags::D_OP_INCOMPLETE, span, format!("{text} is an incomplete type"));
+            } else {
+                self.error(tags::D_TYPE_MEMBER, name.span, format!("{} is not a member of {text}", name.text));
+            }
+            return Self::error_value(span);
+        };
+        let owned = value.target.is_some();
+        let kind = ExprKind::Field { base: Box::new(value.e), offset: field.offset, bits: field.bits };
+        let e = Expr::new(kind, field.ty, span);
+        let target = owned.then(|| Target::Part(without_bits(&e)));
+        Value { target, bits: field.bits, ..Value::new(e) }
+    }
+
+    /// The word that holds a bitfield, with the bits replaced.
+    pub fn with_bits(&mut self, old: &Value, value: Expr, (first, width): (u8, u8), span: Span) -> Expr {
+        let ty = value.ty.clone();
+        let whole = cast(without_bits(&old.e), &Type::U64);
+        let mask = (u64::MAX >> (64 - u32::from(width.clamp(1, 64)))) << first;
+        let pair = |op, a, b| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), Type::U64, span);
+        let kept = pair(BinaryOp::BitAnd, whole, int(!mask as i64, Type::U64, span));
+        let moved = pair(BinaryOp::Shl, cast(value, &Type::U64), int(i64::from(first), Type::U64, span));
+        let new = pair(BinaryOp::BitAnd, moved, int(mask as i64, Type::U64, span));
+        cast(pair(BinaryOp::BitOr, kept, new), &ty)
+    }
+
+    /// `a[i]` on a C array or a pointer.
+    pub fn array_element(&mut self, array: Value, index: Value, span: Span) -> Value {
+        if !is_int(index.ty()) {
+            self.error(tags::D_OP_INT, index.span(), "an array's index is an integer");
+            return Self::error_value(span);
+        }
+        match array.ty().clone() {
+            Type::Array { of, len } => {
+                let known = index.e.as_int();
+                if known.is_some_and(|i| len > 0 && i >= u64::from(len)) {
+                    let message = format!("index {} is out of bounds for an array of {len}", known.unwrap_or(0) as i64);
+                    self.error(tags::D_ARR_BOUNDS, span, message);
+                    return Self::error_value(span);
+                }
+                let index = cast(self.word(index.e), &Type::I64);
+                let owned = array.target.is_some();
+                let kind = ExprKind::Index { base: Box::new(array.e), index: Box::new(index) };
+                let e = Expr::new(kind, (*of).clone(), span);
+                Value { target: owned.then(|| Target::Part(e.clone())), ..Value::new(e) }
+            }
+            Type::Ptr { .. } => {
+                let at = self.operate(crate::lang::d::ast::Binary::Add, array, index, span);
+                if at.is_error() { at } else { self.deref(at, span) }
+            }
+            Type::Str { .. } => {
+                let index = cast(self.word(index.e), &Type::I64);
+                let kind = ExprKind::Index { base: Box::new(array.e), index: Box::new(index) };
+                Value::new(Expr::new(kind, Type::Int { size: 1, signed: true }, span))
+            }
+            other => {
+                let text = self.type_text(&other);
+                self.error(tags::D_OP_INCOMPAT, span, format!("a value of type {text} has no elements"));
+                Self::error_value(span)
+            }
+        }
+    }
+}
+
+/// The word that a bitfield lies in.
+fn without_bits(e: &Expr) -> Expr {
+    match &e.kind {
+        ExprKind::Field { base, offset, .. } => {
+            let kind = ExprKind::Field { base: base.clone(), offset: *offset, bits: None };
+            Expr::new(kind, e.ty.clone(), e.span)
+        }
+        _ => e.clone(),
+    }
+}

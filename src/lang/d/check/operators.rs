@@ -1,0 +1,226 @@
+//! Binary operators: C's conversions, texts and addresses.
+
+use super::Checker;
+use super::value::{Value, cast, int, is_int, is_scalar, is_text};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{Binary, Expr as Ast};
+use crate::lang::source::Span;
+use crate::lang::typed::{BinaryOp, Expr, ExprKind};
+use crate::lang::types::Type;
+
+impl Checker<'_> {
+    /// A small integer computes as `int`.
+    pub fn promoted(ty: &Type) -> Type {
+        match ty {
+            Type::Int { size: 4 | 8, .. } => ty.clone(),
+            Type::Enum { size: 8, signed, .. } => Type::Int { size: 8, signed: *signed },
+            _ => Type::I32,
+        }
+    }
+
+    /// The type in which two integers meet.
+    pub fn common(a: &Type, b: &Type) -> Type {
+        let (a, b) = (Self::promoted(a), Self::promoted(b));
+        match (&a, &b) {
+            (Type::Int { size: x, signed: s }, Type::Int { size: y, signed: t }) => match x.cmp(y) {
+                std::cmp::Ordering::Greater => a,
+                std::cmp::Ordering::Less => b,
+                std::cmp::Ordering::Equal => Type::Int { size: *x, signed: *s && *t },
+            },
+            _ => a,
+        }
+    }
+
+    pub fn binary(&mut self, op: Binary, a: &Ast, b: &Ast, span: Span) -> Value {
+        let (x, y) = (self.expr(a), self.expr(b));
+        if x.is_error() || y.is_error() {
+            return Self::error_value(span);
+        }
+        self.operate(op, x, y, span)
+    }
+
+    /// An operator on two values.
+    pub fn operate(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
+        match op {
+            Binary::LogicalAnd | Binary::LogicalOr | Binary::LogicalXor => self.logical(op, x, y, span),
+            Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => self.compare(op, x, y, span),
+            Binary::Add | Binary::Sub => self.additive(op, x, y, span),
+            _ => self.arithmetic(op, x, y, span),
+        }
+    }
+
+    fn logical(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
+        for v in [&x, &y] {
+            if !is_scalar(v.ty()) && !is_text(v.ty()) {
+                let message = format!("operator {} requires operands of scalar type", op.sign());
+                self.error(tags::D_OP_SCALAR, v.span(), message);
+                return Self::error_value(span);
+            }
+        }
+        let (x, y) = (self.condition(x), self.condition(y));
+        let kind = match op {
+            Binary::LogicalAnd => ExprKind::And(Box::new(x), Box::new(y)),
+            Binary::LogicalOr => ExprKind::Or(Box::new(x), Box::new(y)),
+            _ => ExprKind::Binary(BinaryOp::Ne, Box::new(Self::not(x)), Box::new(Self::not(y))),
+        };
+        Value::new(cast(Expr::new(kind, Type::Bool, span), &Type::I32))
+    }
+
+    fn compare(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
+        let kind = match op {
+            Binary::Eq => BinaryOp::Eq,
+            Binary::Ne => BinaryOp::Ne,
+            Binary::Lt => BinaryOp::Lt,
+            Binary::Le => BinaryOp::Le,
+            Binary::Gt => BinaryOp::Gt,
+            _ => BinaryOp::Ge,
+        };
+        let (a, b) = (x.ty().clone(), y.ty().clone());
+        let texts = (matches!(a, Type::Str { .. }) && is_text(&b)) || (matches!(b, Type::Str { .. }) && is_text(&a));
+        if texts {
+            if !matches!(kind, BinaryOp::Eq | BinaryOp::Ne) {
+                self.unsupported(span, &format!("the operator {} on strings", op.sign()));
+                return Self::error_value(span);
+            }
+            let (x, y) = (self.text(x.e), self.text(y.e));
+            return Value::new(cast(Self::pair(kind, x, y, Type::Bool, span), &Type::I32));
+        }
+        let null_text = |t: &Type, v: &Value| matches!(t, Type::Str { .. }) && v.e.as_int() == Some(0);
+        if null_text(&a, &y) || null_text(&b, &x) {
+            let same = i64::from(kind == BinaryOp::Ne);
+            return Value::new(int(same, Type::I32, span));
+        }
+        let (x, y) = match (&a, &b) {
+            _ if is_int(&a) && is_int(&b) => {
+                let ty = Self::common(&a, &b);
+                (cast(x.e, &ty), cast(y.e, &ty))
+            }
+            (Type::Ptr { .. } | Type::Array { .. }, Type::Ptr { .. } | Type::Array { .. }) => {
+                let (x, y) = (self.decay(x), self.decay(y));
+                (cast(x, &Type::U64), cast(y, &Type::U64))
+            }
+            (Type::Ptr { .. }, _) if is_int(&b) => (cast(x.e, &Type::U64), cast(self.word(y.e), &Type::U64)),
+            (_, Type::Ptr { .. }) if is_int(&a) => (cast(self.word(x.e), &Type::U64), cast(y.e, &Type::U64)),
+            _ => return self.incompatible(op, &a, &b, span),
+        };
+        Value::new(cast(Self::pair(kind, x, y, Type::Bool, span), &Type::I32))
+    }
+
+    fn incompatible(&mut self, op: Binary, a: &Type, b: &Type, span: Span) -> Value {
+        let (a, b) = (self.type_text(a), self.type_text(b));
+        let message = format!("operands have incompatible types: \"{a}\" {} \"{b}\"", op.sign());
+        self.error(tags::D_OP_INCOMPAT, span, message);
+        Self::error_value(span)
+    }
+
+    fn pair(op: BinaryOp, x: Expr, y: Expr, ty: Type, span: Span) -> Expr {
+        Expr::new(ExprKind::Binary(op, Box::new(x), Box::new(y)), ty, span)
+    }
+
+    fn additive(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
+        let (a, b) = (x.ty().clone(), y.ty().clone());
+        let is_address = |t: &Type| matches!(t, Type::Ptr { .. } | Type::Array { .. });
+        if is_int(&a) && is_int(&b) {
+            return self.arithmetic(op, x, y, span);
+        }
+        if is_address(&a) && is_address(&b) && op == Binary::Sub {
+            let (x, y) = (self.decay(x), self.decay(y));
+            let (Type::Ptr { to, .. }, Type::Ptr { to: other, .. }) = (x.ty.clone(), y.ty.clone()) else {
+                return Self::error_value(span);
+            };
+            if to != other || *to == Type::Void {
+                return self.incompatible(op, &a, &b, span);
+            }
+            let size = i64::from(self.size_of(&to).max(1));
+            let difference = Self::pair(BinaryOp::Sub, cast(x, &Type::I64), cast(y, &Type::I64), Type::I64, span);
+            return Value::new(Self::pair(BinaryOp::Div, difference, int(size, Type::I64, span), Type::I64, span));
+        }
+        let (pointer, number) = match (is_address(&a), is_address(&b)) {
+            (true, false) if is_int(&b) => (x, y),
+            (false, true) if is_int(&a) && op == Binary::Add => (y, x),
+            _ => return self.incompatible(op, &a, &b, span),
+        };
+        let pointer = self.decay(pointer);
+        let ty = pointer.ty.clone();
+        let Type::Ptr { to, .. } = &ty else { return Self::error_value(span) };
+        if **to == Type::Void {
+            return self.incompatible(op, &a, &b, span);
+        }
+        let size = i64::from(self.size_of(to).max(1));
+        let number = cast(self.word(number.e), &Type::U64);
+        let scaled = match number.as_int() {
+            Some(n) => int((n as i64).wrapping_mul(size), Type::U64, span),
+            None => Self::pair(BinaryOp::Mul, number, int(size, Type::U64, span), Type::U64, span),
+        };
+        let kind = if op == Binary::Add { BinaryOp::Add } else { BinaryOp::Sub };
+        let sum = Self::pair(kind, cast(pointer, &Type::U64), scaled, Type::U64, span);
+        Value::new(cast(sum, &ty))
+    }
+
+    fn arithmetic(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
+        let (a, b) = (x.ty().clone(), y.ty().clone());
+        for (v, ty) in [(&x, &a), (&y, &b)] {
+            if !is_int(ty) {
+                let bitwise = matches!(
+                    op,
+                    Binary::BitAnd | Binary::BitOr | Binary::BitXor | Binary::Shl | Binary::Shr | Binary::Mod
+                );
+                let additive = matches!(op, Binary::Add | Binary::Sub);
+                if additive {
+                    return self.incompatible(op, &a, &b, span);
+                }
+                let (tag, what) = if bitwise { (tags::D_OP_INT, "integral") } else { (tags::D_OP_ARITH, "arithmetic") };
+                let message = format!("operator {} requires operands of {what} type", op.sign());
+                self.error(tag, v.span(), message);
+                return Self::error_value(span);
+            }
+        }
+        if matches!(op, Binary::Div | Binary::Mod) && y.e.as_int() == Some(0) {
+            self.error(tags::D_DIV_ZERO, span, "expression contains division by zero");
+            return Self::error_value(span);
+        }
+        let shift = matches!(op, Binary::Shl | Binary::Shr);
+        let ty = if shift { Self::promoted(&a) } else { Self::common(&a, &b) };
+        let constant = x.constant && y.constant;
+        let (x, y) = (cast(x.e, &ty), cast(y.e, &ty));
+        if let (Some(m), Some(n)) = (x.as_int(), y.as_int())
+            && let Some(folded) = fold(op, m as i64, n as i64, ty.is_signed())
+        {
+            return Value { constant, ..Value::new(cast(int(folded, Type::I64, span), &ty)) };
+        }
+        let kind = match op {
+            Binary::Add => BinaryOp::Add,
+            Binary::Sub => BinaryOp::Sub,
+            Binary::Mul => BinaryOp::Mul,
+            Binary::Div => BinaryOp::Div,
+            Binary::Mod => BinaryOp::Mod,
+            Binary::BitAnd => BinaryOp::BitAnd,
+            Binary::BitOr => BinaryOp::BitOr,
+            Binary::BitXor => BinaryOp::BitXor,
+            Binary::Shl => BinaryOp::Shl,
+            _ => BinaryOp::Shr,
+        };
+        Value { constant, ..Value::new(Self::pair(kind, x, y, ty, span)) }
+    }
+}
+
+/// A constant operation; `None` when it has to be left to the program.
+fn fold(op: Binary, a: i64, b: i64, signed: bool) -> Option<i64> {
+    let (ua, ub) = (a as u64, b as u64);
+    Some(match op {
+        Binary::Add => a.wrapping_add(b),
+        Binary::Sub => a.wrapping_sub(b),
+        Binary::Mul => a.wrapping_mul(b),
+        Binary::Div if signed => a.checked_div(b)?,
+        Binary::Div => ua.checked_div(ub)? as i64,
+        Binary::Mod if signed => a.checked_rem(b)?,
+        Binary::Mod => ua.checked_rem(ub)? as i64,
+        Binary::BitAnd => a & b,
+        Binary::BitOr => a | b,
+        Binary::BitXor => a ^ b,
+        Binary::Shl if (0..64).contains(&b) => a << b,
+        Binary::Shr if (0..64).contains(&b) && signed => a >> b,
+        Binary::Shr if (0..64).contains(&b) => (ua >> b) as i64,
+        _ => return None,
+    })
+}

@@ -1,0 +1,136 @@
+//! D as a language among others: text to typed program.
+
+use super::check::{Env, Options, check};
+use super::lexer::Macros;
+use super::parser::{ParseOptions, Parsed, parse, parse_with};
+use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
+use crate::lang::facts::Facts;
+use crate::lang::facts::table::TypeTable;
+use crate::lang::front::{Checked, FrontOptions};
+use crate::lang::source::SourceText;
+use crate::model::d::Style;
+
+/// What a D program is compiled with.
+pub struct DOptions<'a> {
+    /// Macro variables.
+    pub macros: Macros,
+    /// Options of the command line.
+    pub options: Options,
+    /// Clauses that match no probe are left out (`-Z`).
+    pub allows_no_probes: bool,
+    /// The text is from the command line.
+    pub of_command_line: bool,
+    /// How records are printed, but for the program's own `quiet`.
+    pub style: Style,
+    /// Wall time minus the monotonic clock.
+    pub wall_minus_monotonic_ns: i64,
+    /// The kernel.
+    pub facts: &'a dyn Facts,
+}
+
+/// Text to typed program; the options are those that hold in the end.
+#[must_use]
+pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
+    let types = std::cell::RefCell::new(TypeTable::new(d.facts));
+    let is_type = |name: &str| {
+        let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
+        name.ends_with("_t") && types.borrow_mut().of_kernel(plain).is_some()
+    };
+    let read = |macros: &Macros| -> Parsed {
+        parse_with(text, &ParseOptions { macros, is_type: &is_type, of_command_line: d.of_command_line })
+    };
+    let mut parsed = read(&d.macros);
+    if !d.macros.defaults && has_errors(&parsed.diagnostics) && text.contains("defaultargs") {
+        parsed = read(&Macros { defaults: true, ..d.macros.clone() });
+    }
+    let env = Env {
+        facts: d.facts,
+        options: d.options.clone(),
+        allows_no_probes: d.allows_no_probes,
+        wall_minus_monotonic_ns: d.wall_minus_monotonic_ns,
+    };
+    let (mut program, found, options) = check(&parsed.script, env);
+    program.style = Style {
+        records: true,
+        quiet: d.style.quiet || options.quiet,
+        flowindent: options.flowindent,
+        order: crate::model::render::d::Order {
+            by_key: options.aggsortkey,
+            reversed: options.aggsortrev,
+            position: options.aggsortpos as usize,
+            key_position: options.aggsortkeypos as usize,
+        },
+        ..d.style
+    };
+    let mut diagnostics = parsed.diagnostics;
+    // Where the text makes no sense, what is made of it is no news.
+    if !has_errors(&diagnostics) {
+        diagnostics.extend(found);
+    }
+    (Checked { program, diagnostics }, options)
+}
+
+/// Compiles as part of a session, where only the text and the session's options are known.
+#[must_use]
+pub fn compile_script(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked {
+    let mut macros = Macros::default();
+    macros.arguments.push(source.name.to_string());
+    macros.arguments.extend(options.params.iter().cloned());
+    if let Some(target) = options.child_pid.or(options.pid) {
+        macros.named.insert("target", i64::from(target));
+    }
+    for (name, value) in ids() {
+        macros.named.insert(name, value);
+    }
+    let d = DOptions {
+        macros,
+        options: Options { destructive: options.unsafe_allowed, ..Options::default() },
+        allows_no_probes: options.missing_probes != crate::lang::typed::MissingProbes::Error,
+        of_command_line: false,
+        style: Style::default(),
+        wall_minus_monotonic_ns: wall_minus_monotonic_ns(),
+        facts,
+    };
+    compile(&source.text, &d).0
+}
+
+/// Wall time minus the monotonic clock.
+#[must_use]
+pub fn wall_minus_monotonic_ns() -> i64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let ns = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+    };
+    ns(ClockId::Realtime).saturating_sub(ns(ClockId::Monotonic))
+}
+
+/// Ids of this process, as macro variables.
+#[must_use]
+pub fn ids() -> [(&'static str, i64); 9] {
+    use rustix::process as p;
+    let pid = |id: Option<p::Pid>| id.map_or(0, |id| i64::from(id.as_raw_nonzero().get()));
+    [
+        ("pid", pid(Some(p::getpid()))),
+        ("ppid", pid(p::getppid())),
+        ("pgid", pid(Some(p::getpgrp()))),
+        ("sid", pid(p::getsid(None).ok())),
+        ("uid", i64::from(p::getuid().as_raw())),
+        ("euid", i64::from(p::geteuid().as_raw())),
+        ("gid", i64::from(p::getgid().as_raw())),
+        ("egid", i64::from(p::getegid().as_raw())),
+        ("projid", 0),
+    ]
+}
+
+/// What is wrong with the text alone.
+#[must_use]
+pub fn syntax(source: &SourceText) -> Vec<Diagnostic> {
+    parse(source).diagnostics
+}
+
+/// The first error, by which a program is refused.
+#[must_use]
+pub fn first_error(diagnostics: &[Diagnostic]) -> Option<&Diagnostic> {
+    diagnostics.iter().find(|d| d.severity == Severity::Error)
+}

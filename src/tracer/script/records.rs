@@ -1,0 +1,185 @@
+//! Records of D programs: what a clause recorded is printed as one piece, and what it does to aggregations is done
+//! when its turn comes.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write as _;
+
+use crate::engine::Trace;
+use crate::engine::decode::{Decoder, Header};
+use crate::lang::typed::{MapId, Program};
+use crate::model::d::{Item, Record};
+use crate::model::render::d::{self, Order, Row};
+use crate::model::snapshot::MapSnapshot;
+use crate::model::value::Value;
+use crate::tracer::TracerError;
+use crate::tracer::report::{Face, Report, TextKind};
+
+/// What printing goes by.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// The line above the columns was printed.
+    began: bool,
+    /// What the values of aggregations are divided by.
+    norms: HashMap<u32, i64>,
+    /// Aggregations that the program printed itself: they are not printed at its end.
+    printed: HashSet<u32>,
+}
+
+/// What stands behind a record.
+pub struct Context<'a> {
+    pub program: &'a Program,
+    pub trace: &'a Trace,
+    pub decoder: &'a mut Decoder,
+}
+
+impl Context<'_> {
+    fn read(&mut self, map: u32) -> Result<MapSnapshot, TracerError> {
+        Ok(self.trace.read_map(MapId(map), self.decoder)?)
+    }
+}
+
+impl Records {
+    /// Prints a record.
+    pub fn record(
+        &mut self,
+        record: &Record,
+        header: Header,
+        values: &[Value],
+        context: &mut Context<'_>,
+        face: &mut dyn Face,
+    ) -> Result<(), TracerError> {
+        let style = context.program.style;
+        let mut out = Vec::new();
+        if !std::mem::replace(&mut self.began, true) {
+            d::header(style, &mut out);
+        }
+        let (id, name) = probe(context.program, header, values);
+        d::prefix(style, u32::from(header.cpu), id, &name, &mut out);
+        for item in &record.items {
+            self.item(item, values, context, &mut out)?;
+        }
+        if !style.quiet {
+            out.push(b'\n');
+        }
+        if !out.is_empty() {
+            face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
+        }
+        Ok(())
+    }
+
+    fn item(
+        &mut self,
+        item: &Item,
+        values: &[Value],
+        context: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TracerError> {
+        let number = |at: usize| values.get(at).and_then(Value::as_number).unwrap_or(0) as i64;
+        match item {
+            Item::Trace(at) => d::trace(context.program.style, values.get(*at).unwrap_or(&Value::None), out),
+            Item::Printf { format, first } => d::printf(format, values.get(*first..).unwrap_or(&[]), out),
+            Item::Printa { format, maps } => {
+                let snapshots = maps.iter().map(|m| context.read(*m)).collect::<Result<Vec<_>, _>>()?;
+                let mut rows = self.rows(maps, &snapshots);
+                order(context.program).sort(&mut rows);
+                if let Some(format) = format {
+                    d::printa(format, &rows, out);
+                } else {
+                    out.push(b'\n');
+                    d::table(&rows, out);
+                }
+                self.printed.extend(maps);
+            }
+            Item::Clear(map) => context.trace.zero_map(MapId(*map))?,
+            Item::Trunc(map, None) => context.trace.clear_map(MapId(*map))?,
+            Item::Trunc(map, Some(at)) => match number(*at) {
+                0 => context.trace.clear_map(MapId(*map))?,
+                keep => context.trace.truncate_map(MapId(*map), keep)?,
+            },
+            Item::Normalize(map, at) => {
+                self.norms.insert(*map, number(*at));
+            }
+            Item::Denormalize(map) => {
+                self.norms.remove(map);
+            }
+            Item::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// The aggregations' rows, those of one key side by side.
+    fn rows<'s>(&self, maps: &[u32], snapshots: &'s [MapSnapshot]) -> Vec<Row<'s>> {
+        let norm = |map: u32| self.norms.get(&map).copied().unwrap_or(1);
+        let mut rows: Vec<Row<'s>> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (position, (map, snapshot)) in maps.iter().zip(snapshots).enumerate() {
+            for row in &snapshot.rows {
+                let place = *places.entry(format!("{:?}", row.key)).or_insert_with(|| {
+                    rows.push(Row { key: &row.key, values: maps.iter().map(|m| (None, norm(*m))).collect() });
+                    rows.len() - 1
+                });
+                if let Some(cell) = rows.get_mut(place).and_then(|r| r.values.get_mut(position)) {
+                    *cell = (Some(&row.value), norm(*map));
+                }
+            }
+        }
+        rows
+    }
+
+    /// Tells of a fault that ended a clause.
+    pub fn fault(
+        &mut self,
+        clause: u32,
+        header: Header,
+        values: &[Value],
+        program: &Program,
+        face: &mut dyn Face,
+    ) -> Result<(), TracerError> {
+        let number = |at: usize| values.get(at).and_then(Value::as_number).unwrap_or(0);
+        let (id, name) = probe(program, header, &[]);
+        let what = match number(0) {
+            4 => "divide-by-zero".to_owned(),
+            10 => "index out of bounds".to_owned(),
+            _ => format!("invalid address ({:#x})", number(1)),
+        };
+        let mut text = Vec::new();
+        let _ = writeln!(text, "dtrace: error in dt_clause_{clause} for probe ID {id} ({name}): {what} at BPF pc 1");
+        face.report(&Report::Text { kind: TextKind::Fault, text: &text })?;
+        Ok(())
+    }
+
+    /// The end of the trace: a line break, then the aggregations that were not printed.
+    pub fn end(&mut self, context: &mut Context<'_>, face: &mut dyn Face) -> Result<(), TracerError> {
+        let mut out = vec![b'\n'];
+        let maps: Vec<u32> = (0..context.program.maps.len() as u32).collect();
+        for map in maps {
+            let is_aggregation = matches!(context.program.maps[map as usize].value, crate::lang::types::Type::Agg(_));
+            if !is_aggregation || self.printed.contains(&map) {
+                continue;
+            }
+            let snapshots = [context.read(map)?];
+            let mut rows = self.rows(&[map], &snapshots);
+            order(context.program).sort(&mut rows);
+            d::table(&rows, &mut out);
+        }
+        face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
+        Ok(())
+    }
+}
+
+fn order(program: &Program) -> Order {
+    program.style.order
+}
+
+/// Number and name of the probe that a record is of.
+fn probe(program: &Program, header: Header, values: &[Value]) -> (u32, String) {
+    let own = values.first().and_then(Value::as_number).unwrap_or(0) as u32;
+    if own != 0 {
+        let place = program.probe_ids.iter().position(|id| *id == own);
+        let name = place.and_then(|i| program.probe_names.get(i));
+        return (own, name.map_or_else(String::new, ToString::to_string));
+    }
+    let place = header.name as usize;
+    let id = program.probe_ids.get(place).copied().unwrap_or(0);
+    (id, program.probe_names.get(place).map_or_else(String::new, ToString::to_string))
+}

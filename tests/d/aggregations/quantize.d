@@ -1,0 +1,20 @@
+/*
+ * expect:            value  ------------- Distribution ------------- count    
+ * expect:               -8 |                                         0        
+ * expect:               -4 |@@@@@@@@@@                               1        
+ * expect:               -2 |                                         0        
+ * expect:               -1 |                                         0        
+ * expect:                0 |@@@@@@@@@@                               1        
+ * expect:                1 |                                         0        
+ * expect:                2 |                                         0        
+ * expect:                4 |@@@@@@@@@@@@@@@@@@@@                     2        
+ * expect:                8 |                                         0        
+ */
+#pragma D option quiet
+BEGIN
+{
+	@ = quantize(-5);
+	@ = quantize(0);
+	@ = quantize(4, 2);
+	exit(0);
+}

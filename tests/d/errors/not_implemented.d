@@ -1,0 +1,8 @@
+/*
+ * exit: 1
+ * stderr: strtok( ) can't be used yet
+ */
+BEGIN
+{
+	trace(strtok("a b", " "));
+}
