@@ -1,6 +1,7 @@
 //! DTrace's own command line, as `probescope dtrace` and when the program is started under the name `dtrace`.
 
 mod options;
+mod preprocess;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -37,8 +38,9 @@ const TESTING: &str = "_DTRACE_TESTING";
 
 /// Run a program of DTrace's language, by DTrace's own command line.
 ///
-/// Known are -n -f -P -m -s with programs, -c and -p for processes, -q -F -o for output, -x for options,
-/// -Z for probes that may be missing, -e to compile only, -w for what changes the system.
+/// Known are -n -f -P -m -s with programs, -l to list what they match, -c and -p for processes, -q -F -o for
+/// output, -x for options, -C -D -U -I -H -X for the C preprocessor, -Z for probes that may be missing,
+/// -e to compile only, -w for what changes the system. What is not known is refused with the reason.
 ///
 /// Example:
 ///
@@ -77,7 +79,7 @@ pub fn main(words: &[String], world: &World) -> ExitCode {
         }
     };
     if options.version {
-        println_out(&format!("dtrace: Sun D 2.0 (probescope {})\n", env!("CARGO_PKG_VERSION")));
+        println_out(&format!("dtrace: D 2.0 (probescope {})\n", env!("CARGO_PKG_VERSION")));
         return ExitCode::SUCCESS;
     }
     match run(&options, world) {
@@ -110,21 +112,25 @@ fn program(options: &Options) -> Result<Program, CliError> {
     for source in &options.sources {
         match source {
             Source::File(path) => {
-                let file = read_file(path)?;
-                text.push_str(&file.text);
+                text.push_str(&prepared(&read_file(path)?.text, options)?);
                 of_command_line = false;
                 name.clone_from(path);
                 what.get_or_insert_with(|| format!("script '{path}'"));
             }
             Source::Clause { text: clause, shown } => {
-                text.push_str(clause);
+                text.push_str(&prepared(clause, options)?);
                 what.get_or_insert_with(|| format!("description '{shown}'"));
             }
         }
         text.push('\n');
     }
-    let Some(what) = what else {
-        return Err(CliError::Refused("no probes specified".to_owned()));
+    let what = match what {
+        Some(what) => what,
+        None if options.list => {
+            text.push_str(":::");
+            "description ':::'".to_owned()
+        }
+        None => return Err(CliError::Refused("no probes specified".to_owned())),
     };
     if options.sources.len() == 1 {
         // A line break of its own would be one more line.
@@ -133,10 +139,27 @@ fn program(options: &Options) -> Result<Program, CliError> {
     Ok(Program { source: SourceText::new(&name, &text), what, of_command_line })
 }
 
+fn prepared(text: &str, options: &Options) -> Result<String, CliError> {
+    if options.set.cpp { preprocess::preprocess(text, &options.set) } else { Ok(text.to_owned()) }
+}
+
+/// Probes by their numbers, which are those that they have in records of this program.
+fn list(program: &crate::lang::typed::Program) -> ExitCode {
+    let mut out = format!("{:>5} {:>10} {:>17} {:>33} {}\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME");
+    for (id, name) in program.probe_ids.iter().zip(&program.probe_names) {
+        let mut fields = name.splitn(4, ':');
+        let mut field = || fields.next().unwrap_or("");
+        let (provider, module, function) = (field(), field(), field());
+        out.push_str(&format!("{id:>5} {provider:>10} {module:>17} {function:>33} {}\n", field()));
+    }
+    println_out(&out);
+    if program.probe_names.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
 fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
-    if options.list {
+    if options.verbose && !options.list {
         return Err(CliError::Refused(
-            "-l can't list D's probes yet: `probescope list` lists what there is to trace".to_owned(),
+            "-v tells how stable the interfaces are that a program uses, which are not graded here".to_owned(),
         ));
     }
     let program = program(options)?;
@@ -152,6 +175,9 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     if let Some(error) = checked.diagnostics.iter().find(|d| d.severity == Severity::Error) {
         told_error(&program, error, set.errtags);
         return Ok(ExitCode::FAILURE);
+    }
+    if options.list {
+        return Ok(list(&checked.program));
     }
     let quiet = checked.program.style.quiet;
     let matched = checked.program.matched;
@@ -190,7 +216,7 @@ fn compile(
     if let Some(target) = target {
         macros.named.insert("target", i64::from(target));
     }
-    let facts = KernelFacts::new(kernel, options.pid, options.set.destructive);
+    let facts = KernelFacts::new(kernel, None, options.set.destructive);
     let compiled = DOptions {
         macros,
         options: options.set.clone(),
@@ -228,12 +254,13 @@ fn trace(
     let headless = Headless::default();
     let run = ScriptRun {
         info: info::of(&compiled.program, &source, kernel),
-        options: TraceOptions { place: Place::new(kernel, options.pid), measure: false },
+        options: TraceOptions { place: Place::new(kernel, None), measure: false },
         names: Sources::of_kernel(kernel, &compiled.program),
         child,
         attach_only: false,
         reports_maps: true,
         stopping: headless.stopping(),
+        ends_with: options.pid,
     };
     signals::watch(headless.remote())?;
     let output: Box<dyn std::io::Write + Send> = match &options.output {

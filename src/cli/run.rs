@@ -407,6 +407,7 @@ impl Runner<'_> {
             attach_only: self.args.dry_run && purpose == Purpose::Trace,
             reports_maps: purpose == Purpose::Trace,
             stopping,
+            ends_with: None,
         };
         ScriptTracer::new(compiled.clone(), run)
     }

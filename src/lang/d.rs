@@ -2,6 +2,7 @@
 
 pub mod ast;
 pub mod check;
+mod docs;
 pub mod dump;
 pub mod front;
 pub(crate) mod lexer;

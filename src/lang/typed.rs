@@ -141,6 +141,8 @@ pub struct Config {
     pub str_trunc_trailer: Arc<str>,
     /// Print all maps when the trace ends.
     pub print_maps_on_exit: bool,
+    /// `exit()` leaves the firing probe at once; else only later firings are kept off.
+    pub exit_leaves_probe: bool,
     /// Licence declared by the object.
     pub license: Arc<str>,
     /// Default mode of stacks.
@@ -175,6 +177,7 @@ impl Default for Config {
             max_cat_bytes: 10240,
             str_trunc_trailer: "..".into(),
             print_maps_on_exit: true,
+            exit_leaves_probe: true,
             license: "GPL".into(),
             stack_mode: StackMode::Bpftrace,
             ring_bytes: 0,
@@ -208,8 +211,8 @@ pub struct Probe {
     pub alone: bool,
     /// True when ftrace lists each of its kernel functions, and each once: links to many functions reach them.
     pub traced: bool,
-    /// Set to a number of its cause by what can't be read and by a division by zero, which then leave the innermost
-    /// loop; where there is none they are counted.
+    /// Set by what can't be read and by a division by zero, which then leave the innermost loop; where there is none they
+    /// are counted. The low 8 bits tell the cause ([`fault_code`]), those above where it stands in the text.
     pub fault: Option<LocalId>,
     /// The attach points and body in the source.
     pub span: Span,
@@ -334,10 +337,12 @@ pub enum ActionKind {
     /// All that a clause of a D program records, at its end. The first value is the number of the probe, or 0 for
     /// that of the record's own.
     Record(Arc<crate::model::d::Record>),
-    /// A clause was left by a fault: carries its cause ([`fault_code`]) and an address.
+    /// A clause was left by a fault: carries its cause and place ([`Probe::fault`]) and an address.
     Fault {
         /// The clause's number.
         clause: u32,
+        /// Where the text's lines begin, bytes.
+        lines: Arc<[u32]>,
     },
     /// A failed `assert` or other fault that the script is told of.
     RuntimeError(Arc<str>),

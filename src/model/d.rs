@@ -54,6 +54,10 @@ pub struct Style {
     pub short: bool,
     /// Indents by entry and return.
     pub flowindent: bool,
+    /// Blanks before the frames of stacks.
+    pub stack_indent: u16,
+    /// `trace()` of bytes never shows text.
+    pub rawbytes: bool,
 }
 
 /// A format of `printf` or `printa`.

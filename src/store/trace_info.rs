@@ -110,6 +110,10 @@ pub enum ActionKind {
     Cat,
     /// `system()`.
     System,
+    /// What a clause of a D program recorded, as text.
+    Record,
+    /// A fault that ended a clause of a D program.
+    Fault,
     /// A failed `assert` or another fault that the script is told of.
     RuntimeError,
     /// One that leaves no output (`clear`, `exit`).

@@ -110,6 +110,8 @@ fn finished(info: &TraceInfo, action: u32, text: &[u8], face: &mut dyn Face) -> 
         ActionKind::Join => TextKind::Join,
         ActionKind::Cat => TextKind::Cat,
         ActionKind::System => TextKind::System,
+        ActionKind::Record => TextKind::Record,
+        ActionKind::Fault => TextKind::Fault,
         ActionKind::RuntimeError => {
             let message = &String::from_utf8_lossy(text);
             face.report(&Report::RuntimeError { message, span: *span, expanded })?;

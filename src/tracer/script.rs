@@ -45,6 +45,8 @@ pub struct ScriptRun {
     pub reports_maps: bool,
     /// Set from outside once its user wants the end: commands of `system()` that still wait are left out then.
     pub stopping: Arc<AtomicBool>,
+    /// A process whose end ends the trace, although others are traced, too.
+    pub ends_with: Option<u32>,
 }
 
 /// A compiled script.
@@ -110,10 +112,10 @@ impl AttachedScript {
     /// On the thread that takes its records.
     #[must_use]
     pub fn run(self) -> RunningScript {
-        let ScriptRun { options, names, child, attach_only, reports_maps, stopping, .. } = self.run;
+        let ScriptRun { options, names, child, attach_only, reports_maps, stopping, ends_with, .. } = self.run;
         let decoder = Decoder::new(Arc::clone(self.trace.program()), names.names());
         RunningScript {
-            traced: options.place.pid.map(|pid| options.place.proc.join(pid.to_string())),
+            traced: options.place.pid.or(ends_with).map(|pid| options.place.proc.join(pid.to_string())),
             reporter: Reporter::new(decoder).stopped_by(stopping),
             attach_only,
             reports_maps,
@@ -147,7 +149,7 @@ fn sink(drains: bool, outlet: Outlet) -> Sink {
 pub struct RunningScript {
     attach_only: bool,
     reports_maps: bool,
-    /// Its folder in `/proc`, where only one process is traced.
+    /// The folder in `/proc` of the one process that is traced, or that the trace ends with.
     traced: Option<PathBuf>,
     reporter: Reporter,
     losses: LossTeller,

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::lang::d::Options as Set;
 
-pub const USAGE: &str = "Usage: dtrace [-CeFqvVwZ] [-c cmd] [-o output] [-p pid] [-x opt[=val]]
+pub const USAGE: &str = "Usage: dtrace [-CeFHlqvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path] [-o output]
+\t[-p pid] [-U name] [-x opt[=val]] [-X a|c|s|t]
 \t[-P provider [[ predicate ] action ]]
 \t[-m [ provider: ] module [[ predicate ] action ]]
 \t[-f [[ provider: ] module: ] func [[ predicate ] action ]]
@@ -36,12 +37,13 @@ pub struct Options {
     pub pid: Option<u32>,
     pub output: Option<PathBuf>,
     pub list: bool,
+    pub verbose: bool,
     pub compile_only: bool,
     pub version: bool,
 }
 
 /// Flags that take a value.
-const VALUED: &str = "bcDfHiILmnopPsUxX";
+const VALUED: &str = "bcDfiILmnopPsUxX";
 
 /// A description as `-P`, `-m` and `-f` give it: the part before the first blank, slash or brace gets its colons.
 fn clause(flag: char, given: &str) -> Source {
@@ -73,8 +75,10 @@ impl Options {
                 options.arguments.extend(rest.by_ref().cloned());
                 break;
             }
-            if matches!(flags, "32" | "64") {
-                continue;
+            match flags {
+                "64" => continue,
+                "32" => return Err("-32: programs are of 64 bits here".to_owned()),
+                _ => {}
             }
             let mut flags = flags.chars();
             while let Some(flag) = flags.next() {
@@ -101,11 +105,13 @@ impl Options {
             'Z' => self.set.zdefs = true,
             'F' => self.set.flowindent = true,
             'C' => self.set.cpp = true,
+            'H' => self.set.cpparguments.push("-H".to_owned()),
             'e' => self.compile_only = true,
             'l' => self.list = true,
+            'v' => self.verbose = true,
             'V' => self.version = true,
-            // How much is told; all is.
-            'v' | 'S' => {}
+            'a' | 'A' => return Err(format!("-{flag}: there is no anonymous tracing")),
+            'S' => return Err("-S shows DTrace's own code: `probescope compile` shows what is made here".to_owned()),
             'G' | 'h' => return Err(format!("-{flag} makes files for building programs, which this program does not")),
             _ => return Err(format!("invalid option -- '{flag}'")),
         }
@@ -115,10 +121,15 @@ impl Options {
     fn valued(&mut self, flag: char, value: &str) -> Result<(), String> {
         match flag {
             's' => self.sources.push(Source::File(value.to_owned())),
-            'n' | 'f' | 'm' | 'P' | 'i' => self.sources.push(clause(flag, value)),
+            'n' | 'f' | 'm' | 'P' => self.sources.push(clause(flag, value)),
             'c' => self.command = Some(value.to_owned()),
             'p' => self.pid = Some(value.parse().map_err(|_| format!("invalid process identifier: {value}"))?),
             'o' => self.output = Some(value.into()),
+            'b' => self.set.set("bufsize", Some(value))?,
+            'D' => self.set.set("define", Some(value))?,
+            'U' => self.set.set("undef", Some(value))?,
+            'I' => self.set.set("incdir", Some(value))?,
+            'X' => self.set.set("stdc", Some(value))?,
             'x' => {
                 let (name, value) = match value.split_once('=') {
                     Some((name, value)) => (name, Some(value)),
@@ -126,8 +137,8 @@ impl Options {
                 };
                 self.set.set(name, value)?;
             }
-            // Sizes and places of what is not there.
-            _ => {}
+            'i' => return Err("-i: probes are numbered anew by each program; name them with -n".to_owned()),
+            _ => return Err(format!("-{flag}: D's libraries are built in; give files of your own with -s, in order")),
         }
         Ok(())
     }

@@ -384,7 +384,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// Counts a failure, and sends it where the reader wants it among the reports: what failed is a helper (by its
     /// number) with what it returned, or the script itself.
     pub fn failed(&mut self, cause: LossCause, helper: Option<(u32, Operand)>, span: Span) {
-        if self.leave_by_fault(cause) {
+        if self.leave_by_fault(cause, span) {
             return;
         }
         self.count_loss(cause, None, span);
@@ -395,10 +395,10 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// Leaves the innermost loop of a program that notes its faults; false of others.
-    fn leave_by_fault(&mut self, cause: LossCause) -> bool {
+    fn leave_by_fault(&mut self, cause: LossCause, span: Span) -> bool {
         let Some(local) = self.probe.fault.filter(|_| self.inline.is_empty()) else { return false };
         let (Some(code), Some(targets)) = (fault_code(cause), self.function.loops.last().copied()) else { return false };
-        self.write_local(local, code.into());
+        self.write_local(local, (code | i64::from(span.start) << 8).into());
         self.function.builder.jump(targets.on_break);
         let unreached = self.function.builder.new_block();
         self.function.builder.switch_to(unreached);

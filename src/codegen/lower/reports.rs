@@ -92,7 +92,9 @@ impl<'a> Lowerer<'_, 'a> {
             let section = self.object.section(SHARED);
             let at = self.function.builder.global_addr(section, EXITING);
             self.store(Addr::new(Base::Reg(at), 0), 8, 1);
-            self.leave();
+            if self.u.program.config.exit_leaves_probe {
+                self.leave();
+            }
         }
         Ok(())
     }

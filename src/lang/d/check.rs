@@ -9,11 +9,13 @@
 
 mod actions;
 mod aggregations;
+mod builtins;
 mod calls;
 mod declarations;
 mod expressions;
 mod members;
 mod operators;
+mod options;
 mod pragmas;
 mod probes;
 mod value;
@@ -33,7 +35,9 @@ use crate::lang::typed::{
     StatementKind,
 };
 use crate::lang::types::Type;
-pub use pragmas::Options;
+pub use builtins::is_builtin;
+pub use calls::is_function;
+pub use options::Options;
 use variables::Variables;
 
 /// What a program is checked with.
@@ -46,6 +50,8 @@ pub struct Env<'a> {
     pub allows_no_probes: bool,
     /// Wall time minus the monotonic clock.
     pub wall_minus_monotonic_ns: i64,
+    /// Where the text's lines begin, bytes.
+    pub lines: Arc<[u32]>,
 }
 
 /// Checks a program; the options are those that hold in the end.
@@ -69,7 +75,7 @@ pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, O
         .iter()
         .filter_map(|i| if let ItemKind::Clause(clause) = &i.kind { Some(clause) } else { None })
         .collect();
-    if clauses.is_empty() && checker.diagnostics.is_empty() && script.items.is_empty() {
+    if clauses.is_empty() && checker.diagnostics.is_empty() && script.items.is_empty() && !checker.options.empty {
         checker.error(tags::D_EMPTY, Span::default(), "empty D program translation unit");
     }
     checker.clauses(&clauses);
@@ -104,6 +110,7 @@ struct Checker<'a> {
     options: Options,
     allows_no_probes: bool,
     wall_minus_monotonic_ns: i64,
+    lines: Arc<[u32]>,
     program: Program,
     diagnostics: Vec<Diagnostic>,
     variables: Variables,
@@ -123,6 +130,7 @@ impl<'a> Checker<'a> {
             options: env.options,
             allows_no_probes: env.allows_no_probes,
             wall_minus_monotonic_ns: env.wall_minus_monotonic_ns,
+            lines: env.lines,
             program: Program::default(),
             diagnostics: Vec::new(),
             variables: Variables::default(),
@@ -154,7 +162,11 @@ impl<'a> Checker<'a> {
     }
 
     fn map(&mut self, name: &str, key: Type, value: Type, span: Span) -> MapId {
-        let max_entries = if key == Type::Void { 1 } else { self.options.most_keys };
+        let max_entries = match (&key, &value) {
+            (Type::Void, _) => 1,
+            (_, Type::Agg(_)) => self.options.most_aggregated(),
+            _ => self.options.most_variables(),
+        };
         let storage = MapStorage::Auto;
         self.program.maps.push(Map { name: name.into(), key, value, max_entries, storage, span });
         MapId((self.program.maps.len() - 1) as u32)
@@ -182,6 +194,11 @@ impl<'a> Checker<'a> {
             max_strlen: self.options.strsize.max(1) + 8,
             str_trunc_trailer: "".into(),
             print_maps_on_exit: false,
+            exit_leaves_probe: false,
+            ring_bytes: match self.options.bufsize {
+                0 => 0,
+                bytes => u32::try_from(bytes.next_power_of_two().clamp(1 << 16, 1 << 30)).unwrap_or(1 << 30),
+            },
             missing_probes: crate::lang::typed::MissingProbes::Warn,
             ..Config::default()
         };

@@ -48,12 +48,15 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
         options: d.options.clone(),
         allows_no_probes: d.allows_no_probes,
         wall_minus_monotonic_ns: d.wall_minus_monotonic_ns,
+        lines: line_starts(text),
     };
     let (mut program, found, options) = check(&parsed.script, env);
     program.style = Style {
         records: true,
         quiet: d.style.quiet || options.quiet,
         flowindent: options.flowindent,
+        stack_indent: options.stackindent,
+        rawbytes: options.rawbytes,
         order: crate::model::render::d::Order {
             by_key: options.aggsortkey,
             reversed: options.aggsortrev,
@@ -68,6 +71,10 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
         diagnostics.extend(found);
     }
     (Checked { program, diagnostics }, options)
+}
+
+fn line_starts(text: &str) -> std::sync::Arc<[u32]> {
+    std::iter::once(0).chain(text.bytes().zip(1..).filter(|(b, _)| *b == b'\n').map(|(_, at)| at)).collect()
 }
 
 /// Compiles as part of a session, where only the text and the session's options are known.

@@ -1,40 +1,22 @@
-//! What an editor is told of a D program: its syntax errors. Names and colours are not told yet.
+//! What an editor is told of a D program.
 
-use std::ops::Range;
+mod names;
+mod pieces;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use super::front;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::Facts;
 use crate::lang::front::{Checked, FrontEnd, FrontOptions};
-use crate::lang::service::{Class, Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
+use crate::lang::service::{Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
 use crate::lang::source::{SourceText, Span};
 
 /// The language.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct D;
-
-/// Plain text.
-#[derive(Debug)]
-struct Plain;
-
-impl Pieces for Plain {
-    fn depth(&self, _: u32) -> u16 {
-        0
-    }
-
-    fn between_items(&self, _: u32, _: &str) -> bool {
-        false
-    }
-
-    fn in_definition(&self, _: u32) -> bool {
-        false
-    }
-
-    fn within(&self, _: Range<u32>, _: &str) -> Vec<(Range<u32>, Class)> {
-        Vec::new()
-    }
-}
 
 impl FrontEnd for D {
     fn name(&self) -> &'static str {
@@ -54,46 +36,48 @@ impl FrontEnd for D {
     }
 
     fn format(&self, _: &SourceText) -> Option<String> {
+        // D programs keep the layout that they were written in.
         None
     }
 
-    fn pieces(&self, _: &str) -> Arc<dyn Pieces> {
-        Arc::new(Plain)
+    fn pieces(&self, text: &str) -> Arc<dyn Pieces> {
+        Arc::new(pieces::DPieces::of(text))
     }
 
-    fn completions(&self, _: &SourceText, _: u32, _: &ServiceEnv<'_>) -> Vec<Completion> {
-        Vec::new()
+    fn completions(&self, source: &SourceText, offset: u32, env: &ServiceEnv<'_>) -> Vec<Completion> {
+        names::completions(source, offset, env)
     }
 
-    fn hover(&self, _: &SourceText, _: u32, _: &ServiceEnv<'_>) -> Option<Hover> {
-        None
+    fn hover(&self, source: &SourceText, offset: u32, _: &ServiceEnv<'_>) -> Option<Hover> {
+        names::hover(source, offset)
     }
 
-    fn signature_help(&self, _: &SourceText, _: u32) -> Option<SignatureHelp> {
-        None
+    fn signature_help(&self, source: &SourceText, offset: u32) -> Option<SignatureHelp> {
+        names::signature_help(source, offset)
     }
 
-    fn definition(&self, _: &SourceText, _: u32) -> Option<Span> {
-        None
+    fn definition(&self, source: &SourceText, offset: u32) -> Option<Span> {
+        // A variable begins with its first assignment or declaration.
+        names::references(source, offset).first().copied()
     }
 
     fn imported(&self, _: &SourceText, _: u32) -> Option<String> {
         None
     }
 
-    fn symbols(&self, _: &SourceText) -> Vec<Symbol> {
-        Vec::new()
+    fn symbols(&self, source: &SourceText) -> Vec<Symbol> {
+        names::symbols(source)
     }
 
-    fn references(&self, _: &SourceText, _: u32) -> Vec<Span> {
-        Vec::new()
+    fn references(&self, source: &SourceText, offset: u32) -> Vec<Span> {
+        names::references(source, offset)
     }
 
-    fn renamable(&self, _: &SourceText, _: u32) -> Option<Span> {
-        None
+    fn renamable(&self, source: &SourceText, offset: u32) -> Option<Span> {
+        names::renamable(source, offset)
     }
 
-    fn rename(&self, _: &SourceText, _: u32, _: &str) -> Result<Vec<(Span, String)>, RenameError> {
-        Ok(Vec::new())
+    fn rename(&self, source: &SourceText, offset: u32, new: &str) -> Result<Vec<(Span, String)>, RenameError> {
+        names::rename(source, offset, new)
     }
 }

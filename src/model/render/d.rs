@@ -11,11 +11,16 @@ use crate::model::value::{Frame, Stack, Value};
 pub use aggregation::{Order, Row, printa, table};
 pub use format::printf;
 
-/// Spaces before a frame of a stack.
-const STACK_INDENT: usize = 14;
-
 /// The line above the columns.
 pub fn header(style: Style, out: &mut Vec<u8>) {
+    if style.flowindent {
+        let _ = if style.short {
+            writeln!(out, "{:<41}", "FUNCTION")
+        } else {
+            writeln!(out, "{:>3} {:<41}", "CPU", "FUNCTION")
+        };
+        return;
+    }
     if style.quiet {
         return;
     }
@@ -25,17 +30,74 @@ pub fn header(style: Style, out: &mut Vec<u8>) {
     let _ = writeln!(out, "{:>32}", "FUNCTION:NAME");
 }
 
+/// What a record is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Firing<'a> {
+    /// The processor.
+    pub cpu: u32,
+    /// The probe's number.
+    pub id: u32,
+    /// The probe's name, with all its four fields.
+    pub probe: &'a str,
+}
+
+impl<'a> Firing<'a> {
+    fn field(&self, from_the_end: usize) -> &'a str {
+        self.probe.rsplit(':').nth(from_the_end).unwrap_or("")
+    }
+}
+
 /// What stands before a record: processor, number and name of the probe.
-pub fn prefix(style: Style, cpu: u32, id: u32, probe: &str, out: &mut Vec<u8>) {
+pub fn prefix(style: Style, firing: &Firing<'_>, out: &mut Vec<u8>) {
     if style.quiet {
         return;
     }
     if !style.short {
-        let _ = write!(out, "{cpu:>3} {id:>6} ");
+        let _ = write!(out, "{:>3} {:>6} ", firing.cpu, firing.id);
     }
-    let mut parts = probe.rsplit(':');
-    let (name, function) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
-    let _ = write!(out, "{:>32} ", format!("{function}:{name}"));
+    let _ = write!(out, "{:>32} ", format!("{}:{}", firing.field(1), firing.field(0)));
+}
+
+/// How deep a processor is in the functions whose entries and returns are shown (`flowindent`).
+#[derive(Clone, Debug, Default)]
+pub struct Flow {
+    depth: usize,
+    /// Probe and action of the last record.
+    last: Option<(u32, u32)>,
+}
+
+/// Deepest indentation.
+const DEEPEST: usize = 400;
+
+impl Flow {
+    /// What stands before a record of this processor.
+    pub fn prefix(&mut self, style: Style, firing: &Firing<'_>, action: u32, out: &mut Vec<u8>) {
+        let is =
+            |word: &str| firing.field(0).strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'));
+        let of_calls = firing.probe.starts_with("syscall:");
+        let again = self.last.is_some_and(|(id, last)| id == firing.id && last != action);
+        self.last = Some((firing.id, action));
+        let (mark, inner) = match (is("entry") && !again, is("return")) {
+            (true, _) => (Some(if of_calls { " => " } else { " -> " }), 2),
+            (_, true) => {
+                self.depth = self.depth.saturating_sub(2);
+                (Some(if of_calls { " <= " } else { " <- " }), 0)
+            }
+            _ => (None, 0),
+        };
+        let blanks = " ".repeat(self.depth);
+        let name = match mark {
+            Some(mark) => format!("{blanks}{mark}{}", firing.field(1)),
+            None => {
+                format!("{blanks}| {}:{}", firing.field(1), firing.field(0))
+            }
+        };
+        if !style.short {
+            let _ = write!(out, "{:>3} ", firing.cpu);
+        }
+        let _ = write!(out, "{name:<41} ");
+        self.depth = (self.depth + inner).min(DEEPEST);
+    }
 }
 
 /// A value of `trace()`.
@@ -70,7 +132,7 @@ pub fn trace(style: Style, value: &Value, out: &mut Vec<u8>) {
             }
             let _ = write!(out, "{text:<50}");
         }
-        Value::Stack(stack) => self::stack(stack, out),
+        Value::Stack(stack) => self::stack(style.stack_indent, stack, out),
         other => value_into(other, out),
     }
 }
@@ -86,10 +148,10 @@ fn text_column(style: Style, text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// A stack: a line break, then a frame a line.
-pub fn stack(stack: &Stack, out: &mut Vec<u8>) {
+pub fn stack(indent: u16, stack: &Stack, out: &mut Vec<u8>) {
     out.push(b'\n');
     for frame in stack.frames.iter() {
-        out.extend(std::iter::repeat_n(b' ', STACK_INDENT));
+        out.extend(std::iter::repeat_n(b' ', usize::from(indent)));
         self::frame(frame, out);
         out.push(b'\n');
     }

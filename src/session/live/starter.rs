@@ -121,6 +121,7 @@ impl Starter<'_> {
             attach_only: false,
             reports_maps: false,
             stopping: Arc::default(),
+            ends_with: None,
         };
         ScriptTracer::new(compiled, run)
     }

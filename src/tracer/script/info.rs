@@ -75,8 +75,9 @@ fn kind(action: &Action) -> ActionKind {
         Kind::PrintMapEntry { .. } => ActionKind::Map { top: 0, div: 0 },
         Kind::Time(_) => ActionKind::Time,
         Kind::Join(_) => ActionKind::Join,
-        // A D program's record is finished text, too.
-        Kind::Cat(_) | Kind::Record(_) | Kind::Fault { .. } => ActionKind::Cat,
+        Kind::Cat(_) => ActionKind::Cat,
+        Kind::Record(_) => ActionKind::Record,
+        Kind::Fault { .. } => ActionKind::Fault,
         Kind::System(_) => ActionKind::System,
         Kind::RuntimeError(_) => ActionKind::RuntimeError,
         Kind::Clear(_) | Kind::Zero(_) | Kind::Exit | Kind::SkbOutput(_) => ActionKind::Silent,

@@ -8,7 +8,7 @@ use crate::engine::Trace;
 use crate::engine::decode::{Decoder, Header};
 use crate::lang::typed::{MapId, Program};
 use crate::model::d::{Item, Record};
-use crate::model::render::d::{self, Order, Row};
+use crate::model::render::d::{self, Flow, Order, Row};
 use crate::model::snapshot::MapSnapshot;
 use crate::model::value::Value;
 use crate::tracer::TracerError;
@@ -17,6 +17,8 @@ use crate::tracer::report::{Face, Report, TextKind};
 /// What printing goes by.
 #[derive(Debug, Default)]
 pub struct Records {
+    /// How deep the entries and returns of each processor are.
+    flows: HashMap<u16, Flow>,
     /// The line above the columns was printed.
     began: bool,
     /// What the values of aggregations are divided by.
@@ -54,11 +56,16 @@ impl Records {
             d::header(style, &mut out);
         }
         let (id, name) = probe(context.program, header, values);
-        d::prefix(style, u32::from(header.cpu), id, &name, &mut out);
+        let who = d::Firing { cpu: u32::from(header.cpu), id, probe: &name };
+        if style.flowindent {
+            self.flows.entry(header.cpu).or_default().prefix(style, &who, header.action, &mut out);
+        } else {
+            d::prefix(style, &who, &mut out);
+        }
         for item in &record.items {
             self.item(item, values, context, &mut out)?;
         }
-        if !style.quiet {
+        if !style.quiet || style.flowindent {
             out.push(b'\n');
         }
         if !out.is_empty() {
@@ -77,16 +84,18 @@ impl Records {
         let number = |at: usize| values.get(at).and_then(Value::as_number).unwrap_or(0) as i64;
         match item {
             Item::Trace(at) => d::trace(context.program.style, values.get(*at).unwrap_or(&Value::None), out),
-            Item::Printf { format, first } => d::printf(format, values.get(*first..).unwrap_or(&[]), out),
+            Item::Printf { format, first } => {
+                d::printf(context.program.style, format, values.get(*first..).unwrap_or(&[]), out)
+            }
             Item::Printa { format, maps } => {
                 let snapshots = maps.iter().map(|m| context.read(*m)).collect::<Result<Vec<_>, _>>()?;
                 let mut rows = self.rows(maps, &snapshots);
                 order(context.program).sort(&mut rows);
                 if let Some(format) = format {
-                    d::printa(format, &rows, out);
+                    d::printa(context.program.style, format, &rows, out);
                 } else {
                     out.push(b'\n');
-                    d::table(&rows, out);
+                    d::table(context.program.style, &rows, out);
                 }
                 self.printed.extend(maps);
             }
@@ -129,7 +138,7 @@ impl Records {
     /// Tells of a fault that ended a clause.
     pub fn fault(
         &mut self,
-        clause: u32,
+        (clause, lines): (u32, &[u32]),
         header: Header,
         values: &[Value],
         program: &Program,
@@ -137,13 +146,14 @@ impl Records {
     ) -> Result<(), TracerError> {
         let number = |at: usize| values.get(at).and_then(Value::as_number).unwrap_or(0);
         let (id, name) = probe(program, header, &[]);
-        let what = match number(0) {
+        let line = lines.partition_point(|start| i128::from(*start) <= number(0) >> 8);
+        let what = match number(0) & 255 {
             4 => "divide-by-zero".to_owned(),
             10 => "index out of bounds".to_owned(),
             _ => format!("invalid address ({:#x})", number(1)),
         };
         let mut text = Vec::new();
-        let _ = writeln!(text, "dtrace: error in dt_clause_{clause} for probe ID {id} ({name}): {what} at BPF pc 1");
+        let _ = writeln!(text, "dtrace: error in dt_clause_{clause} for probe ID {id} ({name}): {what} at line {line}");
         face.report(&Report::Text { kind: TextKind::Fault, text: &text })?;
         Ok(())
     }
@@ -160,7 +170,7 @@ impl Records {
             let snapshots = [context.read(map)?];
             let mut rows = self.rows(&[map], &snapshots);
             order(context.program).sort(&mut rows);
-            d::table(&rows, &mut out);
+            d::table(context.program.style, &rows, &mut out);
         }
         face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
         Ok(())

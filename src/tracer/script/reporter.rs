@@ -140,9 +140,9 @@ impl Reporter {
                 let mut context = Context { program: &program, trace, decoder: &mut self.decoder };
                 self.records.record(of_clause, header, &self.values, &mut context, face)?;
             }
-            ActionKind::Fault { clause } => {
+            ActionKind::Fault { clause, lines } => {
                 self.decode(header, record, trace);
-                self.records.fault(*clause, header, &self.values, &program, face)?;
+                self.records.fault((*clause, lines), header, &self.values, &program, face)?;
             }
             kind => {
                 self.decode(header, record, trace);

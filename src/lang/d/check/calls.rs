@@ -149,6 +149,7 @@ pub fn function(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|f| f.name == name)
 }
 
+/// Whether a name is that of a function of the language.
 pub fn is_function(name: &str) -> bool {
     function(name).is_some()
 }
@@ -178,7 +179,7 @@ impl Checker<'_> {
         };
         let Some(f) = function(name) else {
             let known = self.variables.functions.contains(name);
-            if known || super::variables::is_builtin(name) || self.inlines.contains_key(name) {
+            if known || super::builtins::is_builtin(name) || self.inlines.contains_key(name) {
                 self.error(tags::D_FUNC_IDENT, span, format!("{name} can't be called"));
             } else {
                 self.error(tags::D_FUNC_UNDEF, span, format!("undefined function name: {name}"));
@@ -271,6 +272,7 @@ impl Checker<'_> {
                 }
             }
         }
+        depth = depth.min(self.options.maxframes.unwrap_or(depth));
         let mode = StackMode::Bpftrace;
         if user {
             let ty = Type::UStack { mode, depth };

@@ -116,7 +116,7 @@ impl Checker<'_> {
         }
         if found.is_empty() && OTHERS.contains(&provider) {
             self.unsupported(spec.span, &format!("the provider {provider}"));
-        } else if found.is_empty() && !self.allows_no_probes {
+        } else if found.is_empty() && !self.allows_no_probes && !self.options.zdefs {
             let message = format!("probe description {} does not match any probes", full_spec(&spec.text));
             self.error(tags::D_PDESC_ZERO, spec.span, message);
         }
@@ -207,11 +207,17 @@ impl Checker<'_> {
             self.frame.fault = None;
             let value = |l, ty: Type| Expr::new(ExprKind::Local(l), ty, at);
             let told = (value(fault, Type::I64), value(address, Type::U64));
-            let action = self.action(ActionKind::Fault { clause: *number as u32 }, vec![Type::I64, Type::U64], at);
+            let kind = ActionKind::Fault { clause: *number as u32, lines: Arc::clone(&self.lines) };
+            let action = self.action(kind, vec![Type::I64, Type::U64], at);
             let report = StatementKind::Report { action, values: vec![told.0.clone(), told.1.clone()] };
             let mut handler = vec![statement(report, at)];
             let site = self.frame.site.clone();
-            handler.extend(self.error_clauses(errors, told.clone()));
+            let cause = Expr::new(
+                ExprKind::Binary(BinaryOp::BitAnd, Box::new(told.0.clone()), Box::new(int(255, Type::I64, at))),
+                Type::I64,
+                at,
+            );
+            handler.extend(self.error_clauses(errors, (cause, told.1.clone())));
             self.frame.site = site;
             let failed = Expr::new(
                 ExprKind::Binary(BinaryOp::Ne, Box::new(told.0), Box::new(int(0, Type::I64, at))),
@@ -294,6 +300,7 @@ impl Checker<'_> {
             }
             self.condition(value)
         });
+        let predicate = self.on_the_processor(predicate, at);
         let mut statements = Vec::new();
         let body = clause.body.as_deref().unwrap_or_default();
         let empty = body.iter().all(|e| matches!(e.kind, ast::ExprKind::Empty));
@@ -322,6 +329,19 @@ impl Checker<'_> {
                 vec![statement(StatementKind::If(condition, Block { statements }, Block::default()), at)]
             }
         }
+    }
+
+    /// The predicate, and that the processor is the one of the option `cpu`.
+    fn on_the_processor(&self, predicate: Option<Expr>, at: Span) -> Option<Expr> {
+        let of_the_run = self.frame.site.kind == SiteKind::Nothing;
+        let Some(cpu) = self.options.cpu.filter(|_| !of_the_run) else { return predicate };
+        let own = Expr::new(ExprKind::Builtin(Builtin::Cpu), Type::U32, at);
+        let wanted = int(i64::from(cpu), Type::U32, at);
+        let here = Expr::new(ExprKind::Binary(BinaryOp::Eq, Box::new(own), Box::new(wanted)), Type::Bool, at);
+        Some(match predicate {
+            Some(predicate) => Expr::new(ExprKind::And(Box::new(here), Box::new(predicate)), Type::Bool, at),
+            None => here,
+        })
     }
 
     /// `argN`.

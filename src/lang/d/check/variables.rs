@@ -8,8 +8,8 @@ use super::{Checker, statement};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, MapId, Statement, StatementKind};
-use crate::lang::types::{AddressSpace, Type};
+use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, MapId, Statement, StatementKind};
+use crate::lang::types::Type;
 
 /// Which variables share their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,8 +83,8 @@ impl Checker<'_> {
             }
             return Self::read(&variable, None, span);
         }
-        if let Some((_, value)) = FAULTS.iter().find(|(fault, _)| *fault == &**name) {
-            return Value { constant: true, ..Value::new(int(*value, Type::I32, span)) };
+        if let Some(value) = super::builtins::fault(name) {
+            return Value { constant: true, ..Value::new(int(value, Type::I32, span)) };
         }
         if let Some(value) = self.builtin(name, span) {
             return value;
@@ -101,20 +101,6 @@ impl Checker<'_> {
         }
         self.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve {name}: unknown variable name"));
         Self::error_value(span)
-    }
-
-    fn kernel_symbol(&mut self, name: &str, span: Span) -> Value {
-        match self.facts.symbol_address(name) {
-            Some(address) => {
-                let to = Arc::new(Type::U64);
-                let at = int(address as i64, Type::Ptr { to, space: AddressSpace::Kernel }, span);
-                Value::new(Expr::new(ExprKind::Deref(Box::new(at)), Type::U64, span))
-            }
-            None => {
-                self.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve `{name}: no such kernel symbol"));
-                Self::error_value(span)
-            }
-        }
     }
 
     fn read(variable: &Variable, key: Option<Expr>, span: Span) -> Value {
@@ -243,7 +229,7 @@ impl Checker<'_> {
         let taken = scope == Scope::Global
             && (self.inlines.contains_key(&name)
                 || super::calls::is_function(&name)
-                || is_builtin(&name)
+                || super::builtins::is_builtin(&name)
                 || self.types.enumerators.contains_key(&name)
                 || self.frame.site.inline_arguments.contains_key(&name));
         if known || taken {
@@ -422,60 +408,6 @@ impl Checker<'_> {
         }
     }
 
-    fn builtin(&mut self, name: &str, span: Span) -> Option<Value> {
-        let get = |b: Builtin, from: Type, to: Type| cast(Expr::new(ExprKind::Builtin(b), from, span), &to);
-        let argument = name.strip_prefix("arg").and_then(|n| n.parse::<u8>().ok()).filter(|n| *n < 10);
-        if let Some(number) = argument {
-            return Some(self.argument(number, span));
-        }
-        let e = match name {
-            "pid" => get(Builtin::Pid, Type::U32, Type::I32),
-            "tid" => get(Builtin::Tid, Type::U32, Type::U32),
-            "uid" => get(Builtin::Uid, Type::U32, Type::U32),
-            "gid" => get(Builtin::Gid, Type::U32, Type::U32),
-            "cpu" => get(Builtin::Cpu, Type::U32, Type::I32),
-            "timestamp" => get(Builtin::Nsecs(Clock::Monotonic), Type::U64, Type::U64),
-            "walltimestamp" => {
-                let now = get(Builtin::Nsecs(Clock::Monotonic), Type::U64, Type::I64);
-                let offset = int(self.wall_minus_monotonic_ns, Type::I64, span);
-                Expr::new(ExprKind::Binary(BinaryOp::Add, Box::new(now), Box::new(offset)), Type::I64, span)
-            }
-            "execname" => {
-                let comm = Expr::new(ExprKind::Builtin(Builtin::Comm), Type::Str { size: 16 }, span);
-                self.text(comm)
-            }
-            "curthread" => {
-                let task = self.types.tagged(crate::lang::facts::CKind::Struct, "task_struct")?;
-                let ty = Type::Ptr { to: Arc::new(task), space: AddressSpace::Kernel };
-                Expr::new(ExprKind::Builtin(Builtin::CurTask), ty, span)
-            }
-            "ppid" => {
-                let task = self.types.tagged(crate::lang::facts::CKind::Struct, "task_struct")?;
-                let ty = Type::Ptr { to: Arc::new(task), space: AddressSpace::Kernel };
-                let task = Expr::new(ExprKind::Builtin(Builtin::CurTask), ty, span);
-                cast(Expr::new(ExprKind::Call(Intrinsic::TaskPpid, vec![task]), Type::U32, span), &Type::I32)
-            }
-            "id" | "epid" | "probeprov" | "probemod" | "probefunc" | "probename" => {
-                return Some(self.probe_part(name, span));
-            }
-            "errno" => return Some(self.errno(span)),
-            "NULL" => {
-                let to = Arc::new(Type::Void);
-                int(0, Type::Ptr { to, space: AddressSpace::Kernel }, span)
-            }
-            "args" => {
-                self.error(tags::D_IDENT_BADREF, span, "args[ ] is indexed by the number of an argument");
-                return Some(Self::error_value(span));
-            }
-            _ if is_builtin(name) => {
-                self.unsupported(span, &format!("the variable {name}"));
-                return Some(Self::error_value(span));
-            }
-            _ => return None,
-        };
-        Some(Value::new(e))
-    }
-
     /// Evaluates a value once and for all: reading it again gives the same.
     pub fn kept(&mut self, e: Expr) -> (Vec<Statement>, Expr) {
         if matches!(e.kind, ExprKind::Int(_) | ExprKind::Str(_)) {
@@ -492,64 +424,4 @@ impl Checker<'_> {
         statements.extend(self.store(target, kept.clone(), span));
         Value::new(block(statements, kept))
     }
-}
-
-/// Kinds of faults, by the names that ERROR clauses know.
-const FAULTS: &[(&str, i64)] = &[
-    ("DTRACEFLT_UNKNOWN", 0),
-    ("DTRACEFLT_BADADDR", 1),
-    ("DTRACEFLT_BADALIGN", 2),
-    ("DTRACEFLT_ILLOP", 3),
-    ("DTRACEFLT_DIVZERO", 4),
-    ("DTRACEFLT_NOSCRATCH", 5),
-    ("DTRACEFLT_KPRIV", 6),
-    ("DTRACEFLT_UPRIV", 7),
-    ("DTRACEFLT_TUPOFLOW", 8),
-    ("DTRACEFLT_BADSTACK", 9),
-];
-
-/// Names of variables that are there without being assigned.
-pub fn is_builtin(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "args",
-        "caller",
-        "chip",
-        "cpu",
-        "curcpu",
-        "curlwpsinfo",
-        "curpsinfo",
-        "curthread",
-        "cwd",
-        "epid",
-        "errno",
-        "execargs",
-        "execname",
-        "fds",
-        "gid",
-        "id",
-        "ipl",
-        "lgrp",
-        "NULL",
-        "pid",
-        "ppid",
-        "probefunc",
-        "probemod",
-        "probename",
-        "probeprov",
-        "pset",
-        "root",
-        "self",
-        "stackdepth",
-        "this",
-        "tid",
-        "timestamp",
-        "ucaller",
-        "uid",
-        "uregs",
-        "ustackdepth",
-        "vtimestamp",
-        "walltimestamp",
-        "zonename",
-    ];
-    NAMES.contains(&name) || name.strip_prefix("arg").is_some_and(|n| matches!(n.as_bytes(), [b'0'..=b'9']))
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::io::Write as _;
 
 use super::format::convert;
-use crate::model::d::{Count, Format, Piece};
+use crate::model::d::{Count, Format, Piece, Style};
 use crate::model::histogram::{Linear, Log2};
 use crate::model::value::Value;
 
@@ -103,10 +103,10 @@ fn divided(value: &Value, norm: i64) -> i64 {
 }
 
 /// A table without a format: a blank line and a row a key. Nothing is printed of no rows.
-pub fn table(rows: &[Row<'_>], out: &mut Vec<u8>) {
+pub fn table(style: Style, rows: &[Row<'_>], out: &mut Vec<u8>) {
     for row in rows {
         for part in row.key {
-            key(part, out);
+            key(style, part, out);
         }
         for (value, norm) in &row.values {
             match value {
@@ -120,7 +120,7 @@ pub fn table(rows: &[Row<'_>], out: &mut Vec<u8>) {
     }
 }
 
-fn key(part: &Value, out: &mut Vec<u8>) {
+fn key(style: Style, part: &Value, out: &mut Vec<u8>) {
     let _ = match part {
         Value::Str(text) => {
             out.extend_from_slice(b"  ");
@@ -130,7 +130,7 @@ fn key(part: &Value, out: &mut Vec<u8>) {
         }
         Value::Text(text, _) => write!(out, "  {text:<50}"),
         Value::Stack(stack) => {
-            super::stack(stack, out);
+            super::stack(style.stack_indent, stack, out);
             return;
         }
         Value::Int(n, 8) => write!(out, " {n:>16}"),
@@ -209,7 +209,7 @@ fn linear(h: &Linear, norm: i64, out: &mut Vec<u8>) {
 }
 
 /// `printa` with a format, once a row. Conversions with `@` take the values in turn, others the parts of the key.
-pub fn printa(format: &Format, rows: &[Row<'_>], out: &mut Vec<u8>) {
+pub fn printa(style: Style, format: &Format, rows: &[Row<'_>], out: &mut Vec<u8>) {
     for row in rows {
         let (mut key, mut next) = (row.key.iter(), 0);
         for piece in &format.pieces {
@@ -232,13 +232,13 @@ pub fn printa(format: &Format, rows: &[Row<'_>], out: &mut Vec<u8>) {
                     Some(histogram @ (Value::Hist(_) | Value::LHist(_))) => value(histogram, norm, out),
                     found => {
                         let number = Value::Int(found.map_or(0, |v| divided(v, norm)), 8);
-                        convert(conversion, width, precision, &number, out);
+                        convert(style, conversion, (width, precision), &number, out);
                     }
                 }
                 continue;
             }
             let value = key.next().unwrap_or(&Value::None);
-            convert(conversion, width, precision, value, out);
+            convert(style, conversion, (width, precision), value, out);
         }
     }
 }

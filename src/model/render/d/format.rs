@@ -2,11 +2,11 @@
 
 use std::io::Write as _;
 
-use crate::model::d::{Conversion, Count, Format, Piece};
+use crate::model::d::{Conversion, Count, Format, Piece, Style};
 use crate::model::value::Value;
 
 /// Writes a format with its values, which stand in order; those of `*` come before their conversion's.
-pub fn printf(format: &Format, values: &[Value], out: &mut Vec<u8>) {
+pub fn printf(style: Style, format: &Format, values: &[Value], out: &mut Vec<u8>) {
     let mut values = values.iter();
     for piece in &format.pieces {
         match piece {
@@ -18,16 +18,22 @@ pub fn printf(format: &Format, values: &[Value], out: &mut Vec<u8>) {
                 };
                 let (width, precision) = (count(conversion.width), count(conversion.precision));
                 let value = values.next().unwrap_or(&Value::None);
-                convert(conversion, width, precision, value, out);
+                convert(style, conversion, (width, precision), value, out);
             }
         }
     }
 }
 
 /// One value by its conversion.
-pub fn convert(c: &Conversion, width: Option<i64>, precision: Option<i64>, value: &Value, out: &mut Vec<u8>) {
+pub fn convert(
+    style: Style,
+    c: &Conversion,
+    (width, precision): (Option<i64>, Option<i64>),
+    value: &Value,
+    out: &mut Vec<u8>,
+) {
     if let Value::Stack(stack) = value {
-        super::stack(stack, out);
+        super::stack(style.stack_indent, stack, out);
         return;
     }
     let left = c.left || width.is_some_and(|w| w < 0);

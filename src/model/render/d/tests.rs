@@ -15,7 +15,7 @@ fn columns_of_the_default_form() {
     let style = Style::default();
     assert_eq!(text(|o| header(style, o)), "CPU     ID                    FUNCTION:NAME\n");
     let row = text(|o| {
-        prefix(style, 2, 1, "dtrace:::BEGIN", o);
+        prefix(style, &Firing { cpu: 2, id: 1, probe: "dtrace:::BEGIN" }, o);
         trace(style, &Value::Int(-1, 4), o);
         trace(style, &Value::Uint(7, 8), o);
         trace(style, &Value::Str(b"a".as_slice().into()), o);
@@ -28,7 +28,7 @@ fn columns_of_the_default_form() {
     assert_eq!(
         text(|o| {
             header(quiet, o);
-            prefix(quiet, 0, 1, "x", o);
+            prefix(quiet, &Firing { cpu: 0, id: 1, probe: "x" }, o);
             trace(quiet, &Value::Int(3, 1), o);
         }),
         "3"
@@ -37,7 +37,8 @@ fn columns_of_the_default_form() {
 
 #[test]
 fn formats_print_by_the_width_of_types() {
-    let printed = |format: &str, values: &[Value]| text(|o| printf(&Format::parse(format).unwrap(), values, o));
+    let printed =
+        |format: &str, values: &[Value]| text(|o| printf(Style::default(), &Format::parse(format).unwrap(), values, o));
     assert_eq!(printed("%d|%5d|%-5d|%05d|%+d", &[1, 2, 3, 4, 5].map(|n| Value::Int(n, 4))), "1|    2|3    |00004|+5");
     assert_eq!(
         printed(
@@ -61,9 +62,12 @@ fn aggregations_with_keys_and_norms() {
     let key = [Value::Str(b"bash".as_slice().into()), Value::Int(3, 4)];
     let value = Value::Int(7, 8);
     let rows = [Row { key: &key, values: vec![(Some(&value), 2)] }];
-    assert_eq!(text(|o| table(&rows, o)), format!("  bash{}        3                3\n", " ".repeat(46)));
+    assert_eq!(
+        text(|o| table(Style::default(), &rows, o)),
+        format!("  bash{}        3                3\n", " ".repeat(46))
+    );
     let format = Format::parse("%s %d: %@d %@5d\n").unwrap();
-    assert_eq!(text(|o| printa(&format, &rows, o)), "bash 3: 3     3\n");
+    assert_eq!(text(|o| printa(Style::default(), &format, &rows, o)), "bash 3: 3     3\n");
 }
 
 #[test]
@@ -82,10 +86,10 @@ fn histograms_show_one_bucket_on_each_side() {
                8 |                                         0        
 
 ";
-    assert_eq!(text(|o| table(&rows, o)), wanted);
+    assert_eq!(text(|o| table(Style::default(), &rows, o)), wanted);
     let linear = Value::LHist(Arc::new(Linear { min: 0, max: 20, step: 10, counts: vec![0, 0, 2, 1] }));
     let rows = [Row { key: &[], values: vec![(Some(&linear), 1)] }];
-    let shown = text(|o| table(&rows, o));
+    let shown = text(|o| table(Style::default(), &rows, o));
     assert!(shown.contains("\n               0 |") && shown.contains("\n           >= 20 |@@@@@@@@@@@@@"), "{shown}");
 }
 
@@ -100,4 +104,19 @@ fn order_is_by_value_then_by_key() {
     assert_eq!(order(&rows), [3, 1, 2]);
     Order { by_key: true, reversed: true, ..Order::default() }.sort(&mut rows);
     assert_eq!(order(&rows), [3, 2, 1]);
+}
+
+#[test]
+fn calls_indent_what_is_inside() {
+    let style = Style { flowindent: true, short: true, ..Style::default() };
+    let mut flow = Flow::default();
+    let mut row = |probe, id| {
+        let firing = Firing { cpu: 0, id, probe };
+        text(|o| flow.prefix(style, &firing, 0, o)).trim_end().to_owned()
+    };
+    assert_eq!(row("syscall:vmlinux:read:entry", 4), " => read");
+    assert_eq!(row("fbt:vmlinux:vfs_read:entry", 5), "   -> vfs_read");
+    assert_eq!(row("profile:::tick-1s", 6), "    | :tick-1s");
+    assert_eq!(row("fbt:vmlinux:vfs_read:return", 7), "   <- vfs_read");
+    assert_eq!(row("syscall:vmlinux:read:return", 8), " <= read");
 }

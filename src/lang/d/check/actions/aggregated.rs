@@ -1,0 +1,147 @@
+//! Actions on aggregations: printing and changing them.
+
+use std::sync::Arc;
+
+use super::super::Checker;
+use super::super::calls::Function;
+use super::super::value::{is_int, is_text};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
+use crate::lang::source::Span;
+use crate::lang::typed::Statement;
+use crate::lang::types::Type;
+use crate::model::d::{Format, Item};
+
+impl Checker<'_> {
+    /// Arguments of aggregations that are printed or changed: their map.
+    pub fn named_aggregation(
+        &mut self,
+        name: &str,
+        item: &Ast,
+        tags: (crate::lang::diagnostic::Code, crate::lang::diagnostic::Code),
+    ) -> Option<u32> {
+        let Kind::Aggregation(aggregation) = &item.kind else {
+            self.error(
+                tags.0,
+                item.span,
+                format!("{name}( ) argument #1 is incompatible with prototype: an aggregation is expected"),
+            );
+            return None;
+        };
+        match self.variables.aggregates.get(aggregation) {
+            Some(known) => Some(known.map.0),
+            None => {
+                self.error(tags.1, item.span, format!("undefined aggregation: {aggregation}"));
+                None
+            }
+        }
+    }
+
+    pub fn change(&mut self, f: &Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+        let codes = match f.name {
+            "clear" => (tags::D_CLEAR_AGGARG, tags::D_CLEAR_AGGBAD),
+            "trunc" => (tags::D_TRUNC_AGGARG, tags::D_TRUNC_AGGBAD),
+            _ => (tags::D_NORMALIZE_AGGARG, tags::D_NORMALIZE_AGGBAD),
+        };
+        let Some(map) = self.named_aggregation(f.name, &items[0], codes) else { return };
+        let mut number = None;
+        if let Some(item) = items.get(1) {
+            let value = self.expr(item);
+            if value.is_error() {
+                return;
+            }
+            if !is_int(value.ty()) {
+                let text = self.type_text(value.ty());
+                let message = format!(
+                    "{}( ) argument #2 is incompatible with prototype: an integer is expected, not {text}",
+                    f.name
+                );
+                self.error(tags::D_PROTO_ARG, item.span, message);
+                return;
+            }
+            let e = self.word(value.e);
+            number = Some(self.keep(e, out));
+        }
+        self.records(span, false);
+        self.frame.items.push(match (f.name, number) {
+            ("clear", _) => Item::Clear(map),
+            ("trunc", n) => Item::Trunc(map, n),
+            ("normalize", Some(n)) => Item::Normalize(map, n),
+            _ => Item::Denormalize(map),
+        });
+    }
+
+    pub fn printa(&mut self, items: &[Ast], span: Span) {
+        let (format, rest) = match &items[0].kind {
+            Kind::Str(text) => {
+                if text.is_empty() {
+                    self.error(tags::D_PRINTF_FMT_EMPTY, span, "printa( ) format string is empty");
+                    return;
+                }
+                match Format::parse(&String::from_utf8_lossy(text)) {
+                    Ok(format) => (Some(format), &items[1..]),
+                    Err(why) => {
+                        self.error(tags::D_SYNTAX, span, format!("printa( ) {why}"));
+                        return;
+                    }
+                }
+            }
+            _ => (None, items),
+        };
+        if rest.is_empty() || (format.is_none() && rest.len() > 1) {
+            if format.is_none() && rest.len() > 1 && matches!(items[0].kind, Kind::Aggregation(_)) {
+                self.error(
+                    tags::D_PRINTA_PROTO,
+                    span,
+                    "printa( ) prototype mismatch: only one aggregation without a format",
+                );
+            } else if format.is_none() && !matches!(items[0].kind, Kind::Aggregation(_)) {
+                self.error(
+                    tags::D_PRINTA_AGGARG,
+                    span,
+                    "printa( ) argument is incompatible with prototype: an aggregation is expected",
+                );
+            } else {
+                self.error(
+                    tags::D_PRINTA_PROTO,
+                    span,
+                    "printa( ) prototype mismatch: an aggregation is expected behind the format",
+                );
+            }
+            return;
+        }
+        let mut maps = Vec::new();
+        let mut keys: Option<Vec<Type>> = None;
+        for item in rest {
+            let Some(map) = self.named_aggregation("printa", item, (tags::D_PRINTA_AGGARG, tags::D_PRINTA_AGGBAD))
+            else {
+                return;
+            };
+            let Kind::Aggregation(name) = &item.kind else { return };
+            let own = self.variables.aggregates[name].keys.clone();
+            if keys.as_ref().is_some_and(|keys| !alike(keys, &own)) {
+                self.error(
+                    tags::D_PRINTA_AGGKEY,
+                    item.span,
+                    format!("printa( ) aggregation {name} has other keys than the first one"),
+                );
+                return;
+            }
+            keys.get_or_insert(own);
+            maps.push(map);
+        }
+        if let Some(format) = &format
+            && !self.fits_keys(format, &keys.unwrap_or_default(), span)
+        {
+            return;
+        }
+        self.records(span, false);
+        self.frame.items.push(Item::Printa { format: format.map(Arc::new), maps });
+    }
+}
+
+/// Key types that print side by side.
+fn alike(a: &[Type], b: &[Type]) -> bool {
+    let same = |x: &Type, y: &Type| x == y || (is_int(x) && is_int(y)) || (is_text(x) && is_text(y));
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same(x, y))
+}

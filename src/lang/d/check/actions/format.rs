@@ -1,0 +1,224 @@
+//! Formats of `printf` and its kin, checked against their values.
+
+use std::sync::Arc;
+
+use super::super::Checker;
+use super::super::value::{Value, cast, int, is_int, is_scalar, is_text};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind, Statement};
+use crate::lang::types::Type;
+use crate::model::d::{Count, Format, Item};
+
+impl Checker<'_> {
+    pub fn printf(&mut self, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+        let Kind::Str(text) = &items[0].kind else {
+            let value = self.expr(&items[0]);
+            if value.is_error() {
+                return;
+            }
+            if is_text(value.ty()) {
+                self.error(tags::D_PRINTF_ARG_FMT, span, "printf( ) argument #1 must be a format string");
+            } else {
+                let message = "printf( ) argument #1 is incompatible with prototype: string is expected";
+                self.error(tags::D_PROTO_ARG, span, message);
+            }
+            return;
+        };
+        if text.is_empty() {
+            self.error(tags::D_PRINTF_FMT_EMPTY, span, "printf( ) format string is empty");
+            return;
+        }
+        let text = String::from_utf8_lossy(text).into_owned();
+        self.records(span, true);
+        if let Some((format, values)) = self.format("printf", &text, &items[1..], span, out) {
+            let first = self.frame.values.len() + 1;
+            for value in values {
+                self.keep(value, out);
+            }
+            self.frame.items.push(Item::Printf { format: Arc::new(format), first });
+        }
+    }
+
+    /// A format and its values, checked against each other.
+    pub fn format(
+        &mut self,
+        name: &str,
+        text: &str,
+        items: &[Ast],
+        span: Span,
+        _: &mut Vec<Statement>,
+    ) -> Option<(Format, Vec<Expr>)> {
+        let format = match Format::parse(text) {
+            Ok(format) => format,
+            Err(why) => {
+                self.error(tags::D_SYNTAX, span, format!("{name}( ) {why}"));
+                return None;
+            }
+        };
+        let mut values: Vec<Value> = items.iter().map(|e| self.expr(e)).collect();
+        if values.iter().any(Value::is_error) {
+            return None;
+        }
+        let mut taken = Vec::new();
+        let mut rest = values.drain(..);
+        for (number, conversion) in format.conversions().enumerate() {
+            let number = number + 1;
+            if conversion.aggregation {
+                let message = format!(
+                    "{name}( ) conversion #{number} (%@{}) prints an aggregation: use printa( )",
+                    conversion.kind
+                );
+                self.error(tags::D_PRINTF_AGG_CONV, span, message);
+                return None;
+            }
+            for count in [conversion.width, conversion.precision] {
+                if count != Some(Count::Value) {
+                    continue;
+                }
+                let Some(value) = rest.next() else {
+                    self.error(tags::D_PRINTF_DYN_PROTO, span, format!("{name}( ) prototype mismatch: conversion #{number} is missing a corresponding \"*\" argument"));
+                    return None;
+                };
+                if !is_int(value.ty()) {
+                    self.error(
+                        tags::D_PRINTF_DYN_TYPE,
+                        span,
+                        format!("{name}( ) argument for the \"*\" of conversion #{number} must be of integer type"),
+                    );
+                    return None;
+                }
+                taken.push(cast(value.e, &Type::I32));
+            }
+            let Some(value) = rest.next() else {
+                let message = format!(
+                    "{name}( ) prototype mismatch: conversion #{number} (%{}) is missing a corresponding value argument",
+                    conversion.kind
+                );
+                self.error(tags::D_PRINTF_ARG_PROTO, span, message);
+                return None;
+            };
+            if !fits(conversion.kind, &conversion.length, value.ty()) {
+                let text = self.type_text(value.ty());
+                let message = format!(
+                    "{name}( ) argument #{} is incompatible with conversion #{number}: %{} of {text}",
+                    number + 1,
+                    conversion.kind
+                );
+                self.error(tags::D_PRINTF_ARG_TYPE, span, message);
+                return None;
+            }
+            let e = self.printed(conversion.kind, value);
+            taken.push(e);
+        }
+        if rest.next().is_some() {
+            drop(rest);
+            let (given, wanted) = (items.len(), taken.len());
+            self.error(tags::D_PRINTF_ARG_EXTRA, span, format!("{name}( ) prototype mismatch: only {wanted} arguments required by this format string, {given} given"));
+            return None;
+        }
+        drop(rest);
+        Some((format, taken))
+    }
+
+    pub fn printed(&mut self, kind: char, value: Value) -> Expr {
+        match value.ty() {
+            Type::FuncName => self.text(value.e),
+            ty if kind == 's' && is_text(ty) => self.text(value.e),
+            Type::Ptr { .. } => cast(value.e, &Type::U64),
+            Type::Array { .. } => {
+                let at = self.decay(value);
+                cast(at, &Type::U64)
+            }
+            Type::Bool => cast(value.e, &Type::I32),
+            Type::Enum { .. } => cast(value.e, &Type::I32),
+            _ if matches!(kind, 'Y' | 'T') => {
+                let text = if kind == 'Y' { "%Y %b %e %H:%M:%S" } else { "%a, %d %b %Y %H:%M:%S %z" };
+                self.date(text, value)
+            }
+            _ if matches!(kind, 'a' | 'A') && is_int(value.ty()) => {
+                let span = value.span();
+                let e = cast(self.word(value.e), &Type::U64);
+                Expr::new(ExprKind::Call(crate::lang::typed::Intrinsic::KSym, vec![e]), Type::KSym, span)
+            }
+            _ => value.e,
+        }
+    }
+
+    /// A wall time that prints by a format.
+    pub fn date(&mut self, format: &str, value: Value) -> Expr {
+        let span = value.span();
+        let formats = &mut self.program.time_formats;
+        let index = formats.iter().position(|f| **f == *format).unwrap_or_else(|| {
+            formats.push(format.into());
+            formats.len() - 1
+        });
+        let time = cast(self.word(value.e), &Type::U64);
+        let arguments = vec![int(index as i64, Type::U64, span), time, int(3, Type::U64, span)];
+        Expr::new(ExprKind::Call(crate::lang::typed::Intrinsic::Strftime, arguments), Type::Timestamp, span)
+    }
+
+    pub fn fits_keys(&mut self, format: &Format, keys: &[Type], span: Span) -> bool {
+        let mut next = keys.iter();
+        for (number, conversion) in format.conversions().enumerate() {
+            if [conversion.width, conversion.precision].contains(&Some(Count::Value)) {
+                self.error(
+                    tags::D_PRINTF_DYN_PROTO,
+                    span,
+                    format!("printa( ) conversion #{} has a \"*\", which has no value here", number + 1),
+                );
+                return false;
+            }
+            if conversion.aggregation {
+                if !"dioxXu".contains(conversion.kind) {
+                    self.error(
+                        tags::D_PRINTF_ARG_TYPE,
+                        span,
+                        format!(
+                            "printa( ) conversion #{} (%@{}) does not print an aggregation",
+                            number + 1,
+                            conversion.kind
+                        ),
+                    );
+                    return false;
+                }
+                continue;
+            }
+            let Some(key) = next.next() else {
+                self.error(
+                    tags::D_PRINTF_ARG_PROTO,
+                    span,
+                    format!("printa( ) conversion #{} is missing a key", number + 1),
+                );
+                return false;
+            };
+            if !fits(conversion.kind, &conversion.length, key) {
+                self.error(
+                    tags::D_PRINTF_ARG_TYPE,
+                    span,
+                    format!("printa( ) conversion #{} (%{}) does not print this key", number + 1, conversion.kind),
+                );
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Whether a conversion prints a type of value.
+fn fits(kind: char, length: &str, ty: &Type) -> bool {
+    match kind {
+        'd' | 'i' | 'o' | 'u' | 'x' | 'X' => match ty {
+            Type::Int { size, .. } if length == "h" => *size <= 2,
+            _ => is_int(ty) || (matches!(ty, Type::Ptr { .. }) && length.is_empty() && kind != 'd' && kind != 'i'),
+        },
+        'c' | 'C' => is_int(ty),
+        's' => is_text(ty) && length.is_empty(),
+        'S' => is_text(ty),
+        'p' | 'a' | 'A' => is_scalar(ty) || matches!(ty, Type::KSym | Type::USym | Type::Array { .. }),
+        'Y' | 'T' => is_int(ty),
+        'k' => matches!(ty, Type::KStack { .. } | Type::UStack { .. }),
+        _ => false,
+    }
+}
