@@ -92,7 +92,7 @@ impl<'a> Lowerer<'_, 'a> {
             let section = self.object.section(SHARED);
             let at = self.function.builder.global_addr(section, EXITING);
             self.store(Addr::new(Base::Reg(at), 0), 8, 1);
-            if self.u.program.config.exit_leaves_probe {
+            if self.object.program.config.exit_leaves_probe {
                 self.leave();
             }
         }

@@ -35,6 +35,10 @@ impl FrontEnd for D {
         front::syntax(source)
     }
 
+    fn tree(&self, source: &SourceText) -> String {
+        super::dump::program(&super::parse(source))
+    }
+
     fn format(&self, _: &SourceText) -> Option<String> {
         // D programs keep the layout that they were written in.
         None

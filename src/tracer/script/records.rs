@@ -85,7 +85,7 @@ impl Records {
         match item {
             Item::Trace(at) => d::trace(context.program.style, values.get(*at).unwrap_or(&Value::None), out),
             Item::Printf { format, first } => {
-                d::printf(context.program.style, format, values.get(*first..).unwrap_or(&[]), out)
+                d::printf(context.program.style, format, values.get(*first..).unwrap_or(&[]), out);
             }
             Item::Printa { format, maps } => {
                 let snapshots = maps.iter().map(|m| context.read(*m)).collect::<Result<Vec<_>, _>>()?;

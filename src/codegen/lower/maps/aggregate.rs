@@ -198,7 +198,11 @@ impl<'a> Lowerer<'_, 'a> {
         let high = self.function.builder.shr(magnitude, 32);
         let cut = self.function.builder.shl(magnitude, 32);
         let low = self.function.builder.shr(cut, 32);
-        let (square, middle, top) = (self.function.builder.mul(low, low), self.function.builder.mul(high, low), self.function.builder.mul(high, high));
+        let (square, middle, top) = (
+            self.function.builder.mul(low, low),
+            self.function.builder.mul(high, low),
+            self.function.builder.mul(high, high),
+        );
         let middle_low = self.function.builder.shl(middle, 33);
         let middle_high = self.function.builder.shr(middle, 31);
         let low = self.function.builder.add(square, middle_low);

@@ -171,7 +171,7 @@ impl Checker<'_> {
             }
             Type::FuncName => {
                 let text = Expr::new(
-                    ExprKind::Call(Intrinsic::WordText, vec![e]),
+                    ExprKind::Call(Intrinsic::SymbolicText, vec![e]),
                     Type::Str { size: Type::FuncName.word_bytes() },
                     span,
                 );
