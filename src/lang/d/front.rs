@@ -117,11 +117,16 @@ pub fn wall_minus_monotonic_ns() -> i64 {
 pub fn ids() -> [(&'static str, i64); 9] {
     use rustix::process as p;
     let pid = |id: Option<p::Pid>| id.map_or(0, |id| i64::from(id.as_raw_nonzero().get()));
+    // What init starts may be in group and session 0, which are no ids to system calls.
+    let status = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let mut fields = status.rsplit(')').next().unwrap_or("").split_whitespace().skip(2);
+    let mut number = || fields.next().and_then(|n| n.parse::<i64>().ok()).unwrap_or(0);
+    let (group, session) = (number(), number());
     [
         ("pid", pid(Some(p::getpid()))),
         ("ppid", pid(p::getppid())),
-        ("pgid", pid(Some(p::getpgrp()))),
-        ("sid", pid(p::getsid(None).ok())),
+        ("pgid", group),
+        ("sid", session),
         ("uid", i64::from(p::getuid().as_raw())),
         ("euid", i64::from(p::geteuid().as_raw())),
         ("gid", i64::from(p::getgid().as_raw())),
