@@ -232,7 +232,7 @@ fn a_recorded_measurement_is_replayed_without_measuring() {
     let file = std::env::temp_dir().join(format!("probescope-latency-{}.psrec", std::process::id()));
     let path = file.to_str().unwrap();
     let words = format!(
-        "timerlat top --backend bpf -T 1 -q -d 2s --on-threshold shell,command=true --on-threshold continue --record {path}"
+        "timerlat top -u --backend bpf -T 1 -q -d 2s --on-threshold shell,command=true --on-threshold continue --record {path}"
     );
     let measured = probescope(&words.split(' ').collect::<Vec<_>>());
     assert_eq!(measured.status.code(), Some(0), "{}", text(&measured));
@@ -244,8 +244,10 @@ fn a_recorded_measurement_is_replayed_without_measuring() {
     };
     let told = replay(&["-f", "text"]);
     assert!(told.contains("hit stop tracing, analyzing it") && told.contains("Thread latency:"), "{told}");
-    // The table at the end is the one that was printed, but for the time that it took.
-    let rows = |text: &str| text.lines().filter(|l| l.contains(" #")).map(str::to_owned).collect::<Vec<_>>();
+    // The table at the end is the one that was printed, but for the time that it took and rtla's reports before it.
+    let rows = |text: &str| {
+        text.lines().filter(|l| l.contains(" #") && l.contains('|')).map(str::to_owned).collect::<Vec<_>>()
+    };
     assert_eq!(rows(&told), rows(&String::from_utf8_lossy(&measured.stdout)), "{told}");
     let json = replay(&["-f", "json"]);
     let kinds: Vec<String> = json
