@@ -118,6 +118,13 @@ impl<'a> TypeTable<'a> {
         }
     }
 
+    /// Whether a struct of the script has the name of one of the kernel's.
+    pub fn redefines_kernel(&self, id: StructId) -> bool {
+        let Some(entry) = self.structs.get(id.0 as usize) else { return false };
+        let kind = if entry.def.union { CKind::Union } else { CKind::Struct };
+        entry.c.is_none() && !entry.def.name.is_empty() && self.facts.find_type(kind, &entry.def.name).is_some()
+    }
+
     /// Alignment in bytes of a struct that the script defines.
     pub fn alignment(&self, id: StructId) -> Option<u32> {
         self.structs.get(id.0 as usize)?.align

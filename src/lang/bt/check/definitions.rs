@@ -9,7 +9,7 @@ use crate::lang::bt::{ast, constant};
 use crate::lang::facts::CKind;
 use crate::lang::source::Span;
 use crate::lang::typed::{FieldDef, Function};
-use crate::lang::types::Type;
+use crate::lang::types::{StructId, Type};
 
 /// A user-defined function's head.
 pub struct Signature {
@@ -104,7 +104,7 @@ impl Checker<'_> {
     /// Lays a struct out as C does on 64-bit machines.
     fn lay_out(
         &mut self,
-        id: crate::lang::types::StructId,
+        id: StructId,
         union: bool,
         packed: bool,
         members: &[ast::Member],
@@ -126,7 +126,10 @@ impl Checker<'_> {
                 }
                 (None, Some(_)) => Type::Void,
                 (None, None) if self.is_pointer_to_undefined(&member.ty) => self.with_suffixes(Type::Void, &member.ty),
-                (None, None) => self.declared_type(&member.ty),
+                (None, None) => {
+                    self.refuse_incomplete(id, &member.ty);
+                    self.declared_type(&member.ty)
+                }
             };
             let ty = match ty {
                 // Arrays of plain `char` are text.
@@ -163,6 +166,19 @@ impl Checker<'_> {
         }
         let size = end_bits.div_ceil(8).next_multiple_of(align);
         self.types.define(id, size as u32, align as u32, fields);
+    }
+
+    /// A struct of the kernel that the script defines itself is the script's alone: what it holds by value is not
+    /// filled from the kernel's types, whose layout the script has just denied.
+    fn refuse_incomplete(&mut self, of: StructId, member: &ast::TypeName) {
+        let (ast::TypeBase::Struct(tag) | ast::TypeBase::Union(tag)) = &member.base else { return };
+        let pointer = matches!(member.suffixes.first(), Some(ast::TypeSuffix::Pointer));
+        if pointer || self.types.script_structs.contains_key(tag) || !self.types.redefines_kernel(of) {
+            return;
+        }
+        let text = format!("field has incomplete type `struct {tag}`");
+        let help = "a struct that the script defines anew is not filled from the kernel's types: define this one, too";
+        self.error_help(BAD_DEFINITION, member.span, text, Some(help.to_owned()));
     }
 
     /// C lets a pointer point to a struct that nothing defines: it can be held and printed.
