@@ -76,6 +76,10 @@ pub enum ProgramKind {
     Fentry,
     /// `BPF_PROG_TYPE_TRACING` with `BPF_TRACE_FEXIT`.
     Fexit,
+    /// `BPF_PROG_TYPE_TRACING` with `BPF_TRACE_FENTRY_MULTI`.
+    FentryMulti,
+    /// `BPF_PROG_TYPE_TRACING` with `BPF_TRACE_FEXIT_MULTI`.
+    FexitMulti,
     /// `BPF_PROG_TYPE_PERF_EVENT`.
     PerfEvent,
     /// `BPF_PROG_TYPE_TRACING` with `BPF_TRACE_ITER`.
@@ -89,7 +93,10 @@ impl ProgramKind {
     /// Programs of `BPF_PROG_TYPE_TRACING`, which may call the kernel's functions on tasks.
     #[must_use]
     pub const fn is_tracing(self) -> bool {
-        matches!(self, Self::RawTracepoint | Self::Fentry | Self::Fexit | Self::Iter)
+        matches!(
+            self,
+            Self::RawTracepoint | Self::Fentry | Self::Fexit | Self::FentryMulti | Self::FexitMulti | Self::Iter
+        )
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn lower_and_build(
 
 /// Sections of zeros as the object's loader knows them.
 fn named_for_loaders(mut lowered: Lowered, facts: &TargetFacts) -> Lowered {
-    if facts.zeros_as_data {
+    if facts.for_other_loaders {
         for section in &mut lowered.module.sections {
             if let Some(name) = section.name.strip_prefix(".bss.") {
                 section.name = format!(".data.{name}");

@@ -5,9 +5,10 @@
 //! reverse, as kprobes, uprobes and trampolines (`ProgramSpec::newest_first`).
 
 use std::cell::RefCell;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use libbpf_rs::{Link, Object, ProgramMut};
+use libbpf_rs::{Object, ProgramMut};
 
 use super::error::EngineError;
 use super::load::listen;
@@ -21,7 +22,10 @@ use crate::model::target::Target;
 mod iter;
 mod kernel;
 mod perf;
+mod trampolines;
 mod user;
+
+pub(super) use trampolines::end as trampoline_end;
 
 /// What attaching needs to know of the machine and the command line.
 #[derive(Clone, Debug)]
@@ -64,7 +68,31 @@ pub struct Attached {
     /// How many attach points it stands for.
     pub targets: u32,
     /// The kernel's link; dropping it detaches.
-    pub link: Link,
+    pub link: Held,
+}
+
+/// A link of the kernel, as whoever made it holds it.
+#[derive(Debug)]
+pub enum Held {
+    /// By libbpf.
+    Libbpf(libbpf_rs::Link),
+    /// By its descriptor alone.
+    Descriptor(OwnedFd),
+}
+
+impl AsFd for Held {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Libbpf(link) => link.as_fd(),
+            Self::Descriptor(fd) => fd.as_fd(),
+        }
+    }
+}
+
+impl From<libbpf_rs::Link> for Held {
+    fn from(link: libbpf_rs::Link) -> Self {
+        Self::Libbpf(link)
+    }
 }
 
 /// Why one target could not be attached; becomes [`EngineError::Attach`] with the probe's name.
@@ -175,6 +203,7 @@ fn attach_program(
             kernel::raw_tracepoints(&job, links)
         }
         ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit => kernel::by_section(&job, links),
+        ProgramKind::FentryMulti | ProgramKind::FexitMulti => trampolines::attach(&job, links),
         ProgramKind::Iter => iter::walk(&job, links),
         ProgramKind::SyscallDispatch => kernel::dispatch(&job, links),
         ProgramKind::Kprobe => kernel::kprobes(&job, links),
@@ -236,8 +265,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn done(&self, links: &mut Vec<Attached>, link: Link, targets: usize) {
-        links.push(Attached { program: self.index, targets: targets as u32, link });
+    fn done(&self, links: &mut Vec<Attached>, link: impl Into<Held>, targets: usize) {
+        links.push(Attached { program: self.index, targets: targets as u32, link: link.into() });
     }
 }
 

@@ -149,6 +149,9 @@ fn name_targets(program: &Program, artifact: &Artifact, object: &mut OpenObject)
                 loaded.set_attach_target(descriptor, Some(name.clone())).map_err(failed)?;
                 traced.extend(of);
             }
+            ProgramKind::FentryMulti | ProgramKind::FexitMulti => {
+                bpf::declare_for_trampolines(&mut loaded, super::attach::trampoline_end(spec.kind));
+            }
             _ => {}
         }
     }

@@ -66,6 +66,7 @@ fn features(kernel: &Kernel) -> KernelFeatures {
             kprobe_multi: false,
             newest_return_first: false,
             kprobe_session: None,
+            fentry_multi: false,
             uprobe_multi: false,
             ..by_version
         };
@@ -91,6 +92,7 @@ fn features(kernel: &Kernel) -> KernelFeatures {
         kprobe_multi: fprobe && kernel.may_use(Feature::KprobeMulti),
         newest_return_first: fprobe && !drops_entries(btf),
         kprobe_session: session().filter(|_| kernel.may_use(Feature::KprobeSession)),
+        fentry_multi: listed("BPF_TRACE_FENTRY_MULTI") && kernel.may_use(Feature::FentryMulti),
         uprobe_multi: listed("BPF_TRACE_UPROBE_MULTI") && kernel.may_use(Feature::UprobeMulti),
         task_offsets: task_offsets(btf),
     }

@@ -32,6 +32,8 @@ pub enum Feature {
     KprobeSession,
     /// Kernel functions through the trampoline.
     Fentry,
+    /// The trampolines of many kernel functions by one link.
+    FentryMulti,
     /// The list of traceable kernel functions.
     FunctionList,
     /// User-space functions.
@@ -74,7 +76,7 @@ pub enum Feature {
 
 impl Feature {
     /// All of them, in the order of `doctor`'s table.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Rights,
         Self::Tracefs,
         Self::Btf,
@@ -86,6 +88,7 @@ impl Feature {
         Self::KprobeMulti,
         Self::KprobeSession,
         Self::Fentry,
+        Self::FentryMulti,
         Self::FunctionList,
         Self::Uprobe,
         Self::UprobeMulti,
@@ -127,6 +130,7 @@ impl Feature {
             Self::KprobeMulti => "kprobe.multi",
             Self::KprobeSession => "kprobe.session",
             Self::Fentry => "fentry",
+            Self::FentryMulti => "fentry.multi",
             Self::FunctionList => "function list",
             Self::Uprobe => "uprobe",
             Self::UprobeMulti => "uprobe.multi",

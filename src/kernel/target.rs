@@ -31,9 +31,9 @@ pub struct TargetFacts {
     pub filter_pid: Option<u32>,
     /// Whether maps that are read at a key which they don't have are counted as losses.
     pub absent_keys: bool,
-    /// The object is for other loaders: libbpf before 1.5 knows no sections of zeros but `.bss` itself, so those of this
-    /// object are data that is zero.
-    pub zeros_as_data: bool,
+    /// The object is for other loaders. libbpf before 1.5 knows no sections of zeros but `.bss` itself, so those of this
+    /// object are data that is zero; and no libbpf so far attaches one program to the trampolines of many functions.
+    pub for_other_loaders: bool,
     /// Which failures are also sent through the ring buffer, each in its place among the reports.
     pub sent: Sent,
     /// Offset from the boot clock to TAI, ns, for the clock that programs compute from the two.
@@ -108,6 +108,8 @@ pub struct KernelFeatures {
     /// One link to the entry and the return of kernel functions that loses no entries, `BPF_TRACE_KPROBE_SESSION`
     /// (6.14, with `CONFIG_FPROBE`; there since 6.10, see `kernel::facts`).
     pub kprobe_session: Option<SessionCall>,
+    /// One link to the trampolines of many kernel functions, `BPF_TRACE_FENTRY_MULTI` (7.2).
+    pub fentry_multi: bool,
     /// One link to many places of a binary, `BPF_TRACE_UPROBE_MULTI` (6.6).
     pub uprobe_multi: bool,
     /// Byte offsets in `struct task_struct`, from BTF: used for `pid`, `tid`, `comm` without calls.
@@ -244,7 +246,7 @@ impl TargetFacts {
             child_pid: 0,
             filter_pid: None,
             absent_keys: false,
-            zeros_as_data: false,
+            for_other_loaders: false,
             sent: Sent::Nothing,
             tai_offset_ns: 0,
             online_cpus: possible_cpus,
@@ -279,6 +281,7 @@ impl KernelFeatures {
                 0x6_0e00..0x7_0000 => Some(SessionCall::Bare),
                 _ => Some(SessionCall::OfContext),
             },
+            fentry_multi: version >= 7 << 16 | 2 << 8,
             uprobe_multi: version >= 6 << 16 | 6 << 8,
             task_offsets: None,
         }

@@ -40,7 +40,7 @@ impl Drop for Changed {
 fn a_complete_kernel_has_what_its_files_say() {
     let kernel = Arc::new(Kernel::new(Roots::fixture(FIXTURE)));
     let absent: Vec<_> = kernel.features().iter().filter(|(_, a)| a.is_some()).map(|(f, _)| f.name()).collect();
-    assert_eq!(absent, ["user_events"]);
+    assert_eq!(absent, ["fentry.multi", "user_events"]);
     let facts = kernel.target_facts(Some(7), 0);
     assert_eq!((facts.possible_cpus, facts.online_cpus, facts.filter_pid), (4, 2, Some(7)));
     let features = facts.features();

@@ -110,7 +110,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
     let checked = lang::compile(source, &options);
     let mut target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
     target.absent_keys = settings.absent_keys;
-    target.zeros_as_data = settings.for_other_loaders;
+    target.for_other_loaders = settings.for_other_loaders;
     target.sent = settings.sent;
     generate_for(source, checked, &target, began)
 }

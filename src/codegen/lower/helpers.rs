@@ -40,6 +40,7 @@ pub const FOR_EACH_MAP_ELEM: u32 = 164;
 pub const GET_FUNC_IP: u32 = 173;
 pub const GET_ATTACH_COOKIE: u32 = 174;
 pub const LOOP: u32 = 181;
+pub const GET_FUNC_ARG: u32 = 183;
 pub const GET_FUNC_RET: u32 = 184;
 pub const MAP_LOOKUP_PERCPU_ELEM: u32 = 195;
 pub const KTIME_GET_TAI_NS: u32 = 208;

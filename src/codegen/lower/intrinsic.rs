@@ -345,6 +345,8 @@ impl<'a> Lowerer<'_, 'a> {
             | ProgramKind::KprobeSession
             | ProgramKind::Fentry
             | ProgramKind::Fexit
+            | ProgramKind::FentryMulti
+            | ProgramKind::FexitMulti
                 if has_helper =>
             {
                 let context = self.function.context();

@@ -237,6 +237,10 @@ impl<'a> Lowerer<'_, 'a> {
         if self.is_kept(ty) {
             return self.argument_by_helper(offset, span);
         }
+        if matches!(self.kind, ProgramKind::FentryMulti | ProgramKind::FexitMulti) {
+            let value = self.argument_of_many(offset);
+            return Ok(if size == 8 { value } else { self.function.builder.extend(value, (size * 8) as u8, signed) });
+        }
         let context = self.function.context();
         let addr = Addr::new(Base::Reg(context), offset as i32);
         if !matches!(
@@ -255,6 +259,20 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(self.plain(value));
         }
         Ok(self.function.builder.extend(value, (size * 8) as u8, signed))
+    }
+
+    /// A word of the context in a program of many functions, which may read it by the helper alone.
+    fn argument_of_many(&mut self, offset: u32) -> Vreg {
+        let mark = self.mark();
+        let slot = Addr::new(Base::Slot(self.function.temp_slot(8)), 0);
+        self.store(slot, 8, 0);
+        let context = self.function.context();
+        let at = self.pointer(slot);
+        let number = i64::from(offset / 8);
+        self.function.builder.call_void(h::GET_FUNC_ARG, &[context.into(), number.into(), at.into()]);
+        let value = self.load(slot, 8, false);
+        self.release(mark);
+        value
     }
 
     /// Whether the verifier may keep an argument of this type from programs: of the words that are pointers it

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::ptr::NonNull;
 
 use libbpf_rs::{AsRawLibbpf as _, Link, OpenProgramMut, ProgramMut};
@@ -166,6 +166,71 @@ pub fn attach_session(program: &ProgramMut<'_>, functions: Vec<String>) -> libbp
     };
     // SAFETY: a new link that nobody else owns.
     NonNull::new(link).map(|link| unsafe { Link::from_ptr(link) }).ok_or_else(|| io::Error::last_os_error().into())
+}
+
+/// Which end of kernel functions a program for many of them runs at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum TrampolineEnd {
+    /// `BPF_TRACE_FENTRY_MULTI`.
+    Entry = 59,
+    /// `BPF_TRACE_FEXIT_MULTI`.
+    Exit = 60,
+}
+
+/// Says what a program is that libbpf does not know from its section: one for the trampolines of many functions.
+pub fn declare_for_trampolines(program: &mut OpenProgramMut<'_>, end: TrampolineEnd) {
+    let program = program.as_libbpf_object().as_ptr();
+    // SAFETY: the program is open and not loaded; both calls set a number of it.
+    unsafe {
+        libbpf_sys::bpf_program__set_type(program, libbpf_sys::BPF_PROG_TYPE_TRACING);
+        libbpf_sys::bpf_program__set_expected_attach_type(program, end as libbpf_sys::bpf_attach_type);
+    }
+}
+
+/// `link_create` of `union bpf_attr` with its member `tracing_multi` (Linux 7.2).
+#[repr(C)]
+struct LinkTrampolines {
+    program: u32,
+    target: u32,
+    attach_type: u32,
+    flags: u32,
+    ids: u64,
+    cookies: u64,
+    count: u32,
+    padding: u32,
+}
+
+/// Attaches a program to one end of the kernel's functions with these BTF ids, each with its cookie, by one link.
+///
+/// # Errors
+/// The kernel's refusal, for all functions together.
+pub fn link_trampolines(
+    program: &ProgramMut<'_>,
+    end: TrampolineEnd,
+    ids: &[u32],
+    cookies: Option<&Vec<u64>>,
+) -> io::Result<OwnedFd> {
+    if cookies.is_some_and(|cookies| cookies.len() != ids.len()) {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    let attributes = LinkTrampolines {
+        program: program.as_fd().as_raw_fd() as u32,
+        target: 0,
+        attach_type: end as u32,
+        flags: 0,
+        ids: ids.as_ptr() as u64,
+        cookies: cookies.map_or(0, |cookies| cookies.as_ptr() as u64),
+        count: ids.len() as u32,
+        padding: 0,
+    };
+    // SAFETY: the kernel reads `count` ids and as many cookies, which outlive the call, and the structure of this size.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_bpf, libbpf_sys::BPF_LINK_CREATE, &raw const attributes, size_of::<LinkTrampolines>())
+    };
+    check(fd as libc::c_int)?;
+    // SAFETY: a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
 /// Runs a program once by `BPF_PROG_TEST_RUN` on the CPU of the caller; the context is 64 zero bytes.

@@ -22,9 +22,12 @@ impl Evidence<'_> {
             | Feature::Timerlat
             | Feature::UserEvents
             | Feature::HistTriggers => self.tracing(feature),
-            Feature::Kprobe | Feature::KprobeMulti | Feature::KprobeSession | Feature::Fentry | Feature::Override => {
-                self.kernel_functions(feature)
-            }
+            Feature::Kprobe
+            | Feature::KprobeMulti
+            | Feature::KprobeSession
+            | Feature::Fentry
+            | Feature::FentryMulti
+            | Feature::Override => self.kernel_functions(feature),
             Feature::Uprobe
             | Feature::UprobeMulti
             | Feature::Usdt
@@ -140,6 +143,10 @@ impl Evidence<'_> {
                 self.kernel_functions(Feature::KprobeMulti)
             }
             Feature::Fentry => self.fentry(),
+            Feature::FentryMulti => {
+                self.fentry()?;
+                self.value(feature, "BPF_TRACE_FENTRY_MULTI", (7, 2), "each function's program is loaded by itself")
+            }
             _ => {
                 self.kprobe()?;
                 self.configured_with(feature, "BPF_KPROBE_OVERRIDE", "it needs CONFIG_BPF_KPROBE_OVERRIDE=y")

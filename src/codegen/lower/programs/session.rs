@@ -19,7 +19,8 @@ use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Session};
 use crate::model::target::Target;
 
 use crate::codegen::lower::object::ObjectBuilder;
-use crate::codegen::lower::programs::{MULTI_FROM, lower_function, program_name};
+use crate::codegen::lower::programs::plan::MULTI_FROM;
+use crate::codegen::lower::programs::{lower_function, program_name};
 use crate::codegen::lower::walk;
 
 /// Section of programs of `BPF_TRACE_KPROBE_SESSION` that libbpf does not attach by itself.

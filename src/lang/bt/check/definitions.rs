@@ -102,14 +102,7 @@ impl Checker<'_> {
     }
 
     /// Lays a struct out as C does on 64-bit machines.
-    fn lay_out(
-        &mut self,
-        id: StructId,
-        union: bool,
-        packed: bool,
-        members: &[ast::Member],
-        span: Span,
-    ) {
+    fn lay_out(&mut self, id: StructId, union: bool, packed: bool, members: &[ast::Member], span: Span) {
         let mut fields = Vec::new();
         let mut end_bits = 0_u64;
         let mut align = 1_u64;
