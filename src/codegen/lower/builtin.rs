@@ -213,14 +213,7 @@ impl<'a> Lowerer<'_, 'a> {
         if !self.object.facts.features().func_arg {
             return self.unsupported(e.span, "retval", "bpf_get_func_ret (Linux 5.17)");
         }
-        let mark = self.mark();
-        let slot = Addr::new(Base::Slot(self.function.temp_slot(8)), 0);
-        self.store(slot, 8, 0);
-        let context = self.function.context();
-        let at = self.pointer(slot);
-        self.function.builder.call_void(h::GET_FUNC_RET, &[context.into(), at.into()]);
-        let value = self.load(slot, 8, false);
-        self.release(mark);
+        let value = self.word_of_call(h::GET_FUNC_RET, None);
         Ok(self.wrap(value, &e.ty).into())
     }
 

@@ -238,7 +238,8 @@ impl<'a> Lowerer<'_, 'a> {
             return self.argument_by_helper(offset, span);
         }
         if matches!(self.kind, ProgramKind::FentryMulti | ProgramKind::FexitMulti) {
-            let value = self.argument_of_many(offset);
+            // Such programs may read their context by the helper alone.
+            let value = self.word_of_call(h::GET_FUNC_ARG, Some(offset / 8));
             return Ok(if size == 8 { value } else { self.function.builder.extend(value, (size * 8) as u8, signed) });
         }
         let context = self.function.context();
@@ -261,15 +262,16 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(self.function.builder.extend(value, (size * 8) as u8, signed))
     }
 
-    /// A word of the context in a program of many functions, which may read it by the helper alone.
-    fn argument_of_many(&mut self, offset: u32) -> Vreg {
+    /// A word of the traced function's call, as a helper hands it out: an argument by its number, or the result.
+    pub(in crate::codegen::lower) fn word_of_call(&mut self, helper: u32, argument: Option<u32>) -> Vreg {
         let mark = self.mark();
         let slot = Addr::new(Base::Slot(self.function.temp_slot(8)), 0);
         self.store(slot, 8, 0);
         let context = self.function.context();
         let at = self.pointer(slot);
-        let number = i64::from(offset / 8);
-        self.function.builder.call_void(h::GET_FUNC_ARG, &[context.into(), number.into(), at.into()]);
+        let number = argument.map(|n| Operand::from(i64::from(n)));
+        let operands: Vec<Operand> = std::iter::once(context.into()).chain(number).chain([at.into()]).collect();
+        self.function.builder.call_void(helper, &operands);
         let value = self.load(slot, 8, false);
         self.release(mark);
         value

@@ -61,11 +61,11 @@ impl<'a> Lowerer<'_, 'a> {
             }
             StatementKind::While(c, body) => self.while_loop(c, body, before),
             StatementKind::ForRange { local, start, end, body } => {
-                self.forget_cached();
+                self.invalidate_all();
                 self.for_range(*local, start, end, body, s.span)
             }
             StatementKind::ForMap { local, map, body } => {
-                self.forget_cached();
+                self.invalidate_all();
                 self.for_map(*local, *map, body, s.span)
             }
             StatementKind::Unroll(n, body) => self.unroll(*n, body),
@@ -150,7 +150,7 @@ impl<'a> Lowerer<'_, 'a> {
             },
             ExprKind::MapGet { map, key: None } => match self.scalar_map(*map) {
                 Some(scalar) => {
-                    self.forget(*map);
+                    self.invalidate(*map);
                     self.store(scalar.present, 1, 1);
                     Ok(scalar.value)
                 }
@@ -202,7 +202,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// `while`; `before` are the statements before it in its block.
     fn while_loop(&mut self, c: &'a Expr, body: &'a Block, before: &'a [Statement]) -> Result<(), CodegenError> {
-        self.forget_cached();
+        self.invalidate_all();
         match while_strategy(self.object.scale(), before, c, body) {
             LoopStrategy::Iterator => return self.while_iterator(c, body),
             LoopStrategy::Callback => return self.while_callback(c, body),

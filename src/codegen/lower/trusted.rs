@@ -45,10 +45,7 @@ impl<'a> Lowerer<'_, 'a> {
             let name = matches!(e.kind, ExprKind::Builtin(Builtin::Comm));
             found |= name || matches!(&e.kind, ExprKind::Field { base, .. } if is_current_task(base));
         };
-        walk::each_expr(&self.probe.body, &mut visit);
-        if let Some(predicate) = &self.probe.predicate {
-            walk::each_in(predicate, &mut |_| (), &mut visit);
-        }
+        walk::each_of_probe(self.probe, &mut |_| (), &mut visit);
         let reads = found && self.has_task();
         self.reads_task = Some(reads);
         reads

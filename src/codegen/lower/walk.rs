@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind};
+use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, LocalId, Probe, Statement, StatementKind};
 
 /// Calls `visit` on every expression of a block, statements inside expressions included.
 pub fn each_expr<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a Expr)) {
@@ -31,6 +31,18 @@ pub fn each_in<'a>(e: &'a Expr, on_statement: &mut dyn FnMut(&'a Statement), on_
     }
     if let ExprKind::Block(block, _) = &e.kind {
         each(block, on_statement, on_expr);
+    }
+}
+
+/// Calls them on everything in a probe, its predicate included.
+pub fn each_of_probe<'a>(
+    probe: &'a Probe,
+    on_statement: &mut dyn FnMut(&'a Statement),
+    on_expr: &mut dyn FnMut(&'a Expr),
+) {
+    each(&probe.body, on_statement, on_expr);
+    if let Some(predicate) = &probe.predicate {
+        each_in(predicate, on_statement, on_expr);
     }
 }
 

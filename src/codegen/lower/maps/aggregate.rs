@@ -27,7 +27,7 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(agg) = aggregation(&self.object.program.maps[map.0 as usize]) else {
             return self.internal(span, "an aggregation on a map of plain values");
         };
-        self.forget(map);
+        self.invalidate(map);
         let atomic = self.object.contended[map.0 as usize];
         let mut computed = Operand::Imm(0);
         if let Some(e) = value {
@@ -172,16 +172,25 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(result)
     }
 
+    /// The sign of a value, as 0 or -1, and its magnitude.
+    fn sign_and_magnitude(&mut self, value: Vreg) -> (Vreg, Vreg) {
+        let sign = self.function.builder.alu(Alu::Sar, value, 63);
+        (sign, self.negated_by(value, sign))
+    }
+
+    /// The value where the sign is 0, its negation where it is -1.
+    fn negated_by(&mut self, value: Vreg, sign: Vreg) -> Vreg {
+        let flipped = self.function.builder.alu(Alu::Xor, value, sign);
+        self.function.builder.sub(flipped, sign)
+    }
+
     /// The bucket of a value of either sign: 63 for 0, one more for each power of two, one less for each of the negative.
     fn two_sided_bucket(&mut self, value: Operand) -> Result<Vreg, CodegenError> {
         let value = self.function.builder.in_register(value);
-        let sign = self.function.builder.alu(Alu::Sar, value, 63);
-        let flipped = self.function.builder.alu(Alu::Xor, value, sign);
-        let magnitude = self.function.builder.sub(flipped, sign);
+        let (sign, magnitude) = self.sign_and_magnitude(value);
         let bucket = self.log2_bucket(magnitude.into(), 0)?;
         let power = self.function.builder.sub(bucket, 1);
-        let flipped = self.function.builder.alu(Alu::Xor, power, sign);
-        let signed = self.function.builder.sub(flipped, sign);
+        let signed = self.negated_by(power, sign);
         let index = self.function.builder.add(signed, 63);
         // The mask tells the verifier.
         Ok(self.function.builder.and(index, 127))
@@ -192,9 +201,7 @@ impl<'a> Lowerer<'_, 'a> {
         let value = self.function.builder.in_register(value);
         self.add_at(at, 8, value.into(), atomic);
         self.add_at(at.at(8), 8, Operand::Imm(1), atomic);
-        let sign = self.function.builder.alu(Alu::Sar, value, 63);
-        let flipped = self.function.builder.alu(Alu::Xor, value, sign);
-        let magnitude = self.function.builder.sub(flipped, sign);
+        let (_, magnitude) = self.sign_and_magnitude(value);
         let high = self.function.builder.shr(magnitude, 32);
         let cut = self.function.builder.shl(magnitude, 32);
         let low = self.function.builder.shr(cut, 32);
@@ -208,21 +215,22 @@ impl<'a> Lowerer<'_, 'a> {
         let low = self.function.builder.add(square, middle_low);
         let high = self.function.builder.add(top, middle_high);
         let carried = self.function.builder.copy(high);
-        self.when(Cond::Lt, low.into(), square.into(), |l| {
-            let more = l.function.builder.add(carried, 1);
-            l.function.builder.copy_into(carried, more);
-            Ok(())
-        })?;
+        self.carry(carried, low, square)?;
         let old = self.load(at.at(16), 8, false);
         let new = self.function.builder.add(old, low);
         self.store(at.at(16), 8, new);
-        self.when(Cond::Lt, new.into(), low.into(), |l| {
-            let more = l.function.builder.add(carried, 1);
-            l.function.builder.copy_into(carried, more);
-            Ok(())
-        })?;
+        self.carry(carried, new, low)?;
         self.add_at(at.at(24), 8, carried.into(), false);
         Ok(())
+    }
+
+    /// Adds the carry of a sum to a number: there is one where the sum is less than what was added.
+    fn carry(&mut self, to: Vreg, sum: Vreg, added: Vreg) -> Result<(), CodegenError> {
+        self.when(Cond::Lt, sum.into(), added.into(), |l| {
+            let more = l.function.builder.add(to, 1);
+            l.function.builder.copy_into(to, more);
+            Ok(())
+        })
     }
 
     /// Negative: 0; otherwise one more than the value, which is below `2^bits`.

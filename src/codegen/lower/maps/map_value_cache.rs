@@ -93,12 +93,12 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// The map is written.
-    pub fn forget(&mut self, map: MapId) {
+    pub fn invalidate(&mut self, map: MapId) {
         self.known.values.retain(|(m, ..)| *m != map);
     }
 
     /// Code follows that runs more than once, or in a function of its own.
-    pub fn forget_cached(&mut self) {
+    pub fn invalidate_all(&mut self) {
         self.known.values.clear();
     }
 }

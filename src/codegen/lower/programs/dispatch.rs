@@ -114,10 +114,7 @@ fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
             _ => false,
         };
     };
-    walk::each(&probe.body, &mut on_statement, &mut on_expr);
-    if let Some(predicate) = &probe.predicate {
-        walk::each_in(predicate, &mut on_statement, &mut on_expr);
-    }
+    walk::each_of_probe(probe, &mut on_statement, &mut on_expr);
     // Callbacks know nothing of the firing.
     translatable && !(callbacks && (fields || probe.needs_probe_id))
 }

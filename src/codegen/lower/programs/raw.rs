@@ -56,9 +56,6 @@ pub fn needs_no_record(probe: &Probe) -> bool {
         }
         _ => {}
     };
-    walk::each_expr(&probe.body, &mut visit);
-    if let Some(predicate) = &probe.predicate {
-        walk::each_in(predicate, &mut |_| (), &mut visit);
-    }
+    walk::each_of_probe(probe, &mut |_| (), &mut visit);
     free
 }

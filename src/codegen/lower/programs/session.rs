@@ -58,10 +58,7 @@ fn needs_no_breakpoint(probe: &Probe) -> bool {
         | ExprKind::CallUser(..) => free = false,
         _ => {}
     };
-    walk::each_expr(&probe.body, &mut visit);
-    if let Some(predicate) = &probe.predicate {
-        walk::each_in(predicate, &mut |_| (), &mut visit);
-    }
+    walk::each_of_probe(probe, &mut |_| (), &mut visit);
     free
 }
 

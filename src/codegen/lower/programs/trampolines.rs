@@ -44,9 +44,6 @@ fn reads_plain_words(probe: &Probe) -> bool {
         | ExprKind::CallUser(..) => plain = false,
         _ => {}
     };
-    walk::each_expr(&probe.body, &mut visit);
-    if let Some(predicate) = &probe.predicate {
-        walk::each_in(predicate, &mut |_| (), &mut visit);
-    }
+    walk::each_of_probe(probe, &mut |_| (), &mut visit);
     plain
 }
