@@ -270,6 +270,29 @@ impl Job<'_> {
     }
 }
 
+/// One link for these targets. The kernel refuses it for a single one of them that it does not like: then each half
+/// gets one, down to those that are refused alone, with the reason.
+fn halves<T>(
+    job: &Job<'_>,
+    targets: &[T],
+    links: &mut Vec<Attached>,
+    link: &dyn Fn(&[T]) -> Result<Held, String>,
+    alone: &dyn Fn(&T, String, &mut Vec<Attached>) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    match (link(targets), targets) {
+        (Ok(link), _) => {
+            job.done(links, link, targets.len());
+            Ok(())
+        }
+        (Err(reason), [only]) => alone(only, reason, links),
+        (Err(_), _) => {
+            let (first, second) = targets.split_at(targets.len() / 2);
+            halves(job, first, links, link, alone)?;
+            halves(job, second, links, link, alone)
+        }
+    }
+}
+
 /// A program of the loaded object by name.
 pub(super) fn find<'a>(object: &'a Object, name: &str) -> Result<ProgramMut<'a>, EngineError> {
     object

@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd as _;
 
 use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, RawTracepointOpts, TracepointCategory, TracepointOpts};
 
-use super::{Attached, Job, Refusal};
+use super::{Attached, Held, Job, Refusal};
 use crate::codegen::artifact::ProgramKind;
 use crate::engine::sys::{bpf, perf};
 use crate::model::target::Target;
@@ -176,40 +176,33 @@ pub(super) fn hang(job: &Job<'_>, i: usize, event: std::os::fd::OwnedFd) -> Resu
 pub(super) fn kprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let plain = |target: &Target| matches!(target, Target::Kprobe { offset: 0, .. });
     let all: Vec<(usize, &Target)> = job.targets().collect();
-    if all.iter().all(|(_, target)| plain(target)) { halves(job, &all, links) } else { kprobes(job, links) }
+    if all.iter().all(|(_, target)| plain(target)) { linked(job, &all, links) } else { kprobes(job, links) }
 }
 
 /// One link for the entries and returns of all functions.
 pub(super) fn kprobe_session(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let all: Vec<(usize, &Target)> = job.targets().collect();
-    halves(job, &all, links)
+    linked(job, &all, links)
 }
 
-/// One link for these functions. The kernel refuses it for a single one of them that it does not like: then each half
-/// gets one, down to the functions that are refused alone, which a kprobe may still reach.
-fn halves(job: &Job<'_>, targets: &[(usize, &Target)], links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    let refused = match one_link(job, targets) {
-        Ok(link) => {
-            job.done(links, link, targets.len());
-            return Ok(());
-        }
-        Err(error) => super::reason(&error, super::last_number()),
+/// One link for these functions; those that are refused alone may still be reached by a kprobe.
+fn linked(job: &Job<'_>, targets: &[(usize, &Target)], links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    let link = |targets: &[(usize, &Target)]| {
+        one_link(job, targets).map(Held::from).map_err(|error| super::reason(&error, super::last_number()))
     };
-    if let [only] = targets {
+    let alone = |only: &(usize, &Target), refused: String, links: &mut Vec<Attached>| {
         if job.spec.kind == ProgramKind::KprobeSession {
             return job.forgive(Refusal { target: only.0, reason: refused });
         }
         let pmu = pmu_type(job, "kprobe").map_err(|e| Refusal::io(only.0, &e))?;
-        return kprobe(job, pmu, *only, links).or_else(|single| {
+        kprobe(job, pmu, *only, links).or_else(|single| {
             job.forgive(match single.reason.as_str() {
                 NOT_INJECTABLE => single,
                 reason => Refusal { reason: format!("{reason}; as one link: {refused}"), ..single },
             })
-        });
-    }
-    let (first, second) = targets.split_at(targets.len() / 2);
-    halves(job, first, links)?;
-    halves(job, second, links)
+        })
+    };
+    super::halves(job, targets, links, &link, &alone)
 }
 
 fn one_link(job: &Job<'_>, targets: &[(usize, &Target)]) -> libbpf_rs::Result<libbpf_rs::Link> {

@@ -18,24 +18,15 @@ pub(super) fn attach(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Ref
     };
     let mut functions: Vec<Function> = job.targets().map(|(i, target)| (i, id(target), job.cookie(i))).collect();
     functions.sort_unstable_by_key(|(_, id, _)| *id);
-    halves(job, &functions, links)
-}
-
-/// One link for these functions. The kernel refuses it for a single one that has no trampoline, for example because it
-/// returns a struct: then each half gets one, down to the functions that are refused alone.
-fn halves(job: &Job<'_>, functions: &[Function], links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    match (one_link(job, functions), functions) {
-        (Ok(link), _) => {
-            job.done(links, Held::Descriptor(link), functions.len());
-            Ok(())
-        }
-        (Err(error), [(target, ..)]) => job.forgive(Refusal::io(*target, &error)),
-        (Err(_), _) => {
-            let (first, second) = functions.split_at(functions.len() / 2);
-            halves(job, first, links)?;
-            halves(job, second, links)
-        }
-    }
+    let link = |functions: &[Function]| {
+        one_link(job, functions).map(Held::Descriptor).map_err(|error| crate::engine::error::words(&error))
+    };
+    // One that returns a struct, for example, has no trampoline.
+    let alone = |only: &Function, reason: String, _: &mut Vec<Attached>| {
+        let (target, ..) = *only;
+        job.forgive(Refusal { target, reason })
+    };
+    super::halves(job, &functions, links, &link, &alone)
 }
 
 fn one_link(job: &Job<'_>, functions: &[Function]) -> std::io::Result<OwnedFd> {
