@@ -108,25 +108,34 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         probe_filter: settings.probe_filter.as_ref(),
     };
     let checked = lang::compile(source, &options);
-    let mut target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
-    target.absent_keys = settings.absent_keys;
-    target.for_other_loaders = settings.for_other_loaders;
-    target.sent = settings.sent;
-    generate_for(source, checked, &target, began)
+    let target = || {
+        let mut target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
+        target.absent_keys = settings.absent_keys;
+        target.for_other_loaders = settings.for_other_loaders;
+        target.sent = settings.sent;
+        target
+    };
+    generate_for(source, checked, target, began)
 }
 
 /// Generates a program that was checked, for the running kernel.
 #[must_use]
 pub fn generate(source: &SourceText, checked: Checked, child: Option<u32>, kernel: &Arc<Kernel>) -> Compilation {
-    generate_for(source, checked, &kernel.target_facts(None, child.unwrap_or(0)), Instant::now())
+    generate_for(source, checked, || kernel.target_facts(None, child.unwrap_or(0)), Instant::now())
 }
 
-fn generate_for(source: &SourceText, checked: Checked, target: &TargetFacts, began: Instant) -> Compilation {
+/// The kernel is asked for its facts only where there is something to generate.
+fn generate_for(
+    source: &SourceText,
+    checked: Checked,
+    target: impl FnOnce() -> TargetFacts,
+    began: Instant,
+) -> Compilation {
     let mut diagnostics = checked.diagnostics;
     if has_errors(&diagnostics) {
         return Compilation { diagnostics, output: None };
     }
-    match codegen::compile_with_source(&checked.program, target, source) {
+    match codegen::compile_with_source(&checked.program, &target(), source) {
         Ok(artifact) => {
             diagnostics.extend(artifact.warnings.iter().cloned());
             let figures = CompileFigures {
