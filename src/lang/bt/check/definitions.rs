@@ -164,12 +164,16 @@ impl Checker<'_> {
     /// A struct of the kernel that the script defines itself is the script's alone: what it holds by value is not
     /// filled from the kernel's types, whose layout the script has just denied.
     fn refuse_incomplete(&mut self, of: StructId, member: &ast::TypeName) {
-        let (ast::TypeBase::Struct(tag) | ast::TypeBase::Union(tag)) = &member.base else { return };
+        let (kind, tag) = match &member.base {
+            ast::TypeBase::Struct(tag) => ("struct", tag),
+            ast::TypeBase::Union(tag) => ("union", tag),
+            _ => return,
+        };
         let pointer = matches!(member.suffixes.first(), Some(ast::TypeSuffix::Pointer));
         if pointer || self.types.script_structs.contains_key(tag) || !self.types.redefines_kernel(of) {
             return;
         }
-        let text = format!("field has incomplete type `struct {tag}`");
+        let text = format!("field has incomplete type `{kind} {tag}`");
         let help = "a struct that the script defines anew is not filled from the kernel's types: define this one, too";
         self.error_help(BAD_DEFINITION, member.span, text, Some(help.to_owned()));
     }
