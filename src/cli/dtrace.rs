@@ -9,16 +9,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::face::{Buffering, Settings, StreamFace};
+use super::face::{Settings, StreamFace};
 use super::script::read_file;
 use super::{CliError, World, signals};
 use crate::engine::TraceOptions;
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
-use crate::kernel::target::Sent;
 use crate::lang::codes::d::tag;
 use crate::lang::d::{self, DOptions, Macros, front};
-use crate::lang::diagnostic::{Diagnostic, Severity};
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::kernel::KernelFacts;
 use crate::lang::front::Checked;
 use crate::lang::source::SourceText;
@@ -172,7 +171,7 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     let target = child.as_ref().map(Held::pid).or(options.pid);
     let short = world.variable(TESTING).is_some();
     let (checked, set) = compile(&program, options, &kernel, target, short);
-    if let Some(error) = checked.diagnostics.iter().find(|d| d.severity == Severity::Error) {
+    if let Some(error) = front::first_error(&checked.diagnostics) {
         told_error(&program, error, set.errtags);
         return Ok(ExitCode::FAILURE);
     }
@@ -182,7 +181,7 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     let quiet = checked.program.style.quiet;
     let matched = checked.program.matched;
     let compilation = session_front::generate(&program.source, checked, target, &kernel);
-    if let Some(error) = compilation.diagnostics.iter().find(|d| d.severity == Severity::Error) {
+    if let Some(error) = front::first_error(&compilation.diagnostics) {
         told_error(&program, error, set.errtags);
         return Ok(ExitCode::FAILURE);
     }
@@ -220,7 +219,6 @@ fn compile(
     let compiled = DOptions {
         macros,
         options: options.set.clone(),
-        allows_no_probes: options.set.zdefs,
         of_command_line: program.of_command_line,
         style: Style { short, quiet: options.set.quiet, ..Style::default() },
         wall_minus_monotonic_ns: front::wall_minus_monotonic_ns(),
@@ -267,18 +265,8 @@ fn trace(
         Some(path) => Box::new(std::fs::File::options().append(true).create(true).open(path)?),
         None => Box::new(std::fs::File::from(rustix::io::dup(std::io::stdout()).map_err(std::io::Error::from)?)),
     };
-    let settings = Settings {
-        format: OutputFormat::Text,
-        terminal: options.output.is_none() && world.stdout_is_terminal,
-        buffering: Buffering::Line,
-        quiet: true,
-        times: false,
-        keen: false,
-        announce: false,
-        warnings: true,
-        like_bpftrace: false,
-        sent: Sent::Nothing,
-    };
+    let terminal = options.output.is_none() && world.stdout_is_terminal;
+    let settings = Settings::plain(OutputFormat::Text, terminal, true);
     let mut face = StreamFace::new(settings, source, output);
     headless.run(ScriptTracer::new(compiled.clone(), run), &mut face)
 }

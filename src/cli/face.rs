@@ -57,6 +57,25 @@ pub struct Settings {
     pub sent: Sent,
 }
 
+impl Settings {
+    /// Output as it comes, a line at a time, with warnings and without what `run` adds on request.
+    #[must_use]
+    pub const fn plain(format: OutputFormat, terminal: bool, quiet: bool) -> Self {
+        Self {
+            format,
+            terminal,
+            buffering: Buffering::Line,
+            quiet,
+            times: false,
+            keen: false,
+            announce: false,
+            warnings: true,
+            like_bpftrace: false,
+            sent: Sent::Nothing,
+        }
+    }
+}
+
 /// The face.
 pub struct StreamFace {
     settings: Settings,

@@ -6,11 +6,10 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::face::{Buffering, Settings, StreamFace};
+use super::face::{Settings, StreamFace};
 use super::record::open;
 use super::run::Format;
 use super::{CliError, World};
-use crate::kernel::target::Sent;
 use crate::lang::source::SourceText;
 use crate::output::OutputFormat;
 use crate::store::file::Recording;
@@ -75,21 +74,11 @@ impl Faces for ByTrace<'_> {
 }
 
 fn face(args: &Args, terminal: bool, output: &File, trace: &TraceInfo) -> StreamFace {
-    let settings = Settings {
-        format: match args.format {
-            None | Some(Format::Text) => OutputFormat::Text,
-            Some(Format::Json) => OutputFormat::Json,
-        },
-        terminal,
-        buffering: Buffering::Line,
-        quiet: args.quiet,
-        times: false,
-        keen: false,
-        announce: false,
-        warnings: true,
-        like_bpftrace: false,
-        sent: Sent::Nothing,
+    let format = match args.format {
+        None | Some(Format::Text) => OutputFormat::Text,
+        Some(Format::Json) => OutputFormat::Json,
     };
+    let settings = Settings::plain(format, terminal, args.quiet);
     let output: Box<dyn std::io::Write + Send> = match output.try_clone() {
         Ok(file) => Box::new(file),
         Err(_) => Box::new(std::io::stdout()),

@@ -56,8 +56,6 @@ pub struct Style {
     pub flowindent: bool,
     /// Blanks before the frames of stacks.
     pub stack_indent: u16,
-    /// `trace()` of bytes never shows text.
-    pub rawbytes: bool,
 }
 
 /// A format of `printf` or `printa`.

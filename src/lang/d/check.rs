@@ -46,8 +46,6 @@ pub struct Env<'a> {
     pub facts: &'a dyn Facts,
     /// Options of the command line; the program's pragmas come on top.
     pub options: Options,
-    /// Clauses that match no probe are left out (`-Z`).
-    pub allows_no_probes: bool,
     /// Wall time minus the monotonic clock.
     pub wall_minus_monotonic_ns: i64,
     /// Where the text's lines begin, bytes.
@@ -108,7 +106,6 @@ struct Checker<'a> {
     facts: &'a dyn Facts,
     types: TypeTable<'a>,
     options: Options,
-    allows_no_probes: bool,
     wall_minus_monotonic_ns: i64,
     lines: Arc<[u32]>,
     program: Program,
@@ -117,6 +114,8 @@ struct Checker<'a> {
     /// Structs and unions of the program by tag, and whether they are defined.
     tags: HashMap<Arc<str>, (crate::lang::types::StructId, bool)>,
     inlines: HashMap<Arc<str>, variables::Inline>,
+    /// Where each probe's name is in the program's list.
+    names: HashMap<Arc<str>, u32>,
     frame: Frame,
     /// Number of inlines that are being put in.
     depth: u32,
@@ -128,7 +127,6 @@ impl<'a> Checker<'a> {
             facts: env.facts,
             types: TypeTable::new(env.facts),
             options: env.options,
-            allows_no_probes: env.allows_no_probes,
             wall_minus_monotonic_ns: env.wall_minus_monotonic_ns,
             lines: env.lines,
             program: Program::default(),
@@ -136,6 +134,7 @@ impl<'a> Checker<'a> {
             variables: Variables::default(),
             tags: HashMap::new(),
             inlines: HashMap::new(),
+            names: HashMap::new(),
             frame: Frame::default(),
             depth: 0,
         }

@@ -27,7 +27,7 @@ pub const FUNCTIONS: &[Doc] = &[
     d("count", "@ = count()", "How often."),
     d("denormalize", "denormalize(@a)", "Takes a normalize( ) back."),
     d("dirname", "string dirname(string path)", "What stands before the last `/`."),
-    d("discard", "discard(int id)", "Forgets what was recorded in a speculation."),
+    d("discard", "discard(int id)", "Drops what was recorded in a speculation."),
     d("exit", "exit(int status)", "Ends the trace with an exit code."),
     d("func", "func(uintptr_t address)", "The function of the kernel at an address."),
     d("getmajor", "int getmajor(dev_t)", "The major number of a device."),

@@ -16,8 +16,6 @@ pub struct DOptions<'a> {
     pub macros: Macros,
     /// Options of the command line.
     pub options: Options,
-    /// Clauses that match no probe are left out (`-Z`).
-    pub allows_no_probes: bool,
     /// The text is from the command line.
     pub of_command_line: bool,
     /// How records are printed, but for the program's own `quiet`.
@@ -46,7 +44,6 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
     let env = Env {
         facts: d.facts,
         options: d.options.clone(),
-        allows_no_probes: d.allows_no_probes,
         wall_minus_monotonic_ns: d.wall_minus_monotonic_ns,
         lines: line_starts(text),
     };
@@ -56,7 +53,6 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
         quiet: d.style.quiet || options.quiet,
         flowindent: options.flowindent,
         stack_indent: options.stackindent,
-        rawbytes: options.rawbytes,
         order: crate::model::render::d::Order {
             by_key: options.aggsortkey,
             reversed: options.aggsortrev,
@@ -91,8 +87,11 @@ pub fn compile_script(source: &SourceText, facts: &dyn Facts, options: &FrontOpt
     }
     let d = DOptions {
         macros,
-        options: Options { destructive: options.unsafe_allowed, ..Options::default() },
-        allows_no_probes: options.missing_probes != crate::lang::typed::MissingProbes::Error,
+        options: Options {
+            destructive: options.unsafe_allowed,
+            zdefs: options.missing_probes != crate::lang::typed::MissingProbes::Error,
+            ..Options::default()
+        },
         of_command_line: false,
         style: Style::default(),
         wall_minus_monotonic_ns: wall_minus_monotonic_ns(),

@@ -8,7 +8,7 @@ use crate::engine::Trace;
 use crate::engine::decode::{Decoder, Header};
 use crate::lang::typed::{MapId, Program};
 use crate::model::d::{Item, Record};
-use crate::model::render::d::{self, Flow, Order, Row};
+use crate::model::render::d::{self, Flow, Row};
 use crate::model::snapshot::MapSnapshot;
 use crate::model::value::Value;
 use crate::tracer::TracerError;
@@ -56,7 +56,7 @@ impl Records {
             d::header(style, &mut out);
         }
         let (id, name) = probe(context.program, header, values);
-        let who = d::Firing { cpu: u32::from(header.cpu), id, probe: &name };
+        let who = d::Firing { cpu: u32::from(header.cpu), id, probe: name };
         if style.flowindent {
             self.flows.entry(header.cpu).or_default().prefix(style, &who, header.action, &mut out);
         } else {
@@ -90,7 +90,7 @@ impl Records {
             Item::Printa { format, maps } => {
                 let snapshots = maps.iter().map(|m| context.read(*m)).collect::<Result<Vec<_>, _>>()?;
                 let mut rows = self.rows(maps, &snapshots);
-                order(context.program).sort(&mut rows);
+                context.program.style.order.sort(&mut rows);
                 if let Some(format) = format {
                     d::printa(context.program.style, format, &rows, out);
                 } else {
@@ -169,7 +169,7 @@ impl Records {
             }
             let snapshots = [context.read(map)?];
             let mut rows = self.rows(&[map], &snapshots);
-            order(context.program).sort(&mut rows);
+            context.program.style.order.sort(&mut rows);
             d::table(context.program.style, &rows, &mut out);
         }
         face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
@@ -177,19 +177,13 @@ impl Records {
     }
 }
 
-fn order(program: &Program) -> Order {
-    program.style.order
-}
-
 /// Number and name of the probe that a record is of.
-fn probe(program: &Program, header: Header, values: &[Value]) -> (u32, String) {
+fn probe<'p>(program: &'p Program, header: Header, values: &[Value]) -> (u32, &'p str) {
+    let name = |place: usize| program.probe_names.get(place).map_or("", |name| name);
     let own = values.first().and_then(Value::as_number).unwrap_or(0) as u32;
     if own != 0 {
-        let place = program.probe_ids.iter().position(|id| *id == own);
-        let name = place.and_then(|i| program.probe_names.get(i));
-        return (own, name.map_or_else(String::new, ToString::to_string));
+        return (own, program.probe_ids.iter().position(|id| *id == own).map_or("", name));
     }
     let place = header.name as usize;
-    let id = program.probe_ids.get(place).copied().unwrap_or(0);
-    (id, program.probe_names.get(place).map_or_else(String::new, ToString::to_string))
+    (program.probe_ids.get(place).copied().unwrap_or(0), name(place))
 }

@@ -8,6 +8,7 @@ use super::value::{Value, cast, int, is_int, is_scalar};
 use super::{Checker, statement};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
+use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
@@ -111,7 +112,7 @@ impl Checker<'_> {
             }
             "clear" | "trunc" | "normalize" | "denormalize" => self.change(f, items, span, out),
             "speculate" | "commit" | "discard" => self.speculation(f, items, span),
-            "tracemem" => self.tracemem(items, span, out),
+            "tracemem" => self.tracemem(items, span),
             "print" => {
                 let value = self.expr(&items[0]);
                 if value.is_error() {
@@ -194,7 +195,7 @@ impl Checker<'_> {
         }
     }
 
-    fn tracemem(&mut self, items: &[Ast], span: Span, _: &mut Vec<Statement>) {
+    fn tracemem(&mut self, items: &[Ast], span: Span) {
         let at = self.expr(&items[0]);
         if !at.is_error() && !is_scalar(at.ty()) && !matches!(at.ty(), Type::Array { .. } | Type::Str { .. }) {
             self.error(
@@ -221,35 +222,25 @@ impl Checker<'_> {
     }
 
     fn speculation(&mut self, f: &Function, items: &[Ast], span: Span) {
-        match f.name {
-            "speculate" => {
-                if self.frame.commits {
-                    self.error(tags::D_SPEC_COMM, span, "speculate( ) may not follow commit( )");
-                    return;
-                }
-                if self.frame.speculates {
-                    self.error(tags::D_SPEC_SPEC, span, "speculate( ) may not follow another speculate( )");
-                    return;
-                }
-                if self.frame.records {
-                    self.error(tags::D_SPEC_DREC, span, "speculate( ) may not follow data-recording action(s)");
-                    return;
-                }
-                self.frame.speculates = true;
-            }
-            "commit" => {
-                if self.frame.records {
-                    self.error(tags::D_COMM_DREC, span, "commit( ) may not follow data-recording action(s)");
-                    return;
-                }
-                if self.frame.commits {
-                    self.error(tags::D_COMM_COMM, span, "commit( ) may not follow another commit( )");
-                    return;
-                }
-                self.frame.commits = true;
-            }
-            _ => {}
+        let (commits, speculates, records) = (self.frame.commits, self.frame.speculates, self.frame.records);
+        let forbidden: &[(bool, Code, &str)] = match f.name {
+            "speculate" => &[
+                (commits, tags::D_SPEC_COMM, "commit( )"),
+                (speculates, tags::D_SPEC_SPEC, "another speculate( )"),
+                (records, tags::D_SPEC_DREC, "data-recording action(s)"),
+            ],
+            "commit" => &[
+                (records, tags::D_COMM_DREC, "data-recording action(s)"),
+                (commits, tags::D_COMM_COMM, "another commit( )"),
+            ],
+            _ => &[],
+        };
+        if let Some((_, tag, before)) = forbidden.iter().find(|(is_there, ..)| *is_there) {
+            self.error(*tag, span, format!("{}( ) may not follow {before}", f.name));
+            return;
         }
+        self.frame.speculates |= f.name == "speculate";
+        self.frame.commits |= f.name == "commit";
         if self.arguments(f, items).is_some() {
             self.unsupported(span, &format!("{}( )", f.name));
         }

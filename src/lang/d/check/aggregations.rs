@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::calls::{Class, function};
-use super::value::{Value, cast, is_int, is_scalar};
+use super::value::{Value, cast, is_int, is_scalar, key, key_type};
 use super::variables::Aggregate;
 use super::{Checker, statement};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind};
 use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, StatementKind};
+use crate::lang::typed::{Expr, StatementKind};
 use crate::lang::types::{Aggregation, Type};
 
 /// The codes of a constant argument: not a constant, out of range, other than before.
@@ -79,11 +79,7 @@ impl Checker<'_> {
                 known.map
             }
             None => {
-                let key = match types.len() {
-                    0 => Type::Void,
-                    1 => types[0].clone(),
-                    _ => Type::Tuple(types.iter().cloned().collect()),
-                };
+                let key = key_type(types.clone());
                 let map = self.map(name, key, Type::Agg(aggregation), span);
                 let aggregate = Aggregate { map, function: f.name, keys: types.clone(), arguments: constants };
                 self.variables.aggregates.insert(name.clone(), aggregate);
@@ -108,10 +104,7 @@ impl Checker<'_> {
                 }
             }
         }
-        let key = match converted.len() {
-            0 | 1 => converted.pop(),
-            _ => Some(Expr::new(ExprKind::Tuple(converted), Type::Tuple(wanted.into()), span)),
-        };
+        let key = key(converted, span);
         let kind = StatementKind::Aggregate { map, key, value, weight };
         let effect = vec![statement(kind, span)];
         Value::new(super::value::block(effect, Self::zero(span)))
@@ -201,7 +194,7 @@ impl Checker<'_> {
                 let aggregation = Aggregation::LHist { min: low, max, step: width };
                 Some((aggregation, vec![low, high, width], value, weight))
             }
-            _ => self.log_linear(arguments, known, value, span),
+            _ => self.log_linear(arguments, known, span),
         }
     }
 
@@ -209,7 +202,6 @@ impl Checker<'_> {
         &mut self,
         arguments: &[Ast],
         known: Option<&Aggregate>,
-        value: Option<Expr>,
         span: Span,
     ) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
         let codes = [
@@ -256,7 +248,6 @@ impl Checker<'_> {
         let compared: Vec<(Option<i64>, i64, Code)> = (0..4).map(|n| (old(n), found[n], codes[n].2)).collect();
         self.matches(&compared, span)?;
         self.increment("llquantize", arguments.get(5)).ok()?;
-        let _ = value;
         self.unsupported(span, "llquantize( )");
         None
     }

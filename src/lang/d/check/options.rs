@@ -1,6 +1,6 @@
 //! Options of `-x` and `#pragma D option`.
 //!
-//! Each option has an effect, is met in any case, or is refused with the reason: none is taken and forgotten.
+//! Each option has an effect, is met in any case, is about what programs are refused for, or is refused with the reason.
 
 /// What options say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,6 @@ pub struct Options {
     pub defaultargs: bool,
     pub argref: bool,
     pub strsize: u32,
-    pub scratchsize: u32,
     pub stackframes: u16,
     pub ustackframes: u16,
     pub maxframes: Option<u16>,
@@ -24,10 +23,9 @@ pub struct Options {
     pub bufsize: u64,
     pub dynvarsize: u64,
     pub aggsize: u64,
-    pub nspec: u32,
     /// Only firings on this processor.
     pub cpu: Option<u32>,
-    pub rawbytes: bool,
+    /// Clauses that match no probe are left out (`-Z`).
     pub zdefs: bool,
     pub errtags: bool,
     pub empty: bool,
@@ -47,7 +45,6 @@ impl Default for Options {
             defaultargs: false,
             argref: false,
             strsize: 256,
-            scratchsize: 256,
             stackframes: 20,
             ustackframes: 100,
             maxframes: None,
@@ -59,9 +56,7 @@ impl Default for Options {
             bufsize: 0,
             dynvarsize: 1 << 20,
             aggsize: 4 << 20,
-            nspec: 1,
             cpu: None,
-            rawbytes: false,
             zdefs: false,
             errtags: false,
             empty: false,
@@ -138,12 +133,25 @@ fn size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
+/// Nanoseconds of a unit of time, by D's words for them.
+pub fn unit_ns(word: &str) -> Option<u64> {
+    Some(match word {
+        "ns" | "nsec" => 1,
+        "us" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "s" | "sec" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" | "hour" => 3_600_000_000_000,
+        "d" | "day" => 86_400_000_000_000,
+        _ => return None,
+    })
+}
+
 /// A rate or a time: a number with a unit.
 fn is_rate(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    const UNITS: &[&str] =
-        &["", "ns", "nsec", "us", "usec", "ms", "msec", "s", "sec", "m", "min", "h", "hour", "d", "day", "hz"];
-    digits > 0 && UNITS.contains(&&*text.get(digits..).unwrap_or("?").to_ascii_lowercase())
+    let unit = text.get(digits..).unwrap_or("?").to_ascii_lowercase();
+    digits > 0 && (matches!(&*unit, "" | "hz") || unit_ns(&unit).is_some())
 }
 
 /// Sets a number that must lie in a range.
@@ -197,7 +205,6 @@ impl Options {
             "argref" => &mut self.argref,
             "aggsortkey" => &mut self.aggsortkey,
             "aggsortrev" => &mut self.aggsortrev,
-            "rawbytes" => &mut self.rawbytes,
             "zdefs" => &mut self.zdefs,
             "errtags" => &mut self.errtags,
             "cpp" => &mut self.cpp,
@@ -211,7 +218,6 @@ impl Options {
         const LARGEST: u64 = 1 << 32;
         Some(match name {
             "strsize" => within(&mut self.strsize, value, 0..=4096),
-            "scratchsize" => within(&mut self.scratchsize, value, 0..=4096),
             "stackframes" => within(&mut self.stackframes, value, 1..=1024),
             "ustackframes" => within(&mut self.ustackframes, value, 1..=1024),
             "stackindent" => within(&mut self.stackindent, value, 0..=1024),
@@ -220,7 +226,6 @@ impl Options {
             "bufsize" => within(&mut self.bufsize, value, 1..=LARGEST),
             "dynvarsize" => within(&mut self.dynvarsize, value, 1..=LARGEST),
             "aggsize" => within(&mut self.aggsize, value, 1..=LARGEST),
-            "nspec" => within(&mut self.nspec, value, 1..=4096),
             "maxframes" => {
                 let mut most = 0;
                 let fine = within(&mut most, value, 1..=1024);
@@ -295,6 +300,10 @@ fn refused_value(name: &str, value: Option<&str>) -> Option<&'static str> {
 fn is_met(name: &str, value: Option<&str>) -> Option<bool> {
     Some(match name {
         _ if MET_RATES.contains(&name) => value.is_some_and(is_rate),
+        // What these bear on (scratch memory, speculations, `tracemem`) is refused where a program has it.
+        "scratchsize" => within(&mut 0_u32, value, 0..=4096),
+        "nspec" => within(&mut 0_u32, value, 1..=4096),
+        "rawbytes" => flag(&mut false, value),
         "bufpolicy" => value == Some("switch"),
         "bufresize" => value == Some("auto"),
         "evaltime" => value == Some("exec"),

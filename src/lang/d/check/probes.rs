@@ -54,14 +54,7 @@ fn period(text: &str) -> Option<u64> {
     let number: u64 = text.get(..digits)?.parse().ok().filter(|n| *n > 0)?;
     let unit = match text.get(digits..)? {
         "" | "hz" => return Some(1_000_000_000 / number).filter(|ns| *ns >= SHORTEST_NS),
-        "ns" | "nsec" => 1,
-        "us" | "usec" => 1_000,
-        "ms" | "msec" => 1_000_000,
-        "s" | "sec" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
-        "h" | "hour" => 3_600_000_000_000,
-        "d" | "day" => 86_400_000_000_000,
-        _ => return None,
+        word => super::options::unit_ns(word)?,
     };
     number.checked_mul(unit).filter(|ns| *ns >= SHORTEST_NS)
 }
@@ -116,7 +109,7 @@ impl Checker<'_> {
         }
         if found.is_empty() && OTHERS.contains(&provider) {
             self.unsupported(spec.span, &format!("the provider {provider}"));
-        } else if found.is_empty() && !self.allows_no_probes && !self.options.zdefs {
+        } else if found.is_empty() && !self.options.zdefs {
             let message = format!("probe description {} does not match any probes", full_spec(&spec.text));
             self.error(tags::D_PDESC_ZERO, spec.span, message);
         }
@@ -245,18 +238,20 @@ impl Checker<'_> {
 
     /// The index of a probe's name, with its number beside it.
     fn name(&mut self, name: &Arc<str>) -> u32 {
-        if let Some(at) = self.program.probe_names.iter().position(|n| n == name) {
-            return at as u32;
+        let at = self.program.probe_names.len() as u32;
+        if let Some(known) = self.names.get(name) {
+            return *known;
         }
         let id = match &**name {
             "dtrace:::BEGIN" => 1,
             "dtrace:::END" => 2,
             "dtrace:::ERROR" => 3,
-            _ => 4 + self.program.probe_names.len() as u32,
+            _ => 4 + at,
         };
         self.program.probe_names.push(name.clone());
         self.program.probe_ids.push(id);
-        (self.program.probe_names.len() - 1) as u32
+        self.names.insert(name.clone(), at);
+        at
     }
 
     /// What runs when a clause failed.

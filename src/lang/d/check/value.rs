@@ -250,3 +250,21 @@ impl Checker<'_> {
         Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(e)), Type::Bool, span)
     }
 }
+
+/// The type of a key of these parts.
+pub fn key_type(mut parts: Vec<Type>) -> Type {
+    match parts.len() {
+        0 => Type::Void,
+        1 => parts.remove(0),
+        _ => Type::Tuple(parts.into()),
+    }
+}
+
+/// A key of these parts; none of no parts.
+pub fn key(mut parts: Vec<Expr>, span: Span) -> Option<Expr> {
+    if parts.len() < 2 {
+        return parts.pop();
+    }
+    let types = parts.iter().map(|e| e.ty.clone()).collect();
+    Some(Expr::new(ExprKind::Tuple(parts), Type::Tuple(types), span))
+}

@@ -130,13 +130,7 @@ impl Checker<'_> {
     fn full_key(scope: Scope, keys: Vec<Expr>, span: Span) -> Option<Expr> {
         let mut all: Vec<Expr> = if scope == Scope::Thread { vec![Self::thread_key(span)] } else { Vec::new() };
         all.extend(keys);
-        match all.len() {
-            0 | 1 => all.pop(),
-            _ => {
-                let types = all.iter().map(|e| e.ty.clone()).collect();
-                Some(Expr::new(ExprKind::Tuple(all), Type::Tuple(types), span))
-            }
-        }
+        super::value::key(all, span)
     }
 
     /// Makes a variable known.
@@ -151,11 +145,7 @@ impl Checker<'_> {
     ) -> Variable {
         let mut all: Vec<Type> = if scope == Scope::Thread { vec![Type::U64] } else { Vec::new() };
         all.extend(keys.iter().cloned());
-        let key = match all.len() {
-            0 => Type::Void,
-            1 => all.remove(0),
-            _ => Type::Tuple(all.into()),
-        };
+        let key = super::value::key_type(all);
         let shown = match scope {
             Scope::Global => name.to_string(),
             Scope::Thread => format!("self->{name}"),

@@ -23,7 +23,7 @@ pub struct Row<'a> {
 pub struct Order {
     /// By key, and not by value.
     pub by_key: bool,
-    /// The other way round.
+    /// Descending.
     pub reversed: bool,
     /// Which of several aggregations decides.
     pub position: usize,
