@@ -51,7 +51,7 @@ fn info() -> Arc<TraceInfo> {
         conversion(ConversionKind::Unsigned, Length::Long),
         literal("\n"),
     ];
-    let column = |name: &str, kind| Column { name: name.into(), kind };
+    let column = Column::new;
     let action = ActionInfo {
         kind: ActionKind::Printf { format: Format { text: "%d %s %llu\n".into(), pieces }, sink: PrintfSink::Out },
         span: Span::default(),
@@ -62,6 +62,7 @@ fn info() -> Arc<TraceInfo> {
             column("comm", ColumnKind::Text),
             column("ns", ColumnKind::Integer),
         ],
+        origin: None,
     };
     Arc::new(TraceInfo { id: TRACE, name: "bench".into(), actions: vec![action], ..TraceInfo::default() })
 }

@@ -15,6 +15,7 @@ mod index;
 mod layout;
 mod memory;
 mod merge;
+mod origin;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use entry::{Cursor, Entry, Lifecycle, Payload, PayloadKind, TraceId};
 pub use history::{Direction, Held, History, Stop};
 pub use index::{Bucket, Index, Segment, Summary, TraceCount};
 pub use memory::{DEFAULT_BUDGET, Store};
+pub use origin::{Clause, Given, Origin, TracepointFields};
 pub use row::Row;
 pub use text::write_text;
 pub use trace_info::{ActionInfo, ActionKind, Column, ColumnKind, MapInfo, TraceInfo, TraceKind};

@@ -18,6 +18,7 @@ pub mod latency;
 mod outlet;
 pub mod replay;
 pub mod report;
+pub mod rerun;
 pub mod script;
 
 pub use crate::store::{TraceId, TraceInfo};

@@ -9,13 +9,17 @@ use std::process::ExitCode;
 use super::face::{Settings, StreamFace};
 use super::record::open;
 use super::run::Format;
+use super::script::read_file;
 use super::{CliError, World};
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::SourceText;
 use crate::output::OutputFormat;
+use crate::output::diagnostics::render_all;
 use crate::store::file::Recording;
-use crate::store::{TraceId, TraceInfo};
+use crate::store::{History as _, TraceId, TraceInfo};
 use crate::tracer::replay::{Faces, replay};
 use crate::tracer::report::Face;
+use crate::tracer::rerun::Rerun;
 use crate::tui::replay::Opened;
 
 /// Open a recording in the workbench, or print what it holds as `run` printed it.
@@ -24,11 +28,16 @@ use crate::tui::replay::Opened;
 /// terminal, events are printed in the order of their kernel time. Nothing is traced and no privilege is needed:
 /// formats, symbols and names of probes are in the recording.
 ///
+/// With `--script` or `-e` another script runs on what was recorded: what if it had counted by comm, or only what took
+/// longer than a millisecond? It can use what the recorded script printed, each event's time and CPU.
+///
 /// Examples:
 ///
 ///   probescope replay slow-disk.psrec
 ///
 ///   probescope replay -f json slow-disk.psrec
+///
+///   probescope replay slow-disk.psrec -e 'tracepoint:block:block_rq_issue { @[comm] = count(); }'
 #[derive(Debug, clap::Args)]
 #[command(about = "Open a recording in the workbench, or print what it holds", verbatim_doc_comment)]
 pub struct Args {
@@ -47,6 +56,18 @@ pub struct Args {
     /// Nothing but the script's own output.
     #[arg(short = 'q', long = "quiet")]
     quiet: bool,
+
+    /// Run this script on what was recorded.
+    #[arg(long, value_name = "FILE", conflicts_with = "program")]
+    script: Option<String>,
+
+    /// Run this program on what was recorded.
+    #[arg(short = 'e', value_name = "PROGRAM")]
+    program: Option<String>,
+
+    /// Parameters of that script.
+    #[arg(value_name = "PARAMETER", allow_negative_numbers = true)]
+    params: Vec<String>,
 }
 
 /// A face for each trace: places in messages are those of its own script.
@@ -74,21 +95,61 @@ impl Faces for ByTrace<'_> {
 }
 
 fn face(args: &Args, terminal: bool, output: &File, trace: &TraceInfo) -> StreamFace {
-    let format = match args.format {
-        None | Some(Format::Text) => OutputFormat::Text,
-        Some(Format::Json) => OutputFormat::Json,
-    };
-    let settings = Settings::plain(format, terminal, args.quiet);
     let output: Box<dyn std::io::Write + Send> = match output.try_clone() {
         Ok(file) => Box::new(file),
         Err(_) => Box::new(std::io::stdout()),
     };
-    StreamFace::new(settings, SourceText::new(&trace.name, &trace.script), output)
+    StreamFace::new(settings(args, terminal), SourceText::new(&trace.name, &trace.script), output)
+}
+
+fn settings(args: &Args, terminal: bool) -> Settings {
+    let format = match args.format {
+        None | Some(Format::Text) => OutputFormat::Text,
+        Some(Format::Json) => OutputFormat::Json,
+    };
+    Settings::plain(format, terminal, args.quiet)
+}
+
+/// The script that is to be run on the recording.
+fn rerun_of(args: &Args) -> Result<Option<SourceText>, CliError> {
+    Ok(match (&args.script, &args.program) {
+        (Some(file), _) => Some(read_file(file)?),
+        (None, Some(text)) => Some(SourceText::new("stdin", text)),
+        (None, None) if !args.params.is_empty() => {
+            return Err(CliError::Refused("parameters are for a script: name one with --script or -e".to_owned()));
+        }
+        (None, None) => None,
+    })
+}
+
+/// Runs another script on a recording.
+fn rerun(args: &Args, source: &SourceText, recording: &Recording, world: &World) -> Result<ExitCode, CliError> {
+    let told = |found: &[Diagnostic]| {
+        let text = render_all(source, found, world.colour());
+        std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)
+    };
+    let rerun = match Rerun::prepare(&super::kernel::running(world), recording.traces(), source, &args.params) {
+        Ok(rerun) => rerun,
+        Err(found) => {
+            told(&found)?;
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    told(&rerun.notes)?;
+    let terminal = args.output.is_none() && world.stdout_is_terminal;
+    let mut face = StreamFace::new(settings(args, terminal), source.clone(), Box::new(output(args)?));
+    let ran = rerun.run(recording, &mut face, &|| true).map_err(CliError::stdout)?;
+    drop(face);
+    tell_damage(args, recording, 0);
+    Ok(ExitCode::from(u8::try_from(ran.code).unwrap_or(1)))
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let recording = open(&args.file)?;
+    if let Some(source) = rerun_of(args)? {
+        return rerun(args, &source, &recording, world);
+    }
     let prints = args.format.is_some() || args.output.is_some() || args.quiet;
     if !prints && world.stdout_is_terminal && std::io::stdin().is_terminal() {
         let damage = super::record::damage(&recording.damage()).join("; ");
@@ -98,14 +159,27 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     print(args, &recording, world)
 }
 
+fn output(args: &Args) -> Result<File, CliError> {
+    match &args.output {
+        Some(path) => File::create(path).map_err(|source| CliError::Write { path: path.display().to_string(), source }),
+        None => Ok(File::from(rustix::io::dup(std::io::stdout()).map_err(|e| CliError::stdout(e.into()))?)),
+    }
+}
+
+/// Says what is not whole in a recording, and what of it could not be printed.
+fn tell_damage(args: &Args, recording: &Recording, left_out: u64) {
+    let mut said: Vec<String> = super::record::damage(&recording.damage());
+    if left_out > 0 {
+        said.push(format!("{left_out} entries that this version cannot print"));
+    }
+    if !said.is_empty() {
+        let _ = writeln!(std::io::stderr(), "probescope: {}: {}", args.file.display(), said.join("; "));
+    }
+}
+
 /// Prints a recording.
 fn print(args: &Args, recording: &Recording, world: &World) -> Result<ExitCode, CliError> {
-    let output = match &args.output {
-        Some(path) => {
-            File::create(path).map_err(|source| CliError::Write { path: path.display().to_string(), source })?
-        }
-        None => File::from(rustix::io::dup(std::io::stdout()).map_err(|e| CliError::stdout(e.into()))?),
-    };
+    let output = output(args)?;
     let terminal = args.output.is_none() && world.stdout_is_terminal;
     let mut faces = ByTrace { args, terminal, output, faces: BTreeMap::new(), last: None };
     let replayed = replay(recording, &mut faces).map_err(CliError::stdout)?;
@@ -113,12 +187,6 @@ fn print(args: &Args, recording: &Recording, world: &World) -> Result<ExitCode, 
         face.flush().map_err(CliError::stdout)?;
     }
     drop(faces);
-    let mut said: Vec<String> = super::record::damage(&recording.damage());
-    if replayed.left_out > 0 {
-        said.push(format!("{} entries that this version cannot print", replayed.left_out));
-    }
-    if !said.is_empty() {
-        let _ = writeln!(std::io::stderr(), "probescope: {}: {}", args.file.display(), said.join("; "));
-    }
+    tell_damage(args, recording, replayed.left_out);
     Ok(ExitCode::from(u8::try_from(replayed.code).unwrap_or(1)))
 }

@@ -17,7 +17,7 @@ use crate::lang::typed::{Map, MapId, size_align};
 use crate::lang::types::{Aggregation, Type};
 use crate::model::snapshot::{MapKind, MapRow, MapSnapshot};
 use crate::model::value::Value;
-use reduce::reduce;
+pub use reduce::reduce;
 
 /// Entries read by one system call, at first.
 const BATCH: usize = 4096;
@@ -85,8 +85,7 @@ impl Trace {
     }
 
     fn snapshot(&self, map: &Map, entries: Vec<RawEntry>, decoder: &mut Decoder) -> MapSnapshot {
-        let kind = kind(&map.value);
-        let mut keyed: Vec<(Vec<u8>, MapRow)> = entries
+        let keyed: Vec<(Vec<u8>, MapRow)> = entries
             .into_iter()
             .map(|e| {
                 let value = self.reduced(map, &e.values, decoder);
@@ -94,26 +93,7 @@ impl Trace {
                 (e.key, row)
             })
             .collect();
-        // bpftrace has histograms and series in a table by the bytes of their keys before it sorts them by their sums.
-        let by_bytes = matches!(kind, MapKind::Hist | MapKind::LHist | MapKind::TSeries);
-        // Extremes it compares as unsigned: negative ones come last.
-        let extremes = matches!(kind, MapKind::Min | MapKind::Max);
-        let by_value = if extremes { order_by_unsigned } else { order_by_value };
-        keyed.sort_by(|(a, x), (b, y)| {
-            by_value(x, y).then_with(|| if by_bytes { a.cmp(b) } else { order_all(&x.key, &y.key) })
-        });
-        let mut rows: Vec<MapRow> = keyed.into_iter().map(|(_, row)| row).collect();
-        if let Type::Agg(Aggregation::TSeries { buckets, .. }) = map.value {
-            align(&mut rows, buckets as usize);
-        }
-        MapSnapshot {
-            name: Arc::clone(&map.name),
-            kind,
-            keyed: map.key != Type::Void,
-            rows,
-            capacity: map.max_entries,
-            at_ns: super::monotonic_ns(),
-        }
+        arranged(map, keyed, super::monotonic_ns())
     }
 
     /// Reads one entry by the bytes of its key (as a report carries them): a snapshot with at most
@@ -400,6 +380,26 @@ pub fn kind(ty: &Type) -> MapKind {
         Aggregation::StdDev => MapKind::Value,
         Aggregation::TSeries { .. } => MapKind::TSeries,
     }
+}
+
+/// Rows, each with the bytes of its key, as a snapshot in the printers' order.
+#[must_use]
+pub fn arranged(map: &Map, mut keyed: Vec<(Vec<u8>, MapRow)>, at_ns: u64) -> MapSnapshot {
+    let kind = kind(&map.value);
+    // bpftrace has histograms and series in a table by the bytes of their keys before it sorts them by their sums.
+    let by_bytes = matches!(kind, MapKind::Hist | MapKind::LHist | MapKind::TSeries);
+    // Extremes it compares as unsigned: negative ones come last.
+    let extremes = matches!(kind, MapKind::Min | MapKind::Max);
+    let by_value = if extremes { order_by_unsigned } else { order_by_value };
+    keyed.sort_by(|(a, x), (b, y)| {
+        by_value(x, y).then_with(|| if by_bytes { a.cmp(b) } else { order_all(&x.key, &y.key) })
+    });
+    let mut rows: Vec<MapRow> = keyed.into_iter().map(|(_, row)| row).collect();
+    if let Type::Agg(Aggregation::TSeries { buckets, .. }) = map.value {
+        align(&mut rows, buckets as usize);
+    }
+    let (name, keyed) = (Arc::clone(&map.name), map.key != Type::Void);
+    MapSnapshot { name, kind, keyed, rows, capacity: map.max_entries, at_ns }
 }
 
 /// All series of a map end with the latest interval of any of them, and have no more than the script

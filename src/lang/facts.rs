@@ -7,6 +7,8 @@ mod user;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::binary::dwarf::ParameterPlace;
 use crate::model::target::Target;
 
@@ -171,7 +173,7 @@ pub struct Unknown {
 }
 
 /// A field of a tracepoint's record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceField {
     /// Name.
     pub name: Arc<str>,

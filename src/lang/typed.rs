@@ -6,6 +6,7 @@
 
 mod code;
 pub mod dump;
+pub mod keys;
 mod layout;
 mod sessions;
 pub mod validate;

@@ -33,6 +33,7 @@ pub(in crate::store) fn info(id: u32, before: &str, after: &str) -> Arc<TraceInf
         expanded: Vec::new(),
         probe: "kprobe:f".into(),
         columns: Vec::new(),
+        origin: None,
     };
     Arc::new(TraceInfo { id: TraceId(id), actions: vec![action], ..TraceInfo::default() })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::entry::TraceId;
+use super::origin::{Clause, Origin, TracepointFields};
 use crate::lang::source::Span;
 use crate::lang::typed::PrintfSink;
 use crate::lang::types::Type;
@@ -14,7 +15,7 @@ use crate::model::render::{Clock, MapOptions};
 use crate::model::snapshot::MapKind;
 
 /// A trace, said once before its first entry.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceInfo {
     /// Its number.
@@ -44,6 +45,12 @@ pub struct TraceInfo {
     /// What a latency meter measures, and where.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<Arc<MeterInfo>>,
+    /// The script's clauses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clauses: Vec<Clause>,
+    /// The fields of its tracepoints, where they are few.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tracepoints: Vec<TracepointFields>,
 }
 
 /// Kinds of tracer.
@@ -65,7 +72,7 @@ pub enum TraceKind {
 }
 
 /// One action of a script.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActionInfo {
     /// What is done.
     pub kind: ActionKind,
@@ -80,6 +87,9 @@ pub struct ActionInfo {
     /// Its values, in order.
     #[serde(default)]
     pub columns: Vec<Column>,
+    /// Where it stands; absent for what no single clause reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// Kinds of action, with what is needed to print them.
@@ -121,16 +131,34 @@ pub enum ActionKind {
 }
 
 /// A named value of an action or a part of a map's key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Column {
     /// As people read it: the variable or field, or `arg0` where the script computes it.
     pub name: Arc<str>,
     /// What its values are.
     pub kind: ColumnKind,
+    /// The expression that they are values of (`lang::typed::keys`); empty where that has no name.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub source: Arc<str>,
+    /// The same for the parts of a tuple.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Arc<str>>,
+}
+
+fn is_empty(text: &Arc<str>) -> bool {
+    text.is_empty()
+}
+
+impl Column {
+    /// A column of no known expression.
+    #[must_use]
+    pub fn new(name: &str, kind: ColumnKind) -> Self {
+        Self { name: name.into(), kind, source: "".into(), parts: Vec::new() }
+    }
 }
 
 /// What the values of a column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
     /// Numbers.
@@ -142,6 +170,7 @@ pub enum ColumnKind {
     /// Stacks.
     Stack,
     /// Tuples, records, arrays, bytes and aggregations.
+    #[default]
     #[serde(other)]
     Compound,
 }

@@ -56,6 +56,7 @@ fn traced() -> State {
         expanded: Vec::new(),
         probe: "interval:s:1".into(),
         columns: Vec::new(),
+        origin: None,
     };
     let info = TraceInfo { id: TraceId(1), actions: vec![action], ..TraceInfo::default() };
     tell(&mut state, Update::Trace(Arc::new(info)));

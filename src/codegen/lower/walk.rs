@@ -93,31 +93,7 @@ pub fn statement_parts(statement: &Statement) -> (Vec<&Expr>, Vec<&Block>) {
 
 /// The expressions right below one.
 pub fn children(e: &Expr) -> Vec<&Expr> {
-    match &e.kind {
-        ExprKind::Int(_)
-        | ExprKind::Str(_)
-        | ExprKind::Local(_)
-        | ExprKind::MapLen(_)
-        | ExprKind::MapAddress(_)
-        | ExprKind::Builtin(_)
-        | ExprKind::LocalStep { .. } => vec![],
-        ExprKind::MapGet { key, .. } | ExprKind::MapHas { key, .. } | ExprKind::MapDelete { key, .. } => {
-            key.iter().map(AsRef::as_ref).collect()
-        }
-        ExprKind::MapFind { key, .. } => vec![key],
-        ExprKind::MapStep { key, delta, .. } => key.iter().chain([delta]).map(AsRef::as_ref).collect(),
-        ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => vec![a, b],
-        ExprKind::Index { base, index } => vec![base, index],
-        ExprKind::Conditional(a, b, c) => vec![a, b, c],
-        ExprKind::Unary(_, a)
-        | ExprKind::Cast(a)
-        | ExprKind::Deref(a)
-        | ExprKind::Field { base: a, .. }
-        | ExprKind::AddressOf(a)
-        | ExprKind::TupleField(a, _)
-        | ExprKind::Block(_, a) => vec![a],
-        ExprKind::Tuple(items) | ExprKind::Call(_, items) | ExprKind::CallUser(_, items) => items.iter().collect(),
-    }
+    e.children()
 }
 
 /// True when computing it changes nothing: no variable, no map, no process.

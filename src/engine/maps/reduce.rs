@@ -10,7 +10,8 @@ use crate::model::histogram::{Linear, Log2, linear_buckets, log2_buckets};
 use crate::model::value::{Series, Summary, Value};
 
 /// Combines the CPUs' values of an aggregation.
-pub(super) fn reduce(agg: Aggregation, cpus: &[Vec<u8>]) -> Value {
+#[must_use]
+pub fn reduce(agg: Aggregation, cpus: &[Vec<u8>]) -> Value {
     let sum = |at: usize| cpus.iter().fold(0_u64, |a, v| a.wrapping_add(u64_at(v, at)));
     let number = |v: u64, signed: bool| integer(&v.to_le_bytes(), 8, signed);
     match agg {

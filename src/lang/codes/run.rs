@@ -18,4 +18,8 @@ codes! {
         "The compiler stopped with an error of its own, and nothing was changed: the last good trace goes on. Please report the script that does this.";
     NOT_DONE = 924, "something that a running script asked for and did not get",
         "A file of `cat` could not be read, or a command of `system` failed: the message has the system's words for it. The trace goes on.";
+    NOT_RECORDED = 925, "something that a recording does not have",
+        "A script that runs on a recording has the values that the recorded script printed with `printf` or `print`, each event's time and CPU, and its own variables and maps. Anything else (another argument, a stack, memory behind a pointer) is gone with the traced machine. Print it in the script that records, or use one of the values that the message lists.";
+    NOT_SEEN = 926, "a clause that is left out on a recording",
+        "Nothing that this clause's probes reported is in the recording, so it cannot run there. Maps that it sets are not shown; values that were computed from them and printed (`nsecs - @start[tid]`) are known as they were printed.";
 }

@@ -200,6 +200,7 @@ fn formats() -> impl Strategy<Value = Arc<TraceInfo>> {
             expanded: Vec::new(),
             probe: "p".into(),
             columns: Vec::new(),
+            origin: None,
         };
         let actions = formats.into_iter().map(action).collect();
         Arc::new(TraceInfo { id: TraceId(1), actions, ..TraceInfo::default() })

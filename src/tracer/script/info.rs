@@ -1,4 +1,7 @@
-//! What a script's trace is: everything that is needed to draw or print its entries elsewhere.
+//! What a script's trace is: everything that is needed to draw or print its entries elsewhere, and to run another script
+//! on them.
+
+mod origins;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -10,7 +13,7 @@ use crate::kernel::Kernel;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::{Action, ActionKind as Kind, Block, ExprKind, Map, Probe, Program, StatementKind};
 use crate::lang::types::Type;
-use crate::store::{ActionInfo, ActionKind, Column, ColumnKind, MapInfo, TraceInfo, TraceKind};
+use crate::store::{ActionInfo, ActionKind, Clause, Column, ColumnKind, MapInfo, TraceInfo, TraceKind};
 
 /// Longest name of a column that is taken from the script's text, bytes.
 const LONGEST_NAME: usize = 40;
@@ -21,17 +24,27 @@ pub fn of(program: &Program, source: &SourceText, kernel: &Kernel) -> TraceInfo 
     let clocks = Clocks::now();
     let text = |path| kernel.proc_text(path).unwrap_or_default().trim().into();
     TraceInfo {
+        began_ns: crate::engine::monotonic_ns(),
+        wall_minus_monotonic_ns: clocks.wall(0, 1),
+        utc_offset_s: clocks.chart().utc_offset_s,
+        kernel: text("sys/kernel/osrelease"),
+        host: text("sys/kernel/hostname"),
+        tracepoints: origins::tracepoints(program, kernel),
+        ..of_script(program, source)
+    }
+}
+
+/// What is known of a script's trace wherever and whenever it runs.
+#[must_use]
+pub fn of_script(program: &Program, source: &SourceText) -> TraceInfo {
+    TraceInfo {
         kind: TraceKind::Script,
         name: Arc::clone(&source.name),
         script: Arc::from(&*source.text),
         actions: actions(program, source),
         maps: program.maps.iter().map(of_map).collect(),
         probes: program.probe_names.clone(),
-        began_ns: crate::engine::monotonic_ns(),
-        wall_minus_monotonic_ns: clocks.wall(0, 1),
-        utc_offset_s: clocks.chart().utc_offset_s,
-        kernel: text("sys/kernel/osrelease"),
-        host: text("sys/kernel/hostname"),
+        clauses: program.probes.iter().map(|probe| Clause { probes: probe.names.clone() }).collect(),
         ..TraceInfo::default()
     }
 }
@@ -42,7 +55,7 @@ fn of_map(map: &Map) -> MapInfo {
         Type::Tuple(parts) => parts,
         key => std::slice::from_ref(key),
     };
-    let column = |(nth, ty)| Column { name: format!("key{nth}").into(), kind: ColumnKind::of(ty) };
+    let column = |(nth, ty)| Column::new(&format!("key{nth}"), ColumnKind::of(ty));
     MapInfo {
         name: Arc::clone(&map.name),
         kind: maps::kind(&map.value),
@@ -52,16 +65,25 @@ fn of_map(map: &Map) -> MapInfo {
 
 fn actions(program: &Program, source: &SourceText) -> Vec<ActionInfo> {
     let (probes, values) = (printers(program), value_spans(program));
+    let mut origins = origins::of(program);
     let all = program.actions.iter().zip(probes).enumerate();
     all.map(|(index, (action, probe))| {
         let spans = values.get(&(index as u32)).map_or(&[][..], Vec::as_slice);
-        let column = |(nth, ty)| Column { name: name(source, spans.get(nth), nth), kind: ColumnKind::of(ty) };
+        let (origin, mut sources) = origins.remove(&(index as u32)).unzip();
+        let column = |(nth, ty)| Column {
+            name: name(source, spans.get(nth), nth),
+            ..sources.as_mut().and_then(|s: &mut Vec<Column>| s.get_mut(nth)).map_or_else(
+                || Column::new("", ColumnKind::of(ty)),
+                |named| Column { kind: ColumnKind::of(ty), ..std::mem::take(named) },
+            )
+        };
         ActionInfo {
             kind: kind(action),
             span: action.span,
             expanded: action.expanded.clone(),
             probe,
             columns: action.values.iter().enumerate().map(column).collect(),
+            origin,
         }
     })
     .collect()

@@ -84,6 +84,7 @@ impl Origin {
             expanded: Vec::new(),
             probe: Arc::clone(probe),
             columns: Vec::new(),
+            origin: None,
         };
         TraceInfo {
             id,

@@ -324,6 +324,7 @@ mod tests {
             expanded: Vec::new(),
             probe: probe.into(),
             columns: Vec::new(),
+            origin: None,
         };
         Arc::new(TraceInfo {
             id: TraceId(1),
