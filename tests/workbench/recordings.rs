@@ -74,6 +74,38 @@ fn a_recording_prints_as_its_run_did() {
     assert!(info.contains(kernel.trim()) && info.contains("7 events") && info.contains("2 printed maps"), "{info}");
 }
 
+/// What another script says of a recording equals what it would have said at the time, and what it cannot know it names.
+#[test]
+fn another_script_runs_on_what_was_recorded() {
+    if root::missing() {
+        return;
+    }
+    let folder = Folder::new("another");
+    let file = folder.0.join("file");
+    let counted = "@by[args.count] = count(); @sizes = hist(args.count); @all = sum(args.count);";
+    let probe = "tracepoint:syscalls:sys_enter_write /comm == \"dd\" && args.fd == 1/";
+    let script = format!("{probe} {{ {counted} printf(\"%s %d %d\\n\", comm, args.fd, args.count); }}");
+    let work = "sh -c 'for n in 1 20 20 300; do dd if=/dev/zero of=/dev/null bs=$n count=5; done'";
+    let run = probescope(&["run", "-c", work, "--record", name(&file), "-e", &script]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let ran = text(&run.stdout);
+    assert_eq!(ran.lines().filter(|line| line.starts_with("dd 1 ")).count(), 20, "{ran}");
+    let maps = &ran[ran.find('@').unwrap()..];
+
+    let again = probescope(&["replay", name(&file), "-e", &format!("{probe} {{ {counted} }}")]);
+    assert_eq!(text(&again.stdout).trim_start(), maps, "{}", text(&again.stderr));
+    let other = "tracepoint:syscalls:sys_enter_write /args.count > 20/ { @[comm, args.count / 100] = count(); }";
+    let other = probescope(&["replay", name(&file), "-e", other]);
+    assert_eq!(text(&other.stdout).trim(), "@[dd, 3]: 5", "{}", text(&other.stderr));
+
+    let missing = probescope(&["replay", name(&file), "-e", "tracepoint:syscalls:sys_enter_write { @[tid] = count(); }"]);
+    let said = text(&missing.stderr);
+    assert!(!missing.status.success() && missing.stdout.is_empty());
+    assert!(said.contains("`tid` was not recorded") && said.contains("comm, args.fd, args.count"), "{said}");
+    let elsewhere = probescope(&["replay", name(&file), "-e", "tracepoint:sched:sched_switch { @ = count(); }"]);
+    assert!(!elsewhere.status.success(), "{}", text(&elsewhere.stderr));
+}
+
 #[test]
 fn a_recording_that_was_cut_prints_what_is_left() {
     if root::missing() {

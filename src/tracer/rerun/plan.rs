@@ -1,10 +1,10 @@
 //! Which recorded events drive which clause of a script.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::known::Group;
-use super::rewrite::{Maps, Missing, Rewritten, rewrite};
+use super::rewrite::{Maps, Missing, Rewritten, Why, rewrite};
 use crate::codegen::lower::walk;
 use crate::lang::codes::run::{NOT_RECORDED, NOT_SEEN};
 use crate::lang::diagnostic::{Diagnostic, has_errors};
@@ -47,6 +47,7 @@ pub struct Planned<'a> {
 pub fn plan<'a>(program: &Program, source: &SourceText, groups: &'a [Group<'a>]) -> Planned<'a> {
     let mut maps = Maps { internal: read_by(program), stale: HashSet::new() };
     maps.stale = Planner::new(program, source, groups, &maps).stale();
+    let mut left_out = BTreeSet::new();
     // A map that turns out not to be set as the script says is known to no clause.
     loop {
         let mut planner = Planner::new(program, source, groups, &maps);
@@ -54,10 +55,12 @@ pub fn plan<'a>(program: &Program, source: &SourceText, groups: &'a [Group<'a>])
         program.probes.iter().for_each(|probe| planner.probe(probe));
         if planner.unset.is_subset(&maps.stale) {
             planner.refuse_nothing();
+            planner.tell_left_out(&left_out);
             let Planner { plan, diagnostics, .. } = planner;
             return Planned { plan: Plan { stale: maps.stale, ..plan }, diagnostics };
         }
         let unset = planner.unset;
+        left_out.extend(&unset);
         maps.stale.extend(unset);
     }
 }
@@ -127,8 +130,7 @@ impl<'a, 'p> Planner<'a, 'p> {
                 ActionKind::SkbOutput(_) => "skboutput()",
                 _ => continue,
             };
-            let message = format!("{what} needs the machine while it is traced; on a recording it cannot run");
-            self.diagnostics.push(Diagnostic::error(NOT_RECORDED, action.span, message));
+            self.diagnostics.push(Diagnostic::error(NOT_RECORDED, action.span, on_a_machine(what)));
         }
     }
 
@@ -218,15 +220,20 @@ impl<'a, 'p> Planner<'a, 'p> {
     }
 
     fn tell_missing(&mut self, missing: &[Missing], group: Option<&Group<'_>>) {
-        for Missing { span, map } in missing {
+        for Missing { span, why } in missing {
             let text = self.source.slice(*span).trim();
             let text = if text.is_empty() { "a value of this clause" } else { text };
             let short: String = text.chars().take(60).collect();
-            let message = match map.and_then(|map| self.program.maps.get(map.0 as usize)) {
-                Some(map) => format!("{} is not known: what sets it was not recorded", map.name),
-                None => format!("`{short}` was not recorded"),
+            let message = match why {
+                Why::Map(map) => format!("{} is not known: what sets it was not recorded", self.map_name(*map)),
+                Why::Acts => on_a_machine(&format!("`{short}`")),
+                Why::Value => format!("`{short}` was not recorded"),
             };
             if self.diagnostics.iter().any(|d| d.span == *span && d.message == message) {
+                continue;
+            }
+            if *why == Why::Acts {
+                self.diagnostics.push(Diagnostic::error(NOT_RECORDED, *span, message));
                 continue;
             }
             let help = match group {
@@ -239,6 +246,19 @@ impl<'a, 'p> Planner<'a, 'p> {
         }
     }
 
+    fn map_name(&self, map: MapId) -> &str {
+        self.program.maps.get(map.0 as usize).map_or("a map", |map| &map.name)
+    }
+
+    /// Maps that would be shown and are not, because what sets them was not recorded.
+    fn tell_left_out(&mut self, left_out: &BTreeSet<MapId>) {
+        let head = self.program.probes.first().map_or(Span::default(), |probe| probe.head);
+        for map in left_out {
+            let message = format!("{} is left out: what sets it was not recorded", self.map_name(*map));
+            self.diagnostics.push(Diagnostic::warning(NOT_SEEN, head, message));
+        }
+    }
+
     fn what_there_is(&self) -> String {
         let mut all: Vec<String> = self.groups.iter().map(told).collect();
         all.dedup();
@@ -248,6 +268,10 @@ impl<'a, 'p> Planner<'a, 'p> {
         }
         all.join("; ")
     }
+}
+
+fn on_a_machine(what: &str) -> String {
+    format!("{what} needs the machine while it is traced; on a recording it cannot run")
 }
 
 /// What a group tells.

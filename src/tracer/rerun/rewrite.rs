@@ -39,12 +39,22 @@ pub struct Maps {
     pub internal: HashSet<MapId>,
 }
 
-/// Something that a script needs and that was not recorded.
+/// Something in a script that does not run on a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     pub span: Span,
-    /// A map that is read, where nothing is known of it.
-    pub map: Option<MapId>,
+    pub why: Why,
+}
+
+/// Why something does not run on a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The value was not recorded.
+    Value,
+    /// Nothing is known of a map that is read.
+    Map(MapId),
+    /// It acts on the traced machine.
+    Acts,
 }
 
 /// Rewrites a clause for the firings of a group.
@@ -139,7 +149,7 @@ impl Rewriter<'_> {
                     Some(ActionKind::PrintMap { map, .. } | ActionKind::PrintMapEntry { map })
                         if self.maps.stale.contains(map) =>
                     {
-                        self.missing.push(Missing { span: statement.span, map: Some(*map) });
+                        self.missing.push(Missing { span: statement.span, why: Why::Map(*map) });
                     }
                     _ => {}
                 }
@@ -157,7 +167,7 @@ impl Rewriter<'_> {
             },
             StatementKind::ForMap { local, map, body } => {
                 if self.maps.stale.contains(map) {
-                    self.missing.push(Missing { span: statement.span, map: Some(*map) });
+                    self.missing.push(Missing { span: statement.span, why: Why::Map(*map) });
                 }
                 StatementKind::ForMap { local: *local, map: *map, body: self.block(body) }
             }
@@ -165,7 +175,7 @@ impl Rewriter<'_> {
             StatementKind::Return(value) => StatementKind::Return(self.maybe(value.as_ref())),
             StatementKind::Block(body) => StatementKind::Block(self.block(body)),
             StatementKind::Store { .. } => {
-                self.missing.push(Missing { span: statement.span, map: None });
+                self.missing.push(Missing { span: statement.span, why: Why::Acts });
                 return None;
             }
             StatementKind::Break => StatementKind::Break,
@@ -305,12 +315,13 @@ impl Rewriter<'_> {
     fn look_up(&mut self, map: MapId, e: &Expr) {
         self.read.insert(map);
         if self.maps.stale.contains(&map) {
-            self.missing.push(Missing { span: e.span, map: Some(map) });
+            self.missing.push(Missing { span: e.span, why: Why::Map(map) });
         }
     }
 
     fn lacking(&mut self, e: &Expr) -> Expr {
-        self.missing.push(Missing { span: e.span, map: None });
+        let acts = matches!(&e.kind, ExprKind::Call(call, _) if acts(call));
+        self.missing.push(Missing { span: e.span, why: if acts { Why::Acts } else { Why::Value } });
         e.clone()
     }
 
@@ -346,6 +357,11 @@ impl Rewriter<'_> {
         };
         self.depth >= DEEPEST || !rewrite_at(self.program, &body, None, self.maps, self.depth + 1).missing.is_empty()
     }
+}
+
+/// Calls that change something on the traced machine.
+const fn acts(call: &Intrinsic) -> bool {
+    matches!(call, Intrinsic::Signal | Intrinsic::SignalThread | Intrinsic::Override | Intrinsic::WriteUser)
 }
 
 /// Conversions that need no memory: of numbers, and of texts to longer ones.
