@@ -98,7 +98,8 @@ fn another_script_runs_on_what_was_recorded() {
     let other = probescope(&["replay", name(&file), "-e", other]);
     assert_eq!(text(&other.stdout).trim(), "@[dd, 3]: 5", "{}", text(&other.stderr));
 
-    let missing = probescope(&["replay", name(&file), "-e", "tracepoint:syscalls:sys_enter_write { @[tid] = count(); }"]);
+    let missing =
+        probescope(&["replay", name(&file), "-e", "tracepoint:syscalls:sys_enter_write { @[tid] = count(); }"]);
     let said = text(&missing.stderr);
     assert!(!missing.status.success() && missing.stdout.is_empty());
     assert!(said.contains("`tid` was not recorded") && said.contains("comm, args.fd, args.count"), "{said}");
