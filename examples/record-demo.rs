@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use probescope::lang::source::SourceText;
 use probescope::kernel::{Kernel, Roots};
 use probescope::session::front::{self, FrontSettings};
 use probescope::session::update::{ScriptId, TraceId, Update};
@@ -154,7 +155,7 @@ impl Recorder {
     fn session(&mut self, name: &str, seconds: u64, workers: usize, pause: &str) {
         let text = std::fs::read_to_string(self.folder.join(format!("{name}.bt"))).unwrap();
         self.trace = TraceId(self.trace.0 + 1);
-        self.handle.submit(ScriptId(1), self.trace, text);
+        self.handle.submit(ScriptId(1), self.trace, SourceText::new("demo.bt", &text));
         let workers = work(workers, pause);
         let until = Instant::now() + Duration::from_secs(seconds);
         let mut kept = Kept::default();

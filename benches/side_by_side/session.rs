@@ -69,7 +69,7 @@ pub fn save() {
     };
     let mut times = Vec::new();
     for trace in 1..=ROUNDS as u32 {
-        handle.submit(ScriptId(1), TraceId(trace), ONE_LINER);
+        handle.submit(ScriptId(1), TraceId(trace), SourceText::new("one-liner.bt", ONE_LINER));
         loop {
             match updates.recv() {
                 Ok(Update::Attached { elapsed_ns, .. }) => {

@@ -92,7 +92,6 @@ impl Script {
     #[must_use]
     pub fn settings(&self, kernel: Arc<Kernel>) -> FrontSettings {
         FrontSettings {
-            name: Arc::clone(&self.source.name),
             params: self.params.clone(),
             named: self.named.clone(),
             ..FrontSettings::new(kernel)

@@ -14,7 +14,7 @@ use crate::kernel::Kernel;
 /// A language that scripts are written in.
 ///
 /// Nothing here fails: a half-typed script has a tree, diagnostics and answers.
-pub trait FrontEnd: Sync {
+pub trait FrontEnd: Sync + std::fmt::Debug {
     /// The language's name, for messages.
     fn name(&self) -> &'static str;
 
@@ -39,6 +39,13 @@ pub trait FrontEnd: Sync {
     /// The text in the language's usual layout; `None` when it has errors, because what is not understood is not
     /// touched.
     fn format(&self, source: &SourceText) -> Option<String>;
+
+    /// What makes a comment of a line: what stands before it, and what behind it.
+    fn comment(&self) -> (&'static str, &'static str);
+
+    /// A clause to start from for a probe of the catalogue, whose clause in bpftrace's language is given; `None` when
+    /// the language has no name for the probe.
+    fn clause(&self, probe: &str, clause: &str) -> Option<String>;
 
     /// The text taken apart, for colours.
     fn pieces(&self, text: &str) -> Arc<dyn Pieces>;

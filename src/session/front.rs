@@ -23,8 +23,6 @@ pub(crate) const LARGEST_IMPORT: u64 = 16 << 20;
 pub struct FrontSettings {
     /// The kernel that it will run on.
     pub kernel: Arc<Kernel>,
-    /// Name of the script, for messages; imports are looked for in its folder.
-    pub name: Arc<str>,
     /// Positional parameters.
     pub params: Vec<String>,
     /// Options given after the script.
@@ -61,7 +59,6 @@ impl FrontSettings {
     pub fn new(kernel: Arc<Kernel>) -> Self {
         Self {
             kernel,
-            name: "script".into(),
             params: Vec::new(),
             named: Vec::new(),
             pid: None,
@@ -83,14 +80,15 @@ impl FrontSettings {
 /// A compiler for a session.
 #[must_use]
 pub fn compiler(settings: FrontSettings) -> Compiler {
-    Arc::new(move |text, child| compile(&SourceText::new(&settings.name, text), child, &settings))
+    Arc::new(move |source, child| compile(source, child, &settings))
 }
 
-/// Compiles a script: parse, expand, check, generate. Every mistake found is in the diagnostics.
+/// Compiles a script: parse, expand, check, generate. Every mistake found is in the diagnostics. Imports are looked for
+/// in the folder of the source's name.
 #[must_use]
 pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings) -> Compilation {
     let began = Instant::now();
-    let load = |path: &str| import(path, &settings.name);
+    let load = |path: &str| import(path, &source.name);
     let options = FrontOptions {
         kernel: &settings.kernel,
         pid: settings.pid,

@@ -13,6 +13,7 @@ use super::driver::{Mail, WAITING};
 use super::update::{Revision, ScriptId, Update};
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
+use crate::lang::source::SourceText;
 use crate::model::latency::Thresholds;
 use crate::tracer::latency::meter::LatencyTracer;
 use crate::tracer::script::compilation::Compiler;
@@ -97,11 +98,11 @@ pub struct SessionHandle {
 }
 
 impl SessionHandle {
-    /// Compiles a script's text and runs it as `trace` in place of the script's trace that runs now, which goes on
+    /// Compiles a script's text in the language that its name tells, and runs it as `trace` in place of the script's trace that runs now, which goes on
     /// until this one is attached. Traces of other scripts are left alone. A newer text of the same script replaces
     /// one that still waits for the compiler.
-    pub fn submit(&self, script: ScriptId, trace: TraceId, text: impl Into<Arc<str>>) {
-        self.desk.put(Order::Run { script, trace, text: text.into() });
+    pub fn submit(&self, script: ScriptId, trace: TraceId, source: SourceText) {
+        self.desk.put(Order::Run { script, trace, source });
     }
 
     /// Starts another kind of tracer as `trace`, beside what runs.
@@ -120,8 +121,8 @@ impl SessionHandle {
     }
 
     /// Compiles a script's text and tells its diagnostics ([`Update::Checked`]); nothing else changes.
-    pub fn check(&self, script: ScriptId, revision: Revision, text: impl Into<Arc<str>>) {
-        self.desk.put(Order::Check { script, revision, text: text.into() });
+    pub fn check(&self, script: ScriptId, revision: Revision, source: SourceText) {
+        self.desk.put(Order::Check { script, revision, source });
     }
 
     /// Ends a trace as `exit()` does: end probes run, the last maps are sent. One that is still being started ends

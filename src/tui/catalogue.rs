@@ -93,15 +93,13 @@ impl Finder for Catalogue {
         }
     }
 
-    fn complete(&mut self, text: &str, offset: u32) -> Vec<Completion> {
-        let source = SourceText::new("", text);
-        front_end(&source).completions(&source, offset, &ServiceEnv { knowledge: &self.knowledge })
+    fn complete(&mut self, source: &SourceText, offset: u32) -> Vec<Completion> {
+        front_end(source).completions(source, offset, &ServiceEnv { knowledge: &self.knowledge })
     }
 
-    fn hint(&mut self, text: &str, offset: u32) -> String {
-        let source = SourceText::new("", text);
-        let Some(hover) = front_end(&source).hover(&source, offset, &ServiceEnv { knowledge: &self.knowledge }) else {
-            let call = front_end(&source).signature_help(&source, offset);
+    fn hint(&mut self, source: &SourceText, offset: u32) -> String {
+        let Some(hover) = front_end(source).hover(source, offset, &ServiceEnv { knowledge: &self.knowledge }) else {
+            let call = front_end(source).signature_help(source, offset);
             return call.map_or_else(String::new, |call| format!("{} — {}", call.label, call.doc));
         };
         let code: Vec<&str> = hover.code.lines().map(str::trim).collect();

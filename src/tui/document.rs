@@ -7,6 +7,9 @@ use super::panes::editor::assist::Assist;
 use super::panes::editor::text::Editor;
 use super::panes::maps::views::MapViews;
 use super::trace::Trace;
+use crate::lang::front::FrontEnd;
+use crate::lang::front_end;
+use crate::lang::source::SourceText;
 use crate::session::update::{Revision, ScriptId, TraceId};
 
 /// The script's file.
@@ -63,7 +66,7 @@ impl Document {
     /// A script of this text, nothing running.
     #[must_use]
     pub fn new(id: ScriptId, text: &str, file: File) -> Self {
-        Self {
+        let mut document = Self {
             id,
             editor: Editor::new(text),
             assist: Assist::default(),
@@ -78,7 +81,33 @@ impl Document {
             save_as: None,
             quit_after_save: false,
             open_after_save: None,
-        }
+        };
+        document.take_language();
+        document
+    }
+
+    /// The text with the name of its file, which tells its language.
+    #[must_use]
+    pub fn source(&self) -> SourceText {
+        SourceText::new(&self.source_name(), &self.editor.text())
+    }
+
+    /// The path that the script has, or will have when it is saved.
+    #[must_use]
+    pub fn source_name(&self) -> Arc<str> {
+        let path = self.file.path.as_ref().or(self.file.unnamed.as_ref());
+        path.map_or_else(|| "untitled".into(), |path| path.to_string_lossy().into())
+    }
+
+    /// The language of its file's name.
+    #[must_use]
+    pub fn language(&self) -> &'static dyn FrontEnd {
+        front_end(&SourceText::new(&self.source_name(), ""))
+    }
+
+    /// The file has another name: the text is read in the language that this name tells.
+    pub fn take_language(&mut self) {
+        self.editor.read_as(self.language());
     }
 
     /// Whether the script differs from its file.

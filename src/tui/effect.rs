@@ -21,7 +21,7 @@ pub enum Effect {
         trace: TraceId,
         /// Its text.
         text: Arc<str>,
-        /// Its name for messages.
+        /// The file's name, which tells the language.
         name: Arc<str>,
     },
     /// Compile the text and tell what is wrong with it; nothing else changes.
@@ -32,6 +32,8 @@ pub enum Effect {
         revision: Revision,
         /// Its text.
         text: Arc<str>,
+        /// The file's name, which tells the language.
+        name: Arc<str>,
     },
     /// Write the text to its file.
     Save {
@@ -84,6 +86,8 @@ pub enum Effect {
     Complete {
         /// The script.
         text: Arc<str>,
+        /// The file's name, which tells the language.
+        name: Arc<str>,
         /// Byte offset of the cursor.
         offset: u32,
         /// Number of the question.
@@ -93,6 +97,8 @@ pub enum Effect {
     Hint {
         /// The script.
         text: Arc<str>,
+        /// The file's name, which tells the language.
+        name: Arc<str>,
         /// Byte offset of the cursor.
         offset: u32,
     },

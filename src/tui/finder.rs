@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::effect::{Detail, Found, Message};
 use crate::lang::service::Completion;
+use crate::lang::source::SourceText;
 
 /// What can be asked about probes.
 pub trait Finder: Send + 'static {
@@ -17,12 +18,12 @@ pub trait Finder: Send + 'static {
     fn describe(&mut self, name: &str) -> Detail;
 
     /// What could be typed at a byte offset of a script.
-    fn complete(&mut self, _text: &str, _offset: u32) -> Vec<Completion> {
+    fn complete(&mut self, _source: &SourceText, _offset: u32) -> Vec<Completion> {
         Vec::new()
     }
 
     /// What is known of the word at a byte offset of a script, in one line.
-    fn hint(&mut self, _text: &str, _offset: u32) -> String {
+    fn hint(&mut self, _source: &SourceText, _offset: u32) -> String {
         String::new()
     }
 }
@@ -38,9 +39,9 @@ pub enum Question {
     /// Describe.
     Describe(Arc<str>),
     /// What could be typed: text, byte offset, number.
-    Complete(Arc<str>, u32, u64),
+    Complete(SourceText, u32, u64),
     /// What is known of a word: text, byte offset.
-    Hint(Arc<str>, u32),
+    Hint(SourceText, u32),
 }
 
 /// Starts the thread; `answer` is called there, and ends it by returning false.
@@ -85,8 +86,8 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
                     fresh = true;
                 }
                 Question::Describe(name) => describe = Some(name),
-                Question::Complete(text, offset, generation) => complete = Some((text, offset, generation)),
-                Question::Hint(text, offset) => hint = Some((text, offset)),
+                Question::Complete(source, offset, generation) => complete = Some((source, offset, generation)),
+                Question::Hint(source, offset) => hint = Some((source, offset)),
             }
         }
         if let Some((query, generation)) = search.as_ref().filter(|_| fresh || growing) {
@@ -101,13 +102,13 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
         {
             return;
         }
-        if let Some((text, offset, generation)) = complete
-            && !answer(Message::Completed { generation, items: finder.complete(&text, offset) })
+        if let Some((source, offset, generation)) = complete
+            && !answer(Message::Completed { generation, items: finder.complete(&source, offset) })
         {
             return;
         }
-        if let Some((text, offset)) = hint
-            && !answer(Message::Hinted { offset, hint: finder.hint(&text, offset) })
+        if let Some((source, offset)) = hint
+            && !answer(Message::Hinted { offset, hint: finder.hint(&source, offset) })
         {
             return;
         }

@@ -22,6 +22,7 @@ use super::screen::Screen;
 use super::state::State;
 use super::terminal::Terminal;
 use super::{files, finder, keys, mouse, update};
+use crate::lang::source::SourceText;
 use crate::session::SessionHandle;
 use crate::session::update::Update;
 
@@ -330,14 +331,14 @@ impl Workbench {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Submit { script, trace, text, .. } => {
+            Effect::Submit { script, trace, text, name } => {
                 if let Some(session) = &self.session {
-                    session.submit(script, trace, text);
+                    session.submit(script, trace, SourceText::new(&name, &text));
                 }
             }
-            Effect::Check { script, revision, text } => {
+            Effect::Check { script, revision, text, name } => {
                 if let Some(session) = &self.session {
-                    session.check(script, revision, text);
+                    session.check(script, revision, SourceText::new(&name, &text));
                 }
             }
             Effect::Stop(trace) => {
@@ -367,11 +368,12 @@ impl Workbench {
             Effect::Describe(name) => {
                 let _ = self.questions.send(Question::Describe(name));
             }
-            Effect::Complete { text, offset, generation } => {
-                let _ = self.questions.send(Question::Complete(text, offset, generation));
+            Effect::Complete { text, name, offset, generation } => {
+                let source = SourceText::new(&name, &text);
+                let _ = self.questions.send(Question::Complete(source, offset, generation));
             }
-            Effect::Hint { text, offset } => {
-                let _ = self.questions.send(Question::Hint(text, offset));
+            Effect::Hint { text, name, offset } => {
+                let _ = self.questions.send(Question::Hint(SourceText::new(&name, &text), offset));
             }
             Effect::Save { path, text, fresh, over } => {
                 let path = if fresh { files::free_name(path, &text) } else { path };

@@ -2,14 +2,13 @@
 //! parts (preprocessor lines, struct definitions).
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::theme::Slot;
-use crate::lang;
+use crate::lang::FRONT_ENDS;
 use crate::lang::service::{Class, Pieces};
-use crate::lang::source::SourceText;
 
 /// Parts of a line, by byte range, with what they look like; in order, gaps are plain.
 pub type Parts = Vec<(Range<usize>, Slot)>;
@@ -33,12 +32,6 @@ const fn slot(class: Class) -> Slot {
     }
 }
 
-/// A script taken apart by its language.
-#[must_use]
-pub fn pieces(text: &str) -> Arc<dyn Pieces> {
-    lang::front_end(&SourceText::new("", "")).pieces(text)
-}
-
 /// The parts of one line that begins at a byte offset of `text`.
 #[must_use]
 pub fn line_parts(pieces: &dyn Pieces, text: &str, start: usize, line: &str) -> Parts {
@@ -53,10 +46,10 @@ pub fn line_parts(pieces: &dyn Pieces, text: &str, start: usize, line: &str) -> 
     found.into_iter().map(|(r, class)| (inside(r), slot(class))).collect()
 }
 
-/// The parts of every line of a short text.
+/// The parts of every line of a short text in the first of the languages.
 #[must_use]
 pub fn parts(text: &str) -> Vec<(&str, Parts)> {
-    let pieces = pieces(text);
+    let pieces = FRONT_ENDS[0].pieces(text);
     let mut start = 0;
     let mut out = Vec::new();
     for line in text.split('\n') {

@@ -144,7 +144,8 @@ fn keep(state: &mut State) -> Vec<Effect> {
         if state.dirty() { vec![Effect::Keep { path, text: text.clone() }] } else { vec![Effect::Discard(path)] };
     if state.disabled.is_none() && !state.document.editor.is_blank() {
         state.document.checked = (state.document.checked.0 + 1, text.clone());
-        effects.push(Effect::Check { script: state.document.id, revision: state.document.checked.0, text });
+        let (script, name) = (state.document.id, state.document.source_name());
+        effects.push(Effect::Check { script, revision: state.document.checked.0, text, name });
     }
     effects
 }

@@ -1,6 +1,7 @@
 //! What runs traces and shows them: the engine, the screens, and the program itself in a terminal.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod d_programs;
 mod documents;
 mod endings;
 mod engine;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::engine::alone;
 use probescope::kernel::{Kernel, Roots};
 use probescope::model::value::Value;
+use probescope::lang::source::SourceText;
 use probescope::session::front::{self, FrontSettings};
 use probescope::session::update::{Ending, ScriptId, TraceId, Update};
 use probescope::session::{Session, SessionHandle, SessionOptions};
@@ -21,6 +22,10 @@ fn session() -> (SessionHandle, Receiver<Update>) {
     let compiler = front::compiler(FrontSettings::new(Arc::clone(&kernel)));
     let options = SessionOptions { kernel, compiler, pid: None, command: None, measure: false };
     Session::spawn(options).expect("threads start")
+}
+
+fn source(name: &str, text: &str) -> SourceText {
+    SourceText::new(name, text)
 }
 
 fn next(updates: &Receiver<Update>) -> Update {
@@ -50,7 +55,7 @@ fn a_short_script_is_attached_before_it_has_ended() {
     let (handle, updates) = session();
     for round in 1..=40 {
         let submitted = TraceId(round);
-        handle.submit(ScriptId(1), submitted, "BEGIN { printf(\"%s\\n\", \"hi\"); exit(3); }");
+        handle.submit(ScriptId(1), submitted, source("a.bt", "BEGIN { printf(\"%s\\n\", \"hi\"); exit(3); }"));
         let mut steps = Vec::new();
         loop {
             match next(&updates) {
@@ -101,13 +106,13 @@ fn a_new_text_replaces_the_trace_of_its_own_script_only() {
         }
         told
     };
-    handle.submit(left, TraceId(1), script("one"));
+    handle.submit(left, TraceId(1), source("a.bt", &script("one")));
     attached(TraceId(1));
-    handle.submit(right, TraceId(2), script("two"));
+    handle.submit(right, TraceId(2), source("a.bt", &script("two")));
     attached(TraceId(2));
     assert_eq!(printed([TraceId(1), TraceId(2)]), ["one", "two"]);
 
-    handle.submit(left, TraceId(3), script("three"));
+    handle.submit(left, TraceId(3), source("a.bt", &script("three")));
     attached(TraceId(3));
     let mut last_words = 0;
     loop {
@@ -124,7 +129,7 @@ fn a_new_text_replaces_the_trace_of_its_own_script_only() {
     assert_eq!(printed([TraceId(3), TraceId(2)]), ["three", "two"]);
 
     // A text that is wrong disturbs neither.
-    handle.submit(right, TraceId(4), "tracepoint:syscalls:sys_enter_getppid { nonsense");
+    handle.submit(right, TraceId(4), source("a.bt", "tracepoint:syscalls:sys_enter_getppid { nonsense"));
     loop {
         if let Update::Compiled { trace: TraceId(4), figures, diagnostics } = next(&updates) {
             assert!(figures.is_none() && !diagnostics.is_empty());

@@ -12,14 +12,14 @@ use probescope::kernel::{Kernel, Roots};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A terminal of its own server, gone when dropped.
-struct Terminal {
+pub(crate) struct Terminal {
     socket: String,
     folder: PathBuf,
 }
 
 impl Terminal {
     /// Runs the workbench with these arguments in a folder of its own.
-    fn open(name: &str, size: (u16, u16), arguments: &str) -> Self {
+    pub(crate) fn open(name: &str, size: (u16, u16), arguments: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("probescope-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let terminal = Self { socket: format!("probescope-{name}-{}", std::process::id()), folder };
@@ -55,22 +55,22 @@ impl Terminal {
         Command::new("tmux").args(["-L", &self.socket]).args(arguments).output().unwrap()
     }
 
-    fn keys(&self, keys: &[&str]) {
+    pub(crate) fn keys(&self, keys: &[&str]) {
         let mut arguments = vec!["send-keys", "-t", "t"];
         arguments.extend(keys);
         assert!(self.tmux(&arguments).status.success());
     }
 
-    fn type_text(&self, text: &str) {
+    pub(crate) fn type_text(&self, text: &str) {
         assert!(self.tmux(&["send-keys", "-t", "t", "-l", text]).status.success());
     }
 
-    fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p", "-t", "t"]).stdout).into_owned()
     }
 
     /// Waits until the screen satisfies a condition, and returns it.
-    fn wait(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn wait(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
         let start = Instant::now();
         loop {
             let screen = self.screen();
@@ -82,7 +82,7 @@ impl Terminal {
         }
     }
 
-    fn wait_for(&self, text: &str) -> String {
+    pub(crate) fn wait_for(&self, text: &str) -> String {
         self.wait(text, |screen| screen.contains(text))
     }
 
@@ -107,11 +107,11 @@ impl Terminal {
     }
 
     /// Opens the workbench again.
-    fn again(&self, arguments: &str) {
+    pub(crate) fn again(&self, arguments: &str) {
         self.run(&format!("{} {arguments}", env!("CARGO_BIN_EXE_probescope")));
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }
@@ -123,7 +123,7 @@ impl Drop for Terminal {
     }
 }
 
-fn has_tmux() -> bool {
+pub(crate) fn has_tmux() -> bool {
     let found = Command::new("tmux").arg("-V").output().is_ok_and(|o| o.status.success());
     if !found {
         skip::skip("tmux is not installed; the workbench was not tried in a terminal");
@@ -132,7 +132,7 @@ fn has_tmux() -> bool {
 }
 
 /// Why scripts can't be traced here, when they can't.
-fn cannot_trace() -> Option<&'static str> {
+pub(crate) fn cannot_trace() -> Option<&'static str> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let capabilities = status.lines().find_map(|l| l.strip_prefix("CapEff:")).unwrap_or("0").trim();
     let capabilities = u64::from_str_radix(capabilities, 16).unwrap_or(0);

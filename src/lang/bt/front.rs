@@ -40,6 +40,14 @@ impl FrontEnd for Bpftrace {
         pretty::format(source)
     }
 
+    fn comment(&self) -> (&'static str, &'static str) {
+        ("// ", "")
+    }
+
+    fn clause(&self, _: &str, clause: &str) -> Option<String> {
+        Some(clause.to_owned())
+    }
+
     fn pieces(&self, text: &str) -> Arc<dyn Pieces> {
         Arc::new(service::BtPieces::of(text))
     }

@@ -44,6 +44,14 @@ impl FrontEnd for D {
         None
     }
 
+    fn comment(&self) -> (&'static str, &'static str) {
+        ("/* ", " */")
+    }
+
+    fn clause(&self, probe: &str, _: &str) -> Option<String> {
+        names::clause(probe)
+    }
+
     fn pieces(&self, text: &str) -> Arc<dyn Pieces> {
         Arc::new(pieces::DPieces::of(text))
     }

@@ -1,28 +1,29 @@
 //! Where orders lie until the starter takes them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::lang::source::SourceText;
 use crate::session::update::{Revision, ScriptId};
 use crate::tracer::{TraceId, Tracer};
 
 /// What the starter is asked to do; a newer order of the same kind replaces an older one of the same script.
 pub(super) enum Order {
     /// Run a script's text.
-    Run { script: ScriptId, trace: TraceId, text: Arc<str> },
+    Run { script: ScriptId, trace: TraceId, source: SourceText },
     /// Start a tracer.
     Start { trace: TraceId, tracer: Box<dyn Tracer> },
     /// Check a script's text.
-    Check { script: ScriptId, revision: Revision, text: Arc<str> },
+    Check { script: ScriptId, revision: Revision, source: SourceText },
     /// End.
     Quit,
 }
 
 #[derive(Default)]
 struct Pending {
-    runs: BTreeMap<ScriptId, (TraceId, Arc<str>)>,
+    runs: BTreeMap<ScriptId, (TraceId, SourceText)>,
     starts: VecDeque<(TraceId, Box<dyn Tracer>)>,
-    checks: BTreeMap<ScriptId, (Revision, Arc<str>)>,
+    checks: BTreeMap<ScriptId, (Revision, SourceText)>,
     quit: bool,
 }
 
@@ -47,9 +48,9 @@ impl Desk {
     pub(super) fn put(&self, order: Order) {
         let mut pending = self.lock();
         match order {
-            Order::Run { script, trace, text } => drop(pending.runs.insert(script, (trace, text))),
+            Order::Run { script, trace, source } => drop(pending.runs.insert(script, (trace, source))),
             Order::Start { trace, tracer } => pending.starts.push_back((trace, tracer)),
-            Order::Check { script, revision, text } => drop(pending.checks.insert(script, (revision, text))),
+            Order::Check { script, revision, source } => drop(pending.checks.insert(script, (revision, source))),
             Order::Quit => pending.quit = true,
         }
         self.arrived.notify_one();
@@ -62,14 +63,14 @@ impl Desk {
             if pending.quit {
                 return Order::Quit;
             }
-            if let Some((script, (trace, text))) = pending.runs.pop_first() {
-                return Order::Run { script, trace, text };
+            if let Some((script, (trace, source))) = pending.runs.pop_first() {
+                return Order::Run { script, trace, source };
             }
             if let Some((trace, tracer)) = pending.starts.pop_front() {
                 return Order::Start { trace, tracer };
             }
-            if let Some((script, (revision, text))) = pending.checks.pop_first() {
-                return Order::Check { script, revision, text };
+            if let Some((script, (revision, source))) = pending.checks.pop_first() {
+                return Order::Check { script, revision, source };
             }
             pending = self.arrived.wait(pending).unwrap_or_else(PoisonError::into_inner);
         }
@@ -83,19 +84,20 @@ mod tests {
     #[test]
     fn the_newest_text_of_each_script_wins_and_runs_go_first() {
         let desk = Desk::default();
+        let source = |text: &str| SourceText::new("a.bt", text);
         let (first, second) = (ScriptId(1), ScriptId(2));
-        desk.put(Order::Check { script: first, revision: 1, text: "c".into() });
-        desk.put(Order::Run { script: first, trace: TraceId(2), text: "old".into() });
-        desk.put(Order::Run { script: second, trace: TraceId(3), text: "other".into() });
-        desk.put(Order::Run { script: first, trace: TraceId(4), text: "new".into() });
+        desk.put(Order::Check { script: first, revision: 1, source: source("c") });
+        desk.put(Order::Run { script: first, trace: TraceId(2), source: source("old") });
+        desk.put(Order::Run { script: second, trace: TraceId(3), source: source("other") });
+        desk.put(Order::Run { script: first, trace: TraceId(4), source: source("new") });
         let run = |desk: &Desk| match desk.take() {
-            Order::Run { trace, text, .. } => (trace.0, text.to_string()),
+            Order::Run { trace, source, .. } => (trace.0, source.text.to_string()),
             _ => panic!("runs go first"),
         };
         assert_eq!(run(&desk), (4, "new".to_owned()));
         assert_eq!(run(&desk), (3, "other".to_owned()));
         assert!(matches!(desk.take(), Order::Check { revision: 1, .. }));
-        desk.put(Order::Run { script: first, trace: TraceId(5), text: "late".into() });
+        desk.put(Order::Run { script: first, trace: TraceId(5), source: source("late") });
         desk.put(Order::Quit);
         assert!(matches!(desk.take(), Order::Quit));
     }

@@ -53,11 +53,11 @@ pub(super) fn run(options: &SessionOptions, desk: &Desk, mail: &SyncSender<Mail<
     loop {
         let told = match desk.take() {
             Order::Quit => return,
-            Order::Check { script, revision, text } => {
-                let diagnostics = survived(|| (options.compiler)(&text, None).diagnostics).unwrap_or_else(|d| vec![d]);
+            Order::Check { script, revision, source } => {
+                let diagnostics = survived(|| (options.compiler)(&source, None).diagnostics).unwrap_or_else(|d| vec![d]);
                 starter.tell(News::Checked { script, revision, diagnostics })
             }
-            Order::Run { script, trace, text } => starter.surviving(trace, || starter.submit(script, trace, &text)),
+            Order::Run { script, trace, source } => starter.surviving(trace, || starter.submit(script, trace, &source)),
             Order::Start { trace, tracer } => {
                 starter.surviving(trace, || starter.start(Instant::now(), trace, None, tracer))
             }
@@ -96,25 +96,25 @@ impl Starter<'_> {
 
     /// Compiles, loads, attaches, and hands the tracer to the session. On any failure the script's running trace stays
     /// as it is.
-    fn submit(&self, script: ScriptId, trace: TraceId, text: &str) -> Told {
+    fn submit(&self, script: ScriptId, trace: TraceId, source: &SourceText) -> Told {
         let began = Instant::now();
         let child = match self.options.command.as_deref().map(Held::start).transpose() {
             Ok(child) => child,
             Err(error) => return self.refused(trace, *Box::from(TracerError::Command(error))),
         };
-        let compilation = (self.options.compiler)(text, child.as_ref().map(Held::pid));
+        let compilation = (self.options.compiler)(source, child.as_ref().map(Held::pid));
         let figures = compilation.output.as_ref().map(|compiled| compiled.figures);
         self.tell(News::Compiled { trace, diagnostics: compilation.diagnostics, figures })?;
         let Some(compiled) = compilation.output else { return Ok(()) };
-        let tracer = self.tracer(compiled, text, child);
+        let tracer = self.tracer(compiled, source, child);
         self.start(began, trace, Some(script), Box::new(tracer))
     }
 
-    fn tracer(&self, compiled: Compiled, text: &str, child: Option<Held>) -> ScriptTracer {
+    fn tracer(&self, compiled: Compiled, source: &SourceText, child: Option<Held>) -> ScriptTracer {
         let kernel = &self.options.kernel;
         let names = Sources::of_kernel(kernel, &compiled.program);
         let run = ScriptRun {
-            info: info::of(&compiled.program, &SourceText::new("script", text), kernel),
+            info: info::of(&compiled.program, source, kernel),
             options: TraceOptions { place: self.options.place(), measure: self.options.measure },
             names,
             child,

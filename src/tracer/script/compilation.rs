@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codegen::artifact::Artifact;
 use crate::lang::diagnostic::Diagnostic;
+use crate::lang::source::SourceText;
 use crate::lang::typed::Program;
 
 /// A compiled script, or why there is none.
@@ -28,8 +29,8 @@ pub struct Compiled {
     pub figures: CompileFigures,
 }
 
-/// Compiles a text; the second argument is the process of `-c`, when there is one.
-pub type Compiler = Arc<dyn Fn(&str, Option<u32>) -> Compilation + Send + Sync>;
+/// Compiles a text in the language that its name tells; the second argument is the process of `-c`, when there is one.
+pub type Compiler = Arc<dyn Fn(&SourceText, Option<u32>) -> Compilation + Send + Sync>;
 
 /// Figures of one compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -101,7 +101,7 @@ fn run(state: &mut State) -> Vec<Effect> {
         script: state.document.id,
         trace: state.document.submitted_as,
         text: Arc::clone(&state.document.submitted),
-        name: state.name().into(),
+        name: state.document.source_name(),
     });
     effects
 }
@@ -168,6 +168,7 @@ pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<Stri
         state.document.file.path = Some(path.to_owned());
         state.document.file.saved = Arc::clone(text);
         state.document.file.read_only = None;
+        state.document.take_language();
     }
     state.document.file.told = None;
     state.document.kept = Arc::clone(text);

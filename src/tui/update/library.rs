@@ -49,6 +49,7 @@ pub fn open(state: &mut State, name: &str) -> Vec<Effect> {
     let folder = state.document.file.unnamed.as_deref().and_then(std::path::Path::parent);
     let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
     state.document.file = File { unnamed, recovery: state.document.file.recovery.take(), ..File::default() };
+    state.document.take_language();
     // Who has zoomed another pane wants to look at that one.
     if !state.panes.is_zoomed() {
         state.focus_on(crate::tui::panes::editor::KIND);

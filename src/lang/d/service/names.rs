@@ -184,6 +184,29 @@ fn parameters(form: &str) -> Vec<(usize, usize)> {
     out
 }
 
+/// A clause for a probe of the catalogue that D has a name for.
+pub fn clause(probe: &str) -> Option<String> {
+    let (name, body) = match probe.split_once(':').unwrap_or((probe, "")) {
+        ("begin" | "BEGIN", _) => ("dtrace:::BEGIN".to_owned(), "trace(\"Tracing... Hit Ctrl-C to end.\");"),
+        ("end" | "END", _) => ("dtrace:::END".to_owned(), "printa(@calls);"),
+        ("interval", every) => (format!("profile:::tick-{}", rate(every)?), "printa(@calls);\n    clear(@calls);"),
+        ("profile", every) => (format!("profile:::profile-{}", rate(every)?), "@calls[execname] = count();"),
+        ("tracepoint", point) => match point.strip_prefix("syscalls:sys_")?.split_once('_')? {
+            ("enter", call) => (format!("syscall::{call}:entry"), "@calls[execname] = count();"),
+            ("exit", call) => (format!("syscall::{call}:return"), "@calls[execname, errno] = count();"),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(format!("{name}\n{{\n    {body}\n}}\n"))
+}
+
+/// `s:1` as D has it.
+fn rate(every: &str) -> Option<String> {
+    let (unit, number) = every.split_once(':')?;
+    number.parse::<u32>().ok().map(|number| format!("{number}{unit}"))
+}
+
 /// The clauses.
 pub fn symbols(source: &SourceText) -> Vec<Symbol> {
     let pieces = DPieces::of(&source.text);

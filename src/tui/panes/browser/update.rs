@@ -106,9 +106,14 @@ fn accept(state: &mut State) -> Vec<Effect> {
         browser.accept_next = true;
         return vec![Effect::Describe(name)];
     };
-    let skeleton = detail.skeleton.clone();
+    let language = state.document.language();
+    let Some(clause) = language.clause(&detail.name, &detail.skeleton) else {
+        let text = format!("{} has no name for {}: a script of another language can trace it", language.name(), detail.name);
+        state.tell(Severity::Warning, text);
+        return Vec::new();
+    };
     state.layers.pop();
     state.focus_on(crate::tui::panes::editor::KIND);
-    state.document.editor.insert_clause(&skeleton);
+    state.document.editor.insert_clause(&clause);
     Vec::new()
 }

@@ -15,7 +15,8 @@ pub fn ask(state: &mut State, take_single: bool) -> Vec<Effect> {
     state.document.assist.asked += 1;
     state.document.assist.take_single = take_single;
     let (text, offset) = (state.document.editor.shared(), state.document.editor.offset());
-    vec![Effect::Complete { text, offset, generation: state.document.assist.asked }]
+    let (name, generation) = (state.document.source_name(), state.document.assist.asked);
+    vec![Effect::Complete { text, name, offset, generation }]
 }
 
 /// Takes completions in; those for an older text are not shown.
@@ -101,7 +102,7 @@ pub fn hint(state: &mut State) -> Vec<Effect> {
     }
     let (text, offset): (Arc<str>, u32) = (state.document.editor.shared(), state.document.editor.offset());
     state.document.assist.hinted = (offset, state.document.editor.length());
-    vec![Effect::Hint { text, offset }]
+    vec![Effect::Hint { text, name: state.document.source_name(), offset }]
 }
 
 /// Takes a hint in, unless the cursor has gone on.

@@ -1,10 +1,9 @@
 //! Where names are defined, other names for them, and the layout of the script: what the language service
 //! knows from the text alone.
 
-use crate::lang::diagnostic::Severity;
+use crate::lang::diagnostic::{Severity, has_errors};
 use crate::lang::front_end;
 use crate::lang::service::RenameError;
-use crate::lang::source::SourceText;
 use crate::tui::action::Action;
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
@@ -13,14 +12,10 @@ use crate::tui::state::{Layer, State};
 /// Jumps that are kept to go back.
 const MOST_JUMPS: usize = 100;
 
-fn source(state: &State) -> SourceText {
-    SourceText::new("", &state.document.editor.text())
-}
-
 /// Puts the cursor where the thing under it is defined.
 pub fn definition(state: &mut State) {
     state.focus_on(super::KIND);
-    let (source, offset) = (source(state), state.document.editor.offset());
+    let (source, offset) = (state.document.source(), state.document.editor.offset());
     if let Some(path) = front_end(&source).imported(&source, offset) {
         state.tell(Severity::Info, format!("{path} is a file of its own: open it with probescope {path}"));
         return;
@@ -49,7 +44,7 @@ pub fn back(state: &mut State) {
 /// Asks for another name of the thing under the cursor.
 pub fn ask_name(state: &mut State) {
     state.focus_on(super::KIND);
-    let source = source(state);
+    let source = state.document.source();
     match front_end(&source).renamable(&source, state.document.editor.offset()) {
         Some(span) => state.layers.push(Layer::Rename(Input::proposing(source.slice(span)))),
         None => state.tell(Severity::Info, RenameError::NoName.to_string()),
@@ -67,7 +62,7 @@ pub fn renaming(state: &mut State, action: &Action) -> Vec<Effect> {
 }
 
 fn rename(state: &mut State, new: &str) {
-    let source = source(state);
+    let source = state.document.source();
     match front_end(&source).rename(&source, state.document.editor.offset(), new) {
         Ok(edits) => {
             let count = edits.len();
@@ -82,13 +77,19 @@ fn rename(state: &mut State, new: &str) {
 /// Lays the script out anew.
 pub fn format(state: &mut State) {
     state.focus_on(super::KIND);
-    let source = source(state);
+    let source = state.document.source();
     match front_end(&source).format(&source) {
         Some(text) if !state.document.editor.differs_from(&text) => {
             state.tell(Severity::Info, "The script is formatted already");
         }
         Some(text) => state.document.editor.lay_out(&text),
-        None => state.tell(Severity::Warning, "Not formatted: the script has errors, F4 goes to the next one"),
+        None if has_errors(&front_end(&source).syntax(&source)) => {
+            state.tell(Severity::Warning, "Not formatted: the script has errors, F4 goes to the next one");
+        }
+        None => {
+            let text = format!("{} programs keep the layout that they were written in", front_end(&source).name());
+            state.tell(Severity::Info, text);
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use tui_textarea::{CursorMove, DataCursor, TextArea};
 
+use crate::lang::FRONT_ENDS;
 use crate::lang::diagnostic::{Diagnostic, Severity};
+use crate::lang::front::FrontEnd;
 use crate::lang::service::Pieces;
 use crate::lang::source::Span;
 use crate::tui::action::Go;
@@ -25,6 +27,7 @@ pub const TAB: usize = 4;
 pub struct Editor {
     area: TextArea<'static>,
     steps: Steps,
+    language: &'static dyn FrontEnd,
     /// What each piece of the text is, and the text.
     pieces: Arc<dyn Pieces>,
     lexed: String,
@@ -53,7 +56,7 @@ pub struct Mark {
 }
 
 impl Editor {
-    /// Starts with `text`, cursor at its start.
+    /// Starts with `text` in the first of the languages, cursor at its start.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
@@ -63,7 +66,8 @@ impl Editor {
         let mut editor = Self {
             area,
             steps: Steps::default(),
-            pieces: syntax::pieces(""),
+            language: FRONT_ENDS[0],
+            pieces: FRONT_ENDS[0].pieces(""),
             lexed: String::new(),
             starts: Vec::new(),
             diagnostics: Vec::new(),
@@ -73,6 +77,14 @@ impl Editor {
         };
         editor.rescan(text.to_owned());
         editor
+    }
+
+    /// Reads the text in this language from now on.
+    pub fn read_as(&mut self, language: &'static dyn FrontEnd) {
+        if self.language.name() != language.name() {
+            self.language = language;
+            self.rescan(self.text());
+        }
     }
 
     /// The whole text.
@@ -311,7 +323,7 @@ impl Editor {
 
     fn rescan(&mut self, text: String) {
         self.starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
-        self.pieces = syntax::pieces(&text);
+        self.pieces = self.language.pieces(&text);
         self.lexed = text;
     }
 

@@ -190,28 +190,27 @@ impl Editor {
         }
     }
 
+    /// A line with a comment of its own stays as it is where comments have an end: they can't be nested.
     fn toggle_comment(&mut self) {
+        let (before, behind) = self.language.comment();
+        let (opens, ends) = (before.trim_end(), behind.trim_start());
         let (line, column) = self.cursor();
         let (from, to) = self.marked().map_or((line, line), |((a, _), (b, _))| (a, b));
         self.area.cancel_selection();
         let lines = &self.lines()[from..=to.min(self.lines().len() - 1)];
-        let all = lines.iter().all(|l| l.trim().is_empty() || l.trim_start().starts_with("//"));
-        let plan: Vec<(usize, usize, usize)> = lines
+        let is_one = |l: &str| l.trim().starts_with(opens) && l.trim().ends_with(ends);
+        let all = lines.iter().all(|l| l.trim().is_empty() || is_one(l));
+        let nests = |l: &str| !ends.is_empty() && (l.contains(opens) || l.contains(ends));
+        let plan: Vec<(usize, String)> = lines
             .iter()
             .enumerate()
-            .filter(|(_, l)| !l.trim().is_empty())
-            .map(|(i, l)| {
-                let indent = l.chars().take_while(|c| c.is_whitespace()).count();
-                (from + i, indent, if l.trim_start().starts_with("// ") { 3 } else { 2 })
-            })
+            .filter(|(_, l)| !l.trim().is_empty() && (all || !nests(l)))
+            .map(|(i, l)| (from + i, if all { uncommented(l, before, behind) } else { commented(l, before, behind) }))
             .collect();
-        for (line, indent, length) in plan {
-            self.jump(line, indent);
-            if all {
-                self.area.delete_str(length);
-            } else {
-                self.area.insert_str("// ");
-            }
+        for (line, text) in plan {
+            self.jump(line, 0);
+            self.area.delete_line_by_end();
+            self.area.insert_str(text);
         }
         self.jump(line, column);
     }
@@ -259,4 +258,19 @@ const fn kind_of(edit: &Edit) -> Kind {
         Edit::Delete => Kind::Deleted,
         _ => Kind::Other,
     }
+}
+
+/// A line as a comment, its indentation as it was.
+fn commented(line: &str, before: &str, behind: &str) -> String {
+    let (indent, text) = line.split_at(line.len() - line.trim_start().len());
+    format!("{indent}{before}{text}{behind}")
+}
+
+/// A line that was a comment.
+fn uncommented(line: &str, before: &str, behind: &str) -> String {
+    let (indent, text) = line.split_at(line.len() - line.trim_start().len());
+    let text = text.strip_prefix(before).or_else(|| text.strip_prefix(before.trim_end())).unwrap_or(text);
+    let text = text.trim_end();
+    let inner = text.strip_suffix(behind).or_else(|| text.strip_suffix(behind.trim_start())).unwrap_or(text);
+    format!("{indent}{}", if behind.is_empty() { text } else { inner })
 }

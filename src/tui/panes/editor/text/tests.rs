@@ -97,6 +97,18 @@ fn comments_toggle_by_line() {
 }
 
 #[test]
+fn comments_of_d_end_and_are_not_nested() {
+    let mut editor = Editor::new("a;\n  b; /* why */\n\n  c;");
+    editor.read_as(crate::lang::front_end(&crate::lang::source::SourceText::new("x.d", "")));
+    editor.edit(&Edit::SelectAll);
+    editor.edit(&Edit::ToggleComment);
+    assert_eq!(editor.text(), "/* a; */\n  b; /* why */\n\n  /* c; */");
+    editor.go_to((3, 4), false);
+    editor.edit(&Edit::ToggleComment);
+    assert_eq!(editor.text(), "/* a; */\n  b; /* why */\n\n  c;");
+}
+
+#[test]
 fn a_view_that_grows_shows_what_was_scrolled_away() {
     let mut editor = Editor::new("");
     typed(&mut editor, "a\nb\nc\nd\ne");
