@@ -12,7 +12,7 @@ use crate::lang::codes;
 /// matters and what to do.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The code: P0123, p123 or 123.
+    /// The code: P0123, p123 or 123, or a tag of D (D_PROTO_ARG).
     code: String,
 }
 

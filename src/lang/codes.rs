@@ -32,10 +32,17 @@ pub fn explain(code: Code) -> Option<&'static Entry> {
     TABLES.iter().flat_map(|t| t.iter()).find(|e| e.code == code)
 }
 
-/// A code from its text: `P0012`, `p12` or `12`.
+/// A code from its text: `P0012`, `p12` or `12`, or a tag of D.
 #[must_use]
 pub fn parse_code(text: &str) -> Option<Code> {
-    text.trim_start_matches(['P', 'p']).parse().ok().map(Code)
+    let tag = || d::TABLE.iter().find(|e| e.title == text).map(|e| e.code);
+    tag().or_else(|| text.trim_start_matches(['P', 'p']).parse().ok().map(Code))
+}
+
+/// A code by the name that its users know: D's tags for mistakes in D programs, else as it is.
+#[must_use]
+pub fn shown(code: Code) -> String {
+    d::TABLE.iter().find(|e| e.code == code).map_or_else(|| code.to_string(), |e| e.title.to_owned())
 }
 
 /// Defines constants and their table together, so that no code lacks its explanation.
@@ -67,5 +74,7 @@ mod tests {
             assert_eq!(parse_code(text).and_then(explain).map(|e| e.code), Some(Code(1)), "{text}");
         }
         assert!(parse_code("E12").is_none());
+        assert_eq!(parse_code("D_PROTO_ARG"), Some(d::D_PROTO_ARG));
+        assert_eq!((shown(d::D_PROTO_ARG).as_str(), shown(Code(12)).as_str()), ("D_PROTO_ARG", "P0012"));
     }
 }

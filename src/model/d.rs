@@ -52,6 +52,8 @@ pub struct Style {
     pub quiet: bool,
     /// The columns of processors and numbers of probes are left out, as D's own tests have it.
     pub short: bool,
+    /// A record is a line with what the program printed: what shows it tells time, processor and probe beside it.
+    pub bare: bool,
     /// Indents by entry and return.
     pub flowindent: bool,
     /// Blanks before the frames of stacks.

@@ -84,7 +84,34 @@ pub fn linear_bucket(value: i64, min: i64, max: i64, step: i64) -> u32 {
     u32::try_from(1 + (i128::from(value) - i128::from(min)) / i128::from(step.max(1))).unwrap_or(u32::MAX)
 }
 
+/// Buckets of D's `quantize`: powers of two on both sides of 0, which is the middle one.
+pub const QUANTIZE_BUCKETS: usize = 127;
+const ZERO: u32 = QUANTIZE_BUCKETS as u32 / 2;
+
 impl Log2 {
+    /// Whether it is of D's `quantize`: other histograms have one bucket for all below 0, and more of them.
+    #[must_use]
+    pub fn is_two_sided(&self) -> bool {
+        self.bits == 0 && self.counts.len() == QUANTIZE_BUCKETS
+    }
+
+    /// First value and one past the last of a bucket, as they print; `None` where it has no bound.
+    #[must_use]
+    pub fn bounds(&self, bucket: u32) -> (Option<i64>, Option<i64>) {
+        if !self.is_two_sided() {
+            return log2_bounds(bucket, self.bits);
+        }
+        let power = |n: u32| 1_i64.checked_shl(n).filter(|p| *p > 0);
+        match bucket.checked_sub(ZERO) {
+            Some(0) => (Some(0), Some(1)),
+            Some(n) => (power(n - 1), power(n)),
+            None => {
+                let n = ZERO - bucket;
+                (power(n).map(|p| 1 - p), power(n - 1).map(|p| 1 - p))
+            }
+        }
+    }
+
     /// All counts added.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -127,5 +154,18 @@ mod tests {
         assert_eq!(linear_bucket(0, 0, 100, 10), 1);
         assert_eq!(linear_bucket(99, 0, 100, 10), 10);
         assert_eq!(linear_bucket(100, 0, 100, 10), 11);
+    }
+
+    #[test]
+    fn buckets_of_quantize_lie_on_both_sides_of_0() {
+        let h = Log2 { bits: 0, counts: vec![0; QUANTIZE_BUCKETS].into() };
+        assert_eq!(h.bounds(ZERO), (Some(0), Some(1)));
+        assert_eq!(h.bounds(ZERO + 1), (Some(1), Some(2)));
+        assert_eq!(h.bounds(ZERO + 11), (Some(1024), Some(2048)));
+        assert_eq!(h.bounds(ZERO - 1), (Some(-1), Some(0)));
+        assert_eq!(h.bounds(ZERO - 2), (Some(-3), Some(-1)));
+        for bucket in 0..QUANTIZE_BUCKETS as u32 - 1 {
+            assert_eq!(h.bounds(bucket).1, h.bounds(bucket + 1).0, "bucket {bucket}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::lang::codes;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::{SourceText, Span};
 
@@ -53,7 +54,7 @@ pub fn render(source: &SourceText, diagnostic: &Diagnostic, colour: bool) -> Str
         Severity::Info => ("note", "1;36"),
     };
     let mut out = String::new();
-    let head = paint.text(ink, &format!("{word}[{}]", diagnostic.code));
+    let head = paint.text(ink, &format!("{word}[{}]", codes::shown(diagnostic.code)));
     let _ = writeln!(out, "{head}{}", paint.text("1", &format!(": {}", clean(&diagnostic.message))));
     let marks = marks(source, diagnostic);
     let margin = marks.iter().map(|m| m.line).max().unwrap_or(1).to_string().len();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::engine::decode::{integer, u64_at};
 use crate::lang::types::{Aggregation, Reduce};
-use crate::model::histogram::{Linear, Log2, linear_buckets, log2_buckets};
+use crate::model::histogram::{Linear, Log2, QUANTIZE_BUCKETS, linear_buckets, log2_buckets};
 use crate::model::value::{Series, Summary, Value};
 
 /// Combines the CPUs' values of an aggregation.
@@ -31,7 +31,7 @@ pub fn reduce(agg: Aggregation, cpus: &[Vec<u8>]) -> Value {
             Value::LHist(Arc::new(Linear { min, max, step, counts }))
         }
         Aggregation::Quantize => {
-            let counts = (0..127).map(|i| sum(i * 8)).collect();
+            let counts = (0..QUANTIZE_BUCKETS).map(|i| sum(i * 8)).collect();
             Value::Hist(Arc::new(Log2 { bits: 0, counts }))
         }
         Aggregation::StdDev => Value::Int(deviation(cpus), 8),

@@ -28,11 +28,27 @@ pub struct Bucket {
 #[must_use]
 pub fn log2_rows(histogram: &Log2) -> Vec<Bucket> {
     let bits = histogram.bits.min(5);
+    if histogram.is_two_sided() {
+        return two_sided_rows(histogram);
+    }
     rows(&histogram.counts, |index| {
         let (min, end) = log2_bounds(index, bits);
         // Past the last power of two the bound is 2^63, one over the largest value.
         let max = Some(end.map_or(i64::MAX, |e| e.saturating_sub(1)));
         (log2_label(index, bits), min, max)
+    })
+}
+
+/// The rows of D's `quantize` in this form.
+fn two_sided_rows(histogram: &Log2) -> Vec<Bucket> {
+    rows(&histogram.counts, |index| {
+        let (min, end) = histogram.bounds(index);
+        let label = match (min, end) {
+            (Some(low), Some(high)) if high - low == 1 => format!("[{}]", short(low)),
+            (Some(low), Some(high)) => format!("[{}, {})", short(low), short(high)),
+            (low, high) => format!("[{}, {})", low.map_or_else(|| "...".to_owned(), short), high.map_or_else(|| "...".to_owned(), short)),
+        };
+        (label, min, end.map(|e| e.saturating_sub(1)))
     })
 }
 

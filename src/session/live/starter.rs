@@ -105,7 +105,8 @@ impl Starter<'_> {
         let compilation = (self.options.compiler)(source, child.as_ref().map(Held::pid));
         let figures = compilation.output.as_ref().map(|compiled| compiled.figures);
         self.tell(News::Compiled { trace, diagnostics: compilation.diagnostics, figures })?;
-        let Some(compiled) = compilation.output else { return Ok(()) };
+        let Some(mut compiled) = compilation.output else { return Ok(()) };
+        Arc::make_mut(&mut compiled.program).style.bare = true;
         let tracer = self.tracer(compiled, source, child);
         self.start(began, trace, Some(script), Box::new(tracer))
     }

@@ -52,11 +52,16 @@ impl Records {
     ) -> Result<(), TracerError> {
         let style = context.program.style;
         let mut out = Vec::new();
-        if !std::mem::replace(&mut self.began, true) {
+        if !std::mem::replace(&mut self.began, true) && !style.bare {
             d::header(style, &mut out);
         }
         let (id, name) = probe(context.program, header, values);
         let who = d::Firing { cpu: u32::from(header.cpu), id, probe: name };
+        if style.bare {
+            self.line(record, values, context, &mut out)?;
+            face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
+            return Ok(());
+        }
         if style.flowindent {
             self.flows.entry(header.cpu).or_default().prefix(style, &who, header.action, &mut out);
         } else {
@@ -70,6 +75,36 @@ impl Records {
         }
         if !out.is_empty() {
             face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
+        }
+        Ok(())
+    }
+
+    /// What a record prints, as lines of their own.
+    fn line(
+        &mut self,
+        record: &Record,
+        values: &[Value],
+        context: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TracerError> {
+        let mut text = Vec::new();
+        for item in &record.items {
+            text.clear();
+            self.item(item, values, context, &mut text)?;
+            let blank = |b: &u8| *b == b' ' || *b == b'\n';
+            if let Item::Trace(_) | Item::Printa { format: None, .. } = item {
+                let first = text.iter().position(|b| !blank(b)).unwrap_or(text.len());
+                let end = text.iter().rposition(|b| !blank(b)).map_or(first, |last| last + 1);
+                if !out.is_empty() && !out.ends_with(b"\n") && first < end {
+                    out.push(b' ');
+                }
+                out.extend_from_slice(&text[first..end]);
+            } else {
+                out.extend_from_slice(&text);
+            }
+        }
+        if !out.ends_with(b"\n") {
+            out.push(b'\n');
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::super::layout::tree::PaneId;
 use super::super::palette::Palette;
 use super::super::state::{Layer, Reader, State};
 use super::super::trace::Phase;
+use crate::lang::codes;
 use crate::lang::diagnostic::Severity;
 use crate::session::update::TraceId;
 use crate::tui::document::Document;
@@ -282,8 +283,8 @@ fn explain(state: &mut State) {
         lines.push(format!("Alt-F writes `{}` instead.", fix.replacement));
     }
     lines.push(String::new());
-    lines.push(format!("probescope explain {} tells more.", problem.code));
-    let title = format!("{:?} {}", problem.severity, problem.code);
+    lines.push(format!("probescope explain {} tells more.", codes::shown(problem.code)));
+    let title = format!("{:?} {}", problem.severity, codes::shown(problem.code));
     state.layers.push(Layer::Reader(Reader { title, lines, top: 0, wrap: true }));
 }
 

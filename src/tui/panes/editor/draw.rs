@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
+use crate::lang::codes;
 use crate::lang::diagnostic::Severity;
 use crate::tui::document::Document;
 use crate::tui::paint::{add_mark, clear, note, put, style_row};
@@ -41,7 +42,7 @@ fn message(state: &State, doc: &Document, width: usize) -> Vec<(String, Slot)> {
     let room = width.saturating_sub(gutter(state, doc) + 3).max(12);
     let text = neutralise(&problem.message).into_owned();
     let mut lines: Vec<(String, Slot)> =
-        wrap(&format!("{text} [{}]", problem.code), room).into_iter().map(|l| (l, slot)).collect();
+        wrap(&format!("{text} [{}]", codes::shown(problem.code)), room).into_iter().map(|l| (l, slot)).collect();
     if let Some(help) = &problem.help {
         lines.extend(wrap(&neutralise(help), room).into_iter().map(|l| (l, Slot::Dim)));
     }

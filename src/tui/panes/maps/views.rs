@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use crate::model::histogram::{Linear, Log2, log2_bounds};
+use crate::model::histogram::{Linear, Log2};
 use crate::model::snapshot::{MapKind, MapSnapshot};
 use crate::model::value::{Frame, Stack, Value};
 use crate::tui::text::{fit, neutralise, width};
@@ -373,7 +373,7 @@ pub fn buckets(value: &Value) -> Vec<(String, u64)> {
 }
 
 fn log2_label(bucket: usize, h: &Log2) -> String {
-    let (low, high) = log2_bounds(bucket as u32, h.bits);
+    let (low, high) = h.bounds(bucket as u32);
     match (low, high) {
         (None, _) => "(..., 0)".to_owned(),
         (Some(low), Some(high)) if high - low == 1 => format!("[{low}]"),
@@ -398,7 +398,7 @@ fn linear_label(bucket: usize, h: &Linear) -> String {
 #[must_use]
 pub fn percentiles(value: &Value) -> Option<(String, String)> {
     let (counts, high): (&[u64], Box<dyn Fn(usize) -> Option<i64>>) = match value {
-        Value::Hist(h) => (&h.counts, Box::new(|b| log2_bounds(b as u32, h.bits).1)),
+        Value::Hist(h) => (&h.counts, Box::new(|b| h.bounds(b as u32).1)),
         Value::LHist(h) => (
             &h.counts,
             Box::new(|b| (b + 1 < h.counts.len()).then(|| h.min.saturating_add(h.step.saturating_mul(b as i64)))),
