@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use probescope::lang::source::SourceText;
 use probescope::kernel::{Kernel, Roots};
+use probescope::lang::source::SourceText;
 use probescope::session::front::{self, FrontSettings};
 use probescope::session::update::{ScriptId, TraceId, Update};
 use probescope::session::{Session, SessionHandle, SessionOptions};

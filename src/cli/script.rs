@@ -91,10 +91,6 @@ impl Script {
     /// How it is compiled for this kernel.
     #[must_use]
     pub fn settings(&self, kernel: Arc<Kernel>) -> FrontSettings {
-        FrontSettings {
-            params: self.params.clone(),
-            named: self.named.clone(),
-            ..FrontSettings::new(kernel)
-        }
+        FrontSettings { params: self.params.clone(), named: self.named.clone(), ..FrontSettings::new(kernel) }
     }
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::engine::alone;
 use probescope::kernel::{Kernel, Roots};
-use probescope::model::value::Value;
 use probescope::lang::source::SourceText;
+use probescope::model::value::Value;
 use probescope::session::front::{self, FrontSettings};
 use probescope::session::update::{Ending, ScriptId, TraceId, Update};
 use probescope::session::{Session, SessionHandle, SessionOptions};

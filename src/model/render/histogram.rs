@@ -46,7 +46,11 @@ fn two_sided_rows(histogram: &Log2) -> Vec<Bucket> {
         let label = match (min, end) {
             (Some(low), Some(high)) if high - low == 1 => format!("[{}]", short(low)),
             (Some(low), Some(high)) => format!("[{}, {})", short(low), short(high)),
-            (low, high) => format!("[{}, {})", low.map_or_else(|| "...".to_owned(), short), high.map_or_else(|| "...".to_owned(), short)),
+            (low, high) => format!(
+                "[{}, {})",
+                low.map_or_else(|| "...".to_owned(), short),
+                high.map_or_else(|| "...".to_owned(), short)
+            ),
         };
         (label, min, end.map(|e| e.saturating_sub(1)))
     })

@@ -54,7 +54,8 @@ pub(super) fn run(options: &SessionOptions, desk: &Desk, mail: &SyncSender<Mail<
         let told = match desk.take() {
             Order::Quit => return,
             Order::Check { script, revision, source } => {
-                let diagnostics = survived(|| (options.compiler)(&source, None).diagnostics).unwrap_or_else(|d| vec![d]);
+                let diagnostics =
+                    survived(|| (options.compiler)(&source, None).diagnostics).unwrap_or_else(|d| vec![d]);
                 starter.tell(News::Checked { script, revision, diagnostics })
             }
             Order::Run { script, trace, source } => starter.surviving(trace, || starter.submit(script, trace, &source)),

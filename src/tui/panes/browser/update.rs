@@ -108,7 +108,8 @@ fn accept(state: &mut State) -> Vec<Effect> {
     };
     let language = state.document.language();
     let Some(clause) = language.clause(&detail.name, &detail.skeleton) else {
-        let text = format!("{} has no name for {}: a script of another language can trace it", language.name(), detail.name);
+        let text =
+            format!("{} has no name for {}: a script of another language can trace it", language.name(), detail.name);
         state.tell(Severity::Warning, text);
         return Vec::new();
     };
