@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn buckets_of_quantize_lie_on_both_sides_of_0() {
-        let h = Log2 { bits: 0, counts: vec![0; QUANTIZE_BUCKETS].into() };
+        let h = Log2 { bits: 0, counts: vec![0; QUANTIZE_BUCKETS] };
         assert_eq!(h.bounds(ZERO), (Some(0), Some(1)));
         assert_eq!(h.bounds(ZERO + 1), (Some(1), Some(2)));
         assert_eq!(h.bounds(ZERO + 11), (Some(1024), Some(2048)));
