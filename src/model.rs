@@ -3,6 +3,7 @@
 pub mod bytes;
 pub mod d;
 pub mod event;
+pub mod flame;
 pub mod format;
 pub mod helper;
 pub mod histogram;

@@ -4,6 +4,7 @@
 //! out, in batches, to where the user asked.
 
 pub mod diagnostics;
+pub mod export;
 pub mod json;
 pub mod latency;
 pub mod stamp;

@@ -1,6 +1,7 @@
 //! Immutable runs of entries.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::codec::decode::Decoder;
@@ -215,6 +216,22 @@ impl Chunk {
             let error = payload::weight(kind, lying.body)?.warning;
             Some(Counted { entry: Entry { trace, at_ns, cpu, payload }, lines, error })
         })
+    }
+
+    /// Shows each reading of a trace's maps, oldest first, with its entry; each is decoded once.
+    pub fn readings(
+        &self,
+        trace: TraceId,
+        each: &mut dyn FnMut(u32, Head, &[MapSnapshot]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut before: Vec<MapSnapshot> = Vec::new();
+        for state in self.states.iter().filter(|s| s.trace == trace && s.kind == PayloadKind::Maps) {
+            let Some(lying) = self.walk(state.entry).next() else { break };
+            let Some(maps) = self.maps_after(&lying, Some(&before)) else { continue };
+            before = maps;
+            each(state.entry, lying.head, &before)?;
+        }
+        ControlFlow::Continue(())
     }
 
     /// The last entry up to one that is looked for.

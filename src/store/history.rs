@@ -320,6 +320,31 @@ pub trait History {
         }
     }
 
+    /// Shows every reading of a trace's maps in a stretch of time, oldest first, with its entry, until told to stop.
+    fn readings(&self, trace: TraceId, span: Range<u64>, each: &mut dyn FnMut(u64, &[MapSnapshot]) -> ControlFlow<()>) {
+        let index = self.index();
+        for segment in index.of_time(span.start)..index.segments().len() {
+            let at = &index.segments()[segment];
+            if at.summary.first_ns >= span.end {
+                return;
+            }
+            if at.summary.of_trace(trace).is_none_or(|t| t.maps == 0) {
+                continue;
+            }
+            let first = at.first_entry;
+            let Some(chunk) = self.chunk(segment) else { continue };
+            let shown = chunk.readings(trace, &mut |entry, head, maps| {
+                if head.at_ns >= span.end {
+                    return ControlFlow::Break(());
+                }
+                if head.at_ns < span.start { ControlFlow::Continue(()) } else { each(first + u64::from(entry), maps) }
+            });
+            if shown.is_break() {
+                return;
+            }
+        }
+    }
+
     /// The newest maps or counters that a trace has at a time.
     fn newest(&self, trace: TraceId, kind: PayloadKind, at_ns: u64) -> Option<u64> {
         let last = self.last_at(at_ns)?;

@@ -25,7 +25,7 @@ pub struct Store {
     budget: usize,
     trimmed: BTreeMap<TraceId, u64>,
     /// The recording that is read in place of what is in memory.
-    recording: Option<Box<Recording>>,
+    recording: Option<Arc<Recording>>,
 }
 
 impl Default for Store {
@@ -48,7 +48,7 @@ impl Store {
     pub fn of_recording(recording: Recording) -> Self {
         let mut store = Self::default();
         if recording.bytes() > TAKEN_IN {
-            store.recording = Some(Box::new(recording));
+            store.recording = Some(Arc::new(recording));
             return store;
         }
         recording.traces().iter().for_each(|info| store.declare(Arc::clone(info)));
@@ -58,6 +58,19 @@ impl Store {
             }
         }
         store
+    }
+
+    /// The same history as it is now, for another thread: chunks are shared.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        Self {
+            traces: self.traces.clone(),
+            run: self.run.snapshot(),
+            held: Held::default(),
+            budget: self.budget,
+            trimmed: self.trimmed.clone(),
+            recording: self.recording.clone(),
+        }
     }
 
     /// Whether it can be added to without leaving a recording behind.

@@ -39,6 +39,12 @@ impl Run {
         self.join();
     }
 
+    /// The same chunks.
+    pub fn snapshot(&self) -> Self {
+        let builder = ChunkBuilder::default();
+        Self { chunks: self.chunks.clone(), index: self.index.clone(), bytes: self.bytes, builder }
+    }
+
     /// What is known of the chunks.
     pub const fn index(&self) -> &Index {
         &self.index

@@ -1,5 +1,6 @@
 //! Values back from bytes, which may be anybody's.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Tables;
@@ -9,21 +10,23 @@ use crate::model::histogram::{Linear, Log2};
 use crate::model::value::{Frame, Series, Stack, Summary, Value};
 
 /// Bytes that one entry may grow to when it is decoded: texts and stacks are named by number, as often as one likes.
-const LARGEST: usize = 256 << 20;
+const LARGEST: usize = 1 << 30;
 
 /// Decodes one entry.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Decoder<'a> {
     tables: &'a Tables,
     /// What is left.
     pub reader: Reader<'a>,
     room: usize,
+    /// Frames that were decoded: stacks have most of theirs in common.
+    frames: HashMap<u32, Frame, foldhash::fast::FixedState>,
 }
 
 impl<'a> Decoder<'a> {
     /// Of these bytes.
-    pub const fn new(tables: &'a Tables, bytes: &'a [u8]) -> Self {
-        Self { tables, reader: Reader::new(bytes), room: LARGEST }
+    pub fn new(tables: &'a Tables, bytes: &'a [u8]) -> Self {
+        Self { tables, reader: Reader::new(bytes), room: LARGEST, frames: HashMap::default() }
     }
 
     /// Takes from what the entry may grow to.
@@ -152,11 +155,16 @@ impl<'a> Decoder<'a> {
 
     fn frame(&mut self, number: u32) -> Option<Frame> {
         self.take(size_of::<Frame>())?;
+        if let Some(frame) = self.frames.get(&number) {
+            return Some(frame.clone());
+        }
         let encoded = self.tables.frames.get(number)?;
         let outer = std::mem::replace(&mut self.reader, Reader::new(encoded));
         let frame = self.frame_here();
         self.reader = outer;
-        frame
+        let frame = frame?;
+        self.frames.insert(number, frame.clone());
+        Some(frame)
     }
 
     fn frame_here(&mut self) -> Option<Frame> {

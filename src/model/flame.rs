@@ -1,0 +1,495 @@
+//! Stacks of a map as one tree of frames: what flame graphs, folded stacks and profiles are made of.
+//!
+//! A tree takes any number of readings in, a slice at a time; nodes stay what they are from one reading to the next,
+//! so that a chosen frame stays chosen while a trace runs.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::snapshot::{MapKind, MapRow, MapSnapshot};
+use super::value::{Frame, Stack, Value};
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of a name that are kept.
+const LONGEST_NAME: usize = 4096;
+/// Nodes of a tree; stacks that would need more end where it has some.
+const MOST_NODES: usize = 4_000_000;
+
+/// What a frame is, for its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameKind {
+    /// The root, and parts of the key beside the stacks: a command's name, a process.
+    Key,
+    /// A function of the kernel or of a module.
+    Kernel,
+    /// A function of a program or a library.
+    User,
+    /// A function that was inlined into the one below it.
+    Inlined,
+}
+
+/// A frame's name; frames of one name and kind are one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// As the symbol table has it; untrusted.
+    pub text: Arc<str>,
+    /// What it is.
+    pub kind: FrameKind,
+    /// Module or object file, where it is known.
+    pub object: Option<Arc<str>>,
+}
+
+/// Names a node of a tree; the root is 0, and parents have smaller numbers than their children.
+pub type NodeId = u32;
+/// The root of every tree.
+pub const ROOT: NodeId = 0;
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    name: u32,
+    parent: NodeId,
+    first_child: NodeId,
+    next_sibling: NodeId,
+    depth: u32,
+    /// Of stacks that end here, as far as the reading was taken in.
+    taken: u64,
+    base_taken: u64,
+    own: u64,
+    total: u64,
+    base: u64,
+}
+
+/// How stacks become paths.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Shape {
+    /// From the innermost frame outwards: who calls what takes the time.
+    pub inverted: bool,
+    /// The parts of the key beside the stacks are left out.
+    pub merged: bool,
+    /// Frames of these names are left out, with what they call kept.
+    pub hidden: Vec<Arc<str>>,
+    /// Only stacks with a frame of this name.
+    pub only: Option<Arc<str>>,
+}
+
+/// What a baseline is to the values that are compared with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Compare {
+    /// There is none.
+    #[default]
+    Nothing,
+    /// An earlier reading of values that only grow: what is shown is what came since.
+    Growth,
+    /// Something else, by its shares.
+    Shares,
+}
+
+/// All stacks of a map.
+#[derive(Clone, Debug)]
+pub struct FlameTree {
+    shape: Shape,
+    names: Vec<Name>,
+    by_name: HashMap<(FrameKind, Arc<str>), u32, foldhash::fast::FixedState>,
+    nodes: Vec<Node>,
+    children: HashMap<(NodeId, u32), NodeId, foldhash::fast::FixedState>,
+    /// Where the stacks of a key end; `NONE` for keys that are left out.
+    ends: HashMap<u64, NodeId, foldhash::fast::FixedState>,
+    deepest: u32,
+    /// Stacks that end above their innermost frame, for there are too many nodes.
+    cut: u64,
+    path: Vec<u32>,
+}
+
+/// Whether a map has stacks to draw.
+#[must_use]
+pub fn has_stacks(map: &MapSnapshot) -> bool {
+    let is_stack = |v: &Value| matches!(v, Value::Stack(_));
+    let in_tuple = |v: &Value| matches!(v, Value::Tuple(items) if items.iter().any(is_stack));
+    map.rows.iter().take(64).any(|row| row.key.iter().any(|v| is_stack(v) || in_tuple(v)))
+}
+
+/// What a value adds to the frames of its stack: sums of averages and statistics, counts of histograms.
+#[must_use]
+pub fn weight(value: &Value) -> u64 {
+    let weight = match value {
+        Value::Avg(s) | Value::Stats(s) if s.signed => i128::from(s.total),
+        Value::Avg(s) | Value::Stats(s) => i128::from(s.total as u64),
+        Value::Pointer(_) | Value::Text(..) => 0,
+        other => other.as_number().unwrap_or(0),
+    };
+    u64::try_from(weight.max(0)).unwrap_or(u64::MAX)
+}
+
+/// Whether values of this kind only grow, until they are cleared.
+#[must_use]
+pub const fn only_grows(kind: MapKind) -> bool {
+    matches!(kind, MapKind::Count | MapKind::Sum | MapKind::Avg | MapKind::Stats | MapKind::Hist | MapKind::LHist)
+}
+
+/// A frame's name as it is shown: its symbol, else its object, else nothing known.
+fn frame_text(frame: &Frame) -> Arc<str> {
+    match (&frame.symbol, &frame.object) {
+        (Some(symbol), _) => kept(symbol),
+        (None, Some(object)) => kept(&format!("[{}]", object.rsplit('/').next().unwrap_or(object)).into()),
+        (None, None) => "[unknown]".into(),
+    }
+}
+
+/// Whether an address lies in the kernel's half.
+const fn is_kernel(address: u64) -> bool {
+    address >> 63 == 1
+}
+
+fn frame_kind(frame: &Frame) -> FrameKind {
+    match (frame.inlined, is_kernel(frame.address)) {
+        (true, _) => FrameKind::Inlined,
+        (_, true) => FrameKind::Kernel,
+        _ => FrameKind::User,
+    }
+}
+
+/// A name that is not longer than can be of use.
+fn kept(text: &Arc<str>) -> Arc<str> {
+    if text.len() <= LONGEST_NAME {
+        return Arc::clone(text);
+    }
+    let end = (0..=LONGEST_NAME).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…", &text[..end]).into()
+}
+
+impl FlameTree {
+    /// An empty one.
+    #[must_use]
+    pub fn new(shape: Shape) -> Self {
+        let root = Name { text: "all".into(), kind: FrameKind::Key, object: None };
+        let mut tree = Self {
+            shape,
+            names: vec![root],
+            by_name: HashMap::default(),
+            nodes: Vec::new(),
+            children: HashMap::default(),
+            ends: HashMap::default(),
+            deepest: 0,
+            cut: 0,
+            path: Vec::new(),
+        };
+        tree.nodes.push(Node {
+            name: 0,
+            parent: NONE,
+            first_child: NONE,
+            next_sibling: NONE,
+            depth: 0,
+            taken: 0,
+            base_taken: 0,
+            own: 0,
+            total: 0,
+            base: 0,
+        });
+        tree
+    }
+
+    /// How its paths are made.
+    #[must_use]
+    pub const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Begins a reading: values so far count no more, and what is shown stays until [`Self::finish`].
+    pub fn begin(&mut self) {
+        for node in &mut self.nodes {
+            (node.taken, node.base_taken) = (0, 0);
+        }
+    }
+
+    /// Adds rows of a reading.
+    pub fn take(&mut self, rows: &[MapRow]) {
+        for row in rows {
+            if let Some(end) = self.end_of(&row.key) {
+                let taken = &mut self.nodes[end as usize].taken;
+                *taken = taken.saturating_add(weight(&row.value));
+            }
+        }
+    }
+
+    /// Adds rows of the baseline.
+    pub fn take_baseline(&mut self, rows: &[MapRow]) {
+        for row in rows {
+            if let Some(end) = self.end_of(&row.key) {
+                let taken = &mut self.nodes[end as usize].base_taken;
+                *taken = taken.saturating_add(weight(&row.value));
+            }
+        }
+    }
+
+    /// Shows what was taken in since [`Self::begin`].
+    pub fn finish(&mut self, compare: Compare) {
+        for node in &mut self.nodes {
+            node.own = match compare {
+                // A map that was cleared in between begins anew.
+                Compare::Growth if node.taken >= node.base_taken => node.taken - node.base_taken,
+                _ => node.taken,
+            };
+            node.total = node.own;
+            node.base = if compare == Compare::Nothing { 0 } else { node.base_taken };
+        }
+        for at in (1..self.nodes.len()).rev() {
+            let Node { parent, total, base, .. } = self.nodes[at];
+            let parent = &mut self.nodes[parent as usize];
+            parent.total = parent.total.saturating_add(total);
+            parent.base = parent.base.saturating_add(base);
+        }
+    }
+
+    /// The node at which the stacks of a key end.
+    fn end_of(&mut self, key: &[Value]) -> Option<NodeId> {
+        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        key.iter().for_each(|part| hash(part, &mut hasher));
+        let hash = hasher.finish();
+        if let Some(end) = self.ends.get(&hash) {
+            return Some(*end).filter(|end| *end != NONE);
+        }
+        let end = self.insert(key);
+        self.ends.insert(hash, end.unwrap_or(NONE));
+        end
+    }
+
+    fn insert(&mut self, key: &[Value]) -> Option<NodeId> {
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        let (mut stacks, mut parts) = (Vec::new(), Vec::new());
+        split(key, &mut stacks, &mut parts);
+        // What the kernel does for a program lies over the program's own frames.
+        stacks.sort_by_key(|s| s.frames.first().is_some_and(|f| is_kernel(f.address)));
+        if !self.shape.merged {
+            for part in parts {
+                path.push(self.name(FrameKind::Key, &part_text(part), None));
+            }
+        }
+        let roots = path.len();
+        for stack in stacks {
+            for frame in stack.frames.iter().rev() {
+                let text = frame_text(frame);
+                if !self.shape.hidden.contains(&text) {
+                    path.push(self.name(frame_kind(frame), &text, frame.object.as_ref()));
+                }
+            }
+        }
+        let only = self.shape.only.clone();
+        let is_left_out = only.is_some_and(|only| !path.iter().any(|n| self.names[*n as usize].text == only));
+        if self.shape.inverted {
+            path[roots..].reverse();
+        }
+        if is_left_out {
+            self.path = path;
+            return None;
+        }
+        let (mut end, mut whole) = (ROOT, true);
+        for name in &path {
+            let Some(child) = self.child(end, *name) else {
+                whole = false;
+                break;
+            };
+            end = child;
+        }
+        self.cut += u64::from(!whole);
+        self.path = path;
+        Some(end)
+    }
+
+    fn name(&mut self, kind: FrameKind, text: &Arc<str>, object: Option<&Arc<str>>) -> u32 {
+        let key = (kind, Arc::clone(text));
+        if let Some(name) = self.by_name.get(&key) {
+            return *name;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(Name { text: Arc::clone(text), kind, object: object.map(Arc::clone) });
+        self.by_name.insert(key, number);
+        number
+    }
+
+    /// The node of a name below another one; none where there are too many.
+    fn child(&mut self, parent: NodeId, name: u32) -> Option<NodeId> {
+        if let Some(child) = self.children.get(&(parent, name)) {
+            return Some(*child);
+        }
+        if self.nodes.len() >= MOST_NODES {
+            return None;
+        }
+        let id = self.nodes.len() as NodeId;
+        let above = &mut self.nodes[parent as usize];
+        let (next_sibling, depth) = (above.first_child, above.depth + 1);
+        above.first_child = id;
+        self.deepest = self.deepest.max(depth);
+        self.nodes.push(Node {
+            name,
+            parent,
+            first_child: NONE,
+            next_sibling,
+            depth,
+            taken: 0,
+            base_taken: 0,
+            own: 0,
+            total: 0,
+            base: 0,
+        });
+        self.children.insert((parent, name), id);
+        Some(id)
+    }
+
+    /// Stacks whose innermost frames are not shown, for there are too many frames.
+    #[must_use]
+    pub const fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether nothing was taken in.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.total(ROOT) == 0
+    }
+
+    /// All names, the root's first.
+    #[must_use]
+    pub fn names(&self) -> &[Name] {
+        &self.names
+    }
+
+    /// A node's name.
+    #[must_use]
+    pub fn name_of(&self, node: NodeId) -> &Name {
+        &self.names[self.name_id(node) as usize]
+    }
+
+    /// A node's name, by its place in [`Self::names`].
+    #[must_use]
+    pub fn name_id(&self, node: NodeId) -> u32 {
+        self.nodes[node as usize].name
+    }
+
+    /// Steps from the root.
+    #[must_use]
+    pub fn depth(&self, node: NodeId) -> usize {
+        self.nodes[node as usize].depth as usize
+    }
+
+    /// Steps from the root to the deepest node.
+    #[must_use]
+    pub const fn deepest(&self) -> usize {
+        self.deepest as usize
+    }
+
+    /// The node above; none for the root.
+    #[must_use]
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        Some(self.nodes[node as usize].parent).filter(|p| *p != NONE)
+    }
+
+    /// The nodes below, in no order.
+    pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let some = |id: NodeId| Some(id).filter(|id| *id != NONE);
+        let first = some(self.nodes[node as usize].first_child);
+        std::iter::successors(first, move |id| some(self.nodes[*id as usize].next_sibling))
+    }
+
+    /// The value of a frame and all that it calls.
+    #[must_use]
+    pub fn total(&self, node: NodeId) -> u64 {
+        self.nodes[node as usize].total
+    }
+
+    /// The value of a frame without what it calls.
+    #[must_use]
+    pub fn own(&self, node: NodeId) -> u64 {
+        self.nodes[node as usize].own
+    }
+
+    /// The value of a frame and all that it calls in the baseline.
+    #[must_use]
+    pub fn base(&self, node: NodeId) -> u64 {
+        self.nodes[node as usize].base
+    }
+
+    /// By how much the share of a frame differs from the baseline's, -1 to 1; 0 without a baseline.
+    #[must_use]
+    pub fn change(&self, node: NodeId) -> f64 {
+        let share = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
+        if self.base(ROOT) == 0 {
+            return 0.0;
+        }
+        share(self.total(node), self.total(ROOT)) - share(self.base(node), self.base(ROOT))
+    }
+
+    /// The names from the root's child to a node.
+    #[must_use]
+    pub fn path(&self, node: NodeId) -> Vec<&Name> {
+        let up = std::iter::successors(Some(node), |n| self.parent(*n));
+        let mut path: Vec<&Name> = up.take_while(|n| *n != ROOT).map(|n| self.name_of(n)).collect();
+        path.reverse();
+        path
+    }
+
+    /// The value of all stacks with a frame whose name is marked; `marked` is by [`Self::names`].
+    #[must_use]
+    pub fn share_of(&self, marked: &[bool]) -> u64 {
+        let mut inside = vec![false; self.nodes.len()];
+        let mut sum = 0_u64;
+        for (at, node) in self.nodes.iter().enumerate() {
+            let above = inside.get(node.parent as usize).copied().unwrap_or(false);
+            inside[at] = above || marked.get(node.name as usize).copied().unwrap_or(false);
+            if inside[at] {
+                sum = sum.saturating_add(node.own);
+            }
+        }
+        sum
+    }
+
+    /// Every node that stacks end at, with their value.
+    pub fn ends(&self) -> impl Iterator<Item = (NodeId, u64)> {
+        self.nodes.iter().enumerate().filter(|(_, n)| n.own > 0).map(|(at, n)| (at as NodeId, n.own))
+    }
+}
+
+/// The stacks of a key, and its other parts.
+fn split<'v>(key: &'v [Value], stacks: &mut Vec<&'v Stack>, parts: &mut Vec<&'v Value>) {
+    for part in key {
+        match part {
+            Value::Stack(stack) => stacks.push(stack),
+            Value::Tuple(items) if items.iter().any(|v| matches!(v, Value::Stack(_))) => split(items, stacks, parts),
+            other => parts.push(other),
+        }
+    }
+}
+
+/// A part of a key as it prints.
+fn part_text(value: &Value) -> Arc<str> {
+    let mut out = Vec::new();
+    super::render::value_into(value, &mut out);
+    let text = String::from_utf8_lossy(&out);
+    if text.is_empty() { "(empty)".into() } else { kept(&text.as_ref().into()) }
+}
+
+fn hash(value: &Value, into: &mut impl Hasher) {
+    std::mem::discriminant(value).hash(into);
+    match value {
+        Value::Stack(stack) => {
+            for frame in stack.frames.iter() {
+                frame.hash(into);
+            }
+        }
+        Value::Str(bytes) => bytes.hash(into),
+        Value::Int(v, _) => v.hash(into),
+        Value::Uint(v, _) => v.hash(into),
+        Value::Tuple(items) => items.iter().for_each(|v| hash(v, into)),
+        other => part_text(other).hash(into),
+    }
+}

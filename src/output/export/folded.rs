@@ -1,0 +1,37 @@
+//! Folded stacks: a line for each, frames from the root parted by semicolons, then the value; what `flamegraph.pl`,
+//! inferno and speedscope read.
+
+use crate::model::flame::FlameTree;
+
+/// A frame's name without what parts frames and lines.
+fn frame(text: &str, out: &mut String) {
+    out.extend(text.chars().map(|c| match c {
+        ';' => ':',
+        c if c.is_control() => ' ',
+        c => c,
+    }));
+}
+
+/// All stacks, in the order of their text.
+#[must_use]
+pub fn text(tree: &FlameTree) -> String {
+    let mut lines: Vec<String> = tree
+        .ends()
+        .map(|(node, value)| {
+            let mut line = String::new();
+            for (at, name) in tree.path(node).into_iter().enumerate() {
+                if at > 0 {
+                    line.push(';');
+                }
+                frame(&name.text, &mut line);
+            }
+            if line.is_empty() {
+                line.push_str("[no stack]");
+            }
+            line.push_str(&format!(" {value}\n"));
+            line
+        })
+        .collect();
+    lines.sort_unstable();
+    lines.concat()
+}

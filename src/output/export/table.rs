@@ -1,0 +1,218 @@
+//! Maps and events as tables: comma-separated values and JSON.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map as Object, Value as Json, json};
+
+use crate::model::histogram::{Linear, Log2, log2_bounds};
+use crate::model::render::{self, neutralise_bytes};
+use crate::model::snapshot::{MapKind, MapSnapshot};
+use crate::model::value::{Stack, Value};
+
+/// A cell of comma-separated values: quoted where it must be, control characters written out.
+pub(super) fn cell(text: &str) -> String {
+    let text = text.replace(['\n', '\t'], " ");
+    let text = render::neutralise(text.trim_end());
+    if text.contains([',', '"', ' ']) || text.is_empty() {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into_owned()
+    }
+}
+
+/// A table of a pane: numbers stay numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Headings.
+    pub columns: Vec<&'static str>,
+    /// Rows, a value a column.
+    pub rows: Vec<Vec<Json>>,
+}
+
+impl Table {
+    /// As comma-separated values.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let text = |value: &Json| match value {
+            Json::Null => String::new(),
+            Json::String(text) => cell(text),
+            other => cell(&other.to_string()),
+        };
+        let heading = self.columns.iter().map(|c| cell(c)).collect::<Vec<_>>().join(",");
+        let rows = self.rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join(","));
+        std::iter::once(heading).chain(rows).map(|line| line + "\n").collect()
+    }
+
+    /// As JSON: an object a row.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let object = |row: &Vec<Json>| {
+            let named = self.columns.iter().zip(row).map(|(c, v)| ((*c).to_owned(), v.clone()));
+            Json::Object(named.collect())
+        };
+        let all = Json::Array(self.rows.iter().map(object).collect());
+        serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+    }
+}
+
+/// A value on one line.
+pub(super) fn line(value: &Value) -> String {
+    match value {
+        Value::Stack(stack) => frames(stack).join(";"),
+        other => {
+            let mut out = Vec::new();
+            render::value_into(other, &mut out);
+            neutralise_bytes(&out).into_owned()
+        }
+    }
+}
+
+fn frames(stack: &Stack) -> Vec<String> {
+    let name = |f: &crate::model::value::Frame| {
+        f.symbol.as_ref().map_or_else(|| format!("{:#x}", f.address), |s| s.as_ref().to_owned())
+    };
+    stack.frames.iter().map(name).collect()
+}
+
+/// The used buckets of a histogram: where each begins and ends, and its count.
+#[must_use]
+pub fn buckets(value: &Value) -> Vec<(Option<i64>, Option<i64>, u64)> {
+    let all: Vec<(Option<i64>, Option<i64>, u64)> = match value {
+        Value::Hist(h) => log2(h),
+        Value::LHist(h) => linear(h),
+        _ => Vec::new(),
+    };
+    all.into_iter().filter(|(.., count)| *count > 0).collect()
+}
+
+fn log2(h: &Log2) -> Vec<(Option<i64>, Option<i64>, u64)> {
+    let bounds = |b: usize| log2_bounds(b as u32, h.bits);
+    h.counts.iter().enumerate().map(|(b, count)| (bounds(b).0, bounds(b).1, *count)).collect()
+}
+
+fn linear(h: &Linear) -> Vec<(Option<i64>, Option<i64>, u64)> {
+    let edge = |b: usize| h.min.saturating_add(h.step.saturating_mul(b as i64));
+    let last = h.counts.len().saturating_sub(1);
+    let bounds = |b: usize| match b {
+        0 => (None, Some(h.min)),
+        b if b == last => (Some(h.max), None),
+        b => (Some(edge(b - 1)), Some(edge(b))),
+    };
+    h.counts.iter().enumerate().map(|(b, count)| (bounds(b).0, bounds(b).1, *count)).collect()
+}
+
+fn number(value: Option<i64>) -> String {
+    value.map_or_else(String::new, |v| v.to_string())
+}
+
+/// Maps: a line for each key, and for each bucket of its histogram.
+#[must_use]
+pub fn maps_csv(maps: &[MapSnapshot]) -> String {
+    let parts = maps.iter().flat_map(|m| m.rows.iter().map(|r| r.key.len())).max().unwrap_or(0);
+    let mut out = "map".to_owned();
+    for part in 1..=parts {
+        let _ = write!(out, ",key{part}");
+    }
+    out.push_str(",from,to,value\n");
+    for map in maps {
+        for row in &map.rows {
+            let mut start = cell(&map.name);
+            for part in 0..parts {
+                start.push(',');
+                start.push_str(&row.key.get(part).map_or_else(String::new, |v| cell(&line(v))));
+            }
+            match &row.value {
+                Value::Hist(_) | Value::LHist(_) => {
+                    for (from, to, count) in buckets(&row.value) {
+                        let _ = writeln!(out, "{start},{},{},{count}", number(from), number(to));
+                    }
+                }
+                Value::TSeries(series) => {
+                    for (at, value) in &series.points {
+                        let _ = writeln!(out, "{start},{at},{},{}", at + series.interval_ns, number(*value));
+                    }
+                }
+                value => {
+                    let _ = writeln!(out, "{start},,,{}", cell(&line(value)));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// A value as JSON; numbers stay numbers, stacks are lists of frames.
+pub(super) fn value_json(value: &Value) -> Json {
+    match value {
+        Value::None => Json::Null,
+        Value::Bool(b) => json!(b),
+        Value::Int(v, _) => json!(v),
+        Value::Uint(v, _) => json!(v),
+        Value::Enum { value, name: None } => json!(value),
+        Value::Stack(stack) => json!(frames(stack)),
+        Value::Array(items) | Value::Tuple(items) => Json::Array(items.iter().map(value_json).collect()),
+        Value::Record(items) => {
+            Json::Object(items.iter().map(|(n, v)| (n.as_ref().to_owned(), value_json(v))).collect())
+        }
+        Value::Avg(s) | Value::Stats(s) => json!({"count": s.count, "average": s.average(), "total": s.total}),
+        Value::Hist(_) | Value::LHist(_) => {
+            let bucket =
+                |(from, to, count): (Option<i64>, Option<i64>, u64)| json!({"from": from, "to": to, "count": count});
+            Json::Array(buckets(value).into_iter().map(bucket).collect())
+        }
+        Value::TSeries(s) => {
+            let point = |(at, value): &(u64, Option<i64>)| json!({"start_ns": at, "value": value});
+            Json::Array(s.points.iter().map(point).collect())
+        }
+        other => json!(line(other)),
+    }
+}
+
+const fn kind_of(kind: MapKind) -> &'static str {
+    match kind {
+        MapKind::Value => "value",
+        MapKind::Count => "count",
+        MapKind::Sum => "sum",
+        MapKind::Min => "min",
+        MapKind::Max => "max",
+        MapKind::Avg => "avg",
+        MapKind::Stats => "stats",
+        MapKind::Hist => "hist",
+        MapKind::LHist => "lhist",
+        MapKind::TSeries => "tseries",
+    }
+}
+
+/// Maps with what they are of.
+#[must_use]
+pub fn maps_json(trace: &crate::store::TraceInfo, maps: &[MapSnapshot]) -> String {
+    let mut all = Object::new();
+    for map in maps {
+        let rows: Vec<Json> = map
+            .rows
+            .iter()
+            .map(|row| {
+                let key: Vec<Json> = row.key.iter().map(value_json).collect();
+                if map.keyed { json!({"key": key, "value": value_json(&row.value)}) } else { value_json(&row.value) }
+            })
+            .collect();
+        let key: Vec<&str> = trace
+            .maps
+            .iter()
+            .find(|m| m.name == map.name)
+            .map_or_else(Vec::new, |m| m.key.iter().map(|c| &*c.name).collect());
+        let contents = if map.keyed { Json::Array(rows) } else { rows.into_iter().next().unwrap_or(Json::Null) };
+        let time = trace.wall_ns(map.at_ns);
+        all.insert(
+            map.name.as_ref().to_owned(),
+            json!({"kind": kind_of(map.kind), "read_ns": time, "key": key, "contents": contents}),
+        );
+    }
+    let whole = json!({
+        "script": &*trace.name,
+        "host": &*trace.host,
+        "kernel": &*trace.kernel,
+        "maps": all,
+    });
+    serde_json::to_string_pretty(&whole).unwrap_or_default() + "\n"
+}
