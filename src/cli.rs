@@ -21,6 +21,7 @@ pub mod doctor;
 pub mod dtrace;
 pub mod excerpt;
 pub mod explain;
+pub mod export;
 pub mod face;
 pub mod fmt;
 pub mod kernel;
@@ -65,6 +66,7 @@ pub enum Command {
     Run(run::Args),
     Replay(replay::Args),
     Record(record::Args),
+    Export(export::Args),
     Demo(demo::Args),
     Check(check::Args),
     Compile(compile::Args),
@@ -197,6 +199,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Run(args)) => run::run(&args, world),
         Some(Command::Replay(args)) => replay::run(&args, world),
         Some(Command::Record(args)) => record::run(&args),
+        Some(Command::Export(args)) => export::run(&args, world),
         Some(Command::Demo(args)) => demo::run(&args, world),
         Some(Command::Check(args)) => check::run(&args, world),
         Some(Command::Compile(args)) => compile::run(&args, world),

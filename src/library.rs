@@ -43,6 +43,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("tcpretrans", include_str!("../scripts/tcpretrans.bt")),
     ("tlssniff", include_str!("../scripts/tlssniff.bt")),
     ("vfsstat", include_str!("../scripts/vfsstat.bt")),
+    ("wakers", include_str!("../scripts/wakers.bt")),
     ("wakeups", include_str!("../scripts/wakeups.bt")),
 ];
 

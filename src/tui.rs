@@ -6,12 +6,14 @@
 //! terminal and carries the effects out.
 
 pub mod action;
+pub mod cast;
 pub mod catalogue;
 pub mod columns;
 pub mod demo;
 pub mod document;
 pub mod draw;
 pub mod effect;
+pub mod export;
 pub mod files;
 pub mod finder;
 pub mod input;
@@ -23,6 +25,7 @@ pub mod mouse;
 pub mod paint;
 pub mod palette;
 pub mod panes;
+pub mod presets;
 pub mod recording;
 pub mod replay;
 pub mod run;

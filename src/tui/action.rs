@@ -157,6 +157,10 @@ pub enum App {
     Stop,
     /// Freeze or unfreeze the views.
     Pause,
+    /// List what can be written to files.
+    Export,
+    /// Copy what the pane shows.
+    CopyPane,
     /// Go through time.
     Time(Time),
     /// Record what is kept and what comes to a file, or complete the recording.

@@ -18,6 +18,7 @@ use super::{svg, update};
 use crate::session::update::Update;
 
 mod arranged;
+mod graphs;
 pub mod told;
 
 use told::Told;
@@ -106,6 +107,8 @@ pub fn scenes() -> Vec<Scene> {
         Scene::new("browser", "probescope: the probe browser", browsing("openat")),
         Scene::new("histogram", "probescope: maps and a histogram, zoomed", histogram()),
         Scene::new("stacks", "probescope: stacks in a map, one open", stacks()),
+        Scene::new("flame", "probescope: stacks as a flame graph", graphs::flame(stacks())),
+        Scene::new("flame-search", "probescope: a flame graph searched, light", graphs::searched(stacks())),
         Scene::new("filter", "probescope: filtered events while the views are paused", filtered()),
         Scene::new("errors", "probescope: errors where they are, while the last good trace goes on", errors()),
         Scene::new("losses", "probescope: what was lost, where and why", losses()),

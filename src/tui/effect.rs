@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::export::Job;
 use super::files::Opened;
 use crate::lang::service::Completion;
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
@@ -115,6 +116,8 @@ pub enum Effect {
     ListLayouts,
     /// Read the layout of a name.
     ReadLayout(String),
+    /// Write what is shown to a new file.
+    Export(Arc<Job>),
     /// Put text on the terminal's clipboard.
     Copy(String),
     /// Paint everything anew.

@@ -156,6 +156,27 @@ pub fn free_name(path: PathBuf, text: &str) -> PathBuf {
     std::iter::once(path.clone()).chain(numbered).find(free).unwrap_or(path)
 }
 
+/// Writes a new file; nothing that is there is written over. Tells where.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn export(name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    let (stem, ending) = name.split_once('.').unwrap_or((name, "txt"));
+    for number in 1..1000 {
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        let path = PathBuf::from(format!("{stem}{number}.{ending}"));
+        match std::fs::File::create_new(&path) {
+            Ok(mut file) => {
+                file.write_all(bytes)?;
+                return Ok(path);
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,9 +4,14 @@
 use fuzzy_matcher::FuzzyMatcher as _;
 use fuzzy_matcher::skim::SkimMatcherV2;
 
+use super::export::Exported;
 use super::input::Input;
 use super::keys::{self, Binding};
+use super::presets::{PRESETS, Preset};
 use crate::library::{self, Script};
+
+/// What the entries of files begin with.
+pub const EXPORT: &str = "Export: ";
 
 /// State of the palette.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +29,10 @@ pub struct Palette {
 pub enum Entry {
     /// A command.
     Command(&'static Binding),
+    /// A question with a ready answer.
+    Preset(&'static Preset),
+    /// What is shown goes to a file.
+    Export(Exported),
     /// A script to open as a copy.
     Script(Script),
 }
@@ -34,6 +43,8 @@ impl Entry {
     pub fn words(&self) -> String {
         match self {
             Self::Command(binding) => binding.about.to_owned(),
+            Self::Preset(preset) => preset.about.to_owned(),
+            Self::Export(exported) => format!("{EXPORT}{}", exported.about()),
             Self::Script(script) => format!("{}: {}", script.name, script.about),
         }
     }
@@ -44,7 +55,9 @@ impl Palette {
     #[must_use]
     pub fn entries(&self) -> Vec<(Entry, Vec<usize>)> {
         let commands = keys::all().filter(|b| b.in_palette && !self.scripts_only).map(Entry::Command);
-        let all = commands.chain(library::scripts().into_iter().map(Entry::Script));
+        let presets = PRESETS.iter().filter(|_| !self.scripts_only).map(Entry::Preset);
+        let exports = Exported::all().filter(|_| !self.scripts_only).map(Entry::Export);
+        let all = commands.chain(presets).chain(exports).chain(library::scripts().into_iter().map(Entry::Script));
         let query = self.input.text();
         if query.is_empty() {
             return all.map(|e| (e, Vec::new())).collect();

@@ -12,6 +12,7 @@ use ratatui::layout::{Position, Rect};
 use super::action::{Action, Pick};
 use super::document::Document;
 use super::effect::Effect;
+use super::export::Shown;
 use super::keys::{Binding, Scope};
 use super::layout::arrange::MinSize;
 use super::layout::tree::{Axis, PaneId};
@@ -24,6 +25,7 @@ pub mod browser;
 pub mod chooser;
 pub mod editor;
 pub mod events;
+pub mod flame;
 pub mod help;
 pub mod maps;
 pub mod palette;
@@ -55,7 +57,7 @@ pub struct Registered {
 }
 
 /// Every kind of pane, in the order of the default layout.
-pub static KINDS: &[Registered] = &[editor::PANE, events::PANE, maps::PANE, probes::PANE];
+pub static KINDS: &[Registered] = &[editor::PANE, events::PANE, maps::PANE, probes::PANE, flame::PANE];
 
 /// A kind of pane by its name.
 #[must_use]
@@ -101,6 +103,16 @@ pub trait Pane: Any + Debug + Send {
     /// Whether characters are text here.
     fn takes_text(&self) -> bool {
         false
+    }
+
+    /// Whether a filter is typed in its frame.
+    fn takes_filter(&self) -> bool {
+        false
+    }
+
+    /// What it shows, as data for a file.
+    fn shown(&self, _state: &State) -> Shown {
+        Shown::Picture
     }
 
     /// What is at a place of the screen.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossterm::event::Event;
@@ -21,7 +22,7 @@ use super::recording::Recording;
 use super::screen::Screen;
 use super::state::State;
 use super::terminal::Terminal;
-use super::{files, finder, keys, mouse, update};
+use super::{export, files, finder, keys, mouse, update};
 use crate::lang::source::SourceText;
 use crate::session::SessionHandle;
 use crate::session::update::Update;
@@ -138,6 +139,9 @@ struct Workbench {
     last_frame: Instant,
     /// The history goes to a file, too.
     recording: Option<Recording>,
+    /// Files that are being written.
+    exports: Vec<JoinHandle<()>>,
+    sender: mpsc::Sender<Message>,
     /// When the history was last played on.
     played: Instant,
     /// When unsaved text is kept.
@@ -155,7 +159,8 @@ impl Workbench {
             }
             None => None,
         };
-        let questions = finder::spawn(services.finder, move |message| sender.blocking_send(message).is_ok())?;
+        let found = sender.clone();
+        let questions = finder::spawn(services.finder, move |message| found.blocking_send(message).is_ok())?;
         state.size = crossterm::terminal::size()?;
         let screen = Screen::enter(state.size, state.mouse, services.terminal)?;
         let now = Instant::now();
@@ -173,6 +178,8 @@ impl Workbench {
             quick: true,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
             recording: None,
+            exports: Vec::new(),
+            sender,
             played: now,
             tick: None,
             ending: None,
@@ -186,6 +193,8 @@ impl Workbench {
         }
         served?;
         self.end_recording();
+        self.messages.close();
+        self.exports.drain(..).for_each(|export| drop(export.join()));
         // The terminal is given back now; detaching may take a moment more.
         Ok((self.ending.unwrap_or(Ending::Left), self.session.take()))
     }
@@ -400,6 +409,7 @@ impl Workbench {
                     let _ = std::fs::remove_file(path);
                 }
             }
+            Effect::Export(job) => self.export(job),
             Effect::Copy(text) => {
                 let _ = self.screen.copy(&text);
             }
@@ -410,6 +420,16 @@ impl Workbench {
                 let _ = self.screen.take_mouse(mouse);
             }
             Effect::Quit => self.ending = Some(Ending::Left),
+        }
+    }
+
+    /// Writes a file, and tells what became of it.
+    fn export(&mut self, job: Arc<export::Job>) {
+        self.exports.retain(|export| !export.is_finished());
+        let sender = self.sender.clone();
+        match export::start(job, move |message| drop(sender.blocking_send(message))) {
+            Ok(export) => self.exports.push(export),
+            Err(e) => self.answer(Message::Notice(format!("Not written: {e}"))),
         }
     }
 

@@ -6,10 +6,11 @@ use super::action::Action;
 pub use super::document::{Document, File};
 use super::input::Input;
 use super::layout;
+use super::layout::tree::PaneId;
 use super::palette::Palette;
 use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
-use super::panes::{Kind, News};
+use super::panes::{Kind, News, Pane, events};
 use super::theme::Theme;
 use super::time::Moment;
 use super::update::windows::Grab;
@@ -223,6 +224,14 @@ impl State {
         if self.toast.as_ref().is_none_or(|toast| toast.severity <= severity) {
             self.tell(severity, text);
         }
+    }
+
+    /// The pane whose filter is typed: the one that has the keys, else the events.
+    #[must_use]
+    pub fn filtered(&self) -> Option<PaneId> {
+        let focus = self.panes.focus();
+        let takes = self.panes.get(focus).is_none_or(Pane::takes_filter);
+        if takes { Some(focus) } else { self.panes.of_kind(events::KIND) }
     }
 
     /// Whether a pane of a kind has the keys.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 
+mod blend;
+
 macro_rules! slots {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// The kinds of things that a theme styles.
@@ -18,6 +20,21 @@ macro_rules! slots {
         impl Slot {
             /// Every slot.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            const fn is_flame(self) -> bool {
+                self as usize >= Self::FlameKey as usize
+            }
+
+            /// What tells frames apart where colours do not.
+            const fn flame_modifier(self) -> Modifier {
+                match self {
+                    Self::FlameMatch | Self::FlameGrown => Modifier::REVERSED.union(Modifier::BOLD),
+                    Self::FlameInlined => Modifier::ITALIC,
+                    Self::FlameKernel => Modifier::BOLD,
+                    Self::FlameShrunk => Modifier::DIM,
+                    _ => Modifier::empty(),
+                }
+            }
 
             /// Its key in a theme file.
             #[must_use]
@@ -119,6 +136,20 @@ slots! {
     Operator = "operator",
     /// Fields and parameters of probes (`args.x`).
     Field = "field",
+    /// Frames of a flame graph that are parts of the key, and its root.
+    FlameKey = "flame-key",
+    /// Frames of the kernel.
+    FlameKernel = "flame-kernel",
+    /// Frames of programs and libraries.
+    FlameUser = "flame-user",
+    /// Frames that were inlined.
+    FlameInlined = "flame-inlined",
+    /// Frames that were searched.
+    FlameMatch = "flame-match",
+    /// Frames whose share has grown since the baseline.
+    FlameGrown = "flame-grown",
+    /// Frames whose share has shrunk.
+    FlameShrunk = "flame-shrunk",
 }
 
 /// One look of the whole program.
@@ -246,6 +277,7 @@ impl Theme {
                 Style::new().add_modifier(Modifier::DIM)
             }
             Slot::Selected | Slot::Cursor | Slot::Marked | Slot::Brand => Style::new().add_modifier(Modifier::REVERSED),
+            slot if slot.is_flame() => Style::new().add_modifier(slot.flame_modifier()),
             Slot::Matched | Slot::Error => Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             Slot::Key
             | Slot::Keyword
@@ -282,26 +314,16 @@ impl Theme {
             match slot {
                 // Grounds of a theme are close to one another: of sixteen colours nothing is left between them.
                 Slot::Selected | Slot::Cursor | Slot::Marked => plain.add_modifier(Modifier::REVERSED),
-                Slot::Text => plain,
+                Slot::Text | Slot::FlameKey => plain,
+                // What is told by its ground is told by the colour of its letters.
+                slot if slot.is_flame() => {
+                    let fg = s.bg.map(to_sixteen).filter(|c| *c != Color::Black);
+                    Style { fg, ..plain }.add_modifier(slot.flame_modifier())
+                }
                 _ => Style { fg: s.fg.map(to_sixteen).filter(|c| *c != Color::Black), ..plain },
             }
         };
         Self { name: Arc::clone(&self.name), styles: Slot::ALL.iter().zip(self.styles.iter()).map(style).collect() }
-    }
-
-    /// A colour between the two ends of the bars' gradient, `part` from 0 to 1.
-    #[must_use]
-    pub fn gradient(&self, part: f64) -> Style {
-        let (low, high) = (self[Slot::BarLow], self[Slot::BarHigh]);
-        match (low.fg, high.fg) {
-            (Some(Color::Rgb(r0, g0, b0)), Some(Color::Rgb(r1, g1, b1))) => {
-                let part = part.clamp(0.0, 1.0);
-                let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * part).round() as u8;
-                low.fg(Color::Rgb(mix(r0, r1), mix(g0, g1), mix(b0, b1)))
-            }
-            _ if part > 0.66 => high,
-            _ => low,
-        }
     }
 }
 
@@ -423,6 +445,7 @@ mod tests {
             let theme = theme.sixteen();
             let rgb = |c: Option<Color>| matches!(c, Some(Color::Rgb(..) | Color::Indexed(_)));
             assert!(Slot::ALL.iter().all(|s| !rgb(theme[*s].fg) && theme[*s].bg.is_none()), "{}", theme.name);
+            assert_ne!(theme[Slot::FlameKernel], theme[Slot::FlameUser], "{}", theme.name);
             assert!(theme[Slot::Selected].add_modifier.contains(Modifier::REVERSED));
         }
         assert_eq!(to_sixteen(Color::Rgb(250, 90, 80)), Color::LightRed);

@@ -64,6 +64,7 @@ fn from_scheme(name: &str, scheme: &Scheme) -> Theme {
         }
         out
     };
+    let on_ground = |scope: &str| Style { bg: of_scope(scope).fg, ..Style::new().fg(tint(bg)) };
     Theme::build(name, |slot| {
         if let Some(scope) = scope(slot) {
             return of_scope(scope);
@@ -91,6 +92,13 @@ fn from_scheme(name: &str, scheme: &Scheme) -> Theme {
             Slot::Stopped => Style::new().fg(tint(fg)).bg(between(0.22)),
             Slot::BarLow => Style::new().fg(tint(mix(bg, fg, 0.4))),
             Slot::BarHigh => Style::new().fg(accent),
+            Slot::FlameKey => Style::new().fg(tint(fg)).bg(between(0.2)),
+            Slot::FlameKernel => on_ground("constant.numeric"),
+            Slot::FlameUser => on_ground("entity.name.function"),
+            Slot::FlameInlined => on_ground("string.quoted.double"),
+            Slot::FlameMatch => on_ground("keyword.control"),
+            Slot::FlameGrown => Style::new().fg(tint(bg)).bg(Tint::LightRed),
+            Slot::FlameShrunk => Style::new().fg(tint(bg)).bg(Tint::LightBlue),
             _ => Style::new().fg(tint(fg)).bg(tint(bg)),
         }
     })

@@ -9,7 +9,7 @@ use probescope::tui::action::{Action, Mouse};
 use probescope::tui::demo::scenes;
 use probescope::tui::draw::draw;
 use probescope::tui::effect::{Detail, Effect, Found, Hit, Message};
-use probescope::tui::panes::{Kind, editor, events, maps, probes};
+use probescope::tui::panes::{Kind, editor, events, flame, maps, probes};
 use probescope::tui::state::{File, Layer, State};
 use probescope::tui::theme::{Slot, Theme};
 use probescope::tui::{keys, update};
@@ -437,6 +437,90 @@ fn the_selected_map_of_many_has_the_room() {
     let below = shown[heading + 2..].iter().take_while(|r| r.chars().filter(char::is_ascii_digit).count() > 0).count();
     assert!(below >= 30, "all rows of the selected map: {shown:#?}");
     assert!(shown.iter().any(|r| r.contains("@m12")) && !shown.iter().any(|r| r.contains("@m00")), "{shown:#?}");
+}
+
+/// The flame graph.
+fn graph(state: &State) -> &flame::FlamePane {
+    state.panes.view::<flame::FlamePane>().unwrap()
+}
+
+#[test]
+fn stacks_of_a_map_are_a_flame_graph() {
+    let mut state = scenes().into_iter().find(|s| s.name == "stacks").unwrap().state;
+    press(&mut state, "<a-5>");
+    assert!(focus(&state) == flame::KIND && shown(&state, "@sleeps"), "{:#?}", rows(&screen(&state)));
+    let tree = graph(&state).feed.tree().unwrap();
+    let all = tree.total(0);
+    assert!(all > 0 && shown(&state, "100.0 %"));
+    press(&mut state, "<down><down><enter>");
+    let (zoom, selected) = (graph(&state).zoom, graph(&state).selected);
+    assert!(zoom == selected && zoom != 0, "the chosen frame fills the width");
+    press(&mut state, "u");
+    assert_ne!(graph(&state).zoom, zoom);
+    // A search tells the share; a text that is no pattern says why.
+    press(&mut state, "fschedule");
+    assert!(graph(&state).search.found > 0 && shown(&state, " of it"));
+    press(&mut state, "(");
+    assert!(shown(&state, "unclosed group"));
+    press(&mut state, "<esc>");
+    assert!(!graph(&state).search.is_on());
+    // Only the stacks of one frame, then without it, then all again.
+    let name = |state: &State| {
+        let pane = graph(state);
+        pane.feed.tree().unwrap().name_of(pane.selected).text.to_string()
+    };
+    press(&mut state, "<home><down>");
+    let chosen = name(&state);
+    press(&mut state, "o");
+    assert!(shown(&state, &format!("only {chosen}")) && graph(&state).feed.tree().unwrap().total(0) < all);
+    press(&mut state, "a<home><down><down>h");
+    assert!(shown(&state, "1 left out") && graph(&state).feed.tree().unwrap().total(0) == all);
+    press(&mut state, "ai");
+    assert!(shown(&state, "callers"));
+    // A baseline: nothing has come since.
+    press(&mut state, "b");
+    assert!(shown(&state, "since the baseline") && shown(&state, "No stack since the baseline"));
+    press(&mut state, "b");
+    assert!(!shown(&state, "baseline, 0 s"));
+}
+
+#[test]
+fn a_large_map_of_stacks_is_taken_in_while_keys_are_answered() {
+    use probescope::model::snapshot::{MapKind, MapRow, MapSnapshot};
+    use probescope::model::value::{Frame, Stack, Value};
+    use probescope::store::{ChunkBuilder, Entry, Payload};
+    let mut state = scenes().into_iter().find(|s| s.name == "stacks").unwrap().state;
+    let frame = |n: u64| Frame {
+        address: 0x1000 + n,
+        symbol: Some(format!("f{n}\u{1b}[2J").into()),
+        offset: 0,
+        object: None,
+        inlined: false,
+    };
+    let stack = |n: u64| Stack { frames: [frame(n), frame(n % 97), frame(n % 7)].into(), ..Stack::default() };
+    let row = |n: u64| MapRow { key: vec![Value::Stack(stack(n))], value: Value::Uint(1, 8) };
+    let at_ns = state.document.maps.reading().unwrap()[0].at_ns + 1;
+    let rows: Vec<MapRow> = (0..9000).map(row).collect();
+    let map = MapSnapshot { name: "@sleeps".into(), kind: MapKind::Count, keyed: true, rows, capacity: 9999, at_ns };
+    let mut builder = ChunkBuilder::new();
+    let trace = state.document.trace.id;
+    builder.push(&Entry { trace, at_ns, cpu: None, payload: Payload::Maps([map].into()) });
+    press(&mut state, "<a-5>");
+    update::receive(&mut state, Message::Session(Update::Append(builder.finish().unwrap())));
+    assert!(update::is_busy(&state), "there is more to take in");
+    press(&mut state, "<down>");
+    let mut slices = 0;
+    while update::is_busy(&state) {
+        update::receive(&mut state, Message::GoOn);
+        slices += 1;
+        assert!(slices < 100);
+    }
+    assert_eq!(graph(&state).feed.tree().unwrap().total(0), 9000);
+    assert!(!rows_of(&state).contains('\u{1b}'));
+}
+
+fn rows_of(state: &State) -> String {
+    rows(&screen(state)).concat()
 }
 
 /// The pictures of the views, cell by cell with their looks.

@@ -2,7 +2,7 @@
 
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
-use super::super::panes::{editor, events, maps, probes};
+use super::super::panes::{editor, events, flame, maps, probes};
 use super::super::time::Time;
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
@@ -109,6 +109,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Panes, &[alt('2')], Action::App(App::Focus(events::KIND)), "", "Go to the events", true),
     bind(Scope::Panes, &[alt('3')], Action::App(App::Focus(maps::KIND)), "", "Go to the maps", true),
     bind(Scope::Panes, &[alt('4')], Action::App(App::Focus(probes::KIND)), "", "Go to the probes", true),
+    bind(Scope::Panes, &[alt('5')], Action::App(App::Focus(flame::KIND)), "", "Go to the flame graph", true),
     bind(
         Scope::Panes,
         &[f(9), alt('z')],
@@ -127,6 +128,8 @@ pub static BINDINGS: &[Binding] = &[
         "Give the mouse to the terminal, to mark text with it, or take it back",
         true,
     ),
+    bind(Scope::Panes, &[alt('e')], Action::App(App::Export), "", "Write what is shown to a file", true),
+    bind(Scope::Panes, &[alt('y')], Action::App(App::CopyPane), "", "Copy what this pane shows", true),
     bind(Scope::Panes, &[ctrl('k')], Action::App(App::Palette), "commands", "Open the list of commands", false),
     bind(
         Scope::Panes,

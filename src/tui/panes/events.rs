@@ -7,6 +7,7 @@ use super::{Context, Kind, News, Pane, Registered};
 use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick};
 use crate::tui::effect::Effect;
+use crate::tui::export::Shown;
 use crate::tui::keys::Scope;
 use crate::tui::layout::arrange::MinSize;
 use crate::tui::state::State;
@@ -86,6 +87,15 @@ impl Pane for EventsPane {
 
     fn commands(&self, _state: &State) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
+    }
+
+    fn takes_filter(&self) -> bool {
+        true
+    }
+
+    fn shown(&self, state: &State) -> Shown {
+        let traces = self.pinned.and_then(|script| state.document(script)).map(|d| d.traces.clone());
+        Shown::Lines(traces, self.log.filter().to_owned())
     }
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {

@@ -8,6 +8,7 @@ use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick};
 use crate::tui::document::Document;
 use crate::tui::effect::Effect;
+use crate::tui::export::Shown;
 use crate::tui::keys::Scope;
 use crate::tui::layout::arrange::MinSize;
 use crate::tui::layout::tree::Axis;
@@ -85,6 +86,14 @@ impl Pane for MapsPane {
 
     fn commands(&self, _state: &State) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
+    }
+
+    fn shown(&self, state: &State) -> Shown {
+        let document = self.document(state);
+        document
+            .maps
+            .current()
+            .map_or(Shown::Picture, |view| Shown::Map(document.trace.id, std::sync::Arc::clone(&view.snapshot.name)))
     }
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {

@@ -55,6 +55,8 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
     for (y, (i, (entry, at))) in entries.iter().enumerate().skip(first).take(rows).enumerate() {
         let key = match entry {
             Entry::Command(binding) => keys::name(binding.keys[0]),
+            Entry::Preset(_) => "run".to_owned(),
+            Entry::Export(_) => "file".to_owned(),
             Entry::Script(_) if palette.scripts_only => String::new(),
             Entry::Script(_) => "script".to_owned(),
         };

@@ -5,11 +5,14 @@ use ratatui::layout::{Position, Rect};
 
 use super::rows::by;
 use super::{Context, Kind, Pane, Registered};
+use crate::model::stats::ProbeStats;
+use crate::output::export::table::Table as Rows;
 use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick, Table};
 use crate::tui::columns;
 use crate::tui::document::Document;
 use crate::tui::effect::Effect;
+use crate::tui::export::Shown;
 use crate::tui::keys::Scope;
 use crate::tui::layout::arrange::MinSize;
 use crate::tui::layout::tree::Axis;
@@ -112,6 +115,25 @@ impl Pane for ProbesPane {
 
     fn commands(&self, _state: &State) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
+    }
+
+    fn shown(&self, state: &State) -> Shown {
+        let document = self.document(state);
+        let Some(stats) = &document.trace.stats else { return Shown::Picture };
+        let columns = vec!["probe", "attached", "runs", "runs_per_s", "ns_per_run", "cpu_percent", "missed"];
+        let row = |(i, probe): (usize, &ProbeStats)| {
+            let rate = document.trace.probe_rate(i);
+            vec![
+                probe.name.as_ref().into(),
+                probe.attached.into(),
+                probe.runs.into(),
+                rate.map(|r| r.per_second).into(),
+                rate.map(|r| r.ns_per_run).into(),
+                rate.map(|r| r.cpu_percent).into(),
+                probe.misses.into(),
+            ]
+        };
+        Shown::Table(Rows { columns, rows: stats.probes.iter().enumerate().map(row).collect() })
     }
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {

@@ -6,9 +6,20 @@ use crate::tui::effect::Effect;
 use crate::tui::state::State;
 use ratatui::layout::Rect;
 
+/// Bytes that are put on the clipboard at most: terminals take no more, and may not tell.
+const MOST_COPIED: usize = 1 << 20;
+
 /// Puts text on the clipboard, if there is any.
 pub(in crate::tui) fn copy(state: &mut State, text: Option<String>) -> Vec<Effect> {
     let Some(text) = text.filter(|t| !t.is_empty()) else { return Vec::new() };
+    if text.len() > MOST_COPIED {
+        let bytes = crate::tui::text::grouped(text.len() as u64);
+        state.tell(
+            Severity::Warning,
+            format!("{bytes} bytes are too many for a terminal's clipboard: export them to a file"),
+        );
+        return Vec::new();
+    }
     state.tell(Severity::Info, "Copied, and sent to the terminal's clipboard");
     vec![Effect::Copy(text)]
 }

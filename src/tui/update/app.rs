@@ -7,7 +7,7 @@ use super::super::action::App;
 use super::super::effect::Effect;
 use super::super::input::Input;
 use super::super::layout::tree::PaneId;
-use super::super::palette::Palette;
+use super::super::palette::{EXPORT, Palette};
 use super::super::state::{Layer, Reader, State};
 use super::super::trace::Phase;
 use crate::lang::codes;
@@ -27,9 +27,17 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         App::SaveAndOpen | App::OpenAnyway | App::OpenInTab => super::library::answer(state, app),
         App::OpenTab => documents::ask(state),
         App::CloseAnyway => documents::close_anyway(state),
-        App::Help | App::Palette | App::Scripts | App::Browse | App::VerifierLog | App::ExplainProblem => {
-            open(state, app)
+        App::CopyPane => {
+            let text = super::super::export::text_of_pane(state);
+            super::super::panes::rows::copy(state, Some(text))
         }
+        App::Help
+        | App::Palette
+        | App::Export
+        | App::Scripts
+        | App::Browse
+        | App::VerifierLog
+        | App::ExplainProblem => open(state, app),
         App::FocusNext | App::FocusPrevious | App::Focus(_) | App::Zoom => {
             focus(state, app);
             Vec::new()
@@ -245,6 +253,10 @@ fn open(state: &mut State, app: App) -> Vec<Effect> {
         App::Browse => return browser::open(state, false),
         App::Help => state.layers.push(Layer::Help(0)),
         App::Palette => state.layers.push(Layer::Palette(Palette::default())),
+        App::Export => {
+            let input = Input::new(EXPORT);
+            state.layers.push(Layer::Palette(Palette { input, ..Palette::default() }));
+        }
         App::Scripts => state.layers.push(Layer::Palette(Palette { scripts_only: true, ..Palette::default() })),
         App::VerifierLog => verifier_log(state),
         _ => explain(state),

@@ -10,7 +10,6 @@ use super::app_of;
 use crate::lang::diagnostic::Severity;
 use crate::tui::panes::browser::update as browser;
 use crate::tui::panes::editor::documents;
-use crate::tui::panes::events;
 
 /// Applies an intent in the overlay that has the keys.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
@@ -93,6 +92,8 @@ fn palette(state: &mut State, action: &Action) -> Vec<Effect> {
             state.layers.pop();
             return match chosen {
                 Some(Entry::Command(binding)) => carry_out(state, &binding.action, binding.scope),
+                Some(Entry::Export(exported)) => super::super::export::ask(state, exported),
+                Some(Entry::Preset(preset)) => super::library::answer_preset(state, preset),
                 Some(Entry::Script(script)) => super::library::ask(state, &script),
                 None => Vec::new(),
             };
@@ -130,12 +131,12 @@ fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
 }
 
 fn filter_by(state: &mut State, text: &str) {
-    in_events(state, &Action::Filter(text.to_owned()));
+    in_filtered(state, &Action::Filter(text.to_owned()));
 }
 
-/// Applies an intent in the events whose filter is typed.
-fn in_events(state: &mut State, action: &Action) -> Vec<Effect> {
-    let pane = state.panes.of_kind(events::KIND);
+/// Applies an intent in the pane whose filter is typed.
+fn in_filtered(state: &mut State, action: &Action) -> Vec<Effect> {
+    let pane = state.filtered();
     pane.map_or_else(Vec::new, |pane| super::in_pane(state, pane, action))
 }
 
@@ -157,7 +158,7 @@ fn filter(state: &mut State, action: &Action) -> Vec<Effect> {
             let text = input.text().to_owned();
             filter_by(state, &text);
         }
-        Action::Go(Go::Up | Go::Down) => return in_events(state, action),
+        Action::Go(Go::Up | Go::Down) => return in_filtered(state, action),
         Action::Go(go) => {
             input.go(*go);
         }

@@ -2,10 +2,13 @@
 
 use super::super::action::{App, Edit, Go};
 use super::super::effect::Effect;
+use super::super::presets::Preset;
 use super::super::state::{File, Layer, State};
+use super::super::trace::Phase;
 use crate::lang::diagnostic::Severity;
 use crate::library::{self, Script};
 use crate::tui::panes::editor::documents;
+use crate::tui::panes::events;
 
 /// Opens it, or asks first what to do with unsaved text.
 pub fn ask(state: &mut State, script: &Script) -> Vec<Effect> {
@@ -20,12 +23,7 @@ pub fn ask(state: &mut State, script: &Script) -> Vec<Effect> {
 pub fn answer(state: &mut State, app: App) -> Vec<Effect> {
     let Some(Layer::ConfirmOpen(name)) = state.layers.pop() else { return Vec::new() };
     if app == App::OpenInTab {
-        let Some(script) = library::script(name) else { return Vec::new() };
-        let folder = state.document.file.unnamed.as_deref().and_then(std::path::Path::parent);
-        let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
-        let kept = format!("untitled-{}.bt", documents::next(state).0);
-        let recovery = state.document.file.recovery.as_ref().map(|p| p.with_file_name(kept));
-        documents::open(state, script.text, File { unnamed, recovery, ..File::default() });
+        open_in_tab(state, name);
         return Vec::new();
     }
     if app == App::OpenAnyway {
@@ -36,6 +34,35 @@ pub fn answer(state: &mut State, app: App) -> Vec<Effect> {
     if effects.is_empty() {
         return super::app::act(state, App::SaveAs);
     }
+    effects
+}
+
+fn open_in_tab(state: &mut State, name: &str) {
+    let Some(script) = library::script(name) else { return };
+    let folder = state.document.file.unnamed.as_deref().and_then(std::path::Path::parent);
+    let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
+    let kept = format!("untitled-{}.bt", documents::next(state).0);
+    let recovery = state.document.file.recovery.as_ref().map(|p| p.with_file_name(kept));
+    documents::open(state, script.text, File { unnamed, recovery, ..File::default() });
+}
+
+/// Runs the script that answers a question, in a tab of its own beside other work, and shows its pane.
+pub fn answer_preset(state: &mut State, preset: &Preset) -> Vec<Effect> {
+    if state.document.editor.is_blank() && state.document.trace.phase == Phase::Idle {
+        open(state, preset.script);
+    } else {
+        let before = state.document.id;
+        open_in_tab(state, preset.script);
+        if state.document.id == before {
+            return Vec::new();
+        }
+    }
+    state.toast = None;
+    let effects = super::app::act(state, App::Run);
+    if state.panes.of_kind(preset.pane).is_none() {
+        state.focus_on(events::KIND);
+    }
+    state.focus_on(preset.pane);
     effects
 }
 

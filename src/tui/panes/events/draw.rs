@@ -93,7 +93,7 @@ const fn below(area: Rect, rows: u16) -> Rect {
 /// The filter that is being typed, when it is this pane's.
 fn typed<'a>(ctx: &Context<'a>) -> Option<&'a Input> {
     let typed = ctx.state.layers.iter().find_map(|l| if let Layer::Filter(i) = l { Some(i) } else { None });
-    typed.filter(|_| ctx.state.panes.of_kind(super::KIND) == Some(ctx.pane))
+    typed.filter(|_| ctx.state.filtered() == Some(ctx.pane))
 }
 
 fn draw_filter(log: &EventLog, ctx: &Context<'_>, buf: &mut Buffer, inside: Rect) {

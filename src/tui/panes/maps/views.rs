@@ -21,6 +21,8 @@ pub struct MapViews {
     pub selected: usize,
     /// The newest reading while paused, shown afterwards.
     waiting: Option<Arc<[MapSnapshot]>>,
+    /// The reading that is shown.
+    reading: Option<Arc<[MapSnapshot]>>,
 }
 
 /// One map.
@@ -51,6 +53,7 @@ impl MapViews {
             self.waiting = Some(Arc::clone(snapshots));
             return;
         }
+        self.reading = Some(Arc::clone(snapshots));
         let mut old: Vec<MapView> = std::mem::take(&mut self.views);
         for snapshot in snapshots.iter() {
             let same = old.iter().position(|v| v.snapshot.name == snapshot.name && v.snapshot.kind == snapshot.kind);
@@ -73,6 +76,12 @@ impl MapViews {
         if let Some(snapshots) = self.waiting.take() {
             self.take(&snapshots, false);
         }
+    }
+
+    /// The reading that is shown, of all maps.
+    #[must_use]
+    pub const fn reading(&self) -> Option<&Arc<[MapSnapshot]>> {
+        self.reading.as_ref()
     }
 
     /// The map that has the keys.

@@ -1,0 +1,150 @@
+//! Stacks of a map as a flame graph: which paths of calls the values belong to.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::{Context, Kind, News, Pane, Registered};
+use crate::model::flame::{FlameTree, NodeId, ROOT};
+use crate::output::export::table::Table;
+use crate::session::update::ScriptId;
+use crate::tui::action::{Action, Pick};
+use crate::tui::document::Document;
+use crate::tui::effect::Effect;
+use crate::tui::export::Shown;
+use crate::tui::keys::Scope;
+use crate::tui::layout::arrange::MinSize;
+use crate::tui::state::State;
+
+pub mod draw;
+pub mod feed;
+pub(in crate::tui) mod keys;
+pub mod place;
+pub mod search;
+pub(in crate::tui) mod update;
+
+use feed::Feed;
+use search::Search;
+
+/// The name of this kind.
+pub const KIND: Kind = Kind("flame");
+
+/// Its row in the registry.
+pub const PANE: Registered = Registered {
+    kind: KIND,
+    title: "Flame graph",
+    about: "Stacks of a map as a flame graph, live: zoom, search, compare",
+    by_default: false,
+    commands: keys::BINDINGS,
+    make: |_| Box::new(FlamePane::default()),
+};
+
+/// A view of a map's stacks.
+#[derive(Debug, Default)]
+pub struct FlamePane {
+    /// Stays with this script.
+    pinned: Option<ScriptId>,
+    /// The tree and what it is made of.
+    pub feed: Feed,
+    /// What is looked for.
+    pub search: Search,
+    /// The frame that fills the width.
+    pub zoom: NodeId,
+    /// The frame that is told of.
+    pub selected: NodeId,
+    /// The root is at the bottom.
+    pub upright: bool,
+    /// Frames that are called by one are in the order of their names, not of their values.
+    pub by_name: bool,
+    /// Levels above the first one that is shown.
+    pub top: usize,
+}
+
+impl FlamePane {
+    fn document<'a>(&self, state: &'a State) -> &'a Document {
+        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    }
+}
+
+/// Frames of the table: those of the largest values.
+const MOST_FRAMES: usize = 100_000;
+
+/// The frames by their value, with the calls that lead to them.
+fn table(tree: &FlameTree) -> Vec<Vec<serde_json::Value>> {
+    let mut nodes: Vec<NodeId> = (1..tree.len() as NodeId).filter(|n| tree.total(*n) > 0).collect();
+    nodes.sort_unstable_by_key(|n| (std::cmp::Reverse(tree.total(*n)), *n));
+    nodes.truncate(MOST_FRAMES);
+    let path = |n: NodeId| tree.path(n).iter().map(|name| &*name.text).collect::<Vec<_>>().join(";");
+    nodes.into_iter().map(|n| vec![path(n).into(), tree.total(n).into(), tree.own(n).into()]).collect()
+}
+
+impl Pane for FlamePane {
+    fn kind(&self) -> Kind {
+        KIND
+    }
+
+    fn title(&self, state: &State) -> String {
+        super::pinned_title(PANE.title, self.pinned, state)
+    }
+
+    fn min_size(&self) -> MinSize {
+        MinSize { least: (24, 5), good: (60, 10) }
+    }
+
+    fn is_filled(&self, state: &State) -> bool {
+        feed::maps(self.document(state)).next().is_some()
+    }
+
+    fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+        draw::draw(self, ctx, buf, area);
+    }
+
+    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+        if *action == Action::Pin {
+            self.pinned = super::turned(self.pinned, state);
+            return Vec::new();
+        }
+        update::act(self, state, action, area)
+    }
+
+    fn commands(&self, _state: &State) -> &'static [Scope] {
+        &[Scope::Pane(KIND), Scope::Output]
+    }
+
+    fn takes_filter(&self) -> bool {
+        true
+    }
+
+    fn shown(&self, _state: &State) -> Shown {
+        let Some(tree) = self.feed.tree() else { return Shown::Picture };
+        Shown::Table(Table { columns: vec!["stack", "value", "itself"], rows: table(tree) })
+    }
+
+    fn hit(&self, _ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
+        let cell = place::at(self, draw::body(area), at)?;
+        Some(Pick::Row { table: cell.depth, row: cell.node as usize })
+    }
+
+    fn hear(&mut self, news: News, _state: &State) {
+        if news == News::GoOn && self.feed.go_on() {
+            self.search.look(&self.feed);
+        }
+    }
+
+    fn is_busy(&self, _state: &State) -> bool {
+        self.feed.is_busy()
+    }
+
+    fn script(&self) -> Option<ScriptId> {
+        self.pinned
+    }
+
+    fn settle(&mut self, state: &mut State, area: Rect) {
+        if self.feed.settle(self.document(state)) {
+            // Another tree: its frames have other numbers.
+            (self.zoom, self.selected, self.top) = (ROOT, ROOT, 0);
+            self.search.forget();
+        }
+        self.search.look(&self.feed);
+        place::into_sight(self, draw::body(area));
+    }
+}

@@ -1,0 +1,177 @@
+//! Intents in the flame graph.
+
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+use super::feed::{Reading, maps};
+use super::{FlamePane, draw, keys, place};
+use crate::lang::diagnostic::Severity;
+use crate::model::flame::{FlameTree, NodeId, ROOT, Shape};
+use crate::output::export::folded;
+use crate::tui::action::{Action, Events, Go, Pick, Picked};
+use crate::tui::effect::Effect;
+use crate::tui::input::Input;
+use crate::tui::panes::rows::copy;
+use crate::tui::state::{Layer, State};
+use crate::tui::text::neutralise;
+
+/// Levels that a page key goes by.
+const PAGE: usize = 10;
+
+/// Applies an intent.
+pub fn act(pane: &mut FlamePane, state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
+    let body = draw::body(area);
+    match action {
+        Action::Go(movement) => go(pane, *movement, body),
+        Action::Accept => zoom(pane),
+        Action::Pick(Pick::Row { row, .. }, how) => {
+            let again = *how == Picked::Again && pane.selected as usize == *row;
+            pane.selected = *row as NodeId;
+            if again {
+                zoom(pane);
+            }
+        }
+        Action::Events(Events::Filter) => state.layers.push(Layer::Filter(Input::new(pane.search.text()))),
+        Action::Filter(text) => pane.search.set(text, &pane.feed),
+        Action::Named(_) => return named(pane, state, action),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn named(pane: &mut FlamePane, state: &mut State, action: &Action) -> Vec<Effect> {
+    let shape = pane.feed.shape.clone();
+    if *action == keys::OUT {
+        let above = pane.feed.tree().and_then(|tree| tree.parent(pane.zoom));
+        pane.selected = pane.zoom;
+        pane.zoom = above.unwrap_or(ROOT);
+    } else if *action == keys::TURN {
+        pane.upright = !pane.upright;
+    } else if *action == keys::ORDER {
+        pane.by_name = !pane.by_name;
+    } else if *action == keys::INVERT {
+        pane.feed.set_shape(Shape { inverted: !shape.inverted, ..shape });
+    } else if *action == keys::MERGE {
+        pane.feed.set_shape(Shape { merged: !shape.merged, ..shape });
+    } else if *action == keys::ALL {
+        pane.feed.set_shape(Shape { inverted: shape.inverted, merged: shape.merged, ..Shape::default() });
+    } else if *action == keys::HIDE || *action == keys::ONLY {
+        leave_out(pane, state, *action == keys::HIDE);
+    } else if *action == keys::BASELINE {
+        baseline(pane, state);
+    } else if *action == keys::MAP {
+        next_map(pane, state);
+    } else if *action == keys::NEXT || *action == keys::PREVIOUS {
+        next_found(pane, state, *action == keys::NEXT);
+    } else if *action == keys::COPY {
+        let text = pane.feed.tree().map(|tree| path_text(tree, pane.selected));
+        return copy(state, text);
+    } else if *action == keys::FOLDED {
+        let text = pane.feed.tree().map(folded::text);
+        return copy(state, text);
+    }
+    Vec::new()
+}
+
+fn path_text(tree: &FlameTree, node: NodeId) -> String {
+    tree.path(node).iter().map(|name| neutralise(&name.text).into_owned()).collect::<Vec<_>>().join("\n")
+}
+
+fn zoom(pane: &mut FlamePane) {
+    pane.zoom = if pane.zoom == pane.selected { ROOT } else { pane.selected };
+}
+
+fn go(pane: &mut FlamePane, movement: Go, body: Rect) {
+    let Some(tree) = pane.feed.tree() else { return };
+    let inwards = |node: NodeId, times: usize| {
+        (0..times).try_fold(node, |n, _| place::widest(tree, n).ok_or(n)).unwrap_or_else(|last| last)
+    };
+    let outwards = |node: NodeId, times: usize| (0..times).fold(node, |n, _| tree.parent(n).unwrap_or(n));
+    let node = pane.selected;
+    let down = if pane.upright { -1 } else { 1 };
+    let steps = match movement {
+        Go::Up => -down,
+        Go::Down => down,
+        Go::PageUp => -down * PAGE as isize,
+        Go::PageDown => down * PAGE as isize,
+        Go::Bottom | Go::End => isize::MAX,
+        _ => 0,
+    };
+    pane.selected = match movement {
+        Go::Left => place::beside(pane, body, node, false).unwrap_or(node),
+        Go::Right => place::beside(pane, body, node, true).unwrap_or(node),
+        Go::Top | Go::Home => pane.zoom,
+        _ if steps < 0 => outwards(node, steps.unsigned_abs()),
+        _ => inwards(node, steps.unsigned_abs().min(tree.deepest())),
+    };
+    // Out of the zoomed frame is out of the zoom.
+    if pane.selected != pane.zoom && tree.depth(pane.selected) < tree.depth(pane.zoom) {
+        pane.zoom = pane.selected;
+    }
+}
+
+fn leave_out(pane: &mut FlamePane, state: &mut State, hide: bool) {
+    let shape = pane.feed.shape.clone();
+    let Some(name) =
+        pane.feed.tree().filter(|_| pane.selected != ROOT).map(|t| Arc::clone(&t.name_of(pane.selected).text))
+    else {
+        state.tell(Severity::Info, "Choose a frame first: the root is in every stack");
+        return;
+    };
+    let words = neutralise(&name).into_owned();
+    if hide {
+        let mut hidden = shape.hidden;
+        hidden.push(name);
+        pane.feed.set_shape(Shape { hidden, ..shape });
+        state.tell(Severity::Info, format!("Left out: {words}; a shows all again"));
+    } else {
+        pane.feed.set_shape(Shape { only: Some(name), ..shape });
+        state.tell(Severity::Info, format!("Only stacks with {words}; a shows all again"));
+    }
+}
+
+fn baseline(pane: &mut FlamePane, state: &mut State) {
+    if pane.feed.baseline.is_some() {
+        pane.feed.set_baseline(None);
+        state.tell(Severity::Info, "Compared no more");
+        return;
+    }
+    let Some(reading) = Reading::of(pane.document(state)) else {
+        state.tell(Severity::Info, "There is nothing to keep yet");
+        return;
+    };
+    pane.feed.set_baseline(Some(reading));
+    state.tell(Severity::Info, "Kept: what comes from now on is shown, coloured by whether its share has grown");
+}
+
+fn next_map(pane: &mut FlamePane, state: &mut State) {
+    let names: Vec<Arc<str>> = maps(pane.document(state)).map(|m| Arc::clone(&m.name)).collect();
+    let at = names.iter().position(|n| Some(n) == pane.feed.map.as_ref());
+    let Some(next) = names.get(at.map_or(0, |at| (at + 1) % names.len())) else { return };
+    if names.len() == 1 {
+        state.tell(Severity::Info, "No other map of this script has stacks");
+        return;
+    }
+    pane.feed.show(Arc::clone(next));
+}
+
+/// Goes to the next frame that was looked for, in the order of the tree's depth, widest first on a level.
+fn next_found(pane: &mut FlamePane, state: &mut State, forward: bool) {
+    let Some(tree) = pane.feed.tree() else { return };
+    let found: Vec<NodeId> = place::cells(tree, pane.zoom, pane.by_name, u16::MAX, 0..tree.deepest().min(512) + 1)
+        .into_iter()
+        .map(|c| c.node)
+        .filter(|n| pane.search.is_found(tree, *n))
+        .collect();
+    let at = found.iter().position(|n| *n == pane.selected);
+    let next = match (at, forward) {
+        (None, _) => found.first(),
+        (Some(at), true) => found.get(at + 1).or(found.first()),
+        (Some(at), false) => at.checked_sub(1).map_or(found.last(), |at| found.get(at)),
+    };
+    match next {
+        Some(node) => pane.selected = *node,
+        None => state.tell(Severity::Info, "No frame has that name; f searches"),
+    }
+}
