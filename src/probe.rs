@@ -11,6 +11,7 @@ pub mod loaded;
 pub mod name;
 pub mod perf;
 pub mod point;
+pub mod providers;
 pub mod renamed;
 pub mod search;
 pub(crate) mod suggest;

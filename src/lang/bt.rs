@@ -10,6 +10,7 @@ pub mod front;
 pub mod lexer;
 pub mod parser;
 pub mod pretty;
+mod semantic;
 pub mod service;
 pub mod settings;
 pub mod visit;

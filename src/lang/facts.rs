@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::binary::dwarf::ParameterPlace;
 use crate::model::target::Target;
+use crate::probe::providers::Found;
 
 /// Why an attach point can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,6 +197,14 @@ pub trait Facts {
     /// All targets of one attach point as written, each with its full name as the `probe` builtin
     /// prints it.
     fn expand(&self, point: &str) -> Result<Vec<(Target, String)>, Refusal>;
+    /// Where the semantic probes of a point fire; `None` for other points.
+    fn semantic(&self, _point: &str) -> Option<Result<Vec<Found>, Refusal>> {
+        None
+    }
+    /// How a member of `curpsinfo` and its kin is had: its type in D and the expression.
+    fn current(&self, word: &str, name: &str) -> Result<(&'static str, String), String> {
+        Err(format!("{word}->{name} is not known without a kernel"))
+    }
     /// What is to be warned of a point that is taken at its word (`--unsafe`).
     fn doubt(&self, _point: &str) -> Option<(String, Option<String>)> {
         None

@@ -2,6 +2,7 @@
 //! start from.
 
 mod fields;
+mod semantic;
 mod skeleton;
 
 #[cfg(test)]
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use super::perf;
 use super::point::{self, PointPattern};
+use super::providers;
 use crate::kernel::{Absence, Feature, Kernel};
 
 /// How a script prints a field.
@@ -62,6 +64,9 @@ pub struct ProbeDoc {
 /// attach point that makes no sense gives a bare skeleton.
 #[must_use]
 pub fn describe(name: &str, kernel: &Kernel) -> ProbeDoc {
+    if let Some(row) = providers::row(name) {
+        return semantic::describe(row, kernel);
+    }
     let pattern = point::parse(name.trim_end_matches(':')).ok();
     let fields = pattern.as_ref().map(|p| fields::fields(p, kernel)).unwrap_or_default();
     ProbeDoc {
@@ -76,6 +81,9 @@ pub fn describe(name: &str, kernel: &Kernel) -> ProbeDoc {
 /// The declarations that `list -v` prints below a probe.
 #[must_use]
 pub fn arguments(name: &str, kernel: &Kernel) -> Vec<String> {
+    if let Some(row) = providers::row(name) {
+        return semantic::fields(row, kernel).into_iter().map(|f| f.declaration).collect();
+    }
     let pattern = point::parse(name.trim_end_matches(':')).ok();
     let fields = pattern.as_ref().map(|p| fields::listed(p, kernel)).unwrap_or_default();
     fields.into_iter().map(|f| f.declaration).collect()

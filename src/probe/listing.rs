@@ -6,6 +6,7 @@ use super::glob::Glob;
 use super::name::target_name;
 use super::perf;
 use super::point::{self, PointPattern, Provider, UprobePlace};
+use super::providers;
 use crate::kernel::btf::{Btf, BtfType, TypeId};
 use crate::kernel::{Absence, Feature, Kernel};
 use crate::probe::find::find;
@@ -82,6 +83,12 @@ pub fn list(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
     if pattern.is_empty() || pattern == "*" {
         return Ok(of_providers(kernel, ORDER.iter().copied(), &Glob::new("*")));
     }
+    if providers::is_provider(pattern) || providers::is_provider(provider) {
+        let glob = Glob::new(&if provider.is_empty() { format!("{pattern}:*") } else { pattern.to_owned() });
+        let mut listing = Listing::default();
+        semantic(&mut listing, kernel, &glob);
+        return Ok(listing);
+    }
     if let Some(provider) = Provider::find(pattern) {
         return Ok(of_providers(kernel, std::iter::once(provider.name), &Glob::new("*")));
     }
@@ -113,6 +120,7 @@ pub fn list(pattern: &str, kernel: &Kernel) -> Result<Listing, ExpandError> {
             let head = Glob::new(provider);
             let wanted = ORDER.iter().copied().filter(|p| provider.is_empty() || head.matches(p));
             let mut listing = of_providers(kernel, wanted, &glob);
+            semantic(&mut listing, kernel, &glob);
             // `*:/bin/bash:read*`: a path belongs to user probes.
             if head.is_wild() && rest.split(':').next().is_some_and(|binary| binary.contains('/')) {
                 for name in ["uprobe", "usdt"].into_iter().filter(|name| head.matches(name)) {
@@ -142,6 +150,13 @@ fn of_providers(kernel: &Kernel, providers: impl Iterator<Item = &'static str>, 
         }
     }
     listing
+}
+
+/// The semantic probes of a pattern, those that can't be had with the reason.
+fn semantic(listing: &mut Listing, kernel: &Kernel, glob: &Glob) {
+    for row in providers::rows().filter(|row| glob.matches(&row.point())) {
+        listing.lines.push(Line { name: row.point(), absence: providers::resolve(row, kernel).err() });
+    }
 }
 
 fn events(

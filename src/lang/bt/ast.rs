@@ -161,6 +161,8 @@ pub struct Probe {
     pub predicate: Option<Expr>,
     /// Body.
     pub body: Block,
+    /// The semantic probe that it stands for at one place.
+    pub alias: Option<Arc<str>>,
     /// All of it.
     pub span: Span,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::check::check;
-use super::{ExpandInputs, ast, dump, expand, parse, pretty, service};
+use super::{ExpandInputs, ast, dump, expand, parse, pretty, semantic, service};
 use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::facts::Facts;
@@ -97,10 +97,12 @@ fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'
         load: options.load,
         absent: options.absent_parameters,
     };
-    let (script, found): (ast::Script, _) = expand(parsed.script, &inputs);
+    let (mut script, found): (ast::Script, _) = expand(parsed.script, &inputs);
+    let of_rows = semantic::rewrite(&mut script, facts);
     let mut checked = check(&script, source, facts, options);
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(found);
+    diagnostics.extend(of_rows);
     leave_out_ends(&mut diagnostics);
     // Where the text makes no sense, what the checker makes of the same place is no news.
     let told: Vec<u32> = errors(&diagnostics).map(|d| d.span.start).collect();

@@ -18,6 +18,7 @@ mod operators;
 mod options;
 mod pragmas;
 mod probes;
+mod semantic;
 mod value;
 mod variables;
 
@@ -100,6 +101,8 @@ struct Frame {
     records: bool,
     /// What the firing probe is, for its arguments.
     site: probes::Site,
+    /// The code at hand is of a row of the semantic probes.
+    in_row: bool,
 }
 
 struct Checker<'a> {

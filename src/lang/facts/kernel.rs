@@ -15,6 +15,8 @@ use crate::probe::expand::{ExpandOptions, expand};
 use crate::probe::glob::Glob;
 use crate::probe::name;
 use crate::probe::point::{self, PointPattern};
+use crate::probe::providers::{self, Found};
+use crate::probe::suggest;
 
 /// Follows at most this many typedefs and tags.
 const MAX_CHAIN: usize = 64;
@@ -109,7 +111,56 @@ impl<'a> KernelFacts<'a> {
 }
 
 impl Facts for KernelFacts<'_> {
+    fn semantic(&self, point: &str) -> Option<Result<Vec<Found>, Refusal>> {
+        let refusal = |message: String, help: Option<String>, wildcard: bool| Refusal {
+            message,
+            help,
+            doubt: None,
+            missing: true,
+            unmatched: false,
+            wildcard,
+            shape: None,
+        };
+        let (provider, name) = point.split_once(':')?;
+        if !providers::is_provider(provider) {
+            return None;
+        }
+        let glob = Glob::new(name);
+        let rows: Vec<_> = providers::rows().filter(|r| r.provider == provider && glob.matches(r.name)).collect();
+        let (mut found, mut absent) = (Vec::new(), None);
+        for row in &rows {
+            match providers::resolve(row, self.kernel) {
+                Ok(places) => found.extend(places),
+                Err(absence) => absent = absent.or(Some(absence)),
+            }
+        }
+        Some(match absent {
+            _ if !found.is_empty() => Ok(found),
+            Some(absence) => {
+                let message = format!("`{}` can't be had on this kernel: {}", absence.what, absence.reason);
+                Err(refusal(message, Some(absence.remedy.to_string()), false))
+            }
+            None => {
+                let names = providers::rows().filter(|r| r.provider == provider).map(|r| r.name);
+                let near = suggest::nearest(name, names, 1).first().map(|n| format!("did you mean `{provider}:{n}`?"));
+                let help = near.or_else(|| Some(format!("`probescope list '{provider}:*'` shows them")));
+                Err(refusal(format!("there is no probe `{point}`"), help, glob.is_wild()))
+            }
+        })
+    }
+
+    fn current(&self, word: &str, name: &str) -> Result<(&'static str, String), String> {
+        providers::current(self.kernel, word, name)
+    }
+
     fn expand(&self, text: &str) -> Result<Vec<(Target, String)>, Refusal> {
+        if let Some(found) = self.semantic(text) {
+            let named = |place: Found| {
+                let name = place.row.point();
+                place.targets.into_iter().map(move |target| (target, name.clone()))
+            };
+            return found.map(|places| places.into_iter().flat_map(named).collect());
+        }
         let pattern = point::parse(text).map_err(|e| Refusal {
             message: e.message,
             help: e.hint,

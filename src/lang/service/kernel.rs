@@ -10,6 +10,7 @@ use crate::kernel::{Feature, Kernel};
 use crate::probe::catalogue::{Background, Catalogue, ProbeKind};
 use crate::probe::find::find;
 use crate::probe::point::{self, PointPattern};
+use crate::probe::providers;
 use crate::probe::search::{Results, Search};
 use crate::probe::user;
 
@@ -142,6 +143,12 @@ impl Knowledge for KernelKnowledge {
     }
 
     fn args(&self, point: &str) -> Vec<Field> {
+        if providers::row(point).is_some() {
+            let known = crate::probe::describe::describe(point, &self.kernel).fields.into_iter();
+            let named =
+                known.filter_map(|f| Some(Field { name: f.access.strip_prefix("args.")?.to_owned(), ty: f.ty }));
+            return named.collect();
+        }
         let Ok(pattern) = point::parse(point) else { return Vec::new() };
         if let PointPattern::Uprobe { ret: false, .. } = &pattern {
             let known = crate::probe::describe::describe(point, &self.kernel).fields.into_iter();

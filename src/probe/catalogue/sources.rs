@@ -13,12 +13,13 @@ use crate::probe::expand::functions::is_generated;
 use crate::probe::expand::programs::unusable_iterator;
 use crate::probe::find::mapped_files;
 use crate::probe::perf;
+use crate::probe::providers;
 
 type Answer = Result<Vec<Part>, Absence>;
 
 /// All sources, quick ones first.
 pub(super) const SOURCES: &[fn(&Kernel) -> Answer] =
-    &[special, tracepoints, raw_tracepoints, kprobes, fentries, iterators, common_libraries];
+    &[special, semantic, tracepoints, raw_tracepoints, kprobes, fentries, iterators, common_libraries];
 
 /// Libraries that many processes share and that have statically defined probes.
 const COMMON_LIBRARIES: &[&str] = &["libc", "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libstdc++"];
@@ -37,6 +38,17 @@ pub(super) fn of_kind(kernel: &Kernel, kind: ProbeKind) -> Answer {
         ProbeKind::Iter => iterators(kernel),
         ProbeKind::Usdt | ProbeKind::Uprobe | ProbeKind::Uretprobe => Ok(Vec::new()),
     }
+}
+
+/// Semantic probes, those that can't be had with the reason.
+#[allow(clippy::unnecessary_wraps, reason = "sources have one signature, and most can fail")]
+fn semantic(kernel: &Kernel) -> Answer {
+    let mut part = PartBuilder::with_capacity(64);
+    for row in providers::rows() {
+        let absence = providers::resolve(row, kernel).err().map_or(0, |absence| part.absence(&absence));
+        part.push(ProbeKind::Special, &[row.provider, ":", row.name], absence, false);
+    }
+    Ok(vec![part.finish()])
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "sources have one signature, and most can fail")]

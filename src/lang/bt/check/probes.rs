@@ -156,7 +156,10 @@ impl Checker<'_> {
                             continue;
                         }
                     }
-                    targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone())));
+                    let named = |(target, name): (Target, String)| {
+                        (target, probe.alias.as_ref().map_or(name, ToString::to_string))
+                    };
+                    targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone())).map(named));
                 }
                 Err(refusal) => {
                     shape = shape.or_else(|| refusal.shape.clone());

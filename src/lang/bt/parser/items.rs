@@ -112,7 +112,7 @@ impl Parser<'_> {
             );
             if self.at_kind(T::LBrace) {
                 let body = self.effect_block();
-                return Some(Probe { name, points, predicate: None, span: self.since(start), body });
+                return Some(Probe { name, points, predicate: None, alias: None, span: self.since(start), body });
             }
             self.skip_item();
             return None;
@@ -127,10 +127,10 @@ impl Parser<'_> {
             self.missing_body(&points, predicate.is_some());
             let at = self.previous_end();
             let body = crate::lang::bt::ast::Block { span: at, ..Default::default() };
-            return Some(Probe { name, points, predicate, body, span: self.since(start) });
+            return Some(Probe { name, points, predicate, body, alias: None, span: self.since(start) });
         }
         let body = self.effect_block();
-        Some(Probe { name, points, predicate, body, span: self.since(start) })
+        Some(Probe { name, points, predicate, body, alias: None, span: self.since(start) })
     }
 
     /// `a, b, c`

@@ -177,6 +177,9 @@ impl Checker<'_> {
             self.error(tags::D_FUNC_IDENT, span, "function designator is not of function type");
             return Self::error_value(span);
         };
+        if let Some(value) = self.call_of_row(name, items, span) {
+            return value;
+        }
         let Some(f) = function(name) else {
             let known = self.variables.functions.contains(name);
             if known || super::builtins::is_builtin(name) || self.inlines.contains_key(name) {

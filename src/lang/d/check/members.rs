@@ -15,12 +15,17 @@ impl Checker<'_> {
             match &**word {
                 "self" => return self.scoped(Scope::Thread, &name.text, span),
                 "this" => return self.scoped(Scope::Clause, &name.text, span),
-                "curpsinfo" | "curlwpsinfo" => {
-                    self.unsupported(span, word);
-                    return Self::error_value(span);
-                }
                 _ => {}
             }
+        }
+        if let (Kind::Ident(word), false) = (&base.kind, arrow)
+            && &**word == "args"
+            && let Some(value) = self.argument_of_place(name, span)
+        {
+            return value;
+        }
+        if let Some(value) = self.viewed(base, name, span) {
+            return value;
         }
         let mut value = self.expr(base);
         if value.is_error() {

@@ -12,6 +12,7 @@ use crate::lang::typed::{ActionKind, BinaryOp, Block, Builtin, Expr, ExprKind, P
 use crate::lang::types::Type;
 use crate::model::target::{Rate, Target};
 use crate::probe::glob::Glob;
+use crate::probe::providers;
 
 /// What a program tells of itself: its arguments depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +23,7 @@ pub enum SiteKind {
     Timer,
     Entry,
     Return,
+    Semantic,
 }
 
 /// The firing probe, as the code at hand knows it.
@@ -33,16 +35,30 @@ pub struct Site {
     pub id: u32,
     /// `arg1` to `arg5` of ERROR clauses.
     pub error_arguments: Option<[Expr; 6]>,
+    /// The place where a semantic probe fires.
+    pub place: Option<Arc<providers::Found>>,
     /// Arguments of the inline that is being put in.
     pub inline_arguments: HashMap<Arc<str>, Expr>,
 }
 
 /// A probe by its D name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Found {
     target: Option<Target>,
     name: Arc<str>,
     kind: SiteKind,
+    place: Option<Arc<providers::Found>>,
+}
+
+impl Found {
+    const fn new(target: Option<Target>, name: Arc<str>, kind: SiteKind) -> Self {
+        Self { target, name, kind, place: None }
+    }
+
+    /// What tells it from others: a semantic probe may be at several places.
+    fn key(&self) -> (Arc<str>, &'static str) {
+        (Arc::clone(&self.name), self.place.as_ref().map_or("", |place| place.source.point))
+    }
 }
 
 /// Shortest period of a timer, as the reference has it.
@@ -66,7 +82,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 
 /// Providers that the language has and this program does not attach yet.
 const OTHERS: &[&str] =
-    &["fbt", "rawfbt", "sdt", "rawtp", "io", "proc", "sched", "ip", "tcp", "udp", "lockstat", "cpc"];
+    &["fbt", "rawfbt", "sdt", "rawtp", "ip", "tcp", "udp", "lockstat", "cpc"];
 
 impl Checker<'_> {
     /// Everything that a description names.
@@ -89,7 +105,7 @@ impl Checker<'_> {
             for (own, target) in [("BEGIN", Some(Target::Begin)), ("END", Some(Target::End)), ("ERROR", None)] {
                 if fits(name, own) {
                     let full = format!("dtrace:::{own}").into();
-                    found.push(Found { target, name: full, kind: SiteKind::Nothing });
+                    found.push(Found::new(target, full, SiteKind::Nothing));
                 }
             }
         }
@@ -97,23 +113,52 @@ impl Checker<'_> {
             let timer = |prefix: &str| name.strip_prefix(prefix).and_then(period);
             let full: Arc<str> = format!("profile:::{name}").into();
             if let Some(period_ns) = timer("tick-") {
-                let target = Some(Target::Interval { period_ns });
-                found.push(Found { target, name: full, kind: SiteKind::Timer });
+                found.push(Found::new(Some(Target::Interval { period_ns }), full, SiteKind::Timer));
             } else if let Some(ns) = timer("profile-") {
                 let target = Some(Target::Profile { rate: Rate::PeriodNs(ns) });
-                found.push(Found { target, name: full, kind: SiteKind::Timer });
+                found.push(Found::new(target, full, SiteKind::Timer));
             }
         }
         if fits(provider, "syscall") && (fits(module, "vmlinux") || module == "*") {
             self.system_calls(function, name, &mut found);
         }
-        if found.is_empty() && OTHERS.contains(&provider) {
+        let absent = self.semantic_probes((provider, module, function, name), &mut found);
+        if let Some(why) = absent.filter(|_| found.is_empty() && !self.options.zdefs) {
+            self.error(tags::D_PDESC_ZERO, spec.span, why);
+        } else if found.is_empty() && OTHERS.contains(&provider) {
             self.unsupported(spec.span, &format!("the provider {provider}"));
         } else if found.is_empty() && !self.options.zdefs {
             let message = format!("probe description {} does not match any probes", full_spec(&spec.text));
             self.error(tags::D_PDESC_ZERO, spec.span, message);
         }
         found
+    }
+
+    /// Adds the semantic probes that a description names; why there is none otherwise.
+    fn semantic_probes(
+        &mut self,
+        (provider, module, function, name): (&str, &str, &str, &str),
+        found: &mut Vec<Found>,
+    ) -> Option<String> {
+        if !fits(module, "vmlinux") || !fits(function, "") {
+            return None;
+        }
+        let mut absent = None;
+        for row in providers::rows().filter(|row| fits(provider, row.provider) && fits(name, row.name)) {
+            match self.facts.semantic(&row.point())? {
+                Ok(places) => {
+                    let full: Arc<str> = format!("{}:vmlinux::{}", row.provider, row.name).into();
+                    found.extend(places.into_iter().map(|place| Found {
+                        target: place.targets.first().cloned(),
+                        name: Arc::clone(&full),
+                        kind: SiteKind::Semantic,
+                        place: Some(Arc::new(place)),
+                    }));
+                }
+                Err(refusal) => absent = Some(refusal.message),
+            }
+        }
+        absent
     }
 
     fn system_calls(&mut self, function: &str, name: &str, found: &mut Vec<Found>) {
@@ -129,14 +174,14 @@ impl Checker<'_> {
                 let Target::Tracepoint { event, .. } = &target else { continue };
                 let call = event.strip_prefix(prefix).unwrap_or(event);
                 let full = format!("syscall:vmlinux:{call}:{own}").into();
-                found.push(Found { target: Some(target), name: full, kind });
+                found.push(Found::new(Some(target), full, kind));
             }
         }
     }
 
     pub fn clauses(&mut self, clauses: &[&Clause]) {
         let mut order: Vec<(Found, Vec<usize>)> = Vec::new();
-        let mut places: HashMap<Arc<str>, usize> = HashMap::new();
+        let mut places: HashMap<(Arc<str>, &str), usize> = HashMap::new();
         let mut errors = Vec::new();
         for (number, clause) in clauses.iter().enumerate() {
             for spec in &clause.probes {
@@ -145,7 +190,7 @@ impl Checker<'_> {
                         errors.push(number);
                         continue;
                     }
-                    let place = *places.entry(found.name.clone()).or_insert_with(|| {
+                    let place = *places.entry(found.key()).or_insert_with(|| {
                         order.push((found.clone(), Vec::new()));
                         order.len() - 1
                     });
@@ -183,6 +228,7 @@ impl Checker<'_> {
             kind,
             name: (found.len() == 1).then(|| found[0].name.clone()),
             id: self.program.probe_ids[names[0] as usize],
+            place: found[0].place.clone(),
             ..Site::default()
         };
         let fault = self.local("%fault", Type::I64);
@@ -218,6 +264,11 @@ impl Checker<'_> {
                 at,
             );
             body.push(statement(StatementKind::If(failed, Block { statements: handler }, Block::default()), at));
+        }
+        if let Some(when) = self.frame.site.place.as_ref().and_then(|place| place.when()) {
+            let condition = self.condition_of_row(when, span);
+            let whole = Block { statements: std::mem::take(&mut body) };
+            body.push(statement(StatementKind::If(condition, whole, Block::default()), span));
         }
         let frame = std::mem::take(&mut self.frame);
         let many = found.len() > 1;
@@ -345,6 +396,15 @@ impl Checker<'_> {
             let e = arguments.get(usize::from(number)).cloned().unwrap_or_else(|| int(0, Type::I64, span));
             return Value::new(cast(e, &Type::I64));
         }
+        if let Some(place) = &self.frame.site.place {
+            if usize::from(number) >= place.row.arguments.len() {
+                return Value::new(int(0, Type::I64, span));
+            }
+            let value = self.semantic_argument(usize::from(number), span);
+            let value = value.unwrap_or_else(|| Self::error_value(span));
+            let word = if matches!(value.ty(), Type::Str { .. }) { int(0, Type::I64, span) } else { self.word(value.e) };
+            return Value::new(cast(word, &Type::I64));
+        }
         let field = |offset| cast(Expr::new(ExprKind::Builtin(Builtin::CtxField(offset)), Type::U64, span), &Type::I64);
         match self.frame.site.kind {
             // A system call's record: common fields, the number, then the arguments as words.
@@ -368,6 +428,9 @@ impl Checker<'_> {
             self.error(tags::D_ARGS_TYPE, span, "args[ ] must be indexed by an integer constant");
             return Self::error_value(span);
         };
+        if let Some(value) = self.semantic_argument(usize::try_from(number).unwrap_or(usize::MAX), span) {
+            return value;
+        }
         let most = match self.frame.site.kind {
             SiteKind::Entry => 6,
             SiteKind::Return => 2,

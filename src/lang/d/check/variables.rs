@@ -65,6 +65,9 @@ impl Checker<'_> {
         if let Some(value) = self.frame.site.inline_arguments.get(name).cloned() {
             return Value::new(value);
         }
+        if let Some(value) = self.word_of_row(name, span) {
+            return value;
+        }
         if let Some(inline) = self.inlines.get(name).cloned() {
             if !inline.keys.is_empty() {
                 self.error(tags::D_IDENT_BADREF, span, format!("`{name}` may not be used without its arguments"));

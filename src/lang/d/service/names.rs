@@ -187,6 +187,9 @@ fn parameters(form: &str) -> Vec<(usize, usize)> {
 /// A clause for a probe of the catalogue that D has a name for.
 pub fn clause(probe: &str) -> Option<String> {
     let (name, body) = match probe.split_once(':').unwrap_or((probe, "")) {
+        (provider, name) if crate::probe::providers::row(probe).is_some() => {
+            (format!("{provider}:::{name}"), "@calls[execname] = count();")
+        }
         ("begin" | "BEGIN", _) => ("dtrace:::BEGIN".to_owned(), "trace(\"Tracing... Hit Ctrl-C to end.\");"),
         ("end" | "END", _) => ("dtrace:::END".to_owned(), "printa(@calls);"),
         ("interval", every) => (format!("profile:::tick-{}", rate(every)?), "printa(@calls);\n    clear(@calls);"),

@@ -1,0 +1,257 @@
+//! Semantic probes: what their arguments are, by the texts of their rows, and what is told of the thread that runs.
+
+use super::Checker;
+use super::value::{Value, cast, int};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, ItemKind, Name};
+use crate::lang::d::lexer::Macros;
+use crate::lang::d::parser::{ParseOptions, parse_with};
+use crate::lang::d::words;
+use crate::lang::facts::{CParam, CTypeId, TraceField};
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Expr, ExprKind};
+use crate::lang::types::{AddressSpace, Type};
+use crate::model::target::Target;
+
+/// Functions that texts of rows may call besides those of the language.
+const OF_ROWS: &[&str] = &["nsecs", "ntop", "str", "uptr"];
+
+/// An expression of a row, as if it stood at a place of the program.
+fn expression(text: &str, span: Span) -> Option<Ast> {
+    let macros = Macros { defaults: true, ..Macros::default() };
+    let options = ParseOptions { macros: &macros, is_type: &|_| false, of_command_line: false };
+    let parsed = parse_with(&format!("BEGIN {{ ({text}); }}"), &options);
+    if !parsed.diagnostics.is_empty() {
+        return None;
+    }
+    let ItemKind::Clause(clause) = parsed.script.items.into_iter().next()?.kind else { return None };
+    let mut e = clause.body?.into_iter().find(|e| !matches!(e.kind, Kind::Empty))?;
+    place_at(&mut e, span);
+    Some(e)
+}
+
+fn place_at(e: &mut Ast, span: Span) {
+    e.span = span;
+    match &mut e.kind {
+        Kind::Unary(_, a) | Kind::Step { operand: a, .. } | Kind::SizeofExpr(a) => place_at(a, span),
+        Kind::Binary(_, a, b) | Kind::Assign(_, a, b) => {
+            place_at(a, span);
+            place_at(b, span);
+        }
+        Kind::Conditional(a, b, c) => [a, b, c].into_iter().for_each(|e| place_at(e, span)),
+        Kind::Index(a, list) | Kind::Call(a, list) => {
+            place_at(a, span);
+            list.iter_mut().for_each(|e| place_at(e, span));
+        }
+        Kind::Member { base, name, .. } => {
+            place_at(base, span);
+            name.span = span;
+        }
+        Kind::Cast(ty, a) | Kind::Xlate(ty, a) => {
+            ty.span = span;
+            place_at(a, span);
+        }
+        Kind::Offsetof(_, name) => name.span = span,
+        Kind::Error | Kind::Empty | Kind::Int(_) | Kind::Str(_) | Kind::Ident(_) | Kind::Aggregation(_) => {}
+        Kind::SizeofType(_) => {}
+    }
+}
+
+impl Checker<'_> {
+    /// The value of a row's text, as one of a type by its name in D.
+    pub fn of_row(&mut self, ty: &str, text: &str, span: Span) -> Value {
+        let Some(e) = expression(text, span) else {
+            self.error(tags::D_UNKNOWN, span, format!("`{text}` is no expression (this is a bug in probescope)"));
+            return Self::error_value(span);
+        };
+        let outer = std::mem::replace(&mut self.frame.in_row, true);
+        let value = self.expr(&e);
+        self.frame.in_row = outer;
+        if value.is_error() { value } else { self.as_named(value, ty, span) }
+    }
+
+    /// A condition of a row.
+    pub fn condition_of_row(&mut self, text: &str, span: Span) -> Expr {
+        let Some(e) = expression(text, span) else { return int(0, Type::Bool, span) };
+        let outer = std::mem::replace(&mut self.frame.in_row, true);
+        let value = self.expr(&e);
+        self.frame.in_row = outer;
+        self.condition(value)
+    }
+
+    fn as_named(&mut self, value: Value, ty: &str, span: Span) -> Value {
+        if ty == "string" {
+            let text = self.text(value.e);
+            return Value::new(Expr { span, ..text });
+        }
+        let by_word = match ty {
+            "char" => Some((1, true)),
+            "short" => Some((2, true)),
+            "int" => Some((4, true)),
+            "long" => Some((8, true)),
+            _ => words::INTEGERS.iter().find(|(name, ..)| *name == ty).map(|(_, size, signed)| (*size, *signed)),
+        };
+        let (size, signed) = by_word.unwrap_or((8, false));
+        let word = self.word(value.e);
+        Value::new(Expr { span, ..cast(word, &Type::Int { size, signed }) })
+    }
+
+    /// What only texts of rows may say; `None` for what means what it says everywhere.
+    pub fn word_of_row(&mut self, name: &str, span: Span) -> Option<Value> {
+        if !self.frame.in_row || name != "curtask" {
+            return None;
+        }
+        self.builtin("curthread", span)
+    }
+
+    /// A call that only texts of rows may make.
+    pub fn call_of_row(&mut self, name: &str, items: &[Ast], span: Span) -> Option<Value> {
+        if !self.frame.in_row || !OF_ROWS.contains(&name) {
+            return None;
+        }
+        if name == "nsecs" {
+            return self.builtin("timestamp", span);
+        }
+        let value = self.expr(items.first()?);
+        if value.is_error() {
+            return Some(value);
+        }
+        Some(match name {
+            "uptr" => {
+                let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
+                Value::new(cast(self.word(value.e), &Type::Ptr { to, space: AddressSpace::User }))
+            }
+            _ => Value::new(self.text(value.e)),
+        })
+    }
+
+    /// `args[n]->name` of a semantic probe, and `curpsinfo->name`; `None` for what is a struct of its own.
+    pub fn viewed(&mut self, base: &Ast, name: &Name, span: Span) -> Option<Value> {
+        let told = match &base.kind {
+            Kind::Ident(word) if matches!(&**word, "curpsinfo" | "curlwpsinfo" | "curcpu") => {
+                self.facts.current(word, &name.text)
+            }
+            Kind::Index(array, items) if matches!(&array.kind, Kind::Ident(word) if &**word == "args") => {
+                let place = self.frame.site.place.clone()?;
+                let [Ast { kind: Kind::Int(number), .. }] = &items[..] else { return None };
+                let argument = usize::try_from(number.value).unwrap_or(usize::MAX);
+                if argument >= place.row.arguments.len() {
+                    return None;
+                }
+                place.member(argument, &name.text)
+            }
+            _ => return None,
+        };
+        Some(match told {
+            Ok((ty, text)) => self.of_row(ty, &text, span),
+            Err(message) => {
+                self.error(tags::D_TYPE_MEMBER, name.span, message);
+                Self::error_value(span)
+            }
+        })
+    }
+
+    /// `args[n]` of a semantic probe: a plain value, or the object's address.
+    pub fn semantic_argument(&mut self, number: usize, span: Span) -> Option<Value> {
+        let place = self.frame.site.place.clone()?;
+        if number >= place.row.arguments.len() {
+            let name = place.row.point();
+            self.error(tags::D_ARGS_IDX, span, format!("index {number} is out of range for {name} args[ ]"));
+            return Some(Self::error_value(span));
+        }
+        if let Some((ty, text)) = place.plain(number) {
+            return Some(self.of_row(ty, text, span));
+        }
+        let base = place.object(number)?;
+        Some(self.of_row("uintptr_t", &format!("(unsigned long){base}"), span))
+    }
+
+    /// `args.NAME` in a row's text: an argument of the place.
+    pub fn argument_of_place(&mut self, name: &Name, span: Span) -> Option<Value> {
+        if !self.frame.in_row {
+            return None;
+        }
+        let target = self.frame.site.place.as_ref()?.targets.first()?.clone();
+        let found = match &target {
+            Target::Tracepoint { category, event } => {
+                let fields = self.facts.tracepoint(category, event).unwrap_or_default();
+                fields.iter().find(|f| *f.name == *name.text).map(|f| Self::field_of_tracepoint(f, span))
+            }
+            Target::RawTracepoint { module, event } => {
+                let parameters = self.facts.raw_tracepoint(module, event).unwrap_or_default().parameters;
+                self.slot(&parameters, &name.text, span)
+            }
+            Target::Fentry { module, function, .. } => {
+                let parameters = self.facts.prototype(module, function).unwrap_or_default().parameters;
+                self.slot(&parameters, &name.text, span)
+            }
+            Target::Kprobe { module, function, ret: false, .. } => {
+                let parameters = self.facts.prototype(module, function).unwrap_or_default().parameters;
+                let at = parameters.iter().position(|p| p.name == name.text).filter(|at| *at < 6);
+                at.map(|at| {
+                    let ty = self.parameter(parameters[at].ty);
+                    cast(Expr::new(ExprKind::Builtin(Builtin::Arg(at as u8)), Type::U64, span), &ty)
+                })
+            }
+            _ => None,
+        };
+        found.map(Value::new).or_else(|| {
+            self.error(tags::D_IDENT_UNDEF, span, format!("the place has no argument {}", name.text));
+            Some(Self::error_value(span))
+        })
+    }
+
+    fn field_of_tracepoint(field: &TraceField, span: Span) -> Expr {
+        let value = |ty: Type| Expr::new(ExprKind::Builtin(Builtin::CtxField(field.offset)), ty, span);
+        if field.c_type.contains('*') {
+            let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
+            return value(Type::Ptr { to, space: AddressSpace::User });
+        }
+        value(Type::Int { size: field.size.clamp(1, 8) as u8, signed: field.signed })
+    }
+
+    fn parameter(&mut self, ty: Option<CTypeId>) -> Type {
+        match ty.map(|id| self.types.import(id, AddressSpace::Kernel)) {
+            None | Some(Type::Void) => Type::U64,
+            Some(ty) => ty,
+        }
+    }
+
+    /// An argument in the words of a trampoline's or raw tracepoint's context.
+    fn slot(&mut self, parameters: &[CParam], name: &str, span: Span) -> Option<Expr> {
+        let mut slot = 0;
+        for parameter in parameters {
+            let ty = self.parameter(parameter.ty);
+            if *parameter.name == *name {
+                return Some(Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span));
+            }
+            slot += self.size_of(&ty).max(1).div_ceil(8);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::providers::{Given, rows};
+
+    #[test]
+    fn every_text_of_every_row_is_an_expression() {
+        let parses = |text: &str| assert!(expression(text, Span::default()).is_some(), "{text}");
+        for source in rows().flat_map(|row| row.places.iter().flat_map(|list| list.iter())) {
+            if !source.when.is_empty() {
+                parses(source.when);
+            }
+            for given in source.given {
+                match given {
+                    Given::Plain(_, text) => parses(text),
+                    Given::Object(view, base) => {
+                        parses(base);
+                        view.all().flat_map(|member| member.texts).for_each(|text| parses(text));
+                    }
+                }
+            }
+        }
+    }
+}

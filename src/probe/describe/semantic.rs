@@ -1,0 +1,51 @@
+//! Semantic probes: what they mean, and what their arguments are on this kernel.
+
+use std::fmt::Write as _;
+
+use super::{DocField, ProbeDoc, Shown, skeleton};
+use crate::kernel::Kernel;
+use crate::probe::providers::{Found, Row, resolve};
+
+pub(super) fn describe(row: &'static Row, kernel: &Kernel) -> ProbeDoc {
+    let fields = fields(row, kernel);
+    let point = row.point();
+    let mut about = row.about.to_owned();
+    let places = resolve(row, kernel);
+    if let Ok(places) = &places {
+        let points: Vec<&str> = places.iter().map(|place| place.source.point).collect();
+        let _ = write!(about, " Here by {}.", points.join(", "));
+    }
+    if !row.arguments.is_empty() {
+        let each = row.arguments.iter().enumerate();
+        let each: Vec<String> = each.map(|(n, (ty, what))| format!("args[{n}] is {what} ({ty})")).collect();
+        let _ = write!(about, " In D, {}.", each.join(", "));
+    }
+    ProbeDoc {
+        name: point.as_str().into(),
+        about,
+        skeleton: skeleton::skeleton(&point, &fields),
+        fields,
+        absence: places.err(),
+    }
+}
+
+/// The fields that this kernel tells; those of the row where the probe can't be had.
+pub(super) fn fields(row: &'static Row, kernel: &Kernel) -> Vec<DocField> {
+    let place = resolve(row, kernel).ok().and_then(|places| places.into_iter().next());
+    row.fields.iter().filter_map(|field| describe_field(place.as_ref(), field.name)).collect()
+}
+
+fn describe_field(place: Option<&Found>, name: &str) -> Option<DocField> {
+    let ty = match place {
+        Some(place) => place.field(name).ok()?.0,
+        None => "",
+    };
+    let shown = match ty {
+        "string" => Shown::Text,
+        "uint64_t" | "size_t" => Shown::Long,
+        "uintptr_t" => Shown::Pointer,
+        _ => Shown::Int,
+    };
+    let declaration = format!("{ty} {name}").trim().to_owned();
+    Some(DocField { declaration, access: format!("args.{name}"), ty: ty.to_owned(), shown })
+}
