@@ -3,6 +3,7 @@ use super::*;
 use crate::kernel::{Kernel, Roots};
 use crate::probe::catalogue::Catalogue;
 use crate::probe::describe::describe;
+use crate::probe::providers;
 
 #[test]
 fn the_ending_of_the_name_tells_the_language() {
@@ -20,6 +21,10 @@ fn every_skeleton_passes_the_checker() {
     assert!(probes.len() > 40);
     for probe in probes.iter().filter(|p| !p.name.starts_with("usdt:")) {
         let doc = describe(probe.name, &kernel);
+        if doc.absence.is_some() && providers::row(probe.name).is_some() {
+            // Its arguments are those of a place that this kernel lacks; the browser does not insert it.
+            continue;
+        }
         let checked = compile(&SourceText::new("skeleton", &doc.skeleton), &FrontOptions::new(&kernel));
         let errors: Vec<_> = checked.diagnostics.iter().filter(|d| d.severity == Severity::Error).collect();
         assert!(errors.is_empty(), "{}\n{errors:?}", doc.skeleton);

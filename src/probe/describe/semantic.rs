@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{DocField, ProbeDoc, Shown, skeleton};
 use crate::kernel::Kernel;
-use crate::probe::providers::{Found, Row, resolve};
+use crate::probe::providers::{Found, Given, Row, resolve};
 
 pub(super) fn describe(row: &'static Row, kernel: &Kernel) -> ProbeDoc {
     let fields = fields(row, kernel);
@@ -32,13 +32,24 @@ pub(super) fn describe(row: &'static Row, kernel: &Kernel) -> ProbeDoc {
 /// The fields that this kernel tells; those of the row where the probe can't be had.
 pub(super) fn fields(row: &'static Row, kernel: &Kernel) -> Vec<DocField> {
     let place = resolve(row, kernel).ok().and_then(|places| places.into_iter().next());
-    row.fields.iter().filter_map(|field| describe_field(place.as_ref(), field.name)).collect()
+    row.fields.iter().filter_map(|field| describe_field(row, place.as_ref(), field.name)).collect()
 }
 
-fn describe_field(place: Option<&Found>, name: &str) -> Option<DocField> {
+/// The type of a field where the probe can't be had.
+fn declared(row: &Row, name: &str) -> &'static str {
+    let field = row.fields.iter().find(|f| f.name == name);
+    let source = row.places.first().and_then(|list| list.first());
+    match field.zip(source).and_then(|(field, source)| Some((source.given.get(field.argument)?, field.member))) {
+        Some((Given::Plain(ty, _), _)) => ty,
+        Some((Given::Object(view, _), member)) => view.member(member).map_or("", |m| m.ty),
+        None => "",
+    }
+}
+
+fn describe_field(row: &Row, place: Option<&Found>, name: &str) -> Option<DocField> {
     let ty = match place {
         Some(place) => place.field(name).ok()?.0,
-        None => "",
+        None => declared(row, name),
     };
     let shown = match ty {
         "string" => Shown::Text,
