@@ -151,9 +151,10 @@ impl Found {
                     let known: Vec<&str> = view.all().map(|m| m.name).collect();
                     format!("{name} is not a member of {}, which has {}", view.name, known.join(", "))
                 })?;
-                let text = self.kernel.first(view.root, member.texts).map_err(|missing| {
-                    format!("this kernel does not tell {name}: it has no {missing}")
-                })?;
+                let text = self
+                    .kernel
+                    .first(view.root, member.texts)
+                    .map_err(|missing| format!("this kernel does not tell {name}: it has no {missing}"))?;
                 Ok((member.ty, requirements::with_base(text, base)))
             }
             Some(Given::Plain(..)) => Err(format!("args[{argument}] is a plain value and has no member {name}")),
@@ -186,7 +187,8 @@ impl Found {
     pub fn field(&self, name: &str) -> Result<(&'static str, String), String> {
         let Some(field) = self.row.fields.iter().find(|f| f.name == name) else {
             let known: Vec<&str> = self.row.fields.iter().map(|f| f.name).collect();
-            let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has: {}", known.join(", ")) };
+            let known =
+                if known.is_empty() { "it has none".to_owned() } else { format!("it has: {}", known.join(", ")) };
             return Err(format!("`{}` has no argument `{name}`; {known}", self.row.point()));
         };
         match self.plain(field.argument) {

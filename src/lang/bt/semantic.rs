@@ -1,7 +1,6 @@
 //! Semantic probes in scripts: each becomes probes at the places that this kernel has for it, and `args.NAME` what the
 //! row says of the place.
 
-
 use super::ast::{BinaryOp, Expr, ExprKind, Item, Name, Probe, Script, StatementKind};
 use super::parser::parse;
 use super::visit::{self, NodeMut};

@@ -43,7 +43,12 @@ const DONE: &[Member] = &[
 
 /// What a request took, by the times that the kernel keeps in it; 0 where a device's accounting is off.
 const TIMES: &[Member] = &[
-    m("latency_ns", "uint64_t", &["R->start_time_ns ? nsecs(monotonic) - R->start_time_ns : 0"], "from the making to the end, ns"),
+    m(
+        "latency_ns",
+        "uint64_t",
+        &["R->start_time_ns ? nsecs(monotonic) - R->start_time_ns : 0"],
+        "from the making to the end, ns",
+    ),
     m(
         "service_ns",
         "uint64_t",
@@ -122,11 +127,8 @@ macro_rules! given {
     };
 }
 
-const ARGUMENTS: &[(&str, &str)] = &[
-    ("bufinfo_t *", "the data"),
-    ("devinfo_t *", "the device"),
-    ("fileinfo_t *", "the file: none is told of blocks"),
-];
+const ARGUMENTS: &[(&str, &str)] =
+    &[("bufinfo_t *", "the data"), ("devinfo_t *", "the device"), ("fileinfo_t *", "the file: none is told of blocks")];
 const FIELDS: &[Field] = &[
     field("dev", 0, "b_edev"),
     field("disk", 1, "dev_statname"),

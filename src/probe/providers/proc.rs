@@ -30,11 +30,8 @@ const THREAD_RETURNS: &[&[Source]] = &[
 
 const SELF: &[Given] = &[Given::Object(&LWPSINFO, "curtask"), Given::Object(&PSINFO, "curtask")];
 const CHILD: &[Given] = &[Given::Object(&LWPSINFO, "args.child"), Given::Object(&PSINFO, "args.child")];
-const SIGNALLED: &[Given] = &[
-    Given::Object(&LWPSINFO, "args.task"),
-    Given::Object(&PSINFO, "args.task"),
-    Given::Plain("int", "args.sig"),
-];
+const SIGNALLED: &[Given] =
+    &[Given::Object(&LWPSINFO, "args.task"), Given::Object(&PSINFO, "args.task"), Given::Plain("int", "args.sig")];
 const SIGNAL_FIELDS: &[Field] =
     &[plain("signal", 2), field("pid", 1, "pr_pid"), field("tid", 0, "pr_lwpid"), field("comm", 1, "pr_fname")];
 
@@ -156,7 +153,11 @@ pub(super) const ROWS: &[Row] = &[
         ],
         places: &[&[
             Source { point: "rawtracepoint:sched_process_exit", when: "args.group_dead", given: EXIT },
-            Source { point: "rawtracepoint:sched_process_exit", when: "args.p->signal->live.counter == 0", given: EXIT },
+            Source {
+                point: "rawtracepoint:sched_process_exit",
+                when: "args.p->signal->live.counter == 0",
+                given: EXIT,
+            },
         ]],
     },
     Row {

@@ -47,15 +47,12 @@ impl Members {
                 chain(btf, *ty, rest.get(name.len()..).unwrap_or("")).map_err(|what| format!("there is no {what}"))?;
             }
         }
-        self.follow(text, "curtask", |btf| btf.find_struct("task_struct").ok_or_else(|| "struct task_struct".to_owned()))
+        self.follow(text, "curtask", |btf| {
+            btf.find_struct("task_struct").ok_or_else(|| "struct task_struct".to_owned())
+        })
     }
 
-    fn follow(
-        &self,
-        text: &str,
-        start: &str,
-        root: impl Fn(&Btf) -> Result<TypeId, String>,
-    ) -> Result<(), String> {
+    fn follow(&self, text: &str, start: &str, root: impl Fn(&Btf) -> Result<TypeId, String>) -> Result<(), String> {
         let Some(btf) = &self.btf else { return Ok(()) };
         for (at, _) in text.match_indices(start) {
             let before = text.get(..at).unwrap_or("").chars().next_back();

@@ -106,7 +106,11 @@ pub(super) const ROWS: &[Row] = &[
                 when: "!args.preempt && args.prev->__state != 0",
                 given: PREVIOUS,
             },
-            Source { point: "rawtracepoint:sched_switch", when: "!args.preempt && args.prev->state != 0", given: PREVIOUS },
+            Source {
+                point: "rawtracepoint:sched_switch",
+                when: "!args.preempt && args.prev->state != 0",
+                given: PREVIOUS,
+            },
         ]],
     },
     Row {

@@ -81,8 +81,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// Providers that the language has and this program does not attach yet.
-const OTHERS: &[&str] =
-    &["fbt", "rawfbt", "sdt", "rawtp", "ip", "tcp", "udp", "lockstat", "cpc"];
+const OTHERS: &[&str] = &["fbt", "rawfbt", "sdt", "rawtp", "ip", "tcp", "udp", "lockstat", "cpc"];
 
 impl Checker<'_> {
     /// Everything that a description names.
@@ -402,7 +401,8 @@ impl Checker<'_> {
             }
             let value = self.semantic_argument(usize::from(number), span);
             let value = value.unwrap_or_else(|| Self::error_value(span));
-            let word = if matches!(value.ty(), Type::Str { .. }) { int(0, Type::I64, span) } else { self.word(value.e) };
+            let word =
+                if matches!(value.ty(), Type::Str { .. }) { int(0, Type::I64, span) } else { self.word(value.e) };
             return Value::new(cast(word, &Type::I64));
         }
         let field = |offset| cast(Expr::new(ExprKind::Builtin(Builtin::CtxField(offset)), Type::U64, span), &Type::I64);
