@@ -2,6 +2,7 @@
 //! is here.
 
 pub mod attach;
+pub mod brake;
 mod cost;
 pub mod decode;
 pub mod drain;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::excerpt;
 use crate::kernel::target::Sent;
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
 use crate::model::latency::Totals;
@@ -191,6 +192,19 @@ impl StreamFace {
         self.expansions("ERROR", &[span]);
     }
 
+    /// Results are partial from here on: said among the output where that is JSON, and on standard error always.
+    fn partial(&mut self, said: &Diagnostic) {
+        if self.json() {
+            let (line, column) = self.place(said.span);
+            json::message("partial", said.message.as_bytes(), json_place(&self.source, line, column), &mut self.buffer);
+        }
+        let message = render::neutralise_bytes(said.message.as_bytes());
+        let _ = writeln!(io::stderr(), "{}: WARNING: {message}", self.place_text(said.span));
+        if let Some(help) = &said.help {
+            let _ = writeln!(io::stderr(), "HINT: {help}");
+        }
+    }
+
     /// Something that the script asked for and that could not be done.
     fn failed(&mut self, message: &str, span: Span) {
         if self.settings.like_bpftrace {
@@ -221,7 +235,7 @@ impl StreamFace {
 fn is_told(report: &Report<'_>) -> bool {
     match report {
         Report::Printf { sink, .. } => *sink != PrintfSink::Out,
-        Report::RuntimeError { .. } | Report::Failed { .. } => true,
+        Report::RuntimeError { .. } | Report::Failed { .. } | Report::Partial(_) => true,
         _ => false,
     }
 }
@@ -289,6 +303,7 @@ impl Face for StreamFace {
                 let _ =
                     writeln!(io::stderr(), "{}: WARNING: {text}\nHINT: {}", self.place_text(probe.span), probe.reason);
             }
+            Report::Partial(said) => self.partial(said),
             Report::Failed { message, span } => self.failed(message, span),
             Report::Attached(probes) => self.attached(probes)?,
             Report::Failure { cause, helper, code, span } => self.failure(cause, (helper, code), span)?,

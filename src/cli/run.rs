@@ -95,6 +95,11 @@ pub struct Args {
     #[arg(long = "unsafe")]
     pub allow_unsafe: bool,
 
+    /// Never turn a probe off whose loops take a CPU away. By default one is once a firing makes 16 million steps in its
+    /// loops, or long firings take more than 90 % of a CPU's second: results are partial then, and the exit code is 3.
+    #[arg(long)]
+    pub no_brake: bool,
+
     /// Attach everything, then end.
     #[arg(long)]
     pub dry_run: bool,
@@ -333,6 +338,7 @@ impl Runner<'_> {
         settings.purpose = self.args.purpose();
         settings.absent_keys = self.args.keen;
         settings.sent = self.sent();
+        settings.brake = !self.args.no_brake;
         settings.like_bpftrace = self.like_bpftrace;
         settings.absent_parameters = if self.like_bpftrace { AbsentParameters::All } else { AbsentParameters::Unasked };
         settings.probe_filter.clone_from(&self.args.probe_filter);

@@ -16,6 +16,8 @@ pub struct Artifact {
     pub programs: Vec<ProgramSpec>,
     /// One for each of the script's maps, in order.
     pub maps: Vec<MapSpec>,
+    /// Brakes of programs whose loops may take long.
+    pub brakes: Vec<BrakeSpec>,
     /// Where the loss counters are.
     pub sites: Vec<SiteSpec>,
     /// Where reports go; absent when no probe reports anything.
@@ -275,6 +277,39 @@ pub struct SiteSpec {
     pub offset: u32,
     /// Bytes between CPUs.
     pub stride: u32,
+}
+
+/// A program's brake: what it writes when it turns itself off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrakeSpec {
+    /// Where the program is attached, or the first of many places.
+    pub name: Arc<str>,
+    /// Which probe (index in the typed program).
+    pub probe: u32,
+    /// The first loop in it.
+    pub span: Span,
+    /// Name of the global-data map with its words.
+    pub area: Arc<str>,
+    /// Byte offset of its words.
+    pub offset: u32,
+}
+
+/// Offset in a brake's words of a [`BrakeCause`]; 0 while the program runs. Written last.
+pub const BRAKE_CAUSE: u32 = 0;
+/// Offset of how many steps the last firing made.
+pub const BRAKE_STEPS: u32 = 8;
+/// Offset of how long its firings took, ns.
+pub const BRAKE_NS: u32 = 16;
+/// Offset of the time in which they took it, ns.
+pub const BRAKE_ELAPSED: u32 = 24;
+
+/// Why a program was turned off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrakeCause {
+    /// One firing made too many steps.
+    Steps = 1,
+    /// Long firings took nearly all of a CPU's second.
+    Second = 2,
 }
 
 /// A global variable that the engine fills or reads.

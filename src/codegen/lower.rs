@@ -34,7 +34,9 @@ use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::typed::{MapId, Program, Session};
 
-use super::artifact::{GlobalKind, GlobalSpec, MapSpec, PerCpuRingSpec, ProgramSpec, RingSpec, SiteSpec, StackMapSpec};
+use super::artifact::{
+    BrakeSpec, GlobalKind, GlobalSpec, MapSpec, PerCpuRingSpec, ProgramSpec, RingSpec, SiteSpec, StackMapSpec,
+};
 use super::error::CodegenError;
 use super::ir::{Isa, Module};
 
@@ -49,6 +51,8 @@ pub struct Lowered {
     pub programs: Vec<ProgramSpec>,
     /// Where the script's maps live.
     pub maps: Vec<MapSpec>,
+    /// Brakes.
+    pub brakes: Vec<BrakeSpec>,
     /// Loss counters.
     pub sites: Vec<SiteSpec>,
     /// Where reports go.
@@ -133,6 +137,7 @@ fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
             isa: Isa::of(unit.facts),
         },
         programs: unit.programs,
+        brakes: unit.brakes,
         sites: unit.sites,
         warnings: unit.warnings,
     }

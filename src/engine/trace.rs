@@ -407,7 +407,11 @@ fn area_names(artifact: &Artifact) -> impl Iterator<Item = &Arc<str>> {
         Storage::Cells(spec) => [Some(&spec.area), Some(&spec.words_area)],
         Storage::Hash { .. } => [None, None],
     });
-    maps.flatten().chain(artifact.sites.iter().map(|s| &s.area)).chain(artifact.globals.iter().map(|g| &g.area))
+    let brakes = artifact.brakes.iter().map(|b| &b.area);
+    maps.flatten()
+        .chain(brakes)
+        .chain(artifact.sites.iter().map(|s| &s.area))
+        .chain(artifact.globals.iter().map(|g| &g.area))
 }
 
 /// Where programs look whether to wake the drain.

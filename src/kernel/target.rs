@@ -34,6 +34,8 @@ pub struct TargetFacts {
     /// The object is for other loaders. libbpf before 1.5 knows no sections of zeros but `.bss` itself, so those of this
     /// object are data that is zero; and no libbpf so far attaches one program to the trampolines of many functions.
     pub for_other_loaders: bool,
+    /// Programs whose loops may take long turn themselves off when they take a CPU away.
+    pub brake: bool,
     /// Which failures are also sent through the ring buffer, each in its place among the reports.
     pub sent: Sent,
     /// Offset from the boot clock to TAI, ns, for the clock that programs compute from the two.
@@ -247,6 +249,7 @@ impl TargetFacts {
             filter_pid: None,
             absent_keys: false,
             for_other_loaders: false,
+            brake: true,
             sent: Sent::Nothing,
             tai_offset_ns: 0,
             online_cpus: possible_cpus,

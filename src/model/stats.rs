@@ -75,6 +75,8 @@ pub enum LossCause {
     HelperFailed,
     /// A map was read at a key that it did not have; only counted when asked for.
     KeyAbsent,
+    /// A probe's firing after it was turned off because its loops took a CPU away.
+    Braked,
 }
 
 impl LossCause {
@@ -95,6 +97,7 @@ impl LossCause {
             Self::HistoryTrimmed => "dropped from history",
             Self::HelperFailed => "helper failed",
             Self::KeyAbsent => "key not in the map",
+            Self::Braked => "probe turned off by the brake",
         }
     }
 }

@@ -125,3 +125,17 @@ pub fn signal_name(number: u64) -> Option<&'static str> {
         number => REAL_TIME.get(number - FIRST_REAL_TIME).copied(),
     }
 }
+
+/// An integer with its thousands parted: `1,234,567`.
+#[must_use]
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -100,6 +100,7 @@ impl Face for Feed {
                 let diagnostic = Diagnostic::error(NOT_DONE, span, message);
                 self.now(self.trace, Payload::Diagnostic(Arc::new(diagnostic)))
             }
+            Report::Partial(said) => self.now(self.trace, Payload::Diagnostic(Arc::new(said.clone()))),
             Report::Unattached(probe) => {
                 let message = format!("going on without {}", probe.probe);
                 let diagnostic = Diagnostic::warning(NOT_ATTACHED, probe.span, message).help(probe.reason.clone());

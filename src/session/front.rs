@@ -43,6 +43,8 @@ pub struct FrontSettings {
     pub absent_keys: bool,
     /// The object is written to a file, for other loaders.
     pub for_other_loaders: bool,
+    /// Programs whose loops take a CPU away turn themselves off.
+    pub brake: bool,
     /// Which failures are sent among the reports, and not only counted.
     pub sent: Sent,
     /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
@@ -69,6 +71,7 @@ impl FrontSettings {
             purpose: Purpose::default(),
             absent_keys: false,
             for_other_loaders: false,
+            brake: true,
             sent: Sent::Nothing,
             like_bpftrace: false,
             absent_parameters: AbsentParameters::Quiet,
@@ -110,6 +113,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         let mut target = settings.kernel.target_facts(settings.pid, child.unwrap_or(0));
         target.absent_keys = settings.absent_keys;
         target.for_other_loaders = settings.for_other_loaders;
+        target.brake = settings.brake;
         target.sent = settings.sent;
         target
     };

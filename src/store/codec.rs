@@ -130,12 +130,13 @@ pub const fn cause_code(cause: LossCause) -> u8 {
         LossCause::HelperFailed => 10,
         LossCause::KeyAbsent => 11,
         LossCause::KeyRefused => 12,
+        LossCause::Braked => 13,
     }
 }
 
 /// The cause of a number.
 pub fn cause_of(code: u64) -> Option<LossCause> {
-    const CAUSES: [LossCause; 13] = [
+    const CAUSES: [LossCause; 14] = [
         LossCause::RingFull,
         LossCause::MapFull,
         LossCause::ReadFailed,
@@ -149,6 +150,7 @@ pub fn cause_of(code: u64) -> Option<LossCause> {
         LossCause::HelperFailed,
         LossCause::KeyAbsent,
         LossCause::KeyRefused,
+        LossCause::Braked,
     ];
     CAUSES.get(usize::try_from(code).ok()?).copied()
 }
@@ -161,6 +163,6 @@ mod tests {
     fn causes_keep_their_numbers() {
         let known: Vec<LossCause> = (0..).map_while(cause_of).collect();
         assert!(known.iter().enumerate().all(|(code, cause)| usize::from(cause_code(*cause)) == code));
-        assert_eq!(known.len(), 13);
+        assert_eq!(known.len(), 14);
     }
 }

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use super::Finding;
 use super::report::{Face, Report, TextKind};
 use crate::engine::attach::Unattached;
+use crate::lang::codes::run::BRAKED;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::Span;
 use crate::model::value::Value;
@@ -125,6 +126,9 @@ fn finished(info: &TraceInfo, action: u32, text: &[u8], face: &mut dyn Face) -> 
 
 fn diagnostic(said: &Diagnostic, face: &mut dyn Face) -> io::Result<()> {
     let (message, span) = (said.message.as_str(), said.span);
+    if said.code == BRAKED {
+        return face.report(&Report::Partial(said));
+    }
     match (said.severity, &said.help) {
         // What is told of a probe that the kernel would not take.
         (Severity::Warning, Some(reason)) => {

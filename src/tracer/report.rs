@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::outlet::Finding;
 use crate::engine::attach::Unattached;
 use crate::engine::monotonic_ns;
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::PrintfSink;
 use crate::model::format::Format;
@@ -74,6 +75,8 @@ pub enum Report<'a> {
         /// The calls of macros that it came by, innermost first.
         expanded: &'a [Span],
     },
+    /// From here on results are partial: a probe was turned off.
+    Partial(&'a Diagnostic),
     /// Something that the script asked for could not be done: a file of `cat` that can't be read.
     Failed {
         /// Plain words.

@@ -19,6 +19,7 @@ pub mod failure;
 pub mod info;
 pub mod losses;
 pub mod names;
+pub mod partial;
 mod records;
 pub mod reporter;
 
@@ -26,6 +27,7 @@ use child::{ChildError, Held};
 use compilation::Compiled;
 use losses::LossTeller;
 use names::Sources;
+use partial::{PARTIAL_EXIT, PartialTeller};
 use reporter::Reporter;
 
 /// How a compiled script is run.
@@ -120,6 +122,7 @@ impl AttachedScript {
             attach_only,
             reports_maps,
             losses: LossTeller::default(),
+            partial: PartialTeller::default(),
             detaching: Detaching::default(),
             trace: self.trace,
             child: child.map_or(Child::None, Child::Held),
@@ -153,6 +156,7 @@ pub struct RunningScript {
     traced: Option<PathBuf>,
     reporter: Reporter,
     losses: LossTeller,
+    partial: PartialTeller,
     /// Before the trace: links are detached first.
     detaching: Detaching,
     trace: Trace,
@@ -176,12 +180,13 @@ impl RunningScript {
     }
 
     /// Counters of now, and what is lost since the last time.
-    fn count(&mut self, face: &mut dyn Face) -> Result<(), TracerError> {
+    fn count(&mut self, ended: bool, face: &mut dyn Face) -> Result<(), TracerError> {
         if self.attach_only {
             return Ok(());
         }
         let stats = Arc::new(self.trace.stats());
-        self.losses.tell(&stats, face)?;
+        self.partial.tell(&self.trace, face)?;
+        self.losses.tell(&stats, ended, face)?;
         face.report(&Report::Stats(&stats))?;
         Ok(())
     }
@@ -209,7 +214,7 @@ impl Running for RunningScript {
 
     fn sample(&mut self, what: Sample, face: &mut dyn Face) -> Result<(), TracerError> {
         if what == Sample::Counters {
-            return self.count(face);
+            return self.count(false, face);
         }
         if !self.trace.program().maps.is_empty() {
             let maps = self.trace.read_maps(self.reporter.decoder())?.into();
@@ -258,7 +263,7 @@ impl Running for RunningScript {
         if !self.attach_only {
             self.detaching = self.trace.finish()?;
         }
-        self.count(face)
+        self.count(false, face)
     }
 
     fn drains(&self) -> bool {
@@ -266,13 +271,14 @@ impl Running for RunningScript {
     }
 
     fn finish(&mut self, face: &mut dyn Face) -> Result<i32, TracerError> {
-        self.count(face)?;
+        self.count(true, face)?;
         if !self.attach_only {
             self.reporter.end(&self.trace, self.reports_maps, face)?;
         }
         face.flush()?;
         self.child.terminate();
-        Ok(self.reporter.exit_code().unwrap_or(0))
+        let code = self.reporter.exit_code().unwrap_or(0);
+        Ok(if code == 0 && self.partial.is_partial() { PARTIAL_EXIT } else { code })
     }
 
     fn leave(self: Box<Self>) -> Box<dyn Send> {

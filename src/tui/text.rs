@@ -1,5 +1,6 @@
 //! Text made safe and measured for the screen.
 
+pub use crate::model::words::grouped;
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -188,20 +189,6 @@ pub fn short_ns(ns: f64) -> String {
         }
     }
     format!("{:.1} s", ns / 1e9)
-}
-
-/// An integer with its thousands parted: `1,234,567`.
-#[must_use]
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// A bucket's edge as it prints: powers of 1024 as `4K`, `1M`.

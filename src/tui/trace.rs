@@ -56,6 +56,8 @@ pub struct Trace {
     pub attach_ns: u64,
     /// The verifier's log of the last refusal.
     pub raw_log: Arc<str>,
+    /// Why results are partial from some moment on, once they are.
+    pub partial: Option<Arc<str>>,
     /// Latest counters.
     pub stats: Option<Arc<TraceStats>>,
     /// Counters of the last moments, oldest first, for rates.
@@ -81,6 +83,7 @@ impl Trace {
     /// Forgets the counters: another trace runs.
     pub fn restart(&mut self, id: TraceId) {
         self.id = id;
+        self.partial = None;
         self.stats = None;
         self.window.clear();
         self.first_ns = None;

@@ -27,6 +27,8 @@ pub struct Options {
     pub no_warnings: bool,
     pub allow_unsafe: bool,
     pub dry_run: bool,
+    /// `--no-brake`, which bpftrace has not.
+    pub no_brake: bool,
     pub mode: Mode,
     /// Only probes whose full name it matches.
     pub probe_filter: Option<regex::Regex>,
@@ -151,6 +153,7 @@ const FLAGS: &[Flag] = &[
     long("info", Takes::Nothing),
     long("unsafe", Takes::Nothing),
     long("dry-run", Takes::Nothing),
+    long("no-brake", Takes::Nothing),
     long("no-warnings", Takes::Nothing),
     long("mode", Takes::Value),
     long("test", Takes::Nothing),
@@ -187,6 +190,7 @@ impl Default for Options {
             no_warnings: false,
             allow_unsafe: false,
             dry_run: false,
+            no_brake: false,
             mode: Mode::Run,
             probe_filter: None,
             debug_roots: Vec::new(),
@@ -299,6 +303,7 @@ impl Options {
             (_, "info") => self.info = true,
             (_, "unsafe") => self.allow_unsafe = true,
             (_, "dry-run") => self.dry_run = true,
+            (_, "no-brake") => self.no_brake = true,
             (_, "no-warnings") => self.no_warnings = true,
             (_, "mode") => self.mode = mode(&value)?,
             (_, "test") => self.mode = Mode::Test,

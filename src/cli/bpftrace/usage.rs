@@ -50,6 +50,7 @@ DEVELOPER OPTIONS:
 
 TROUBLESHOOTING OPTIONS:
     --dry-run      attach everything, then end
+    --no-brake     never turn a probe off whose loops take a CPU away
     -d, --debug STAGE
                    show stages of the compiler and end
                    ('all', 'ast', 'types', 'codegen', 'codegen-opt', 'dis', 'libbpf', 'verifier')

@@ -11,6 +11,7 @@ use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, FuncId, Linkage, Operand, Size, Slot, Vreg};
 use crate::codegen::lower::maps::map_value_cache;
+use crate::codegen::lower::programs::brake::Brake;
 use crate::codegen::lower::programs::dispatch;
 use crate::codegen::lower::verifier::scrub_stack;
 use crate::lang::source::Span;
@@ -119,6 +120,8 @@ pub struct FunctionState {
     pub context: Cached,
     pub region: usize,
     pub frame: Option<Slot>,
+    /// What its firings' time is added to.
+    pub brake: Option<Brake>,
     pub loops: Vec<LoopTargets>,
     temps: Vec<(Slot, u32)>,
     free_slots: HashMap<u32, Vec<Slot>>,
@@ -178,6 +181,8 @@ pub struct Lowerer<'u, 'a> {
     pub inlining: Vec<u32>,
     /// What a program that dispatches system calls knows of its firing.
     pub firing: Option<dispatch::Firing>,
+    /// What keeps its loops from taking a CPU away.
+    pub brake: Option<Brake>,
     /// Whether the program reads the current task, once asked for.
     pub reads_task: Option<bool>,
     /// Map elements that need no second lookup.
@@ -210,6 +215,7 @@ impl FunctionState {
             context: Cached::default(),
             region,
             frame: None,
+            brake: None,
             loops: Vec::new(),
             temps: Vec::new(),
             free_slots: HashMap::new(),

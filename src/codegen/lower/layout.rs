@@ -22,6 +22,8 @@ pub const LOSSES: &str = ".bss.losses";
 pub const ORDER: &str = ".bss.order";
 /// Name of the section with programs' working memory, one copy a CPU.
 pub const SCRATCH: &str = ".bss.scratch";
+/// Name of the section with what brakes remember, see [`crate::codegen::lower::programs::brake`].
+pub const BRAKE: &str = ".bss.brake";
 /// Name of the section with ids of stacks that are in the stack map.
 pub const KNOWN_STACKS: &str = ".bss.stacks";
 /// How many ids it holds.

@@ -10,6 +10,7 @@ pub mod bounded_loop_lint;
 pub mod callback;
 pub mod counted;
 pub mod iterator;
+pub mod steps;
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Operand, Vreg};
@@ -157,6 +158,7 @@ impl<'a> Lowerer<'_, 'a> {
         match strategy {
             LoopStrategy::Plain { iterations } => {
                 self.warn_of_iterations(Some(iterations), body, span);
+                self.add_steps(iterations, None, body);
                 self.plain_loop(local, first, last, body)
             }
             LoopStrategy::Unrolled { iterations } => self.unrolled_range(local, first, iterations, body),
@@ -212,6 +214,7 @@ impl<'a> Lowerer<'_, 'a> {
         body: &'a Block,
     ) -> Result<(), CodegenError> {
         let done = self.function.builder.new_block();
+        self.add_steps(iterations, None, body);
         let first = self.function.builder.copy(first);
         for iteration in 0..iterations {
             let next = self.function.builder.new_block();
@@ -241,6 +244,7 @@ impl<'a> Lowerer<'_, 'a> {
     /// A `while` of so many iterations, its condition and body once for each.
     pub fn unrolled_while(&mut self, iterations: u64, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
         let done = self.function.builder.new_block();
+        self.add_steps(iterations, Some(c), body);
         for _ in 0..iterations {
             let (inside, next) = (self.function.builder.new_block(), self.function.builder.new_block());
             let mark = self.mark();
@@ -325,6 +329,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.write_local(local, value.into());
         self.function.loops.push(LoopTargets { on_break: done, on_continue: again });
         self.iterators.push(slot);
+        self.count_step(None, body, done);
         self.block(body)?;
         self.function.loops.pop();
         self.function.builder.jump(again);
@@ -386,6 +391,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.function.builder.branch(Cond::Ne, number, 0, iteration, done);
         self.function.builder.switch_to(check);
         self.iterators.push(slot);
+        self.count_step(Some(c), body, done);
         self.while_iteration(c, body, (again, inside, done))?;
         self.begin_iteration(again, given, body, &forgotten);
         self.iterators.pop();

@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use crate::codegen::artifact::{ProgramSpec, SiteSpec};
+use crate::codegen::artifact::{BrakeSpec, ProgramSpec, SiteSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
-use crate::codegen::lower::programs::raw;
+use crate::codegen::lower::programs::{brake, raw};
 use crate::codegen::lower::reports::per_cpu_ring;
 use crate::codegen::lower::stack;
 use crate::codegen::lower::walk;
@@ -20,7 +20,7 @@ use crate::model::stats::LossCause;
 use crate::codegen::lower::function::Draft;
 use crate::codegen::lower::helpers::map_type;
 use crate::codegen::lower::layout::{
-    self, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH, SHARED,
+    self, BRAKE, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH, SHARED,
 };
 use crate::codegen::lower::reports::per_cpu_ring::{SlotMaps, Slots};
 use crate::codegen::lower::verifier::cost::CostContext;
@@ -127,6 +127,8 @@ pub struct ObjectBuilder<'a> {
     function_ids: OnceCell<Vec<u32>>,
     /// Programs so far.
     pub programs: Vec<ProgramSpec>,
+    /// Brakes so far.
+    pub brakes: Vec<BrakeSpec>,
     /// The ring buffer's map.
     pub ring: Option<BpfMapId>,
     /// Slots for reports, if the script's go into some.
@@ -171,6 +173,7 @@ impl<'a> ObjectBuilder<'a> {
             constant_index: HashMap::new(),
             function_ids: OnceCell::new(),
             programs: Vec::new(),
+            brakes: Vec::new(),
             ring: None,
             slots: per_cpu_ring::plan(program, facts),
             slot_maps: None,
@@ -336,12 +339,14 @@ impl<'a> ObjectBuilder<'a> {
             site.stride = stride;
         }
         let scratch: u32 = self.regions.iter().map(|r| r.cpu_stride() * cpus).sum();
+        let brakes = self.brakes.len() as u32 * brake::stride(self);
         for section in &mut self.sections {
             let size = match section.name.as_str() {
                 SHARED => self.layout.shared_bytes,
                 PER_CPU => self.layout.percpu_stride * cpus,
                 LOSSES => stride * cpus,
                 SCRATCH => scratch,
+                BRAKE => brakes,
                 KNOWN_STACKS => KNOWN_STACK_IDS * 8,
                 ORDER => CACHE_LINE,
                 _ => self.constants.len() as u32,

@@ -1,5 +1,7 @@
 //! Probes to BPF programs: which kinds, sections and names; predicate, body and process filter.
 
+pub mod brake;
+mod branchless;
 pub mod dispatch;
 pub mod entry;
 pub mod inline;
@@ -196,6 +198,7 @@ pub fn lower_function<'a>(
         callbacks: 0,
         inlining: Vec::new(),
         firing: None,
+        brake: None,
         reads_task: None,
         known: map_value_cache::Known::default(),
     };
@@ -260,6 +263,7 @@ impl<'a> Lowerer<'_, 'a> {
         let probe = self.probe;
         self.function.builder.set_span(probe.head);
         self.place_locals(&probe.body, probe.predicate.as_ref());
+        self.plan_brake();
         if self.kind == ProgramKind::SyscallDispatch {
             self.dispatch(targets);
         }
@@ -271,6 +275,7 @@ impl<'a> Lowerer<'_, 'a> {
         let late = probe.predicate.as_ref().is_some_and(leaves_no_trace);
         if stops && !late {
             self.refuse_after_exit();
+            self.refuse_when_braked();
         }
         if let Some(pid) = self.object.facts.filter_pid.filter(|_| self.filters_processes()) {
             let process = self.pid(true);
@@ -280,6 +285,7 @@ impl<'a> Lowerer<'_, 'a> {
             let (body, refused) = (self.function.builder.new_block(), self.refused());
             let mark = self.mark();
             self.initialise_for_predicate();
+            self.begin_steps(true);
             self.note_predicate(predicate);
             self.condition(predicate, body, refused)?;
             self.release(mark);
@@ -287,8 +293,10 @@ impl<'a> Lowerer<'_, 'a> {
         }
         if stops && late {
             self.refuse_after_exit();
+            self.refuse_when_braked();
         }
         self.function.begin_body();
+        self.begin_steps(false);
         self.initialise_locals(&probe.body, 0);
         self.block(&probe.body)?;
         self.leave();

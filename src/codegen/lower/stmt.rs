@@ -59,14 +59,22 @@ impl<'a> Lowerer<'_, 'a> {
                 self.widen_at_join([a, b]);
                 Ok(())
             }
-            StatementKind::While(c, body) => self.while_loop(c, body, before),
+            StatementKind::While(c, body) => {
+                self.while_loop(c, body, before)?;
+                self.leave_when_braked();
+                Ok(())
+            }
             StatementKind::ForRange { local, start, end, body } => {
                 self.invalidate_all();
-                self.for_range(*local, start, end, body, s.span)
+                self.for_range(*local, start, end, body, s.span)?;
+                self.leave_when_braked();
+                Ok(())
             }
             StatementKind::ForMap { local, map, body } => {
                 self.invalidate_all();
-                self.for_map(*local, *map, body, s.span)
+                self.for_map(*local, *map, body, s.span)?;
+                self.leave_when_braked();
+                Ok(())
             }
             StatementKind::Unroll(n, body) => self.unroll(*n, body),
             StatementKind::Break => self.leave_loop(s, true),
@@ -203,17 +211,27 @@ impl<'a> Lowerer<'_, 'a> {
     /// `while`; `before` are the statements before it in its block.
     fn while_loop(&mut self, c: &'a Expr, body: &'a Block, before: &'a [Statement]) -> Result<(), CodegenError> {
         self.invalidate_all();
-        match while_strategy(self.object.scale(), before, c, body) {
+        let strategy = while_strategy(self.object.scale(), before, c, body);
+        match strategy {
             LoopStrategy::Iterator => return self.while_iterator(c, body),
             LoopStrategy::Callback => return self.while_callback(c, body),
             LoopStrategy::Unrolled { iterations } => return self.unrolled_while(iterations, c, body),
-            LoopStrategy::Plain { iterations } => self.warn_of_iterations(Some(iterations), body, c.span),
-            LoopStrategy::None => self.warn_of_iterations(counted::iterations(before, c, body), body, c.span),
+            LoopStrategy::Plain { iterations } => {
+                self.warn_of_iterations(Some(iterations), body, c.span);
+                self.add_steps(iterations, Some(c), body);
+            }
+            LoopStrategy::None => {
+                self.warn_of_iterations(counted::iterations(before, c, body), body, c.span);
+                self.look_before_loop();
+            }
         }
         let (head, inside, done) =
             (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
         self.function.builder.jump(head);
         self.function.builder.switch_to(head);
+        if strategy == LoopStrategy::None {
+            self.add_steps(1, Some(c), body);
+        }
         self.while_iteration(c, body, (head, inside, done))?;
         self.end_loop(body);
         Ok(())
@@ -221,6 +239,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     fn unroll(&mut self, n: u32, body: &'a Block) -> Result<(), CodegenError> {
         let done = self.function.builder.new_block();
+        self.add_steps(u64::from(n), None, body);
         for _ in 0..n {
             let next = self.function.builder.new_block();
             self.unrolled_iteration(body, done, next)?;

@@ -144,6 +144,10 @@ fn segments(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Seg
             out.push(vec![(format!("{count} {what}{s}"), plain.patch(theme[slot]))]);
         }
     }
+    if let Some(why) = trace.partial.as_ref().filter(|_| trace.phase != Phase::Starting) {
+        let text = if words < Words::All { "partial".to_owned() } else { format!("partial: {}", neutralise(why)) };
+        out.push(vec![(text, plain.patch(theme[Slot::Warning]))]);
+    }
     if let Some(hot) = hot_probe(trace, words < Words::All).filter(|_| trace.phase == Phase::Running) {
         out.push(vec![(hot, plain.patch(theme[Slot::Warning]))]);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::panes::News;
 use super::super::state::State;
 use super::super::trace::Phase;
+use crate::lang::codes::run::BRAKED;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::model::snapshot::MapSnapshot;
 use crate::session::update::{Ending, ScriptId, Update};
@@ -52,8 +53,9 @@ pub fn receive(state: &mut State, update: Update) {
 /// Takes entries in: the history keeps them, the views of the present take the newest state of their trace.
 pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
     let mut maps: Vec<(ScriptId, Arc<[MapSnapshot]>)> = Vec::new();
+    let mut partial = None;
     for (index, head) in (0..).zip(chunk.heads(0)) {
-        if !matches!(head.kind, PayloadKind::Maps | PayloadKind::Stats) {
+        if !matches!(head.kind, PayloadKind::Maps | PayloadKind::Stats | PayloadKind::Diagnostic) {
             continue;
         }
         let Some(document) = state.documents_mut().find(|d| d.trace.id == head.trace) else { continue };
@@ -65,8 +67,15 @@ pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
             }
             // Held views show the counters of their moment.
             Some(Payload::Stats(stats)) if !document.trace.paused => document.trace.take(stats),
+            Some(Payload::Diagnostic(said)) if said.code == BRAKED => {
+                document.trace.partial = Some(said.message.as_str().into());
+                partial = Some(said);
+            }
             _ => {}
         }
+    }
+    if let Some(said) = partial {
+        state.mention(Severity::Warning, format!("{}; results are partial", said.message));
     }
     // Entries that are earlier than some that are there move those on.
     let first_ns = chunk.head(0).map_or(u64::MAX, |head| head.at_ns);

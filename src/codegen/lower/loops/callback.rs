@@ -139,6 +139,8 @@ impl<'a> Lowerer<'_, 'a> {
             let number = self.function.builder.add(number, 1);
             self.write_local(*local, number.into());
         }
+        let condition = if let Over::While(c) = over { Some(*c) } else { None };
+        self.count_step(condition, body, stop);
         self.function.builder.ret(0);
         self.function.builder.switch_to(stop);
         self.scrub_after_exits(body);

@@ -13,6 +13,7 @@ use crate::codegen::lower::function::{
 use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::layout::{self, LOSSES, PER_CPU, SCRATCH};
 use crate::codegen::lower::object::{CLAIM_SLOTS, CLAIMED, Guard, ObjectBuilder};
+use crate::codegen::lower::programs::brake;
 
 /// Writes entries and prologues of all functions.
 pub fn finish(unit: &mut ObjectBuilder<'_>) {
@@ -45,16 +46,18 @@ fn write_entry(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, 
     if let Some(body) = f.body {
         f.builder.jump(body);
     }
+    f.builder.switch_to(f.exit);
+    brake::finish_firing(unit, f);
+    let release = f.builder.current();
     if let Some(refused) = f.refused {
         f.builder.switch_to(refused);
         if all_early && guarded {
-            let exit = f.exit;
-            f.builder.jump(exit);
+            f.builder.jump(release);
         } else {
             f.builder.ret(0);
         }
     }
-    f.builder.switch_to(f.exit);
+    f.builder.switch_to(release);
     if guarded && let Some(base) = f.scratch.vreg {
         f.builder.store(base, 0, Size::B8, 0);
     }

@@ -45,14 +45,16 @@ fn statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64
             LoopStrategy::Plain { iterations } | LoopStrategy::Unrolled { iterations } => {
                 own.saturating_add(inside.saturating_mul(iterations))
             }
-            _ => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
+            _ => until_known(scale, own, inside),
         },
-        StatementKind::ForMap { .. } => own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)),
+        StatementKind::ForMap { .. } => until_known(scale, own, inside),
         StatementKind::While(condition, body) => {
             let counted = counted::iterations(before, condition, body);
             let iterations = match while_strategy_for(scale.facts, counted, || inside) {
                 LoopStrategy::Plain { iterations } | LoopStrategy::Unrolled { iterations } => iterations,
-                LoopStrategy::Iterator | LoopStrategy::Callback => UNTIL_KNOWN,
+                LoopStrategy::Iterator | LoopStrategy::Callback => {
+                    return until_known(scale, 0, own.saturating_add(inside));
+                }
                 LoopStrategy::None => counted.unwrap_or(WHILE_ROUNDS),
             };
             own.saturating_add(inside).saturating_mul(iterations)
@@ -72,6 +74,12 @@ fn statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64
         StatementKind::If(..) => own.saturating_add(inside).saturating_mul(2),
         _ => own.saturating_add(inside),
     }
+}
+
+/// Weight of a loop that the verifier need not follow to its end. With a brake it looks at the clock now and then.
+const fn until_known(scale: CostContext<'_>, own: u64, inside: u64) -> u64 {
+    let brake = if scale.facts.brake { LOOP_INSIDE } else { 0 };
+    own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)).saturating_add(brake)
 }
 
 fn expr(scale: CostContext<'_>, e: &Expr) -> u64 {
