@@ -6,6 +6,7 @@ pub mod front;
 pub mod headless;
 pub mod live;
 pub mod recorded;
+pub mod rerun;
 pub mod testing;
 pub mod trial;
 pub mod update;

@@ -28,6 +28,7 @@ pub use entry::{Cursor, Entry, Lifecycle, Payload, PayloadKind, TraceId};
 pub use history::{Direction, Held, History, Stop};
 pub use index::{Bucket, Index, Segment, Summary, TraceCount};
 pub use memory::{DEFAULT_BUDGET, Store};
+pub use merge::woven;
 pub use origin::{Clause, Given, Origin, TracepointFields};
 pub use row::Row;
 pub use text::write_text;

@@ -28,6 +28,7 @@ pub mod panes;
 pub mod presets;
 pub mod recording;
 pub mod replay;
+pub mod rerun;
 pub mod run;
 pub mod screen;
 pub mod state;

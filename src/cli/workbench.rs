@@ -92,9 +92,10 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     }
     let latest = Arc::new(Mutex::new(Latest { path: recovery, text: text.as_str().into() }));
     guard_panics(&latest);
-    let finder = Catalogue::spawn(kernel).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
+    let finder =
+        Catalogue::spawn(Arc::clone(&kernel)).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let faults = world.variable("PROBESCOPE_FAULTS").is_some();
-    let services = Services { session, finder: Box::new(finder), unsaved, layouts, latest, terminal, faults };
+    let services = Services { session, kernel, finder: Box::new(finder), unsaved, layouts, latest, terminal, faults };
     match open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))? {
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),

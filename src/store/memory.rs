@@ -45,10 +45,10 @@ impl Store {
     /// The history of a recording. A small one is taken into memory and can be added to; a larger one is read where it
     /// lies, chunk by chunk, and is left behind by the first thing that is added.
     #[must_use]
-    pub fn of_recording(recording: Recording) -> Self {
+    pub fn of_recording(recording: Arc<Recording>) -> Self {
         let mut store = Self::default();
         if recording.bytes() > TAKEN_IN {
-            store.recording = Some(Arc::new(recording));
+            store.recording = Some(recording);
             return store;
         }
         recording.traces().iter().for_each(|info| store.declare(Arc::clone(info)));

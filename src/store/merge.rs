@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::builder::{ChunkBuilder, MOST_BYTES, MOST_ENTRIES};
 use super::chunk::{Chunk, Counted};
+use super::entry::TraceId;
 use super::index::{Index, Segment};
 
 /// So many neighbours of one level become one of the next: each entry is encoded again a few times at most.
@@ -170,4 +171,34 @@ fn join_all(small: &mut Vec<Arc<Chunk>>, builder: &mut ChunkBuilder, out: &mut V
         }
     }
     out.extend(builder.finish());
+}
+
+/// The entries of two runs of chunks in the order of time: of the first one those of traces that `keep` holds, of the
+/// second one all. Each chunk goes to `take`, which tells whether more is wanted; false when it was not.
+pub fn woven(
+    first: impl Iterator<Item = Arc<Chunk>>,
+    second: &[Arc<Chunk>],
+    keep: &dyn Fn(TraceId) -> bool,
+    take: &mut dyn FnMut(Arc<Chunk>) -> bool,
+) -> bool {
+    let all = |chunk: Arc<Chunk>| chunk.counted().collect::<Vec<_>>();
+    let mut first = first.flat_map(all).filter(|counted| keep(counted.entry.trace)).peekable();
+    let mut second = second.iter().cloned().flat_map(all).peekable();
+    let mut builder = ChunkBuilder::new();
+    loop {
+        let first_comes = match (first.peek(), second.peek()) {
+            (Some(a), Some(b)) => a.entry.at_ns <= b.entry.at_ns,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => break,
+        };
+        let Some(Counted { entry, lines, error }) = (if first_comes { first.next() } else { second.next() }) else {
+            break;
+        };
+        builder.push_counted(&entry, lines, error);
+        if builder.is_full() && !builder.finish().is_none_or(&mut *take) {
+            return false;
+        }
+    }
+    builder.finish().is_none_or(take)
 }

@@ -149,8 +149,10 @@ pub enum Edit {
 /// Intents for the whole program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum App {
-    /// Save, compile, attach.
+    /// Save, compile, attach; where a recording is shown, run on what was recorded.
     Run,
+    /// Save, compile and attach the script of a recording.
+    RunHere,
     /// Save under a new name.
     SaveAs,
     /// Detach; views stay.

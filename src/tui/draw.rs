@@ -51,6 +51,7 @@ fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
         Layer::SaveAs(input) => panes::reader::ask(state, input, buf, body, "Save the script as"),
         Layer::Rename(input) => panes::reader::ask(state, input, buf, body, "Another name, in the whole script"),
         Layer::SaveLayout(input) => panes::reader::ask(state, input, buf, body, "Save the layout as"),
+        Layer::GoTo(input) => panes::reader::ask(state, input, buf, body, "Go to 12:30:05, +1.5s, -200ms, 1m30s"),
         Layer::OpenFile(input) => {
             panes::reader::ask(state, input, buf, body, "Open a script in a tab; without a name a new one");
         }

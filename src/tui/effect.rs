@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::export::Job;
 use super::files::Opened;
 use crate::lang::service::Completion;
+use crate::session::rerun::{Answered, Asked};
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
 use crate::store::{Chunk, TraceInfo};
 
@@ -25,6 +26,10 @@ pub enum Effect {
         /// The file's name, which tells the language.
         name: Arc<str>,
     },
+    /// Run a script on the recording that is shown.
+    Rerun(Box<Asked>),
+    /// End the one that runs.
+    StopRerun,
     /// Compile the text and tell what is wrong with it; nothing else changes.
     Check {
         /// Which script.
@@ -202,6 +207,8 @@ pub enum Message {
     },
     /// A script was read, or not: the reason in plain words.
     Opened(Result<Opened, String>),
+    /// What became of a script on the recording that is shown.
+    Reran(Box<Answered>),
     /// The saved layouts.
     Layouts(Vec<String>),
     /// A saved layout.

@@ -109,7 +109,8 @@ pub fn scopes(state: &State) -> Vec<Scope> {
             | Layer::Filter(_)
             | Layer::Find(_)
             | Layer::SaveLayout(_)
-            | Layer::OpenFile(_),
+            | Layer::OpenFile(_)
+            | Layer::GoTo(_),
         ) => &[Scope::Input],
         Some(Layer::Window) => &[Scope::Window],
         Some(Layer::Chooser(_)) => &[Scope::List],
@@ -134,7 +135,8 @@ fn takes_text(state: &State) -> bool {
             | Layer::Filter(_)
             | Layer::Find(_)
             | Layer::SaveLayout(_)
-            | Layer::OpenFile(_),
+            | Layer::OpenFile(_)
+            | Layer::GoTo(_),
         ) => true,
         Some(_) => false,
         None => state.panes.get(state.panes.focus()).is_some_and(Pane::takes_text),

@@ -15,7 +15,7 @@ use crate::store::{History as _, Store, TraceInfo, TraceKind};
 
 /// How to go through a recording, told before it is seen.
 const KEYS: &str = "Space holds and resumes, `,` and `.` step by event, `<` and `>` by second, `p` plays, `+` and `-` change its speed, \
-     `B` goes back to the first moment. Esc closes this.";
+     `B` goes back to the first moment. Change the script and press Ctrl-S: it is run on what was recorded. Esc closes this.";
 
 /// A recording to open.
 #[derive(Debug)]
@@ -30,24 +30,37 @@ pub struct Opened {
     pub play: bool,
 }
 
+/// The recording that is shown.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// What was recorded.
+    pub recording: Arc<Recording>,
+    /// Its scripts, each with its trace.
+    pub scripts: Vec<(ScriptId, Arc<TraceInfo>)>,
+}
+
 /// Shows a recording in place of what the state showed.
 pub fn open(state: &mut State, opened: Opened) {
-    let store = Store::of_recording(opened.recording);
+    let recording = Arc::new(opened.recording);
+    let store = Store::of_recording(Arc::clone(&recording));
     let scripts: Vec<Arc<TraceInfo>> =
         store.traces().iter().filter(|info| info.kind == TraceKind::Script).map(Arc::clone).collect();
     if let Some(newest) = store.traces().iter().map(|info| info.id).max() {
         state.newest = state.newest.max(newest);
     }
     let first = state.document.id;
+    let mut documents = Vec::new();
     for (index, info) in scripts.iter().enumerate() {
         if index > 0 {
             editor::documents::open(state, "", File::default());
         }
         state.document = document(state.document.id, info, &state.document.file);
+        documents.push((state.document.id, Arc::clone(info)));
     }
     editor::documents::show(state, first);
     state.toast = None;
     state.store = store;
+    state.replayed = Some(Replayed { recording, scripts: documents });
     state.hear(News::Appended(0));
     state.focus_on(events::KIND);
     time::hold(state, state.store.entries().start);
@@ -73,11 +86,16 @@ pub fn open(state: &mut State, opened: Opened) {
 fn document(id: ScriptId, info: &TraceInfo, file: &File) -> Document {
     let file = File { unnamed: file.unnamed.clone(), saved: Arc::clone(&info.script), ..File::default() };
     let mut document = Document::new(id, &info.script, file);
-    document.submitted_as = info.id;
     document.submitted = Arc::clone(&info.script);
+    shows(&mut document, info);
+    document
+}
+
+/// What a script shows is a trace that was recorded, or was made of what was recorded.
+pub(super) fn shows(document: &mut Document, info: &TraceInfo) {
+    document.submitted_as = info.id;
     document.trace.restart(info.id);
     document.trace.phase = Phase::Recorded;
     document.trace.source = Arc::clone(&info.script);
     document.trace.attached = info.probes.len() as u32;
-    document
 }

@@ -1,5 +1,7 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
+mod signals;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};
@@ -8,7 +10,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossterm::event::Event;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -19,13 +20,16 @@ use super::finder::{Finder, Question};
 use super::keyboard::Input;
 use super::layouts::Folders;
 use super::recording::Recording;
+use super::rerun::Reruns;
 use super::screen::Screen;
 use super::state::State;
 use super::terminal::Terminal;
 use super::{export, files, finder, keys, mouse, update};
+use crate::kernel::Kernel;
 use crate::lang::source::SourceText;
 use crate::session::SessionHandle;
 use crate::session::update::Update;
+use signals::Signals;
 
 /// Least time between two frames of what streams in.
 const FRAME: Duration = Duration::from_millis(16);
@@ -44,6 +48,8 @@ const BATCH: usize = 256;
 pub struct Services {
     /// Runs scripts; absent where that is impossible.
     pub session: Option<(SessionHandle, Receiver<Update>)>,
+    /// The kernel whose types scripts on recordings name.
+    pub kernel: Arc<Kernel>,
     /// Searches probes.
     pub finder: Box<dyn Finder>,
     /// The folder in which unsaved text is kept.
@@ -71,47 +77,6 @@ pub enum Ending {
     Left,
     /// A signal ended it: its number.
     Signal(i32),
-}
-
-/// Signals that the workbench answers.
-struct Signals {
-    terminate: Signal,
-    hangup: Signal,
-    interrupt: Signal,
-    quit: Signal,
-    stop: Signal,
-    go_on: Signal,
-    fault: Option<Signal>,
-}
-
-impl Signals {
-    fn new(faults: bool) -> io::Result<Self> {
-        let of = |number| signal(SignalKind::from_raw(number));
-        Ok(Self {
-            terminate: of(libc::SIGTERM)?,
-            hangup: of(libc::SIGHUP)?,
-            interrupt: of(libc::SIGINT)?,
-            quit: of(libc::SIGQUIT)?,
-            stop: of(libc::SIGTSTP)?,
-            go_on: of(libc::SIGCONT)?,
-            fault: if faults { Some(of(libc::SIGUSR2)?) } else { None },
-        })
-    }
-
-    /// The number of the next one.
-    async fn next(&mut self) -> i32 {
-        tokio::select! {
-            _ = self.terminate.recv() => libc::SIGTERM,
-            _ = self.hangup.recv() => libc::SIGHUP,
-            _ = self.interrupt.recv() => libc::SIGINT,
-            _ = self.quit.recv() => libc::SIGQUIT,
-            _ = self.stop.recv() => libc::SIGTSTP,
-            _ = self.go_on.recv() => libc::SIGCONT,
-            _ = async { match &mut self.fault { Some(s) => s.recv().await, None => std::future::pending().await } } => {
-                libc::SIGUSR2
-            }
-        }
-    }
 }
 
 /// Opens the workbench on the process's terminal and returns when it is left, the terminal restored
@@ -142,6 +107,8 @@ struct Workbench {
     /// Files that are being written.
     exports: Vec<JoinHandle<()>>,
     sender: mpsc::Sender<Message>,
+    /// Scripts are run on the recording that is shown.
+    reruns: Reruns,
     /// When the history was last played on.
     played: Instant,
     /// When unsaved text is kept.
@@ -159,6 +126,7 @@ impl Workbench {
             }
             None => None,
         };
+        let reruns = Reruns::new(services.kernel, sender.clone());
         let found = sender.clone();
         let questions = finder::spawn(services.finder, move |message| found.blocking_send(message).is_ok())?;
         state.size = crossterm::terminal::size()?;
@@ -180,6 +148,7 @@ impl Workbench {
             recording: None,
             exports: Vec::new(),
             sender,
+            reruns,
             played: now,
             tick: None,
             ending: None,
@@ -345,6 +314,12 @@ impl Workbench {
                     session.submit(script, trace, SourceText::new(&name, &text));
                 }
             }
+            Effect::Rerun(asked) => {
+                if let Err(reason) = self.reruns.begin(*asked) {
+                    self.answer(Message::Notice(reason));
+                }
+            }
+            Effect::StopRerun => self.reruns.stop(),
             Effect::Check { script, revision, text, name } => {
                 if let Some(session) = &self.session {
                     session.check(script, revision, SourceText::new(&name, &text));

@@ -19,6 +19,7 @@ use crate::lang::diagnostic::Severity;
 use crate::session::update::{ScriptId, TraceId};
 use crate::store::Store;
 use crate::tui::panes::browser::state::Browser;
+use crate::tui::replay::Replayed;
 
 /// Something in front of the panes; the last one has the keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +52,8 @@ pub enum Layer {
     SaveLayout(Input),
     /// The file to open in a tab.
     OpenFile(Input),
+    /// The moment to go to.
+    GoTo(Input),
     /// Do what can't be undone?
     Confirm(Confirm),
 }
@@ -117,6 +120,8 @@ pub struct State {
     pub store: Store,
     /// It is being recorded to a file.
     pub recording: bool,
+    /// The recording that is shown, when one was opened.
+    pub replayed: Option<Replayed>,
     /// The moment of it that the panes show.
     pub moment: Moment,
     /// A passing message.
@@ -146,6 +151,7 @@ impl State {
             parked: Vec::new(),
             newest: TraceId::SESSION,
             store: Store::default(),
+            replayed: None,
             recording: false,
             moment: Moment::default(),
             toast: None,

@@ -1,5 +1,7 @@
 //! Where the views stand in time: at the end, or held at a moment of the history.
 
+pub mod typed;
+
 use crate::store::{Cursor, Direction, Stop};
 
 /// What the user can do with time. All panes follow.
@@ -17,6 +19,8 @@ pub enum Time {
     Slower,
     /// Set a mark at the moment that is shown.
     Mark,
+    /// Ask for a moment to go to.
+    Ask,
 }
 
 /// How fast time is played.

@@ -4,6 +4,7 @@ pub(super) mod app;
 mod layers;
 pub(super) mod library;
 mod mouse;
+mod rerun;
 mod session;
 pub(in crate::tui) mod time;
 pub mod windows;
@@ -73,6 +74,10 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Opened(read) => documents::opened(state, read),
+        Message::Reran(answered) => {
+            rerun::answered(state, *answered);
+            Vec::new()
+        }
         Message::Layouts(names) => windows::offer(state, names),
         Message::Layout { name, text } => windows::read(state, name, text),
         Message::Notice(text) => {

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crate::skip;
-use crate::terminal::{Terminal, cannot_trace, has_tmux};
+use crate::tmux::{Terminal, cannot_trace, has_tmux};
 
 /// Counts and tells who opens files.
 const OPENS: &str = "\

@@ -9,6 +9,7 @@ mod language_server;
 mod layouts;
 mod objects;
 mod recordings;
+mod rerun;
 #[path = "../support/root.rs"]
 mod root;
 mod screens;
@@ -18,3 +19,4 @@ mod skip;
 mod terminal;
 mod time;
 mod times;
+mod tmux;

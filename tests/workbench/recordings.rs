@@ -142,6 +142,27 @@ fn what_cannot_be_recorded_or_replayed_is_said() {
     assert!(text(&full.stderr).contains("cannot write /dev/full"), "{}", text(&full.stderr));
 }
 
+/// The recording ends and that is said; the run goes on, and what was written can be read.
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_run() {
+    if root::missing() {
+        return;
+    }
+    let folder = Folder::new("full");
+    let mounted = |arguments: &[&str]| Command::new("mount").args(arguments).output().unwrap().status.success();
+    assert!(mounted(&["-t", "tmpfs", "-o", "size=512k", "tmpfs", name(&folder.0)]));
+    let file = folder.0.join("file");
+    let script = "begin { for ($i : 0..100000) { printf(\"%d %llx\\n\", $i, nsecs * 2654435761); } exit(); }";
+    let run = probescope(&["run", "-q", "--record", name(&file), "-e", script]);
+    let replay = probescope(&["replay", "-f", "text", name(&file)]);
+    assert!(Command::new("umount").arg(&folder.0).status().unwrap().success());
+    let rows = |out: &Output| text(&out.stdout).lines().filter(|line| !line.is_empty()).count();
+    assert_eq!(rows(&run), 100_000, "{}", text(&run.stderr));
+    assert!(text(&run.stderr).contains("No space left"), "{}", text(&run.stderr));
+    assert!((1..100_000).contains(&rows(&replay)), "{} rows", rows(&replay));
+    assert!(text(&run.stdout).starts_with(text(&replay.stdout).trim_end()));
+}
+
 #[test]
 fn a_recording_of_another_machine_needs_no_privilege() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/recording/whole");

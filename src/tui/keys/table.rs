@@ -66,6 +66,7 @@ pub static BINDINGS: &[Binding] = &[
         "Record what is kept and what comes to a file, or complete the recording",
         true,
     ),
+    time(&[ch('@')], Time::Ask, "", "Go to a moment: 12:30:05, +1.5s, -200ms, 1m30s from the first one"),
     time(&[ch('m')], Time::Mark, "", "Set a mark at the moment shown"),
     bind(Scope::Output, &[TAB], Action::App(App::FocusNext), "pane", "Go to the next pane", false),
     bind(Scope::Output, &[ESC, ch('e')], Action::App(App::Focus(editor::KIND)), "edit", "Go to the script", false),
@@ -99,6 +100,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Output, &[END, ch('G')], Action::Go(Go::Bottom), "", "Last row", false),
     // Every pane.
     bind(Scope::Panes, &[ctrl('s'), f(5)], Action::App(App::Run), "run", "Save, compile and attach the script", false),
+    bind(Scope::Panes, &[alt('r')], Action::App(App::RunHere), "", "Trace a recording's script on this machine", true),
     bind(Scope::Panes, &[f(2), ctrl('p')], Action::App(App::Browse), "probes", "Browse the probes", true),
     bind(Scope::Panes, &[ctrl('o')], Action::App(App::Scripts), "scripts", "Open one of the bundled scripts", true),
     bind(Scope::Panes, &[f(12)], Action::App(App::SaveAs), "", "Save the script under another name", true),

@@ -21,7 +21,8 @@ use crate::tui::panes::editor::{completing, documents, names};
 /// Applies an intent for the whole program.
 pub fn act(state: &mut State, app: App) -> Vec<Effect> {
     match app {
-        App::Run => run(state),
+        App::Run if state.replayed.is_some() => super::rerun::ask(state),
+        App::Run | App::RunHere => run(state),
         App::SaveAs | App::SaveAndQuit | App::Quit | App::QuitAnyway => leave_or_save(state, app),
         App::Stop | App::Pause | App::Interrupt => control(state, app),
         App::SaveAndOpen | App::OpenAnyway | App::OpenInTab => super::library::answer(state, app),
@@ -99,6 +100,8 @@ fn run(state: &mut State) -> Vec<Effect> {
         state.tell(Severity::Error, reason);
         return effects;
     }
+    // What is traced from now on goes on behind the recording.
+    state.replayed = None;
     state.newest = TraceId(state.newest.0 + 1);
     state.document.submitted_as = state.newest;
     state.document.traces.push(state.newest);

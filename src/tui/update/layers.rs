@@ -35,6 +35,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Some(Layer::Find(_)) => crate::tui::panes::editor::completing::finding(state, action),
         Some(Layer::Chooser(_)) => super::windows::choosing(state, action),
         Some(Layer::SaveLayout(_)) => super::windows::naming(state, action),
+        Some(Layer::GoTo(_)) => super::time::typed(state, action),
         Some(Layer::OpenFile(_)) => documents::naming(state, action),
         Some(Layer::ConfirmQuit | Layer::ConfirmOpen(_) | Layer::Confirm(_) | Layer::Window) | None => Vec::new(),
     }

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use super::super::action::Action;
 use super::super::effect::{Effect, Marked, Recorded};
+use super::super::input::Input;
 use super::super::panes::News;
-use super::super::state::State;
+use super::super::state::{Layer, State};
 use super::super::time::Time;
+use super::super::time::typed::Typed;
 use crate::lang::diagnostic::Severity;
 use crate::store::{ChunkBuilder, Cursor, Direction, Entry, History as _, Payload, Stop, TraceId};
 
@@ -24,6 +27,34 @@ pub fn act(state: &mut State, time: Time) -> Vec<Effect> {
         Time::Faster => state.moment.speed = state.moment.speed.faster(),
         Time::Slower => state.moment.speed = state.moment.speed.slower(),
         Time::Mark => return mark(state),
+        Time::Ask => state.layers.push(Layer::GoTo(Input::default())),
+    }
+    Vec::new()
+}
+
+/// Goes to the moment that is typed.
+pub(super) fn typed(state: &mut State, action: &Action) -> Vec<Effect> {
+    let Some(Layer::GoTo(input)) = state.layers.last_mut() else { return Vec::new() };
+    let Some(text) = input.answer(action) else { return Vec::new() };
+    state.layers.pop();
+    let Some(span) = state.store.span() else {
+        state.tell(Severity::Info, "There is no history yet");
+        return Vec::new();
+    };
+    let Some(moment) = Typed::read(&text) else {
+        state.tell(Severity::Warning, "A moment is 12:30:05.25, +1.5s, -200ms, or 1m30s from the first one");
+        return Vec::new();
+    };
+    let info = state.store.trace(state.document.trace.id).or_else(|| state.store.traces().first());
+    let ahead_ns = info.map_or(0, |i| i.wall_minus_monotonic_ns + i64::from(i.utc_offset_s) * 1_000_000_000);
+    let shown_ns = state.store.time_at(state.moment.cursor);
+    let at_ns = moment.at_ns(span, shown_ns, ahead_ns);
+    let entry = state.store.last_at(at_ns).unwrap_or(state.store.entries().start);
+    state.moment.playing = false;
+    hold(state, entry);
+    if at_ns < span.0 || at_ns > span.1 {
+        let which = if at_ns < span.0 { "first" } else { "last" };
+        state.tell(Severity::Info, format!("The history does not reach there: this is its {which} moment"));
     }
     Vec::new()
 }
