@@ -213,7 +213,7 @@ impl Source<'_> {
 
     fn events(&self) -> Events<'_> {
         let traces = std::slice::from_ref(self.trace);
-        Events { history: self.history, traces, at_ns: self.at_ns, passes: &|_, _| true }
+        Events { history: self.history, traces, at_ns: self.at_ns, passes: &|_, _, _| true }
     }
 
     /// Writes a form.

@@ -163,6 +163,8 @@ pub enum App {
     Export,
     /// Copy what the pane shows.
     CopyPane,
+    /// List the themes.
+    Themes,
     /// Go through time.
     Time(Time),
     /// Record what is kept and what comes to a file, or complete the recording.

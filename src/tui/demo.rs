@@ -109,6 +109,8 @@ pub fn scenes() -> Vec<Scene> {
         Scene::new("stacks", "probescope: stacks in a map, one open", stacks()),
         Scene::new("flame", "probescope: stacks as a flame graph", graphs::flame(stacks())),
         Scene::new("flame-search", "probescope: a flame graph searched, light", graphs::searched(stacks())),
+        Scene::new("heat", "probescope: a histogram over time", graphs::heat(histogram(), "@latency_ns")),
+        Scene::new("heat-lines", "probescope: a map's keys over time, as lines", graphs::lines(histogram())),
         Scene::new("filter", "probescope: filtered events while the views are paused", filtered()),
         Scene::new("errors", "probescope: errors where they are, while the last good trace goes on", errors()),
         Scene::new("losses", "probescope: what was lost, where and why", losses()),

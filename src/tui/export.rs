@@ -11,6 +11,7 @@ use super::draw::draw;
 use super::effect::{Effect, Message};
 use super::files;
 use super::layout;
+use super::panes::events::expression::{Expression, Fields};
 use super::panes::events::filter::Terms;
 use super::panes::flame::FlamePane;
 use super::state::State;
@@ -20,7 +21,7 @@ use crate::model::flame::FlameTree;
 use crate::output::export::events::Events;
 use crate::output::export::table::Table;
 use crate::output::export::{ExportError, Form, Source, of_stacks};
-use crate::store::{Cursor, History as _, Store, TraceId, TraceInfo};
+use crate::store::{Cursor, Entry, History as _, Store, TraceId, TraceInfo};
 
 /// What can be exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +133,11 @@ impl Job {
                 let of = |t: &&Arc<TraceInfo>| traces.as_ref().is_none_or(|ids| ids.contains(&t.id));
                 let infos: Vec<Arc<TraceInfo>> = store.traces().iter().filter(of).map(Arc::clone).collect();
                 let terms = Terms::new(filter);
-                let passes = |probe: &str, text: &str| terms.pass(probe, text);
+                let expression = Expression::parse(filter).ok();
+                let passes = |info: &TraceInfo, entry: &Entry, text: &str| match &expression {
+                    Some(expression) => expression.passes(&Fields { info: Some(info), entry, text }),
+                    None => terms.pass(info.probe(entry.payload.action()), text),
+                };
                 let events = Events { history: store, traces: &infos, at_ns: *at_ns, passes: &passes };
                 if *json { events.json_lines() } else { events.csv() }.into_bytes()
             }

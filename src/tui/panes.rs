@@ -26,6 +26,7 @@ pub mod chooser;
 pub mod editor;
 pub mod events;
 pub mod flame;
+pub mod heat;
 pub mod help;
 pub mod maps;
 pub mod palette;
@@ -57,7 +58,7 @@ pub struct Registered {
 }
 
 /// Every kind of pane, in the order of the default layout.
-pub static KINDS: &[Registered] = &[editor::PANE, events::PANE, maps::PANE, probes::PANE, flame::PANE];
+pub static KINDS: &[Registered] = &[editor::PANE, events::PANE, maps::PANE, probes::PANE, flame::PANE, heat::PANE];
 
 /// A kind of pane by its name.
 #[must_use]

@@ -219,6 +219,9 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("high-contrast", include_str!("../../themes/high-contrast.toml")),
     ("nord", include_str!("../../themes/nord.toml")),
     ("amber", include_str!("../../themes/amber.toml")),
+    ("solarized-dark", include_str!("../../themes/solarized-dark.toml")),
+    ("solarized-light", include_str!("../../themes/solarized-light.toml")),
+    ("colour-blind", include_str!("../../themes/colour-blind.toml")),
 ];
 
 impl std::ops::Index<Slot> for Theme {

@@ -6,6 +6,7 @@ pub(super) mod library;
 mod mouse;
 mod rerun;
 mod session;
+mod themes;
 pub(in crate::tui) mod time;
 pub mod windows;
 

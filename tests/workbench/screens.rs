@@ -9,7 +9,7 @@ use probescope::tui::action::{Action, Mouse};
 use probescope::tui::demo::scenes;
 use probescope::tui::draw::draw;
 use probescope::tui::effect::{Detail, Effect, Found, Hit, Message};
-use probescope::tui::panes::{Kind, editor, events, flame, maps, probes};
+use probescope::tui::panes::{Kind, editor, events, flame, heat, maps, probes};
 use probescope::tui::state::{File, Layer, State};
 use probescope::tui::theme::{Slot, Theme};
 use probescope::tui::{keys, update};
@@ -521,6 +521,101 @@ fn a_large_map_of_stacks_is_taken_in_while_keys_are_answered() {
 
 fn rows_of(state: &State) -> String {
     rows(&screen(state)).concat()
+}
+
+/// A script of two fields that has printed and counted for twenty seconds.
+fn twenty_seconds() -> State {
+    use probescope::model::snapshot::{MapKind, MapRow, MapSnapshot};
+    use probescope::model::value::Value;
+    use probescope::store::{
+        ActionInfo, ActionKind, ChunkBuilder, Column, ColumnKind, Entry, Payload, TraceId, TraceInfo,
+    };
+    let trace = TraceId(1);
+    let columns = vec![Column::new("comm", ColumnKind::Text), Column::new("$dur_us", ColumnKind::Integer)];
+    let action = ActionInfo {
+        kind: ActionKind::Value,
+        span: Span::default(),
+        expanded: Vec::new(),
+        probe: "kprobe:vfs_read".into(),
+        columns,
+        origin: None,
+    };
+    let began_ns = 1_000_000_000;
+    let info = TraceInfo { id: trace, actions: vec![action], began_ns, ..TraceInfo::default() };
+    let mut state = State::new("x", File::default(), Theme::embedded(), (120, 40));
+    state.document.trace.id = trace;
+    state.document.submitted_as = trace;
+    update::receive(&mut state, Message::Session(Update::Trace(info.into())));
+    let mut builder = ChunkBuilder::new();
+    for second in 1..=20_u64 {
+        let at_ns = began_ns + second * 1_000_000_000;
+        let comm = if second % 4 == 0 { "postgres" } else { "nginx" };
+        let values = vec![Value::Str(comm.as_bytes().into()), Value::Uint(second * 100, 8)];
+        let payload = Payload::Event { action: 0, values };
+        builder.push(&Entry { trace, at_ns: at_ns - 10, cpu: Some(1), payload });
+        let row =
+            |name: &str, n: u64| MapRow { key: vec![Value::Str(name.as_bytes().into())], value: Value::Uint(n, 8) };
+        let rows = vec![row("postgres", second), row("nginx", second * second * 10)];
+        let map = MapSnapshot { name: "@n".into(), kind: MapKind::Count, keyed: true, rows, capacity: 99, at_ns };
+        builder.push(&Entry { trace, at_ns, cpu: None, payload: Payload::Maps([map].into()) });
+    }
+    update::receive(&mut state, Message::Session(Update::Append(builder.finish().unwrap())));
+    state
+}
+
+#[test]
+fn a_map_over_time_is_a_picture_whose_cells_open_their_events() {
+    let mut state = twenty_seconds();
+    press(&mut state, "<a-6>");
+    while update::is_busy(&state) {
+        update::receive(&mut state, Message::GoOn);
+    }
+    assert!(focus(&state) == heat::KIND && shown(&state, "2 of 2 keys"), "{:#?}", rows(&screen(&state)));
+    let pane = |state: &State| {
+        let pane = state.panes.view::<heat::HeatPane>().unwrap();
+        (pane.at_ns, pane.row)
+    };
+    assert_eq!(pane(&state), (None, 0));
+    press(&mut state, "<left><left><down>");
+    assert_eq!(pane(&state), (Some(19_000_000_000), 1), "two columns back, the key below");
+    press(&mut state, "v");
+    assert!(rows(&screen(&state)).iter().any(|r| r.contains(|c| ('\u{2801}'..='\u{28ff}').contains(&c))));
+    press(&mut state, "v<enter>");
+    assert!(state.document.trace.paused && focus(&state) == events::KIND);
+    assert!(shown(&state, "Held at the last of 1 events"), "{:#?}", rows(&screen(&state)));
+    assert_eq!(state.moment.at_ns, 19_000_000_000);
+}
+
+#[test]
+fn events_are_filtered_by_fields_and_by_their_values() {
+    let mut state = twenty_seconds();
+    let len = |state: &State| state.panes.view::<events::EventsPane>().unwrap().log.len(&state.store);
+    press(&mut state, "<a-2>fdur > 1ms && comm ~ \"post\"<enter>");
+    assert_eq!(len(&state), 3, "1200, 1600 and 2000 µs");
+    press(&mut state, "f<bs><bs><bs><bs><bs><bs>");
+    assert!(shown(&state, "a value is missing after comm"), "{:#?}", rows(&screen(&state)));
+    press(&mut state, "<esc>");
+    assert_eq!(len(&state), 20);
+    // The chosen event's value, then another one of the same field.
+    press(&mut state, "G=<enter>");
+    assert_eq!((len(&state), shown(&state, "comm == \"postgres\"")), (5, true));
+    press(&mut state, "f<esc>D<enter>");
+    assert!(shown(&state, "15 of 20") && shown(&state, "5 of 20"), "{:#?}", rows(&screen(&state)));
+    press(&mut state, "<enter>");
+    assert_eq!(len(&state), 15, "nginx, the most frequent one");
+    assert_eq!(press(&mut state, "Y<down><enter>").pop(), Some(Effect::Copy("1900".to_owned())));
+}
+
+#[test]
+fn themes_are_seen_before_they_are_taken() {
+    let mut state = twenty_seconds();
+    let before = state.theme.name.clone();
+    press(&mut state, "<a-2><a-c><down><down>");
+    assert_ne!(state.theme.name, before);
+    press(&mut state, "<esc>");
+    assert_eq!(state.theme.name, before, "nothing was taken");
+    press(&mut state, "<a-c><down><enter>");
+    assert!(state.theme.name != before && shown(&state, "Theme: "));
 }
 
 /// The pictures of the views, cell by cell with their looks.

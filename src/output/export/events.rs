@@ -18,8 +18,8 @@ pub struct Events<'a> {
     pub traces: &'a [Arc<TraceInfo>],
     /// Up to this time, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
-    /// Those that pass, by their probe and their text.
-    pub passes: &'a dyn Fn(&str, &str) -> bool,
+    /// Those that pass.
+    pub passes: &'a dyn Fn(&TraceInfo, &Entry, &str) -> bool,
 }
 
 impl Debug for Events<'_> {
@@ -54,7 +54,7 @@ impl Events<'_> {
             text.clear();
             write_text(Some(trace), &whole, &mut text);
             let text = String::from_utf8_lossy(&text);
-            if (self.passes)(trace.probe(whole.payload.action()), &text) {
+            if (self.passes)(trace, &whole, &text) {
                 take(trace, &whole, head.kind, &text);
             }
             ControlFlow::Continue(())

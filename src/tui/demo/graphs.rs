@@ -1,9 +1,12 @@
 //! Pictures of flame graphs.
 
 use super::super::action::{Action, App, Go};
+use super::super::effect::Message;
 use super::super::panes::flame::{self, keys};
+use super::super::panes::heat;
 use super::super::state::State;
 use super::super::theme::Theme;
+use super::super::update;
 use super::after;
 
 /// Stacks as a flame graph, a frame chosen.
@@ -19,4 +22,25 @@ pub fn searched(state: State) -> State {
         state.theme = light;
     }
     after(state, &[Action::Filter("read|wait".to_owned()), keys::MERGE])
+}
+
+/// A map over time.
+pub fn heat(state: State, map: &str) -> State {
+    let mut state = after(state, &[Action::App(App::Focus(heat::KIND)), Action::App(App::Zoom)]);
+    for _ in 0..state.document.maps.views.len() {
+        let shown = state.panes.view::<heat::HeatPane>().and_then(|pane| pane.feed.map.clone());
+        if shown.as_deref() == Some(map) {
+            break;
+        }
+        state = after(state, &[heat::keys::MAP]);
+    }
+    while update::is_busy(&state) {
+        update::receive(&mut state, Message::GoOn);
+    }
+    after(state, &[Action::Go(Go::Left), Action::Go(Go::Down)])
+}
+
+/// Its keys as lines.
+pub fn lines(state: State) -> State {
+    after(heat(state, "@opens"), &[heat::keys::LINES])
 }

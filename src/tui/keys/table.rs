@@ -2,7 +2,8 @@
 
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
-use super::super::panes::{editor, events, flame, maps, probes};
+use super::super::panes::browser::questions;
+use super::super::panes::{editor, events, flame, heat, maps, probes};
 use super::super::time::Time;
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
@@ -112,6 +113,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Panes, &[alt('3')], Action::App(App::Focus(maps::KIND)), "", "Go to the maps", true),
     bind(Scope::Panes, &[alt('4')], Action::App(App::Focus(probes::KIND)), "", "Go to the probes", true),
     bind(Scope::Panes, &[alt('5')], Action::App(App::Focus(flame::KIND)), "", "Go to the flame graph", true),
+    bind(Scope::Panes, &[alt('6')], Action::App(App::Focus(heat::KIND)), "", "Go to a map over time", true),
     bind(
         Scope::Panes,
         &[f(9), alt('z')],
@@ -122,6 +124,7 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(Scope::Panes, &[f(7)], Action::App(App::VerifierLog), "", "Show what the kernel's verifier said", true),
     bind(Scope::Panes, &[f(10), alt('t')], Action::App(App::NextTheme), "", "Use the next theme", true),
+    bind(Scope::Panes, &[alt('c')], Action::App(App::Themes), "", "Choose a theme, seen as you go", true),
     bind(
         Scope::Panes,
         &[f(11), alt('m')],
@@ -200,6 +203,12 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Confirm, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "no", "Leave it as it is", false),
     // Overlays.
     bind(Scope::Browser, &[ENTER], Action::Accept, "insert", "Insert a clause for the selected probe", false),
+    bind(Scope::Browser, &[alt('c')], questions::COUNT, "count", "Insert: how often, by command", false),
+    bind(Scope::Browser, &[alt('a')], questions::ARGUMENTS, "arguments", "Insert: print its arguments", false),
+    bind(Scope::Browser, &[alt('d')], questions::DISTRIBUTION, "", "Insert: histograms of its numbers", false),
+    bind(Scope::Browser, &[alt('l')], questions::LATENCY, "latency", "Insert: how long from entry to return", false),
+    bind(Scope::Browser, &[alt('s')], questions::SLOWER, "", "Insert: what takes longer than 1 ms", false),
+    bind(Scope::Browser, &[alt('k')], questions::STACKS, "stacks", "Insert: the stacks that lead to it", false),
     bind(Scope::Browser, &[UP, ctrl('p')], Action::Go(Go::Up), "", "Previous probe", false),
     bind(Scope::Browser, &[DOWN, ctrl('n')], Action::Go(Go::Down), "choose", "Next probe", false),
     bind(Scope::Browser, &[PAGE_UP], Action::Go(Go::PageUp), "", "Page up", false),

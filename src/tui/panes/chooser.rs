@@ -19,6 +19,14 @@ pub enum Taken {
     Tab,
     /// The layout of this name is restored.
     Layout,
+    /// The theme of this name is used; it is shown as soon as it is selected.
+    Theme,
+    /// The events are filtered by this.
+    Filter,
+    /// The values of this field are listed.
+    Values,
+    /// This goes on the clipboard.
+    Copy,
 }
 
 /// Something to choose.
@@ -43,13 +51,15 @@ pub struct Chooser {
     pub choices: Vec<Choice>,
     /// Selected one.
     pub selected: usize,
+    /// What is in use until the choice is made.
+    pub before: Option<String>,
 }
 
 impl Chooser {
     /// With the first one selected.
     #[must_use]
     pub const fn new(title: &'static str, choices: Vec<Choice>) -> Self {
-        Self { title, choices, selected: 0 }
+        Self { title, choices, selected: 0, before: None }
     }
 
     fn place(&self, body: Rect) -> Rect {

@@ -13,6 +13,8 @@ use crate::tui::layout::arrange::MinSize;
 use crate::tui::state::State;
 
 pub mod draw;
+pub mod expression;
+pub mod fields;
 pub mod filter;
 pub(in crate::tui) mod keys;
 pub mod log;

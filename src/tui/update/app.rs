@@ -28,6 +28,7 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         App::SaveAndOpen | App::OpenAnyway | App::OpenInTab => super::library::answer(state, app),
         App::OpenTab => documents::ask(state),
         App::CloseAnyway => documents::close_anyway(state),
+        App::Themes => super::themes::choose(state),
         App::CopyPane => {
             let text = super::super::export::text_of_pane(state);
             super::super::panes::rows::copy(state, Some(text))

@@ -14,10 +14,11 @@ use crate::tui::panes::editor::documents;
 /// Applies an intent in the overlay that has the keys.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     if *action == Action::Cancel {
-        if let Some(Layer::Filter(_)) = state.layers.pop() {
-            filter_by(state, "");
-        }
-        return Vec::new();
+        return match state.layers.pop() {
+            Some(Layer::Filter(_)) => filter_by(state, ""),
+            Some(Layer::Chooser(chooser)) => super::themes::give_back(state, &chooser),
+            _ => Vec::new(),
+        };
     }
     let page = usize::from(state.size.1).saturating_sub(6).max(1);
     let body = super::layout::of(state).body;
@@ -131,8 +132,9 @@ fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
     vec![Effect::Save { path, text: state.document.editor.shared(), fresh: false, over }]
 }
 
-fn filter_by(state: &mut State, text: &str) {
-    in_filtered(state, &Action::Filter(text.to_owned()));
+/// Filters what the pane that has the keys shows, else the events.
+pub(super) fn filter_by(state: &mut State, text: &str) -> Vec<Effect> {
+    in_filtered(state, &Action::Filter(text.to_owned()))
 }
 
 /// Applies an intent in the pane whose filter is typed.

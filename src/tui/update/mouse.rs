@@ -133,6 +133,7 @@ fn overlay(state: &mut State, mouse: Mouse, at: (u16, u16), body: Rect) -> Vec<E
             Some(Some(index)) if index == open.selected => layers::act(state, &Action::Accept),
             Some(index) => {
                 open.selected = index.unwrap_or(open.selected);
+                super::themes::preview(state);
                 Vec::new()
             }
         },

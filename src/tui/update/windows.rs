@@ -12,7 +12,10 @@ use super::super::layouts::is_name;
 use super::super::panes::chooser::{Choice, Chooser, Taken};
 use super::super::panes::{KINDS, Kind, editor, registered};
 use super::super::state::{Layer, State};
+use super::themes;
 use crate::lang::diagnostic::Severity;
+use crate::tui::panes::events::fields;
+use crate::tui::panes::rows::copy;
 
 /// Cells that a key moves a border by.
 const STEP: i16 = 2;
@@ -101,10 +104,17 @@ pub fn read(state: &mut State, name: String, text: Result<String, String>) -> Ve
 /// Applies an intent in the list to choose from.
 pub fn choosing(state: &mut State, action: &Action) -> Vec<Effect> {
     let Some(Layer::Chooser(chooser)) = state.layers.last_mut() else { return Vec::new() };
-    let Some(choice) = chooser.answer(action) else { return Vec::new() };
+    let Some(choice) = chooser.answer(action) else {
+        themes::preview(state);
+        return Vec::new();
+    };
     state.layers.pop();
     match (choice.taken, registered(&choice.name)) {
         (Taken::Layout, _) => vec![Effect::ReadLayout(choice.name)],
+        (Taken::Theme, _) => themes::take(state, &choice.name),
+        (Taken::Filter, _) => super::layers::filter_by(state, &choice.name),
+        (Taken::Values, _) => fields::values(state, &choice.name),
+        (Taken::Copy, _) => copy(state, Some(choice.name)),
         (taken, Some(kind)) => open(state, kind.kind, taken),
         _ => Vec::new(),
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::lang::diagnostic::Severity;
 use crate::tui::action::{Action, Edit, Go};
 use crate::tui::effect::{Detail, Effect, Found};
+use crate::tui::panes::browser::questions;
 use crate::tui::panes::browser::state::Browser;
 use crate::tui::state::{Layer, State};
 
@@ -81,6 +82,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
             Vec::new()
         }
         Action::Accept => accept(state),
+        question if questions::is_one(question) => ask(state, question),
         _ => Vec::new(),
     }
 }
@@ -113,8 +115,41 @@ fn accept(state: &mut State) -> Vec<Effect> {
         state.tell(Severity::Warning, text);
         return Vec::new();
     };
+    insert(state, &clause)
+}
+
+/// Inserts the clauses that answer a question about the selected probe.
+fn ask(state: &mut State, question: &Action) -> Vec<Effect> {
+    let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
+    let Some(hit) = browser.hit() else { return Vec::new() };
+    let (name, absent) = (Arc::clone(&hit.name), hit.absent.clone());
+    if let Some(reason) = absent {
+        state.tell(Severity::Warning, reason.to_string());
+        return Vec::new();
+    }
+    let Some(detail) = browser.detail() else {
+        state.tell(Severity::Info, "What is known of the probe is being read: press again");
+        return vec![Effect::Describe(name)];
+    };
+    let answer = questions::clauses(question, detail);
+    let language = state.document.language();
+    match answer {
+        Ok(text) if language.clause(&name, &text).as_ref() == Some(&text) => insert(state, &text),
+        Ok(_) => {
+            let text = format!("These clauses are in bpftrace's language, the script is in {}", language.name());
+            state.tell(Severity::Warning, text);
+            Vec::new()
+        }
+        Err(why) => {
+            state.tell(Severity::Warning, why);
+            Vec::new()
+        }
+    }
+}
+
+fn insert(state: &mut State, clause: &str) -> Vec<Effect> {
     state.layers.pop();
     state.focus_on(crate::tui::panes::editor::KIND);
-    state.document.editor.insert_clause(&clause);
+    state.document.editor.insert_clause(clause);
     Vec::new()
 }

@@ -12,6 +12,7 @@ use crate::tui::input::Input;
 use crate::tui::paint::{highlighted, note, put, put_end, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
+use crate::tui::panes::events::expression::{Expression, is_meant};
 use crate::tui::panes::events::filter::matches;
 use crate::tui::panes::events::log::{EventLog, Shown};
 use crate::tui::state::{Layer, State};
@@ -101,7 +102,13 @@ fn draw_filter(log: &EventLog, ctx: &Context<'_>, buf: &mut Buffer, inside: Rect
     let filtering = typed(ctx);
     let x = put(buf, inside, 0, 0, "filter ", theme[Slot::Key]);
     let text = filtering.map_or_else(|| log.filter(), |i| i.text());
-    put(buf, inside, x, 0, &neutralise(text), theme[Slot::Text]);
+    let end = put(buf, inside, x, 0, &neutralise(text), theme[Slot::Text]);
+    // Words pass as words; what looks like a condition over fields and is none says why.
+    if is_meant(text)
+        && let Err(why) = Expression::parse(text)
+    {
+        put(buf, inside, end + 3, 0, &fit(&neutralise(&why), 60), theme[Slot::Warning]);
+    }
     if let Some(input) = filtering {
         let under = input.text()[input.before().len()..].chars().next().unwrap_or(' ').to_string();
         put(buf, inside, x + width(input.before()), 0, &under, theme[Slot::Cursor]);
@@ -177,7 +184,8 @@ impl Columns {
         let (text, look) = (row.text(), look_of(row.row.kind));
         let text = neutralise_line(&text);
         let skipped = skip_columns(&text, log.left);
-        let found = if log.filter().is_empty() { Vec::new() } else { matches(log.filter(), skipped) };
+        let found =
+            if log.filter().is_empty() || log.is_expression() { Vec::new() } else { matches(log.filter(), skipped) };
         let at = |i: usize| {
             let byte = skipped.char_indices().nth(i).map_or(0, |(b, _)| b);
             found.iter().any(|r| r.contains(&byte))

@@ -5,6 +5,13 @@ use crate::tui::action::{Action, Events, Go};
 use crate::tui::keys::build::{ENTER, LEFT, RIGHT, bind, ch};
 use crate::tui::keys::{Binding, Scope};
 
+/// Filter by a value of the chosen event.
+pub const FIELD: Action = Action::Named("field");
+/// List the values of a field.
+pub const VALUES: Action = Action::Named("values");
+/// Copy a value.
+pub const CELL: Action = Action::Named("cell");
+
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
     bind(
@@ -36,4 +43,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Pane(KIND), &[ENTER], Action::Accept, "open", "Show the selected line in full", false),
     bind(Scope::Pane(KIND), &[LEFT, ch('h')], Action::Go(Go::Left), "", "Scroll left", false),
     bind(Scope::Pane(KIND), &[RIGHT], Action::Go(Go::Right), "", "Scroll right", false),
+    bind(Scope::Pane(KIND), &[ch('=')], FIELD, "", "Show only events with a value of the chosen one", true),
+    bind(Scope::Pane(KIND), &[ch('D')], VALUES, "", "List the values of a field with their counts", true),
+    bind(Scope::Pane(KIND), &[ch('Y')], CELL, "", "Copy a value of the chosen event", true),
 ];

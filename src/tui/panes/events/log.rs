@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::expression::{Expression, Fields};
 use super::filter::Terms;
 use crate::store::{History as _, PayloadKind, Row, Store, TraceId, TraceInfo};
 
@@ -14,6 +15,8 @@ const LOOKED_AT_ONCE: u64 = 8192;
 pub struct EventLog {
     /// What rows must contain; see [`super::filter::matches`].
     filter: String,
+    /// The same as a condition over fields, where it is one.
+    expression: Option<Expression>,
     /// The traces whose rows are shown; all without it.
     traces: Option<Vec<TraceId>>,
     /// Numbers of the rows that pass, when not all do.
@@ -126,10 +129,17 @@ impl EventLog {
         let filter = std::mem::take(&mut self.filter);
         let traces = self.traces.take();
         let terms = Terms::new(&filter);
+        let expression = self.expression.take();
         let passes = |number| {
             store.line_at(number).is_some_and(|row| {
                 if traces.as_ref().is_some_and(|t| !t.contains(&row.trace)) {
                     return false;
+                }
+                if let Some(expression) = &expression {
+                    let text = String::from_utf8_lossy(&row.text);
+                    let info = store.trace(row.trace).map(|info| &**info);
+                    let entry = store.entry(row.entry);
+                    return entry.is_some_and(|e| expression.passes(&Fields { info, entry: &e, text: &text }));
                 }
                 let probe = store.trace(row.trace).map_or("", |info| info.probe(row.action));
                 terms.pass(probe, &String::from_utf8_lossy(&row.text))
@@ -148,6 +158,7 @@ impl EventLog {
             }
         }
         self.filter = filter;
+        self.expression = expression;
         self.traces = traces;
     }
 
@@ -213,12 +224,19 @@ impl EventLog {
         &self.filter
     }
 
+    /// Whether the filter is a condition over fields.
+    #[must_use]
+    pub const fn is_expression(&self) -> bool {
+        self.expression.is_some()
+    }
+
     /// Sets the filter and begins to look through what is held, newest first.
     pub fn set_filter(&mut self, filter: &str, store: &Store) {
         if filter == self.filter {
             return;
         }
         filter.clone_into(&mut self.filter);
+        self.expression = Expression::parse(filter).ok();
         self.look_again(store);
     }
 
@@ -260,7 +278,13 @@ impl EventLog {
         }
     }
 
-    /// The row at an index of those that can be shown.
+    /// The row of the history at an index of those that can be shown.
+    #[must_use]
+    pub fn row(&self, index: usize, store: &Store) -> Option<Row> {
+        store.line_at(self.number(index, store)?)
+    }
+
+    /// The row at an index of those that can be shown, with where it comes from.
     #[must_use]
     pub fn get(&self, index: usize, store: &Store) -> Option<Shown> {
         let row = store.line_at(self.number(index, store)?)?;

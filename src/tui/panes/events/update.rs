@@ -1,5 +1,6 @@
 //! Intents in the events.
 
+use super::fields;
 use super::log::{EventLog, Shown};
 use crate::tui::action::{Action, Events, Go, Pick};
 use crate::tui::effect::Effect;
@@ -42,6 +43,7 @@ pub fn act(log: &mut EventLog, state: &mut State, action: &Action, area: Rect) -
             return copy(state, text);
         }
         Action::Events(Events::Clock) => log.clock = !log.clock,
+        Action::Named(_) => fields::choose(log, state, action),
         Action::Accept => open_line(log, state),
         Action::Pick(Pick::Row { row, .. }, _) => {
             log.select(*row, &state.store);
@@ -60,7 +62,7 @@ fn moved(log: &EventLog, state: &mut State) {
 }
 
 /// The row that is chosen.
-fn chosen(log: &EventLog, state: &State) -> Option<Shown> {
+pub(super) fn chosen(log: &EventLog, state: &State) -> Option<Shown> {
     log.get(log.selected(&state.store)?, &state.store)
 }
 
