@@ -44,12 +44,12 @@ bench: deps-build ## benchmarks, each figure beside the peer's
 screenshots: build ## write every view as SVG into screenshots/
 	target/release/probescope screenshots screenshots
 
-BPF_SOURCES := bpf/kernel.h bpf/latency.h bpf/latency.bpf.c
+bpf: bpf/latency.bpf.o bpf/task.bpf.o ## compile the BPF programs in C (needs clang and llvm-strip; the result is committed)
 
-bpf: ## compile the BPF programs in C (needs clang and llvm-strip; the result is committed)
+bpf/%.bpf.o: bpf/kernel.h bpf/%.h bpf/%.bpf.c
 	clang -O2 -g -target bpf -mcpu=v3 -Wall -Werror -fdebug-prefix-map=$(CURDIR)=. \
-	  -DSOURCES_CKSUM="\"$$(cat $(BPF_SOURCES) | cksum | cut -d' ' -f1)\"" -c bpf/latency.bpf.c -o bpf/latency.bpf.o
-	llvm-strip -g bpf/latency.bpf.o
+	  -DSOURCES_CKSUM="\"$$(cat $^ | cksum | cut -d' ' -f1)\"" -c bpf/$*.bpf.c -o $@
+	llvm-strip -g $@
 
 deps-build:
 	@.ci/packages "the build" 'command -v cc && command -v make && pkg-config --exists libelf zlib' $(BUILD_PACKAGES)

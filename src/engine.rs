@@ -17,6 +17,7 @@ mod reports;
 mod sessions;
 pub mod symbols;
 mod sys;
+pub mod task;
 pub mod trace;
 
 pub use error::EngineError;

@@ -12,5 +12,6 @@ pub mod render;
 pub mod snapshot;
 pub mod stats;
 pub mod target;
+pub mod task;
 pub mod value;
 pub mod words;

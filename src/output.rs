@@ -8,6 +8,7 @@ pub mod export;
 pub mod json;
 pub mod latency;
 pub mod stamp;
+pub mod task;
 pub mod text;
 
 #[cfg(test)]

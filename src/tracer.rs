@@ -20,6 +20,8 @@ pub mod replay;
 pub mod report;
 pub mod rerun;
 pub mod script;
+pub mod task;
+mod threaded;
 
 pub use crate::store::{TraceId, TraceInfo};
 pub use outlet::{Delivered, Delivery, Finding, Outlet, Wait};

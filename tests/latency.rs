@@ -215,15 +215,18 @@ fn the_committed_programs_are_what_clang_makes_of_the_sources() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let copy = std::env::temp_dir().join(format!("probescope-bpf-{}", std::process::id()));
     std::fs::create_dir_all(copy.join("bpf")).unwrap();
-    for name in ["bpf/kernel.h", "bpf/latency.h", "bpf/latency.bpf.c", "Makefile"] {
+    let sources = ["kernel.h", "latency.h", "latency.bpf.c", "task.h", "task.bpf.c"];
+    for name in sources.map(|name| format!("bpf/{name}")).iter().map(String::as_str).chain(["Makefile"]) {
         std::fs::copy(root.join(name), copy.join(name)).unwrap();
     }
     let made = Command::new("make").arg("-s").arg("-C").arg(&copy).arg("bpf").output().unwrap();
-    let (fresh, committed) =
-        (std::fs::read(copy.join("bpf/latency.bpf.o")), std::fs::read(root.join("bpf/latency.bpf.o")).unwrap());
+    let objects = ["bpf/latency.bpf.o", "bpf/task.bpf.o"];
+    let fresh = objects.map(|name| std::fs::read(copy.join(name)));
     let _ = std::fs::remove_dir_all(&copy);
     assert!(made.status.success(), "{}", text(&made));
-    assert!(fresh.unwrap() == committed, "run `make bpf` and commit bpf/latency.bpf.o");
+    for (name, fresh) in objects.into_iter().zip(fresh) {
+        assert!(fresh.unwrap() == std::fs::read(root.join(name)).unwrap(), "run `make bpf` and commit {name}");
+    }
 }
 
 #[test]
@@ -256,4 +259,38 @@ fn a_recorded_measurement_is_replayed_without_measuring() {
         .collect();
     assert!(kinds.iter().any(|k| k == "cpu_sample") && kinds.iter().any(|k| k == "episode"), "{kinds:?}");
     let _ = std::fs::remove_file(file);
+}
+
+#[test]
+fn the_parts_of_a_tasks_time_are_its_wall_time() {
+    let Some(_alone) = kernel() else { return };
+    let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let pid = busy.id().to_string();
+    let output = probescope(&["task", "-p", &pid, "-d", "1s", "--json"]);
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let threads = told["threads"].as_array().unwrap();
+    assert_eq!(threads.len(), 1, "{told}");
+    let (wall, parts) = (threads[0]["wall_ns"].as_u64().unwrap(), threads[0]["parts"].as_array().unwrap());
+    let sum: u64 = parts.iter().map(|part| part.as_u64().unwrap()).sum();
+    assert!(sum.abs_diff(wall) <= wall / 100, "{sum} of {wall}");
+    assert!(parts[1].as_u64().unwrap() > 0 && !told["verdict"]["words"].as_str().unwrap().is_empty(), "{told}");
+}
+
+#[test]
+fn whom_to_watch_is_checked_before_anything_is_loaded() {
+    for (words, why) in [
+        (&["task", "-p", "4194305"][..], "there is no process 4194305"),
+        (&["task", "--cgroup", "/proc"], "is no control group of version 2"),
+        (&["timerlat", "top", "--bpf-action", "x.o"], "--bpf-action needs"),
+        (&["timerlat", "top", "-e", "no:such", "-d", "1s"], "there is no event `no:such`"),
+        (&["osnoise", "top", "--json=cyclictest"], "use timerlat"),
+    ] {
+        let output = probescope(words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {}", text(&output));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(why) || root::missing(), "{words:?}: {said}");
+    }
 }

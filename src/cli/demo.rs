@@ -75,7 +75,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     if args.list || !world.stdout_is_terminal || !std::io::stdin().is_terminal() {
         return list();
     }
-    let opened = Opened { recording: open(story)?, damage: String::new(), about: Some(story.about), play: true };
+    let opened = Opened { recording: open(story)?.into(), damage: String::new(), about: Some(story.about), play: true };
     workbench::run_on(&workbench::Args::default(), world, Some(opened))
 }
 

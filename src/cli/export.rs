@@ -135,7 +135,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         source.write(form).map_err(|e| CliError::Refused(format!("{}: {e}", args.file.display())))?
     } else {
         let mut state = State::new("", File::default(), Theme::embedded(), args.size);
-        let opened = Opened { recording, damage: damage.clone(), about: None, play: true };
+        let opened = Opened { recording: recording.into(), damage: damage.clone(), about: None, play: true };
         crate::tui::replay::open(&mut state, opened);
         cast::played(state, &args.file.display().to_string()).into_bytes()
     };

@@ -3,6 +3,7 @@
 mod losses;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use super::excerpt;
 use crate::kernel::target::Sent;
@@ -11,15 +12,19 @@ use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
 use crate::model::latency::Totals;
 use crate::model::render;
+use crate::model::task::TaskReport;
 use crate::output::latency::{report, tables};
 use crate::output::stamp::Stamp;
-use crate::output::{OutputFormat, Printer, json};
+use crate::output::{OutputFormat, Printer, json, task};
 use crate::store::Payload;
 use crate::tracer::Finding;
 use crate::tracer::report::{Face, Report, TextKind};
 
 /// Output is written in pieces of about this size while there is more to come.
 const PIECE: usize = 128 << 10;
+
+/// Long waits of watched threads that are printed.
+const MOST_WAITS: usize = 20;
 
 /// When output leaves the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -91,6 +96,8 @@ pub struct StreamFace {
     events_lost: u64,
     /// What a latency meter has measured.
     measured: Option<Box<Totals>>,
+    /// What was told last of watched threads.
+    watched: Option<Arc<TaskReport>>,
 }
 
 impl std::fmt::Debug for StreamFace {
@@ -107,7 +114,7 @@ impl StreamFace {
         let stamp = settings.times.then(|| Stamp::new(settings.format));
         let buffer = Vec::with_capacity(2 * PIECE);
         let told = losses::Told::default();
-        Self { settings, source, printer, stamp, buffer, output, told, events_lost: 0, measured: None }
+        Self { settings, source, printer, stamp, buffer, output, told, events_lost: 0, measured: None, watched: None }
     }
 
     fn write_out(&mut self) -> io::Result<()> {
@@ -129,6 +136,9 @@ impl StreamFace {
         match (&finding.payload, self.json()) {
             (Payload::CpuSample(sample), false) => self.measured.get_or_insert_default().add(sample),
             (Payload::CpuSample(sample), true) => json::record("cpu_sample", sample, &mut self.buffer),
+            (Payload::Task(task), true) => json::record("task", task, &mut self.buffer),
+            // The last one has all of it.
+            (Payload::Task(task), false) => self.watched = Some(Arc::clone(task)),
             (Payload::Episode(episode), true) => json::record("episode", episode, &mut self.buffer),
             (Payload::Episode(episode), false) => {
                 self.printer.text("episode", report::report(episode).as_bytes(), &mut self.buffer);
@@ -270,9 +280,15 @@ impl Face for StreamFace {
             }
             Report::Value { value, .. } => self.printer.value(value, &mut self.buffer),
             Report::Map { snapshot, ref options } => self.printer.map(snapshot, options, &mut self.buffer),
-            Report::End { maps, ref options } => match self.measured.take() {
-                Some(measured) => self.printer.text("table", tables::of(&measured).as_bytes(), &mut self.buffer),
-                None => self.printer.end(maps, options, &mut self.buffer),
+            Report::End { maps, ref options } => match (self.measured.take(), self.watched.take()) {
+                (None, None) => self.printer.end(maps, options, &mut self.buffer),
+                (measured, watched) => {
+                    let measured = measured.map(|measured| tables::of(&measured));
+                    let watched = watched.map(|watched| task::report(&watched, MOST_WAITS));
+                    for text in [measured, watched].into_iter().flatten() {
+                        self.printer.text("table", text.as_bytes(), &mut self.buffer);
+                    }
+                }
             },
             Report::Finding(finding) => self.found(finding),
             Report::Text { kind, text } => {

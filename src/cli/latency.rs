@@ -5,10 +5,12 @@ mod advice;
 mod advise;
 mod arguments;
 mod diff;
+mod extra;
 mod inject;
 mod profile;
 mod run;
 mod selftest;
+mod task;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -39,6 +41,7 @@ enum What {
     Timerlat(Box<arguments::Timerlat>),
     /// Spin with interrupts off, by the kernel's tracer: what is left is the hardware's noise.
     Hwnoise(Box<arguments::Osnoise>),
+    Task(task::Args),
     Selftest(selftest::Args),
     Profile(profile::Args),
     Diff(diff::Args),
@@ -54,6 +57,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         }
         What::Timerlat(args) => run::run(&arguments::timerlat(args, &super::kernel::running(world))?, world, &stop),
         What::Hwnoise(args) => run::run(&arguments::osnoise(args, true, &super::kernel::running(world))?, world, &stop),
+        What::Task(args) => task::run(args, world, &stop),
         What::Selftest(args) => selftest::run(args, world, &stop),
         What::Profile(args) => profile::run(args, world, &stop),
         What::Diff(args) => diff::run(args),

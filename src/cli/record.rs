@@ -92,6 +92,7 @@ fn info(recording: &Recording) -> String {
         let kind = match trace.kind {
             TraceKind::Script => "script",
             TraceKind::Latency => "latency",
+            TraceKind::Task => "task",
             TraceKind::Ftrace => "ftrace",
             TraceKind::Object => "object",
             TraceKind::Other => "other",
@@ -119,6 +120,7 @@ const fn kind_name(kind: PayloadKind) -> &'static str {
         PayloadKind::Lifecycle => "begins and ends of traces",
         PayloadKind::Mark => "marks",
         PayloadKind::CpuSample => "samples of CPUs",
+        PayloadKind::Task => "reports on threads",
         PayloadKind::Episode => "latencies over a threshold",
     }
 }

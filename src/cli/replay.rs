@@ -153,7 +153,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let prints = args.format.is_some() || args.output.is_some() || args.quiet;
     if !prints && world.stdout_is_terminal && std::io::stdin().is_terminal() {
         let damage = super::record::damage(&recording.damage()).join("; ");
-        let opened = Opened { recording, damage, about: None, play: false };
+        let opened = Opened { recording: recording.into(), damage, about: None, play: false };
         return super::workbench::run_on(&super::workbench::Args::default(), world, Some(opened));
     }
     print(args, &recording, world)

@@ -68,6 +68,8 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     file.recovery.clone_from(&recovery);
     let mut state = State::new(&text, file, themes, (80, 24));
     state.mouse = !args.no_mouse;
+    // Before any pane of the layout is there: one of latency would begin to measure.
+    state.replayed = opened.as_ref().map(Opened::replayed);
     if let Some(path) = args.file.as_ref().filter(|p| !p.exists()) {
         state.tell(Severity::Info, format!("{} is a new script: Ctrl-S makes it", path.display()));
     }

@@ -200,6 +200,12 @@ impl Memory {
         (head - kept..head).map(read).collect()
     }
 
+    /// Forgets the sources of one table of a CPU, which then count from zero. What runs meanwhile may be lost once.
+    pub fn forget_sources(&self, cpu: u32, table: Table) {
+        let base = cpu as usize * layout::SOURCES_BYTES + table.start();
+        self.sources.clear(base, table.entries() * layout::SOURCE_BYTES);
+    }
+
     /// The sources seen on a CPU since the start, in one table.
     #[must_use]
     pub fn sources(&self, cpu: u32, table: Table) -> Vec<Source> {
@@ -214,7 +220,7 @@ impl Memory {
     }
 }
 
-fn leave_out(kernel: &Kernel, open: &mut libbpf_rs::OpenObject) -> Vec<String> {
+pub(super) fn leave_out(kernel: &Kernel, open: &mut libbpf_rs::OpenObject) -> Vec<String> {
     let Ok(btf) = kernel.btf() else { return Vec::new() };
     // With PREEMPT_RT softirqs are preempted like threads, which is what they are accounted as then.
     let preempted = kernel.is_realtime();
@@ -230,7 +236,7 @@ fn leave_out(kernel: &Kernel, open: &mut libbpf_rs::OpenObject) -> Vec<String> {
     left_out
 }
 
-fn refused((error, logs): (libbpf_rs::Error, Vec<(String, String)>)) -> EngineError {
+pub(super) fn refused((error, logs): (libbpf_rs::Error, Vec<(String, String)>)) -> EngineError {
     if let Some((name, log)) = logs.into_iter().rfind(|(_, log)| !log.trim().is_empty()) {
         let reason = format!("{error}");
         return EngineError::Rejected { program: name.into(), index: 0, reason, log: log.into() };
@@ -308,11 +314,11 @@ impl Slot<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// POSIX `cksum` of the sources, as `make bpf` puts it into the object.
-    fn cksum(bytes: &[u8]) -> u32 {
+    pub fn cksum(bytes: &[u8]) -> u32 {
         let mut crc = 0_u32;
         let mut feed = |byte: u8| {
             crc ^= u32::from(byte) << 24;
@@ -329,18 +335,22 @@ mod tests {
         !crc
     }
 
+    /// The checksum that an object has of its sources.
+    pub fn told_checksum(object: &[u8]) -> String {
+        use object::{Object as _, ObjectSection as _};
+        let file = object::File::parse(object).unwrap();
+        let section = file.section_by_name("checksum").unwrap();
+        String::from_utf8_lossy(section.data().unwrap()).trim_end_matches('\0').to_owned()
+    }
+
     #[test]
     fn the_committed_object_is_of_these_sources() {
-        use object::{Object as _, ObjectSection as _};
         let sources = [
             include_bytes!("../../bpf/kernel.h").as_slice(),
             include_bytes!("../../bpf/latency.h"),
             include_bytes!("../../bpf/latency.bpf.c"),
         ]
         .concat();
-        let file = object::File::parse(OBJECT).unwrap();
-        let section = file.section_by_name("checksum").unwrap();
-        let told = String::from_utf8_lossy(section.data().unwrap()).trim_end_matches('\0').to_owned();
-        assert_eq!(told, cksum(&sources).to_string(), "run `make bpf` and commit bpf/latency.bpf.o");
+        assert_eq!(told_checksum(OBJECT), cksum(&sources).to_string(), "run `make bpf` and commit bpf/latency.bpf.o");
     }
 }

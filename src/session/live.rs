@@ -17,7 +17,8 @@ use crate::lang::source::SourceText;
 use crate::model::latency::Thresholds;
 use crate::tracer::latency::meter::LatencyTracer;
 use crate::tracer::script::compilation::Compiler;
-use crate::tracer::{Control, TraceId, Tracer, latency};
+use crate::tracer::task::{Target, TaskTracer};
+use crate::tracer::{Control, TraceId, Tracer, latency, task};
 
 mod desk;
 mod running;
@@ -30,6 +31,10 @@ use starter::News;
 
 /// Updates that may wait for the face.
 const WAITING_UPDATES: usize = 256;
+/// Waits of watched threads that are shorter are in the sums only.
+const LEAST_WAIT_NS: u64 = 100_000;
+/// Waits of watched threads that are kept.
+const WORST_WAITS: usize = 20;
 
 /// What a session is given.
 #[derive(Clone)]
@@ -113,6 +118,13 @@ impl SessionHandle {
     /// Starts a latency meter as `trace`, beside what runs.
     pub fn measure(&self, trace: TraceId, options: latency::Options) {
         self.start(trace, Box::new(LatencyTracer::new(&self.kernel, options)));
+    }
+
+    /// Watches the process of a thread as `trace`, beside what runs.
+    pub fn watch(&self, trace: TraceId, thread: u32) {
+        let target = Target::process_of(&self.kernel, thread);
+        let options = task::Options { target, keep_ns: LEAST_WAIT_NS, worst: WORST_WAITS };
+        self.start(trace, Box::new(TaskTracer::new(&self.kernel, options)));
     }
 
     /// From now on these latencies of a meter make an episode.

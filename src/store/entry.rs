@@ -9,6 +9,7 @@ use crate::lang::source::Span;
 use crate::model::latency::{CpuSample, Episode};
 use crate::model::snapshot::MapSnapshot;
 use crate::model::stats::{LossCause, TraceStats};
+use crate::model::task::TaskReport;
 use crate::model::value::Value;
 
 /// Number of a trace within its session; 0 is the session itself.
@@ -94,6 +95,8 @@ pub enum Payload {
     CpuSample(Arc<CpuSample>),
     /// One latency over a threshold, taken apart.
     Episode(Arc<Episode>),
+    /// Where the time of chosen threads went, since they are watched.
+    Task(Arc<TaskReport>),
 }
 
 /// Steps in the life of a trace.
@@ -148,11 +151,13 @@ pub enum PayloadKind {
     CpuSample = 10,
     /// [`Payload::Episode`].
     Episode = 11,
+    /// [`Payload::Task`].
+    Task = 12,
 }
 
 impl PayloadKind {
     /// How many there are.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 13;
     /// All of them, by number.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Event,
@@ -167,6 +172,7 @@ impl PayloadKind {
         Self::Mark,
         Self::CpuSample,
         Self::Episode,
+        Self::Task,
     ];
 
     /// True for what the script itself says.
@@ -178,7 +184,7 @@ impl PayloadKind {
     /// True for what has rows among the events; state (maps, counters, lifecycle) and latencies have none.
     #[must_use]
     pub const fn has_rows(self) -> bool {
-        !matches!(self, Self::Maps | Self::Stats | Self::Lifecycle | Self::CpuSample | Self::Episode)
+        !matches!(self, Self::Maps | Self::Stats | Self::Lifecycle | Self::CpuSample | Self::Episode | Self::Task)
     }
 }
 
@@ -199,6 +205,7 @@ impl Payload {
             Self::Mark(_) => PayloadKind::Mark,
             Self::CpuSample(_) => PayloadKind::CpuSample,
             Self::Episode(_) => PayloadKind::Episode,
+            Self::Task(_) => PayloadKind::Task,
         }
     }
 

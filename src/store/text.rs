@@ -39,9 +39,12 @@ pub fn write_text(info: Option<&TraceInfo>, entry: &Entry, out: &mut Vec<u8>) {
             out.extend_from_slice(format!("{word}: {}", diagnostic.message).as_bytes());
         }
         Payload::Mark(name) => out.extend_from_slice(name.as_bytes()),
-        Payload::Maps(_) | Payload::Stats(_) | Payload::Lifecycle(_) | Payload::CpuSample(_) | Payload::Episode(_) => {
-            return;
-        }
+        Payload::Maps(_)
+        | Payload::Stats(_)
+        | Payload::Lifecycle(_)
+        | Payload::CpuSample(_)
+        | Payload::Episode(_)
+        | Payload::Task(_) => return,
     }
     // A printed map without rows is no text at all.
     let empty_map = matches!(entry.payload, Payload::Print { .. }) && out.len() == start;

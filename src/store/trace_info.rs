@@ -62,6 +62,8 @@ pub enum TraceKind {
     Script,
     /// The latency meter.
     Latency,
+    /// Where the time of chosen threads goes.
+    Task,
     /// One of the kernel's own tracers.
     Ftrace,
     /// A BPF object that somebody else compiled.

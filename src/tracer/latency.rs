@@ -5,8 +5,9 @@
 //! ([`tracefs`]).
 
 pub mod analysis;
-mod badges;
+pub mod badges;
 pub mod bpf;
+pub mod events;
 pub mod meter;
 mod places;
 pub mod sources;
@@ -24,7 +25,7 @@ use crate::model::latency::{Buckets, CpuSample, Episode};
 pub use crate::model::latency::{Mode, Thresholds};
 
 /// How to measure.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What.
     pub mode: Mode,
@@ -50,6 +51,8 @@ pub struct Options {
     pub dma_latency_us: Option<u32>,
     /// Keep stacks of blockers and of senders of interrupts.
     pub stacks: bool,
+    /// Each thread that sleeps wakes up this much later than the one before; each at its own time where there is none.
+    pub align_ns: Option<u64>,
 }
 
 impl Default for Options {
@@ -68,6 +71,7 @@ impl Default for Options {
             buckets: None,
             dma_latency_us: None,
             stacks: false,
+            align_ns: None,
         }
     }
 }
@@ -115,6 +119,11 @@ pub trait Measurement {
 
     /// How it measures and what it cannot see, for the screen.
     fn describe(&self) -> Vec<String>;
+
+    /// What each of its programs costs, for the screen.
+    fn costs(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// From now on these make an episode; false where they can't be changed while it measures.
     fn set_thresholds(&mut self, _thresholds: &Thresholds) -> bool {

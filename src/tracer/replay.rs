@@ -82,7 +82,7 @@ fn report(history: &dyn History, info: &TraceInfo, entry: &Entry, face: &mut dyn
         }
         Payload::Diagnostic(said) => diagnostic(said, face)?,
         Payload::Lifecycle(step) => lifecycle(history, info, entry.at_ns, step, face)?,
-        Payload::CpuSample(_) | Payload::Episode(_) => {
+        Payload::CpuSample(_) | Payload::Episode(_) | Payload::Task(_) => {
             let Entry { at_ns, cpu, payload, .. } = entry;
             face.report(&Report::Finding(&Finding { at_ns: *at_ns, cpu: *cpu, payload: payload.clone() }))?;
         }

@@ -59,6 +59,13 @@ pub enum Pick {
         /// Which column, by its index in the registry.
         column: usize,
     },
+    /// A moment of the history.
+    Moment {
+        /// The entry that the views are held at.
+        entry: u64,
+        /// The row of the map that has it, where there are rows to choose.
+        row: Option<usize>,
+    },
     /// Anything else of a table.
     Table(usize),
 }

@@ -19,6 +19,7 @@ use crate::session::update::Update;
 
 mod arranged;
 mod graphs;
+mod measured;
 pub mod told;
 
 use told::Told;
@@ -131,6 +132,7 @@ pub fn scenes() -> Vec<Scene> {
         Scene::new("arranging", "probescope: the keys that arrange panes", arranged::keys(running())),
         Scene::new("scripts", "probescope: two scripts, each with a trace", arranged::scripts(running())),
     ];
+    scenes.extend(measured::scenes());
     for theme in Theme::embedded() {
         let mut state = running();
         let title = format!("probescope: theme {}", theme.name);

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::export::Job;
 use super::files::Opened;
 use crate::lang::service::Completion;
+use crate::model::latency::Thresholds;
 use crate::session::rerun::{Answered, Asked};
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
 use crate::store::{Chunk, TraceInfo};
+use crate::tracer::latency::Options;
 
 /// Something to do outside; carried out by [`super::run`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +73,22 @@ pub enum Effect {
     },
     /// End a trace.
     Stop(TraceId),
+    /// Start a latency meter.
+    Measure {
+        /// Number of its trace.
+        trace: TraceId,
+        /// How it measures.
+        options: Box<Options>,
+    },
+    /// Watch where the time of a thread's process goes.
+    Watch {
+        /// Number of its trace.
+        trace: TraceId,
+        /// The thread.
+        thread: u32,
+    },
+    /// From now on these latencies of a meter make an episode.
+    SetThresholds(TraceId, Thresholds),
     /// Begin to record to a new file: what is kept so far, then what comes.
     StartRecording(Box<Recorded>),
     /// Complete the recording.

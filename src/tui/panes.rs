@@ -28,6 +28,7 @@ pub mod events;
 pub mod flame;
 pub mod heat;
 pub mod help;
+pub mod latency;
 pub mod maps;
 pub mod palette;
 pub mod probes;
@@ -58,7 +59,8 @@ pub struct Registered {
 }
 
 /// Every kind of pane, in the order of the default layout.
-pub static KINDS: &[Registered] = &[editor::PANE, events::PANE, maps::PANE, probes::PANE, flame::PANE, heat::PANE];
+pub static KINDS: &[Registered] =
+    &[editor::PANE, events::PANE, maps::PANE, probes::PANE, flame::PANE, heat::PANE, latency::PANE];
 
 /// A kind of pane by its name.
 #[must_use]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::document::{Document, File};
-use super::panes::{News, editor, events};
+use super::panes::{News, editor, events, latency};
 use super::state::{Layer, Reader, State};
 use super::trace::Phase;
 use super::update::time;
@@ -21,7 +21,7 @@ const KEYS: &str = "Space holds and resumes, `,` and `.` step by event, `<` and 
 #[derive(Debug)]
 pub struct Opened {
     /// The recording.
-    pub recording: Recording,
+    pub recording: Arc<Recording>,
     /// What is not whole in it, in words; empty when nothing is missing.
     pub damage: String,
     /// A text to read first, its title being its first line.
@@ -39,9 +39,17 @@ pub struct Replayed {
     pub scripts: Vec<(ScriptId, Arc<TraceInfo>)>,
 }
 
+impl Opened {
+    /// What is shown before its scripts are.
+    #[must_use]
+    pub fn replayed(&self) -> Replayed {
+        Replayed { recording: Arc::clone(&self.recording), scripts: Vec::new() }
+    }
+}
+
 /// Shows a recording in place of what the state showed.
 pub fn open(state: &mut State, opened: Opened) {
-    let recording = Arc::new(opened.recording);
+    let recording = Arc::clone(&opened.recording);
     let store = Store::of_recording(Arc::clone(&recording));
     let scripts: Vec<Arc<TraceInfo>> =
         store.traces().iter().filter(|info| info.kind == TraceKind::Script).map(Arc::clone).collect();
@@ -61,8 +69,12 @@ pub fn open(state: &mut State, opened: Opened) {
     state.toast = None;
     state.store = store;
     state.replayed = Some(Replayed { recording, scripts: documents });
+    state.latency.read(&state.store);
     state.hear(News::Appended(0));
     state.focus_on(events::KIND);
+    if state.store.traces().iter().any(|info| matches!(info.kind, TraceKind::Latency | TraceKind::Task)) {
+        state.focus_on(latency::KIND);
+    }
     time::hold(state, state.store.entries().start);
     if opened.play {
         time::play(state);

@@ -330,6 +330,21 @@ impl Workbench {
                     session.stop(trace);
                 }
             }
+            Effect::Measure { trace, options } => {
+                if let Some(session) = &self.session {
+                    session.measure(trace, *options);
+                }
+            }
+            Effect::Watch { trace, thread } => {
+                if let Some(session) = &self.session {
+                    session.watch(trace, thread);
+                }
+            }
+            Effect::SetThresholds(trace, thresholds) => {
+                if let Some(session) = &self.session {
+                    session.set_thresholds(trace, thresholds);
+                }
+            }
             Effect::ClearMap(trace, name) => {
                 if let Some(session) = &self.session {
                     session.clear_map(trace, &name);

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::action::Action;
 pub use super::document::{Document, File};
+use super::effect::Effect;
 use super::input::Input;
 use super::layout;
 use super::layout::tree::PaneId;
 use super::palette::Palette;
 use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
+use super::panes::latency::measured::Measured;
 use super::panes::{Kind, News, Pane, events};
 use super::theme::Theme;
 use super::time::Moment;
@@ -124,6 +126,10 @@ pub struct State {
     pub replayed: Option<Replayed>,
     /// The moment of it that the panes show.
     pub moment: Moment,
+    /// What latency meters have measured of it, and the one that runs.
+    pub latency: Measured,
+    /// What panes want done although nobody has asked for it.
+    pub wanted: Vec<Effect>,
     /// A passing message.
     pub toast: Option<Toast>,
     /// Why scripts can't be run here, when they can't.
@@ -154,6 +160,8 @@ impl State {
             replayed: None,
             recording: false,
             moment: Moment::default(),
+            latency: Measured::default(),
+            wanted: Vec::new(),
             toast: None,
             disabled: None,
             search: 0,

@@ -15,7 +15,7 @@ use super::effect::{Effect, Message};
 use super::layout;
 use super::layout::tree::PaneId;
 use super::panes::editor::{completing, documents};
-use super::panes::{News, Pane, browser, editor};
+use super::panes::{News, Pane, browser, editor, latency};
 use super::state::{Layer, State};
 use crate::session::update::{ScriptId, Update};
 
@@ -33,7 +33,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         layers::act(state, action)
     };
     settle(state);
-    effects
+    with_wanted(state, effects)
 }
 
 /// Takes a message in.
@@ -87,11 +87,25 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         }
     };
     settle(state);
+    with_wanted(state, effects)
+}
+
+/// The effects of an intent, and those that panes want by themselves.
+fn with_wanted(state: &mut State, mut effects: Vec<Effect>) -> Vec<Effect> {
+    effects.append(&mut state.wanted);
     effects
 }
 
 /// What the session tells goes to the script that it is about.
 fn tell(state: &mut State, update: Update) {
+    if let Update::Attached { trace, .. }
+    | Update::Failed { trace, .. }
+    | Update::Ended { trace, .. }
+    | Update::Notice { trace, .. } = &update
+        && state.latency.owns(*trace)
+    {
+        return latency::hear(state, &update);
+    }
     let script = match &update {
         Update::Checked { script, .. } => Some(*script),
         Update::Compiled { trace, .. }
@@ -185,6 +199,7 @@ fn settle(state: &mut State) {
         pane.settle(state, placed.area);
         state.panes.put(placed.shown, pane);
     }
+    latency::follow(state);
 }
 
 /// Runs an intent as if its key had been pressed, for the palette.

@@ -664,7 +664,7 @@ fn any_key() -> impl Strategy<Value = String> {
             "<esc>", "<enter>", "<tab>", "<backtab>", "<up>", "<down>", "<left>", "<right>", "<home>", "<end>", "<bs>",
             "<c-z>", "<c-y>", "<c-a>", "<c-x>", "<c-v>", "<c-w>", "<c-k>", "<c-p>", "<c-s>", "<c-q>", "<c-c>", "<f1>",
             "<f2>", "<f3>", "<f4>", "<f6>", "<f7>", "<f8>", "<f9>", "<f10>", "<f12>", "<a-f>", "<a-1>", "<a-2>", "<a-3>",
-            "<a-4>", "<s-up>", "<s-down>", "<s-left>", "<s-right>", "<c-left>", "<c-right>", "<c-7>",
+            "<a-4>", "<a-5>", "<a-6>", "<s-up>", "<s-down>", "<s-left>", "<s-right>", "<c-left>", "<c-right>", "<c-7>",
         ]).prop_map(str::to_owned),
     ]
 }

@@ -503,3 +503,41 @@ fn two_scripts_are_traced_at_once_in_two_tabs() {
     terminal.keys(&["C-q"]);
     terminal.wait_for("exit code 0");
 }
+
+#[test]
+fn the_latency_pane_measures_and_takes_the_worst_apart() {
+    if !has_tmux() {
+        return;
+    }
+    if let Some(reason) = cannot_trace() {
+        skip::skip(reason);
+        return;
+    }
+    let terminal = Terminal::open("latency", (120, 40), "");
+    terminal.wait_for("nothing runs");
+    // Without any load, as soon as the pane is there.
+    terminal.keys(&["M-7"]);
+    let screen = terminal.wait("a passive measurement", |s| s.contains("passive BPF") && s.contains("p99.9"));
+    assert!(screen.contains("1 CPUs") && screen.contains("6 episodes"), "{screen}");
+    // Threads only after their load was told.
+    terminal.keys(&["i"]);
+    let asked = terminal.wait_for("wake-ups a second each");
+    assert!(asked.contains("SCHED_FIFO"), "{asked}");
+    terminal.keys(&["y"]);
+    terminal.wait("threads that sleep", |s| s.contains("timerlat BPF") && s.contains("Thr cur"));
+    // Any latency at all is an episode then.
+    terminal.keys(&["n"]);
+    for _ in 0..9 {
+        terminal.keys(&["["]);
+    }
+    terminal.wait_for("thread 1.0 µs");
+    terminal.keys(&["6"]);
+    terminal.wait("a latency over the threshold", |s| s.contains("mostly") && s.contains(" thread "));
+    terminal.keys(&["Enter"]);
+    let report = terminal.wait_for("hit stop tracing, analyzing it");
+    assert!(report.contains("Thread latency:") || report.contains("IRQ handler delay"), "{report}");
+    terminal.keys(&["x"]);
+    terminal.wait_for("■ timerlat");
+    terminal.keys(&["C-q"]);
+    terminal.wait_for("exit code 0");
+}

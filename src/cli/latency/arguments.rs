@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::actions::{self, Action};
+use super::extra::{Extra, Sleepers};
 use crate::cli::CliError;
 use crate::kernel::Kernel;
 use crate::kernel::cpus::CpuSet;
@@ -30,6 +31,17 @@ pub enum Backend {
     Tracefs,
 }
 
+/// Forms of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Json {
+    /// All that was measured.
+    Own,
+    /// As `cyclictest --json` writes it.
+    Cyclictest,
+    /// As `oslat --json` writes it.
+    Oslat,
+}
+
 /// Options that osnoise and timerlat share.
 #[derive(Clone, Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "rtla's options")]
@@ -55,9 +67,11 @@ pub struct Common {
     /// Leave out what comes in this many seconds at the beginning.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     warm_up: u64,
-    /// Print one JSON object at the end.
-    #[arg(long)]
-    json: bool,
+    /// Print one JSON object at the end: our own, or one in the form of cyclictest (timerlat) or oslat (osnoise).
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "own")]
+    json: Option<Json>,
+    #[command(flatten)]
+    extra: Extra,
     /// What measures.
     #[arg(long, value_enum, default_value = "auto")]
     backend: Backend,
@@ -160,6 +174,8 @@ pub struct Timerlat {
     /// Print what ran on the other CPUs.
     #[arg(long)]
     dump_tasks: bool,
+    #[command(flatten)]
+    sleepers: Sleepers,
     /// Histograms: no columns for interrupts.
     #[arg(long)]
     no_irq: bool,
@@ -182,7 +198,7 @@ pub struct Plan {
     pub kernel_threads: bool,
     pub duration: Option<Duration>,
     pub quiet: bool,
-    pub json: bool,
+    pub json: Option<Json>,
     pub ns: bool,
     pub user: bool,
     pub analyse: bool,
@@ -198,7 +214,14 @@ pub struct Plan {
     pub house_keeping: Vec<u32>,
     /// Where all is recorded.
     pub record: Option<std::path::PathBuf>,
+    /// Events and settings beside the measurement.
+    pub extra: Extra,
+    /// The same of timerlat.
+    pub sleepers: Sleepers,
 }
+
+/// Buckets of a microsecond in the forms of others.
+const SHAPED: usize = 10_000;
 
 fn refuse<T>(why: impl Into<String>) -> Result<T, CliError> {
     Err(CliError::Refused(why.into()))
@@ -313,6 +336,17 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
         on_threshold.insert(0, Action::Trace { file });
     }
     let hist = common.view == View::Hist;
+    let buckets = match common.json {
+        Some(Json::Cyclictest | Json::Oslat) => Some((1000, SHAPED)),
+        _ => hist.then_some((common.bucket_size * 1000, common.entries as usize)),
+    };
+    match (common.json, tool) {
+        (Some(Json::Cyclictest), "timerlat")
+        | (Some(Json::Oslat), "osnoise" | "hwnoise")
+        | (None | Some(Json::Own), _) => {}
+        (Some(Json::Cyclictest), _) => return refuse("--json=cyclictest tells how late threads are: use timerlat"),
+        (Some(Json::Oslat), _) => return refuse("--json=oslat tells gaps of spinning threads: use osnoise"),
+    }
     let house_keeping = common.house_keeping.as_deref().map(|text| cpus(text, kernel)).transpose()?.unwrap_or_default();
     Ok(Plan {
         options: Options {
@@ -320,7 +354,7 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
             cpus: measured,
             policy,
             warm_up: Duration::from_secs(common.warm_up),
-            buckets: hist.then_some((common.bucket_size * 1000, common.entries as usize)),
+            buckets,
             ..Options::default()
         },
         tool,
@@ -328,7 +362,7 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
         backend: common.backend,
         kernel_threads: false,
         duration: common.duration.as_deref().map(duration).transpose()?,
-        quiet: common.quiet || common.json,
+        quiet: common.quiet || common.json.is_some(),
         json: common.json,
         ns: false,
         user: false,
@@ -349,6 +383,8 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
         notes,
         house_keeping,
         record: common.record.clone(),
+        extra: common.extra.clone(),
+        sleepers: Sleepers::default(),
     })
 }
 
@@ -417,6 +453,8 @@ pub fn timerlat(args: &Timerlat, kernel: &Kernel) -> Result<Plan, CliError> {
     plan.dump_tasks = args.dump_tasks;
     plan.no_irq = args.no_irq;
     plan.no_thread = args.no_thread;
+    plan.options.align_ns = args.sleepers.aligned.map(|us| us * 1000);
+    plan.sleepers = args.sleepers.clone();
     if let Some((width, _)) = &mut plan.options.buckets
         && args.nano
     {

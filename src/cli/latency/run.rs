@@ -1,20 +1,23 @@
 //! `latency osnoise|timerlat|hwnoise top|hist`.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 
 use super::actions;
-use super::arguments::{Backend, Plan, View};
+use super::arguments::{Backend, Json, Plan, View};
+use super::extra::Beside;
 use crate::cli::{CliError, World};
 use crate::kernel::Kernel;
-use crate::model::latency::{Episode, LatencyStat, Totals};
-use crate::output::latency::{duration, report, tables, us};
+use crate::model::latency::{Episode, LatencyStat, NoiseSample, Totals};
+use crate::output::latency::{duration, report, shapes, tables, us};
 use crate::session::recorded::{Recorded, Silent};
+use crate::tracer::latency::badges;
 use crate::tracer::latency::bpf::BpfMeasurement;
 use crate::tracer::latency::meter::{finding, info};
 use crate::tracer::latency::tracefs::{self, TracefsMeasurement, Workload};
@@ -75,6 +78,8 @@ struct Run<'a> {
     bpf: bool,
     /// A threshold was passed and nothing said to go on.
     stopped: bool,
+    beside: Beside,
+    started: SystemTime,
     recorded: Option<Recorded<'a>>,
 }
 
@@ -82,14 +87,16 @@ struct Run<'a> {
 pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCode, CliError> {
     let kernel = crate::cli::kernel::running(world);
     keep_off(&plan.house_keeping)?;
+    let beside = Beside::start(plan, &kernel)?;
     let Started { mut measurement, backend } = start(plan, &kernel)?;
-    if !plan.json {
+    if plan.json.is_none() {
         plan.notes.iter().for_each(|text| note(text));
         measurement.describe().iter().for_each(|text| note(text));
     }
     let mut silent = Silent;
     let recorded = plan.record.as_ref().map(|path| {
-        let about = info(&kernel, &plan.options, backend, &measurement.describe());
+        let shown = if backend == "bpf" { "BPF" } else { backend };
+        let about = info(&kernel, &plan.options, shown, &measurement.describe());
         Recorded::new(&mut silent, path, about, |why| note(&format!("nothing more is recorded: {why}")))
     });
     let mut run = Run {
@@ -102,6 +109,8 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
         clears: world.stdout_is_terminal,
         bpf: backend == "bpf",
         stopped: false,
+        beside,
+        started: SystemTime::now(),
         recorded: recorded.transpose().map_err(|e| CliError::Refused(e.to_string()))?,
     };
     run.measure(measurement.as_mut(), stop)?;
@@ -109,7 +118,14 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
     for item in items {
         run.take(item);
     }
-    let text = if plan.json { run.json(backend, &kernel)? } else { run.last(measurement.as_ref()) };
+    let text = match plan.json {
+        None => run.last(measurement.as_ref()),
+        Some(Json::Own) => run.json(backend, &kernel)?,
+        Some(form) => run.shaped(form, measurement.as_ref(), &kernel)?,
+    };
+    if plan.extra.debug {
+        measurement.costs().iter().for_each(|text| note(text));
+    }
     std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     actions::perform(&plan.on_end, &|| run.trace());
     if let Some(recorded) = run.recorded.take() {
@@ -188,9 +204,63 @@ impl Run<'_> {
 
     fn trace(&self) -> String {
         let header = format!("# tracer: {}\n#\n", self.plan.tool);
-        self.episodes
-            .last()
-            .map_or_else(|| header.clone(), |e| format!("{header}{}{}", report::trace(e), comment(&report::report(e))))
+        let stacks = self.plan.sleepers.stacks();
+        let own = self.episodes.last().map_or_else(
+            || header.clone(),
+            |e| format!("{header}{}{}", report::trace(e), comment(&report::report_with(e, stacks))),
+        );
+        self.beside.save_histograms();
+        match self.beside.events() {
+            Some(events) => format!("{own}#\n# events beside it\n{events}"),
+            None => own,
+        }
+    }
+
+    /// Results in the form of others.
+    fn shaped(&self, form: Json, measurement: &dyn Measurement, kernel: &Kernel) -> Result<String, CliError> {
+        let mhz = mhz(kernel);
+        let places = badges::places(kernel);
+        let node = |cpu: u32| places.iter().find(|place| place.cpu == cpu).map_or(0, |place| place.node);
+        let seconds = self.began.elapsed().saturating_sub(self.plan.options.warm_up).as_secs_f64();
+        let gaps: Vec<(u32, LatencyStat)> = self.totals.noise().into_iter().map(|(cpu, n)| (cpu, gaps(&n))).collect();
+        let sleeps: Vec<(u32, LatencyStat)> = self.totals.timer().into_iter().map(|(cpu, t)| (cpu, t.user)).collect();
+        let all = if form == Json::Oslat { &gaps } else { &sleeps };
+        let threads: Vec<shapes::Measured<'_>> = all
+            .iter()
+            .filter_map(|(cpu, stat)| {
+                let buckets = measurement.buckets().iter().find(|buckets| buckets.cpu == *cpu)?;
+                let buckets = if form == Json::Oslat { &buckets.first } else { &buckets.user };
+                let mhz = mhz.get(cpu).copied().unwrap_or(0);
+                Some(shapes::Measured { cpu: *cpu, node: node(*cpu), mhz, seconds, stat, buckets })
+            })
+            .collect();
+        let about = self.about(kernel);
+        let told =
+            if form == Json::Oslat { shapes::oslat(&about, &threads) } else { shapes::cyclictest(&about, &threads) };
+        told.map(|text| text + "\n").map_err(|e| CliError::Refused(format!("cannot write JSON: {e}")))
+    }
+
+    fn about(&self, kernel: &Kernel) -> shapes::About {
+        let told = rustix::system::uname();
+        let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+        let time = |at: SystemTime| {
+            let seconds = at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+            crate::output::latency::rfc2822(seconds)
+        };
+        shapes::About {
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+            start_time: time(self.started),
+            end_time: time(SystemTime::now()),
+            return_code: if self.stopped { FAILED } else { 0 },
+            system: shapes::System {
+                sysname: text(told.sysname()),
+                nodename: text(told.nodename()),
+                release: text(told.release()),
+                version: text(told.version()),
+                machine: text(told.machine()),
+                realtime: u8::from(kernel.is_realtime()),
+            },
+        }
     }
 
     fn elapsed(&self) -> String {
@@ -213,15 +283,7 @@ impl Run<'_> {
             let Some(total) = self.totals.cpus.get(&buckets.cpu) else { continue };
             let cpu = buckets.cpu;
             if let Some(noise) = &total.noise {
-                let (min, mean) = (noise.lengths.percentile_ns(0.0).unwrap_or(0), noise.noise_ns);
-                let stat = LatencyStat {
-                    count: noise.gaps,
-                    current_ns: 0,
-                    min_ns: min,
-                    max_ns: noise.max_gap_ns,
-                    sum_ns: mean,
-                    lengths: noise.lengths.clone(),
-                };
+                let stat = gaps(noise);
                 columns.push(tables::Column { name: format!("CPU-{cpu:03}"), sum: "", buckets: &buckets.first, stat });
             }
             let Some(timer) = &total.timer else { continue };
@@ -254,7 +316,7 @@ impl Run<'_> {
                 text.push_str(&format!("probescope latency {tool} hit stop tracing\n"));
             }
             if let Some(episode) = self.episodes.last().filter(|_| self.plan.analyse) {
-                text.push_str(&report::report(episode));
+                text.push_str(&report::report_with(episode, self.plan.sleepers.stacks()));
                 if self.plan.dump_tasks {
                     text.push_str(&report::tasks(episode));
                 }
@@ -302,6 +364,36 @@ impl Run<'_> {
         let text = serde_json::to_string(&output).map_err(|e| CliError::Refused(format!("cannot write JSON: {e}")))?;
         Ok(text + "\n")
     }
+}
+
+/// Gaps as latencies.
+fn gaps(noise: &NoiseSample) -> LatencyStat {
+    LatencyStat {
+        count: noise.gaps,
+        current_ns: 0,
+        min_ns: noise.lengths.percentile_ns(0.0).unwrap_or(0),
+        max_ns: noise.max_gap_ns,
+        sum_ns: noise.noise_ns,
+        lengths: noise.lengths.clone(),
+    }
+}
+
+/// MHz by CPU, as the kernel tells now.
+fn mhz(kernel: &Kernel) -> HashMap<u32, u64> {
+    let text = kernel.proc_text("cpuinfo").unwrap_or_default();
+    let mut found = HashMap::new();
+    let mut cpu = None;
+    for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        match name.trim() {
+            "processor" => cpu = value.trim().parse::<u32>().ok(),
+            "cpu MHz" => {
+                let mhz = value.trim().parse::<f64>().unwrap_or(0.0);
+                cpu.map(|cpu| found.insert(cpu, mhz as u64));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 fn comment(text: &str) -> String {

@@ -84,10 +84,18 @@ impl<'de> Deserialize<'de> for Distribution {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Distribution, A::Error> {
-                let mut distribution = Distribution::default();
-                while let Some((length, times)) = seq.next_element::<(u64, u64)>()? {
-                    distribution.record(length, times);
+                let mut pairs: Vec<(u64, u64)> = Vec::new();
+                while let Some(pair) = seq.next_element()? {
+                    pairs.push(pair);
                 }
+                // As wide as it has to be at once: growing length by length is most of the work.
+                let longest = pairs.iter().map(|(length, _)| (*length).min(LONGEST_NS)).max();
+                let mut distribution = Distribution(longest.and_then(|longest| {
+                    let mut histogram = Histogram::new_with_bounds(1, longest.max(2), DIGITS).ok()?;
+                    histogram.auto(true);
+                    Some(Box::new(histogram))
+                }));
+                pairs.into_iter().for_each(|(length, times)| distribution.record(length, times));
                 Ok(distribution)
             }
         }

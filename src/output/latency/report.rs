@@ -6,13 +6,40 @@ use super::us;
 use crate::model::latency::{Episode, EpisodeKind, Interval, NoiseClass};
 use crate::model::value::Frame;
 
-/// The report of an episode.
+/// How much of a stack is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stacks {
+    /// Up to the first address without a name.
+    #[default]
+    Truncate,
+    /// Without those that have no name.
+    Skip,
+    /// All of it.
+    Full,
+}
+
+impl Stacks {
+    /// The frames that are printed.
+    fn shown(self, frames: &[Frame]) -> impl Iterator<Item = &Frame> {
+        let named = |frame: &&Frame| frame.symbol.is_some();
+        let end = if self == Self::Truncate { frames.iter().take_while(named).count() } else { frames.len() };
+        frames[..end].iter().filter(move |frame| self == Self::Full || frame.symbol.is_some())
+    }
+}
+
+/// The report of an episode, its stacks in full.
 #[must_use]
 pub fn report(episode: &Episode) -> String {
+    report_with(episode, Stacks::Full)
+}
+
+/// The report of an episode.
+#[must_use]
+pub fn report_with(episode: &Episode, stacks: Stacks) -> String {
     let mut text = format!("## CPU {} hit stop tracing, analyzing it ##\n", episode.cpu);
     match episode.kind {
         EpisodeKind::Noise => gap(&mut text, episode),
-        _ => latency(&mut text, episode),
+        _ => latency(&mut text, episode, stacks),
     }
     more(&mut text, episode);
     text
@@ -54,7 +81,7 @@ fn residual(text: &mut String, episode: &Episode) {
     );
 }
 
-fn latency(text: &mut String, episode: &Episode) {
+fn latency(text: &mut String, episode: &Episode, stacks: Stacks) {
     let parts = &episode.parts;
     let irq_only = matches!(episode.kind, EpisodeKind::Irq | EpisodeKind::Passive);
     let irq_latency = parts.irq_latency_ns.unwrap_or(0);
@@ -74,8 +101,8 @@ fn latency(text: &mut String, episode: &Episode) {
         let _ = writeln!(text, "\t{:>24}:{:<9}\t{:>9} us", blocker.comm, blocker.pid, us(parts.blocking_thread_ns));
         if !blocker.kernel_stack.is_empty() || !blocker.user_stack.is_empty() {
             text.push_str("    Blocking thread stack trace\n");
-            blocker.kernel_stack.iter().for_each(|f| frame(text, f, ""));
-            blocker.user_stack.iter().for_each(|f| frame(text, f, " [user]"));
+            stacks.shown(&blocker.kernel_stack).for_each(|f| frame(text, f, ""));
+            stacks.shown(&blocker.user_stack).for_each(|f| frame(text, f, " [user]"));
         }
     }
     if !irq_only {

@@ -66,6 +66,7 @@ impl Encoder {
             Payload::Lifecycle(step) => body.extend(serde_json::to_vec(step).unwrap_or_default()),
             Payload::Mark(name) => body.extend_from_slice(name.as_bytes()),
             Payload::CpuSample(sample) => body.extend(serde_json::to_vec(&**sample).unwrap_or_default()),
+            Payload::Task(report) => body.extend(serde_json::to_vec(&**report).unwrap_or_default()),
             Payload::Episode(episode) => body.extend(serde_json::to_vec(&**episode).unwrap_or_default()),
             Payload::Event { .. } | Payload::Maps(_) | Payload::Stats(_) => {}
         }
@@ -150,6 +151,7 @@ pub fn decode(tables: &Tables, kind: PayloadKind, at_ns: u64, body: &[u8]) -> Op
         PayloadKind::Lifecycle => Payload::Lifecycle(serde_json::from_slice(body).ok()?),
         PayloadKind::Mark => Payload::Mark(String::from_utf8_lossy(body).into()),
         PayloadKind::CpuSample => Payload::CpuSample(Arc::new(serde_json::from_slice(body).ok()?)),
+        PayloadKind::Task => Payload::Task(Arc::new(serde_json::from_slice(body).ok()?)),
         PayloadKind::Episode => Payload::Episode(Arc::new(serde_json::from_slice(body).ok()?)),
         PayloadKind::Maps | PayloadKind::Stats => return None,
     })

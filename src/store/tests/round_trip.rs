@@ -10,6 +10,7 @@ use crate::model::histogram::{Linear, Log2};
 use crate::model::latency::CpuSample;
 use crate::model::snapshot::{MapKind, MapRow, MapSnapshot};
 use crate::model::stats::{Loss, ProbeStats, TraceStats};
+use crate::model::task::TaskReport;
 use crate::model::value::{Frame, Series, Stack, StackStyle, Summary as Sums};
 
 fn text() -> impl Strategy<Value = Arc<str>> {
@@ -154,6 +155,9 @@ fn payload() -> impl Strategy<Value = Payload> {
         1 => text().prop_map(Payload::Mark),
         1 => any::<(u32, u64)>().prop_map(|(cpu, began_ns)| {
             Payload::CpuSample(Arc::new(CpuSample { cpu, began_ns, ..CpuSample::default() }))
+        }),
+        1 => any::<(u64, String)>().prop_map(|(watched_ns, chosen)| {
+            Payload::Task(Arc::new(TaskReport { chosen, watched_ns, ..TaskReport::default() }))
         }),
     ]
 }

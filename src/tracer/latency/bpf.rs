@@ -1,6 +1,6 @@
 //! Measuring by our BPF programs and threads of our own: every kernel with BTF, none of the kernel's tracers.
 
-mod episode;
+pub(in crate::tracer) mod episode;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -250,6 +250,16 @@ impl Measurement for BpfMeasurement {
         prepare(self.meter.memory(), &self.options, &measured);
         self.threads.iter().for_each(|thread| thread.shared.set_thresholds(thresholds));
         true
+    }
+
+    fn costs(&self) -> Vec<String> {
+        let mut all = self.meter.program_costs();
+        all.sort_by_key(|(_, cost)| std::cmp::Reverse(cost.run_time_ns));
+        let text = |(name, cost): &(String, OwnCost)| {
+            let mean = cost.mean_ns().unwrap_or(0);
+            format!("{name}: {} runs, {mean} ns each, {} missed", cost.runs, cost.misses)
+        };
+        all.iter().filter(|(_, cost)| cost.runs > 0).map(text).collect()
     }
 
     fn describe(&self) -> Vec<String> {

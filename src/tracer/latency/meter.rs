@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use super::bpf::BpfMeasurement;
@@ -20,8 +19,8 @@ use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::model::latency::{MeterInfo, Thresholds};
 use crate::store::{Payload, TraceInfo, TraceKind};
-use crate::tracer::report::Face;
-use crate::tracer::{Begun, Control, Finding, Outlet, Refusal, Running, Started, Tracer, TracerError};
+use crate::tracer::threaded::{self, Inside};
+use crate::tracer::{Begun, Control, Finding, Outlet, Refusal, Tracer};
 
 /// How often a measurement is asked for what is new.
 const POLL: Duration = Duration::from_millis(20);
@@ -51,31 +50,17 @@ enum Order {
     Thresholds(Thresholds),
 }
 
+fn order(control: &Control) -> Option<Order> {
+    if let Control::Thresholds(thresholds) = control { Some(Order::Thresholds(*thresholds)) } else { None }
+}
+
 impl Tracer for LatencyTracer {
     fn start(self: Box<Self>, outlet: Outlet) -> Result<Begun, Box<Refusal>> {
         let Self { kernel, options } = *self;
-        let (tell, told) = sync_channel(1);
-        let (orders, inbox) = channel();
-        let over = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&over);
-        let thread = std::thread::Builder::new()
-            .name("latency".to_owned())
-            .spawn(move || Measuring { kernel, outlet, inbox, over: ended }.run(options, &tell))
-            .map_err(|error| TracerError::Write(error).into())
-            .map_err(|refusal: Box<Refusal>| refusal)?;
-        let info = match told.recv() {
-            Ok(Ok(info)) => *info,
-            Ok(Err(error)) => return Err(TracerError::Latency(Box::new(error)).into()),
-            Err(_) => {
-                let error = LatencyError::Options("the measuring thread ended at once".to_owned());
-                return Err(TracerError::Latency(Box::new(error)).into());
-            }
-        };
-        let running = move || {
-            let running = RunningMeter { orders: Some(orders), over, thread: Some(thread) };
-            Box::new(running) as Box<dyn Running>
-        };
-        Ok(Begun { started: Started::default(), info, running: Box::new(running) })
+        threaded::start("latency", order, move |inside| {
+            let Inside { tell, orders, over } = inside;
+            Measuring { kernel, outlet, inbox: orders, over }.run(options, &tell);
+        })
     }
 }
 
@@ -199,54 +184,6 @@ impl Measuring {
             if !self.outlet.findings(found) {
                 return Ok(());
             }
-        }
-    }
-}
-
-/// A meter that runs.
-struct RunningMeter {
-    /// Dropped to end it.
-    orders: Option<Sender<Order>>,
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Running for RunningMeter {
-    fn control(&mut self, control: &Control) -> Result<(), TracerError> {
-        if let (Control::Thresholds(thresholds), Some(orders)) = (control, &self.orders) {
-            // A thread that has ended tells so itself.
-            let _ = orders.send(Order::Thresholds(*thresholds));
-        }
-        Ok(())
-    }
-
-    fn stop(&mut self, _face: &mut dyn Face) -> Result<(), TracerError> {
-        self.orders = None;
-        Ok(())
-    }
-
-    fn drains(&self) -> bool {
-        // One that has failed has said so, and says nothing more.
-        !self.over.load(Ordering::Acquire)
-    }
-
-    fn finish(&mut self, _face: &mut dyn Face) -> Result<i32, TracerError> {
-        Ok(0)
-    }
-
-    fn leave(mut self: Box<Self>) -> Box<dyn Send> {
-        self.orders = None;
-        Box::new(Leaving(self.thread.take()))
-    }
-}
-
-/// Waits for the thread, which detaches.
-struct Leaving(Option<JoinHandle<()>>);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            let _ = thread.join();
         }
     }
 }

@@ -79,12 +79,25 @@ fn difference(now: &Source, earlier: Option<&Source>) -> LatencyStat {
 }
 
 impl Known {
+    /// Whether the table is full of threads that ran once, so that those that run now find no room: a tenth of all time
+    /// since the last call was counted for no name.
+    fn is_crowded(&self, table: Table, sources: &[Source]) -> bool {
+        let since = |source: &Source| {
+            let before = self.0.get(&(table as u8, source.id)).map_or(0, |earlier| earlier.total);
+            source.total.saturating_sub(before)
+        };
+        let unnamed: u64 = sources.iter().filter(|source| source.id.is_none()).map(since).sum();
+        table == Table::Thread && unnamed > 0 && unnamed * 10 > sources.iter().map(since).sum::<u64>()
+    }
+
     /// What ran since the last call, those with the most time first, and how late timers were.
     pub fn changes(&mut self, kernel: &Kernel, memory: &Memory, cpu: u32) -> (Vec<SourceStat>, LatencyStat) {
         let mut told = Vec::new();
         let mut late = LatencyStat::default();
         for table in Table::ALL {
-            for source in memory.sources(cpu, table) {
+            let all = memory.sources(cpu, table);
+            let crowded = self.is_crowded(table, &all);
+            for source in all {
                 let key = (table as u8, source.id);
                 let stat = difference(&source, self.0.get(&key));
                 if stat.count == 0 {
@@ -104,6 +117,10 @@ impl Known {
                 });
                 self.0.insert(key, source);
             }
+            if crowded {
+                memory.forget_sources(cpu, table);
+                self.0.retain(|(of, _), _| *of != table as u8);
+            }
         }
         told.sort_by(|a, b| (b.net_ns, &a.name).cmp(&(a.net_ns, &b.name)));
         (told, late)
@@ -113,6 +130,17 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_is_full_once_those_without_a_name_take_a_tenth() {
+        let source = |id, total| Source { id, count: 1, total, ..Source::default() };
+        let mut known = Known::default();
+        let full = [source(None, 200), source(Some(1), 900)];
+        assert!(known.is_crowded(Table::Thread, &full) && !known.is_crowded(Table::Irq, &full));
+        assert!(!known.is_crowded(Table::Thread, &[source(None, 50), source(Some(1), 900)]));
+        known.0.insert((Table::Thread as u8, None), source(None, 190));
+        assert!(!known.is_crowded(Table::Thread, &full), "most of it was long ago");
+    }
 
     #[test]
     fn an_interval_has_what_was_added_in_it() {

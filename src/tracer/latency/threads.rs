@@ -142,10 +142,12 @@ impl Drop for Thread {
 /// # Errors
 /// When one cannot be pinned there, or be scheduled as asked for.
 pub fn start(memory: &Arc<Memory>, options: &Options) -> Result<Vec<Thread>, LatencyError> {
-    options.cpus.iter().map(|cpu| start_on(memory, options, *cpu)).collect()
+    let base_ns = monotonic_ns() + options.period_ns;
+    let first = |at: usize| options.align_ns.map(|align_ns| base_ns + align_ns * at as u64);
+    options.cpus.iter().enumerate().map(|(at, cpu)| start_on(memory, options, *cpu, first(at))).collect()
 }
 
-fn start_on(memory: &Arc<Memory>, options: &Options, cpu: u32) -> Result<Thread, LatencyError> {
+fn start_on(memory: &Arc<Memory>, options: &Options, cpu: u32, first_ns: Option<u64>) -> Result<Thread, LatencyError> {
     let shared = Arc::new(Shared {
         cpu,
         pair: Pair::new(options.buckets),
@@ -164,7 +166,7 @@ fn start_on(memory: &Arc<Memory>, options: &Options, cpu: u32) -> Result<Thread,
             let failed = set_up.is_err();
             drop(tell.send(set_up));
             if !failed {
-                run(&memory, &shared_too, &options);
+                run(&memory, &shared_too, &options, first_ns);
             }
         })
         .map_err(|source| LatencyError::Thread { operation: "start a measuring thread", cpu, source, hint: "" })?;
@@ -204,13 +206,13 @@ fn set_up(cpu: u32, policy: Policy) -> Result<(), LatencyError> {
     ))
 }
 
-fn run(memory: &Memory, shared: &Shared, options: &Options) {
+fn run(memory: &Memory, shared: &Shared, options: &Options, first_ns: Option<u64>) {
     let slot = memory.slot(shared.cpu);
     let me = u64::from(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned());
     slot.set(slot::ME, me);
     match options.mode {
         Mode::Osnoise => spin_periods(slot, shared, options),
-        Mode::Timerlat => sleep_cycles(slot, shared, options),
+        Mode::Timerlat => sleep_cycles(slot, shared, options, first_ns),
         Mode::Passive => {}
     }
     slot.set(slot::EXPECTED, 0);
@@ -352,9 +354,14 @@ fn sleep_to(ns: u64) {
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until);
 }
 
-fn sleep_cycles(slot: Slot<'_>, shared: &Shared, options: &Options) {
+fn sleep_cycles(slot: Slot<'_>, shared: &Shared, options: &Options, first_ns: Option<u64>) {
     let period = options.period_ns.max(1);
-    let mut expected = monotonic_ns() + period;
+    let now = monotonic_ns();
+    // One that starts late keeps its distance from the others.
+    let mut expected = match first_ns {
+        Some(first) => first + now.saturating_sub(first).div_ceil(period) * period,
+        None => now + period,
+    };
     while !shared.stop.load(Ordering::Relaxed) {
         let side = shared.pair.side();
         slot.set(slot::EXPECTED, expected);

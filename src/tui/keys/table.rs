@@ -3,7 +3,7 @@
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
 use super::super::panes::browser::questions;
-use super::super::panes::{editor, events, flame, heat, maps, probes};
+use super::super::panes::{editor, events, flame, heat, latency, maps, probes};
 use super::super::time::Time;
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
@@ -101,7 +101,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Output, &[END, ch('G')], Action::Go(Go::Bottom), "", "Last row", false),
     // Every pane.
     bind(Scope::Panes, &[ctrl('s'), f(5)], Action::App(App::Run), "run", "Save, compile and attach the script", false),
-    bind(Scope::Panes, &[alt('r')], Action::App(App::RunHere), "", "Trace a recording's script on this machine", true),
+    bind(Scope::Panes, &[alt('g')], Action::App(App::RunHere), "", "Trace a recording's script on this machine", true),
     bind(Scope::Panes, &[f(2), ctrl('p')], Action::App(App::Browse), "probes", "Browse the probes", true),
     bind(Scope::Panes, &[ctrl('o')], Action::App(App::Scripts), "scripts", "Open one of the bundled scripts", true),
     bind(Scope::Panes, &[f(12)], Action::App(App::SaveAs), "", "Save the script under another name", true),
@@ -114,6 +114,14 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Panes, &[alt('4')], Action::App(App::Focus(probes::KIND)), "", "Go to the probes", true),
     bind(Scope::Panes, &[alt('5')], Action::App(App::Focus(flame::KIND)), "", "Go to the flame graph", true),
     bind(Scope::Panes, &[alt('6')], Action::App(App::Focus(heat::KIND)), "", "Go to a map over time", true),
+    bind(
+        Scope::Panes,
+        &[alt('7')],
+        Action::App(App::Focus(latency::KIND)),
+        "",
+        "Go to the latency of the CPUs and of programs",
+        true,
+    ),
     bind(
         Scope::Panes,
         &[f(9), alt('z')],

@@ -81,6 +81,7 @@ pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
     let first_ns = chunk.head(0).map_or(u64::MAX, |head| head.at_ns);
     let is_late = state.store.span().is_some_and(|(_, last_ns)| first_ns < last_ns);
     let from = if is_late { state.store.line_of(state.store.seek_time(first_ns)) } else { state.store.lines().end };
+    state.latency.take(&chunk);
     state.store.append(chunk);
     state.hear(News::Appended(from));
     for (script, maps) in maps {

@@ -65,6 +65,7 @@ pub fn pause(state: &mut State) {
     if let Some(cursor) = state.store.entry_at(Cursor::Live).and_then(|last| state.store.cursor(last)) {
         state.moment.cursor = cursor;
         state.moment.at_ns = state.store.time_at(cursor);
+        state.latency.hold(&state.store, cursor);
     }
 }
 
@@ -72,6 +73,7 @@ pub fn pause(state: &mut State) {
 pub fn resume(state: &mut State) {
     state.moment.playing = false;
     state.moment.cursor = Cursor::Live;
+    state.latency.hold(&state.store, Cursor::Live);
     state.hear(News::Resumed);
     show_state(state, u64::MAX);
     for document in state.documents_mut() {
@@ -114,6 +116,7 @@ pub fn hold(state: &mut State, entry: u64) {
     }
     state.moment.cursor = cursor;
     state.moment.at_ns = state.store.time_at(cursor);
+    state.latency.hold(&state.store, cursor);
     state.hear(News::Held(entry));
     show_state(state, state.moment.at_ns);
 }

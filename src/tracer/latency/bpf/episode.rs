@@ -229,12 +229,12 @@ impl Recorded<'_> {
 }
 
 /// The name of an interrupt line (`/sys/kernel/irq/N/actions`).
-fn line_name(kernel: &Kernel, line: u64) -> Option<String> {
+pub(in crate::tracer) fn line_name(kernel: &Kernel, line: u64) -> Option<String> {
     let text = kernel.sys_text(format!("kernel/irq/{line}/actions"))?;
     Some(text.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-fn kernel_frame(kernel: &Kernel, address: u64) -> Frame {
+pub(in crate::tracer) fn kernel_frame(kernel: &Kernel, address: u64) -> Frame {
     let (symbol, offset, object) = match kernel.symbolize(address) {
         Some((name, offset, module)) => (Some(name), offset, module),
         None => (None, 0, None),

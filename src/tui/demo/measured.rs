@@ -1,0 +1,78 @@
+//! Pictures of the latency pane: a meter's recording, made on a real kernel beside a busy loop.
+
+use std::fs::File;
+use std::io::Write as _;
+
+use rustix::fs::MemfdFlags;
+
+use super::super::action::{Action, App, Go};
+use super::super::panes::latency;
+use super::super::replay::{self, Opened};
+use super::super::state::State;
+use super::super::update::time;
+use super::{Scene, after, sized, start};
+use crate::store::History as _;
+use crate::store::file::Recording;
+
+/// `probescope latency timerlat -P o:0 -T 1000 -d 8s --on-threshold continue --record`, a busy loop on CPU 0 from the
+/// fourth second on.
+const RECORDING: &[u8] = include_bytes!("latency.psrec");
+
+fn recording() -> Option<Recording> {
+    let mut file = File::from(rustix::fs::memfd_create("recording", MemfdFlags::CLOEXEC).ok()?);
+    file.write_all(RECORDING).ok()?;
+    Recording::read(file, "latency").ok()
+}
+
+/// The pane alone, at the end of the recording.
+fn opened(size: (u16, u16)) -> State {
+    let mut state = sized(start(), size);
+    if let Some(recording) = recording() {
+        replay::open(
+            &mut state,
+            Opened { recording: recording.into(), damage: String::new(), about: None, play: false },
+        );
+    }
+    let mut state = after(state, &[Action::App(App::Focus(latency::KIND)), Action::App(App::Zoom)]);
+    if let Some(last) = state.store.entries().end.checked_sub(1) {
+        time::hold(&mut state, last);
+    }
+    after(state, &[])
+}
+
+fn keys(state: State, names: &[&'static str]) -> State {
+    after(state, &names.iter().map(|name| Action::Named(name)).collect::<Vec<_>>())
+}
+
+/// All of them.
+pub fn scenes() -> Vec<Scene> {
+    let (usual, small, tiny) = ((138, 42), (80, 24), (60, 15));
+    let episode = |size| after(keys(opened(size), &["episodes"]), &[Action::Accept]);
+    let sources = |size| {
+        let state = keys(opened(size), &["sources", "all"]);
+        after(state, &[Action::Go(Go::Down), Action::Accept])
+    };
+    vec![
+        Scene::new("latency", "probescope: how late timers and threads are", opened(usual)),
+        Scene::new(
+            "latency-heat",
+            "probescope: latency of each CPU by time",
+            keys(opened(small), &["heat", "narrower"]),
+        ),
+        Scene::new(
+            "latency-time",
+            "probescope: latency by time",
+            keys(opened(small), &["lengths over time", "narrower"]),
+        ),
+        Scene::new(
+            "latency-histograms",
+            "probescope: latencies over one another",
+            keys(opened(small), &["histograms"]),
+        ),
+        Scene::new("latency-sources", "probescope: what took the time", sources(small)),
+        Scene::new("latency-episodes", "probescope: the worst latencies", keys(opened(small), &["episodes"])),
+        Scene::new("latency-episode", "probescope: a latency taken apart", episode(usual)),
+        Scene::new("latency-tiny", "probescope: latency on 60x15", opened(tiny)),
+        Scene::new("latency-episode-tiny", "probescope: a latency taken apart on 60x15", episode(tiny)),
+    ]
+}

@@ -1,0 +1,219 @@
+//! The pane's frame, its two lines of figures and views, and what is below them.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::figures::time;
+use super::measured::Phase;
+use super::moment::Shown;
+use super::{Context, LatencyPane, View, episodes, heat, lengths, meter, sources, table, task};
+use crate::model::latency::{Mode, OwnCost};
+use crate::tui::action::Pick;
+use crate::tui::paint::{put, put_end};
+use crate::tui::panes::bars::pane_frame;
+use crate::tui::state::State;
+use crate::tui::text::{fit, grouped, neutralise, width, wrap};
+use crate::tui::theme::Slot;
+
+/// Rows above the view.
+const ABOVE: u16 = 2;
+/// The number by which the mouse's heading of views is told.
+pub const VIEWS: usize = 9;
+
+/// Paints the pane.
+pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let (inside, _) = pane_frame(ctx, buf, area);
+    if inside.height <= ABOVE {
+        return;
+    }
+    let below = Rect { y: inside.y + ABOVE, height: inside.height - ABOVE, ..inside };
+    let shown = Shown::of(ctx.state);
+    state_line(ctx, shown.as_ref(), buf, inside);
+    views(pane, ctx, shown.as_ref(), buf, inside);
+    if pane.view == View::Task {
+        return task::draw(pane, ctx, buf, below);
+    }
+    let Some(shown) = shown else { return nothing(ctx, buf, below) };
+    match pane.view {
+        View::Cpus => {
+            table::draw(pane, ctx, &shown, buf, below);
+            if shown.totals.cpus.is_empty() {
+                nothing(ctx, buf, Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below });
+            }
+        }
+        View::Heat | View::Lengths => heat::draw(pane, ctx, &shown, buf, below),
+        View::Histograms => lengths::draw(pane, ctx, &shown, buf, below),
+        View::Sources => sources::draw(pane, ctx, &shown, buf, below),
+        View::Episodes => episodes::draw(pane, ctx, &shown, buf, below),
+        View::Task => {}
+    }
+}
+
+/// Why there is nothing to see.
+fn nothing(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
+    let state = ctx.state;
+    let (text, slot) = match &state.latency.meter.phase {
+        Phase::Refused(reason) => (format!("Cannot measure: {reason}"), Slot::Error),
+        _ if state.disabled.is_some() => {
+            let reason = state.disabled.as_deref().unwrap_or_default();
+            (format!("Cannot measure here: {reason}"), Slot::Warning)
+        }
+        Phase::Starting => ("The meter is being started".to_owned(), Slot::Dim),
+        Phase::Running => ("Measuring: the first figures come in a moment".to_owned(), Slot::Dim),
+        _ if state.replayed.is_some() => {
+            ("Nothing was measured until this moment of the recording".to_owned(), Slot::Dim)
+        }
+        _ => ("Nothing is measured: v measures the system as it is, o and i with threads".to_owned(), Slot::Dim),
+    };
+    let text = neutralise(&text).into_owned();
+    for (y, line) in
+        wrap(&text, usize::from(area.width).saturating_sub(2)).iter().take(usize::from(area.height)).enumerate()
+    {
+        put(buf, area, 1, y, line, ctx.theme()[slot]);
+    }
+}
+
+/// What measures, with what load, and what bears on the figures.
+fn state_line(ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: &mut Buffer, area: Rect) {
+    let (state, theme) = (ctx.state, ctx.theme());
+    let wide = usize::from(area.width);
+    let Some(shown) = shown else {
+        put(buf, area, 1, 0, &fit("no measurement", wide), theme[Slot::Faint]);
+        return;
+    };
+    let live = meter::is_live(state, shown);
+    let (sign, slot) = if live { ("●", Slot::Good) } else { ("■", Slot::Faint) };
+    let x = put(buf, area, 1, 0, sign, theme[slot]) + 1;
+    let x = put(buf, area, x, 0, shown.mode().name(), theme[Slot::Probe]) + 1;
+    let mut x = put(buf, area, x, 0, &fit(&how(shown), wide.saturating_sub(x)), theme[Slot::Dim]) + 2;
+    for (text, slot) in badges(state, shown, live) {
+        if x + width(&text) + 1 > wide {
+            break;
+        }
+        x = put(buf, area, x, 0, &text, theme[slot]) + 2;
+    }
+}
+
+/// The load in a few words.
+fn how(shown: &Shown<'_>) -> String {
+    let Some(meter) = shown.meter else { return String::new() };
+    let cpus = format!("{} CPU{}", meter.cpus.len(), if meter.cpus.len() == 1 { "" } else { "s" });
+    match meter.mode {
+        Mode::Passive => format!("{} {cpus}", meter.backend),
+        Mode::Osnoise => {
+            let percent = meter.runtime_ns * 100 / meter.period_ns.max(1);
+            format!("{} {cpus} {percent} % {}", meter.backend, meter.policy)
+        }
+        Mode::Timerlat => format!("{} {cpus} {} {}", meter.backend, time(meter.period_ns), meter.policy),
+    }
+}
+
+/// What whoever reads the figures should see beside them, the most important first.
+fn badges(state: &State, shown: &Shown<'_>, live: bool) -> Vec<(String, Slot)> {
+    let mut out = Vec::new();
+    if !live && state.latency.meter.is_on() && shown.info.id != state.latency.meter.trace {
+        out.push((format!("{} is being started", state.latency.meter.mode.name()), Slot::Warning));
+    }
+    let about = shown.meter.into_iter().flat_map(|meter| &meter.badges);
+    out.extend(about.filter(|b| b.short != "limits").map(|b| (neutralise(&b.short).into_owned(), Slot::Warning)));
+    let (stolen, measured) =
+        shown.totals.cpus.values().fold((0, 0), |(s, m), cpu| (s + cpu.steal_ns, m + cpu.measured_ns));
+    if stolen > 0 {
+        out.push((format!("steal {:.1} %", stolen as f64 * 100.0 / measured.max(1) as f64), Slot::Warning));
+    }
+    let OwnCost { misses, run_time_ns, .. } = shown.totals.cost;
+    if let Some(mean) = shown.totals.cost.mean_ns() {
+        let percent = run_time_ns as f64 * 100.0 / measured.max(1) as f64;
+        out.push((format!("own cost {percent:.2} %, {mean} ns a run"), Slot::Dim));
+    }
+    if misses > 0 {
+        out.push((format!("{} missed", grouped(misses)), Slot::Error));
+    }
+    out.push(("h: what bears on this".to_owned(), Slot::Faint));
+    out
+}
+
+/// The views' names, each with its column; the thresholds at the right.
+fn views(pane: &LatencyPane, ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: &mut Buffer, area: Rect) {
+    let theme = ctx.theme();
+    for (x, view, label) in places(usize::from(area.width)) {
+        let slot = if view == pane.view { Slot::TitleFocus } else { Slot::Faint };
+        put(buf, area, x, 1, &label, theme[slot]);
+    }
+    let end = places(usize::from(area.width)).last().map_or(0, |(x, _, label)| x + width(label));
+    let mode = shown.map_or(Mode::Passive, Shown::mode);
+    let is_own = shown.is_some_and(|shown| shown.info.id == ctx.state.latency.meter.trace);
+    let mut thresholds = if is_own {
+        ctx.state.latency.meter.thresholds
+    } else {
+        shown.and_then(|s| s.meter).map_or_else(Default::default, |meter| meter.thresholds)
+    };
+    let all = meter::thresholds(mode);
+    let named = all.iter().enumerate().map(|(n, (name, place))| {
+        let ns = *place(&mut thresholds);
+        let value = if ns == 0 { "off".to_owned() } else { time(ns) };
+        let mark = if n == pane.threshold % all.len() && all.len() > 1 { "›" } else { "" };
+        format!("{mark}{name} {value}")
+    });
+    let text = format!("over {}", named.collect::<Vec<_>>().join(", "));
+    if end + width(&text) + 3 <= usize::from(area.width) {
+        put_end(buf, area, usize::from(area.width) - 1, 1, &text, theme[Slot::Dim]);
+    }
+}
+
+/// Where the names of the views are: whole ones where there is room, else their numbers.
+fn places(room: usize) -> Vec<(usize, View, String)> {
+    let label = |short: bool| {
+        move |(n, view): (usize, View)| {
+            let text = if short { format!("{}", n + 1) } else { format!("{} {}", n + 1, view.title()) };
+            (view, text)
+        }
+    };
+    let of = |short: bool| View::ALL.into_iter().enumerate().map(label(short)).collect::<Vec<_>>();
+    let long = of(false);
+    let fits = long.iter().map(|(_, text)| width(text) + 2).sum::<usize>() < room;
+    let mut x = 1;
+    let mut out = Vec::new();
+    for (view, text) in if fits { long } else { of(true) } {
+        let next = x + width(&text) + 2;
+        out.push((x, view, text));
+        x = next;
+    }
+    out
+}
+
+/// What is at a place of the screen; `area` is the pane's frame.
+pub fn spot_at(pane: &LatencyPane, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
+    let (x, y) = (usize::from(at.x.checked_sub(area.x + 1)?), usize::from(at.y.checked_sub(area.y + 1)?));
+    if y == 1 {
+        let places = places(usize::from(area.width).saturating_sub(2));
+        let found = places.iter().position(|(from, _, label)| (*from..from + width(label)).contains(&x));
+        return found.map(|column| Pick::Heading { table: VIEWS, column });
+    }
+    let shown = Shown::of(ctx.state)?;
+    let line = y.checked_sub(usize::from(ABOVE))?;
+    let height = usize::from(area.height).saturating_sub(2 + usize::from(ABOVE));
+    match pane.view {
+        View::Cpus => table::row_at(pane, &shown, height, line).map(|row| Pick::Row { table: 0, row }),
+        View::Heat | View::Lengths => {
+            let entry = heat::entry_at(pane, ctx.state, area, at.x)?;
+            let row = if pane.view == View::Heat { heat::row_at(pane, &shown, height, line) } else { None };
+            Some(Pick::Moment { entry, row })
+        }
+        View::Episodes if pane.shown.is_none() => {
+            let rows = height.saturating_sub(1).max(1);
+            let many = episodes::worst(&shown).len();
+            let first = (pane.episode.min(many.saturating_sub(1)) + 1).saturating_sub(rows);
+            let row = first + line.checked_sub(1)?;
+            (row < many).then_some(Pick::Row { table: 0, row })
+        }
+        View::Sources => {
+            let rows = height.saturating_sub(2).max(1);
+            let many = sources::count(pane, &shown);
+            let first = (pane.source.min(many.saturating_sub(1)) + 1).saturating_sub(rows);
+            let row = first + line.checked_sub(2)?;
+            (row < many).then_some(Pick::Row { table: 0, row })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,285 @@
+//! Intents in the latency pane.
+
+use ratatui::layout::Rect;
+
+use super::moment::Shown;
+use super::{Compare, Drilled, LatencyPane, View, draw, episodes, heat, meter, sources, table, task};
+use crate::lang::diagnostic::Severity;
+use crate::model::latency::{Mode, Totals};
+use crate::tui::action::{Action, Go, Pick, Picked};
+use crate::tui::effect::Effect;
+use crate::tui::panes::rows::{by, copy, page};
+use crate::tui::state::{Layer, Reader, State};
+use crate::tui::update::time;
+
+/// Applies an intent.
+pub fn act(pane: &mut LatencyPane, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+    match action {
+        Action::Named(name) => return named(pane, name, state),
+        Action::Go(go) => go_by(pane, *go, state, area),
+        Action::Accept => accept(pane, state),
+        Action::Pick(pick, how) => pick_at(pane, *pick, *how, state),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn named(pane: &mut LatencyPane, name: &str, state: &mut State) -> Vec<Effect> {
+    match name {
+        "osnoise" => meter::ask(state, Mode::Osnoise),
+        "timerlat" => meter::ask(state, Mode::Timerlat),
+        "start osnoise" => return meter::start(state, Mode::Osnoise),
+        "start timerlat" => return meter::start(state, Mode::Timerlat),
+        "passive" => return meter::start(state, Mode::Passive),
+        "watch" => return watch(pane, state),
+        "stop" if pane.view == View::Task => return meter::leave(state),
+        "stop" => return meter::stop(state),
+        "raise" => return meter::change(state, pane.threshold, true),
+        "lower" => return meter::change(state, pane.threshold, false),
+        "next threshold" => {
+            pane.threshold = (pane.threshold + 1) % meter::thresholds(state.latency.meter.mode).len();
+        }
+        "about" => about(state),
+        "copy" => return copied(pane, state),
+        "back" => back(pane),
+        _ => look(pane, name, state),
+    }
+    Vec::new()
+}
+
+/// How something is looked at.
+fn look(pane: &mut LatencyPane, name: &str, state: &mut State) {
+    match name {
+        "cpus" => show(pane, View::Cpus),
+        "heat" => show(pane, View::Heat),
+        "lengths over time" => show(pane, View::Lengths),
+        "histograms" => show(pane, View::Histograms),
+        "sources" => show(pane, View::Sources),
+        "episodes" => show(pane, View::Episodes),
+        "task" => show(pane, View::Task),
+        "all" => pane.all = !pane.all,
+        "by source" => pane.by_source = !pane.by_source,
+        "wider" => pane.step = pane.step.wider(),
+        "narrower" => pane.step = pane.step.narrower(),
+        "tail" => pane.tail = !pane.tail,
+        "compare" => {
+            pane.compare = match pane.compare {
+                Compare::Kinds => Compare::Cpus,
+                Compare::Cpus => Compare::Baseline,
+                Compare::Baseline => Compare::Kinds,
+            };
+        }
+        "baseline" => {
+            pane.baseline = Shown::of(state).map(|shown| shown.totals.clone());
+            pane.compare = Compare::Baseline;
+            state.tell(Severity::Info, "What was measured until now is the baseline of the histograms");
+        }
+        "sort" => pane.sort = Shown::of(state).and_then(|shown| table::next_sort(pane, &shown)),
+        "reverse" => pane.ascending = !pane.ascending,
+        _ => {}
+    }
+}
+
+fn show(pane: &mut LatencyPane, view: View) {
+    pane.view = view;
+    (pane.came_from, pane.drilled, pane.shown) = (None, None, None);
+    pane.scroll = 0;
+}
+
+/// Watches the process of the thread that is under the cursor.
+fn watch(pane: &mut LatencyPane, state: &mut State) -> Vec<Effect> {
+    let chosen = Shown::of(state).and_then(|shown| match (pane.view, &pane.shown) {
+        (View::Episodes, Some(episode)) => task::of_episode(episode),
+        (View::Episodes, None) => task::of_episode(episodes::worst(&shown).get(pane.episode)?),
+        (View::Sources, _) => sources::thread(pane, &shown),
+        (View::Cpus, _) => table::thread(pane, &shown),
+        _ => None,
+    });
+    let Some(thread) = chosen else {
+        state.tell(Severity::Info, "Choose a thread first: in the sources (5) a row below Thread, or an episode (6)");
+        return Vec::new();
+    };
+    let effects = meter::watch(state, thread);
+    if !effects.is_empty() {
+        let from = pane.view;
+        show(pane, View::Task);
+        pane.came_from = Some(from);
+    }
+    effects
+}
+
+fn back(pane: &mut LatencyPane) {
+    if pane.shown.take().is_some() && pane.came_from.is_none() {
+        return;
+    }
+    pane.drilled = None;
+    if let Some(view) = pane.came_from.take() {
+        pane.view = view;
+    }
+}
+
+fn moved(at: usize, go: Go, page: usize, many: usize) -> usize {
+    at.saturating_add_signed(by(go, page as isize)).min(many.saturating_sub(1))
+}
+
+fn go_by(pane: &mut LatencyPane, go: Go, state: &mut State, area: Rect) {
+    let page = page(area).saturating_sub(2).max(1);
+    if matches!(go, Go::Left | Go::Right) {
+        return across(pane, go == Go::Right, state);
+    }
+    if pane.view == View::Task {
+        if let Some(report) = state.latency.task(&state.store, state.moment.cursor) {
+            pane.scroll = moved(pane.scroll, go, page, task::last_scroll(report, area) + 1);
+        }
+        return;
+    }
+    let Some(shown) = Shown::of(state) else { return };
+    match (pane.view, &pane.shown) {
+        (View::Episodes, Some(episode)) => {
+            let last = episodes::last_scroll(episode, area);
+            pane.scroll = moved(pane.scroll, go, page, last + 1);
+        }
+        (View::Episodes, None) => pane.episode = moved(pane.episode, go, page, episodes::worst(&shown).len()),
+        (View::Sources, _) => pane.source = moved(pane.source, go, page, sources::count(pane, &shown)),
+        _ => pane.row = moved(pane.row, go, page, shown.totals.cpus.len()),
+    }
+}
+
+/// Left and right: through time in the maps, through the worst where one is open, and through CPUs elsewhere.
+fn across(pane: &mut LatencyPane, later: bool, state: &mut State) {
+    let Some(shown) = Shown::of(state) else { return };
+    match (pane.view, &pane.shown) {
+        (View::Heat | View::Lengths, _) => {
+            if let Some(entry) = heat::moved(pane, state, &shown, later) {
+                time::hold(state, entry);
+            }
+        }
+        (View::Episodes, Some(_)) => {
+            let worst = episodes::worst(&shown);
+            pane.episode =
+                pane.episode.saturating_add_signed(if later { 1 } else { -1 }).min(worst.len().saturating_sub(1));
+            pane.shown = worst.get(pane.episode).cloned().or_else(|| pane.shown.take());
+            pane.scroll = 0;
+        }
+        (View::Sources | View::Histograms, _) => {
+            pane.row = moved(pane.row, if later { Go::Down } else { Go::Up }, 1, shown.totals.cpus.len());
+        }
+        _ => {}
+    }
+}
+
+fn accept(pane: &mut LatencyPane, state: &mut State) {
+    let Some(shown) = Shown::of(state) else { return };
+    match pane.view {
+        View::Cpus => {
+            pane.all = false;
+            show(pane, View::Sources);
+            pane.came_from = Some(View::Cpus);
+        }
+        View::Heat | View::Lengths => drill(pane, state),
+        View::Histograms | View::Task => {}
+        View::Sources => sources::toggle(pane, &shown),
+        View::Episodes => {
+            if pane.shown.is_none() {
+                pane.shown = episodes::worst(&shown).get(pane.episode).cloned();
+                pane.scroll = 0;
+            }
+        }
+    }
+}
+
+/// Opens what happened in the column of the cursor: the worst episode, or what took the time.
+fn drill(pane: &mut LatencyPane, state: &mut State) {
+    let Some(shown) = Shown::of(state) else { return };
+    let Some(cpu) = shown.cpu(pane) else { return };
+    let (from_ns, to_ns) = heat::chosen(pane, &shown);
+    let any_cpu = pane.view == View::Lengths && pane.all;
+    let here = shown.episodes_in(from_ns, to_ns).filter(|e| any_cpu || e.cpu == cpu);
+    let came_from = Some(pane.view);
+    if let Some(worst) = here.max_by_key(|e| e.latency_ns()).cloned() {
+        show(pane, View::Episodes);
+        (pane.shown, pane.scroll, pane.came_from) = (Some(worst), 0, came_from);
+        return;
+    }
+    let mut totals = Totals::default();
+    shown.samples(&state.store, from_ns + 1, to_ns, |sample| {
+        if any_cpu || sample.cpu == cpu {
+            totals.add(sample);
+        }
+    });
+    if totals.cpus.is_empty() {
+        state.tell(Severity::Info, "Nothing was measured in this column");
+        return;
+    }
+    show(pane, View::Sources);
+    (pane.drilled, pane.came_from) = (Some(Drilled { cpu, from_ns, to_ns, totals }), came_from);
+}
+
+fn pick_at(pane: &mut LatencyPane, pick: Pick, how: Picked, state: &mut State) {
+    match pick {
+        Pick::Heading { table: draw::VIEWS, column } => {
+            if let Some(view) = View::ALL.get(column) {
+                show(pane, *view);
+            }
+        }
+        Pick::Moment { entry, row } => {
+            pane.row = row.unwrap_or(pane.row);
+            time::hold(state, entry);
+        }
+        Pick::Row { row, .. } => {
+            let place = match pane.view {
+                View::Sources => &mut pane.source,
+                View::Episodes => &mut pane.episode,
+                _ => &mut pane.row,
+            };
+            let again = *place == row && how == Picked::Again;
+            *place = row;
+            if again {
+                accept(pane, state);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn copied(pane: &LatencyPane, state: &mut State) -> Vec<Effect> {
+    let watched = || state.latency.task(&state.store, state.moment.cursor);
+    let text = match &pane.shown {
+        _ if pane.view == View::Task => watched().map(|report| crate::output::task::report(report, usize::MAX)),
+        Some(episode) => Some(crate::output::latency::report::report(episode)),
+        None => Shown::of(state).map(|shown| table::text(pane, &shown)),
+    };
+    copy(state, text)
+}
+
+/// What bears on the figures, in full.
+fn about(state: &mut State) {
+    let Some(shown) = Shown::of(state) else {
+        state.tell(Severity::Info, "Nothing is measured");
+        return;
+    };
+    let mut lines = vec![format!("kernel {} on {}", shown.info.kernel, shown.info.host)];
+    if let Some(meter) = shown.meter {
+        for badge in &meter.badges {
+            lines.extend([String::new(), format!("{}: {}", badge.short, badge.about)]);
+        }
+        lines.push(String::new());
+        for place in &meter.places {
+            let list = |cpus: &[u32]| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+            let isolated = if place.isolated { ", isolated" } else { "" };
+            lines.push(format!(
+                "CPU {}: NUMA node {}, last level of cache of CPU {}, core of {}{isolated}",
+                place.cpu,
+                place.node,
+                place.cache,
+                list(&place.core),
+            ));
+        }
+    }
+    state.layers.push(Layer::Reader(Reader {
+        title: "What bears on the figures".to_owned(),
+        lines,
+        top: 0,
+        wrap: true,
+    }));
+}
