@@ -288,6 +288,27 @@ mod tests {
     use crate::engine::latency::tests::{cksum, told_checksum};
 
     #[test]
+    fn a_thread_that_sleeps_is_seen_to() {
+        let kernel = Kernel::new(crate::kernel::Roots::running());
+        let me = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        // Without the privilege, or on a kernel without its BTF, there is nothing to see.
+        if !rustix::process::geteuid().is_root() || check(&kernel).is_err() {
+            return;
+        }
+        let mut meter = TaskMeter::start(&kernel, Chosen::Thread(me), 1_000_000).unwrap_or_else(|e| panic!("{e:?}"));
+        for _ in 0..3 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let threads = meter.threads();
+        let seen = threads.iter().find(|thread| thread.pid == me).unwrap_or_else(|| panic!("{threads:?}"));
+        let asleep = seen.sums.get(Part::Sleeping);
+        assert!(asleep >= 10_000_000 && seen.counts.get(Part::Running) >= 2, "{seen:?}");
+        let waits = meter.take_waits();
+        assert!(waits.iter().any(|wait| wait.why == Part::Sleeping && wait.waker.is_some()), "{waits:?}");
+        assert_eq!((threads.len(), meter.lost().tasks), (1, 0), "and nobody else: {threads:?}");
+    }
+
+    #[test]
     fn the_committed_object_is_of_these_sources() {
         let sources = [
             include_bytes!("../../bpf/kernel.h").as_slice(),
