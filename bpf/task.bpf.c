@@ -329,37 +329,50 @@ static __always_inline void keep(u64 *ctx, struct task *t, struct cpu_state *cpu
 	w->blocker_user = bpf_get_stackid(ctx, &stacks, BPF_F_USER_STACK);
 }
 
+/* Who had this CPU while the thread could run, the last first; also to a wait that is told, if there is one. */
+static __always_inline void count_turns(struct task *t, struct cpu_state *cpu, struct wait *w, u64 part)
+{
+	u64 ready = t->ready;
+
+	if (part != QUEUED && part != PREEMPTED && part != THROTTLED)
+		return;
+	_Pragma("unroll") for (u64 back = 1; back <= SHOWN; back++)
+	{
+		struct ran *r = &cpu->ran[masked(cpu->head - back, RAN)];
+		if (r->end <= ready)
+			break;
+		u64 from = r->start > ready ? r->start : ready, ns = r->end - from;
+		count_behind(r, part, ns);
+		if (w) {
+			w->behind[back - 1] = *r;
+			w->shown = back;
+			w->irq_ns += r->irq < ns ? r->irq : ns;
+		}
+	}
+}
+
 /* Has the CPU again. */
 static __always_inline void gets(u64 *ctx, struct task *t, struct cpu_state *cpu, u64 now)
 {
-	u64 part = t->part, ready = t->ready, zero = 0;
+	u64 part = t->part;
+	u32 zero = 0;
 	struct config *config_ = bpf_map_lookup_elem(&config, &zero);
 	struct wait *w = 0;
 
 	if (t->off && config_ && now - t->off >= config_->keep_ns) {
 		w = bpf_ringbuf_reserve(&waits, sizeof(*w), 0);
-		if (w)
+		/* Old verifiers lose sight of it where paths join: it is given back in the same branch. */
+		if (w) {
 			keep(ctx, t, cpu, w, part, now);
-		else
+			count_turns(t, cpu, w, part);
+			bpf_ringbuf_submit(w, 0);
+		} else {
 			count_lost(waits);
-	}
-	if (part == QUEUED || part == PREEMPTED || part == THROTTLED) {
-		_Pragma("unroll") for (u64 back = 1; back <= SHOWN; back++)
-		{
-			struct ran *r = &cpu->ran[masked(cpu->head - back, RAN)];
-			if (r->end <= ready)
-				break;
-			u64 from = r->start > ready ? r->start : ready, ns = r->end - from;
-			count_behind(r, part, ns);
-			if (w) {
-				w->behind[back - 1] = *r;
-				w->shown = back;
-				w->irq_ns += r->irq < ns ? r->irq : ns;
-			}
+			count_turns(t, cpu, 0, part);
 		}
+	} else {
+		count_turns(t, cpu, 0, part);
 	}
-	if (w)
-		bpf_ringbuf_submit(w, 0);
 	go(t, RUNNING, now);
 	t->on_irq = cpu->t_irq;
 	t->on_soft = cpu->t_soft;
