@@ -7,6 +7,7 @@ pub mod constant;
 pub mod dump;
 pub mod expand;
 pub mod front;
+mod latency;
 pub mod lexer;
 pub mod parser;
 pub mod pretty;

@@ -37,6 +37,19 @@ pub enum Item {
     Normalize(u32, usize),
     /// `denormalize(@a)`.
     Denormalize(u32),
+    /// `speculate(id)`: the record waits for a commit; 0 when the speculation is not in use.
+    Speculate(usize),
+    /// `commit(id)`.
+    Commit(usize),
+    /// `discard(id)`.
+    Discard(usize),
+    /// `system(format, ...)`.
+    System {
+        /// The format.
+        format: Arc<Format>,
+        /// The first of its values.
+        first: usize,
+    },
     /// `exit(n)` and what else shows as an empty record.
     Nothing,
 }

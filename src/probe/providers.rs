@@ -6,6 +6,7 @@
 //! alternatives, the first that BTF and tracefs offer is taken, never one by the kernel's version.
 
 mod io;
+mod net;
 mod proc;
 mod requirements;
 mod sched;
@@ -93,7 +94,7 @@ pub struct Row {
 }
 
 /// All rows.
-const TABLES: &[&[Row]] = &[io::ROWS, proc::ROWS, sched::ROWS];
+const TABLES: &[&[Row]] = &[io::ROWS, net::ROWS, proc::ROWS, sched::ROWS];
 
 /// All semantic probes, in the order of listings.
 pub fn rows() -> impl Iterator<Item = &'static Row> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::check::check;
-use super::{ExpandInputs, ast, dump, expand, parse, pretty, semantic, service};
+use super::{ExpandInputs, ast, dump, expand, latency, parse, pretty, semantic, service};
 use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::facts::Facts;
@@ -99,6 +99,7 @@ fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'
     };
     let (mut script, found): (ast::Script, _) = expand(parsed.script, &inputs);
     let of_rows = semantic::rewrite(&mut script, facts);
+    latency::rewrite(&mut script);
     let mut checked = check(&script, source, facts, options);
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(found);

@@ -120,7 +120,8 @@ fn expression(text: &str, span: Span) -> Option<Expr> {
     Some(e)
 }
 
-fn place_at(e: &mut Expr, span: Span) {
+/// An expression of ours, as if it stood at a place of the script.
+pub fn place_at(e: &mut Expr, span: Span) {
     e.span = span;
     match &mut e.kind {
         ExprKind::Field(_, name) | ExprKind::Call(name, _) => name.span = span,

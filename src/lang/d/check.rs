@@ -19,6 +19,8 @@ mod options;
 mod pragmas;
 mod probes;
 mod semantic;
+mod strings;
+mod translators;
 mod value;
 mod variables;
 
@@ -62,10 +64,7 @@ pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, O
         match &item.kind {
             ItemKind::Declaration(declaration) => checker.declaration(declaration),
             ItemKind::Inline(declaration, value) => checker.inline(declaration, value),
-            ItemKind::Translator(translator) => {
-                let at = translator.output.span;
-                checker.unsupported(at, "translators of one's own");
-            }
+            ItemKind::Translator(translator) => checker.translator(translator),
             ItemKind::Provider(_) | ItemKind::Pragma(_) | ItemKind::Clause(_) => {}
         }
     }
@@ -99,6 +98,8 @@ struct Frame {
     speculates: bool,
     commits: bool,
     records: bool,
+    /// The clause is told of at its end although it may print nothing.
+    reports: bool,
     /// What the firing probe is, for its arguments.
     site: probes::Site,
     /// The code at hand is of a row of the semantic probes.
@@ -117,6 +118,9 @@ struct Checker<'a> {
     /// Structs and unions of the program by tag, and whether they are defined.
     tags: HashMap<Arc<str>, (crate::lang::types::StructId, bool)>,
     inlines: HashMap<Arc<str>, variables::Inline>,
+    translators: Vec<translators::Translator>,
+    /// Which speculations are in use, once the program has any.
+    speculations: Option<MapId>,
     /// Where each probe's name is in the program's list.
     names: HashMap<Arc<str>, u32>,
     frame: Frame,
@@ -137,6 +141,8 @@ impl<'a> Checker<'a> {
             variables: Variables::default(),
             tags: HashMap::new(),
             inlines: HashMap::new(),
+            translators: Vec::new(),
+            speculations: None,
             names: HashMap::new(),
             frame: Frame::default(),
             depth: 0,

@@ -23,6 +23,8 @@ pub struct Records {
     began: bool,
     /// What the values of aggregations are divided by.
     norms: HashMap<u32, i64>,
+    /// What was recorded in speculations that are neither committed nor discarded.
+    speculations: HashMap<i64, Vec<u8>>,
     /// Aggregations that the program printed itself: they are not printed at its end.
     printed: HashSet<u32>,
 }
@@ -55,28 +57,51 @@ impl Records {
         if !std::mem::replace(&mut self.began, true) && !style.bare {
             d::header(style, &mut out);
         }
+        let header_end = out.len();
         let (id, name) = probe(context.program, header, values);
         let who = d::Firing { cpu: u32::from(header.cpu), id, probe: name };
-        if style.bare {
-            self.line(record, values, context, &mut out)?;
-            face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
-            return Ok(());
+        self.settle(record, values, &mut out);
+        // What only ends speculations prints nothing of its own.
+        if record.items.is_empty() || record.items.iter().any(|item| !ends_speculation(item)) {
+            if style.bare {
+                self.line(record, values, context, &mut out)?;
+            } else if style.flowindent {
+                self.flows.entry(header.cpu).or_default().prefix(style, &who, header.action, &mut out);
+            } else {
+                d::prefix(style, &who, &mut out);
+            }
+            if !style.bare {
+                for item in &record.items {
+                    self.item(item, values, context, &mut out)?;
+                }
+            }
+            if !style.bare && (!style.quiet || style.flowindent) {
+                out.push(b'\n');
+            }
         }
-        if style.flowindent {
-            self.flows.entry(header.cpu).or_default().prefix(style, &who, header.action, &mut out);
-        } else {
-            d::prefix(style, &who, &mut out);
-        }
-        for item in &record.items {
-            self.item(item, values, context, &mut out)?;
-        }
-        if !style.quiet || style.flowindent {
-            out.push(b'\n');
+        if let Some(speculation) = speculated(record, values) {
+            let waits = out.split_off(header_end);
+            if let Some(kept) = self.speculations.get_mut(&speculation) {
+                kept.extend(waits);
+            } else if speculation > 0 {
+                self.speculations.insert(speculation, waits);
+            }
         }
         if !out.is_empty() {
             face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
         }
         Ok(())
+    }
+
+    /// Prints what a record commits, and forgets what it discards.
+    fn settle(&mut self, record: &Record, values: &[Value], out: &mut Vec<u8>) {
+        for item in &record.items {
+            match item {
+                Item::Commit(at) => out.extend(self.speculations.remove(&number(values, *at)).unwrap_or_default()),
+                Item::Discard(at) => drop(self.speculations.remove(&number(values, *at))),
+                _ => {}
+            }
+        }
     }
 
     /// What a record prints, as lines of their own.
@@ -146,7 +171,17 @@ impl Records {
             Item::Denormalize(map) => {
                 self.norms.remove(map);
             }
-            Item::Nothing => {}
+            Item::System { format, first } => {
+                let mut command = Vec::new();
+                d::printf(context.program.style, format, values.get(*first..).unwrap_or(&[]), &mut command);
+                match super::reporter::shell(&String::from_utf8_lossy(&command)) {
+                    Ok((_, said)) => out.extend(said),
+                    Err(error) => {
+                        let _ = write!(out, "system( ): cannot run /bin/sh: {error}");
+                    }
+                }
+            }
+            Item::Speculate(_) | Item::Commit(_) | Item::Discard(_) | Item::Nothing => {}
         }
         Ok(())
     }
@@ -210,6 +245,22 @@ impl Records {
         face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
         Ok(())
     }
+}
+
+fn number(values: &[Value], at: usize) -> i64 {
+    values.get(at).and_then(Value::as_number).unwrap_or(0) as i64
+}
+
+const fn ends_speculation(item: &Item) -> bool {
+    matches!(item, Item::Commit(_) | Item::Discard(_))
+}
+
+/// The speculation that a record waits in; 0 when it is in none that is in use.
+fn speculated(record: &Record, values: &[Value]) -> Option<i64> {
+    record.items.iter().find_map(|item| match item {
+        Item::Speculate(at) => Some(number(values, *at)),
+        _ => None,
+    })
 }
 
 /// Number and name of the probe that a record is of.

@@ -361,7 +361,7 @@ fn system(command: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Runs a shell command; its output and its errors come in the order in which they were written.
-fn shell(command: &str) -> io::Result<(ExitStatus, Vec<u8>)> {
+pub(super) fn shell(command: &str) -> io::Result<(ExitStatus, Vec<u8>)> {
     let (mut read, write) = io::pipe()?;
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);

@@ -22,6 +22,7 @@ pub const VARIABLES: &[Builtin] = &[
     Builtin { name: "cgroup", signature: "cgroup: uint64", place: Place::Kernel, doc: "Id of the current process's cgroup; cgroup_path() turns it into a path." },
     Builtin { name: "nsecs", signature: "nsecs: uint64", place: Place::Kernel, doc: "Nanoseconds since boot, time asleep included; nsecs(mode) chooses another clock." },
     Builtin { name: "elapsed", signature: "elapsed: uint64", place: Place::Kernel, doc: "Nanoseconds since the script started." },
+    Builtin { name: "latency", signature: "latency: uint64", place: Place::Kernel, doc: "Nanoseconds from a function's or system call's entry to this return, exact under recursion; entries before the trace began are left out." },
     Builtin { name: "jiffies", signature: "jiffies: uint64", place: Place::Kernel, doc: "The kernel's tick counter." },
     Builtin { name: "rand", signature: "rand: uint32", place: Place::Kernel, doc: "A random number." },
     Builtin { name: "usermode", signature: "usermode: uint8", place: Place::Kernel, doc: "1 when the CPU was running user code at this event, 0 in the kernel." },

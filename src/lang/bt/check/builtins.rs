@@ -49,6 +49,7 @@ pub const BUILTINS: &[BuiltinInfo] = &[
     plain("jiffies", Builtin::Jiffies, Type::U64),
     by("username", username),
     by("curtask", curtask),
+    by("latency", latency),
     by("ppid", |c, s| c.task_call("ppid", s)),
     by("pcomm", |c, s| c.task_call("pcomm", s)),
     by("leader_comm", |c, s| c.leader("comm", s)),
@@ -186,6 +187,12 @@ fn username(_: &mut Checker<'_>, span: Span) -> Expr {
 fn curtask(c: &mut Checker<'_>, span: Span) -> Expr {
     let ty = c.kernel_pointer("task_struct", AddressSpace::Kernel);
     builtin(Builtin::CurTask, ty, span)
+}
+
+/// Where it is known it was put in before.
+fn latency(c: &mut Checker<'_>, span: Span) -> Expr {
+    let help = "uretprobe, kretprobe, fexit and tracepoint:syscalls:sys_exit_... probes have it, all of a probe's points of one kind";
+    c.not_here("latency", span, Some(help))
 }
 
 fn usermode(c: &mut Checker<'_>, span: Span) -> Expr {

@@ -2,13 +2,13 @@
 
 mod aggregated;
 mod format;
+mod speculation;
 
 use super::calls::{Class, Function, function};
 use super::value::{Value, cast, int, is_int, is_scalar};
 use super::{Checker, statement};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
-use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
@@ -111,7 +111,8 @@ impl Checker<'_> {
                 self.keep_item(value, out);
             }
             "clear" | "trunc" | "normalize" | "denormalize" => self.change(f, items, span, out),
-            "speculate" | "commit" | "discard" => self.speculation(f, items, span),
+            "speculate" | "commit" | "discard" => self.speculation(f, items, span, out),
+            "raise" => self.raise(f, items, span, out),
             "tracemem" => self.tracemem(items, span),
             "print" => {
                 let value = self.expr(&items[0]);
@@ -139,10 +140,12 @@ impl Checker<'_> {
                     return;
                 };
                 let text = String::from_utf8_lossy(text).into_owned();
-                if self.format(f.name, &text, &items[1..], span, out).is_none() {
+                let Some((format, values)) = self.format(f.name, &text, &items[1..], span, out) else { return };
+                if f.name == "freopen" {
+                    self.unsupported(span, "freopen( )");
                     return;
                 }
-                self.unsupported(span, &format!("{}( )", f.name));
+                self.system(format, values, span, out);
             }
             _ => {
                 if self.arguments(f, items).is_some() {
@@ -186,7 +189,9 @@ impl Checker<'_> {
                 let e = self.text(value.e);
                 self.keep_item(Value::new(e), out);
             }
-            Type::KStack { .. } | Type::UStack { .. } | Type::KSym | Type::USym => self.keep_item(value, out),
+            Type::KStack { .. } | Type::UStack { .. } | Type::KSym | Type::USym | Type::Inet => {
+                self.keep_item(value, out);
+            }
             ty if is_scalar(ty) => {
                 let e = if matches!(ty, Type::Ptr { .. }) { cast(value.e, &Type::U64) } else { value.e };
                 self.keep_item(Value::new(e), out);
@@ -221,29 +226,38 @@ impl Checker<'_> {
         self.unsupported(span, "tracemem( )");
     }
 
-    fn speculation(&mut self, f: &Function, items: &[Ast], span: Span) {
-        let (commits, speculates, records) = (self.frame.commits, self.frame.speculates, self.frame.records);
-        let forbidden: &[(bool, Code, &str)] = match f.name {
-            "speculate" => &[
-                (commits, tags::D_SPEC_COMM, "commit( )"),
-                (speculates, tags::D_SPEC_SPEC, "another speculate( )"),
-                (records, tags::D_SPEC_DREC, "data-recording action(s)"),
-            ],
-            "commit" => &[
-                (records, tags::D_COMM_DREC, "data-recording action(s)"),
-                (commits, tags::D_COMM_COMM, "another commit( )"),
-            ],
-            _ => &[],
-        };
-        if let Some((_, tag, before)) = forbidden.iter().find(|(is_there, ..)| *is_there) {
-            self.error(*tag, span, format!("{}( ) may not follow {before}", f.name));
+    /// Says so where the program may not change the traced system.
+    fn is_destructive(&mut self, span: Span, name: &str) -> bool {
+        if !self.options.destructive {
+            let message =
+                format!("{name}( ): destructive actions are not allowed without -w or `#pragma D option destructive`");
+            self.error(tags::D_UNKNOWN, span, message);
+        }
+        self.options.destructive
+    }
+
+    /// `system(format, ...)`: the command is run when its record is printed.
+    fn system(&mut self, format: crate::model::d::Format, values: Vec<Expr>, span: Span, out: &mut Vec<Statement>) {
+        if !self.is_destructive(span, "system") {
             return;
         }
-        self.frame.speculates |= f.name == "speculate";
-        self.frame.commits |= f.name == "commit";
-        if self.arguments(f, items).is_some() {
-            self.unsupported(span, &format!("{}( )", f.name));
+        self.records(span, true);
+        let first = self.frame.values.len() + 1;
+        for value in values {
+            self.keep(value, out);
         }
+        self.frame.items.push(Item::System { format: std::sync::Arc::new(format), first });
+    }
+
+    /// `raise(signal)`: to the process that runs.
+    fn raise(&mut self, f: &Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+        let Some(mut arguments) = self.arguments(f, items) else { return };
+        if !self.is_destructive(span, "raise") {
+            return;
+        }
+        let number = cast(arguments.remove(0).e, &Type::U32);
+        let call = ExprKind::Call(crate::lang::typed::Intrinsic::Signal, vec![number]);
+        out.push(statement(StatementKind::Expr(Expr::new(call, Type::I64, span)), span));
     }
 
     /// A placeholder where a number is wanted.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::calls::{Class, function};
+use super::probes::SiteKind;
 use super::value::{Value, cast, is_int, is_scalar, key, key_type};
 use super::variables::Aggregate;
 use super::{Checker, statement};
@@ -51,7 +52,8 @@ impl Checker<'_> {
         if !self.count_arguments(f, arguments.len(), span) {
             return Self::error_value(span);
         }
-        let known = self.variables.aggregates.get(name).cloned();
+        let guessed = self.frame.site.kind == SiteKind::Absent;
+        let known = self.variables.aggregates.get(name).filter(|k| guessed || !k.guessed).cloned();
         if let Some(known) = known.as_ref().filter(|k| k.function != f.name) {
             self.error(
                 tags::D_AGG_REDEF,
@@ -81,7 +83,7 @@ impl Checker<'_> {
             None => {
                 let key = key_type(types.clone());
                 let map = self.map(name, key, Type::Agg(aggregation), span);
-                let aggregate = Aggregate { map, function: f.name, keys: types.clone(), arguments: constants };
+                let aggregate = Aggregate { map, function: f.name, keys: types.clone(), arguments: constants, guessed };
                 self.variables.aggregates.insert(name.clone(), aggregate);
                 map
             }

@@ -310,9 +310,24 @@ impl Checker<'_> {
             "index" if arguments.len() == 2 => {
                 let needle = self.text(arguments.remove(1).e);
                 let text = self.text(arguments.remove(0).e);
-                let at = call(Intrinsic::StrStr, vec![text, needle], Type::I64);
-                Value::new(cast(at.e, &Type::I32))
+                self.index_of(text, needle, span)
             }
+            "index" => self.index_from(arguments, span),
+            "substr" => self.substr(arguments, span),
+            "strstr" => {
+                let part = self.text(arguments.remove(1).e);
+                self.text_from(arguments.remove(0).e, part, span)
+            }
+            "strchr" => {
+                let c = arguments.remove(1);
+                match self.one_character(&c, name) {
+                    Some(part) => self.text_from(arguments.remove(0).e, part, span),
+                    None => Self::error_value(span),
+                }
+            }
+            "speculation" => self.new_speculation(span),
+            "inet_ntoa" => self.network_address(2, arguments.remove(0)),
+            "inet_ntoa6" if arguments.len() == 1 => self.network_address(10, arguments.remove(0)),
             "copyinstr" => {
                 let text = self.user_text(arguments.remove(0));
                 Value::new(text)

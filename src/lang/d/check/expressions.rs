@@ -64,10 +64,7 @@ impl Checker<'_> {
             }
             Kind::SizeofExpr(a) => self.sizeof_expr(a, span),
             Kind::Offsetof(ty, name) => self.offsetof(ty, name, span),
-            Kind::Xlate(..) => {
-                self.unsupported(span, "xlate");
-                Self::error_value(span)
-            }
+            Kind::Xlate(ty, a) => self.xlate(ty, a, span),
         }
     }
 
@@ -229,7 +226,7 @@ impl Checker<'_> {
             (s, t @ Type::Ptr { .. }) if is_int(&s) && x.e.as_int() == Some(0) => t,
             (Type::Ptr { to, .. }, t @ Type::Ptr { .. }) if *to == Type::Void => t,
             (s @ Type::Ptr { .. }, Type::Ptr { to, .. }) if *to == Type::Void => s,
-            (s @ Type::Struct(_), t) if s == t => s,
+            (s @ (Type::Struct(_) | Type::Inet), t) if s == t => s,
             (s, t) => {
                 let (s, t) = (self.type_text(&s), self.type_text(&t));
                 let message = format!("operator ?: operands must have compatible types: {s}, {t}");

@@ -27,9 +27,16 @@ impl Checker<'_> {
         if let Some(value) = self.viewed(base, name, span) {
             return value;
         }
+        if let Kind::Xlate(ty, a) = &base.kind {
+            return self.member_of_translated(ty, a, name, span);
+        }
         let mut value = self.expr(base);
         if value.is_error() {
             return value;
+        }
+        if self.frame.site.kind == super::probes::SiteKind::Absent && is_int(value.ty()) {
+            // What an absent probe's arguments are is not known: a number stands for it.
+            return Value::new(int(0, Type::I64, span));
         }
         let is_pointer = matches!(value.ty(), Type::Ptr { .. } | Type::Array { .. });
         if arrow && !is_pointer {

@@ -21,6 +21,8 @@ pub struct Options {
     pub aggsortpos: u32,
     pub aggsortkeypos: u32,
     pub bufsize: u64,
+    /// How many speculations may be in use at once.
+    pub nspec: u32,
     pub dynvarsize: u64,
     pub aggsize: u64,
     /// Only firings on this processor.
@@ -54,6 +56,7 @@ impl Default for Options {
             aggsortpos: 0,
             aggsortkeypos: 0,
             bufsize: 0,
+            nspec: 1,
             dynvarsize: 1 << 20,
             aggsize: 4 << 20,
             cpu: None,
@@ -223,6 +226,7 @@ impl Options {
             "stackindent" => within(&mut self.stackindent, value, 0..=1024),
             "aggsortpos" => within(&mut self.aggsortpos, value, 0..=u64::from(u32::MAX)),
             "aggsortkeypos" => within(&mut self.aggsortkeypos, value, 0..=u64::from(u32::MAX)),
+            "nspec" => within(&mut self.nspec, value, 1..=4096),
             "bufsize" => within(&mut self.bufsize, value, 1..=LARGEST),
             "dynvarsize" => within(&mut self.dynvarsize, value, 1..=LARGEST),
             "aggsize" => within(&mut self.aggsize, value, 1..=LARGEST),
@@ -300,9 +304,8 @@ fn refused_value(name: &str, value: Option<&str>) -> Option<&'static str> {
 fn is_met(name: &str, value: Option<&str>) -> Option<bool> {
     Some(match name {
         _ if MET_RATES.contains(&name) => value.is_some_and(is_rate),
-        // What these bear on (scratch memory, speculations, `tracemem`) is refused where a program has it.
+        // What these bear on (scratch memory, `tracemem`) is refused where a program has it.
         "scratchsize" => within(&mut 0_u32, value, 0..=4096),
-        "nspec" => within(&mut 0_u32, value, 1..=4096),
         "rawbytes" => flag(&mut false, value),
         "bufpolicy" => value == Some("switch"),
         "bufresize" => value == Some("auto"),

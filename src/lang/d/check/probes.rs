@@ -24,6 +24,8 @@ pub enum SiteKind {
     Entry,
     Return,
     Semantic,
+    /// A probe that this kernel lacks: its clauses are checked for what they make known, and left out.
+    Absent,
 }
 
 /// The firing probe, as the code at hand knows it.
@@ -81,7 +83,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// Providers that the language has and this program does not attach yet.
-const OTHERS: &[&str] = &["fbt", "rawfbt", "sdt", "rawtp", "ip", "tcp", "udp", "lockstat", "cpc"];
+const OTHERS: &[&str] = &["fbt", "rawfbt", "sdt", "rawtp", "lockstat", "cpc"];
 
 impl Checker<'_> {
     /// Everything that a description names.
@@ -124,7 +126,7 @@ impl Checker<'_> {
         let absent = self.semantic_probes((provider, module, function, name), &mut found);
         if let Some(why) = absent.filter(|_| found.is_empty() && !self.options.zdefs) {
             self.error(tags::D_PDESC_ZERO, spec.span, why);
-        } else if found.is_empty() && OTHERS.contains(&provider) {
+        } else if found.is_empty() && OTHERS.contains(&provider) && !self.options.zdefs {
             self.unsupported(spec.span, &format!("the provider {provider}"));
         } else if found.is_empty() && !self.options.zdefs {
             let message = format!("probe description {} does not match any probes", full_spec(&spec.text));
@@ -182,9 +184,12 @@ impl Checker<'_> {
         let mut order: Vec<(Found, Vec<usize>)> = Vec::new();
         let mut places: HashMap<(Arc<str>, &str), usize> = HashMap::new();
         let mut errors = Vec::new();
+        let mut absent = Vec::new();
         for (number, clause) in clauses.iter().enumerate() {
+            let mut any = false;
             for spec in &clause.probes {
                 for found in self.expand(spec) {
+                    any = true;
                     if found.target.is_none() {
                         errors.push(number);
                         continue;
@@ -198,6 +203,9 @@ impl Checker<'_> {
                     }
                 }
             }
+            if !any && self.options.zdefs {
+                absent.push(number);
+            }
         }
         errors.dedup();
         self.program.matched = order.len() as u32 + u32::from(!errors.is_empty());
@@ -208,6 +216,9 @@ impl Checker<'_> {
                 if found.kind == SiteKind::Entry || found.kind == SiteKind::Return { 0 } else { position as u32 + 1 };
             groups.entry((list, found.kind, alone)).or_default().push(found);
         }
+        for number in absent {
+            groups.entry((vec![number], SiteKind::Absent, 0)).or_default();
+        }
         let errors: Vec<(usize, &Clause)> = errors.into_iter().map(|n| (n, clauses[n])).collect();
         if !errors.is_empty() && groups.is_empty() {
             // They are checked, although nothing runs them.
@@ -216,8 +227,24 @@ impl Checker<'_> {
         }
         for ((list, kind, _), found) in groups {
             let bodies: Vec<(usize, &Clause)> = list.iter().map(|n| (*n, clauses[*n])).collect();
+            if kind == SiteKind::Absent {
+                self.left_out(&bodies);
+                continue;
+            }
             self.probe(&bodies, kind, found, &errors);
         }
+    }
+
+    /// Clauses whose probes are not here (`-Z`): the variables and aggregations that they make are known to the others,
+    /// and what can't be told of their probes is no mistake.
+    fn left_out(&mut self, clauses: &[(usize, &Clause)]) {
+        let told = self.diagnostics.len();
+        self.frame = Frame { site: Site { kind: SiteKind::Absent, ..Site::default() }, ..Frame::default() };
+        for (number, clause) in clauses {
+            let _ = self.clause(*number, clause);
+        }
+        self.frame = Frame::default();
+        self.diagnostics.truncate(told);
     }
 
     fn probe(&mut self, clauses: &[(usize, &Clause)], kind: SiteKind, found: Vec<Found>, errors: &[(usize, &Clause)]) {
@@ -335,6 +362,7 @@ impl Checker<'_> {
         self.frame.values.clear();
         self.frame.exit = None;
         (self.frame.speculates, self.frame.commits, self.frame.records) = (false, false, false);
+        self.frame.reports = false;
         let predicate = clause.predicate.as_ref().map(|e| {
             let value = self.expr(e);
             let scalar = super::value::is_scalar(value.ty()) || super::value::is_text(value.ty());
@@ -354,7 +382,7 @@ impl Checker<'_> {
                 self.statement(e, &mut statements);
             }
         }
-        if empty || self.frame.records {
+        if empty || self.frame.records || self.frame.reports {
             let name = self.frame.site.error_arguments.is_some().then_some(3_i64);
             let id = int(name.unwrap_or(0), Type::U32, at);
             let mut values = vec![id];
@@ -430,6 +458,9 @@ impl Checker<'_> {
         };
         if let Some(value) = self.semantic_argument(usize::try_from(number).unwrap_or(usize::MAX), span) {
             return value;
+        }
+        if self.frame.site.kind == SiteKind::Absent {
+            return Value::new(int(0, Type::I64, span));
         }
         let most = match self.frame.site.kind {
             SiteKind::Entry => 6,

@@ -1,7 +1,7 @@
 //! Semantic probes: what their arguments are, by the texts of their rows, and what is told of the thread that runs.
 
 use super::Checker;
-use super::value::{Value, cast, int};
+use super::value::{Value, cast, int, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, ItemKind, Name};
 use crate::lang::d::lexer::Macros;
@@ -80,6 +80,9 @@ impl Checker<'_> {
     }
 
     fn as_named(&mut self, value: Value, ty: &str, span: Span) -> Value {
+        if ty == "string" && *value.ty() == Type::Inet {
+            return value;
+        }
         if ty == "string" {
             let text = self.text(value.e);
             return Value::new(Expr { span, ..text });
@@ -121,6 +124,8 @@ impl Checker<'_> {
                 let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
                 Value::new(cast(self.word(value.e), &Type::Ptr { to, space: AddressSpace::User }))
             }
+            "ntop" if is_int(value.ty()) => Value::new(Self::address_text(2, cast(value.e, &Type::U32))),
+            "ntop" => Value::new(Self::address_text(10, value.e)),
             _ => Value::new(self.text(value.e)),
         })
     }

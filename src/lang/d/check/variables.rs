@@ -37,6 +37,8 @@ pub struct Aggregate {
     pub keys: Vec<Type>,
     /// The constant arguments of lquantize and llquantize.
     pub arguments: Vec<i64>,
+    /// Only clauses of absent probes have it so far: what its keys are is a guess, and it stays empty.
+    pub guessed: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -273,7 +275,9 @@ impl Checker<'_> {
                 }
             }
             Type::Array { of, .. } if matches!(**of, Type::Int { size: 1, .. }) => self.text(value.e),
-            Type::KStack { .. } | Type::UStack { .. } | Type::KSym | Type::USym | Type::FuncName => value.e,
+            Type::KStack { .. } | Type::UStack { .. } | Type::KSym | Type::USym | Type::FuncName | Type::Inet => {
+                value.e
+            }
             _ => {
                 self.error(tags::D_KEY_TYPE, span, "expression may not be used as a key");
                 int(0, WORD, span)

@@ -43,6 +43,10 @@ pub fn convert(
     let mut sign: &[u8] = b"";
     let mut numeric = true;
     match c.kind {
+        // Without a length it is the value's own type that decides.
+        'd' | 'i' if c.length.is_empty() && matches!(value, Value::Uint(..)) => {
+            let _ = write!(body, "{}", unsigned(value));
+        }
         'd' | 'i' => {
             let number = signed(value);
             sign = if number < 0 {

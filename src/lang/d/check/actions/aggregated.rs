@@ -118,7 +118,12 @@ impl Checker<'_> {
                 return;
             };
             let Kind::Aggregation(name) = &item.kind else { return };
-            let own = self.variables.aggregates[name].keys.clone();
+            maps.push(map);
+            let known = &self.variables.aggregates[name];
+            if known.guessed {
+                continue;
+            }
+            let own = known.keys.clone();
             if keys.as_ref().is_some_and(|keys| !alike(keys, &own)) {
                 self.error(
                     tags::D_PRINTA_AGGKEY,
@@ -128,15 +133,23 @@ impl Checker<'_> {
                 return;
             }
             keys.get_or_insert(own);
-            maps.push(map);
         }
+        // Of absent probes' aggregations alone nothing is printed, whatever the format asks for.
+        let (checked, none) = (keys.unwrap_or_default(), maps.iter().all(|map| self.is_guessed(*map)));
         if let Some(format) = &format
-            && !self.fits_keys(format, &keys.unwrap_or_default(), span)
+            && !none
+            && !self.fits_keys(format, &checked, span)
         {
             return;
         }
         self.records(span, false);
         self.frame.items.push(Item::Printa { format: format.map(Arc::new), maps });
+    }
+}
+
+impl Checker<'_> {
+    fn is_guessed(&self, map: u32) -> bool {
+        self.variables.aggregates.values().any(|known| known.map.0 == map && known.guessed)
     }
 }
 

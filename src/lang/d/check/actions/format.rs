@@ -214,7 +214,7 @@ fn fits(kind: char, length: &str, ty: &Type) -> bool {
             _ => is_int(ty) || (matches!(ty, Type::Ptr { .. }) && length.is_empty() && kind != 'd' && kind != 'i'),
         },
         'c' | 'C' => is_int(ty),
-        's' => is_text(ty) && length.is_empty(),
+        's' => (is_text(ty) || *ty == Type::Inet) && length.is_empty(),
         'S' => is_text(ty),
         'p' | 'a' | 'A' => is_scalar(ty) || matches!(ty, Type::KSym | Type::USym | Type::Array { .. }),
         'Y' | 'T' => is_int(ty),

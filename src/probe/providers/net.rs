@@ -1,0 +1,457 @@
+//! `ip`, `tcp` and `udp`: packets where devices get and deliver them, and what becomes of connections.
+//!
+//! A packet is told of at each device that it passes, headers and all: as one where the kernel splits or joins it for the
+//! device. States of connections are the kernel's own tracepoint.
+
+use super::views::m;
+use super::{Field, Given, Member, Row, Source, View};
+
+const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
+    Field { name, argument, member }
+}
+
+/// The IP header of a packet whose places are known: one that is sent, or that a protocol has taken.
+macro_rules! placed {
+    ($r:literal) => {
+        concat!("((struct iphdr *)(", $r, "->head + ", $r, "->network_header))")
+    };
+}
+macro_rules! placed6 {
+    ($r:literal) => {
+        concat!("((struct ipv6hdr *)(", $r, "->head + ", $r, "->network_header))")
+    };
+}
+/// The header behind it.
+macro_rules! inner {
+    ($header:literal, $r:literal) => {
+        concat!("((struct ", $header, " *)(", $r, "->head + ", $r, "->transport_header))")
+    };
+}
+/// The IP header of a packet that a device delivers: its data begin there.
+macro_rules! fresh {
+    ($r:literal) => {
+        concat!("((struct iphdr *)", $r, "->data)")
+    };
+}
+macro_rules! fresh6 {
+    ($r:literal) => {
+        concat!("((struct ipv6hdr *)", $r, "->data)")
+    };
+}
+macro_rules! behind {
+    ($header:literal, $r:literal) => {
+        concat!(
+            "((struct ",
+            $header,
+            " *)(",
+            $r,
+            "->data + (",
+            fresh!($r),
+            "->version == 4 ? ",
+            fresh!($r),
+            "->ihl * 4 : 40)))"
+        )
+    };
+}
+/// 16 bits in the network's order.
+macro_rules! short {
+    ($($e:expr),+) => {
+        concat!("(((", $($e),+, ") & 0xff) << 8 | ((", $($e),+, ") >> 8) & 0xff)")
+    };
+}
+/// 32 bits in the network's order.
+macro_rules! word {
+    ($($e:expr),+) => {
+        concat!(
+            "(((", $($e),+, ") & 0xff) << 24 | ((", $($e),+, ") & 0xff00) << 8 | ((", $($e),+,
+            ") >> 8) & 0xff00 | ((", $($e),+, ") >> 24) & 0xff) & 0xffffffff"
+        )
+    };
+}
+macro_rules! address {
+    ($four:expr, $six:expr, $member:literal) => {
+        concat!(
+            $four,
+            "->version == 4 ? ntop(",
+            $four,
+            "->",
+            $member,
+            ") : ntop(",
+            $six,
+            "->",
+            $member,
+            ".in6_u.u6_addr8)"
+        )
+    };
+}
+macro_rules! protocol {
+    ($four:expr, $six:expr, $number:literal) => {
+        concat!(
+            "(args.skb->protocol == 0x0008 && ",
+            $four,
+            "->protocol == ",
+            $number,
+            ") || (args.skb->protocol == 0xdd86 && ",
+            $six,
+            "->nexthdr == ",
+            $number,
+            ")"
+        )
+    };
+}
+const IS_IP: &str = "args.skb->protocol == 0x0008 || args.skb->protocol == 0xdd86";
+
+macro_rules! views {
+    ($ip:ident, $ip4:ident, $ip6:ident, $tcp:ident, $udp:ident, $four:ident, $six:ident, $inner:ident) => {
+        static $ip: View = View {
+            name: "ipinfo_t",
+            root: "sk_buff",
+            members: &[&[
+                m("ip_ver", "uint8_t", &[concat!($four!("R"), "->version")], "4 or 6"),
+                m(
+                    "ip_plength",
+                    "uint32_t",
+                    &[concat!(
+                        $four!("R"),
+                        "->version == 4 ? ",
+                        short!($four!("R"), "->tot_len"),
+                        " - ",
+                        $four!("R"),
+                        "->ihl * 4 : ",
+                        short!($six!("R"), "->payload_len")
+                    )],
+                    "bytes behind the header",
+                ),
+                m("ip_saddr", "string", &[address!($four!("R"), $six!("R"), "saddr")], "who sent it"),
+                m("ip_daddr", "string", &[address!($four!("R"), $six!("R"), "daddr")], "whom it is for"),
+                m(
+                    "ip_protocol",
+                    "int",
+                    &[concat!($four!("R"), "->version == 4 ? ", $four!("R"), "->protocol : ", $six!("R"), "->nexthdr")],
+                    "the number of the protocol in it: 6 TCP, 17 UDP",
+                ),
+            ]],
+        };
+        static $ip4: View = View {
+            name: "ipv4info_t",
+            root: "sk_buff",
+            members: &[&[
+                m("ipv4_ver", "uint8_t", &[concat!($four!("R"), "->version")], "4"),
+                m("ipv4_ihl", "uint8_t", &[concat!($four!("R"), "->ihl * 4")], "bytes of the header"),
+                m("ipv4_tos", "uint8_t", &[concat!($four!("R"), "->tos")], "type of service"),
+                m("ipv4_length", "uint16_t", &[short!($four!("R"), "->tot_len")], "bytes with the header"),
+                m("ipv4_ident", "uint16_t", &[short!($four!("R"), "->id")], "identification"),
+                m("ipv4_ttl", "uint8_t", &[concat!($four!("R"), "->ttl")], "hops that are left"),
+                m("ipv4_protocol", "uint8_t", &[concat!($four!("R"), "->protocol")], "protocol"),
+                m("ipv4_saddr", "string", &[concat!("ntop(", $four!("R"), "->saddr)")], "who sent it"),
+                m("ipv4_daddr", "string", &[concat!("ntop(", $four!("R"), "->daddr)")], "whom it is for"),
+            ]],
+        };
+        static $ip6: View = View {
+            name: "ipv6info_t",
+            root: "sk_buff",
+            members: &[&[
+                m("ipv6_ver", "uint8_t", &[concat!($four!("R"), "->version")], "6"),
+                m("ipv6_plen", "uint16_t", &[short!($six!("R"), "->payload_len")], "bytes behind the header"),
+                m("ipv6_nexthdr", "uint8_t", &[concat!($six!("R"), "->nexthdr")], "what follows the header"),
+                m("ipv6_hlim", "uint8_t", &[concat!($six!("R"), "->hop_limit")], "hops that are left"),
+                m("ipv6_saddr", "string", &[concat!("ntop(", $six!("R"), "->saddr.in6_u.u6_addr8)")], "who sent it"),
+                m("ipv6_daddr", "string", &[concat!("ntop(", $six!("R"), "->daddr.in6_u.u6_addr8)")], "whom it is for"),
+            ]],
+        };
+        static $tcp: View = View {
+            name: "tcpinfo_t",
+            root: "sk_buff",
+            members: &[&[
+                m("tcp_sport", "uint16_t", &[short!($inner!("tcphdr", "R"), "->source")], "the sender's port"),
+                m("tcp_dport", "uint16_t", &[short!($inner!("tcphdr", "R"), "->dest")], "the receiver's port"),
+                m("tcp_seq", "uint32_t", &[word!($inner!("tcphdr", "R"), "->seq")], "sequence number"),
+                m("tcp_ack", "uint32_t", &[word!($inner!("tcphdr", "R"), "->ack_seq")], "acknowledged number"),
+                m("tcp_offset", "uint8_t", &[concat!($inner!("tcphdr", "R"), "->doff * 4")], "bytes of the header"),
+                m(
+                    "tcp_flags",
+                    "uint8_t",
+                    &[concat!("*((unsigned char *)", $inner!("tcphdr", "R"), " + 13)")],
+                    "1 FIN, 2 SYN, 4 RST, 8 PUSH, 0x10 ACK",
+                ),
+                m("tcp_window", "uint16_t", &[short!($inner!("tcphdr", "R"), "->window")], "window as it is sent"),
+            ]],
+        };
+        static $udp: View = View {
+            name: "udpinfo_t",
+            root: "sk_buff",
+            members: &[&[
+                m("udp_sport", "uint16_t", &[short!($inner!("udphdr", "R"), "->source")], "the sender's port"),
+                m("udp_dport", "uint16_t", &[short!($inner!("udphdr", "R"), "->dest")], "the receiver's port"),
+                m("udp_length", "uint16_t", &[short!($inner!("udphdr", "R"), "->len")], "bytes with the header"),
+            ]],
+        };
+    };
+}
+views!(SENT_IP, SENT_IP4, SENT_IP6, SENT_TCP, SENT_UDP, placed, placed6, inner);
+views!(GOT_IP, GOT_IP4, GOT_IP6, GOT_TCP, GOT_UDP, fresh, fresh6, behind);
+
+static PACKET: View = View {
+    name: "pktinfo_t",
+    root: "sk_buff",
+    members: &[&[m("pkt_addr", "uintptr_t", &["(unsigned long)R"], "the kernel's sk_buff")]],
+};
+static SOCKET_OF_PACKET: View = View {
+    name: "csinfo_t",
+    root: "sk_buff",
+    members: &[&[m("cs_addr", "uintptr_t", &["(unsigned long)R->sk"], "the kernel's sock, where it is known already")]],
+};
+static SOCKET: View = View {
+    name: "csinfo_t",
+    root: "sock",
+    members: &[&[m("cs_addr", "uintptr_t", &["(unsigned long)R"], "the kernel's sock")]],
+};
+static DEVICE: View = View {
+    name: "ifinfo_t",
+    root: "sk_buff",
+    members: &[&[
+        m("if_name", "string", &["R->dev->name"], "the device"),
+        m("if_addr", "uintptr_t", &["(unsigned long)R->dev"], "the kernel's net_device"),
+    ]],
+};
+
+macro_rules! own {
+    ($member:literal, $six:literal) => {
+        concat!(
+            "R->__sk_common.skc_family == 2 ? ntop(R->__sk_common.",
+            $member,
+            ") : ntop(R->__sk_common.",
+            $six,
+            ".in6_u.u6_addr8)"
+        )
+    };
+}
+const ENDS: &[Member] = &[
+    m("tcps_addr", "uintptr_t", &["(unsigned long)R"], "the kernel's sock"),
+    m("tcps_lport", "uint16_t", &["R->__sk_common.skc_num"], "the port here"),
+    m("tcps_rport", "uint16_t", &[short!("R->__sk_common.skc_dport")], "the port there"),
+    m("tcps_laddr", "string", &[own!("skc_rcv_saddr", "skc_v6_rcv_saddr")], "the address here"),
+    m("tcps_raddr", "string", &[own!("skc_daddr", "skc_v6_daddr")], "the address there"),
+];
+const NEW_STATE: &[Member] =
+    &[m("tcps_state", "int", &["args.newstate"], "the new state: 1 established, 2 SYN sent, 7 closed")];
+static CONNECTION: View = View { name: "tcpsinfo_t", root: "sock", members: &[ENDS, NEW_STATE] };
+static OLD: View = View {
+    name: "tcplsinfo_t",
+    root: "sock",
+    members: &[&[m("tcps_state", "int", &["args.oldstate"], "the old state")]],
+};
+
+const CHANGE: &[Given] = &[
+    Given::Plain("uintptr_t", "0"),
+    Given::Object(&SOCKET, "args.sk"),
+    Given::Plain("uintptr_t", "0"),
+    Given::Object(&CONNECTION, "args.sk"),
+    Given::Plain("uintptr_t", "0"),
+    Given::Object(&OLD, "args.sk"),
+];
+const CHANGE_ARGUMENTS: &[(&str, &str)] = &[
+    ("uintptr_t", "no packet is told"),
+    ("csinfo_t *", "the socket"),
+    ("uintptr_t", "no packet is told"),
+    ("tcpsinfo_t *", "the connection, with its new state"),
+    ("uintptr_t", "no packet is told"),
+    ("tcplsinfo_t *", "the old state"),
+];
+const CHANGE_FIELDS: &[Field] = &[
+    field("laddr", 3, "tcps_laddr"),
+    field("lport", 3, "tcps_lport"),
+    field("raddr", 3, "tcps_raddr"),
+    field("rport", 3, "tcps_rport"),
+    field("state", 3, "tcps_state"),
+    field("oldstate", 5, "tcps_state"),
+    field("socket", 1, "cs_addr"),
+];
+
+/// A change of a connection's state.
+macro_rules! change {
+    ($name:literal, $about:literal, $when:literal) => {
+        Row {
+            provider: "tcp",
+            name: $name,
+            about: $about,
+            arguments: CHANGE_ARGUMENTS,
+            fields: CHANGE_FIELDS,
+            places: &[&[Source {
+                point: "rawtracepoint:inet_sock_set_state",
+                when: concat!("args.sk->sk_protocol == 6", $when),
+                given: CHANGE,
+            }]],
+        }
+    };
+}
+
+macro_rules! packet {
+    ($ip:ident, $last:expr) => {
+        &[
+            Given::Object(&PACKET, "args.skb"),
+            Given::Object(&SOCKET_OF_PACKET, "args.skb"),
+            Given::Object(&$ip, "args.skb"),
+            Given::Object(&DEVICE, "args.skb"),
+            $last,
+        ]
+    };
+}
+const IP_ARGUMENTS: &[(&str, &str)] = &[
+    ("pktinfo_t *", "the packet"),
+    ("csinfo_t *", "its socket"),
+    ("ipinfo_t *", "its addresses"),
+    ("ifinfo_t *", "the device"),
+    ("ipv4info_t *", "the header of IPv4"),
+    ("ipv6info_t *", "the header of IPv6"),
+];
+const IP_FIELDS: &[Field] = &[
+    field("saddr", 2, "ip_saddr"),
+    field("daddr", 2, "ip_daddr"),
+    field("length", 2, "ip_plength"),
+    field("protocol", 2, "ip_protocol"),
+    field("version", 2, "ip_ver"),
+    field("device", 3, "if_name"),
+];
+const TCP_ARGUMENTS: &[(&str, &str)] = &[
+    ("pktinfo_t *", "the packet"),
+    ("csinfo_t *", "its socket"),
+    ("ipinfo_t *", "its addresses"),
+    ("ifinfo_t *", "the device"),
+    ("tcpinfo_t *", "the header of TCP"),
+];
+const TCP_FIELDS: &[Field] = &[
+    field("saddr", 2, "ip_saddr"),
+    field("sport", 4, "tcp_sport"),
+    field("daddr", 2, "ip_daddr"),
+    field("dport", 4, "tcp_dport"),
+    field("length", 2, "ip_plength"),
+    field("flags", 4, "tcp_flags"),
+    field("seq", 4, "tcp_seq"),
+    field("ack", 4, "tcp_ack"),
+    field("device", 3, "if_name"),
+];
+const UDP_ARGUMENTS: &[(&str, &str)] = &[
+    ("pktinfo_t *", "the packet"),
+    ("csinfo_t *", "its socket"),
+    ("ipinfo_t *", "its addresses"),
+    ("ifinfo_t *", "the device"),
+    ("udpinfo_t *", "the header of UDP"),
+];
+const UDP_FIELDS: &[Field] = &[
+    field("saddr", 2, "ip_saddr"),
+    field("sport", 4, "udp_sport"),
+    field("daddr", 2, "ip_daddr"),
+    field("dport", 4, "udp_dport"),
+    field("length", 4, "udp_length"),
+    field("device", 3, "if_name"),
+];
+
+const SEND: &str = "rawtracepoint:net_dev_queue";
+const RECEIVE: &str = "rawtracepoint:netif_receive_skb";
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        provider: "ip",
+        name: "send",
+        about: "A packet is given to a device, once for each that it passes.",
+        arguments: IP_ARGUMENTS,
+        fields: IP_FIELDS,
+        places: &[&[Source {
+            point: SEND,
+            when: IS_IP,
+            given: &[
+                Given::Object(&PACKET, "args.skb"),
+                Given::Object(&SOCKET_OF_PACKET, "args.skb"),
+                Given::Object(&SENT_IP, "args.skb"),
+                Given::Object(&DEVICE, "args.skb"),
+                Given::Object(&SENT_IP4, "args.skb"),
+                Given::Object(&SENT_IP6, "args.skb"),
+            ],
+        }]],
+    },
+    Row {
+        provider: "ip",
+        name: "receive",
+        about: "A device delivers a packet, for this machine or to be sent on.",
+        arguments: IP_ARGUMENTS,
+        fields: IP_FIELDS,
+        places: &[&[Source {
+            point: RECEIVE,
+            when: IS_IP,
+            given: &[
+                Given::Object(&PACKET, "args.skb"),
+                Given::Object(&SOCKET_OF_PACKET, "args.skb"),
+                Given::Object(&GOT_IP, "args.skb"),
+                Given::Object(&DEVICE, "args.skb"),
+                Given::Object(&GOT_IP4, "args.skb"),
+                Given::Object(&GOT_IP6, "args.skb"),
+            ],
+        }]],
+    },
+    change!("state-change", "A connection's state changes.", ""),
+    change!("connect-request", "A connection is asked for from here.", " && args.newstate == 2"),
+    change!(
+        "connect-established",
+        "A connection that was asked for from here stands.",
+        " && args.oldstate == 2 && args.newstate == 1"
+    ),
+    change!(
+        "connect-refused",
+        "A connection that was asked for from here is refused, or given up.",
+        " && args.oldstate == 2 && args.newstate == 7"
+    ),
+    change!(
+        "accept-established",
+        "A connection that was asked for from elsewhere stands.",
+        " && args.oldstate == 3 && args.newstate == 1"
+    ),
+    Row {
+        provider: "tcp",
+        name: "send",
+        about: "A packet of a connection is given to a device.",
+        arguments: TCP_ARGUMENTS,
+        fields: TCP_FIELDS,
+        places: &[&[Source {
+            point: SEND,
+            when: protocol!(placed!("args.skb"), placed6!("args.skb"), "6"),
+            given: packet!(SENT_IP, Given::Object(&SENT_TCP, "args.skb")),
+        }]],
+    },
+    Row {
+        provider: "tcp",
+        name: "receive",
+        about: "A device delivers a packet of a connection.",
+        arguments: TCP_ARGUMENTS,
+        fields: TCP_FIELDS,
+        places: &[&[Source {
+            point: RECEIVE,
+            when: protocol!(fresh!("args.skb"), fresh6!("args.skb"), "6"),
+            given: packet!(GOT_IP, Given::Object(&GOT_TCP, "args.skb")),
+        }]],
+    },
+    Row {
+        provider: "udp",
+        name: "send",
+        about: "A datagram is given to a device.",
+        arguments: UDP_ARGUMENTS,
+        fields: UDP_FIELDS,
+        places: &[&[Source {
+            point: SEND,
+            when: protocol!(placed!("args.skb"), placed6!("args.skb"), "17"),
+            given: packet!(SENT_IP, Given::Object(&SENT_UDP, "args.skb")),
+        }]],
+    },
+    Row {
+        provider: "udp",
+        name: "receive",
+        about: "A device delivers a datagram.",
+        arguments: UDP_ARGUMENTS,
+        fields: UDP_FIELDS,
+        places: &[&[Source {
+            point: RECEIVE,
+            when: protocol!(fresh!("args.skb"), fresh6!("args.skb"), "17"),
+            given: packet!(GOT_IP, Given::Object(&GOT_UDP, "args.skb")),
+        }]],
+    },
+];
