@@ -28,7 +28,9 @@ const PSINFO_MEMBERS: &[Member] = &[
     m(
         "pr_psargs",
         "string",
-        &["(unsigned long)R == (unsigned long)curtask && R->mm != 0 ? str(uptr((char *)R->mm->arg_start)) : R->comm"],
+        &[
+            "(unsigned long)R == (unsigned long)curtask && R->mm != 0 ? str(uptr((char *)R->mm->arg_start), 80) : R->comm",
+        ],
         "the first of its arguments where it is the process that runs, else its name",
     ),
     m("pr_nlwp", "int", &["R->signal->nr_threads"], "how many threads it has"),

@@ -5,7 +5,7 @@
  * expect: exec /bin/sh 3
  * expect: exit 1 sh 3
  * expect: start 3
- * match: success sh \S*sh 3
+ * match: success \S*sh 3
  */
 #pragma D option quiet
 proc:::create
@@ -24,9 +24,9 @@ proc:::exec
 	@asked[args[0]] = count();
 }
 proc:::exec-success
-/curpsinfo->pr_ppid == $target/
+/curpsinfo->pr_ppid == $target && curpsinfo->pr_fname == "sh"/
 {
-	@run[curpsinfo->pr_fname, curpsinfo->pr_psargs] = count();
+	@run[curpsinfo->pr_psargs] = count();
 }
 proc:::exit
 /curpsinfo->pr_ppid == $target/
@@ -37,6 +37,6 @@ END
 {
 	printa("%s %@d\n", @made);
 	printa("exec %s %@d\n", @asked);
-	printa("success %s %s %@d\n", @run);
+	printa("success %s %@d\n", @run);
 	printa("exit %d %s %@d\n", @ended);
 }
