@@ -1,5 +1,5 @@
 //! Moments of tracing as pictures: what the session told on a real kernel was recorded
-//! (`examples/record-demo.rs`) and is replayed here, with no terminal and no kernel; the same bytes on
+//! (`tests/tools/record-demo.rs`) and is replayed here, with no terminal and no kernel; the same bytes on
 //! every run.
 
 use std::sync::{Arc, OnceLock};
