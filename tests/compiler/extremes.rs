@@ -140,3 +140,22 @@ fn as_many_variables_and_maps_as_statements() {
         assert!(began.elapsed() < LONGEST / 2, "{sigil}: {} s", began.elapsed().as_secs());
     }
 }
+
+/// The other extreme: what the kernel's types tell takes all of them to be read, milliseconds that a small script has no
+/// use for.
+#[test]
+fn small_scripts_ask_nothing_of_the_kernels_types() {
+    let kernel = Kernel::new(Roots::fixture(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kernel")));
+    for text in [
+        "begin { exit(); }",
+        "begin { printf(\"%d %d\\n\", 1, 2); }",
+        "tracepoint:syscalls:sys_enter_openat { @[str(args.filename)] = count(); }",
+        "interval:s:1 { print(@); clear(@); }  profile:hz:99 { @[cpu] = count(); }",
+    ] {
+        let source = SourceText::new("small", text);
+        let checked = compile_front(&source, &FrontOptions::new(&kernel));
+        assert!(!has_errors(&checked.diagnostics), "{text}: {:?}", checked.diagnostics);
+        let facts = TargetFacts::of_version(6, 12, 4).with_features(|| panic!("asked for features"));
+        compile_with_source(&checked.program, &facts, &source).unwrap();
+    }
+}

@@ -13,15 +13,14 @@ use crate::model::target::Target;
 
 /// The targets of a probe that share a program and a link; none where that is not possible or not worth it.
 pub fn shared(probe: &Probe, facts: &TargetFacts) -> Vec<u32> {
-    if facts.for_other_loaders || !facts.features().fentry_multi || !reads_plain_words(probe) {
-        return Vec::new();
-    }
     // Ids of the functions of modules belong to the module's own type information, which these links don't take.
     let is_kernels =
         |t: &Target| matches!(t, Target::Fentry { module, btf_id, .. } if &**module == "vmlinux" && *btf_id != 0);
     let targets: Vec<u32> =
         probe.targets.iter().enumerate().filter(|(_, t)| is_kernels(t)).map(|(i, _)| i as u32).collect();
-    if targets.len() < MULTI_FROM { Vec::new() } else { targets }
+    // What the kernel has is asked last: the answer takes its whole type information to be read.
+    let worth = targets.len() >= MULTI_FROM && !facts.for_other_loaders && reads_plain_words(probe);
+    if worth && facts.features().fentry_multi { targets } else { Vec::new() }
 }
 
 /// The program of such targets.
