@@ -44,11 +44,15 @@ bench: deps-build ## benchmarks, each figure beside the peer's
 screenshots: build ## write every view as SVG into screenshots/
 	target/release/probescope screenshots screenshots
 
-bpf: bpf/latency.bpf.o bpf/task.bpf.o ## compile the BPF programs in C (needs clang and llvm-strip; the result is committed)
+bpf: bpf/latency.bpf.o bpf/task.bpf.o tests/fixtures/latency/action.bpf.o ## compile the BPF programs in C (needs clang and llvm-strip; the result is committed)
 
 bpf/%.bpf.o: bpf/kernel.h bpf/%.h bpf/%.bpf.c
 	clang -O2 -g -target bpf -mcpu=v3 -Wall -Werror -fdebug-prefix-map=$(CURDIR)=. \
 	  -DSOURCES_CKSUM="\"$$(cat $^ | cksum | cut -d' ' -f1)\"" -c bpf/$*.bpf.c -o $@
+	llvm-strip -g $@
+
+tests/fixtures/latency/action.bpf.o: bpf/kernel.h tests/fixtures/latency/action.bpf.c
+	clang -O2 -g -target bpf -mcpu=v3 -Wall -Werror -Ibpf -fdebug-prefix-map=$(CURDIR)=. -c $(lastword $^) -o $@
 	llvm-strip -g $@
 
 deps-build:

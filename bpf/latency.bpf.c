@@ -325,9 +325,9 @@ static __always_inline void thread_ends(struct cpu_slot *slot, u32 cpu, struct t
 		struct cpu_sources *all = bpf_map_lookup_elem(&sources, &cpu);
 		if (all) {
 			struct source *s = find_source(all->thr, THR_SOURCES, pid, fresh);
-			/* Names change now and then (exec), and reading one costs as much as all the rest. */
+			/* Names change now and then (exec). */
 			if (fresh || !(s->count & 15))
-				read_member(s->name, prev->comm);
+				copy_comm(s->name, prev);
 			account(s, net);
 			if (work)
 				s->aux = work;
@@ -338,7 +338,7 @@ static __always_inline void thread_ends(struct cpu_slot *slot, u32 cpu, struct t
 		struct record *r = next_record(ring->thr, ring->thr_head, THR_RECORDS);
 		fill(r, slot->thr_start, now, net, pid);
 		r->aux = work;
-		read_member(r->name, prev->comm);
+		copy_comm(r->name, prev);
 	}
 }
 
@@ -509,7 +509,7 @@ static __always_inline int sends(u64 *ctx, u64 target, u64 mask, u64 callsite, u
 {
 	slot_here(slot);
 
-	if (!(slot->flags & STACKS))
+	if (!(slot->flags & RECORD))
 		return 0;
 	struct cpu_rings *ring = bpf_map_lookup_elem(&rings, &cpu);
 	if (!ring)
@@ -522,6 +522,11 @@ static __always_inline int sends(u64 *ctx, u64 target, u64 mask, u64 callsite, u
 	s->callback = callback;
 	s->pid = (u32)bpf_get_current_pid_tgid();
 	bpf_get_current_comm(s->comm, NAME_BYTES);
+	if (!(slot->flags & SENDERS)) {
+		s->stack[0] = callsite;
+		s->stack[1] = 0;
+		return 0;
+	}
 	long bytes = bpf_get_stack(ctx, s->stack, sizeof(s->stack), 0);
 	if (bytes >= 0 && bytes < sizeof(s->stack))
 		s->stack[masked(bytes / 8, 16)] = 0;

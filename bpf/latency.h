@@ -12,7 +12,8 @@
 
 /* Flags of a slot, set by user space. */
 #define RECORD 1 /* keep the flight recorder */
-#define STACKS 2 /* stacks of blockers and of senders of interrupts */
+#define STACKS 2 /* stacks of blockers */
+#define SENDERS 4 /* stacks of those who send interrupts: the dearest of all, as there are many */
 
 /* Why a CPU's recorder was frozen. */
 #define HIT_IRQ 1
@@ -102,7 +103,7 @@ struct sent {
 	u64 callsite, callback;
 	u64 pid;
 	char comm[NAME_BYTES];
-	u64 stack[16];
+	u64 stack[16]; /* the call site only, without SENDERS */
 };
 #define ALL_OF ((u64)-1)
 

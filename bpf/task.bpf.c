@@ -399,7 +399,7 @@ int sched_switch(u64 *ctx)
 	cpu->now.start = now;
 	cpu->now.pid = (u32)next->pid;
 	cpu->now.cgroup = cgroup_of(next);
-	read_member(cpu->now.comm, next->comm);
+	copy_comm(cpu->now.comm, next);
 
 	struct task *t = chosen(prev, now);
 	if (t)

@@ -2,10 +2,18 @@
 //! what they should be; the injected noise of `latency selftest` does, where a person looks on.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "latency/injected.rs"]
+mod injected;
+#[path = "latency/monitored.rs"]
+mod monitored;
 #[path = "support/root.rs"]
 mod root;
+#[path = "latency/rtla.rs"]
+mod rtla;
 #[path = "support/skip.rs"]
 mod skip;
+#[path = "latency/tracers.rs"]
+mod tracers;
 
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -161,48 +169,6 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn exit_codes_and_histograms_are_rtlas() {
-    let Some(_alone) = kernel() else { return };
-    let run = |words: &str, code: i32| {
-        let output = probescope(&words.split(' ').collect::<Vec<_>>());
-        assert_eq!(output.status.code(), Some(code), "{words}: {}", text(&output));
-        text(&output)
-    };
-    let wide = run("timerlat hist --backend bpf -d 1s --with-zeros -b 100000 -E 21", 0);
-    assert!(wide.lines().any(|l| l.starts_with("2000000 ") && l.ends_with("0 ")), "{wide}");
-    let bare = run("timerlat hist --backend bpf -d 1s --no-index --no-summary --no-header --no-irq", 0);
-    assert!(!bare.contains("count:") && !bare.contains("ALL:") && !bare.contains("IRQ-"), "{bare}");
-    assert!(run("timerlat hist -E 1", 1).contains("Entries must be > 10 and < 10000000"));
-    let hit = run("osnoise top --backend bpf -s 1 -T 1 -q -d 30s", 2);
-    assert!(hit.contains("osnoise hit stop tracing"), "{hit}");
-    let hit = run("timerlat top --backend bpf -T 1 -q -d 30s --dump-tasks", 2);
-    assert!(hit.contains("analyzing it") && hit.contains("Printing CPU tasks"), "{hit}");
-    assert!(!run("timerlat top --backend bpf -T 1 -q -d 30s --no-aa", 2).contains("analyzing it"));
-    let most = run("timerlat top --backend bpf --aa-only 2000000 -d 1s", 0);
-    assert!(most.contains("  Max latency was") && !most.contains("Timer Latency"), "{most}");
-    assert_eq!(probescope(&["timerlat", "--no-such-option"]).status.code(), Some(1));
-}
-
-#[test]
-fn actions_are_done_in_order_until_one_fails() {
-    let Some(_alone) = kernel() else { return };
-    let on = |actions: &[&str], more: &[&str], code: i32| {
-        let mut words = vec!["timerlat", "top", "--backend", "bpf", "-T", "2", "-q"];
-        actions.iter().for_each(|a| words.extend(["--on-threshold", a]));
-        words.extend(more);
-        let output = probescope(&words);
-        assert_eq!(output.status.code(), Some(code), "{}", text(&output));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    let printed = on(&["shell,command=printf 1", "shell,command=echo 2"], &["-d", "30s"], 2);
-    assert!(printed.lines().any(|l| l == "12"), "{printed}");
-    let failed = on(&["shell,command=false", "shell,command=echo TestOutput"], &["-d", "30s"], 2);
-    assert!(!failed.contains("TestOutput"), "{failed}");
-    let repeated = on(&["shell,command=echo TestOutput", "continue"], &["-d", "1s"], 0);
-    assert!(repeated.lines().filter(|l| *l == "TestOutput").count() > 1, "{repeated}");
-}
-
-#[test]
 fn the_committed_programs_are_what_clang_makes_of_the_sources() {
     let clang = Command::new("clang").arg("--version").output();
     let version = clang.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
@@ -215,12 +181,13 @@ fn the_committed_programs_are_what_clang_makes_of_the_sources() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let copy = std::env::temp_dir().join(format!("probescope-bpf-{}", std::process::id()));
     std::fs::create_dir_all(copy.join("bpf")).unwrap();
-    let sources = ["kernel.h", "latency.h", "latency.bpf.c", "task.h", "task.bpf.c"];
-    for name in sources.map(|name| format!("bpf/{name}")).iter().map(String::as_str).chain(["Makefile"]) {
+    let sources = ["kernel.h", "latency.h", "latency.bpf.c", "task.h", "task.bpf.c"].map(|name| format!("bpf/{name}"));
+    std::fs::create_dir_all(copy.join("tests/fixtures/latency")).unwrap();
+    for name in sources.iter().map(String::as_str).chain(["Makefile", "tests/fixtures/latency/action.bpf.c"]) {
         std::fs::copy(root.join(name), copy.join(name)).unwrap();
     }
     let made = Command::new("make").arg("-s").arg("-C").arg(&copy).arg("bpf").output().unwrap();
-    let objects = ["bpf/latency.bpf.o", "bpf/task.bpf.o"];
+    let objects = ["bpf/latency.bpf.o", "bpf/task.bpf.o", "tests/fixtures/latency/action.bpf.o"];
     let fresh = objects.map(|name| std::fs::read(copy.join(name)));
     let _ = std::fs::remove_dir_all(&copy);
     assert!(made.status.success(), "{}", text(&made));

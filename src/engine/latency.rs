@@ -5,7 +5,9 @@
 //! generated skeleton would give the same, at the price of libbpf compiled a second time for the build script and of
 //! generated `unsafe` outside of `engine::sys`.
 
+pub mod action;
 pub mod layout;
+pub mod simulated;
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
@@ -31,7 +33,8 @@ const LOG_BYTES: usize = 16 << 10;
 pub struct Meter {
     // Detached before the object closes.
     links: Vec<Link>,
-    object: Object,
+    // None where nobody but a bench writes the memory.
+    object: Option<Object>,
     memory: Arc<Memory>,
     left_out: Vec<String>,
     _statistics: Option<OwnedFd>,
@@ -104,13 +107,13 @@ impl Meter {
         };
         let statistics = bpf::enable_run_statistics().ok();
         let memory = Arc::new(memory);
-        let mut meter = Self { links: Vec::new(), object, memory, left_out, _statistics: statistics };
+        let mut meter = Self { links: Vec::new(), object: Some(object), memory, left_out, _statistics: statistics };
         meter.attach()?;
         Ok(meter)
     }
 
     fn attach(&mut self) -> Result<(), EngineError> {
-        for program in self.object.progs_mut() {
+        for program in self.object.iter().flat_map(Object::progs_mut) {
             // Programs are named after their tracepoints.
             if self.left_out.iter().any(|name| program.name() == name.as_str()) {
                 continue;
@@ -157,7 +160,7 @@ impl Meter {
         };
         let loaded =
             |program: &libbpf_rs::Program<'_>| !self.left_out.iter().any(|name| program.name() == name.as_str());
-        self.object.progs().filter(loaded).filter_map(of).collect()
+        self.object.iter().flat_map(Object::progs).filter(loaded).filter_map(of).collect()
     }
 }
 

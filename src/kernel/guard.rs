@@ -59,6 +59,16 @@ impl Change {
     }
 }
 
+/// What a file has: one that lists its choices has the chosen one in brackets, and takes that word alone.
+fn chosen(text: &str) -> &str {
+    let mut words = text.split_whitespace();
+    let inside = |word: &'_ str| word.starts_with('[') && word.ends_with(']') && word.len() > 2;
+    match words.find(|word| inside(word)) {
+        Some(word) if text.split_whitespace().count() > 1 => &word[1..word.len() - 1],
+        _ => text,
+    }
+}
+
 /// Settings that are restored when this is dropped.
 #[derive(Debug)]
 pub struct Guard {
@@ -86,7 +96,7 @@ impl Guard {
     /// # Errors
     /// When it cannot be read, recorded or written.
     pub fn set(&mut self, path: &Path, value: &str) -> io::Result<()> {
-        let was = read(path)?;
+        let was = chosen(&read(path)?).to_owned();
         if was == value {
             return Ok(());
         }
@@ -271,6 +281,13 @@ mod tests {
         assert_eq!(folder.value("period"), "1000");
         fs::write(run.join("settings-1-0"), "not a journal").unwrap();
         assert_eq!(recover(&run).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn of_a_list_of_choices_the_chosen_one_is_kept() {
+        assert_eq!(chosen("none [round-robin] per-cpu"), "round-robin");
+        assert_eq!(chosen("1000"), "1000");
+        assert_eq!(chosen("[5]"), "[5]");
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub mod badges;
 pub mod bpf;
 pub mod events;
 pub mod meter;
-mod places;
+pub mod places;
 pub mod sources;
 mod tally;
 pub mod threads;
@@ -51,6 +51,10 @@ pub struct Options {
     pub dma_latency_us: Option<u32>,
     /// Keep stacks of blockers and of senders of interrupts.
     pub stacks: bool,
+    /// The kernel's tracer keeps stacks of latencies from here on; 0: of those over a threshold.
+    pub stack_ns: u64,
+    /// The threads of the kernel's tracer move to the control group of this process.
+    pub join_cgroup: bool,
     /// Each thread that sleeps wakes up this much later than the one before; each at its own time where there is none.
     pub align_ns: Option<u64>,
 }
@@ -71,6 +75,8 @@ impl Default for Options {
             buckets: None,
             dma_latency_us: None,
             stacks: false,
+            stack_ns: 0,
+            join_cgroup: false,
             align_ns: None,
         }
     }

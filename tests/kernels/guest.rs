@@ -1,6 +1,8 @@
 //! One run of QEMU: boots a kernel, runs a command in it, brings back what it wrote.
 
 use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -22,6 +24,10 @@ pub struct Report {
 
 /// Memory of one guest, MiB.
 pub const MEMORY: u64 = 3072;
+/// What the guest asks of whoever runs it, in the folder of its results.
+pub const MONITOR: &str = "monitor";
+/// QEMU's monitor, beside it.
+const SOCKET: &str = "qemu.sock";
 
 /// Boots `kernel` and runs `script` (for `/bin/sh`) in it with `programs` in its /run/results/bin;
 /// the guest is ended after `cap`.
@@ -49,6 +55,7 @@ pub fn run(
             // What it has told so far is still told.
             break;
         }
+        serve(&results, child.0.id());
         // The guest ends by powering off; its exit is the condition, this only paces the look.
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -58,6 +65,27 @@ pub fn run(
         console: read(&console),
         took: started.elapsed(),
     })
+}
+
+/// Does what the guest asks for in the file `monitor` of its results, which is removed once it is done: `nmi` sends one
+/// to each of its processors, `pause MS` stops it for so long.
+fn serve(results: &Path, qemu: u32) {
+    let asked = results.join(MONITOR);
+    let Ok(text) = fs::read_to_string(&asked) else { return };
+    if let Some(ms) = text.strip_prefix("pause ").and_then(|ms| ms.trim().parse::<u64>().ok()) {
+        let signal = |name: &str| {
+            let _ = Command::new("kill").args([name, &qemu.to_string()]).status();
+        };
+        signal("-STOP");
+        std::thread::sleep(Duration::from_millis(ms.min(1000)));
+        signal("-CONT");
+    } else if let Ok(mut monitor) = UnixStream::connect(results.join(SOCKET)) {
+        let _ = writeln!(monitor, "{}", text.trim());
+        // It has been done once the monitor shows its prompt again.
+        let _ = monitor.set_read_timeout(Some(Duration::from_secs(1)));
+        let _ = std::io::copy(&mut monitor, &mut std::io::sink());
+    }
+    let _ = fs::remove_file(asked);
 }
 
 /// Ends QEMU however the run ends.
@@ -98,7 +126,8 @@ fn qemu(kernel: &Bootable, results: &Path, console: &Path) -> Result<Child, Stri
             "-nic",
             "none",
         ])
-        .args(["-m", &MEMORY.to_string(), "-serial", "stdio", "-monitor", "none"])
+        .args(["-m", &MEMORY.to_string(), "-serial", "stdio"])
+        .args(["-monitor", &format!("unix:{},server=on,wait=off", results.join(SOCKET).display())])
         .args(["-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check norandmaps"])
         .arg("-kernel")
         .arg(&kernel.vmlinux)

@@ -17,9 +17,10 @@ use crate::support::run::{Outcome, Subject, run as run_case};
 /// First word of this binary's command line in a guest.
 pub const IN_GUEST: &str = "--in-guest";
 /// Test targets and those of their tests that run in every kernel: what reads or loads something.
-const TARGETS: [(&str, &str); 2] = [
+const TARGETS: [(&str, &str); 3] = [
     ("compiler", "lowering:: lowering_scripts:: codegen_kernel:: generated_scripts::"),
     (LIBRARY, "kernel:: engine::"),
+    ("latency", "injected:: monitored:: tracers::"),
 ];
 const LIBRARY: &str = "probescope";
 /// Emulated cores are many times slower than real ones: a cap against hanging, nothing is timed.
@@ -147,6 +148,7 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
         "export {}=/run/bin/{SUBJECT} PROPTEST_CASES=16 PROBESCOPE_GENERATED=16",
         support::run::PROGRAM
     );
+    let _ = writeln!(script, "export PROBESCOPE_MONITOR=/run/results/{}", guest::MONITOR);
     if let Ok(peer) = std::env::var("PROBESCOPE_PEER") {
         let _ = writeln!(script, "export PROBESCOPE_PEER='{peer}'");
     }

@@ -70,21 +70,21 @@ pub fn parse(text: &str, tool: &str) -> Result<Action, String> {
     }
 }
 
-/// Does them in order; one that fails ends the list. Gives whether measuring goes on.
-pub fn perform(actions: &[Action], trace: &dyn Fn() -> String) -> bool {
+/// Does them in order. Gives whether measuring goes on.
+///
+/// # Errors
+/// With why one failed, which ends the list; in plain words.
+pub fn perform(actions: &[Action], trace: &dyn Fn() -> String) -> Result<bool, String> {
     for action in actions {
         let done = match action {
-            Action::Continue => return true,
+            Action::Continue => return Ok(true),
             Action::Trace { file } => save(file, trace),
             Action::Signal { number, pid } => send(*number, *pid),
             Action::Shell { command } => shell(command),
         };
-        if let Err(why) = done {
-            let _ = writeln!(std::io::stderr(), "probescope: {why}; the actions after it are left out");
-            return false;
-        }
+        done.map_err(|why| format!("{why}; the actions after it are left out"))?;
     }
-    false
+    Ok(false)
 }
 
 fn save(file: &str, trace: &dyn Fn() -> String) -> Result<(), String> {
@@ -140,8 +140,8 @@ mod tests {
     fn a_failing_action_ends_the_list() {
         let shell = |command: &str| Action::Shell { command: command.into() };
         let none = || String::new();
-        assert!(perform(&[shell("true"), Action::Continue], &none));
-        assert!(!perform(&[shell("false"), Action::Continue], &none));
-        assert!(!perform(&[shell("true")], &none));
+        assert_eq!(perform(&[shell("true"), Action::Continue], &none), Ok(true));
+        assert!(perform(&[shell("false"), Action::Continue], &none).unwrap_err().starts_with("`false` ended"));
+        assert_eq!(perform(&[shell("true")], &none), Ok(false));
     }
 }

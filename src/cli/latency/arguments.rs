@@ -29,6 +29,8 @@ pub enum Backend {
     Bpf,
     /// The kernel's tracer.
     Tracefs,
+    /// The kernel's hwlat tracer, for hwnoise: older kernels have it, too.
+    Hwlat,
 }
 
 /// Forms of JSON.
@@ -76,7 +78,7 @@ pub struct Common {
     #[arg(long, value_enum, default_value = "auto")]
     backend: Backend,
     /// Save what was recorded when a threshold is passed.
-    #[arg(short, long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(short, long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
     trace: Option<String>,
     /// Done when a threshold is passed: trace[,file=F], signal,num=N,pid=PID|parent, shell,command=CMD, continue.
     #[arg(long, value_name = "ACTION")]
@@ -354,6 +356,7 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
             cpus: measured,
             policy,
             warm_up: Duration::from_secs(common.warm_up),
+            join_cgroup: common.extra.cgroup.is_some(),
             buckets,
             ..Options::default()
         },
@@ -443,6 +446,7 @@ pub fn timerlat(args: &Timerlat, kernel: &Kernel) -> Result<Plan, CliError> {
         ..Thresholds::default()
     };
     plan.options.stacks = auto.is_some() || args.stack.is_some();
+    plan.options.stack_ns = args.stack.unwrap_or(0) * 1000;
     plan.options.dma_latency_us = args.dma_latency;
     plan.kernel_threads = args.kernel_threads;
     plan.ns = args.nano;

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::{Backend, Plan};
 use crate::cli::CliError;
+use crate::engine::latency::action::{Action, Context};
 use crate::kernel::Kernel;
 use crate::kernel::guard::Guard;
+use crate::model::latency::{Episode, EpisodeKind};
 use crate::output::latency::report::Stacks;
 use crate::tracer::latency::events::{Event, EventTrace};
+use crate::tracer::latency::places::cgroup_file;
 
 /// Where journals of settings are kept until the next boot.
 const JOURNALS: &str = "/run/probescope";
@@ -28,9 +31,10 @@ pub struct Extra {
     /// Room for these events, in kB a CPU.
     #[arg(long, value_name = "KB")]
     trace_buffer_size: Option<u64>,
-    /// Move this process with its measuring threads to a control group; without a name they stay where they are.
+    /// Move this process with its measuring threads to a control group; without a name, threads of the kernel's tracer
+    /// to the group of this process.
     #[arg(short = 'C', long, value_name = "GROUP", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    cgroup: Option<String>,
+    pub cgroup: Option<String>,
     /// Say at the end what each BPF program costs.
     #[arg(short = 'D', long)]
     pub debug: bool,
@@ -63,8 +67,9 @@ pub struct Sleepers {
     /// rtla's: measure another program's threads (timerlat_fd). Refused with the reason.
     #[arg(short = 'U', long, hide = true)]
     user_load: bool,
-    /// rtla's: run a BPF program when a threshold is passed. Refused with the reason.
-    #[arg(long, value_name = "OBJECT", hide = true)]
+    /// When a threshold is passed, first run the program action_handler of this BPF object on the CPU that was late,
+    /// with the record of the kernel's timerlat_sample event.
+    #[arg(long, value_name = "OBJECT")]
     bpf_action: Option<PathBuf>,
 }
 
@@ -106,6 +111,7 @@ impl Extra {
 /// What runs beside a measurement and is undone after it.
 pub struct Beside {
     events: Option<EventTrace>,
+    action: Option<Action>,
     // Restores the idle states.
     _guard: Option<Guard>,
 }
@@ -119,15 +125,10 @@ impl Beside {
                  leave -U out, or watch the program itself with `probescope latency task -p PID`",
             );
         }
-        if plan.sleepers.bpf_action.is_some() {
-            let why = if plan.backend == Backend::Tracefs {
-                "BPF actions are not supported in tracefs-only mode"
-            } else {
-                "--bpf-action needs the kernel's timerlat_sample event, which our programs do not raise; use \
-                 --on-threshold shell,command=CMD"
-            };
-            return refuse(why);
+        if plan.sleepers.bpf_action.is_some() && (plan.backend == Backend::Tracefs || plan.kernel_threads) {
+            return refuse("BPF actions are not supported in tracefs-only mode");
         }
+        let action = plan.sleepers.bpf_action.as_deref().map(|path| Action::load(kernel, path));
         if let Some(group) = plan.extra.cgroup.as_deref().filter(|group| !group.is_empty()) {
             join(kernel, group)?;
         }
@@ -141,7 +142,21 @@ impl Beside {
             Some(EventTrace::start(kernel, &events, plan.extra.trace_buffer_size)?)
         };
         let guard = plan.sleepers.deepest_idle_state.map(|deepest| hold_awake(kernel, &plan.options.cpus, deepest));
-        Ok(Self { events, _guard: guard.transpose()? })
+        let action = action.transpose().map_err(|e| CliError::Refused(e.to_string()))?;
+        Ok(Self { events, action, _guard: guard.transpose()? })
+    }
+
+    /// Runs the program that is to see each episode.
+    pub fn act(&self, episode: &Episode, sequence: u64) {
+        let Some(action) = &self.action else { return };
+        let (context, latency_ns) = match (episode.kind, episode.parts.irq_latency_ns) {
+            (EpisodeKind::Irq, Some(ns)) => (Context::Irq, ns),
+            (EpisodeKind::User, _) => (Context::User, episode.latency_ns()),
+            _ => (Context::Thread, episode.latency_ns()),
+        };
+        if let Err(e) = action.run(episode.cpu, latency_ns, sequence as u32, context) {
+            let _ = writeln!(std::io::stderr(), "probescope: {e}");
+        }
     }
 
     /// The events so far.
@@ -151,8 +166,8 @@ impl Beside {
 
     /// Saves the histograms of triggers.
     pub fn save_histograms(&self) {
-        for (file, text) in self.events.iter().flat_map(EventTrace::histograms) {
-            let _ = writeln!(std::io::stdout(), "  Saving event histogram to {file}");
+        for (name, file, text) in self.events.iter().flat_map(EventTrace::histograms) {
+            let _ = writeln!(std::io::stdout(), "  Saving event {name} hist to {file}");
             if let Err(e) = std::fs::write(&file, text) {
                 let _ = writeln!(std::io::stderr(), "probescope: cannot write {file}: {e}");
             }
@@ -162,20 +177,7 @@ impl Beside {
 
 /// Moves this process to a control group.
 fn join(kernel: &Kernel, group: &str) -> Result<(), CliError> {
-    let mounts = kernel.proc_text("self/mounts").unwrap_or_default();
-    let row = |wanted: fn(&[&str]) -> bool| {
-        let mut rows = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        rows.find(|row| row.len() > 3 && wanted(row)).map(|row| PathBuf::from(row[1]))
-    };
-    // As rtla: version 2 where it is mounted, else the cpu controller of version 1.
-    let mount = row(|row| row[2] == "cgroup2")
-        .or_else(|| row(|row| row[2] == "cgroup" && row[3].split(',').any(|option| option == "cpu")));
-    let Some(mount) = mount else { return refuse("no control groups are mounted") };
-    let inside = Path::new(group);
-    if inside.components().any(|part| part == std::path::Component::ParentDir) {
-        return refuse(format!("`{group}` is no control group"));
-    }
-    let file = mount.join(inside.strip_prefix("/").unwrap_or(inside)).join("cgroup.procs");
+    let file = cgroup_file(kernel, group)?;
     std::fs::write(&file, std::process::id().to_string())
         .map_err(|e| CliError::Refused(format!("cannot move to the control group {group} ({}): {e}", file.display())))
 }

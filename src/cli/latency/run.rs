@@ -40,8 +40,18 @@ pub struct Started {
 /// Starts what a plan asks for.
 pub fn start(plan: &Plan, kernel: &Arc<Kernel>) -> Result<Started, LatencyError> {
     let tracer = if plan.options.mode == Mode::Timerlat { "timerlat" } else { "osnoise" };
-    let needs_tracer = plan.tool == "hwnoise" || plan.kernel_threads || plan.backend == Backend::Tracefs;
+    let needs_tracer =
+        plan.tool == "hwnoise" || plan.kernel_threads || plan.backend != Backend::Auto && plan.backend != Backend::Bpf;
     let has_tracer = tracefs::available(kernel, tracer);
+    if plan.backend == Backend::Hwlat && plan.tool != "hwnoise" {
+        return Err(LatencyError::Options("the hwlat tracer is for hwnoise".to_owned()));
+    }
+    let falls_back =
+        plan.backend == Backend::Auto && has_tracer.is_err() && tracefs::available(kernel, "hwlat").is_ok();
+    if plan.tool == "hwnoise" && (plan.backend == Backend::Hwlat || falls_back) {
+        let measurement = TracefsMeasurement::start(kernel, plan.options.clone(), Workload::Hwlat)?;
+        return Ok(Started { measurement: Box::new(measurement), backend: "hwlat" });
+    }
     if let (true, Err(absence)) = (needs_tracer, &has_tracer) {
         let why = if plan.tool == "hwnoise" {
             "no program in user space can spin with interrupts off; use osnoise, whose HW column has the gaps in which \
@@ -78,6 +88,8 @@ struct Run<'a> {
     bpf: bool,
     /// A threshold was passed and nothing said to go on.
     stopped: bool,
+    /// Why an action failed.
+    failed_action: Option<String>,
     beside: Beside,
     started: SystemTime,
     recorded: Option<Recorded<'a>>,
@@ -109,6 +121,7 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
         clears: world.stdout_is_terminal,
         bpf: backend == "bpf",
         stopped: false,
+        failed_action: None,
         beside,
         started: SystemTime::now(),
         recorded: recorded.transpose().map_err(|e| CliError::Refused(e.to_string()))?,
@@ -127,7 +140,8 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
         measurement.costs().iter().for_each(|text| note(text));
     }
     std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
-    actions::perform(&plan.on_end, &|| run.trace());
+    let at_end = actions::perform(&plan.on_end, &|| run.trace()).err();
+    run.failed_action.iter().chain(&at_end).for_each(|why| note(why));
     if let Some(recorded) = run.recorded.take() {
         recorded.finish(Some(0)).map_err(|e| CliError::Refused(e.to_string()))?;
     }
@@ -190,6 +204,7 @@ impl Run<'_> {
                     self.episodes.sort_by_key(|e| std::cmp::Reverse(e.latency_ns()));
                     self.episodes.truncate(MOST_EPISODES / 2);
                 }
+                self.beside.act(&episode, self.hits);
                 self.episodes.push(*episode);
                 return true;
             }
@@ -197,9 +212,13 @@ impl Run<'_> {
         false
     }
 
-    fn go_on(&self) -> Result<bool, CliError> {
+    fn go_on(&mut self) -> Result<bool, CliError> {
         std::io::stdout().flush().map_err(CliError::stdout)?;
-        Ok(actions::perform(&self.plan.on_threshold, &|| self.trace()))
+        Ok(actions::perform(&self.plan.on_threshold, &|| self.trace()).unwrap_or_else(|why| {
+            // Told below the results, which follow what the actions print.
+            self.failed_action = Some(why);
+            false
+        }))
     }
 
     fn trace(&self) -> String {

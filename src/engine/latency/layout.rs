@@ -7,8 +7,10 @@ pub const BUCKETS: usize = 32;
 
 /// Keep the flight recorder.
 pub const RECORD: u64 = 1;
-/// Keep stacks of blockers and of senders of interrupts.
+/// Keep stacks of blockers.
 pub const STACKS: u64 = 2;
+/// Keep stacks of senders of interrupts; without it only the call site of each.
+pub const SENDERS: u64 = 4;
 
 /// A measuring thread's timer was late.
 pub const HIT_IRQ: u64 = 1;

@@ -1,6 +1,7 @@
 //! Measuring by our BPF programs and threads of our own: every kernel with BTF, none of the kernel's tracers.
 
 pub(in crate::tracer) mod episode;
+pub mod simulated;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,7 +11,7 @@ use super::sources::Known;
 use super::tally::Taken;
 use super::threads::{self, Thread, word};
 use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, Thresholds, badges, places};
-use crate::engine::latency::layout::{RECORD, STACKS, slot};
+use crate::engine::latency::layout::{RECORD, SENDERS, STACKS, slot};
 use crate::engine::latency::{Memory, Meter};
 use crate::engine::symbols::UserSymbols;
 use crate::engine::{boot_ns, monotonic_ns};
@@ -62,6 +63,17 @@ impl BpfMeasurement {
         prepare(meter.memory(), &options, &measured);
         let threads =
             if options.mode == Mode::Passive { Vec::new() } else { threads::start(meter.memory(), &options)? };
+        Ok(Self::begin(kernel, options, (meter, threads), &measured, dma_latency))
+    }
+
+    /// With everything running.
+    fn begin(
+        kernel: &Arc<Kernel>,
+        options: Options,
+        (meter, threads): (Meter, Vec<Thread>),
+        measured: &[u32],
+        dma_latency: Option<File>,
+    ) -> Self {
         let now = monotonic_ns();
         let cpu = |(n, cpu): (usize, &u32)| {
             let slot = meter.memory().slot(*cpu);
@@ -78,7 +90,7 @@ impl BpfMeasurement {
             .map(|cpu| CpuBuckets { cpu: *cpu, first: empty(), thread: empty(), user: empty() })
             .collect();
         let wait = if options.warm_up.is_zero() { options.interval } else { options.warm_up };
-        Ok(Self {
+        Self {
             next_ns: now + wait.as_nanos() as u64,
             changing: false,
             warm: options.warm_up.is_zero(),
@@ -94,7 +106,7 @@ impl BpfMeasurement {
             buckets,
             meter,
             _dma_latency: dma_latency,
-        })
+        }
     }
 
     /// The programs, for their costs.
@@ -276,14 +288,26 @@ impl Measurement for BpfMeasurement {
     }
 }
 
+/// What the programs keep. Interrupts are sent so often that to unwind each sender's stack is a quarter of what passive
+/// measuring costs: there the call site has to do.
+fn flags(options: &Options) -> u64 {
+    if options.thresholds == Thresholds::default() {
+        return 0;
+    }
+    match (options.stacks, options.mode) {
+        (false, _) => RECORD,
+        (true, Mode::Passive) => RECORD | STACKS,
+        (true, _) => RECORD | STACKS | SENDERS,
+    }
+}
+
 /// Tells the programs what to look for.
 fn prepare(memory: &Memory, options: &Options, cpus: &[u32]) {
     let wanted = &options.thresholds;
-    let any = *wanted != Thresholds::default();
+    let flags = flags(options);
     for cpu in 0..memory.cpus() as u32 {
         let slot = memory.slot(cpu);
         let measured = cpus.contains(&cpu);
-        let flags = if any { RECORD } else { 0 } | if any && options.stacks { STACKS } else { 0 };
         slot.set(slot::FLAGS, flags);
         if !measured {
             continue;

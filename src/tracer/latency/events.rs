@@ -36,8 +36,8 @@ pub struct EventTrace {
     // Removes the instance when it is dropped.
     _guard: Guard,
     instance: PathBuf,
-    /// Files for the histograms of triggers, and where those are.
-    histograms: Vec<(String, PathBuf)>,
+    /// Events whose triggers make histograms, files for them, and where those are.
+    histograms: Vec<(String, String, PathBuf)>,
 }
 
 impl EventTrace {
@@ -80,7 +80,7 @@ impl EventTrace {
                 set("trigger", trigger)?;
                 if trigger.starts_with("hist") {
                     let name = event.name.replace(':', "_");
-                    histograms.push((format!("{name}_hist.txt"), folder.join("hist")));
+                    histograms.push((event.name.clone(), format!("{name}_hist.txt"), folder.join("hist")));
                 }
             }
             set("enable", "1")?;
@@ -94,11 +94,11 @@ impl EventTrace {
         std::fs::read_to_string(self.instance.join("trace")).unwrap_or_default()
     }
 
-    /// The histograms of triggers: the name of a file for each, and its text.
+    /// The histograms of triggers: the event, the name of a file, and the text of each.
     #[must_use]
-    pub fn histograms(&self) -> Vec<(String, String)> {
+    pub fn histograms(&self) -> Vec<(String, String, String)> {
         let text = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_default();
-        self.histograms.iter().map(|(name, path)| (name.clone(), text(path))).collect()
+        self.histograms.iter().map(|(name, file, path)| (name.clone(), file.clone(), text(path))).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::path::{Component, Path, PathBuf};
 
 use super::{LatencyError, Mode, Options, Policy};
 use crate::kernel::Kernel;
@@ -39,4 +40,39 @@ pub fn hold_dma_latency(us: u32) -> Result<File, LatencyError> {
     let mut file = File::options().write(true).open(PATH).map_err(failed)?;
     file.write_all(&us.cast_signed().to_ne_bytes()).map_err(failed)?;
     Ok(file)
+}
+
+/// The file that moves processes to a control group: of version 2 where it is mounted, else of the cpu controller of
+/// version 1, as rtla does.
+///
+/// # Errors
+/// When no control groups are mounted, or the name leads out of them.
+pub fn cgroup_file(kernel: &Kernel, group: &str) -> Result<PathBuf, LatencyError> {
+    let mounts = kernel.proc_text("self/mounts").unwrap_or_default();
+    let row = |wanted: fn(&[&str]) -> bool| {
+        let mut rows = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        rows.find(|row| row.len() > 3 && wanted(row)).map(|row| PathBuf::from(row[1]))
+    };
+    let mount = row(|row| row[2] == "cgroup2")
+        .or_else(|| row(|row| row[2] == "cgroup" && row[3].split(',').any(|option| option == "cpu")));
+    let Some(mount) = mount else { return Err(LatencyError::Options("no control groups are mounted".to_owned())) };
+    let inside = Path::new(group);
+    if inside.components().any(|part| part == Component::ParentDir) {
+        return Err(LatencyError::Options(format!("`{group}` is no control group")));
+    }
+    Ok(mount.join(inside.strip_prefix("/").unwrap_or(inside)).join("cgroup.procs"))
+}
+
+/// The same of the group that this process is in.
+///
+/// # Errors
+/// As [`cgroup_file`].
+pub fn own_cgroup_file(kernel: &Kernel) -> Result<PathBuf, LatencyError> {
+    let text = kernel.proc_text("self/cgroup").unwrap_or_default();
+    let of = |line: &str| {
+        let mut fields = line.splitn(3, ':');
+        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        (number == "0" || controllers.split(',').any(|c| c == "cpu")).then(|| path.to_owned())
+    };
+    cgroup_file(kernel, &text.lines().find_map(of).unwrap_or_else(|| "/".to_owned()))
 }

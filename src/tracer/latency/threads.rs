@@ -121,7 +121,25 @@ pub struct Thread {
     handle: Option<JoinHandle<()>>,
 }
 
+impl Shared {
+    fn new(options: &Options, cpu: u32) -> Self {
+        Self {
+            cpu,
+            pair: Pair::new(options.buckets),
+            stop: AtomicBool::new(false),
+            state: AtomicU32::new(0),
+            limits: Limits::new(&options.thresholds),
+            hit: [const { AtomicU64::new(0) }; 3],
+        }
+    }
+}
+
 impl Thread {
+    /// One that does not run: its counts are written by a bench.
+    pub(super) fn simulated(options: &Options, cpu: u32) -> Self {
+        Self { shared: Arc::new(Shared::new(options, cpu)), handle: None }
+    }
+
     /// Ends the thread and waits until it has.
     pub fn stop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
@@ -148,14 +166,7 @@ pub fn start(memory: &Arc<Memory>, options: &Options) -> Result<Vec<Thread>, Lat
 }
 
 fn start_on(memory: &Arc<Memory>, options: &Options, cpu: u32, first_ns: Option<u64>) -> Result<Thread, LatencyError> {
-    let shared = Arc::new(Shared {
-        cpu,
-        pair: Pair::new(options.buckets),
-        stop: AtomicBool::new(false),
-        state: AtomicU32::new(0),
-        limits: Limits::new(&options.thresholds),
-        hit: [const { AtomicU64::new(0) }; 3],
-    });
+    let shared = Arc::new(Shared::new(options, cpu));
     let (tell, told) = std::sync::mpsc::sync_channel(1);
     let (memory, shared_too, options) = (Arc::clone(memory), Arc::clone(&shared), options.clone());
     let name = if options.mode == Mode::Osnoise { "osnoise" } else { "timerlat" };
@@ -240,6 +251,20 @@ fn moment(slot: Slot<'_>) -> Moment {
     }
 }
 
+/// The same with the time that each class has taken until then: what comes in between would be in the next gap's parts
+/// or in none.
+fn moment_and_net(slot: Slot<'_>) -> (Moment, ByClass) {
+    loop {
+        let net = slot.net_ns();
+        let before = slot.interference();
+        fence(Ordering::Acquire);
+        let now = moment(slot);
+        if now.interference == before && slot.net_ns() == net {
+            return (now, net);
+        }
+    }
+}
+
 fn spin_periods(slot: Slot<'_>, shared: &Shared, options: &Options) {
     let mut next = monotonic_ns();
     while !shared.stop.load(Ordering::Relaxed) {
@@ -266,26 +291,25 @@ fn spin_periods(slot: Slot<'_>, shared: &Shared, options: &Options) {
 
 /// Spins for one run time. Gives its noise.
 fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 {
-    let began = moment(slot);
+    let (began, mut net) = moment_and_net(slot);
     let entries = slot.entries();
-    let mut net = slot.net_ns();
     let (mut last, mut noise) = (began, 0_u64);
     while last.ns.wrapping_sub(began.ns) < options.runtime_ns {
-        let now = moment(slot);
-        let gap = now.ns.wrapping_sub(last.ns);
+        let mut now = moment(slot);
+        let mut after = net;
         let entered = now.interference != last.interference;
+        if entered {
+            (now, after) = moment_and_net(slot);
+        }
+        let gap = now.ns.wrapping_sub(last.ns);
         if gap >= options.gap_ns {
-            let after = if entered { slot.net_ns() } else { net };
             account(side, gap, entered, &after.since(&net));
             noise += gap;
-            net = after;
             if shared.limits.is_over(GAP, gap) {
                 freeze(slot, shared, HIT_GAP, last.ns, now.ns);
             }
-        } else if entered {
-            net = slot.net_ns();
         }
-        last = now;
+        (last, net) = (now, after);
         // A relaxed load of a line that nobody writes.
         if shared.stop.load(Ordering::Relaxed) {
             break;

@@ -60,6 +60,7 @@ pub struct TracefsMeasurement {
     instance: PathBuf,
     partial: Vec<u8>,
     cpus: BTreeMap<u32, Cpu>,
+    workload: Workload,
     buckets: Vec<CpuBuckets>,
     began: Instant,
     next_ns: u64,
@@ -79,13 +80,17 @@ impl TracefsMeasurement {
         let dma_latency = options.dma_latency_us.map(places::hold_dma_latency).transpose()?;
         let started = setup::start(kernel, &options, workload)?;
         let now = monotonic_ns();
+        // hwlat says nothing of CPUs without gaps.
+        let known = if workload == Workload::Hwlat { options.cpus.as_slice() } else { &[] };
+        let cpus = known.iter().map(|cpu| (*cpu, Cpu::default())).collect();
         Ok(Self {
             kernel: Arc::clone(kernel),
             guard: started.guard,
             instance: started.instance,
             pipe: Some(started.pipe),
             partial: Vec::new(),
-            cpus: BTreeMap::new(),
+            cpus,
+            workload,
             buckets: Vec::new(),
             began: Instant::now(),
             next_ns: now + options.interval.as_nanos() as u64,
@@ -143,6 +148,16 @@ impl TracefsMeasurement {
                 // Gaps come by an event of their own; the row has the longest.
                 sample.lengths = crate::model::latency::Distribution::default();
                 noise.add(&sample);
+            }
+            Row::Hardware { cpu, start_ns, duration_ns, nmis } => {
+                let noise = &mut self.cpus.entry(cpu).or_default().noise;
+                noise.hardware += 1;
+                noise.hardware_ns += duration_ns;
+                noise.noise_ns += duration_ns;
+                noise.max_noise_ns = noise.max_noise_ns.max(duration_ns);
+                noise.max_gap_ns = noise.max_gap_ns.max(duration_ns);
+                noise.entries.nmi += nmis;
+                self.row(Row::Gap { cpu, start_ns, duration_ns, interference: nmis }, items);
             }
             Row::Gap { cpu, start_ns, duration_ns, .. } => {
                 if let Some(width) = self.width() {
@@ -311,7 +326,13 @@ impl TracefsMeasurement {
         if !warm {
             self.buckets.clear();
         }
+        let spun = self.options.runtime_ns as f64 / self.options.period_ns.max(1) as f64;
         for (cpu, entry) in &mut self.cpus {
+            if self.workload == Workload::Hwlat {
+                // It has no rows of its own for a window: the share of the time that it spins.
+                entry.noise.periods += ((now - self.last_ns) / self.options.period_ns.max(1)).max(1);
+                entry.noise.runtime_ns += ((now - self.last_ns) as f64 * spun) as u64;
+            }
             let sample = CpuSample {
                 cpu: *cpu,
                 began_ns: self.last_ns,

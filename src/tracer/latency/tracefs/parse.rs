@@ -34,6 +34,17 @@ pub enum Row {
         /// Entries in it.
         interference: u64,
     },
+    /// hwlat's row: the longest gap of one run time.
+    Hardware {
+        /// Where.
+        cpu: u32,
+        /// When it began, about.
+        start_ns: u64,
+        /// How long it was.
+        duration_ns: u64,
+        /// NMIs in it.
+        nmis: u64,
+    },
     /// `irq_noise` and its like.
     Interval {
         /// Where.
@@ -135,7 +146,7 @@ pub fn row(line: &str) -> Option<Row> {
         return Some(Row::Stopped);
     }
     if let Some(rest) = message.strip_prefix('#') {
-        return timer(&head, rest);
+        return if rest.contains("inner/outer(us):") { hwlat(&head, rest) } else { timer(&head, rest) };
     }
     match message.split_once(": ") {
         Some(("sample_threshold", rest)) => {
@@ -166,6 +177,17 @@ fn timer(head: &Head<'_>, rest: &str) -> Option<Row> {
     };
     let latency_ns = (words.next()? == "timer_latency").then(|| words.next()?.parse().ok()).flatten()?;
     Some(Row::Timer { cpu: head.cpu, at_ns: head.at_ns, context, latency_ns, comm: clean(head.comm), pid: head.pid })
+}
+
+/// `1     inner/outer(us):   13/14    ts:1499801089.066141990 count:3 nmi-total:9 nmi-count:1`: the longest gap within
+/// one reading of the clock, and between two, of one run time.
+fn hwlat(head: &Head<'_>, rest: &str) -> Option<Row> {
+    let mut words = rest.split_whitespace().skip(2);
+    let (inner, outer) = words.next()?.split_once('/')?;
+    let duration_ns = inner.parse::<u64>().ok()?.max(outer.parse().ok()?).checked_mul(1000)?;
+    let interference = after(rest, "nmi-count:").unwrap_or(0);
+    let start_ns = head.at_ns.saturating_sub(duration_ns);
+    Some(Row::Hardware { cpu: head.cpu, start_ns, duration_ns, nmis: interference })
 }
 
 /// `start 205.172211000 duration 4567 ns`.
@@ -263,6 +285,15 @@ mod tests {
         assert_eq!(row("CPU:1 [LOST 17 EVENTS]"), Some(Row::Lost(17)));
         assert_eq!(row(" => vfs_read"), Some(Row::StackFrame { symbol: "vfs_read".into() }));
         assert_eq!(row("# tracer: timerlat"), None);
+    }
+
+    #[test]
+    fn rows_of_hwlat() {
+        let line = "           <...>-1729  [001] d...   678.473449: #1     inner/outer(us):   11/15    ts:1499801089.066141990 count:3";
+        let expected = Row::Hardware { cpu: 1, start_ns: 678_473_434_000, duration_ns: 15_000, nmis: 0 };
+        assert_eq!(row(line), Some(expected));
+        let line = " <...>-7 [000] d...   678.473449: #2     inner/outer(us):    5/0     ts:1.066141990 count:1 nmi-total:8 nmi-count:2";
+        assert!(matches!(row(line), Some(Row::Hardware { duration_ns: 5000, nmis: 2, .. })));
     }
 
     proptest! {

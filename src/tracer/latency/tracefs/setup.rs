@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::engine::latency::set_policy_of;
 use crate::kernel::guard::Guard;
 use crate::kernel::{Absence, Kernel};
+use crate::tracer::latency::places::own_cgroup_file;
 use crate::tracer::latency::{LatencyError, Mode, Options, Policy};
 
 /// Where journals of settings are kept until the next boot.
@@ -21,6 +22,19 @@ pub enum Workload {
     Kernel,
     /// The kernel's own, with interrupts off while they spin: what is left is the hardware's noise.
     InterruptsOff,
+    /// The hwlat tracer's thread, which does the same and tells gaps only.
+    Hwlat,
+}
+
+impl Workload {
+    /// Which tracer it is of.
+    pub(super) const fn tracer(self, mode: Mode) -> &'static str {
+        match (self, mode) {
+            (Self::Hwlat, _) => "hwlat",
+            (_, Mode::Timerlat) => "timerlat",
+            _ => "osnoise",
+        }
+    }
 }
 
 /// Whether the kernel has a tracer.
@@ -61,18 +75,28 @@ fn failed(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> Latency
 
 /// Sets everything and starts the tracer.
 pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> Result<Started, LatencyError> {
-    let tracer = if options.mode == Mode::Timerlat { "timerlat" } else { "osnoise" };
+    let tracer = workload.tracer(options.mode);
     let tracefs = available(kernel, tracer)?;
     let journals = Path::new(JOURNALS);
     let mut guard = Guard::new(journals).map_err(failed("keep a journal of settings in", journals))?;
     let instance = tracefs.join("instances").join(format!("probescope_{tracer}_{}", std::process::id()));
-    settings(&tracefs, &mut guard, options, workload)?;
+    if workload == Workload::Hwlat {
+        hwlat_settings(&tracefs, &mut guard, options)?;
+    } else {
+        settings(&tracefs, &mut guard, options, workload)?;
+    }
     guard.make_folder(&instance).map_err(failed("make", &instance))?;
-    events(&instance, options)?;
+    if workload == Workload::Hwlat {
+        let path = instance.join("tracing_cpumask");
+        std::fs::write(&path, mask(&options.cpus)).map_err(failed("write", &path))?;
+    } else {
+        events(&instance, options)?;
+    }
     let path = instance.join("current_tracer");
     std::fs::write(&path, tracer).map_err(|source| {
         if source.raw_os_error() == Some(libc::EBUSY) {
             let other = if tracer == "timerlat" { "osnoise" } else { "timerlat" };
+            let other = if tracer == "hwlat" { "hwlat" } else { other };
             return LatencyError::Options(format!(
                 "the {tracer} tracer cannot run: {other} is busy in another instance"
             ));
@@ -82,29 +106,39 @@ pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> R
     // Once the pipe is open the tracer can be changed no more (EBUSY).
     let path = instance.join("trace_pipe");
     let pipe = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).map_err(failed("open", &path))?;
-    schedule(kernel, tracer, options)?;
+    place(kernel, tracer, options)?;
     Ok(Started { guard, instance, pipe })
 }
 
-/// Gives the tracer's threads the policy that is asked for, where it is not the one that they have.
-fn schedule(kernel: &Kernel, tracer: &str, options: &Options) -> Result<(), LatencyError> {
+/// Gives the tracer's threads the policy and the control group that are asked for, where those are not what they have.
+fn place(kernel: &Kernel, tracer: &str, options: &Options) -> Result<(), LatencyError> {
     let own = if tracer == "timerlat" { Policy::Fifo(95) } else { Policy::Other };
-    if options.policy == own {
+    if options.policy == own && !options.join_cgroup {
         return Ok(());
     }
-    // They start one after the other.
+    let threads = await_threads(kernel, tracer, options.cpus.len());
+    let failed = |operation, cpu| move |source| LatencyError::Thread { operation, cpu, source, hint: "" };
+    for (cpu, pid) in threads {
+        if options.policy != own {
+            let operation = "give the tracer's thread its scheduling policy";
+            set_policy_of(pid, options.policy).map_err(failed(operation, cpu))?;
+        }
+        if options.join_cgroup {
+            let operation = "move the tracer's thread to the control group of this process";
+            let file = own_cgroup_file(kernel)?;
+            std::fs::write(file, pid.to_string()).map_err(failed(operation, cpu))?;
+        }
+    }
+    Ok(())
+}
+
+/// The tracer's threads once all are there: they start one after the other.
+fn await_threads(kernel: &Kernel, tracer: &str, wanted: usize) -> Vec<(u32, u32)> {
     let end = Instant::now() + Duration::from_secs(2);
     loop {
         let threads = threads(&kernel.roots().proc, tracer);
-        if threads.len() >= options.cpus.len() || Instant::now() > end {
-            return threads.into_iter().try_for_each(|(cpu, pid)| {
-                set_policy_of(pid, options.policy).map_err(|source| LatencyError::Thread {
-                    operation: "give the tracer's thread its scheduling policy",
-                    cpu,
-                    source,
-                    hint: "",
-                })
-            });
+        if threads.len() >= wanted || Instant::now() > end {
+            return threads;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -122,6 +156,35 @@ fn threads(proc: &Path, tracer: &str) -> Vec<(u32, u32)> {
     std::fs::read_dir(proc).into_iter().flatten().flatten().filter_map(of).collect()
 }
 
+/// hwlat's settings: a window begins so often, and each CPU spins for `width` of it.
+fn hwlat_settings(tracefs: &Path, guard: &mut Guard, options: &Options) -> Result<(), LatencyError> {
+    let folder = tracefs.join("hwlat_detector");
+    let mut set = |path: PathBuf, value: &str| guard.set(&path, value).map_err(failed("write", &path));
+    set(tracefs.join("tracing_thresh"), &(options.gap_ns / 1000).max(1).to_string())?;
+    let (width, window) = ((options.runtime_ns / 1000).to_string(), (options.period_ns / 1000).to_string());
+    let width_now: u64 =
+        std::fs::read_to_string(folder.join("width")).ok().and_then(|t| t.trim().parse().ok()).unwrap_or(u64::MAX);
+    // The width may not be longer than the window, at no moment.
+    if options.period_ns / 1000 <= width_now {
+        set(folder.join("width"), &width)?;
+        set(folder.join("window"), &window)?;
+    } else {
+        set(folder.join("window"), &window)?;
+        set(folder.join("width"), &width)?;
+    }
+    // Before 5.14 one thread goes round.
+    let mode = folder.join("mode");
+    if mode.exists() { set(mode, "per-cpu") } else { Ok(()) }
+}
+
+/// CPUs as a mask of the kernel's: groups of 32 bits, the highest first.
+fn mask(cpus: &[u32]) -> String {
+    let last = cpus.iter().max().map_or(0, |cpu| *cpu as usize / 32);
+    let mut words = vec![0_u32; last + 1];
+    cpus.iter().for_each(|cpu| words[*cpu as usize / 32] |= 1 << (cpu % 32));
+    words.iter().rev().map(|word| format!("{word:08x}")).collect::<Vec<_>>().join(",")
+}
+
 /// Global settings, those of the last user included: a run does not depend on what was left there.
 fn settings(tracefs: &Path, guard: &mut Guard, options: &Options, workload: Workload) -> Result<(), LatencyError> {
     let folder = tracefs.join("osnoise");
@@ -133,7 +196,11 @@ fn settings(tracefs: &Path, guard: &mut Guard, options: &Options, workload: Work
     set(folder.join("stop_tracing_total_us"), "0")?;
     if options.mode == Mode::Timerlat {
         set(folder.join("timerlat_period_us"), &us(options.period_ns))?;
-        let print = if options.stacks { thresholds.thread_ns.max(thresholds.irq_ns) } else { 0 };
+        let print = match (options.stacks, options.stack_ns) {
+            (false, _) => 0,
+            (true, 0) => thresholds.thread_ns.max(thresholds.irq_ns),
+            (true, from_ns) => from_ns,
+        };
         set(folder.join("print_stack"), &us(print))?;
         // A stop would lose the rest of the cycle: thresholds are watched here.
         return flags(guard, &folder, Workload::Kernel);
@@ -159,7 +226,7 @@ fn flags(guard: &mut Guard, folder: &Path, workload: Workload) -> Result<(), Lat
     let path = folder.join("options");
     if !path.exists() {
         return match workload {
-            Workload::Kernel => Ok(()),
+            Workload::Kernel | Workload::Hwlat => Ok(()),
             Workload::InterruptsOff => Err(Absence::new(
                 "hwnoise",
                 "this kernel's osnoise tracer cannot spin with interrupts off (osnoise/options, Linux 6.2)",
@@ -169,7 +236,7 @@ fn flags(guard: &mut Guard, folder: &Path, workload: Workload) -> Result<(), Lat
         };
     }
     let flags: &[&str] = match workload {
-        Workload::Kernel => &["DEFAULTS"],
+        Workload::Kernel | Workload::Hwlat => &["DEFAULTS"],
         Workload::InterruptsOff => &["DEFAULTS", "OSNOISE_IRQ_DISABLE"],
     };
     guard.set_flags(&path, flags).map_err(failed("write", &path))
@@ -211,5 +278,7 @@ mod tests {
     fn cpus_are_written_as_ranges() {
         assert_eq!(list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
         assert_eq!(list(&[3]), "3");
+        assert_eq!(mask(&[0, 1, 3]), "0000000b");
+        assert_eq!(mask(&[0, 33]), "00000002,00000001");
     }
 }

@@ -1,0 +1,86 @@
+//! The kernel's own tracers and our programs beside each other, on a kernel that has both: our programs watch the
+//! tracer's threads, and both tell of the same timers and interrupts.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use probescope::kernel::Kernel;
+use probescope::model::latency::{Distribution, NoiseClass, NoiseSample, TimerSample};
+use probescope::tracer::latency::bpf::BpfMeasurement;
+use probescope::tracer::latency::tracefs::{TracefsMeasurement, Workload, available};
+use probescope::tracer::latency::{Item, Measurement as _, Mode, Options};
+
+use super::{kernel, last_cpu, samples, short, skip};
+
+/// What both told of the same seconds: the tracer's items, and ours.
+fn side_by_side(kernel: &Arc<Kernel>, options: Options, long: Duration) -> Option<(Vec<Item>, Vec<Item>)> {
+    if let Err(absence) = available(kernel, options.mode.name()) {
+        skip::skip(&absence.to_string());
+        return None;
+    }
+    let passive = Options { interval: options.interval, ..Options::default() };
+    let mut ours = BpfMeasurement::start(kernel, passive).unwrap_or_else(|e| panic!("{e}"));
+    let mut theirs = TracefsMeasurement::start(kernel, options, Workload::Kernel).unwrap_or_else(|e| panic!("{e}"));
+    let end = Instant::now() + long;
+    let (mut told, mut seen) = (Vec::new(), Vec::new());
+    while Instant::now() < end {
+        told.extend(theirs.poll().unwrap());
+        seen.extend(ours.poll().unwrap());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    told.extend(theirs.finish().unwrap());
+    seen.extend(ours.finish().unwrap());
+    Some((told, seen))
+}
+
+fn log2_bucket(lengths: &Distribution, percent: f64) -> u32 {
+    lengths.percentile_ns(percent).unwrap().max(1).ilog2()
+}
+
+#[test]
+fn the_timers_of_timerlat_are_as_late_for_our_programs_as_for_itself() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let cpu = last_cpu(&kernel);
+    let options = short(Mode::Timerlat, cpu);
+    let Some((told, seen)) = side_by_side(&kernel, options, Duration::from_secs(10)) else { return };
+    let mut theirs = TimerSample::default();
+    samples(&told).filter_map(|s| s.timer.as_ref()).for_each(|t| theirs.add(t));
+    let mut lengths = Distribution::default();
+    let mut count = 0;
+    let sources = samples(&seen).filter(|s| s.cpu == cpu).flat_map(|s| &s.sources);
+    for source in sources.filter(|s| s.class == NoiseClass::Timer && s.name.starts_with("timerlat_irq")) {
+        lengths.add(&source.lengths);
+        count += source.count;
+    }
+    println!(
+        "timerlat: {} samples, p50 {:?} p99 {:?}; ours: {count}, p50 {:?} p99 {:?}",
+        theirs.irq.count,
+        theirs.irq.lengths.percentile_ns(50.0),
+        theirs.irq.lengths.percentile_ns(99.0),
+        lengths.percentile_ns(50.0),
+        lengths.percentile_ns(99.0),
+    );
+    assert!(count.abs_diff(theirs.irq.count) * 100 <= count, "{count} of {}", theirs.irq.count);
+    for percent in [50.0, 99.0] {
+        // Ours are kept in powers of two: a value beside a border may fall on its other side.
+        let (of_ours, of_theirs) = (log2_bucket(&lengths, percent), log2_bucket(&theirs.irq.lengths, percent));
+        assert!(of_ours.abs_diff(of_theirs) <= 1, "{percent} %: 2^{of_ours} ns and 2^{of_theirs} ns");
+    }
+}
+
+#[test]
+fn osnoise_and_our_programs_count_the_same_interrupts() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let cpu = last_cpu(&kernel);
+    // A run time as long as the period: the tracer counts all of the time.
+    let options = Options { period_ns: 1_000_000_000, runtime_ns: 1_000_000_000, ..short(Mode::Osnoise, cpu) };
+    let Some((told, seen)) = side_by_side(&kernel, options, Duration::from_secs(12)) else { return };
+    let mut theirs = NoiseSample::default();
+    samples(&told).filter_map(|s| s.noise.as_ref()).for_each(|n| theirs.add(n));
+    let ours = samples(&seen).filter(|s| s.cpu == cpu);
+    let (irqs, time) = ours.fold((0, 0), |(n, t), s| (n + s.entries.irq, t + s.period_ns));
+    let a_second = |count: u64, ns: u64| count as f64 * 1e9 / ns.max(1) as f64;
+    let (of_theirs, of_ours) = (a_second(theirs.entries.irq, theirs.runtime_ns), a_second(irqs, time));
+    println!("osnoise: {of_theirs:.1} interrupts a second; ours: {of_ours:.1}");
+    assert!((of_theirs - of_ours).abs() <= of_theirs * 0.03, "{of_theirs} and {of_ours} a second");
+}
