@@ -349,7 +349,7 @@ pub enum ActionKind {
     RuntimeError(Arc<str>),
 }
 
-/// The number of a fault, as D has it: 1 for what can't be read, 4 for a division by zero, 10 for an index out of
+/// The number of a fault, as D has it: 1 for what can't be read, 4 for a division by zero, 11 for an index out of
 /// bounds; `None` for what is no fault.
 #[must_use]
 pub const fn fault_code(cause: crate::model::stats::LossCause) -> Option<i64> {
@@ -357,7 +357,7 @@ pub const fn fault_code(cause: crate::model::stats::LossCause) -> Option<i64> {
     match cause {
         L::ReadFailed => Some(1),
         L::DivideByZero => Some(4),
-        L::OutOfBounds => Some(10),
+        L::OutOfBounds => Some(11),
         _ => None,
     }
 }

@@ -47,7 +47,7 @@ impl<'a> Lowerer<'_, 'a> {
                 let place = self.place(e)?;
                 self.load_place(place, &e.ty, *bits, e.span)
             }
-            ExprKind::Deref(_) | ExprKind::Index { .. } | ExprKind::TupleField(..) => {
+            ExprKind::Deref(_) | ExprKind::Index { .. } | ExprKind::TupleField(..) | ExprKind::Within { .. } => {
                 let place = self.place(e)?;
                 self.load_place(place, &e.ty, None, e.span)
             }

@@ -402,10 +402,13 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Leaves the innermost loop of a program that notes its faults; false of others.
     fn leave_by_fault(&mut self, cause: LossCause, span: Span) -> bool {
+        fault_code(cause).is_some_and(|code| self.leave_by(code, span))
+    }
+
+    /// The same by a fault's number.
+    pub fn leave_by(&mut self, code: i64, span: Span) -> bool {
         let Some(local) = self.probe.fault.filter(|_| self.inline.is_empty()) else { return false };
-        let (Some(code), Some(targets)) = (fault_code(cause), self.function.loops.last().copied()) else {
-            return false;
-        };
+        let Some(targets) = self.function.loops.last().copied() else { return false };
         self.write_local(local, (code | i64::from(span.start) << 8).into());
         self.function.builder.jump(targets.on_break);
         let unreached = self.function.builder.new_block();

@@ -77,6 +77,7 @@ impl<'a> Lowerer<'_, 'a> {
                 self.helper_failed(result, e.span)?;
                 Ok(result.into())
             }
+            (Intrinsic::ReadInto, [dst, src, n]) => self.read_into(dst, src, n, e.span),
             (Intrinsic::WriteUser, [dst, src, n]) => self.write_user(dst, src, n, e.span),
             (Intrinsic::SocketCookie, [socket]) => self.socket_cookie(socket, e.span),
             _ if !e.ty.fits_register() => {

@@ -51,6 +51,7 @@ impl<'a> Lowerer<'_, 'a> {
             ExprKind::Deref(pointer) => self.pointee(pointer),
             ExprKind::Field { base, offset, .. } => Ok(self.field_base(base)?.at(*offset)),
             ExprKind::Index { base, index } => self.element(base, index, e),
+            ExprKind::Within { local, offset } => Ok(Place::Memory(self.within(*local, offset, self.size(&e.ty))?)),
             // A trampoline's slot holds a by-value struct or a pointer to it; the front end says which
             // by the type. Tracepoint records hold arrays and strings in place.
             ExprKind::Builtin(Builtin::CtxField(offset)) => Ok(Place::Context(*offset)),

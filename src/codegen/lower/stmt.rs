@@ -7,6 +7,7 @@ use crate::codegen::ir::{Cond, Operand};
 use crate::codegen::lower::function;
 use crate::codegen::lower::layout;
 use crate::codegen::lower::object;
+use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
@@ -80,6 +81,12 @@ impl<'a> Lowerer<'_, 'a> {
             StatementKind::Break => self.leave_loop(s, true),
             StatementKind::Continue => self.leave_loop(s, false),
             StatementKind::Return(value) => self.return_statement(value.as_ref()),
+            StatementKind::Fault(code) => {
+                if !self.leave_by(*code, s.span) {
+                    self.count_loss(LossCause::ReadFailed, None, s.span);
+                }
+                Ok(())
+            }
             StatementKind::Block(block) => self.block(block),
         }
     }
@@ -188,8 +195,47 @@ impl<'a> Lowerer<'_, 'a> {
                 let at = self.function.builder.add(start, scaled);
                 Ok(Addr::new(Base::Reg(at), 0))
             }
+            ExprKind::Within { local, offset } => self.within(*local, offset, self.size(&e.ty)),
             _ => self.internal(e.span, "a part of what is no variable"),
         }
+    }
+
+    /// The largest power of two that fits twice into a local that is an array of bytes.
+    pub(in crate::codegen::lower) fn half_of(&self, id: LocalId, span: Span) -> Result<u32, CodegenError> {
+        match self.locals[id.0 as usize].ty {
+            Type::Array { len, .. } => Ok(1 << (len.max(2).ilog2() - 1)),
+            _ => self.internal(span, "a place inside of what is no array"),
+        }
+    }
+
+    /// A place of `size` bytes inside a local that is an array of bytes, at an offset that is not known before. The array
+    /// has room for two of the largest power of two in it: whatever begins in the first half ends within.
+    pub(in crate::codegen::lower) fn within(
+        &mut self,
+        id: LocalId,
+        offset: &'a Expr,
+        size: u32,
+    ) -> Result<Addr, CodegenError> {
+        let half = self.half_of(id, offset.span)?;
+        if size > half {
+            let (what, span) = ("a value in scratch memory".to_owned(), offset.span);
+            let (size, limit) = (u64::from(size), u64::from(half));
+            return Err(CodegenError::TooLarge { span, what, size, limit, hint: None });
+        }
+        let offset_value = self.scalar(offset)?;
+        let at = self.function.builder.copy(offset_value);
+        self.when(Cond::Ge, at.into(), i64::from(half).into(), |l| {
+            l.failed(LossCause::ReadFailed, None, offset.span);
+            l.function.builder.copy_into(at, 0);
+            Ok(())
+        })?;
+        let at = self.function.builder.and(at, i64::from(half - 1));
+        let Some(base) = self.local_memory(id) else {
+            return self.internal(offset.span, "a place inside of a variable without memory");
+        };
+        let start = self.pointer(base);
+        let at = self.function.builder.add(start, at);
+        Ok(Addr::new(Base::Reg(at), 0))
     }
 
     fn if_statement(&mut self, c: &'a Expr, a: &'a Block, b: &'a Block) -> Result<(), CodegenError> {

@@ -3,7 +3,7 @@
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Width};
 use crate::lang::source::Span;
-use crate::lang::typed::Expr;
+use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
 
 use crate::codegen::lower::addr::{Addr, Base};
@@ -101,6 +101,27 @@ impl<'a> Lowerer<'_, 'a> {
         let result = self.function.builder.call(h::PROBE_WRITE_USER, &[to, from.into(), (n as i64).into()]);
         self.helper_failed(result, span)?;
         Ok(result.into())
+    }
+
+    /// Reads bytes through a pointer into a place inside of a local, which has as much room behind it as half of it.
+    pub fn read_into(
+        &mut self,
+        dst: &'a Expr,
+        src: &'a Expr,
+        n: &'a Expr,
+        span: Span,
+    ) -> Result<Operand, CodegenError> {
+        let ExprKind::Within { local, offset } = &dst.kind else {
+            return self.internal(span, "a copy to what is no place inside of a variable");
+        };
+        let half = self.half_of(*local, span)?;
+        let from = self.pointee(src)?;
+        let wanted = self.scalar(n)?;
+        let wanted = self.copy_without_scalar_id(wanted);
+        self.at_most(wanted, i64::from(half))?;
+        let at = self.within(*local, offset, 1)?;
+        self.read_sized(from, at, wanted.into(), span)?;
+        Ok(0.into())
     }
 
     /// `ntop([family,] address)`.

@@ -87,7 +87,7 @@ pub fn statement_parts(statement: &Statement) -> (Vec<&Expr>, Vec<&Block>) {
             (vec![], vec![body])
         }
         StatementKind::Return(e) => (e.iter().collect(), vec![]),
-        StatementKind::Break | StatementKind::Continue => (vec![], vec![]),
+        StatementKind::Break | StatementKind::Continue | StatementKind::Fault(_) => (vec![], vec![]),
     }
 }
 
@@ -107,7 +107,11 @@ pub fn is_pure(e: &Expr) -> bool {
         | ExprKind::Block(..) => false,
         ExprKind::Call(intrinsic, _) => !matches!(
             intrinsic,
-            Intrinsic::Signal | Intrinsic::SignalThread | Intrinsic::Override | Intrinsic::WriteUser
+            Intrinsic::Signal
+                | Intrinsic::SignalThread
+                | Intrinsic::Override
+                | Intrinsic::WriteUser
+                | Intrinsic::ReadInto
         ),
         _ => true,
     };
@@ -131,7 +135,10 @@ pub fn statement_mentions(s: &Statement, id: LocalId) -> bool {
 /// Whether an expression mentions a local.
 pub fn expr_mentions(e: &Expr, id: LocalId) -> bool {
     let own = match &e.kind {
-        ExprKind::Local(local) | ExprKind::LocalStep { local, .. } | ExprKind::MapFind { local, .. } => *local == id,
+        ExprKind::Local(local)
+        | ExprKind::Within { local, .. }
+        | ExprKind::LocalStep { local, .. }
+        | ExprKind::MapFind { local, .. } => *local == id,
         ExprKind::Block(block, _) => block.statements.iter().any(|s| statement_mentions(s, id)),
         _ => false,
     };
@@ -157,7 +164,10 @@ pub fn each_own_mention(s: &Statement, visit: &mut dyn FnMut(LocalId)) {
 
 fn each_mention_in(e: &Expr, visit: &mut dyn FnMut(LocalId)) {
     match &e.kind {
-        ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } | ExprKind::MapFind { local: id, .. } => visit(*id),
+        ExprKind::Local(id)
+        | ExprKind::Within { local: id, .. }
+        | ExprKind::LocalStep { local: id, .. }
+        | ExprKind::MapFind { local: id, .. } => visit(*id),
         ExprKind::Block(block, _) => block.statements.iter().for_each(|s| each_mention(s, visit)),
         _ => {}
     }
@@ -167,12 +177,10 @@ fn each_mention_in(e: &Expr, visit: &mut dyn FnMut(LocalId)) {
 /// The locals whose address a body takes.
 pub fn addressed<'a>(body: &'a Block, predicate: Option<&'a Expr>) -> Vec<LocalId> {
     let mut found = Vec::new();
-    let mut visit = |e: &'a Expr| {
-        if let ExprKind::AddressOf(inner) = &e.kind
-            && let ExprKind::Local(id) = &inner.kind
-        {
-            found.push(*id);
-        }
+    let mut visit = |e: &'a Expr| match &e.kind {
+        ExprKind::AddressOf(inner) if let ExprKind::Local(id) = &inner.kind => found.push(*id),
+        ExprKind::Within { local, .. } => found.push(*local),
+        _ => {}
     };
     each_expr(body, &mut visit);
     if let Some(predicate) = predicate {
@@ -197,7 +205,10 @@ pub fn locals_in(e: &Expr) -> Vec<LocalId> {
     let mut found = Vec::new();
     let mut blocks = Vec::new();
     each_in(e, &mut |_| (), &mut |e| match &e.kind {
-        ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } | ExprKind::MapFind { local: id, .. } => {
+        ExprKind::Local(id)
+        | ExprKind::Within { local: id, .. }
+        | ExprKind::LocalStep { local: id, .. }
+        | ExprKind::MapFind { local: id, .. } => {
             found.push(*id);
         }
         ExprKind::Block(block, _) => blocks.push(block),
@@ -217,7 +228,10 @@ pub fn locals_of(block: &Block) -> Vec<LocalId> {
     };
     let mut statements = Vec::new();
     each(block, &mut |s| statements.push(s), &mut |e| match &e.kind {
-        ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } | ExprKind::MapFind { local: id, .. } => {
+        ExprKind::Local(id)
+        | ExprKind::Within { local: id, .. }
+        | ExprKind::LocalStep { local: id, .. }
+        | ExprKind::MapFind { local: id, .. } => {
             note(*id);
         }
         _ => {}

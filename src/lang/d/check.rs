@@ -12,13 +12,16 @@ mod aggregations;
 mod builtins;
 mod calls;
 mod declarations;
+mod descriptions;
 mod expressions;
 mod members;
 mod operators;
 mod options;
 mod pragmas;
 mod probes;
+mod scratch;
 mod semantic;
+mod site;
 mod strings;
 mod translators;
 mod value;
@@ -93,6 +96,8 @@ struct Frame {
     clause: u32,
     /// Set by a fault: its kind, and the address that could not be read.
     fault: Option<(LocalId, LocalId)>,
+    /// Scratch memory, once something has asked for it.
+    scratch: Option<scratch::Scratch>,
     /// Clause-local variables by name.
     this: HashMap<Arc<str>, LocalId>,
     speculates: bool,
@@ -101,7 +106,7 @@ struct Frame {
     /// The clause is told of at its end although it may print nothing.
     reports: bool,
     /// What the firing probe is, for its arguments.
-    site: probes::Site,
+    site: site::Site,
     /// The code at hand is of a row of the semantic probes.
     in_row: bool,
 }
@@ -124,6 +129,10 @@ struct Checker<'a> {
     /// Where each probe's name is in the program's list.
     names: HashMap<Arc<str>, u32>,
     frame: Frame,
+    /// The program has scratch memory: what is read may lie there.
+    uses_scratch: bool,
+    /// Nothing is read here: only the address of what is named is asked for.
+    only_address: bool,
     /// Number of inlines that are being put in.
     depth: u32,
 }
@@ -145,6 +154,8 @@ impl<'a> Checker<'a> {
             speculations: None,
             names: HashMap::new(),
             frame: Frame::default(),
+            uses_scratch: false,
+            only_address: false,
             depth: 0,
         }
     }

@@ -95,6 +95,8 @@ pub enum StatementKind {
     Continue,
     /// Ends the probe or function.
     Return(Option<Expr>),
+    /// Leaves the innermost loop by a fault of this number ([`super::Probe::fault`]).
+    Fault(i64),
     /// A nested scope.
     Block(Block),
 }
@@ -185,6 +187,14 @@ pub enum ExprKind {
     },
     /// The address of a place, or of a local, whose memory then lasts as long as the trace.
     AddressOf(Box<Expr>),
+    /// A place of this expression's type inside a local that is an array of bytes. The offset is checked against the
+    /// power of two that half of the array has room for.
+    Within {
+        /// An array of bytes whose address is taken.
+        local: LocalId,
+        /// Byte offset, 8 bytes.
+        offset: Box<Expr>,
+    },
     /// The address of a map: of the kernel's map of a keyed one, of the value of a scalar one.
     MapAddress(MapId),
     /// A tuple or record; also an array by its elements.
@@ -398,6 +408,8 @@ pub enum Intrinsic {
     Override,
     /// `write_user(dst, src, n)`.
     WriteUser,
+    /// Reads a number of bytes through a pointer into a place of bytes inside a local ([`ExprKind::Within`]).
+    ReadInto,
     /// `socket_cookie(sk)`.
     SocketCookie,
     /// The packet bytes of a `skboutput`.
@@ -439,6 +451,7 @@ impl Expr {
             ExprKind::MapFind { key, .. } => vec![key],
             ExprKind::MapStep { key, delta, .. } => key.iter().chain([delta]).map(AsRef::as_ref).collect(),
             ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => vec![a, b],
+            ExprKind::Within { offset, .. } => vec![offset],
             ExprKind::Index { base, index } => vec![base, index],
             ExprKind::Conditional(a, b, c) => vec![a, b, c],
             ExprKind::Unary(_, a)

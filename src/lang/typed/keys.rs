@@ -88,7 +88,7 @@ impl<'a> Keys<'a> {
                 self.look_at(place);
                 self.look_at(value);
             }
-            StatementKind::Break | StatementKind::Continue => {}
+            StatementKind::Break | StatementKind::Continue | StatementKind::Fault(_) => {}
         }
     }
 
@@ -175,6 +175,7 @@ impl<'a> Keys<'a> {
             | ExprKind::MapStep { .. }
             | ExprKind::LocalStep { .. }
             | ExprKind::AddressOf(_)
+            | ExprKind::Within { .. }
             | ExprKind::MapAddress(_)
             | ExprKind::CallUser(..)
             | ExprKind::Block(..) => return None,
@@ -218,7 +219,7 @@ impl<'a> Keys<'a> {
 /// The variable that a place is part of.
 fn stored_in(place: &Expr) -> Option<LocalId> {
     match &place.kind {
-        ExprKind::Local(local) => Some(*local),
+        ExprKind::Local(local) | ExprKind::Within { local, .. } => Some(*local),
         ExprKind::Field { base, .. } | ExprKind::Index { base, .. } => stored_in(base),
         _ => None,
     }
@@ -313,7 +314,12 @@ const fn operator(op: BinaryOp) -> &'static str {
 fn intrinsic_name(intrinsic: &Intrinsic) -> Option<String> {
     let acts = matches!(
         intrinsic,
-        Intrinsic::Signal | Intrinsic::SignalThread | Intrinsic::Override | Intrinsic::WriteUser | Intrinsic::SkbBytes
+        Intrinsic::Signal
+            | Intrinsic::SignalThread
+            | Intrinsic::Override
+            | Intrinsic::WriteUser
+            | Intrinsic::ReadInto
+            | Intrinsic::SkbBytes
     );
     (!acts).then(|| format!("{intrinsic:?}").to_lowercase())
 }

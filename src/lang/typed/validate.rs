@@ -176,7 +176,7 @@ impl Validator<'_> {
                 self.block(body);
             }
             StatementKind::Unroll(_, body) | StatementKind::Block(body) => self.block(body),
-            StatementKind::Break | StatementKind::Continue => {}
+            StatementKind::Break | StatementKind::Continue | StatementKind::Fault(_) => {}
             StatementKind::Return(e) => e.iter().for_each(|e| self.expr(e)),
         }
     }
@@ -237,6 +237,11 @@ impl Validator<'_> {
             ExprKind::Field { base, .. } => {
                 self.require(matches!(base.ty, Type::Struct(_)), "a field of what is no struct");
                 self.expr(base);
+            }
+            ExprKind::Within { local, offset } => {
+                self.local(*local);
+                self.require(matches!(offset.ty, Type::Int { size: 8, .. }), "an offset is not of 8 bytes");
+                self.expr(offset);
             }
             ExprKind::Index { base, index } => {
                 let fits = matches!(base.ty, Type::Array { .. } | Type::Ptr { .. } | Type::Str { .. });

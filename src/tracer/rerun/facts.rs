@@ -9,6 +9,7 @@ use crate::lang::facts::{
 use crate::model::target::Target;
 use crate::probe::glob::Glob;
 use crate::probe::point;
+use crate::probe::providers::Found;
 use crate::store::TraceInfo;
 
 /// Short and old names of providers.
@@ -74,6 +75,14 @@ impl Facts for RecordedFacts<'_> {
             Some(shape) => Ok(self.kernel.expand(text).unwrap_or_else(|_| vec![(shape, text.to_owned())])),
             None => self.kernel.expand(text),
         }
+    }
+
+    fn semantic(&self, point: &str) -> Option<Result<Vec<Found>, Refusal>> {
+        self.kernel.semantic(point)
+    }
+
+    fn current(&self, word: &str, name: &str) -> Result<(&'static str, String), String> {
+        self.kernel.current(word, name)
     }
 
     fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String> {

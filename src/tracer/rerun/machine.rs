@@ -165,7 +165,7 @@ impl<'a> Machine<'a> {
             }
             // Only D programs have it, which do not run here (see `Rerun::prepare`).
             StatementKind::Store { .. } => {}
-            StatementKind::Break => return Flow::Break,
+            StatementKind::Break | StatementKind::Fault(_) => return Flow::Break,
             StatementKind::Continue => return Flow::Continue,
             StatementKind::Return(value) => {
                 return Flow::Return(value.as_ref().map_or(Datum::None, |value| self.eval(value)));
@@ -342,6 +342,7 @@ impl<'a> Machine<'a> {
             | ExprKind::Field { .. }
             | ExprKind::Index { .. }
             | ExprKind::AddressOf(_)
+            | ExprKind::Within { .. }
             | ExprKind::MapAddress(_) => Datum::None,
         }
     }

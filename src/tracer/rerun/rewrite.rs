@@ -179,6 +179,7 @@ impl Rewriter<'_> {
                 return None;
             }
             StatementKind::Break => StatementKind::Break,
+            StatementKind::Fault(code) => StatementKind::Fault(*code),
             StatementKind::Continue => StatementKind::Continue,
         };
         Some(Statement { kind, span: statement.span })
@@ -294,6 +295,7 @@ impl Rewriter<'_> {
             | ExprKind::Field { .. }
             | ExprKind::Index { .. }
             | ExprKind::AddressOf(_)
+            | ExprKind::Within { .. }
             | ExprKind::MapAddress(_) => return self.lacking(e),
         };
         Expr::new(kind, e.ty.clone(), e.span)

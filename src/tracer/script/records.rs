@@ -1,6 +1,8 @@
 //! Records of D programs: what a clause recorded is printed as one piece, and what it does to aggregations is done
 //! when its turn comes.
 
+mod speculations;
+
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 
@@ -13,6 +15,7 @@ use crate::model::snapshot::MapSnapshot;
 use crate::model::value::Value;
 use crate::tracer::TracerError;
 use crate::tracer::report::{Face, Report, TextKind};
+use speculations::Speculations;
 
 /// What printing goes by.
 #[derive(Debug, Default)]
@@ -24,7 +27,9 @@ pub struct Records {
     /// What the values of aggregations are divided by.
     norms: HashMap<u32, i64>,
     /// What was recorded in speculations that are neither committed nor discarded.
-    speculations: HashMap<i64, Vec<u8>>,
+    speculations: Speculations,
+    /// It was told that speculations have no room left.
+    told_of_room: bool,
     /// Aggregations that the program printed itself: they are not printed at its end.
     printed: HashSet<u32>,
 }
@@ -57,51 +62,44 @@ impl Records {
         if !std::mem::replace(&mut self.began, true) && !style.bare {
             d::header(style, &mut out);
         }
-        let header_end = out.len();
+        let mut own = Vec::new();
         let (id, name) = probe(context.program, header, values);
         let who = d::Firing { cpu: u32::from(header.cpu), id, probe: name };
-        self.settle(record, values, &mut out);
         // What only ends speculations prints nothing of its own.
         if record.items.is_empty() || record.items.iter().any(|item| !ends_speculation(item)) {
             if style.bare {
-                self.line(record, values, context, &mut out)?;
+                self.line(record, values, context, &mut own)?;
             } else if style.flowindent {
-                self.flows.entry(header.cpu).or_default().prefix(style, &who, header.action, &mut out);
+                self.flows.entry(header.cpu).or_default().prefix(style, &who, header.action, &mut own);
             } else {
-                d::prefix(style, &who, &mut out);
+                d::prefix(style, &who, &mut own);
             }
             if !style.bare {
                 for item in &record.items {
-                    self.item(item, values, context, &mut out)?;
+                    self.item(item, values, context, &mut own)?;
                 }
             }
             if !style.bare && (!style.quiet || style.flowindent) {
-                out.push(b'\n');
+                own.push(b'\n');
             }
         }
-        if let Some(speculation) = speculated(record, values) {
-            let waits = out.split_off(header_end);
-            if let Some(kept) = self.speculations.get_mut(&speculation) {
-                kept.extend(waits);
-            } else if speculation > 0 {
-                self.speculations.insert(speculation, waits);
-            }
-        }
+        out.extend(self.speculations.settle(record, values, own));
+        self.tell_of_room(face)?;
         if !out.is_empty() {
             face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
         }
         Ok(())
     }
 
-    /// Prints what a record commits, and forgets what it discards.
-    fn settle(&mut self, record: &Record, values: &[Value], out: &mut Vec<u8>) {
-        for item in &record.items {
-            match item {
-                Item::Commit(at) => out.extend(self.speculations.remove(&number(values, *at)).unwrap_or_default()),
-                Item::Discard(at) => drop(self.speculations.remove(&number(values, *at))),
-                _ => {}
-            }
+    /// Tells once that speculations are full.
+    fn tell_of_room(&mut self, face: &mut dyn Face) -> Result<(), TracerError> {
+        if self.speculations.dropped() == 0 || std::mem::replace(&mut self.told_of_room, true) {
+            return Ok(());
         }
+        let text =
+            b"dtrace: speculations hold 16 MiB: what is recorded in them is lost until one is committed or discarded\n";
+        face.report(&Report::Text { kind: TextKind::Fault, text })?;
+        Ok(())
     }
 
     /// What a record prints, as lines of their own.
@@ -219,7 +217,10 @@ impl Records {
         let line = lines.partition_point(|start| i128::from(*start) <= number(0) >> 8);
         let what = match number(0) & 255 {
             4 => "divide-by-zero".to_owned(),
-            10 => "index out of bounds".to_owned(),
+            3 => "illegal operation".to_owned(),
+            5 => "out of scratch space".to_owned(),
+            10 => format!("invalid size ({:#x})", number(1)),
+            11 => "index out of bounds".to_owned(),
             _ => format!("invalid address ({:#x})", number(1)),
         };
         let mut text = Vec::new();
@@ -247,20 +248,8 @@ impl Records {
     }
 }
 
-fn number(values: &[Value], at: usize) -> i64 {
-    values.get(at).and_then(Value::as_number).unwrap_or(0) as i64
-}
-
 const fn ends_speculation(item: &Item) -> bool {
     matches!(item, Item::Commit(_) | Item::Discard(_))
-}
-
-/// The speculation that a record waits in; 0 when it is in none that is in use.
-fn speculated(record: &Record, values: &[Value]) -> Option<i64> {
-    record.items.iter().find_map(|item| match item {
-        Item::Speculate(at) => Some(number(values, *at)),
-        _ => None,
-    })
 }
 
 /// Number and name of the probe that a record is of.

@@ -24,7 +24,8 @@ impl Checker<'_> {
         let span = e.span;
         if let Kind::Call(callee, items) = &e.kind
             && let Kind::Ident(name) = &callee.kind
-            && let Some(f) = function(name).filter(|f| f.class == Class::Action)
+            && let Some(f) =
+                function(name).filter(|f| f.class == Class::Action || matches!(f.name, "copyout" | "copyoutstr"))
         {
             if self.count_arguments(f, items.len(), span) {
                 self.action_call(f, items, span, out);
@@ -113,6 +114,14 @@ impl Checker<'_> {
             "clear" | "trunc" | "normalize" | "denormalize" => self.change(f, items, span, out),
             "speculate" | "commit" | "discard" => self.speculation(f, items, span, out),
             "raise" => self.raise(f, items, span, out),
+            "copyout" | "copyoutstr" => {
+                let Some(arguments) = self.arguments(f, items) else { return };
+                if self.is_destructive(span, f.name)
+                    && let Some(statements) = self.copyout(f.name == "copyoutstr", arguments, span)
+                {
+                    out.extend(statements);
+                }
+            }
             "tracemem" => self.tracemem(items, span),
             "print" => {
                 let value = self.expr(&items[0]);

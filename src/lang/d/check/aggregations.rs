@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::calls::{Class, function};
-use super::probes::SiteKind;
+use super::site::SiteKind;
 use super::value::{Value, cast, is_int, is_scalar, key, key_type};
 use super::variables::Aggregate;
 use super::{Checker, statement};

@@ -325,6 +325,10 @@ impl Checker<'_> {
                     None => Self::error_value(span),
                 }
             }
+            "alloca" => self.alloca(arguments.remove(0), span),
+            "bcopy" => self.bcopy(arguments, span),
+            "copyin" => self.copyin(arguments, span),
+            "copyinto" => self.copyinto(arguments, span),
             "speculation" => self.new_speculation(span),
             "inet_ntoa" => self.network_address(2, arguments.remove(0)),
             "inet_ntoa6" if arguments.len() == 1 => self.network_address(10, arguments.remove(0)),

@@ -159,7 +159,9 @@ impl Checker<'_> {
             self.error(tags::D_ADDROF_VAR, span, "cannot take the address of an aggregation");
             return Self::error_value(span);
         }
+        let outer = std::mem::replace(&mut self.only_address, true);
         let value = self.expr(a);
+        self.only_address = outer;
         if value.is_error() {
             return value;
         }
@@ -195,9 +197,12 @@ impl Checker<'_> {
                 self.error(tags::D_DEREF_VOID, span, "cannot dereference a pointer to type void");
                 Self::error_value(span)
             }
-            Type::Ptr { to, .. } => {
-                let pointer = self.checked_pointer(value.e);
-                Value::new(Expr::new(ExprKind::Deref(Box::new(pointer)), (*to).clone(), span))
+            Type::Ptr { to, space } => {
+                let writable = self.uses_scratch && space == AddressSpace::Kernel && !self.only_address;
+                let target = writable.then(|| self.writable(value.e.clone(), &to, span));
+                let size = self.size_of(&to);
+                let pointer = self.read_pointer(value.e, size, writable);
+                Value { target, ..Value::new(Expr::new(ExprKind::Deref(Box::new(pointer)), (*to).clone(), span)) }
             }
             other => {
                 let text = self.type_text(&other);
@@ -338,7 +343,7 @@ impl Checker<'_> {
                 let effect = statement(StatementKind::Expr(value.e), span);
                 return Value::new(block(vec![effect], Expr::new(ExprKind::Int(0), Type::I32, span)));
             }
-            (Type::Str { .. }, _) if is_text(&from) => self.text(value.e),
+            (Type::Str { .. }, _) if is_text(&from) || matches!(from, Type::Ptr { .. }) => self.text(value.e),
             (Type::Int { .. } | Type::Enum { .. } | Type::Bool | Type::Ptr { .. }, Type::Array { .. }) => {
                 let pointer = self.decay(value);
                 cast(cast(pointer, &Type::U64), &to)

@@ -34,7 +34,7 @@ impl Checker<'_> {
         if value.is_error() {
             return value;
         }
-        if self.frame.site.kind == super::probes::SiteKind::Absent && is_int(value.ty()) {
+        if self.frame.site.kind == super::site::SiteKind::Absent && is_int(value.ty()) {
             // What an absent probe's arguments are is not known: a number stands for it.
             return Value::new(int(0, Type::I64, span));
         }
@@ -78,10 +78,12 @@ impl Checker<'_> {
             }
             return Self::error_value(span);
         };
-        let owned = value.target.is_some();
-        let kind = ExprKind::Field { base: Box::new(value.e), offset: field.offset, bits: field.bits };
-        let e = Expr::new(kind, field.ty, span);
-        let target = owned.then(|| Target::Part(without_bits(&e)));
+        let part = |base: Expr| {
+            let kind = ExprKind::Field { base: Box::new(base), offset: field.offset, bits: field.bits };
+            Expr::new(kind, field.ty.clone(), span)
+        };
+        let target = value.written().map(|base| Target::Part(without_bits(&part(base))));
+        let e = part(value.e);
         Value { target, bits: field.bits, ..Value::new(e) }
     }
 
@@ -112,10 +114,12 @@ impl Checker<'_> {
                     return Self::error_value(span);
                 }
                 let index = cast(self.word(index.e), &Type::I64);
-                let owned = array.target.is_some();
-                let kind = ExprKind::Index { base: Box::new(array.e), index: Box::new(index) };
-                let e = Expr::new(kind, (*of).clone(), span);
-                Value { target: owned.then(|| Target::Part(e.clone())), ..Value::new(e) }
+                let part = |base: Expr| {
+                    let kind = ExprKind::Index { base: Box::new(base), index: Box::new(index.clone()) };
+                    Expr::new(kind, (*of).clone(), span)
+                };
+                let target = array.written().map(|base| Target::Part(part(base)));
+                Value { target, ..Value::new(part(array.e)) }
             }
             Type::Ptr { .. } => {
                 let at = self.operate(crate::lang::d::ast::Binary::Add, array, index, span);

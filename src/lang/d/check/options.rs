@@ -12,6 +12,8 @@ pub struct Options {
     pub defaultargs: bool,
     pub argref: bool,
     pub strsize: u32,
+    /// Bytes that a clause may have by `alloca` and `copyin`.
+    pub scratchsize: u32,
     pub stackframes: u16,
     pub ustackframes: u16,
     pub maxframes: Option<u16>,
@@ -47,6 +49,7 @@ impl Default for Options {
             defaultargs: false,
             argref: false,
             strsize: 256,
+            scratchsize: 256,
             stackframes: 20,
             ustackframes: 100,
             maxframes: None,
@@ -220,7 +223,8 @@ impl Options {
     fn set_number(&mut self, name: &str, value: Option<&str>) -> Option<bool> {
         const LARGEST: u64 = 1 << 32;
         Some(match name {
-            "strsize" => within(&mut self.strsize, value, 0..=4096),
+            "strsize" => within(&mut self.strsize, value, 1..=4096),
+            "scratchsize" => within(&mut self.scratchsize, value, 0..=8192),
             "stackframes" => within(&mut self.stackframes, value, 1..=1024),
             "ustackframes" => within(&mut self.ustackframes, value, 1..=1024),
             "stackindent" => within(&mut self.stackindent, value, 0..=1024),
@@ -304,8 +308,6 @@ fn refused_value(name: &str, value: Option<&str>) -> Option<&'static str> {
 fn is_met(name: &str, value: Option<&str>) -> Option<bool> {
     Some(match name {
         _ if MET_RATES.contains(&name) => value.is_some_and(is_rate),
-        // What these bear on (scratch memory, `tracemem`) is refused where a program has it.
-        "scratchsize" => within(&mut 0_u32, value, 0..=4096),
         "rawbytes" => flag(&mut false, value),
         "bufpolicy" => value == Some("switch"),
         "bufresize" => value == Some("auto"),

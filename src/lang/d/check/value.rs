@@ -41,6 +41,14 @@ impl Value {
     pub fn is_error(&self) -> bool {
         self.e.ty == Type::Error
     }
+
+    /// What is written where a part of it is assigned to.
+    pub fn written(&self) -> Option<Expr> {
+        match self.target.as_ref()? {
+            Target::Part(place) => Some(place.clone()),
+            _ => Some(self.e.clone()),
+        }
+    }
 }
 
 pub fn int(value: i64, ty: Type, span: Span) -> Expr {
@@ -196,6 +204,18 @@ impl Checker<'_> {
         let keep =
             super::statement(crate::lang::typed::StatementKind::SetLocal(address, cast(pointer, &Type::U64)), span);
         block(vec![keep], cast(Expr::new(ExprKind::Local(address), Type::U64, span), &ty))
+    }
+
+    /// The same for what is read through it, which may lie in scratch memory.
+    pub fn read_pointer(&mut self, pointer: Expr, size: u32, may_be_scratch: bool) -> Expr {
+        let (span, ty) = (pointer.span, pointer.ty.clone());
+        let pointer = self.checked_pointer(pointer);
+        let Some((_, address)) = self.frame.fault.filter(|_| may_be_scratch) else { return pointer };
+        let address = Expr::new(ExprKind::Local(address), Type::U64, span);
+        let Some(checks) = self.fault_of_scratch(&address, size, span) else { return pointer };
+        // The pointer is noted first, then checked, then read.
+        let noted = super::statement(crate::lang::typed::StatementKind::Expr(pointer), span);
+        block(std::iter::once(noted).chain(checks).collect(), cast(address, &ty))
     }
 
     /// A value as one of another type, as an assignment or an argument has it; `None` when they do not go together.

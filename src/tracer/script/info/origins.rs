@@ -89,7 +89,7 @@ impl Search<'_, '_> {
             }
             StatementKind::Store { place, value } => [place, value].into_iter().for_each(|e| self.inside(e, origin)),
             StatementKind::Return(value) => value.iter().for_each(|e| self.inside(e, origin)),
-            StatementKind::Break | StatementKind::Continue => {}
+            StatementKind::Break | StatementKind::Continue | StatementKind::Fault(_) => {}
         }
     }
 

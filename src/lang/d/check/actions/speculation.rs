@@ -81,6 +81,12 @@ impl Checker<'_> {
         let map = self.speculations(span);
         let (statements, id) = self.kept(cast(value.e, &Type::I64));
         out.extend(statements);
+        if f.name != "speculate" {
+            let most = int(i64::from(self.options.nspec), Type::U64, span);
+            let number = cast(id.clone(), &Type::U64);
+            let none = Expr::new(ExprKind::Binary(BinaryOp::Gt, Box::new(number), Box::new(most)), Type::Bool, span);
+            out.push(Self::fault_if(none, super::super::scratch::ILLEGAL));
+        }
         let key = Some(Box::new(cast(id.clone(), &Type::U64)));
         let there =
             if f.name == "speculate" { ExprKind::MapHas { map, key } } else { ExprKind::MapDelete { map, key } };

@@ -1,0 +1,175 @@
+//! Probe descriptions to targets.
+
+use std::sync::Arc;
+
+use super::Checker;
+use super::site::SiteKind;
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::ProbeSpec;
+use crate::model::target::{Rate, Target};
+use crate::probe::glob::Glob;
+use crate::probe::providers;
+
+/// A probe by its D name.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub target: Option<Target>,
+    pub name: Arc<str>,
+    pub kind: SiteKind,
+    pub place: Option<Arc<providers::Found>>,
+}
+
+impl Found {
+    const fn new(target: Option<Target>, name: Arc<str>, kind: SiteKind) -> Self {
+        Self { target, name, kind, place: None }
+    }
+
+    /// What tells it from others: a semantic probe may be at several places.
+    pub fn key(&self) -> (Arc<str>, &'static str) {
+        (Arc::clone(&self.name), self.place.as_ref().map_or("", |place| place.source.point))
+    }
+}
+
+/// Shortest period of a timer, as the reference has it.
+const SHORTEST_NS: u64 = 200_000;
+
+/// The period in nanoseconds of the part behind `tick-` or `profile-`.
+fn period(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text.get(..digits)?.parse().ok().filter(|n| *n > 0)?;
+    let unit = match text.get(digits..)? {
+        "" | "hz" => return Some(1_000_000_000 / number).filter(|ns| *ns >= SHORTEST_NS),
+        word => super::options::unit_ns(word)?,
+    };
+    number.checked_mul(unit).filter(|ns| *ns >= SHORTEST_NS)
+}
+
+/// Whether a field of a description names something.
+fn fits(pattern: &str, text: &str) -> bool {
+    pattern == "*" || Glob::new(pattern).matches(text)
+}
+
+/// Providers that the language has and this program does not attach yet.
+const OTHERS: &[&str] = &["fbt", "rawfbt", "sdt", "rawtp", "lockstat", "cpc"];
+
+impl Checker<'_> {
+    /// Everything that a description names.
+    pub fn expand(&mut self, spec: &ProbeSpec) -> Vec<Found> {
+        let mut fields: Vec<&str> = spec.text.split(':').collect();
+        if fields.len() > 4 {
+            self.error(
+                tags::D_PDESC_INVAL,
+                spec.span,
+                format!("invalid probe description {}: too many fields", spec.text),
+            );
+            return Vec::new();
+        }
+        fields.reverse();
+        let field = |n: usize| fields.get(n).copied().filter(|f| !f.is_empty()).unwrap_or("*");
+        let (name, function, module, provider) = (field(0), field(1), field(2), field(3));
+        let mut found = Vec::new();
+
+        if fits(provider, "dtrace") && fits(module, "") && fits(function, "") {
+            for (own, target) in [("BEGIN", Some(Target::Begin)), ("END", Some(Target::End)), ("ERROR", None)] {
+                if fits(name, own) {
+                    let full = format!("dtrace:::{own}").into();
+                    found.push(Found::new(target, full, SiteKind::Nothing));
+                }
+            }
+        }
+        if fits(provider, "profile") && fits(module, "") && fits(function, "") {
+            let timer = |prefix: &str| name.strip_prefix(prefix).and_then(period);
+            let full: Arc<str> = format!("profile:::{name}").into();
+            if let Some(period_ns) = timer("tick-") {
+                found.push(Found::new(Some(Target::Interval { period_ns }), full, SiteKind::Timer));
+            } else if let Some(ns) = timer("profile-") {
+                let target = Some(Target::Profile { rate: Rate::PeriodNs(ns) });
+                found.push(Found::new(target, full, SiteKind::Timer));
+            }
+        }
+        if fits(provider, "syscall") && (fits(module, "vmlinux") || module == "*") {
+            self.system_calls(function, name, &mut found);
+        }
+        let absent = self.semantic_probes((provider, module, function, name), &mut found);
+        if let Some(why) = absent.filter(|_| found.is_empty() && !self.options.zdefs) {
+            self.error(tags::D_PDESC_ZERO, spec.span, why);
+        } else if found.is_empty() && OTHERS.contains(&provider) && !self.options.zdefs {
+            self.unsupported(spec.span, &format!("the provider {provider}"));
+        } else if found.is_empty() && !self.options.zdefs {
+            let message = format!("probe description {} does not match any probes", full_spec(&spec.text));
+            self.error(tags::D_PDESC_ZERO, spec.span, message);
+        }
+        found
+    }
+
+    /// Adds the semantic probes that a description names; why there is none otherwise.
+    fn semantic_probes(
+        &mut self,
+        (provider, module, function, name): (&str, &str, &str, &str),
+        found: &mut Vec<Found>,
+    ) -> Option<String> {
+        if !fits(module, "vmlinux") || !fits(function, "") {
+            return None;
+        }
+        let mut absent = None;
+        for row in providers::rows().filter(|row| fits(provider, row.provider) && fits(name, row.name)) {
+            match self.facts.semantic(&row.point())? {
+                Ok(places) => {
+                    let full: Arc<str> = format!("{}:vmlinux::{}", row.provider, row.name).into();
+                    found.extend(places.into_iter().map(|place| Found {
+                        target: place.targets.first().cloned(),
+                        name: Arc::clone(&full),
+                        kind: SiteKind::Semantic,
+                        place: Some(Arc::new(place)),
+                    }));
+                }
+                Err(refusal) => absent = Some(refusal.message),
+            }
+        }
+        absent
+    }
+
+    fn system_calls(&mut self, function: &str, name: &str, found: &mut Vec<Found>) {
+        for (own, prefix, kind) in [("entry", "sys_enter_", SiteKind::Entry), ("return", "sys_exit_", SiteKind::Return)]
+        {
+            if !fits(name, own) {
+                continue;
+            }
+            let function = aliased(function);
+            let point = format!("tracepoint:syscalls:{prefix}{function}");
+            let Ok(targets) = self.facts.expand(&point) else { continue };
+            for (target, _) in targets {
+                let Target::Tracepoint { event, .. } = &target else { continue };
+                let call = event.strip_prefix(prefix).unwrap_or(event);
+                let full = format!("syscall:vmlinux:{call}:{own}").into();
+                found.push(Found::new(Some(target), full, kind));
+            }
+        }
+    }
+}
+
+/// System calls by the names that other systems have for them.
+fn aliased(name: &str) -> &str {
+    match name {
+        "stat" | "stat64" => "newstat",
+        "fstat" | "fstat64" => "newfstat",
+        "lstat" | "lstat64" => "newlstat",
+        "fstatat" | "fstatat64" => "newfstatat",
+        "uname" => "newuname",
+        "pread" => "pread64",
+        "pwrite" => "pwrite64",
+        "open64" => "open",
+        "exec" | "exece" => "execve",
+        "recv" => "recvfrom",
+        "send" => "sendto",
+        "rexit" => "exit_group",
+        "forksys" => "fork",
+        other => other,
+    }
+}
+
+/// A description with all its four fields.
+fn full_spec(text: &str) -> String {
+    let given = text.matches(':').count();
+    format!("{}{text}", ":".repeat(3_usize.saturating_sub(given)))
+}

@@ -1,0 +1,154 @@
+//! The firing probe: its arguments, its name and what its call returned.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Checker;
+use super::value::{Value, cast, int};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast;
+use crate::lang::source::Span;
+use crate::lang::typed::{BinaryOp, Builtin, Expr, ExprKind};
+use crate::lang::types::Type;
+use crate::probe::providers;
+
+/// What a program tells of itself: its arguments depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SiteKind {
+    #[default]
+    Nothing,
+    /// A timer's program.
+    Timer,
+    Entry,
+    Return,
+    Semantic,
+    /// A probe that this kernel lacks: its clauses are checked for what they make known, and left out.
+    Absent,
+}
+
+/// The firing probe, as the code at hand knows it.
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    pub kind: SiteKind,
+    /// The probe's own name when there is one alone.
+    pub name: Option<Arc<str>>,
+    pub id: u32,
+    /// `arg1` to `arg5` of ERROR clauses.
+    pub error_arguments: Option<[Expr; 6]>,
+    /// The place where a semantic probe fires.
+    pub place: Option<Arc<providers::Found>>,
+    /// Arguments of the inline that is being put in.
+    pub inline_arguments: HashMap<Arc<str>, Expr>,
+}
+
+impl Checker<'_> {
+    /// `argN`.
+    pub fn argument(&mut self, number: u8, span: Span) -> Value {
+        if let Some(arguments) = &self.frame.site.error_arguments {
+            let e = arguments.get(usize::from(number)).cloned().unwrap_or_else(|| int(0, Type::I64, span));
+            return Value::new(cast(e, &Type::I64));
+        }
+        if let Some(place) = &self.frame.site.place {
+            if usize::from(number) >= place.row.arguments.len() {
+                return Value::new(int(0, Type::I64, span));
+            }
+            let value = self.semantic_argument(usize::from(number), span);
+            let value = value.unwrap_or_else(|| Self::error_value(span));
+            let word =
+                if matches!(value.ty(), Type::Str { .. }) { int(0, Type::I64, span) } else { self.word(value.e) };
+            return Value::new(cast(word, &Type::I64));
+        }
+        let field = |offset| cast(Expr::new(ExprKind::Builtin(Builtin::CtxField(offset)), Type::U64, span), &Type::I64);
+        match self.frame.site.kind {
+            // A system call's record: common fields, the number, then the arguments as words.
+            SiteKind::Entry if number < 6 => Value::new(field(16 + u32::from(number) * 8)),
+            SiteKind::Return if number < 2 => Value::new(field(16)),
+            _ => Value::new(int(0, Type::I64, span)),
+        }
+    }
+
+    /// `args[n]`.
+    pub fn typed_argument(&mut self, items: &[ast::Expr], span: Span) -> Value {
+        let [item] = items else {
+            self.error(tags::D_PROTO_LEN, span, "args[ ] takes one index");
+            return Self::error_value(span);
+        };
+        let value = self.expr(item);
+        if value.is_error() {
+            return value;
+        }
+        let Some(number) = value.e.as_int().filter(|_| value.constant) else {
+            self.error(tags::D_ARGS_TYPE, span, "args[ ] must be indexed by an integer constant");
+            return Self::error_value(span);
+        };
+        if let Some(value) = self.semantic_argument(usize::try_from(number).unwrap_or(usize::MAX), span) {
+            return value;
+        }
+        if self.frame.site.kind == SiteKind::Absent {
+            return Value::new(int(0, Type::I64, span));
+        }
+        let most = match self.frame.site.kind {
+            SiteKind::Entry => 6,
+            SiteKind::Return => 2,
+            _ => 0,
+        };
+        if number >= most {
+            let name = self.frame.site.name.clone().unwrap_or_else(|| "the probe".into());
+            self.error(tags::D_ARGS_IDX, span, format!("index {} is out of range for {name} args[ ]", number as i64));
+            return Self::error_value(span);
+        }
+        self.argument(number as u8, span)
+    }
+
+    pub fn errno(&mut self, span: Span) -> Value {
+        if self.frame.site.kind != SiteKind::Return {
+            return Value::new(int(0, Type::I32, span));
+        }
+        let result = self.argument(0, span).e;
+        let (statements, kept) = self.kept(result);
+        let compare = |op, n| {
+            let right = Box::new(int(n, Type::I64, span));
+            Expr::new(ExprKind::Binary(op, Box::new(kept.clone()), right), Type::Bool, span)
+        };
+        let failed = ExprKind::And(Box::new(compare(BinaryOp::Gt, -2048)), Box::new(compare(BinaryOp::Lt, 0)));
+        let failed = Expr::new(failed, Type::Bool, span);
+        let negated =
+            Expr::new(ExprKind::Unary(crate::lang::typed::UnaryOp::Neg, Box::new(kept.clone())), Type::I64, span);
+        let none = int(0, Type::I64, span);
+        let e = Expr::new(ExprKind::Conditional(Box::new(failed), Box::new(negated), Box::new(none)), Type::I64, span);
+        Value::new(cast(super::value::block(statements, e), &Type::I32))
+    }
+
+    /// `probefunc` and its kin.
+    pub fn probe_part(&mut self, which: &str, span: Span) -> Value {
+        let Some(name) = self.frame.site.name.clone() else {
+            return self.many_probe_part(which, span);
+        };
+        if matches!(which, "id" | "epid") {
+            return Value::new(int(i64::from(self.frame.site.id), Type::U32, span));
+        }
+        let number = ["probeprov", "probemod", "probefunc", "probename"].iter().position(|n| *n == which).unwrap_or(0);
+        let text = name.split(':').nth(number).unwrap_or("");
+        Value::new(Expr::new(ExprKind::Str(text.into()), self.string(), span))
+    }
+
+    fn many_probe_part(&mut self, which: &str, span: Span) -> Value {
+        let kind = self.frame.site.kind;
+        let text = match which {
+            "probeprov" => "syscall",
+            "probemod" => "vmlinux",
+            "probename" if kind == SiteKind::Entry => "entry",
+            "probename" => "return",
+            "probefunc" => {
+                // Known by the probe's number when it is printed.
+                let ty = Type::FuncName;
+                return Value::new(Expr::new(ExprKind::Builtin(Builtin::ProbeId), ty, span));
+            }
+            _ => {
+                self.unsupported(span, &format!("{which} in a clause of many probes"));
+                return Self::error_value(span);
+            }
+        };
+        Value::new(Expr::new(ExprKind::Str(text.into()), self.string(), span))
+    }
+}
