@@ -4,6 +4,7 @@
 
 pub mod bt;
 pub mod codes;
+pub mod constants;
 pub mod d;
 pub mod diagnostic;
 pub mod facts;

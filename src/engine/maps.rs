@@ -375,7 +375,7 @@ pub fn kind(ty: &Type) -> MapKind {
         Aggregation::Avg { .. } => MapKind::Avg,
         Aggregation::Stats { .. } => MapKind::Stats,
         Aggregation::Hist { .. } => MapKind::Hist,
-        Aggregation::LHist { .. } => MapKind::LHist,
+        Aggregation::LHist { .. } | Aggregation::LogLinear(_) => MapKind::LHist,
         Aggregation::Quantize => MapKind::Hist,
         Aggregation::StdDev => MapKind::Value,
         Aggregation::TSeries { .. } => MapKind::TSeries,

@@ -66,6 +66,8 @@ pub enum Aggregation {
         /// Width of a bucket, over 0.
         step: i64,
     },
+    /// D's `llquantize`; its values are the numbers of buckets already. Per CPU: `u64` buckets.
+    LogLinear(crate::model::histogram::LogLinear),
     /// D's power-of-two histogram of values of both signs: 127 counts, that of 0 in the middle.
     Quantize,
     /// Standard deviation. Per CPU: sum `u64`, count `u64`, sum of squares `u128`.

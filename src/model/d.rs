@@ -69,6 +69,8 @@ pub struct Style {
     pub bare: bool,
     /// Indents by entry and return.
     pub flowindent: bool,
+    /// Texts print as bytes, this many; 0 for as text.
+    pub raw_bytes: u16,
     /// Blanks before the frames of stacks.
     pub stack_indent: u16,
 }
@@ -208,6 +210,18 @@ fn conversion(rest: &mut Rest<'_>) -> Result<Conversion, String> {
                     return Err("format conversion specifies an argument by number, which is not supported".into());
                 }
                 c.width = Some(Count::Fixed(width));
+            }
+            Some('@') => {
+                rest.next();
+                c.aggregation = true;
+            }
+            // As wide as an address is in hexadecimal.
+            Some('?') => {
+                if c.width.is_some() {
+                    return Err("format conversion redeclares the width".into());
+                }
+                rest.next();
+                c.width = Some(Count::Fixed(16));
             }
             Some('.') => {
                 if c.precision.is_some() {

@@ -1,6 +1,10 @@
 //! Histograms: bucket numbering shared by the compiler, the decoder and the printers.
 
+mod log_linear;
+
 use serde::{Deserialize, Serialize};
+
+pub use log_linear::LogLinear;
 
 /// A power-of-two histogram, each power split into `2^bits` buckets.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -11,7 +15,7 @@ pub struct Log2 {
     pub counts: Vec<u64>,
 }
 
-/// A linear histogram.
+/// A linear histogram; a log-linear one where `step` is 0: `min` is its shape then ([`LogLinear::unpacked`]).
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Linear {
     /// Lower edge of the first full bucket.
@@ -120,6 +124,26 @@ impl Log2 {
 }
 
 impl Linear {
+    /// The shape of a log-linear one.
+    #[must_use]
+    pub fn log_linear(&self) -> Option<LogLinear> {
+        LogLinear::unpacked(self.min).filter(|shape| self.step == 0 && shape.buckets() as usize == self.counts.len())
+    }
+
+    /// The first value and one past the last of a bucket; `None` where there is no end.
+    #[must_use]
+    pub fn bounds(&self, bucket: usize) -> (Option<i64>, Option<i64>) {
+        if let Some(shape) = self.log_linear() {
+            return shape.bounds(u32::try_from(bucket).unwrap_or(u32::MAX));
+        }
+        let edge = |n: usize| self.min.saturating_add(self.step.saturating_mul(n as i64));
+        match bucket {
+            0 => (None, Some(self.min)),
+            b if b + 1 >= self.counts.len() => (Some(edge(b - 1)), None),
+            b => (Some(edge(b - 1)), Some(edge(b))),
+        }
+    }
+
     /// All counts added.
     #[must_use]
     pub fn total(&self) -> u64 {

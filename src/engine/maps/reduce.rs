@@ -30,6 +30,10 @@ pub fn reduce(agg: Aggregation, cpus: &[Vec<u8>]) -> Value {
             let counts = (0..buckets).map(|i| sum(i * 8)).collect();
             Value::LHist(Arc::new(Linear { min, max, step, counts }))
         }
+        Aggregation::LogLinear(shape) => {
+            let counts = (0..shape.buckets() as usize).map(|i| sum(i * 8)).collect();
+            Value::LHist(Arc::new(Linear { min: shape.packed(), max: 0, step: 0, counts }))
+        }
         Aggregation::Quantize => {
             let counts = (0..QUANTIZE_BUCKETS).map(|i| sum(i * 8)).collect();
             Value::Hist(Arc::new(Log2 { bits: 0, counts }))

@@ -22,7 +22,6 @@ mod calls;
 mod cast;
 mod coerce;
 mod config;
-mod constants;
 mod definitions;
 mod expr;
 mod frame;

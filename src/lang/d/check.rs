@@ -14,9 +14,11 @@ mod calls;
 mod declarations;
 mod descriptions;
 mod expressions;
+mod library;
 mod members;
 mod operators;
 mod options;
+mod paths;
 mod pragmas;
 mod probes;
 mod scratch;
@@ -98,6 +100,8 @@ struct Frame {
     fault: Option<(LocalId, LocalId)>,
     /// Scratch memory, once something has asked for it.
     scratch: Option<scratch::Scratch>,
+    /// What `strtok` goes on with.
+    words: Option<paths::Words>,
     /// Clause-local variables by name.
     this: HashMap<Arc<str>, LocalId>,
     speculates: bool,

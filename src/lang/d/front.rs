@@ -59,6 +59,7 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
             position: options.aggsortpos as usize,
             key_position: options.aggsortkeypos as usize,
         },
+        raw_bytes: if options.rawbytes { options.strsize as u16 + 1 } else { 0 },
         ..d.style
     };
     let mut diagnostics = parsed.diagnostics;

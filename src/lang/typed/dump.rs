@@ -114,6 +114,9 @@ fn aggregation(agg: Aggregation) -> String {
         Aggregation::Stats { signed } => sign("stats", signed),
         Aggregation::Hist { bits } => format!("hist({bits})"),
         Aggregation::LHist { min, max, step } => format!("lhist({min}, {max}, {step})"),
+        Aggregation::LogLinear(shape) => {
+            format!("llquantize({}, {}, {}, {})", shape.factor, shape.low, shape.high, shape.steps)
+        }
         Aggregation::Quantize => "quantize".into(),
         Aggregation::StdDev => "stddev".into(),
         Aggregation::TSeries { interval_ns, buckets, .. } => format!("tseries({interval_ns} ns, {buckets})"),

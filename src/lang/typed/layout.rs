@@ -60,6 +60,7 @@ pub fn aggregate_size(agg: Aggregation) -> u32 {
         Aggregation::Min { .. } | Aggregation::Max { .. } | Aggregation::Avg { .. } | Aggregation::Stats { .. } => 16,
         Aggregation::Hist { bits } => crate::model::histogram::log2_buckets(bits) * 8,
         Aggregation::LHist { min, max, step } => crate::model::histogram::linear_buckets(min, max, step) * 8,
+        Aggregation::LogLinear(shape) => shape.buckets() * 8,
         Aggregation::Quantize => 128 * 8,
         Aggregation::StdDev => 32,
         Aggregation::TSeries { buckets, .. } => buckets.saturating_mul(24),

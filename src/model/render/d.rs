@@ -137,7 +137,31 @@ pub fn trace(style: Style, value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+/// Bytes as numbers, 16 a line, and as text beside them.
+pub fn raw_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    let _ = write!(out, "\n{:11}", "");
+    for digit in "0123456789abcdef".chars() {
+        let _ = write!(out, "  {digit}");
+    }
+    out.extend_from_slice(b"  0123456789abcdef\n");
+    for (line, chunk) in bytes.chunks(16).enumerate() {
+        let _ = write!(out, "{:5}{:>5x}:", "", line * 16);
+        for byte in chunk {
+            let _ = write!(out, " {byte:02x}");
+        }
+        out.extend(std::iter::repeat_n(b' ', (16 - chunk.len()) * 3 + 2));
+        out.extend(chunk.iter().map(|b| if (b' '..=b'~').contains(b) { *b } else { b'.' }));
+        out.push(b'\n');
+    }
+}
+
 fn text_column(style: Style, text: &[u8], out: &mut Vec<u8>) {
+    if style.raw_bytes > 0 {
+        let mut bytes = text.to_vec();
+        bytes.resize(usize::from(style.raw_bytes), 0);
+        raw_bytes(&bytes, out);
+        return;
+    }
     if style.quiet {
         out.extend_from_slice(text);
         return;

@@ -59,6 +59,18 @@ fn two_sided_rows(histogram: &Log2) -> Vec<Bucket> {
 /// The rows from the lowest used bucket to the highest; none when nothing was counted.
 #[must_use]
 pub fn linear_rows(histogram: &Linear) -> Vec<Bucket> {
+    if let Some(shape) = histogram.log_linear() {
+        return rows(&histogram.counts, |index| match shape.bounds(index) {
+            (None, end) => {
+                let end = end.unwrap_or(0);
+                (format!("(..., {})", short(end)), None, Some(end.saturating_sub(1)))
+            }
+            (Some(start), None) => (format!("[{}, ...)", short(start)), Some(start), None),
+            (Some(start), Some(end)) => {
+                (format!("[{}, {})", short(start), short(end)), Some(start), Some(end.saturating_sub(1)))
+            }
+        });
+    }
     let step = histogram.step.max(1);
     let last = u32::try_from(histogram.counts.len()).unwrap_or(u32::MAX).saturating_sub(1);
     let edge = |index: u32| histogram.min.saturating_add(i64::from(index).saturating_mul(step));

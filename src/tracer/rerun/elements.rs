@@ -168,7 +168,7 @@ fn add(of: Aggregation, bytes: &mut [u8], value: u64, weight: u64, at_ns: u64) {
             words.add(1, weight);
         }
         // Only D programs have them, which do not run here (see `Rerun::prepare`).
-        Aggregation::Quantize | Aggregation::StdDev => {}
+        Aggregation::LogLinear(_) | Aggregation::Quantize | Aggregation::StdDev => {}
         Aggregation::Hist { bits } => words.add(log2_bucket(value as i64, bits) as usize, weight),
         Aggregation::LHist { min, max, step } => {
             words.add(linear_bucket(value as i64, min, max, step) as usize, weight);

@@ -103,6 +103,13 @@ impl<'a> Lowerer<'_, 'a> {
                 self.count_bucket(at, bucket, weight, atomic);
                 Ok(())
             }
+            Aggregation::LogLinear(shape) => {
+                let number = self.function.builder.in_register(value);
+                let bucket = self.copy_without_scalar_id(number);
+                self.at_most(bucket, i64::from(shape.buckets()) - 1)?;
+                self.count_bucket(at, bucket, weight, atomic);
+                Ok(())
+            }
             Aggregation::Quantize => {
                 let bucket = self.two_sided_bucket(value)?;
                 self.count_bucket(at, bucket, weight, atomic);

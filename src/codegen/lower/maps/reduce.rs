@@ -120,7 +120,7 @@ impl<'a> Lowerer<'_, 'a> {
             Aggregation::Max { signed } => self.best(totals, at, if signed { Cond::SGt } else { Cond::Gt })?,
             Aggregation::Hist { bits } => self.add_buckets(totals, at, log2_buckets(bits)),
             Aggregation::LHist { min, max, step } => self.add_buckets(totals, at, linear_buckets(min, max, step)),
-            Aggregation::Quantize | Aggregation::StdDev => {
+            Aggregation::LogLinear(_) | Aggregation::Quantize | Aggregation::StdDev => {
                 return self.unsupported(span, "this aggregation as a number", "another aggregation");
             }
             Aggregation::TSeries { .. } => {

@@ -91,7 +91,7 @@ impl Checker<'_> {
         if let Some((ty, value)) = self.types.enumerator(name) {
             return Expr::new(ExprKind::Int(value as u64), ty, span);
         }
-        if let Some(value) = super::constants::find(name) {
+        if let Some(value) = crate::lang::constants::find(name) {
             return super::coerce::constant(value, span);
         }
         if name.starts_with("__builtin_")

@@ -247,6 +247,7 @@ pub fn aggregation_text(agg: Aggregation) -> &'static str {
         Aggregation::Stats { .. } => "stats",
         Aggregation::Hist { .. } => "hist",
         Aggregation::LHist { .. } => "lhist",
+        Aggregation::LogLinear(_) => "llquantize",
         Aggregation::Quantize => "quantize",
         Aggregation::StdDev => "stddev",
         Aggregation::TSeries { .. } => "tseries",

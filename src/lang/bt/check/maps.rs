@@ -555,6 +555,7 @@ pub fn reduction(agg: Aggregation) -> Option<Type> {
         Aggregation::Stats { .. }
         | Aggregation::Hist { .. }
         | Aggregation::LHist { .. }
+        | Aggregation::LogLinear(_)
         | Aggregation::Quantize
         | Aggregation::StdDev
         | Aggregation::TSeries { .. } => None,

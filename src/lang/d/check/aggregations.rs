@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use super::calls::{Class, function};
 use super::site::SiteKind;
-use super::value::{Value, cast, is_int, is_scalar, key, key_type};
+use super::value::{Value, block, cast, int, is_int, is_scalar, key, key_type};
 use super::variables::Aggregate;
 use super::{Checker, statement};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind};
 use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, StatementKind};
+use crate::lang::typed::{BinaryOp, Expr, ExprKind, StatementKind, UnaryOp};
 use crate::lang::types::{Aggregation, Type};
+use crate::model::histogram::LogLinear;
 
 /// The codes of a constant argument: not a constant, out of range, other than before.
 type Codes = (Code, Code, Code);
@@ -109,7 +110,7 @@ impl Checker<'_> {
         let key = key(converted, span);
         let kind = StatementKind::Aggregate { map, key, value, weight };
         let effect = vec![statement(kind, span)];
-        Value::new(super::value::block(effect, Self::zero(span)))
+        Value::new(block(effect, Self::zero(span)))
     }
 
     /// The aggregation, its constants, its value and how often it counts.
@@ -196,12 +197,16 @@ impl Checker<'_> {
                 let aggregation = Aggregation::LHist { min: low, max, step: width };
                 Some((aggregation, vec![low, high, width], value, weight))
             }
-            _ => self.log_linear(arguments, known, span),
+            _ => {
+                let value = value?;
+                self.log_linear(value, arguments, known, span)
+            }
         }
     }
 
     fn log_linear(
         &mut self,
+        value: Expr,
         arguments: &[Ast],
         known: Option<&Aggregate>,
         span: Span,
@@ -225,23 +230,31 @@ impl Checker<'_> {
             );
             return None;
         }
-        let power = u32::try_from(high).ok().and_then(|h| factor.checked_pow(h + 1));
-        if low >= high || power.is_none() {
+        // The power of the factor is at most 64 bits.
+        let power = u32::try_from(high).ok().and_then(|h| (factor as u64).checked_pow(h + 1));
+        if low > high || power.is_none() {
             self.error(
                 tags::D_LLQUANT_HMAGVAL,
                 span,
-                "llquantize( ) high magnitude must be over the low one, and fit 64 bits",
+                "llquantize( ) high magnitude must be at least the low one, and fit 64 bits",
             );
             return None;
         }
-        let divides = steps % factor == 0 || factor % steps == 0;
-        let whole = low == 0 && steps > factor && (factor % steps != 0);
-        let first = u32::try_from(low).ok().and_then(|l| factor.checked_pow(l + 1)).unwrap_or(i64::MAX);
-        if !divides || (steps > factor && first % steps != 0 && whole) {
+        let divided = if low == 0 {
+            Some(factor * factor)
+        } else {
+            u32::try_from(low + 1).ok().and_then(|l| factor.checked_pow(l))
+        };
+        let fits = match steps.cmp(&factor) {
+            std::cmp::Ordering::Less => factor % steps == 0,
+            std::cmp::Ordering::Equal => true,
+            std::cmp::Ordering::Greater => steps % factor == 0 && divided.is_none_or(|n| n % steps == 0),
+        };
+        if !fits {
             self.error(
                 tags::D_LLQUANT_STEPVAL,
                 span,
-                "llquantize( ) factor must be a divisor of its steps, or a multiple",
+                "llquantize( ) steps must divide the factor, or be a multiple of it that divides its magnitudes",
             );
             return None;
         }
@@ -249,9 +262,51 @@ impl Checker<'_> {
         let found = [factor, low, high, steps];
         let compared: Vec<(Option<i64>, i64, Code)> = (0..4).map(|n| (old(n), found[n], codes[n].2)).collect();
         self.matches(&compared, span)?;
-        self.increment("llquantize", arguments.get(5)).ok()?;
-        self.unsupported(span, "llquantize( )");
-        None
+        let weight = self.increment("llquantize", arguments.get(5)).ok()?;
+        let part = |n: usize| found[n] as u16;
+        let shape = LogLinear { factor: part(0), low: part(1), high: part(2), steps: part(3) };
+        let value = self.log_linear_bucket(value, shape);
+        Some((Aggregation::LogLinear(shape), found.to_vec(), Some(value), weight))
+    }
+
+    /// The number of a value's bucket.
+    fn log_linear_bucket(&mut self, value: Expr, shape: LogLinear) -> Expr {
+        let span = value.span;
+        let number = |n: u64| int(n as i64, Type::U64, span);
+        let pair = |op, a: Expr, b: Expr, ty: Type| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span);
+        let choose = |c: Expr, a: Expr, b: Expr| {
+            let ty = a.ty.clone();
+            Expr::new(ExprKind::Conditional(Box::new(c), Box::new(a), Box::new(b)), ty, span)
+        };
+        let (mut statements, value) = self.kept(value);
+        let negative = || pair(BinaryOp::Lt, value.clone(), int(0, Type::I64, span), Type::Bool);
+        let less = Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(value.clone())), Type::I64, span);
+        let (more, size) = self.kept(cast(choose(negative(), less, value.clone()), &Type::U64));
+        statements.extend(more);
+        let below = u64::from(shape.steps / shape.factor);
+        // Beyond the last magnitude, then each magnitude from the highest down.
+        let magnitudes = u64::from(shape.high - shape.low) + 1;
+        let mut distance = number(magnitudes * u64::from(shape.new_steps()) + 1);
+        for magnitude in (shape.low..=shape.high).rev() {
+            let end = shape.power(u32::from(magnitude) + 1);
+            let steps = u64::from(shape.steps);
+            let step = if magnitude == 0 {
+                let scaled = pair(BinaryOp::Mul, size.clone(), number(steps), Type::U64);
+                pair(BinaryOp::Div, scaled, number(end), Type::U64)
+            } else {
+                pair(BinaryOp::Div, size.clone(), number((end / steps).max(1)), Type::U64)
+            };
+            let first = u64::from(magnitude - shape.low) * u64::from(shape.new_steps()) + 1;
+            let place = pair(BinaryOp::Add, step, number(first.wrapping_sub(below)), Type::U64);
+            distance = choose(pair(BinaryOp::Lt, size.clone(), number(end), Type::Bool), place, distance);
+        }
+        let near = pair(BinaryOp::Lt, size, number(shape.power(u32::from(shape.low))), Type::Bool);
+        let (more, distance) = self.kept(choose(near, number(0), distance));
+        statements.extend(more);
+        let middle = || number(u64::from(shape.middle()));
+        let left = pair(BinaryOp::Sub, middle(), distance.clone(), Type::U64);
+        let right = pair(BinaryOp::Add, middle(), distance, Type::U64);
+        cast(block(statements, choose(negative(), left, right)), &Type::I64)
     }
 
     fn matches(&mut self, compared: &[(Option<i64>, i64, Code)], span: Span) -> Option<()> {

@@ -154,6 +154,11 @@ pub fn is_function(name: &str) -> bool {
     function(name).is_some()
 }
 
+/// A pointer that points nowhere: a text that is none.
+fn is_null(value: &Value) -> bool {
+    matches!(value.ty(), Type::Ptr { .. }) && value.e.as_int() == Some(0)
+}
+
 impl Checker<'_> {
     /// Refuses a call with too many or too few arguments.
     pub fn count_arguments(&mut self, f: &Function, given: usize, span: Span) -> bool {
@@ -219,7 +224,7 @@ impl Checker<'_> {
             let fits = match f.parameters.get(number) {
                 None | Some(Any) => true,
                 Some(Int) => is_int(&ty),
-                Some(Text) => is_text(&ty),
+                Some(Text) => is_text(&ty) || is_null(&value),
                 Some(Pointer) => {
                     matches!(ty, Type::Ptr { .. } | Type::Array { .. } | Type::Str { .. })
                         || (is_int(&ty) && value.e.as_int() == Some(0))
@@ -318,11 +323,31 @@ impl Checker<'_> {
                 let part = self.text(arguments.remove(1).e);
                 self.text_from(arguments.remove(0).e, part, span)
             }
-            "strchr" => {
+            "strchr" | "strrchr" => {
                 let c = arguments.remove(1);
-                match self.one_character(&c, name) {
+                match self.one_character(&c).filter(|_| name == "strchr") {
                     Some(part) => self.text_from(arguments.remove(0).e, part, span),
-                    None => Self::error_value(span),
+                    None => self.rest_at_character(name == "strrchr", arguments.remove(0), c, span),
+                }
+            }
+            "basename" | "dirname" => self.part_of_path(name == "dirname", arguments.remove(0), span),
+            "lltostr" => self.number_as_text(arguments.remove(0), span),
+            "strtok" => {
+                let delimiters = arguments.remove(1);
+                self.next_word(arguments.remove(0), delimiters, span)
+            }
+            "inet_ntop" => {
+                let pointer = arguments.remove(1);
+                match arguments.remove(0).e.as_int() {
+                    Some(family @ (2 | 10)) => self.network_address(family as i64, pointer),
+                    Some(other) => {
+                        self.error(tags::D_PROTO_ARG, span, format!("inet_ntop( ) of the address family {other}"));
+                        Self::error_value(span)
+                    }
+                    None => {
+                        self.unsupported(span, "inet_ntop( ) of a family that is not constant");
+                        Self::error_value(span)
+                    }
                 }
             }
             "alloca" => self.alloca(arguments.remove(0), span),

@@ -79,16 +79,17 @@ impl Checker<'_> {
         let texts = (matches!(a, Type::Str { .. }) && is_text(&b)) || (matches!(b, Type::Str { .. }) && is_text(&a));
         if texts {
             if !matches!(kind, BinaryOp::Eq | BinaryOp::Ne) {
-                self.unsupported(span, &format!("the operator {} on strings", op.sign()));
-                return Self::error_value(span);
+                let order = self.text_order(x.e, y.e);
+                let ordered = Self::pair(kind, order, int(0, Type::I64, span), Type::Bool, span);
+                return Value::new(cast(ordered, &Type::I32));
             }
             let (x, y) = (self.text(x.e), self.text(y.e));
             return Value::new(cast(Self::pair(kind, x, y, Type::Bool, span), &Type::I32));
         }
         let null_text = |t: &Type, v: &Value| matches!(t, Type::Str { .. }) && v.e.as_int() == Some(0);
         if null_text(&a, &y) || null_text(&b, &x) {
-            let same = i64::from(kind == BinaryOp::Ne);
-            return Value::new(int(same, Type::I32, span));
+            let text = if null_text(&a, &y) { x } else { y };
+            return self.compare_with_none(kind, text, span);
         }
         let (x, y) = match (&a, &b) {
             _ if is_int(&a) && is_int(&b) => {
@@ -104,6 +105,20 @@ impl Checker<'_> {
             _ => return self.incompatible(op, &a, &b, span),
         };
         Value::new(cast(Self::pair(kind, x, y, Type::Bool, span), &Type::I32))
+    }
+
+    /// A text beside NULL: one that is empty, or was never set, is none.
+    fn compare_with_none(&mut self, kind: BinaryOp, text: Value, span: Span) -> Value {
+        let length = self.condition(text);
+        let none = Self::pair(BinaryOp::Eq, length, int(0, Type::U64, span), Type::Bool, span);
+        let (none, set) = (none.clone(), Self::not(none));
+        let holds = match kind {
+            BinaryOp::Eq | BinaryOp::Le => none,
+            BinaryOp::Ne | BinaryOp::Gt => set,
+            BinaryOp::Lt => int(0, Type::Bool, span),
+            _ => int(1, Type::Bool, span),
+        };
+        Value::new(cast(holds, &Type::I32))
     }
 
     fn incompatible(&mut self, op: Binary, a: &Type, b: &Type, span: Span) -> Value {

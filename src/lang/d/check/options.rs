@@ -20,6 +20,8 @@ pub struct Options {
     pub stackindent: u16,
     pub aggsortkey: bool,
     pub aggsortrev: bool,
+    /// Texts print as bytes.
+    pub rawbytes: bool,
     pub aggsortpos: u32,
     pub aggsortkeypos: u32,
     pub bufsize: u64,
@@ -56,6 +58,7 @@ impl Default for Options {
             stackindent: 14,
             aggsortkey: false,
             aggsortrev: false,
+            rawbytes: false,
             aggsortpos: 0,
             aggsortkeypos: 0,
             bufsize: 0,
@@ -167,9 +170,9 @@ fn within<T: TryFrom<u64>>(to: &mut T, value: Option<&str>, range: std::ops::Ran
 }
 
 fn flag(to: &mut bool, value: Option<&str>) -> bool {
-    match value {
-        None | Some("enable" | "1" | "on" | "yes" | "true") => *to = true,
-        Some("disable" | "0" | "off" | "no" | "false") => *to = false,
+    match value.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("enable" | "enabled" | "1" | "on" | "yes" | "true" | "set") => *to = true,
+        Some("disable" | "disabled" | "0" | "off" | "no" | "false" | "unset") => *to = false,
         _ => return false,
     }
     true
@@ -211,6 +214,7 @@ impl Options {
             "argref" => &mut self.argref,
             "aggsortkey" => &mut self.aggsortkey,
             "aggsortrev" => &mut self.aggsortrev,
+            "rawbytes" => &mut self.rawbytes,
             "zdefs" => &mut self.zdefs,
             "errtags" => &mut self.errtags,
             "cpp" => &mut self.cpp,
@@ -308,7 +312,6 @@ fn refused_value(name: &str, value: Option<&str>) -> Option<&'static str> {
 fn is_met(name: &str, value: Option<&str>) -> Option<bool> {
     Some(match name {
         _ if MET_RATES.contains(&name) => value.is_some_and(is_rate),
-        "rawbytes" => flag(&mut false, value),
         "bufpolicy" => value == Some("switch"),
         "bufresize" => value == Some("auto"),
         "evaltime" => value == Some("exec"),

@@ -127,6 +127,9 @@ impl Checker<'_> {
             );
             body.push(statement(StatementKind::If(failed, Block { statements: handler }, Block::default()), at));
         }
+        if let Some(none) = self.no_words(span) {
+            body.insert(0, none);
+        }
         if let Some(when) = self.frame.site.place.as_ref().and_then(|place| place.when()) {
             let condition = self.condition_of_row(when, span);
             let whole = Block { statements: std::mem::take(&mut body) };

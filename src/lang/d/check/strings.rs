@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::value::{Value, block, cast, int};
 use super::{Checker, statement};
-use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind, Intrinsic, Statement, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
@@ -43,7 +42,7 @@ impl Checker<'_> {
     }
 
     /// The text from a place on, for a length; `begin` and `end` are inside of it.
-    fn between(&self, text: &Expr, begin: &Expr, end: &Expr) -> Expr {
+    pub fn between(&self, text: &Expr, begin: &Expr, end: &Expr) -> Expr {
         let (span, string) = (text.span, self.string());
         let char_ = Arc::new(Type::Int { size: 1, signed: true });
         let pointer = Type::Ptr { to: Arc::clone(&char_), space: AddressSpace::Kernel };
@@ -101,16 +100,9 @@ impl Checker<'_> {
         Value::new(block(out, part))
     }
 
-    /// A text of one character that is known before.
-    pub fn one_character(&mut self, value: &Value, function: &str) -> Option<Expr> {
-        let Some(code) = value.e.as_int() else {
-            self.unsupported(value.span(), &format!("{function}( ) of a character that is not constant"));
-            return None;
-        };
-        let Some(c) = char::from_u32((code & 0x7f) as u32).filter(|c| *c != '\0') else {
-            self.error(tags::D_PROTO_ARG, value.span(), format!("{function}( ) argument #2 is no character"));
-            return None;
-        };
+    /// A text of one character, where that is known before.
+    pub fn one_character(&self, value: &Value) -> Option<Expr> {
+        let c = char::from_u32((value.e.as_int()? & 0x7f) as u32).filter(|c| *c != '\0')?;
         Some(Expr::new(ExprKind::Str(c.to_string().into()), self.string(), value.span()))
     }
 

@@ -227,6 +227,10 @@ impl Checker<'_> {
         match (ty, &from) {
             (_, Type::Error) | (Type::Error, _) => Some(Expr::new(ExprKind::Int(0), ty.clone(), value.span())),
             (Type::Str { .. }, _) if is_text(&from) => Some(self.text(value.e)),
+            // A text that is none.
+            (Type::Str { .. }, Type::Ptr { .. }) if value.e.as_int() == Some(0) => {
+                Some(Expr::new(ExprKind::Str("".into()), ty.clone(), value.span()))
+            }
             (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_int(&from) => Some(cast(value.e, ty)),
             (Type::Ptr { to, .. }, Type::Ptr { to: other, .. })
                 if **to == Type::Void || **other == Type::Void || Self::alike(to, other) =>

@@ -88,11 +88,11 @@ impl Checker<'_> {
             }
             return Self::read(&variable, None, span);
         }
-        if let Some(value) = super::builtins::fault(name) {
-            return Value { constant: true, ..Value::new(int(value, Type::I32, span)) };
-        }
         if let Some(value) = self.builtin(name, span) {
             return value;
+        }
+        if let Some(value) = super::library::constant(name) {
+            return Value { constant: true, ..Value::new(int(value, Type::I32, span)) };
         }
         if super::calls::is_function(name) || self.variables.functions.contains(name) {
             self.error(tags::D_IDENT_BADREF, span, format!("function {name} may not be used as a variable"));

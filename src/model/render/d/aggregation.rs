@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use super::format::convert;
 use crate::model::d::{Count, Format, Piece, Style};
-use crate::model::histogram::{Linear, Log2};
+use crate::model::histogram::{Linear, Log2, LogLinear};
 use crate::model::value::Value;
 
 /// One key with its value in each of the aggregations that are printed together, as whole numbers divided by the
@@ -69,6 +69,15 @@ fn weight(value: Option<&Value>) -> (i128, u64) {
                 s.saturating_add(i128::from(bucket_value(i)).saturating_mul(i128::from(*n as i64)))
             });
             (sum, h.counts.get(63).copied().unwrap_or(0))
+        }
+        Some(Value::LHist(h)) if let Some(shape) = h.log_linear() => {
+            let middle = shape.middle() as usize;
+            let count = |at: usize| i128::from(h.counts.get(at).copied().unwrap_or(0) as i64);
+            let one = |(at, start): (u32, u64)| {
+                i128::from(start).saturating_mul(count(middle + at as usize) - count(middle - at as usize))
+            };
+            let sum = shape.starts().into_iter().map(one).fold(0_i128, i128::saturating_add);
+            (sum, count(middle) as u64)
         }
         Some(Value::LHist(h)) => {
             let mut sum = 0_i128;
@@ -135,11 +144,13 @@ fn key(style: Style, part: &Value, out: &mut Vec<u8>) {
         }
         Value::Int(n, 8) => write!(out, " {n:>16}"),
         Value::Int(n, 4) => write!(out, " {n:>8}"),
-        Value::Int(n, 2) => write!(out, " {n:>6}"),
-        Value::Int(n, _) => write!(out, " {n:>3}"),
+        // The reference prints short ones without a sign.
+        Value::Int(n, 2) => write!(out, " {:>5}", *n as u16),
+        Value::Int(n, 1) => write!(out, " {:>3}", *n as u8),
+        Value::Int(n, _) => write!(out, " {n:>8}"),
         // Numbers without a sign print as those with one.
         Value::Uint(n, 4) => write!(out, " {:>8}", *n as i32),
-        Value::Uint(n, 2) => write!(out, " {n:>6}"),
+        Value::Uint(n, 2) => write!(out, " {n:>5}"),
         Value::Uint(n, 1) => write!(out, " {n:>3}"),
         other => write!(out, " {:>16}", other.as_number().unwrap_or(0) as i64),
     };
@@ -166,14 +177,21 @@ fn shown(counts: &[u64], otherwise: (usize, usize)) -> (usize, usize) {
     }
 }
 
-fn rows(counts: &[u64], (first, last): (usize, usize), norm: i64, label: impl Fn(usize) -> String, out: &mut Vec<u8>) {
+fn rows(
+    counts: &[u64],
+    (first, last): (usize, usize),
+    norm: i64,
+    label: impl Fn(usize) -> Option<String>,
+    out: &mut Vec<u8>,
+) {
     let _ = write!(out, "\n{:>16} {:>41} {:<9}\n", "value", "------------- Distribution -------------", "count");
     let numbers: Vec<i64> = counts.iter().map(|n| *n as i64).collect();
     let shown = numbers.get(first..=last).unwrap_or(&[]);
     let total: u128 = shown.iter().map(|n| u128::from(n.unsigned_abs())).sum();
     let (positive, negative) = (shown.iter().any(|n| *n > 0), shown.iter().any(|n| *n < 0));
     for (i, n) in shown.iter().enumerate() {
-        let _ = write!(out, "{:>16} ", label(first + i));
+        let Some(label) = label(first + i) else { continue };
+        let _ = write!(out, "{label:>16} ");
         line(*n, norm, total, (positive, negative), out);
     }
 }
@@ -195,17 +213,50 @@ fn line(n: i64, norm: i64, total: u128, (positive, negative): (bool, bool), out:
 
 fn log2(h: &Log2, norm: i64, out: &mut Vec<u8>) {
     let bounds = shown(&h.counts, (62, 64));
-    rows(&h.counts, bounds, norm, |i| bucket_value(i).to_string(), out);
+    rows(&h.counts, bounds, norm, |i| Some(bucket_value(i).to_string()), out);
+}
+
+/// Labels of a log-linear histogram's buckets; buckets that share a value have one label together.
+fn log_linear(h: &Linear, shape: LogLinear, norm: i64, out: &mut Vec<u8>) {
+    let (first, last) = shown(&h.counts, (shape.middle() as usize, shape.middle() as usize + 2));
+    let middle = shape.middle() as usize;
+    let end = h.counts.len().saturating_sub(1);
+    let mut labels = std::collections::BTreeMap::new();
+    let scale = shape.power(u32::from(shape.low));
+    let none_below = h.counts.iter().take(middle).all(|n| *n == 0) && first >= middle;
+    labels.insert(
+        middle,
+        match (scale, none_below) {
+            (1, _) => "0".to_owned(),
+            (_, true) => format!("< {scale}"),
+            _ => format!("abs() < {scale}"),
+        },
+    );
+    for (at, start) in shape.starts() {
+        labels.insert(middle + at as usize, start.to_string());
+        labels.insert(middle - at as usize, format!("-{start}"));
+    }
+    let beyond = shape.power(u32::from(shape.high) + 1);
+    labels.insert(0, format!("<= -{beyond}"));
+    labels.insert(end, format!(">= {beyond}"));
+    // The buckets at the rim may have no label of their own: that of the next one outwards stands for them.
+    let first = labels.range(..=first).next_back().map_or(first, |(at, _)| *at);
+    let last = labels.range(last..).next().map_or(last, |(at, _)| *at);
+    rows(&h.counts, (first, last), norm, |i| labels.get(&i).cloned(), out);
 }
 
 fn linear(h: &Linear, norm: i64, out: &mut Vec<u8>) {
+    if let Some(shape) = h.log_linear() {
+        log_linear(h, shape, norm, out);
+        return;
+    }
     let last = h.counts.len().saturating_sub(1);
     let label = |i: usize| match i {
         0 => format!("< {}", h.min),
         i if i == last => format!(">= {}", h.min + (last as i64 - 1) * h.step),
         i => (h.min + (i as i64 - 1) * h.step).to_string(),
     };
-    rows(&h.counts, shown(&h.counts, (0, 2)), norm, label, out);
+    rows(&h.counts, shown(&h.counts, (0, 2)), norm, |i| Some(label(i)), out);
 }
 
 /// `printa` with a format, once a row. Conversions with `@` take the values in turn, others the parts of the key.

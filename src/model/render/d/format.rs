@@ -104,7 +104,7 @@ pub fn convert(
         {
             body.splice(0..0, std::iter::repeat_n(b'0', least - body.len()));
         }
-    } else if let Some(most) = digits {
+    } else if let Some(most) = digits.filter(|most| *most > 0) {
         body.truncate(most);
     }
     let len = sign.len() + body.len();

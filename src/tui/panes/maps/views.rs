@@ -393,6 +393,13 @@ fn log2_label(bucket: usize, h: &Log2) -> String {
 
 fn linear_label(bucket: usize, h: &Linear) -> String {
     use crate::tui::text::edge;
+    if h.log_linear().is_some() {
+        return match h.bounds(bucket) {
+            (None, end) => format!("(..., {})", edge(end.unwrap_or(0))),
+            (Some(low), None) => format!("[{}, ...)", edge(low)),
+            (Some(low), Some(high)) => format!("[{}, {})", edge(low), edge(high)),
+        };
+    }
     if bucket == 0 {
         return format!("(..., {})", edge(h.min));
     }
@@ -408,10 +415,7 @@ fn linear_label(bucket: usize, h: &Linear) -> String {
 pub fn percentiles(value: &Value) -> Option<(String, String)> {
     let (counts, high): (&[u64], Box<dyn Fn(usize) -> Option<i64>>) = match value {
         Value::Hist(h) => (&h.counts, Box::new(|b| h.bounds(b as u32).1)),
-        Value::LHist(h) => (
-            &h.counts,
-            Box::new(|b| (b + 1 < h.counts.len()).then(|| h.min.saturating_add(h.step.saturating_mul(b as i64)))),
-        ),
+        Value::LHist(h) => (&h.counts, Box::new(|b| h.bounds(b).1)),
         _ => return None,
     };
     let total: u64 = counts.iter().fold(0, |a, b| a.saturating_add(*b));

@@ -31,6 +31,8 @@ const ARM: bool = matches!(Machine::HOST, Machine::Arm64);
 
 #[rustfmt::skip]
 const CONSTANTS: &[(&str, i64)] = &[
+    // include/uapi/linux/if_arp.h
+    ("ARPHRD_ETHER", 1), ("ARPHRD_INFINIBAND", 32),
     // include/linux/socket.h
     ("AF_UNSPEC", 0), ("AF_UNIX", 1), ("AF_INET", 2), ("AF_AX25", 3), ("AF_IPX", 4), ("AF_APPLETALK", 5),
     ("AF_NETROM", 6), ("AF_BRIDGE", 7), ("AF_ATMPVC", 8), ("AF_X25", 9), ("AF_INET6", 10), ("AF_ROSE", 11),

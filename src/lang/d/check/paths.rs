@@ -1,0 +1,336 @@
+//! Texts looked at byte by byte: parts of paths, words, numbers as text, and which text comes first.
+
+use std::sync::Arc;
+
+use super::value::{Value, block, cast, int};
+use super::{Checker, statement};
+use crate::lang::source::Span;
+use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind};
+use crate::lang::types::{AddressSpace, Type};
+
+const BYTE: Type = Type::Int { size: 1, signed: false };
+
+/// A text with its bytes, of which each is had by its place.
+struct Bytes {
+    text: Expr,
+    bytes: LocalId,
+}
+
+/// What a `strtok` goes on with.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    bytes: LocalId,
+    text: LocalId,
+    /// Where the next word is looked for; negative before the first.
+    at: LocalId,
+    delimiters: LocalId,
+}
+
+fn number(n: i64, span: Span) -> Expr {
+    int(n, Type::I64, span)
+}
+
+fn read(local: LocalId, span: Span) -> Expr {
+    Expr::new(ExprKind::Local(local), Type::I64, span)
+}
+
+fn pair(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let (span, ty) = (a.span, if is_comparison(op) { Type::Bool } else { Type::I64 });
+    Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+}
+
+const fn is_comparison(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge)
+}
+
+fn set(local: LocalId, value: Expr) -> Statement {
+    let span = value.span;
+    statement(StatementKind::SetLocal(local, value), span)
+}
+
+fn when(condition: Expr, then: Vec<Statement>, otherwise: Vec<Statement>) -> Statement {
+    let span = condition.span;
+    let (then, otherwise) = (Block { statements: then }, Block { statements: otherwise });
+    statement(StatementKind::If(condition, then, otherwise), span)
+}
+
+fn choose(condition: Expr, a: Expr, b: Expr) -> Expr {
+    let (ty, span) = (a.ty.clone(), a.span);
+    Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(a), Box::new(b)), ty, span)
+}
+
+fn leave(span: Span) -> Statement {
+    statement(StatementKind::Break, span)
+}
+
+fn byte_at(bytes: LocalId, at: Expr) -> Expr {
+    let span = at.span;
+    let place = ExprKind::Within { local: bytes, offset: Box::new(cast(at, &Type::U64)) };
+    cast(Expr::new(place, BYTE, span), &Type::I64)
+}
+
+fn each(local: LocalId, end: i64, span: Span, body: Vec<Statement>) -> Statement {
+    let (start, end) = (number(0, span), number(end, span));
+    statement(StatementKind::ForRange { local, start, end, body: Block { statements: body } }, span)
+}
+
+impl Checker<'_> {
+    /// Bytes of a text with its end: at most so many.
+    fn most_bytes(&self) -> i64 {
+        i64::from(self.options.strsize) + 1
+    }
+
+    fn constant_text(&self, text: &str, span: Span) -> Expr {
+        Expr::new(ExprKind::Str(text.into()), self.string(), span)
+    }
+
+    fn counter(&mut self, name: &str, value: i64, span: Span, out: &mut Vec<Statement>) -> LocalId {
+        let local = self.local(name, Type::I64);
+        out.push(set(local, number(value, span)));
+        local
+    }
+
+    fn byte_array(&mut self, name: &str) -> LocalId {
+        let half = (self.most_bytes() as u32).next_power_of_two().max(64);
+        self.local(name, Type::Array { of: Arc::new(BYTE), len: half * 2 })
+    }
+
+    /// A text in a variable of its own, with its bytes in another.
+    fn bytes_of(&mut self, text: Expr, out: &mut Vec<Statement>) -> Bytes {
+        let span = text.span;
+        let text = self.text(text);
+        let ty = text.ty.clone();
+        let local = self.local("%text", ty.clone());
+        out.push(statement(StatementKind::SetLocal(local, text), span));
+        let bytes = self.byte_array("%bytes");
+        let text = Expr::new(ExprKind::Local(local), ty, span);
+        self.fill(bytes, &text, out);
+        Bytes { text, bytes }
+    }
+
+    fn fill(&self, bytes: LocalId, text: &Expr, out: &mut Vec<Statement>) {
+        let span = text.span;
+        let space = AddressSpace::Kernel;
+        let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space };
+        let from = Expr::new(ExprKind::AddressOf(Box::new(text.clone())), pointer, span);
+        let place = ExprKind::Within { local: bytes, offset: Box::new(int(0, Type::U64, span)) };
+        let size = self.size_of(&text.ty).min(self.most_bytes() as u32);
+        let arguments = vec![Expr::new(place, BYTE, span), from, int(i64::from(size), Type::U64, span)];
+        let copy = Expr::new(ExprKind::Call(Intrinsic::ReadInto, arguments), Type::I64, span);
+        out.push(statement(StatementKind::Expr(copy), span));
+    }
+
+    /// `basename(path)` and `dirname(path)`.
+    pub fn part_of_path(&mut self, directory: bool, path: Value, span: Span) -> Value {
+        let mut out = Vec::new();
+        let path = self.bytes_of(path.e, &mut out);
+        let start = self.counter("%start", 0, span, &mut out);
+        let end = self.counter("%end", 0, span, &mut out);
+        let before = self.counter("%before", 0, span, &mut out);
+        let slash = self.counter("%slash", 1, span, &mut out);
+        let len = self.counter("%length", 0, span, &mut out);
+        let (at, byte) = (self.local("%at", Type::I64), self.local("%byte", Type::I64));
+        let is = |n| pair(BinaryOp::Eq, read(byte, span), number(n, span));
+        let next = || pair(BinaryOp::Add, read(at, span), number(1, span));
+        let begins = vec![set(start, read(at, span)), set(before, read(end, span))];
+        let body = vec![
+            set(byte, byte_at(path.bytes, read(at, span))),
+            when(is(0), vec![leave(span)], vec![]),
+            set(len, next()),
+            when(
+                is(i64::from(b'/')),
+                vec![set(slash, number(1, span))],
+                vec![
+                    when(pair(BinaryOp::Ne, read(slash, span), number(0, span)), begins, vec![]),
+                    set(slash, number(0, span)),
+                    set(end, next()),
+                ],
+            ),
+        ];
+        out.push(each(at, self.most_bytes(), span, body));
+        let none = |local| pair(BinaryOp::Eq, read(local, span), number(0, span));
+        let (root, here) = (self.constant_text("/", span), self.constant_text(".", span));
+        let found = if directory {
+            let absolute = pair(BinaryOp::Eq, byte_at(path.bytes, number(0, span)), number(i64::from(b'/'), span));
+            let alone = choose(absolute, root.clone(), here.clone());
+            choose(none(before), alone, self.between(&path.text, &number(0, span), &read(before, span)))
+        } else {
+            self.between(&path.text, &read(start, span), &read(end, span))
+        };
+        let found = choose(none(len), here, choose(none(end), root, found));
+        Value::new(block(out, found))
+    }
+
+    /// `strchr(text, c)` and `strrchr(text, c)`: the text from there on, empty where it is not.
+    pub fn rest_at_character(&mut self, last: bool, text: Value, c: Value, span: Span) -> Value {
+        let mut out = Vec::new();
+        let wanted = cast(cast(c.e, &BYTE), &Type::I64);
+        let (statements, wanted) = self.kept(wanted);
+        out.extend(statements);
+        let text = self.bytes_of(text.e, &mut out);
+        let found = self.counter("%found", -1, span, &mut out);
+        let len = self.counter("%length", 0, span, &mut out);
+        let (at, byte) = (self.local("%at", Type::I64), self.local("%byte", Type::I64));
+        let mut hit = pair(BinaryOp::Eq, read(byte, span), wanted);
+        if !last {
+            let first = pair(BinaryOp::Lt, read(found, span), number(0, span));
+            hit = Expr::new(ExprKind::And(Box::new(hit), Box::new(first)), Type::Bool, span);
+        }
+        let body = vec![
+            set(byte, byte_at(text.bytes, read(at, span))),
+            when(pair(BinaryOp::Eq, read(byte, span), number(0, span)), vec![leave(span)], vec![]),
+            set(len, pair(BinaryOp::Add, read(at, span), number(1, span))),
+            when(hit, vec![set(found, read(at, span))], vec![]),
+        ];
+        out.push(each(at, self.most_bytes(), span, body));
+        let nowhere = pair(BinaryOp::Lt, read(found, span), number(0, span));
+        let begin = self.counter("%begin", 0, span, &mut out);
+        out.push(set(begin, choose(nowhere, read(len, span), read(found, span))));
+        let rest = self.between(&text.text, &read(begin, span), &read(len, span));
+        Value::new(block(out, rest))
+    }
+
+    /// `lltostr(n)`.
+    pub fn number_as_text(&mut self, value: Value, span: Span) -> Value {
+        /// Room for a sign, 19 digits and the end.
+        const LAST: i64 = 30;
+        let mut out = Vec::new();
+        let bytes = self.byte_array("%digits");
+        let (statements, value) = self.kept(cast(self.word(value.e), &Type::I64));
+        out.extend(statements);
+        let negative = || pair(BinaryOp::Lt, value.clone(), number(0, span));
+        let less =
+            Expr::new(ExprKind::Unary(crate::lang::typed::UnaryOp::Neg, Box::new(value.clone())), Type::I64, span);
+        let rest = self.local("%rest", Type::U64);
+        let at = self.counter("%at", LAST, span, &mut out);
+        let count = self.local("%count", Type::I64);
+        let word = || Expr::new(ExprKind::Local(rest), Type::U64, span);
+        let of = |op, n| {
+            let right = Box::new(int(n, Type::U64, span));
+            Expr::new(ExprKind::Binary(op, Box::new(word()), right), Type::U64, span)
+        };
+        let put = |value: Expr| {
+            let offset = Box::new(cast(read(at, span), &Type::U64));
+            let place = Expr::new(ExprKind::Within { local: bytes, offset }, BYTE, span);
+            statement(StatementKind::Store { place, value: cast(value, &BYTE) }, span)
+        };
+        let back = || set(at, pair(BinaryOp::Sub, read(at, span), number(1, span)));
+        out.push(set(rest, cast(choose(negative(), less, value.clone()), &Type::U64)));
+        out.push(put(number(0, span)));
+        let digit = pair(BinaryOp::Add, cast(of(BinaryOp::Mod, 10), &Type::I64), number(i64::from(b'0'), span));
+        let done = Expr::new(
+            ExprKind::Binary(BinaryOp::Eq, Box::new(word()), Box::new(int(0, Type::U64, span))),
+            Type::Bool,
+            span,
+        );
+        let body = vec![back(), put(digit), set(rest, of(BinaryOp::Div, 10)), when(done, vec![leave(span)], vec![])];
+        out.push(each(count, 20, span, body));
+        out.push(when(negative(), vec![back(), put(number(i64::from(b'-'), span))], vec![]));
+        let array = Type::Array { of: Arc::new(BYTE), len: 64 };
+        let space = AddressSpace::Kernel;
+        let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space };
+        let place = Expr::new(ExprKind::Local(bytes), array, span);
+        let base = Expr::new(ExprKind::AddressOf(Box::new(place)), pointer.clone(), span);
+        let from = pair(BinaryOp::Add, cast(cast(base, &Type::U64), &Type::I64), read(at, span));
+        let text = Expr::new(ExprKind::Call(Intrinsic::Str, vec![cast(from, &pointer)]), self.string(), span);
+        Value::new(block(out, text))
+    }
+
+    /// Below 0, 0 or over 0: which of two texts comes first.
+    pub fn text_order(&mut self, a: Expr, b: Expr) -> Expr {
+        let span = a.span.to(b.span);
+        let mut out = Vec::new();
+        let (a, b) = (self.bytes_of(a, &mut out), self.bytes_of(b, &mut out));
+        let order = self.counter("%order", 0, span, &mut out);
+        let (at, byte) = (self.local("%at", Type::I64), self.local("%byte", Type::I64));
+        let other = byte_at(b.bytes, read(at, span));
+        let differs = pair(BinaryOp::Ne, read(order, span), number(0, span));
+        let ends = pair(BinaryOp::Eq, read(byte, span), number(0, span));
+        let over = Expr::new(ExprKind::Or(Box::new(differs), Box::new(ends)), Type::Bool, span);
+        let body = vec![
+            set(byte, byte_at(a.bytes, read(at, span))),
+            set(order, pair(BinaryOp::Sub, read(byte, span), other)),
+            when(over, vec![leave(span)], vec![]),
+        ];
+        out.push(each(at, self.most_bytes(), span, body));
+        block(out, read(order, span))
+    }
+
+    /// `strtok(text, delimiters)`: the next word of a text, or of the last one for NULL; empty when there is none.
+    pub fn next_word(&mut self, text: Value, delimiters: Value, span: Span) -> Value {
+        let mut out = Vec::new();
+        let words = self.words();
+        if text.e.as_int() == Some(0) && matches!(text.ty(), Type::Ptr { .. }) {
+            let never = pair(BinaryOp::Lt, read(words.at, span), number(0, span));
+            out.push(Self::fault_if(never, super::scratch::INVALID_ADDRESS));
+        } else {
+            let text = self.text(text.e);
+            out.push(statement(StatementKind::SetLocal(words.text, text), span));
+            let whole = Expr::new(ExprKind::Local(words.text), self.string(), span);
+            self.fill(words.bytes, &whole, &mut out);
+            out.push(set(words.at, number(0, span)));
+        }
+        let delimiters = self.bytes_of(delimiters.e, &mut out);
+        self.mark_delimiters(words, &delimiters, 1, span, &mut out);
+        let start = self.counter("%start", -1, span, &mut out);
+        let end = self.counter("%end", 0, span, &mut out);
+        let (at, byte) = (self.local("%at", Type::I64), self.local("%byte", Type::I64));
+        let last = || pair(BinaryOp::Eq, read(byte, span), number(0, span));
+        let marked = pair(BinaryOp::Ne, byte_at(words.delimiters, read(byte, span)), number(0, span));
+        let divides = Expr::new(ExprKind::Or(Box::new(last()), Box::new(marked)), Type::Bool, span);
+        let searching = || pair(BinaryOp::Lt, read(start, span), number(0, span));
+        let in_word =
+            Expr::new(ExprKind::Unary(crate::lang::typed::UnaryOp::Not, Box::new(searching())), Type::Bool, span);
+        let here = pair(BinaryOp::Ge, read(at, span), read(words.at, span));
+        let looked_at = vec![
+            set(byte, byte_at(words.bytes, read(at, span))),
+            set(end, read(at, span)),
+            when(
+                divides,
+                vec![when(in_word, vec![leave(span)], vec![])],
+                vec![when(searching(), vec![set(start, read(at, span))], vec![])],
+            ),
+            when(last(), vec![leave(span)], vec![]),
+        ];
+        out.push(each(at, self.most_bytes(), span, vec![when(here, looked_at, vec![])]));
+        out.push(set(words.at, read(end, span)));
+        self.mark_delimiters(words, &delimiters, 0, span, &mut out);
+        out.push(when(searching(), vec![set(start, read(end, span))], vec![]));
+        let whole = Expr::new(ExprKind::Local(words.text), self.string(), span);
+        let word = self.between(&whole, &read(start, span), &read(end, span));
+        Value::new(block(out, word))
+    }
+
+    fn words(&mut self) -> Words {
+        if let Some(known) = self.frame.words {
+            return known;
+        }
+        let string = self.string();
+        let words = Words {
+            bytes: self.byte_array("%words"),
+            text: self.local("%of words", string),
+            at: self.local("%next word", Type::I64),
+            delimiters: self.local("%delimiters", Type::Array { of: Arc::new(BYTE), len: 512 }),
+        };
+        self.frame.words = Some(words);
+        words
+    }
+
+    /// No text is divided when a probe fires.
+    pub fn no_words(&self, span: Span) -> Option<Statement> {
+        Some(set(self.frame.words?.at, number(-1, span)))
+    }
+
+    /// Sets a mark for each of some characters.
+    fn mark_delimiters(&mut self, words: Words, list: &Bytes, mark: i64, span: Span, out: &mut Vec<Statement>) {
+        let (at, byte) = (self.local("%at", Type::I64), self.local("%byte", Type::I64));
+        let offset = Box::new(cast(read(byte, span), &Type::U64));
+        let place = Expr::new(ExprKind::Within { local: words.delimiters, offset }, BYTE, span);
+        let body = vec![
+            set(byte, byte_at(list.bytes, read(at, span))),
+            when(pair(BinaryOp::Eq, read(byte, span), number(0, span)), vec![leave(span)], vec![]),
+            statement(StatementKind::Store { place, value: int(mark, BYTE, span) }, span),
+        ];
+        out.push(each(at, self.most_bytes(), span, body));
+    }
+}
