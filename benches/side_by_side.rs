@@ -1,11 +1,13 @@
 //! Side-by-side runs against other tools, each figure beside the peer's from the same run.
 //!
-//! `cargo bench --bench side_by_side [-- PART...]`; parts: compile, save, startup, screen, kernel, burst, wildcard.
+//! `cargo bench --bench side_by_side [-- PART...]`; parts: compile, save, startup, screen, flood, kernel, burst, wildcard.
 //! The peer is `bpftrace` in PATH, or the command in `PROBESCOPE_PEER` (for one in a chroot:
 //! `PROBESCOPE_PEER="chroot /opt/sid bpftrace"`). Hand-written C is compiled by clang where there is one.
 //! Needs root and a kernel with BPF; machines are noisy, so only ratios within one run mean anything.
 #![allow(missing_docs, reason = "a program, not a library")]
 
+#[path = "side_by_side/flood.rs"]
+mod flood;
 #[path = "side_by_side/kernel.rs"]
 mod kernel;
 #[path = "side_by_side/rows.rs"]
@@ -14,6 +16,8 @@ mod rows;
 mod screen;
 #[path = "side_by_side/session.rs"]
 mod session;
+#[path = "side_by_side/terminal.rs"]
+mod terminal;
 #[path = "side_by_side/tool.rs"]
 mod tool;
 #[path = "side_by_side/whole.rs"]
@@ -44,6 +48,9 @@ fn main() {
     }
     if wanted("screen") {
         screen::workbench();
+    }
+    if wanted("flood") {
+        flood::workbench();
     }
     if wanted("kernel") {
         kernel::table(&ours, peer.as_ref());

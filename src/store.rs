@@ -4,6 +4,7 @@
 //! [`Store`] of a face keeps it within a byte budget, and a recorder writes it to a file. Panes and printers read
 //! through [`History`], which is the same for both, and draw at a [`Cursor`].
 
+mod annotated;
 mod breaks;
 mod builder;
 mod chunk;

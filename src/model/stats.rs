@@ -80,6 +80,27 @@ pub enum LossCause {
 }
 
 impl LossCause {
+    /// Whether what was reported has come, with a value in it that could not be had or was cut: nothing was lost.
+    #[must_use]
+    pub const fn is_incomplete(self) -> bool {
+        match self {
+            Self::ReadFailed
+            | Self::Truncated
+            | Self::Stack
+            | Self::DivideByZero
+            | Self::OutOfBounds
+            | Self::HelperFailed
+            | Self::KeyAbsent => true,
+            Self::RingFull
+            | Self::MapFull
+            | Self::KeyRefused
+            | Self::Nested
+            | Self::KretprobeMissed
+            | Self::HistoryTrimmed
+            | Self::Braked => false,
+        }
+    }
+
     /// In words, for people.
     #[must_use]
     pub const fn words(self) -> &'static str {

@@ -176,6 +176,13 @@ impl Index {
         self.segments.push_back(Segment { summary, first_entry, first_line, latest_ns });
     }
 
+    /// Puts others in a chunk's place; the numbers of all that follow move on.
+    pub(super) fn replace(&mut self, at: usize, with: impl Iterator<Item = Summary>) {
+        let after = self.segments.split_off(at + 1);
+        self.pop_back();
+        with.chain(after.into_iter().map(|segment| segment.summary)).for_each(|summary| self.push(summary));
+    }
+
     pub(super) fn pop_back(&mut self) {
         let Some(segment) = self.segments.pop_back() else { return };
         if self.segments.is_empty() {

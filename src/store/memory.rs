@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::annotated::Annotated;
 use super::chunk::Chunk;
 use super::entry::TraceId;
 use super::file::Recording;
@@ -25,7 +26,7 @@ pub struct Store {
     budget: usize,
     trimmed: BTreeMap<TraceId, u64>,
     /// The recording that is read in place of what is in memory.
-    recording: Option<Arc<Recording>>,
+    recording: Option<Annotated>,
 }
 
 impl Default for Store {
@@ -43,14 +44,13 @@ impl Store {
     }
 
     /// The history of a recording. A small one is taken into memory and can be added to; a larger one is read where it
-    /// lies, chunk by chunk, and is left behind by the first thing that is added.
+    /// lies, chunk by chunk: it takes marks, and is left behind by the first trace that is added.
     #[must_use]
     pub fn of_recording(recording: Arc<Recording>) -> Self {
-        let mut store = Self::default();
         if recording.bytes() > TAKEN_IN {
-            store.recording = Some(recording);
-            return store;
+            return Self::reading(recording);
         }
+        let mut store = Self::default();
         recording.traces().iter().for_each(|info| store.declare(Arc::clone(info)));
         for segment in 0..recording.index().segments().len() {
             if let Some(chunk) = recording.chunk(segment) {
@@ -58,6 +58,11 @@ impl Store {
             }
         }
         store
+    }
+
+    /// The history of a recording that is read where it lies, whatever its size.
+    pub(super) fn reading(recording: Arc<Recording>) -> Self {
+        Self { recording: Some(Annotated::new(recording)), ..Self::default() }
     }
 
     /// The same history as it is now, for another thread: chunks are shared.
@@ -69,7 +74,7 @@ impl Store {
             held: Held::default(),
             budget: self.budget,
             trimmed: self.trimmed.clone(),
-            recording: self.recording.clone(),
+            recording: self.recording.as_ref().map(Annotated::snapshot),
         }
     }
 
@@ -96,6 +101,17 @@ impl Store {
         self.recording = None;
         self.run.append(chunk);
         self.trim();
+    }
+
+    /// Puts a chunk of one entry, a mark, among the entries of its time, however far back; false when the recording's
+    /// chunk of that time can't be read.
+    pub fn insert(&mut self, late: &Arc<Chunk>) -> bool {
+        if let Some(recording) = &mut self.recording {
+            return recording.insert(late);
+        }
+        self.run.insert(late);
+        self.trim();
+        true
     }
 
     /// Bytes that it may hold.
@@ -155,7 +171,7 @@ impl Store {
 
 impl History for Store {
     fn index(&self) -> &Index {
-        self.recording.as_ref().map_or_else(|| self.run.index(), |recording| recording.index())
+        self.recording.as_ref().map_or_else(|| self.run.index(), History::index)
     }
 
     fn chunk(&self, segment: usize) -> Option<Arc<Chunk>> {
@@ -166,10 +182,10 @@ impl History for Store {
     }
 
     fn traces(&self) -> &[Arc<TraceInfo>] {
-        self.recording.as_ref().map_or(&self.traces, |recording| recording.traces())
+        self.recording.as_ref().map_or(&self.traces, History::traces)
     }
 
     fn held(&self) -> &Held {
-        self.recording.as_ref().map_or(&self.held, |recording| recording.held())
+        self.recording.as_ref().map_or(&self.held, History::held)
     }
 }

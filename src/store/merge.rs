@@ -33,11 +33,34 @@ impl Run {
             return;
         }
         if self.index.span().is_some_and(|(_, last)| chunk.summary().first_ns < last) {
+            if chunk.len() == 1 {
+                return self.insert(&chunk);
+            }
             self.put_in_place(&chunk);
         } else {
             self.push(chunk, 0);
         }
         self.join();
+    }
+
+    /// Puts a chunk of one entry into the one that its time falls into, however far back.
+    pub fn insert(&mut self, late: &Arc<Chunk>) {
+        let first_ns = late.summary().first_ns;
+        let is_last = self.index.span().is_none_or(|(_, last_ns)| last_ns <= first_ns);
+        let Some((at, (chunk, _))) = place_of(&self.index, first_ns)
+            .filter(|_| !is_last)
+            .and_then(|at| self.chunks.get(at).map(|chunk| (at, chunk)))
+        else {
+            return self.append(Arc::clone(late));
+        };
+        let pieces = with_late(chunk, late);
+        self.bytes -= chunk.bytes();
+        self.index.replace(at, pieces.iter().map(|piece| piece.summary().clone()));
+        let after = self.chunks.split_off(at + 1);
+        self.chunks.pop_back();
+        self.bytes += pieces.iter().map(|piece| piece.bytes()).sum::<usize>();
+        self.chunks.extend(pieces.into_iter().map(|piece| (piece, LARGE)));
+        self.chunks.extend(after);
     }
 
     /// The same chunks.
@@ -125,16 +148,37 @@ impl Run {
     }
 
     fn push_encoded(&mut self, entries: &[Counted], level: u8) {
-        for Counted { entry, lines, error } in entries {
-            self.builder.push_counted(entry, *lines, *error);
-            if self.builder.is_full() {
-                let chunk = self.builder.finish();
-                chunk.into_iter().for_each(|c| self.push(c, level));
-            }
-        }
-        let chunk = self.builder.finish();
-        chunk.into_iter().for_each(|c| self.push(c, level));
+        let mut builder = std::mem::take(&mut self.builder);
+        encode(entries, &mut builder, &mut |chunk| self.push(chunk, level));
+        self.builder = builder;
     }
+}
+
+/// The chunk that an entry of a time belongs into: the last one that begins by then, or the first one.
+pub(super) fn place_of(index: &Index, at_ns: u64) -> Option<usize> {
+    let segments = index.segments();
+    let begun = segments.partition_point(|segment| segment.summary.first_ns <= at_ns);
+    (!segments.is_empty()).then(|| begun.saturating_sub(1))
+}
+
+/// The entries of a chunk with late ones behind those of the same time: one chunk, or two where it was full.
+pub(super) fn with_late(chunk: &Chunk, late: &Chunk) -> Vec<Arc<Chunk>> {
+    let mut entries: Vec<Counted> = chunk.counted().chain(late.counted()).collect();
+    entries.sort_by_key(|counted| counted.entry.at_ns);
+    let (mut builder, mut pieces) = (ChunkBuilder::new(), Vec::new());
+    encode(&entries, &mut builder, &mut |piece| pieces.push(piece));
+    pieces
+}
+
+/// Encodes entries as chunks.
+fn encode(entries: &[Counted], builder: &mut ChunkBuilder, take: &mut dyn FnMut(Arc<Chunk>)) {
+    for Counted { entry, lines, error } in entries {
+        builder.push_counted(entry, *lines, *error);
+        if builder.is_full() {
+            builder.finish().into_iter().for_each(&mut *take);
+        }
+    }
+    builder.finish().into_iter().for_each(take);
 }
 
 /// Chunks for a file: small neighbours joined, as far as the size of a chunk allows.
@@ -164,13 +208,7 @@ fn join_all(small: &mut Vec<Arc<Chunk>>, builder: &mut ChunkBuilder, out: &mut V
     }
     let mut entries: Vec<Counted> = small.drain(..).flat_map(|c| c.counted().collect::<Vec<_>>()).collect();
     entries.sort_by_key(|counted| counted.entry.at_ns);
-    for Counted { entry, lines, error } in &entries {
-        builder.push_counted(entry, *lines, *error);
-        if builder.is_full() {
-            out.extend(builder.finish());
-        }
-    }
-    out.extend(builder.finish());
+    encode(&entries, builder, &mut |chunk| out.push(chunk));
 }
 
 /// The entries of two runs of chunks in the order of time: of the first one those of traces that `keep` holds, of the

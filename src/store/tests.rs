@@ -125,3 +125,21 @@ fn what_is_dropped_is_counted_by_trace() {
     assert_eq!((store.entries(), store.lines(), rows(&store)), (3..4, 3..4, vec!["last".to_owned()]));
     assert_eq!(store.entry(2), None);
 }
+
+#[test]
+fn a_mark_stands_in_its_place_however_far_back_it_is_set() {
+    let mut builder = ChunkBuilder::new();
+    let mut store = Store::default();
+    for first in (0..120_000).step_by(15_000) {
+        (first..first + 15_000).for_each(|n| builder.push(&event(1, n, "x")));
+        store.append(builder.finish().unwrap());
+    }
+    let bytes = store.bytes();
+    builder.push(&mark(7, "far back"));
+    store.append(builder.finish().unwrap());
+    assert_eq!(store.entry(8), Some(mark(7, "far back")));
+    assert_eq!(store.entries(), 0..120_001);
+    assert_eq!(store.step(100_000, Stop::Mark, Direction::Back), Some(8));
+    let counted: usize = store.chunks().map(|chunk| chunk.bytes()).sum();
+    assert!(store.bytes() == counted && counted > bytes);
+}

@@ -20,7 +20,8 @@ pub fn write_text(info: Option<&TraceInfo>, entry: &Entry, out: &mut Vec<u8>) {
             render::map_into(map, &options, out);
         }
         Payload::Lost { cause, count, site, .. } => {
-            out.extend_from_slice(format!("{count} lost: {}", cause.words()).as_bytes());
+            let what = if cause.is_incomplete() { "incomplete" } else { "lost" };
+            out.extend_from_slice(format!("{count} {what}: {}", cause.words()).as_bytes());
             if !site.is_empty() {
                 out.extend_from_slice(format!(" ({site})").as_bytes());
             }

@@ -59,14 +59,18 @@ pub fn open(state: &mut State, opened: Opened) {
     let first = state.document.id;
     let mut documents = Vec::new();
     for (index, info) in scripts.iter().enumerate() {
-        if index > 0 {
-            editor::documents::open(state, "", File::default());
+        if index > 0 && !editor::documents::open(state, "", File::default()) {
+            break;
         }
         state.document = document(state.document.id, info, &state.document.file);
         documents.push((state.document.id, Arc::clone(info)));
     }
     editor::documents::show(state, first);
     state.toast = None;
+    if documents.len() < scripts.len() {
+        let told = format!("The recording has {} scripts; the first {} have a tab", scripts.len(), documents.len());
+        state.tell(Severity::Warning, told);
+    }
     state.store = store;
     state.replayed = Some(Replayed { recording, scripts: documents });
     state.latency.read(&state.store);

@@ -7,6 +7,7 @@ use super::varint::{Reader, put, put_signed};
 use super::{Encoder, Tables, cause_code, cause_of};
 use crate::lang::diagnostic::Severity;
 use crate::lang::source::Span;
+use crate::model::stats::LossCause;
 use crate::model::value::Value;
 use crate::store::entry::{Payload, PayloadKind};
 
@@ -43,7 +44,7 @@ impl Encoder {
                 self.map(map, None, at_ns, &mut body);
             }
             Payload::Lost { cause, count, site, span } => {
-                weight.lost = *count;
+                weight.lost = lost(*cause, *count);
                 put(&mut body, *count);
                 body.push(cause_code(*cause));
                 let site = self.string(site.as_bytes());
@@ -98,11 +99,19 @@ pub fn action(tables: &Tables, kind: PayloadKind, body: &[u8]) -> Option<u32> {
     }
 }
 
+/// What of a loss was lost: a value that is incomplete was not.
+const fn lost(cause: LossCause, count: u64) -> u64 {
+    if cause.is_incomplete() { 0 } else { count }
+}
+
 /// What an entry weighs.
 pub fn weight(kind: PayloadKind, body: &[u8]) -> Option<Weight> {
     let mut r = Reader::new(body);
     Some(match kind {
-        PayloadKind::Lost => Weight { lost: r.number()?, warning: false },
+        PayloadKind::Lost => {
+            let count = r.number()?;
+            Weight { lost: lost(cause_of(u64::from(r.byte()?))?, count), warning: false }
+        }
         PayloadKind::Failure => Weight { lost: 0, warning: true },
         PayloadKind::Diagnostic => Weight { lost: 0, warning: r.byte()? != 0 },
         PayloadKind::Text => Weight { lost: 0, warning: r.number()? & 1 != 0 },

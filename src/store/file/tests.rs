@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::block::{HEADER, START, TRAILER};
 use super::*;
 use crate::store::tests::{event, info, lost, mark};
-use crate::store::{ChunkBuilder, Entry, History, TraceId, TraceInfo};
+use crate::store::{ChunkBuilder, Direction, Entry, History, Stop, Store, TraceId, TraceInfo};
 
 /// A folder of its own, gone at the end.
 struct Folder(PathBuf);
@@ -222,4 +222,31 @@ fn a_full_disk_ends_the_recording_and_nothing_else() {
     let (said, unwritten) = recorder::tests::write_to(file, &path, traces(), entries());
     assert!(said.contains("the recording ends here, tracing goes on"), "{said}");
     assert_eq!(unwritten, entries().len() as u64);
+}
+
+#[test]
+fn marks_stand_in_their_place_in_a_recording_that_is_read_where_it_lies() {
+    let folder = Folder::new("marked");
+    let path = folder.0.join("file");
+    record(&path, &entries(), 4);
+    let mut store = Store::reading(Arc::new(Recording::open(&path).unwrap()));
+    let set = |store: &mut Store, at_ns, name| {
+        let mut builder = ChunkBuilder::new();
+        builder.push(&mark(at_ns, name));
+        assert!(store.insert(&builder.finish().unwrap()));
+    };
+    set(&mut store, 1005, "among");
+    set(&mut store, 1, "before");
+    set(&mut store, 5000, "behind");
+    let mut wanted = entries();
+    wanted.insert(6, mark(1005, "among"));
+    wanted.insert(0, mark(1, "before"));
+    wanted.push(mark(5000, "behind"));
+    let held = |history: &dyn History| history.entries().filter_map(|n| history.entry(n)).collect::<Vec<_>>();
+    assert_eq!(held(&store), wanted);
+    assert_eq!(held(&store.snapshot()), wanted, "another thread sees them");
+    assert_eq!(store.step(0, Stop::Mark, Direction::Forward), Some(7));
+    assert_eq!(store.line_at(1).unwrap().text, b"<row 0>");
+    assert!(!store.takes_entries(), "the rest is still read from the file");
+    assert_eq!(all(&Recording::open(&path).unwrap()), entries(), "which is as it was");
 }

@@ -77,10 +77,7 @@ pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
     if let Some(said) = partial {
         state.mention(Severity::Warning, format!("{}; results are partial", said.message));
     }
-    // Entries that are earlier than some that are there move those on.
-    let first_ns = chunk.head(0).map_or(u64::MAX, |head| head.at_ns);
-    let is_late = state.store.span().is_some_and(|(_, last_ns)| first_ns < last_ns);
-    let from = if is_late { state.store.line_of(state.store.seek_time(first_ns)) } else { state.store.lines().end };
+    let from = first_moved(state, &chunk);
     state.latency.take(&chunk);
     state.store.append(chunk);
     state.hear(News::Appended(from));
@@ -89,6 +86,14 @@ pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
             document.maps.take(&maps, document.trace.paused);
         }
     }
+}
+
+/// The first row whose number changes when a chunk is taken in: entries that are earlier than some that are there move
+/// those on.
+pub(super) fn first_moved(state: &State, chunk: &Chunk) -> u64 {
+    let first_ns = chunk.head(0).map_or(u64::MAX, |head| head.at_ns);
+    let is_late = state.store.span().is_some_and(|(_, last_ns)| first_ns < last_ns);
+    if is_late { state.store.line_of(state.store.seek_time(first_ns)) } else { state.store.lines().end }
 }
 
 /// Shows diagnostics; an error means that the last good trace goes on.

@@ -10,7 +10,7 @@ use super::super::state::{Layer, State};
 use super::super::time::Time;
 use super::super::time::typed::Typed;
 use crate::lang::diagnostic::Severity;
-use crate::store::{ChunkBuilder, Cursor, Direction, Entry, History as _, Payload, Stop, TraceId};
+use crate::store::{ChunkBuilder, Cursor, Direction, Entry, History as _, Payload, PayloadKind, Stop, TraceId};
 
 /// Rates are taken over about this long, ns.
 const WINDOW_NS: u64 = 2_000_000_000;
@@ -180,17 +180,19 @@ pub fn elapsed(state: &mut State, ns: u64) {
 
 /// Sets a mark at the moment that is shown.
 fn mark(state: &mut State) -> Vec<Effect> {
-    if !state.store.takes_entries() {
-        state.tell(Severity::Info, "This recording is too large to be kept in memory, where marks are");
-        return Vec::new();
-    }
-    state.moment.marks += 1;
+    let marks = state.store.index().segments().iter().map(|segment| segment.summary.count(PayloadKind::Mark)).sum();
+    state.moment.marks = state.moment.marks.max(marks) + 1;
     let name: Arc<str> = format!("mark {}", state.moment.marks).into();
     let at_ns = state.store.time_at(state.moment.cursor);
     let mut builder = ChunkBuilder::new();
     builder.push(&Entry { trace: TraceId::SESSION, at_ns, cpu: None, payload: Payload::Mark(Arc::clone(&name)) });
     let Some(chunk) = builder.finish() else { return Vec::new() };
-    super::session::append(state, Arc::clone(&chunk));
+    let from = super::session::first_moved(state, &chunk);
+    if !state.store.insert(&chunk) {
+        state.tell(Severity::Error, "The recording can't be read at this moment");
+        return Vec::new();
+    }
+    state.hear(News::Appended(from));
     state.tell(Severity::Info, format!("Set {name}"));
     if state.recording { vec![Effect::Record(Marked(chunk))] } else { Vec::new() }
 }
@@ -199,6 +201,13 @@ fn mark(state: &mut State) -> Vec<Effect> {
 pub fn record(state: &mut State) -> Vec<Effect> {
     if state.recording {
         return vec![Effect::EndRecording];
+    }
+    if !state.store.takes_entries() {
+        state.tell(
+            Severity::Info,
+            "This is a recording already, and too large to be copied; marks set here are not kept",
+        );
+        return Vec::new();
     }
     let name = state.document.name();
     let recorded = Recorded {

@@ -44,8 +44,8 @@ pub fn opened(state: &mut State, read: Result<Opened, String>) -> Vec<Effect> {
     match read {
         Ok(Opened { text, file, kept }) => {
             let unnamed = state.document.file.unnamed.clone();
-            open(state, &text, File { unnamed, ..file });
-            if let Some(kept) = kept {
+            let opened = open(state, &text, File { unnamed, ..file });
+            if let Some(kept) = kept.filter(|_| opened) {
                 state.document.editor.edit(&Edit::SelectAll);
                 state.document.editor.edit(&Edit::Paste(kept));
                 state.tell(Severity::Info, "Unsaved text of an earlier run is in the editor again; Ctrl-Z goes back");
@@ -64,11 +64,11 @@ pub fn next(state: &State) -> ScriptId {
     ScriptId(state.documents().map(|d| d.id.0).max().unwrap_or(0) + 1)
 }
 
-/// Opens a script in a tab beside the one that is worked on.
-pub fn open(state: &mut State, text: &str, file: File) {
+/// Opens a script in a tab beside the one that is worked on; false, and told, where too many are open.
+pub fn open(state: &mut State, text: &str, file: File) -> bool {
     if state.parked.len() + 1 >= MOST {
         state.tell(Severity::Warning, format!("{MOST} scripts are open: close one first"));
-        return;
+        return false;
     }
     let script = next(state);
     // It stands beside the script that was worked on, whatever has the keys.
@@ -85,6 +85,7 @@ pub fn open(state: &mut State, text: &str, file: File) {
     state.document.editor.go(Go::Top, false, 1);
     let name = state.name();
     state.tell(Severity::Info, format!("{name}: Ctrl-S saves and runs it beside the others, Alt-N and Alt-P switch"));
+    true
 }
 
 /// The pane of an open script.
