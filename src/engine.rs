@@ -3,6 +3,7 @@
 
 pub mod attach;
 pub mod brake;
+pub mod budget;
 mod cost;
 pub mod decode;
 pub mod drain;

@@ -12,6 +12,7 @@ use crate::engine::drain::Batch;
 use crate::lang::codes::run::NOT_RUN;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
+use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
 
 pub mod latency;
@@ -64,6 +65,8 @@ pub enum Control {
     Signal(i32),
     /// Latencies over which an episode is kept from now on.
     Thresholds(Thresholds),
+    /// What probes may take of the CPUs' time from now on.
+    Budget(Option<Budget>),
 }
 
 /// What is read of a running tracer from time to time.

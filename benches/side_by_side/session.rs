@@ -62,6 +62,7 @@ pub fn save() {
         pid: None,
         command: None,
         measure: true,
+        budget: None,
     };
     let Ok((handle, updates)) = Session::spawn(options) else {
         println!("  left out: no thread can be started");

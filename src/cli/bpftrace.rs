@@ -189,6 +189,7 @@ fn run_args(options: &Options) -> RunArgs {
         allow_unsafe: options.allow_unsafe,
         dry_run: options.dry_run,
         no_brake: options.no_brake,
+        budget: None,
         test: options.mode == Mode::Test,
         bench: options.mode == Mode::Bench,
         probe_filter: options.probe_filter.clone(),

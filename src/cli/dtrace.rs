@@ -252,7 +252,7 @@ fn trace(
     let headless = Headless::default();
     let run = ScriptRun {
         info: info::of(&compiled.program, &source, kernel),
-        options: TraceOptions { place: Place::new(kernel, None), measure: false },
+        options: TraceOptions { place: Place::new(kernel, None), measure: false, budget: None },
         names: Sources::of_kernel(kernel, &compiled.program),
         child,
         attach_only: false,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::excerpt;
 use crate::kernel::target::Sent;
+use crate::lang::codes::run::THROTTLED;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::PrintfSink;
@@ -206,7 +207,8 @@ impl StreamFace {
     fn partial(&mut self, said: &Diagnostic) {
         if self.json() {
             let (line, column) = self.place(said.span);
-            json::message("partial", said.message.as_bytes(), json_place(&self.source, line, column), &mut self.buffer);
+            let kind = if said.code == THROTTLED { "sample" } else { "partial" };
+            json::message(kind, said.message.as_bytes(), json_place(&self.source, line, column), &mut self.buffer);
         }
         let message = render::neutralise_bytes(said.message.as_bytes());
         let _ = writeln!(io::stderr(), "{}: WARNING: {message}", self.place_text(said.span));

@@ -21,6 +21,7 @@ use crate::lang::front::{AbsentParameters, Purpose};
 use crate::lang::front_end;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::dump as types;
+use crate::model::budget::Budget;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
 use crate::session::headless::Headless;
@@ -99,6 +100,11 @@ pub struct Args {
     /// loops, or long firings take more than 90 % of a CPU's second: results are partial then, and the exit code is 3.
     #[arg(long)]
     pub no_brake: bool,
+
+    /// Part of each CPU's time that the probes may take together, such as `5%`. One that takes more than its share is
+    /// turned off for the rest of each tenth of a second: its firings are counted, and aggregations are of a sample.
+    #[arg(long, value_name = "PERCENT", conflicts_with_all = ["test", "bench"])]
+    pub budget: Option<Budget>,
 
     /// Attach everything, then end.
     #[arg(long)]
@@ -339,6 +345,7 @@ impl Runner<'_> {
         settings.absent_keys = self.args.keen;
         settings.sent = self.sent();
         settings.brake = !self.args.no_brake;
+        settings.budget = self.args.budget.is_some();
         settings.like_bpftrace = self.like_bpftrace;
         settings.absent_parameters = if self.like_bpftrace { AbsentParameters::All } else { AbsentParameters::Unasked };
         settings.probe_filter.clone_from(&self.args.probe_filter);
@@ -407,7 +414,7 @@ impl Runner<'_> {
         let purpose = self.args.purpose();
         let run = ScriptRun {
             info: info::of(&compiled.program, &self.script.source, kernel),
-            options: TraceOptions { place, measure: purpose == Purpose::Bench },
+            options: TraceOptions { place, measure: purpose == Purpose::Bench, budget: self.args.budget },
             names: Sources::of_kernel(kernel, &compiled.program),
             child,
             attach_only: self.args.dry_run && purpose == Purpose::Trace,

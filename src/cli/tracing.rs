@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use crate::kernel::Kernel;
+use crate::model::budget::Budget;
 use crate::session::front::{self, FrontSettings};
 use crate::session::update::Update;
 use crate::session::{Session, SessionHandle, SessionOptions};
@@ -13,10 +14,11 @@ pub fn session(kernel: &Arc<Kernel>) -> Result<(SessionHandle, Receiver<Update>)
     may_trace(kernel)?;
     let options = SessionOptions {
         kernel: Arc::clone(kernel),
-        compiler: front::compiler(FrontSettings::new(Arc::clone(kernel))),
+        compiler: front::compiler(FrontSettings { budget: true, ..FrontSettings::new(Arc::clone(kernel)) }),
         pid: None,
         command: None,
         measure: true,
+        budget: Some(Budget::DEFAULT),
     };
     Session::spawn(options).map_err(|e| format!("cannot start a thread: {e}"))
 }

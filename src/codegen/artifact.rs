@@ -18,6 +18,8 @@ pub struct Artifact {
     pub maps: Vec<MapSpec>,
     /// Brakes of programs whose loops may take long.
     pub brakes: Vec<BrakeSpec>,
+    /// Where the budget's words are, in a script that has one.
+    pub budget: Option<BudgetSpec>,
     /// Where the loss counters are.
     pub sites: Vec<SiteSpec>,
     /// Where reports go; absent when no probe reports anything.
@@ -311,6 +313,43 @@ pub enum BrakeCause {
     /// Long firings took nearly all of a CPU's second.
     Second = 2,
 }
+
+/// Where the words of a budget are: the limits at the begin of the area, those of each probe for each CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BudgetSpec {
+    /// Name of the global-data map.
+    pub area: Arc<str>,
+    /// The probes that have a share.
+    pub probes: Vec<BudgetProbe>,
+}
+
+/// A probe's words: CPU `n`'s are at `offset + n * stride`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetProbe {
+    /// Which (index in the typed program).
+    pub probe: u32,
+    /// Byte offset of CPU 0's words.
+    pub offset: u32,
+    /// Bytes between CPUs.
+    pub stride: u32,
+}
+
+/// The period that a budget is for, ns.
+pub const BUDGET_PERIOD_NS: u64 = 100_000_000;
+/// Offset in a budget's area of what a CPU may take of a period, ns. Written by the engine, as the next two.
+pub const BUDGET_LIMIT: u32 = 0;
+/// Offset of a probe's share of it, ns.
+pub const BUDGET_SHARE: u32 = 8;
+/// Offset of what all take together when shares begin to count, ns.
+pub const BUDGET_FROM: u32 = 16;
+/// Offset in a probe's words of how many firings come before the next one that is timed.
+pub const BUDGET_LEFT: u32 = 0;
+/// Offset of how many firings the next timed one stands for.
+pub const BUDGET_INTERVAL: u32 = 16;
+/// Offset of how many firings the timed ones have stood for.
+pub const BUDGET_TAKEN: u32 = 48;
+/// Offset of how many firings found the probe turned off.
+pub const BUDGET_THROTTLED: u32 = 56;
 
 /// A global variable that the engine fills or reads.
 #[derive(Clone, Debug, PartialEq, Eq)]

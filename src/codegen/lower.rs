@@ -35,7 +35,8 @@ use crate::lang::diagnostic::Diagnostic;
 use crate::lang::typed::{MapId, Program, Session};
 
 use super::artifact::{
-    BrakeSpec, GlobalKind, GlobalSpec, MapSpec, PerCpuRingSpec, ProgramSpec, RingSpec, SiteSpec, StackMapSpec,
+    BrakeSpec, BudgetSpec, GlobalKind, GlobalSpec, MapSpec, PerCpuRingSpec, ProgramSpec, RingSpec, SiteSpec,
+    StackMapSpec,
 };
 use super::error::CodegenError;
 use super::ir::{Isa, Module};
@@ -53,6 +54,8 @@ pub struct Lowered {
     pub maps: Vec<MapSpec>,
     /// Brakes.
     pub brakes: Vec<BrakeSpec>,
+    /// The budget.
+    pub budget: Option<BudgetSpec>,
     /// Loss counters.
     pub sites: Vec<SiteSpec>,
     /// Where reports go.
@@ -112,6 +115,7 @@ fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
         (GlobalKind::Result, object::RESULT),
     ];
     Lowered {
+        budget: programs::budget::spec(&unit),
         maps: maps.collect(),
         ring: unit.ring.map(|ring| match (unit.slots, unit.slot_maps) {
             (Some(slots), Some(maps)) => RingSpec::Slots(PerCpuRingSpec {

@@ -17,6 +17,7 @@ use super::sys::bpf;
 use super::sys::memory::{Area, Ring, SlotRings};
 use crate::codegen::artifact::{Artifact, GlobalKind, ProgramKind, RingSpec, Storage};
 use crate::lang::typed::{Probe, Program};
+use crate::model::budget::Budget;
 use crate::model::stats::TraceStats;
 use crate::model::target::Target;
 
@@ -27,6 +28,8 @@ pub struct TraceOptions {
     pub place: Place,
     /// Measure the programs' own cost by the kernel's run-time statistics.
     pub measure: bool,
+    /// What programs may take of each CPU's time, where they were compiled to keep a budget.
+    pub budget: Option<Budget>,
 }
 
 /// A `test:` or `bench:` probe of a trace.
@@ -52,6 +55,8 @@ pub struct Trace {
     spared: u32,
     /// Attach points that are not counted.
     shared: u32,
+    /// By probe: what the kernel skipped at links that are gone.
+    missed: HashMap<u32, u64>,
     object: Object,
 }
 
@@ -68,6 +73,7 @@ impl Trace {
         if options.measure {
             trace.statistics = bpf::enable_run_statistics().ok();
         }
+        trace.set_budget(options.budget);
         trace.begin()?;
         if trace.exiting() {
             trace.spared = trace.attachable();
@@ -111,8 +117,10 @@ impl Trace {
             known_stacks: RefCell::default(),
             spared: 0,
             shared: 0,
+            missed: HashMap::new(),
             object,
         };
+        trace.set_budget(None);
         trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
         trace.set_global(GlobalKind::WallMinusBootNs, super::wall_ns().wrapping_sub(super::boot_ns()));
         Ok(trace)
@@ -316,6 +324,26 @@ impl Trace {
         cost::stats(self)
     }
 
+    /// Takes out the links of programs.
+    pub(super) fn take_links_of(&mut self, wanted: impl Fn(usize) -> bool) -> Detaching {
+        let (links, rest) = std::mem::take(&mut self.links).into_iter().partition(|link| wanted(link.program));
+        self.links = rest;
+        Detaching { links }
+    }
+
+    /// Keeps what the kernel skipped at links that are taken out.
+    pub(super) fn note_missed(&mut self, probe: u32, count: u64) {
+        *self.missed.entry(probe).or_default() += count;
+    }
+
+    pub(super) const fn missed(&self) -> &HashMap<u32, u64> {
+        &self.missed
+    }
+
+    pub(super) fn set_statistics(&mut self, statistics: Option<OwnedFd>) {
+        self.statistics = statistics;
+    }
+
     pub(super) fn links(&self) -> &[Attached] {
         &self.links
     }
@@ -377,6 +405,10 @@ impl Detaching {
         self.links.len()
     }
 
+    pub(super) fn links(&self) -> &[Attached] {
+        &self.links
+    }
+
     /// True without links.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -408,8 +440,10 @@ fn area_names(artifact: &Artifact) -> impl Iterator<Item = &Arc<str>> {
         Storage::Hash { .. } => [None, None],
     });
     let brakes = artifact.brakes.iter().map(|b| &b.area);
+    let budget = artifact.budget.iter().map(|b| &b.area);
     maps.flatten()
         .chain(brakes)
+        .chain(budget)
         .chain(artifact.sites.iter().map(|s| &s.area))
         .chain(artifact.globals.iter().map(|g| &g.area))
 }

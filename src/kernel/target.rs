@@ -36,6 +36,8 @@ pub struct TargetFacts {
     pub for_other_loaders: bool,
     /// Programs whose loops may take long turn themselves off when they take a CPU away.
     pub brake: bool,
+    /// Programs throttle themselves to a budget of a CPU's time, which the engine sets.
+    pub budget: bool,
     /// Which failures are also sent through the ring buffer, each in its place among the reports.
     pub sent: Sent,
     /// Offset from the boot clock to TAI, ns, for the clock that programs compute from the two.
@@ -250,6 +252,7 @@ impl TargetFacts {
             absent_keys: false,
             for_other_loaders: false,
             brake: true,
+            budget: false,
             sent: Sent::Nothing,
             tai_offset_ns: 0,
             online_cpus: possible_cpus,

@@ -77,6 +77,8 @@ pub enum LossCause {
     KeyAbsent,
     /// A probe's firing after it was turned off because its loops took a CPU away.
     Braked,
+    /// A probe's firing while it was turned off for the rest of a period, to keep the budget.
+    Throttled,
 }
 
 impl LossCause {
@@ -97,7 +99,8 @@ impl LossCause {
             | Self::Nested
             | Self::KretprobeMissed
             | Self::HistoryTrimmed
-            | Self::Braked => false,
+            | Self::Braked
+            | Self::Throttled => false,
         }
     }
 
@@ -119,6 +122,7 @@ impl LossCause {
             Self::HelperFailed => "helper failed",
             Self::KeyAbsent => "key not in the map",
             Self::Braked => "probe turned off by the brake",
+            Self::Throttled => "throttled to keep the budget",
         }
     }
 }

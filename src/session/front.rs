@@ -45,6 +45,8 @@ pub struct FrontSettings {
     pub for_other_loaders: bool,
     /// Programs whose loops take a CPU away turn themselves off.
     pub brake: bool,
+    /// Programs throttle themselves to the budget that they are run with.
+    pub budget: bool,
     /// Which failures are sent among the reports, and not only counted.
     pub sent: Sent,
     /// Whether all is warned of that bpftrace warns of, and not only what is probably a mistake.
@@ -72,6 +74,7 @@ impl FrontSettings {
             absent_keys: false,
             for_other_loaders: false,
             brake: true,
+            budget: false,
             sent: Sent::Nothing,
             like_bpftrace: false,
             absent_parameters: AbsentParameters::Quiet,
@@ -114,6 +117,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         target.absent_keys = settings.absent_keys;
         target.for_other_loaders = settings.for_other_loaders;
         target.brake = settings.brake;
+        target.budget = settings.budget;
         target.sent = settings.sent;
         target
     };

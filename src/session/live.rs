@@ -14,6 +14,7 @@ use super::update::{Revision, ScriptId, Update};
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
 use crate::lang::source::SourceText;
+use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
 use crate::tracer::latency::meter::LatencyTracer;
 use crate::tracer::script::compilation::Compiler;
@@ -49,6 +50,8 @@ pub struct SessionOptions {
     pub command: Option<String>,
     /// Measure what the probes cost.
     pub measure: bool,
+    /// What scripts may take of the CPUs' time, at first.
+    pub budget: Option<Budget>,
 }
 
 impl std::fmt::Debug for SessionOptions {
@@ -76,6 +79,7 @@ impl Session {
         let (updates, to_face) = sync_channel(WAITING_UPDATES);
         let (mail, inbox) = sync_channel(WAITING);
         let (desk, kernel) = (Arc::new(Desk::default()), Arc::clone(&options.kernel));
+        desk.set_budget(options.budget);
         let starter = {
             let (mail, desk) = (mail.clone(), Arc::clone(&desk));
             std::thread::Builder::new()
@@ -130,6 +134,14 @@ impl SessionHandle {
     /// From now on these latencies of a meter make an episode.
     pub fn set_thresholds(&self, trace: TraceId, thresholds: Thresholds) {
         let _ = self.mail.send(Mail::Control(trace, Control::Thresholds(thresholds)));
+    }
+
+    /// What each script may take of the CPUs' time from now on: those that run (`traces`), and those to come.
+    pub fn set_budget(&self, traces: &[TraceId], budget: Option<Budget>) {
+        self.desk.set_budget(budget);
+        for trace in traces {
+            let _ = self.mail.send(Mail::Control(*trace, Control::Budget(budget)));
+        }
     }
 
     /// Compiles a script's text and tells its diagnostics ([`Update::Checked`]); nothing else changes.

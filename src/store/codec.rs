@@ -131,12 +131,13 @@ pub const fn cause_code(cause: LossCause) -> u8 {
         LossCause::KeyAbsent => 11,
         LossCause::KeyRefused => 12,
         LossCause::Braked => 13,
+        LossCause::Throttled => 14,
     }
 }
 
 /// The cause of a number.
 pub fn cause_of(code: u64) -> Option<LossCause> {
-    const CAUSES: [LossCause; 14] = [
+    const CAUSES: [LossCause; 15] = [
         LossCause::RingFull,
         LossCause::MapFull,
         LossCause::ReadFailed,
@@ -151,6 +152,7 @@ pub fn cause_of(code: u64) -> Option<LossCause> {
         LossCause::KeyAbsent,
         LossCause::KeyRefused,
         LossCause::Braked,
+        LossCause::Throttled,
     ];
     CAUSES.get(usize::try_from(code).ok()?).copied()
 }
@@ -163,6 +165,6 @@ mod tests {
     fn causes_keep_their_numbers() {
         let known: Vec<LossCause> = (0..).map_while(cause_of).collect();
         assert!(known.iter().enumerate().all(|(code, cause)| usize::from(cause_code(*cause)) == code));
-        assert_eq!(known.len(), 14);
+        assert_eq!(known.len(), 15);
     }
 }

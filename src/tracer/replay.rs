@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::Finding;
 use super::report::{Face, Report, TextKind};
 use crate::engine::attach::Unattached;
-use crate::lang::codes::run::BRAKED;
+use crate::lang::codes::run::{BRAKED, OVER_BUDGET, THROTTLED};
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::source::Span;
 use crate::model::value::Value;
@@ -126,7 +126,7 @@ fn finished(info: &TraceInfo, action: u32, text: &[u8], face: &mut dyn Face) -> 
 
 fn diagnostic(said: &Diagnostic, face: &mut dyn Face) -> io::Result<()> {
     let (message, span) = (said.message.as_str(), said.span);
-    if said.code == BRAKED {
+    if [BRAKED, THROTTLED, OVER_BUDGET].contains(&said.code) {
         return face.report(&Report::Partial(said));
     }
     match (said.severity, &said.help) {

@@ -13,6 +13,7 @@ use crate::engine::{EngineError, Trace, TraceOptions};
 use crate::lang::typed::{MapId, MissingProbes, Program};
 use crate::model::target::Target;
 
+pub mod budget;
 pub mod child;
 pub mod compilation;
 pub mod failure;
@@ -23,6 +24,7 @@ pub mod partial;
 mod records;
 pub mod reporter;
 
+use budget::BudgetKeeper;
 use child::{ChildError, Held};
 use compilation::Compiled;
 use losses::LossTeller;
@@ -123,6 +125,7 @@ impl AttachedScript {
             reports_maps,
             losses: LossTeller::default(),
             partial: PartialTeller::default(),
+            budget: BudgetKeeper::new(options.budget),
             detaching: Detaching::default(),
             trace: self.trace,
             child: child.map_or(Child::None, Child::Held),
@@ -157,6 +160,7 @@ pub struct RunningScript {
     reporter: Reporter,
     losses: LossTeller,
     partial: PartialTeller,
+    budget: BudgetKeeper,
     /// Before the trace: links are detached first.
     detaching: Detaching,
     trace: Trace,
@@ -186,6 +190,9 @@ impl RunningScript {
         }
         let stats = Arc::new(self.trace.stats());
         self.partial.tell(&self.trace, face)?;
+        if !ended {
+            self.budget.look(&mut self.trace, &stats, face)?;
+        }
         self.losses.tell(&stats, ended, face)?;
         face.report(&Report::Stats(&stats))?;
         Ok(())
@@ -233,6 +240,7 @@ impl Running for RunningScript {
             Control::Signal(number) => {
                 self.trace.signal(*number)?;
             }
+            Control::Budget(budget) => self.budget.set(*budget, &self.trace),
             // A script has none.
             Control::Thresholds(_) => {}
         }
@@ -274,11 +282,12 @@ impl Running for RunningScript {
         self.count(true, face)?;
         if !self.attach_only {
             self.reporter.end(&self.trace, self.reports_maps, face)?;
+            self.budget.end(&self.trace, face)?;
         }
         face.flush()?;
         self.child.terminate();
         let code = self.reporter.exit_code().unwrap_or(0);
-        Ok(if code == 0 && self.partial.is_partial() { PARTIAL_EXIT } else { code })
+        Ok(if code == 0 && (self.partial.is_partial() || self.budget.is_partial()) { PARTIAL_EXIT } else { code })
     }
 
     fn leave(self: Box<Self>) -> Box<dyn Send> {

@@ -164,6 +164,10 @@ pub enum App {
     SaveAs,
     /// Detach; views stay.
     Stop,
+    /// Detach everything at once.
+    StopAll,
+    /// Give the probes more of the CPUs' time, or again little.
+    Budget,
     /// Freeze or unfreeze the views.
     Pause,
     /// List what can be written to files.

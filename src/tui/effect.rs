@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::export::Job;
 use super::files::Opened;
 use crate::lang::service::Completion;
+use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
 use crate::session::rerun::{Answered, Asked};
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
@@ -73,6 +74,8 @@ pub enum Effect {
     },
     /// End a trace.
     Stop(TraceId),
+    /// What traces may take of the CPUs' time: those that run, and those to come.
+    SetBudget(Vec<TraceId>, Option<Budget>),
     /// Start a latency meter.
     Measure {
         /// Number of its trace.

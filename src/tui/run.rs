@@ -345,6 +345,11 @@ impl Workbench {
                     session.set_thresholds(trace, thresholds);
                 }
             }
+            Effect::SetBudget(traces, budget) => {
+                if let Some(session) = &self.session {
+                    session.set_budget(&traces, budget);
+                }
+            }
             Effect::ClearMap(trace, name) => {
                 if let Some(session) = &self.session {
                     session.clear_map(trace, &name);

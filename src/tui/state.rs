@@ -18,6 +18,7 @@ use super::time::Moment;
 use super::update::windows::Grab;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
+use crate::model::budget::Budget;
 use crate::session::update::{ScriptId, TraceId};
 use crate::store::Store;
 use crate::tui::panes::browser::state::Browser;
@@ -132,6 +133,8 @@ pub struct State {
     pub wanted: Vec<Effect>,
     /// A passing message.
     pub toast: Option<Toast>,
+    /// What probes may take of the CPUs' time.
+    pub budget: Option<Budget>,
     /// Why scripts can't be run here, when they can't.
     pub disabled: Option<String>,
     /// Number of the last search.
@@ -159,6 +162,7 @@ impl State {
             store: Store::default(),
             replayed: None,
             recording: false,
+            budget: Some(Budget::DEFAULT),
             moment: Moment::default(),
             latency: Measured::default(),
             wanted: Vec::new(),

@@ -191,7 +191,15 @@ impl Trace {
     #[must_use]
     pub fn lost(&self) -> u64 {
         let missed = self.stats.iter().flat_map(|s| &s.probes).map(|p| p.misses);
-        missed.chain(self.counts(|cause| !incomplete(cause))).fold(0, u64::saturating_add)
+        missed
+            .chain(self.counts(|cause| !incomplete(cause) && cause != LossCause::Throttled))
+            .fold(0, u64::saturating_add)
+    }
+
+    /// Firings that were left out to keep the budget.
+    #[must_use]
+    pub fn throttled(&self) -> u64 {
+        self.counts(|cause| cause == LossCause::Throttled).fold(0, u64::saturating_add)
     }
 
     /// Events that came with a value cut short or unreadable.

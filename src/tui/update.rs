@@ -1,6 +1,7 @@
 //! How the state changes: an action or a message in, effects out. Nothing here waits or does I/O.
 
 pub(super) mod app;
+mod guard;
 mod layers;
 pub(super) mod library;
 mod mouse;

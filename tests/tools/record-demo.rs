@@ -213,6 +213,7 @@ fn main() {
         pid: None,
         command: None,
         measure: true,
+        budget: None,
     };
     let (handle, updates) = Session::spawn(options).unwrap();
     let path = Path::new(&folder).join("recording.jsonl");

@@ -44,7 +44,7 @@ fn compile(text: &str, overrides: &[(&str, &str)]) -> Compiled {
 }
 
 fn options() -> TraceOptions {
-    TraceOptions { place: Place::new(&kernel(), None), measure: false }
+    TraceOptions { place: Place::new(&kernel(), None), measure: false, budget: None }
 }
 
 /// BPF programs and links that this process holds open.

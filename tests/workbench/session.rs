@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn session() -> (SessionHandle, Receiver<Update>) {
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let compiler = front::compiler(FrontSettings::new(Arc::clone(&kernel)));
-    let options = SessionOptions { kernel, compiler, pid: None, command: None, measure: false };
+    let options = SessionOptions { kernel, compiler, pid: None, command: None, measure: false, budget: None };
     Session::spawn(options).expect("threads start")
 }
 

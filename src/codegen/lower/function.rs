@@ -12,6 +12,7 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, FuncId, Linkage, Operand, Size, Slot, Vreg};
 use crate::codegen::lower::maps::map_value_cache;
 use crate::codegen::lower::programs::brake::Brake;
+use crate::codegen::lower::programs::budget::Budget;
 use crate::codegen::lower::programs::dispatch;
 use crate::codegen::lower::verifier::scrub_stack;
 use crate::lang::source::Span;
@@ -122,6 +123,8 @@ pub struct FunctionState {
     pub frame: Option<Slot>,
     /// What its firings' time is added to.
     pub brake: Option<Brake>,
+    /// What says whether a firing may run.
+    pub budget: Option<Budget>,
     pub loops: Vec<LoopTargets>,
     temps: Vec<(Slot, u32)>,
     free_slots: HashMap<u32, Vec<Slot>>,
@@ -216,6 +219,7 @@ impl FunctionState {
             region,
             frame: None,
             brake: None,
+            budget: None,
             loops: Vec::new(),
             temps: Vec::new(),
             free_slots: HashMap::new(),

@@ -24,6 +24,8 @@ pub const ORDER: &str = ".bss.order";
 pub const SCRATCH: &str = ".bss.scratch";
 /// Name of the section with what brakes remember, see [`crate::codegen::lower::programs::brake`].
 pub const BRAKE: &str = ".bss.brake";
+/// Name of the section with the budget's words, see [`crate::codegen::lower::programs::budget`].
+pub const BUDGET: &str = ".bss.budget";
 /// Name of the section with ids of stacks that are in the stack map.
 pub const KNOWN_STACKS: &str = ".bss.stacks";
 /// How many ids it holds.

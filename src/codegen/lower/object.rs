@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::codegen::artifact::{BrakeSpec, ProgramSpec, SiteSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
-use crate::codegen::lower::programs::{brake, raw};
+use crate::codegen::lower::programs::{brake, budget, raw};
 use crate::codegen::lower::reports::per_cpu_ring;
 use crate::codegen::lower::stack;
 use crate::codegen::lower::walk;
@@ -20,7 +20,8 @@ use crate::model::stats::LossCause;
 use crate::codegen::lower::function::Draft;
 use crate::codegen::lower::helpers::map_type;
 use crate::codegen::lower::layout::{
-    self, BRAKE, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH, SHARED,
+    self, BRAKE, BUDGET, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH,
+    SHARED,
 };
 use crate::codegen::lower::reports::per_cpu_ring::{SlotMaps, Slots};
 use crate::codegen::lower::verifier::cost::CostContext;
@@ -129,6 +130,8 @@ pub struct ObjectBuilder<'a> {
     pub programs: Vec<ProgramSpec>,
     /// Brakes so far.
     pub brakes: Vec<BrakeSpec>,
+    /// Probes with a budget so far.
+    pub budgets: Vec<u32>,
     /// The ring buffer's map.
     pub ring: Option<BpfMapId>,
     /// Slots for reports, if the script's go into some.
@@ -174,6 +177,7 @@ impl<'a> ObjectBuilder<'a> {
             function_ids: OnceCell::new(),
             programs: Vec::new(),
             brakes: Vec::new(),
+            budgets: Vec::new(),
             ring: None,
             slots: per_cpu_ring::plan(program, facts),
             slot_maps: None,
@@ -338,8 +342,10 @@ impl<'a> ObjectBuilder<'a> {
             site.offset = i as u32 * 8;
             site.stride = stride;
         }
+        self.sites.extend(budget::sites(self));
         let scratch: u32 = self.regions.iter().map(|r| r.cpu_stride() * cpus).sum();
         let brakes = self.brakes.len() as u32 * brake::stride(self);
+        let budgets = budget::section_bytes(self);
         for section in &mut self.sections {
             let size = match section.name.as_str() {
                 SHARED => self.layout.shared_bytes,
@@ -347,6 +353,7 @@ impl<'a> ObjectBuilder<'a> {
                 LOSSES => stride * cpus,
                 SCRATCH => scratch,
                 BRAKE => brakes,
+                BUDGET => budgets,
                 KNOWN_STACKS => KNOWN_STACK_IDS * 8,
                 ORDER => CACHE_LINE,
                 _ => self.constants.len() as u32,

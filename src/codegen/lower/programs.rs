@@ -2,6 +2,7 @@
 
 pub mod brake;
 mod branchless;
+pub mod budget;
 pub mod dispatch;
 pub mod entry;
 pub mod inline;
@@ -210,7 +211,7 @@ pub fn lower_function<'a>(
 
 /// Whether a predicate may be asked after `exit()`, too: it changes nothing, and nothing in it can fail and
 /// be counted. The events that it refuses, which are the most frequent ones, then pass one test less.
-fn leaves_no_trace(predicate: &Expr) -> bool {
+fn leaves_no_trace(predicate: &Expr, facts: &TargetFacts) -> bool {
     let mut plain = walk::is_pure(predicate);
     walk::each_in(predicate, &mut |_| (), &mut |e| {
         plain &= matches!(
@@ -234,7 +235,8 @@ fn leaves_no_trace(predicate: &Expr) -> bool {
                 | ExprKind::Builtin(
                     Builtin::Pid | Builtin::Tid | Builtin::Uid | Builtin::Gid | Builtin::Cpu | Builtin::Comm
                 )
-        ) || matches!(&e.kind, ExprKind::Builtin(Builtin::CtxField(_)) if e.ty.fits_register());
+        ) || matches!(&e.kind, ExprKind::Builtin(Builtin::ChildPid) if facts.budget)
+            || matches!(&e.kind, ExprKind::Builtin(Builtin::CtxField(_)) if e.ty.fits_register());
     });
     plain
 }
@@ -272,7 +274,7 @@ impl<'a> Lowerer<'_, 'a> {
         if self.kind == ProgramKind::Iter {
             self.refuse_end_of_walk();
         }
-        let late = probe.predicate.as_ref().is_some_and(leaves_no_trace);
+        let late = probe.predicate.as_ref().is_some_and(|p| leaves_no_trace(p, self.object.facts));
         if stops && !late {
             self.refuse_after_exit();
             self.refuse_when_braked();
@@ -280,6 +282,10 @@ impl<'a> Lowerer<'_, 'a> {
         if let Some(pid) = self.object.facts.filter_pid.filter(|_| self.filters_processes()) {
             let process = self.pid(true);
             self.refuse_unless_equal(process, i64::from(pid));
+        }
+        let before_predicate = probe.predicate.is_some() && !late;
+        if before_predicate {
+            budget::begin_firing(self, true);
         }
         if let Some(predicate) = &probe.predicate {
             let (body, refused) = (self.function.builder.new_block(), self.refused());
@@ -297,6 +303,9 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.function.begin_body();
         self.begin_steps(false);
+        if !before_predicate {
+            budget::begin_firing(self, false);
+        }
         self.initialise_locals(&probe.body, 0);
         self.block(&probe.body)?;
         self.leave();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::lang::source::SourceText;
+use crate::model::budget::Budget;
 use crate::session::update::{Revision, ScriptId};
 use crate::tracer::{TraceId, Tracer};
 
@@ -24,6 +25,7 @@ struct Pending {
     runs: BTreeMap<ScriptId, (TraceId, SourceText)>,
     starts: VecDeque<(TraceId, Box<dyn Tracer>)>,
     checks: BTreeMap<ScriptId, (Revision, SourceText)>,
+    budget: Option<Budget>,
     quit: bool,
 }
 
@@ -43,6 +45,15 @@ impl std::fmt::Debug for Desk {
 impl Desk {
     fn lock(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What scripts that are started from now on may take of the CPUs' time.
+    pub(super) fn set_budget(&self, budget: Option<Budget>) {
+        self.lock().budget = budget;
+    }
+
+    pub(super) fn budget(&self) -> Option<Budget> {
+        self.lock().budget
     }
 
     pub(super) fn put(&self, order: Order) {

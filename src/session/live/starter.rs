@@ -49,7 +49,7 @@ struct Gone;
 type Told = Result<(), Gone>;
 
 pub(super) fn run(options: &SessionOptions, desk: &Desk, mail: &SyncSender<Mail<News>>) {
-    let starter = Starter { options, mail };
+    let starter = Starter { options, desk, mail };
     loop {
         let told = match desk.take() {
             Order::Quit => return,
@@ -77,6 +77,7 @@ fn survived<T>(work: impl FnOnce() -> T) -> Result<T, Diagnostic> {
 
 struct Starter<'a> {
     options: &'a SessionOptions,
+    desk: &'a Desk,
     mail: &'a SyncSender<Mail<News>>,
 }
 
@@ -117,7 +118,11 @@ impl Starter<'_> {
         let names = Sources::of_kernel(kernel, &compiled.program);
         let run = ScriptRun {
             info: info::of(&compiled.program, source, kernel),
-            options: TraceOptions { place: self.options.place(), measure: self.options.measure },
+            options: TraceOptions {
+                place: self.options.place(),
+                measure: self.options.measure,
+                budget: self.desk.budget(),
+            },
             names,
             child,
             attach_only: false,

@@ -113,6 +113,7 @@ fn session() -> (SessionHandle, Receiver<Update>) {
         pid: None,
         command: None,
         measure: false,
+        budget: None,
     };
     Session::spawn(options).expect("threads start")
 }

@@ -14,11 +14,12 @@ pub struct LossTeller {
 }
 
 impl LossTeller {
-    /// Reports every loss that grew since the last time. Firings of a probe that is turned off, which was said when it
-    /// was, are told at the end only.
+    /// Reports every loss that grew since the last time. Firings of a probe that is turned off or throttled, which was
+    /// said when it was, are told at the end only.
     pub fn tell(&mut self, stats: &TraceStats, ended: bool, face: &mut dyn Face) -> io::Result<()> {
         face.comes_from_here();
-        let now = stats.losses.iter().filter(|loss| ended || loss.cause != LossCause::Braked);
+        let now =
+            stats.losses.iter().filter(|loss| ended || !matches!(loss.cause, LossCause::Braked | LossCause::Throttled));
         for (loss, more) in self.grown(now.cloned().collect()) {
             let span = Span::new(loss.span.0, loss.span.1);
             face.report(&Report::Lost { cause: loss.cause, count: more, site: &loss.site, span })?;

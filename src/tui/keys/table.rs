@@ -107,6 +107,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Panes, &[f(12)], Action::App(App::SaveAs), "", "Save the script under another name", true),
     bind(Scope::Panes, &[f(6)], Action::App(App::Pause), "pause", "Freeze the views, or let them run", true),
     bind(Scope::Panes, &[f(8)], Action::App(App::Stop), "stop", "Stop the trace", true),
+    bind(Scope::Panes, &[alt('u')], Action::App(App::Budget), "", "Give the probes another budget of CPU time", true),
     bind(Scope::Panes, &[BACK_TAB], Action::App(App::FocusPrevious), "", "Go to the previous pane", false),
     bind(Scope::Panes, &[alt('1')], Action::App(App::Focus(editor::KIND)), "", "Go to the script", true),
     bind(Scope::Panes, &[alt('2')], Action::App(App::Focus(events::KIND)), "", "Go to the events", true),
@@ -286,6 +287,7 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(Scope::Replace, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "stay", "Stay", false),
     bind(Scope::Always, &[ctrl('l')], Action::App(App::Redraw), "", "Paint the screen anew", true),
+    bind(Scope::Always, &[alt('x')], Action::App(App::StopAll), "", "Detach every probe at once", true),
 ];
 
 /// The keys of input lines, shared by every overlay that has one.

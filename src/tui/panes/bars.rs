@@ -199,6 +199,7 @@ fn traced(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segme
         losses.push((format!(", {}{what}", count(incomplete)), plain.patch(theme[Slot::Warning])));
     }
     out.push(losses);
+    out.extend(budget(state, plain, figure, words));
     if let Some((ns, percent)) = trace.cost() {
         out.push(vec![
             (words.of("cost ", "", "").into(), plain),
@@ -209,6 +210,18 @@ fn traced(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segme
         ]);
     }
     out
+}
+
+/// What probes may take, and the firings that were left out to keep it.
+fn budget(state: &State, plain: Style, figure: Style, words: Words) -> Option<Segment> {
+    let throttled = state.document.trace.throttled();
+    let budget = state.budget.filter(|_| words == Words::All || throttled > 0)?;
+    let mut out = vec![(words.of("budget ", "budget ", "≤").into(), plain), (budget.to_string(), figure)];
+    if throttled > 0 {
+        let warning = plain.patch(state.theme[Slot::Warning]);
+        out.push((format!(", a sample: {} throttled", short_count(throttled as f64)), warning));
+    }
+    Some(out)
 }
 
 /// A passing message, or the keys that mean something now.

@@ -10,6 +10,7 @@ use super::super::layout::tree::PaneId;
 use super::super::palette::{EXPORT, Palette};
 use super::super::state::{Layer, Reader, State};
 use super::super::trace::Phase;
+use super::guard;
 use crate::lang::codes;
 use crate::lang::diagnostic::Severity;
 use crate::session::update::TraceId;
@@ -65,6 +66,8 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             Vec::new()
         }
         App::Window(window) => super::windows::act(state, window),
+        App::StopAll => guard::stop_all(state),
+        App::Budget => guard::next_budget(state),
         App::Yes => super::layers::yes(state),
         App::Redraw => vec![Effect::Redraw],
         App::Time(time) => super::time::act(state, time),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::panes::News;
 use super::super::state::State;
 use super::super::trace::Phase;
-use crate::lang::codes::run::BRAKED;
+use crate::lang::codes::run::{BRAKED, OVER_BUDGET, THROTTLED};
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::model::snapshot::MapSnapshot;
 use crate::session::update::{Ending, ScriptId, Update};
@@ -67,15 +67,16 @@ pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
             }
             // Held views show the counters of their moment.
             Some(Payload::Stats(stats)) if !document.trace.paused => document.trace.take(stats),
-            Some(Payload::Diagnostic(said)) if said.code == BRAKED => {
+            Some(Payload::Diagnostic(said)) if [BRAKED, OVER_BUDGET].contains(&said.code) => {
                 document.trace.partial = Some(said.message.as_str().into());
-                partial = Some(said);
+                partial = Some(format!("{}; results are partial", said.message));
             }
+            Some(Payload::Diagnostic(said)) if said.code == THROTTLED => partial = Some(said.message.clone()),
             _ => {}
         }
     }
     if let Some(said) = partial {
-        state.mention(Severity::Warning, format!("{}; results are partial", said.message));
+        state.mention(Severity::Warning, said);
     }
     let from = first_moved(state, &chunk);
     state.latency.take(&chunk);

@@ -13,7 +13,7 @@ use crate::codegen::lower::function::{
 use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::layout::{self, LOSSES, PER_CPU, SCRATCH};
 use crate::codegen::lower::object::{CLAIM_SLOTS, CLAIMED, Guard, ObjectBuilder};
-use crate::codegen::lower::programs::brake;
+use crate::codegen::lower::programs::{brake, budget};
 
 /// Writes entries and prologues of all functions.
 pub fn finish(unit: &mut ObjectBuilder<'_>) {
@@ -48,10 +48,20 @@ fn write_entry(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, 
     }
     f.builder.switch_to(f.exit);
     brake::finish_firing(unit, f);
+    // Refused firings are timed where the budget was asked before the predicate.
+    let timed = f.budget.filter(|budget| budget.is_early()).map(|_| {
+        let timed = f.builder.new_block();
+        f.builder.jump(timed);
+        f.builder.switch_to(timed);
+        timed
+    });
+    budget::finish_firing(unit, f);
     let release = f.builder.current();
     if let Some(refused) = f.refused {
         f.builder.switch_to(refused);
-        if all_early && guarded {
+        if let Some(timed) = timed {
+            f.builder.jump(timed);
+        } else if all_early && guarded {
             f.builder.jump(release);
         } else {
             f.builder.ret(0);

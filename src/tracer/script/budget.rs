@@ -1,0 +1,247 @@
+//! Keeping a budget from user space: telling of probes that were throttled, and detaching those that cost more than the
+//! budget even so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::thread::JoinHandle;
+
+use crate::codegen::artifact::ProgramKind;
+use crate::codegen::lower::walk;
+use crate::engine::Trace;
+use crate::engine::budget::Sampled;
+use crate::lang::codes::run::{OVER_BUDGET, THROTTLED};
+use crate::lang::diagnostic::{Code, Diagnostic};
+use crate::lang::source::Span;
+use crate::lang::typed::{Probe, Program, StatementKind};
+use crate::model::budget::Budget;
+use crate::model::stats::TraceStats;
+use crate::model::words;
+use crate::tracer::report::{Face, Report};
+
+/// Firings that cost too much even while nothing runs are given this long, ns.
+const PATIENCE_NS: u64 = 600_000_000;
+
+/// Watches what a trace with a budget costs.
+#[derive(Debug, Default)]
+pub struct BudgetKeeper {
+    budget: Option<Budget>,
+    /// Probes that were told to be throttled.
+    told: BTreeSet<u32>,
+    /// The counters of the last look.
+    last: Option<Costs>,
+    /// Since when throttled programs cost more than the budget.
+    over_since_ns: Option<u64>,
+    detached: BTreeSet<u32>,
+    /// What detaches: that takes long.
+    detaching: Vec<JoinHandle<()>>,
+}
+
+/// What probes have cost so far.
+#[derive(Debug)]
+struct Costs {
+    at_ns: u64,
+    /// By probe, ns.
+    took_ns: BTreeMap<u32, u64>,
+    throttled: u64,
+}
+
+impl BudgetKeeper {
+    /// For a trace with a budget.
+    #[must_use]
+    pub fn new(budget: Option<Budget>) -> Self {
+        Self { budget, ..Self::default() }
+    }
+
+    /// Whether probes were detached.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        !self.detached.is_empty()
+    }
+
+    /// Another budget from now on.
+    pub fn set(&mut self, budget: Option<Budget>, trace: &Trace) {
+        self.budget = budget;
+        trace.set_budget(budget);
+    }
+
+    /// Tells of probes that are throttled, once each, and detaches those that cost too much all the same.
+    pub fn look(&mut self, trace: &mut Trace, stats: &TraceStats, face: &mut dyn Face) -> io::Result<()> {
+        let Some(budget) = self.budget.filter(|_| trace.artifact().budget.is_some()) else { return Ok(()) };
+        let sampled = trace.sampled();
+        for one in sampled.iter().filter(|one| one.throttled > 0) {
+            if self.told.insert(one.probe) {
+                let message = format!("{} is throttled to keep the budget of {budget}", name(trace, one.probe));
+                say(THROTTLED, trace, one.probe, message, THROTTLED_HELP, face)?;
+            }
+        }
+        self.second_stage(budget, &sampled, trace, stats, face)
+    }
+
+    fn second_stage(
+        &mut self,
+        budget: Budget,
+        sampled: &[Sampled],
+        trace: &mut Trace,
+        stats: &TraceStats,
+        face: &mut dyn Face,
+    ) -> io::Result<()> {
+        let throttled = sampled.iter().fold(0_u64, |sum, one| sum.saturating_add(one.throttled));
+        let grows = self.last.as_ref().map_or(throttled > 0, |last| throttled > last.throttled);
+        if !grows {
+            (self.over_since_ns, self.last) = (None, None);
+            return Ok(());
+        }
+        // The kernel's statistics cost something themselves: they are on only where probes are throttled.
+        if !trace.measure() {
+            return Ok(());
+        }
+        let now = Costs { at_ns: stats.at_ns, took_ns: took(trace, stats), throttled };
+        let Some(last) = self.last.replace(now) else { return Ok(()) };
+        let Some(now) = &self.last else { return Ok(()) };
+        let elapsed = now.at_ns.saturating_sub(last.at_ns).max(1) as f64 * online_cpus();
+        let share = |probe: &u32| {
+            let before = last.took_ns.get(probe).copied().unwrap_or_default();
+            now.took_ns.get(probe).map_or(0.0, |took| took.saturating_sub(before) as f64 / elapsed * 100.0)
+        };
+        let mut shares: Vec<(u32, f64)> = now.took_ns.keys().map(|probe| (*probe, share(probe))).collect();
+        let mut total: f64 = shares.iter().map(|(_, share)| share).sum();
+        // A budget is kept by throttling where that can keep it: with a tenth of its own for what the periods overlap.
+        if total <= budget.percent() * 1.1 + 1.0 {
+            self.over_since_ns = None;
+            return Ok(());
+        }
+        if stats.at_ns.saturating_sub(*self.over_since_ns.get_or_insert(last.at_ns)) < PATIENCE_NS {
+            return Ok(());
+        }
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        for (probe, share) in shares {
+            if total <= budget.percent() {
+                break;
+            }
+            total -= share;
+            self.detach(budget, (probe, share), trace, face)?;
+        }
+        Ok(())
+    }
+
+    fn detach(
+        &mut self,
+        budget: Budget,
+        (probe, share): (u32, f64),
+        trace: &mut Trace,
+        face: &mut dyn Face,
+    ) -> io::Result<()> {
+        let links = trace.take_links(probe);
+        if links.is_empty() {
+            return Ok(());
+        }
+        self.detached.insert(probe);
+        let thread = std::thread::Builder::new().name("detach".to_owned());
+        // Where no thread can be had it is detached here.
+        if let Ok(thread) = thread.spawn(move || drop(links)) {
+            self.detaching.push(thread);
+        }
+        let message = format!(
+            "{} is detached: its firings take {share:.0} % of the CPUs' time even while nothing runs at them, and the \
+             budget is {budget}",
+            name(trace, probe)
+        );
+        say(OVER_BUDGET, trace, probe, message, DETACHED_HELP, face)
+    }
+
+    /// Tells how much of each probe's firings the results are of.
+    pub fn end(&mut self, trace: &Trace, face: &mut dyn Face) -> io::Result<()> {
+        for one in trace.sampled() {
+            if one.throttled == 0 {
+                continue;
+            }
+            let maps = aggregated(trace.program(), one.probe);
+            let fired = words::grouped(one.taken.saturating_add(one.throttled));
+            let of_sample = if maps.is_empty() { String::new() } else { format!(": {} of a sample", are(&maps)) };
+            let message = format!(
+                "{} ran at {} of {fired} firings, to keep its budget{of_sample}, one in {:.1}",
+                name(trace, one.probe),
+                words::grouped(one.taken),
+                one.factor()
+            );
+            say(THROTTLED, trace, one.probe, message, "counts and sums are to be multiplied by that", face)?;
+        }
+        for thread in self.detaching.drain(..) {
+            let _ = thread.join();
+        }
+        Ok(())
+    }
+}
+
+const THROTTLED_HELP: &str = "what it counts is of a sample from here on, and times across two probes may have lost \
+                              one end; trace fewer events, or give it more by `--budget`";
+const DETACHED_HELP: &str = "results are partial from here on: name fewer functions, or give it more by `--budget`";
+
+fn say(code: Code, trace: &Trace, probe: u32, message: String, help: &str, face: &mut dyn Face) -> io::Result<()> {
+    let span = trace.program().probes.get(probe as usize).map_or(Span::default(), |p| p.head);
+    face.comes_from_here();
+    face.report(&Report::Partial(&Diagnostic::warning(code, span, message).help(help)))
+}
+
+/// A probe's first place, and how many there are.
+fn name(trace: &Trace, probe: u32) -> String {
+    let program = trace.program();
+    let of = |probe: &Probe| {
+        let first = probe.names.first().and_then(|n| program.probe_names.get(*n as usize));
+        let more = probe.targets.len().saturating_sub(1);
+        let first = first.map_or("a probe", |name| &**name);
+        if more == 0 { first.to_owned() } else { format!("{first} (and {} more)", words::grouped(more as u64)) }
+    };
+    program.probes.get(probe as usize).map_or_else(String::new, of)
+}
+
+fn are(maps: &[&str]) -> String {
+    match maps {
+        [one] => format!("{one} is"),
+        [rest @ .., last] => format!("{} and {last} are", rest.join(", ")),
+        [] => String::new(),
+    }
+}
+
+/// The maps that a probe aggregates into.
+fn aggregated(program: &Program, probe: u32) -> Vec<&str> {
+    let mut found = BTreeSet::new();
+    let mut visit = |s: &crate::lang::typed::Statement| {
+        if let StatementKind::Aggregate { map, .. } = &s.kind {
+            found.insert(map.0);
+        }
+    };
+    if let Some(probe) = program.probes.get(probe as usize) {
+        walk::each_of_probe(probe, &mut visit, &mut |_| ());
+    }
+    found.into_iter().filter_map(|map| program.maps.get(map as usize)).map(|map| &*map.name).collect()
+}
+
+/// What all programs of each probe took, with what the kernel needs to come to them.
+fn took(trace: &Trace, stats: &TraceStats) -> BTreeMap<u32, u64> {
+    let mut took = BTreeMap::new();
+    for (spec, stats) in trace.artifact().programs.iter().zip(&stats.probes) {
+        let (Some(runs), Some(time)) = (stats.runs, stats.run_time_ns) else { continue };
+        let all = time.saturating_add(runs.saturating_mul(dispatch_ns(spec.kind)));
+        *took.entry(spec.probe).or_default() += all;
+    }
+    took
+}
+
+/// About what the kernel needs at least to come to a program at a firing, ns (x86-64, a machine of 2020 without
+/// mitigations).
+const fn dispatch_ns(kind: ProgramKind) -> u64 {
+    match kind {
+        ProgramKind::TestRun | ProgramKind::Iter => 0,
+        ProgramKind::RawTracepoint | ProgramKind::SyscallDispatch => 5,
+        ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::FentryMulti | ProgramKind::FexitMulti => 10,
+        ProgramKind::Tracepoint | ProgramKind::KprobeMulti | ProgramKind::KprobeSession => 50,
+        ProgramKind::Kprobe => 100,
+        ProgramKind::PerfEvent => 200,
+        ProgramKind::Uprobe | ProgramKind::UprobeMulti => 800,
+    }
+}
+
+fn online_cpus() -> f64 {
+    std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64)
+}
