@@ -20,7 +20,7 @@ TEST_PACKAGES := tmux qemu-system-x86 busybox-static kmod zstd xz-utils cpio
 TYPOS_VERSION := 1.52.0
 DENY_VERSION := 0.20.2
 
-.PHONY: run build test lint bench bpf deps-build deps-test deps-lint screenshots help
+.PHONY: run build test lint bench bpf man deps-build deps-test deps-lint screenshots help
 
 run: build ## install what the build needs, build, open the workbench (FILE=script.bt to open one)
 	exec target/release/probescope $(FILE)
@@ -40,6 +40,11 @@ lint: deps-lint ## rustfmt, clippy, fuzz targets, typos, cargo-deny
 
 bench: deps-build ## benchmarks, each figure beside the peer's
 	cargo bench --locked
+
+man: build ## write manual pages and completions into target/share
+	mkdir -p target/share/completions
+	target/release/probescope man target/share/man/man1
+	for shell in bash zsh fish; do target/release/probescope completions $$shell > target/share/completions/probescope.$$shell; done
 
 screenshots: build ## write every view as SVG into screenshots/
 	target/release/probescope screenshots screenshots

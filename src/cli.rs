@@ -16,6 +16,7 @@ pub mod bpftrace;
 pub mod check;
 pub mod compile;
 pub mod completions;
+pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod dtrace;
@@ -28,6 +29,7 @@ pub mod kernel;
 pub mod latency;
 pub mod list;
 pub mod lsp;
+pub mod man;
 pub mod record;
 pub mod replay;
 pub mod run;
@@ -54,6 +56,9 @@ pub struct Cli {
     /// Folders to look for separate debug files in, before /usr/lib/debug.
     #[arg(long, global = true, value_name = "DIR[:DIR]", value_delimiter = ':')]
     pub debuginfo: Vec<PathBuf>,
+    /// Read this configuration in place of config.toml in ~/.config/probescope (see `probescope config`).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config_file: Option<PathBuf>,
     /// The workbench's own options.
     #[command(flatten)]
     pub workbench: workbench::Args,
@@ -73,8 +78,10 @@ pub enum Command {
     Explain(explain::Args),
     List(list::Args),
     Doctor(doctor::Args),
+    Config(config::Args),
     Dtrace(dtrace::Args),
     Completions(completions::Args),
+    Man(man::Args),
     Fmt(fmt::Args),
     Lsp(lsp::Args),
     Screenshots(screenshots::Args),
@@ -94,6 +101,10 @@ pub struct World {
     pub function_list: Option<PathBuf>,
     /// What the kernel offers and is not to be used.
     pub unused: Vec<Feature>,
+    /// The configuration file that was asked for.
+    pub config_file: Option<PathBuf>,
+    /// What the configuration says.
+    pub config: config::Config,
     /// Standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// Standard error is a terminal.
@@ -112,6 +123,8 @@ impl World {
             debug_roots: Vec::new(),
             function_list: None,
             unused: Vec::new(),
+            config_file: None,
+            config: config::Config::default(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
         }
@@ -182,7 +195,13 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
             return ExitCode::from(if latency { code.min(1) } else { code });
         }
     };
-    let world = World { debug_roots: cli.debuginfo.clone(), ..world.clone() };
+    let world = match configured(&cli, world) {
+        Ok(world) => world,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "probescope: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     match dispatch(cli, &world) {
         Ok(code) => code,
         Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -191,6 +210,23 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The world with what the configuration says. The workbench opens in spite of one that is wrong, and tells of it;
+/// what runs unattended does not run on options that nobody meant.
+fn configured(cli: &Cli, world: &World) -> Result<World, config::ConfigError> {
+    let asked = cli.config_file.clone().or_else(|| world.variable("PROBESCOPE_CONFIG").map(PathBuf::from));
+    let mut world = World { debug_roots: cli.debuginfo.clone(), config_file: asked, ..world.clone() };
+    match (config::apply(&world), &cli.command) {
+        (Ok(config), _) => world.config = config,
+        (Err(_), None | Some(Command::Config(_) | Command::Completions(_) | Command::Man(_) | Command::Explain(_))) => {
+        }
+        (Err(error), _) => return Err(error),
+    }
+    if world.debug_roots.is_empty() {
+        world.debug_roots.clone_from(&world.config.trace.debuginfo);
+    }
+    Ok(world)
 }
 
 fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
@@ -205,8 +241,10 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Compile(args)) => compile::run(&args, world),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::List(args)) => list::run(&args, world),
+        Some(Command::Config(args)) => config::run(&args, world),
         Some(Command::Doctor(args)) => doctor::run(&args, world),
         Some(Command::Dtrace(args)) => Ok(dtrace::command(&args, world)),
+        Some(Command::Man(args)) => man::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Fmt(args)) => fmt::run(&args, world),
         Some(Command::Lsp(args)) => lsp::run(&args, world),

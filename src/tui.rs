@@ -27,6 +27,7 @@ pub mod palette;
 pub mod panes;
 pub mod presets;
 pub mod recording;
+pub mod recovery;
 pub mod replay;
 pub mod rerun;
 pub mod run;

@@ -33,7 +33,8 @@ pub struct Args {
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
     let mut settings = script.settings(super::kernel::running(world));
-    settings.unsafe_allowed = args.allow_unsafe;
+    settings.unsafe_allowed = args.allow_unsafe || world.config.trace.allow_unsafe == Some(true);
+    settings.defaults = world.config.settings();
     let compilation = front::compile(&script.source, None, &settings);
     let found = compilation.diagnostics;
     let text = render_all(&script.source, &found, world.colour());

@@ -169,7 +169,7 @@ pub enum Format {
     Json,
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
+pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -243,11 +243,9 @@ pub(super) struct Runner<'a> {
 impl Runner<'_> {
     /// Looks for the process of `-p` and the program of `-c` before anything is compiled or attached.
     fn find_processes(&self) -> Result<(), CliError> {
-        if let Some(pid) = self.args.pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            return Err(CliError::Refused(format!("cannot trace process {pid}: there is no such process")));
-        }
-        let Some(command) = &self.args.command else { return Ok(()) };
-        if self.like_bpftrace {
+        let (pid, command) = (self.args.pid, self.args.command.as_deref());
+        if let Some(command) = command.filter(|_| self.like_bpftrace) {
+            super::tracing::find_processes(pid, None)?;
             let name = command.split(' ').next().unwrap_or_default();
             if child::find(name).is_some() {
                 return Ok(());
@@ -255,11 +253,7 @@ impl Runner<'_> {
             let why = "does not exist or is not executable (No such file or directory)";
             return Err(CliError::Refused(format!("Failed to fork child: Path '{name}' {why}")));
         }
-        let name = child::program(command).map_err(|e| CliError::Refused(e.to_string()))?;
-        if child::find(&name).is_some() {
-            return Ok(());
-        }
-        Err(CliError::Refused(format!("cannot run `{name}`: it does not exist or is not executable")))
+        super::tracing::find_processes(pid, command)
     }
 
     pub(super) fn run(self) -> Result<ExitCode, CliError> {
@@ -338,13 +332,18 @@ impl Runner<'_> {
     fn compile(&self, kernel: &Arc<Kernel>, child: Option<u32>) -> Result<Compiled, ExitCode> {
         let mut settings = self.script.settings(Arc::clone(kernel));
         settings.pid = self.args.pid;
-        settings.unsafe_allowed = self.args.allow_unsafe;
+        let own = &self.world.config;
+        let (config, brake) =
+            if self.like_bpftrace { (Vec::new(), true) } else { (own.settings(), own.trace.brake != Some(false)) };
+        settings.unsafe_allowed =
+            self.args.allow_unsafe || (!self.like_bpftrace && own.trace.allow_unsafe == Some(true));
         settings.defaults = self.defaults.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        settings.defaults.extend(config);
         settings.overrides.clone_from(&self.overrides);
         settings.purpose = self.args.purpose();
         settings.absent_keys = self.args.keen;
         settings.sent = self.sent();
-        settings.brake = !self.args.no_brake;
+        settings.brake = !self.args.no_brake && brake;
         settings.budget = self.args.budget.is_some();
         settings.like_bpftrace = self.like_bpftrace;
         settings.absent_parameters = if self.like_bpftrace { AbsentParameters::All } else { AbsentParameters::Unasked };

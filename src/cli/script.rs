@@ -4,25 +4,29 @@ use std::sync::Arc;
 
 use super::CliError;
 use crate::kernel::{Kernel, Roots};
+use crate::lang::front_end;
 use crate::lang::source::SourceText;
+use crate::library;
 use crate::regular;
 use crate::session::front::FrontSettings;
+use crate::tracer::script::compilation::Given;
 
 /// Largest script that is read, bytes.
 pub(super) const LARGEST: u64 = 16 << 20;
 
 /// The script's text and what it is given.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct ScriptArgs {
     /// The program itself, instead of a file.
     #[arg(short = 'e', value_name = "PROGRAM")]
     pub program: Option<String>,
 
-    /// Script file (`-` for standard input), then the script's parameters $1, $2, ...
+    /// Script file (`-` for standard input) or the name of a bundled script, then the script's parameters $1, $2, ...
     #[arg(value_name = "FILE|PARAMETER", allow_negative_numbers = true)]
     pub rest: Vec<String>,
 
-    /// More parameters of the script; those that start with `--` are its named options (getopt).
+    /// More parameters of the script; those that start with `--` are its named options (getopt), and so are `-x` and
+    /// `-p VALUE` where the script has an option of one letter.
     #[arg(value_name = "PARAMETER", last = true)]
     pub after: Vec<String>,
 }
@@ -43,23 +47,28 @@ impl ScriptArgs {
     pub fn read(&self) -> Result<Script, CliError> {
         let (source, rest) = match (&self.program, self.rest.split_first()) {
             (Some(text), _) => (SourceText::new("stdin", text), &self.rest[..]),
-            (None, Some((file, rest))) => (read_file(file)?, rest),
+            (None, Some((name, rest))) => (bundled(name).map_or_else(|| read_file(name), Ok)?, rest),
             (None, None) => {
                 return Err(CliError::Refused("name a script file, or give the program with -e".to_owned()));
             }
         };
-        let (options, after): (Vec<&String>, Vec<&String>) =
-            self.after.iter().partition(|a| a.len() > 2 && a.starts_with("--"));
-        let params = rest.iter().chain(after);
-        let named = options.into_iter().map(|text| {
-            let text = text.trim_start_matches('-');
-            match text.split_once('=') {
-                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-                None => (text.to_owned(), None),
-            }
-        });
-        Ok(Script { source, params: params.cloned().collect(), named: named.collect() })
+        let Given { params, named, .. } = self.given(rest, &source);
+        Ok(Script { source, params, named })
     }
+
+    /// What the script is given: `rest` are parameters as they stand, what is behind `--` may be options.
+    pub(super) fn given(&self, rest: &[String], source: &SourceText) -> Given {
+        let after = Given::from_words(self.after.clone(), &front_end(source).wanted(source));
+        let params = rest.iter().cloned().chain(after.params).collect();
+        Given { params, ..after }
+    }
+}
+
+/// The bundled script of a name that is no file's.
+fn bundled(name: &str) -> Option<SourceText> {
+    let plain = !name.contains(['/', '.']) && !std::path::Path::new(name).exists();
+    let script = library::script(name).filter(|_| plain)?;
+    Some(SourceText::new(&format!("{name}.bt"), script.text))
 }
 
 /// Reads a script's file, `-` being standard input.

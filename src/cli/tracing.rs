@@ -1,26 +1,51 @@
 //! What subcommands that trace have in common.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use super::CliError;
 use crate::kernel::Kernel;
 use crate::model::budget::Budget;
 use crate::session::front::{self, FrontSettings};
 use crate::session::update::Update;
 use crate::session::{Session, SessionHandle, SessionOptions};
+use crate::tracer::script::child;
+
+/// How a session compiles and runs scripts.
+#[derive(Debug)]
+pub struct Tracing {
+    /// What they are compiled with.
+    pub settings: FrontSettings,
+    /// The command of `-c`.
+    pub command: Option<String>,
+}
 
 /// Starts a session, or tells why scripts can't run here.
-pub fn session(kernel: &Arc<Kernel>) -> Result<(SessionHandle, Receiver<Update>), String> {
+pub fn session(kernel: &Arc<Kernel>, tracing: Tracing) -> Result<(SessionHandle, Receiver<Update>), String> {
     may_trace(kernel)?;
     let options = SessionOptions {
         kernel: Arc::clone(kernel),
-        compiler: front::compiler(FrontSettings { budget: true, ..FrontSettings::new(Arc::clone(kernel)) }),
-        pid: None,
-        command: None,
+        pid: tracing.settings.pid,
+        compiler: front::compiler(FrontSettings { budget: true, ..tracing.settings }),
+        command: tracing.command,
         measure: true,
         budget: Some(Budget::DEFAULT),
     };
     Session::spawn(options).map_err(|e| format!("cannot start a thread: {e}"))
+}
+
+/// Looks for the process of `-p` and the program of `-c` before anything is compiled or attached.
+pub fn find_processes(pid: Option<u32>, command: Option<&str>) -> Result<(), CliError> {
+    if let Some(pid) = pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+        return Err(CliError::Refused(format!("cannot trace process {pid}: there is no such process")));
+    }
+    let Some(command) = command else { return Ok(()) };
+    let name = child::program(command).map_err(|e| CliError::Refused(e.to_string()))?;
+    if child::find(&name).is_some() {
+        return Ok(());
+    }
+    Err(CliError::Refused(format!("cannot run `{name}`: it does not exist or is not executable")))
 }
 
 /// Whether this process may load and attach programs; otherwise what is missing.

@@ -7,26 +7,58 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::CommandFactory as _;
 
-use super::{Cli, CliError, World};
+use super::script::ScriptArgs;
+use super::tracing::{self, Tracing};
+use super::{Cli, CliError, World, config};
+use crate::kernel::Kernel;
 use crate::lang::diagnostic::Severity;
+use crate::lang::source::SourceText;
 use crate::probe::suggest;
+use crate::session::front::FrontSettings;
+use crate::tracer::script::compilation::Given;
 use crate::tui::catalogue::Catalogue;
-use crate::tui::files::{Latest, keep, read, recovery};
-use crate::tui::layout::file;
-use crate::tui::layouts::{self, Folders};
+use crate::tui::files::{Latest, read};
+use crate::tui::recovery::{self, keep};
 use crate::tui::replay::{self, Opened};
 use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{File, Layer, Reader, State};
-use crate::tui::terminal::{Colours, Terminal};
-use crate::tui::theme::Theme;
+use crate::tui::terminal::Terminal;
+
+mod folders;
+mod themes;
+
+use folders::{layouts, recovery_folder, state_folder};
 
 /// Options of the workbench.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
-    /// The script to open; a new one when it does not exist.
-    pub file: Option<PathBuf>,
-    /// A theme by name (dark, light, high-contrast, nord, amber) or a file (.toml or .tmTheme).
+    /// The script to open (a new one when it does not exist), then its parameters $1, $2, ...
+    #[arg(value_name = "FILE|PARAMETER", allow_negative_numbers = true)]
+    pub rest: Vec<String>,
+    /// The program itself, instead of a file.
+    #[arg(short = 'e', value_name = "PROGRAM", conflicts_with = "rest")]
+    pub program: Option<String>,
+    /// More parameters of the script, and its named options, as `probescope run` has them.
+    #[arg(value_name = "PARAMETER", last = true)]
+    pub after: Vec<String>,
+    /// Limit traces to a process, where their probes can.
+    #[arg(short = 'p', long = "pid", value_name = "PID")]
+    pub pid: Option<u32>,
+    /// Run a command with every trace: it starts when everything is attached, and the trace ends with it.
+    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
+    pub command: Option<String>,
+    /// Allow what changes the traced system: system(), signal(), override(). Alt-U allows it to one script.
+    #[arg(long = "unsafe")]
+    pub allow_unsafe: bool,
+    /// Never turn a probe off whose loops take a CPU away.
+    #[arg(long)]
+    pub no_brake: bool,
+    /// Set a value of scripts' config blocks; wins over the script.
+    #[arg(long = "config", value_name = "NAME=VALUE", value_parser = super::run::setting)]
+    pub config: Vec<(String, String)>,
+    /// A theme by name (dark, light, high-contrast, nord, amber, solarized-dark, solarized-light, colour-blind, or one
+    /// of the folder `themes` of the configuration) or a file (.toml or .tmTheme).
     #[arg(long, value_name = "THEME")]
     pub theme: Option<String>,
     /// Leave the mouse to the terminal (F11 changes it later).
@@ -34,9 +66,32 @@ pub struct Args {
     pub no_mouse: bool,
 }
 
+impl Args {
+    fn file(&self) -> Option<&Path> {
+        self.rest.first().filter(|_| self.program.is_none()).map(Path::new)
+    }
+
+    /// How scripts are compiled and run.
+    fn tracing(&self, kernel: &Arc<Kernel>, world: &World) -> Tracing {
+        let mut settings = FrontSettings::new(Arc::clone(kernel));
+        settings.pid = self.pid;
+        settings.unsafe_allowed = self.allow_unsafe || world.config.trace.allow_unsafe == Some(true);
+        settings.brake = !self.no_brake && world.config.trace.brake != Some(false);
+        settings.defaults = world.config.settings();
+        settings.overrides.clone_from(&self.config);
+        Tracing { settings, command: self.command.clone() }
+    }
+
+    /// The parameters and options of the script.
+    fn given(&self, source: &SourceText) -> Given {
+        let script = ScriptArgs { program: None, rest: Vec::new(), after: self.after.clone() };
+        script.given(self.rest.get(1..).unwrap_or_default(), source)
+    }
+}
+
 /// Opens the workbench.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
-    if let Some(command) = args.file.as_deref().and_then(meant_command) {
+    if let Some(command) = args.file().and_then(meant_command) {
         return Err(CliError::Refused(format!(
             "there is no file and no command of that name; did you mean `probescope {command}`? (A new script has an \
              ending: `{command}.bt`.)"
@@ -60,28 +115,36 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
         ));
     }
     let state_folder = state_folder(world);
-    let (text, mut file) = script(args.file.as_deref(), state_folder.as_deref())?;
+    tracing::find_processes(args.pid, args.command.as_deref())?;
+    let (mut text, mut file) = script(args.file(), state_folder.as_deref())?;
+    if let Some(program) = &args.program {
+        text.clone_from(program);
+    }
     let terminal = Terminal::of(|name| world.variable(name));
-    let (themes, chosen) = themes(args, world, terminal.colours)?;
-    let unsaved = state_folder.as_ref().map(|f| f.join("unsaved"));
-    let recovery = unsaved.as_ref().map(|f| recovery(f, file.path.as_deref()));
-    file.recovery.clone_from(&recovery);
-    let mut state = State::new(&text, file, themes, (80, 24));
-    state.mouse = !args.no_mouse;
+    let themes::Themes { known, chosen, broken } = themes::read(args, world, terminal.colours)?;
+    let recovery = recovery_folder(world, state_folder.as_deref());
+    file.recovery = recovery.as_ref().ok().map(|folder| folder.file(file.path.as_deref(), 1));
+    let mut state = State::new(&text, file, known, (80, 24));
+    state.document.given = args.given(&state.document.source());
+    state.mouse = !args.no_mouse && world.config.workbench.mouse != Some(false);
+    state.home.clone_from(&world.home);
     // Before any pane of the layout is there: one of latency would begin to measure.
     state.replayed = opened.as_ref().map(Opened::replayed);
-    if let Some(path) = args.file.as_ref().filter(|p| !p.exists()) {
+    if let Some(path) = args.file().filter(|p| !p.exists()) {
         state.tell(Severity::Info, format!("{} is a new script: Ctrl-S makes it", path.display()));
     }
     if let Some(chosen) = chosen {
         state.theme = chosen;
     }
     let layouts = layouts(&mut state, world, state_folder.as_deref());
-    if opened.is_none() {
-        offer_recovered(&mut state, recovery.as_deref(), &text);
+    match (&recovery, args.file()) {
+        _ if opened.is_some() || args.program.is_some() => {}
+        (Ok(folder), Some(path)) => recovery::offer(&mut state, folder.adopt(path, &text).into_iter().collect()),
+        (Ok(folder), None) => recovery::offer(&mut state, folder.adopt_unnamed()),
+        (Err(_), _) => {}
     }
     let kernel = super::kernel::running(world);
-    let session = super::tracing::session(&kernel);
+    let session = tracing::session(&kernel, args.tracing(&kernel, world));
     let session = match session {
         Ok(session) => Some(session),
         Err(reason) => {
@@ -92,15 +155,32 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     if let Some(opened) = opened {
         replay::open(&mut state, opened);
     }
-    let latest = Arc::new(Mutex::new(Latest { path: recovery, text: text.as_str().into() }));
+    let wrong = config::read(world).err().map(|e| e.to_string()).into_iter().chain(broken);
+    tell_of_configuration(&mut state, wrong);
+    let latest =
+        Arc::new(Mutex::new(Latest { path: state.document.file.recovery.clone(), text: text.as_str().into() }));
     guard_panics(&latest);
     let finder =
         Catalogue::spawn(Arc::clone(&kernel)).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let faults = world.variable("PROBESCOPE_FAULTS").is_some();
-    let services = Services { session, kernel, finder: Box::new(finder), unsaved, layouts, latest, terminal, faults };
-    match open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))? {
+    let services = Services { session, kernel, finder: Box::new(finder), recovery, layouts, latest, terminal, faults };
+    let left = open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))?;
+    for line in &left.farewell {
+        eprintln!("probescope: {line}");
+    }
+    match left.ending {
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),
+    }
+}
+
+/// What is wrong in the configuration, to read before anything else: the defaults hold in its place.
+fn tell_of_configuration(state: &mut State, wrong: impl Iterator<Item = String>) {
+    let lines: Vec<String> =
+        wrong.flat_map(|w| w.lines().map(str::to_owned).chain([String::new()]).collect::<Vec<_>>()).collect();
+    if !lines.is_empty() {
+        let title = "Not used of the configuration".into();
+        state.layers.push(Layer::Reader(Reader { title, lines, top: 0, wrap: true }));
     }
 }
 
@@ -110,34 +190,6 @@ fn meant_command(word: &Path) -> Option<String> {
     let command = Cli::command();
     let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
     suggest::nearest(text, names.into_iter(), 1).first().map(|name| (*name).to_owned())
-}
-
-/// Where unsaved and unnamed scripts are kept.
-fn state_folder(world: &World) -> Option<PathBuf> {
-    let set = world.variable("XDG_STATE_HOME").filter(|v| v.starts_with('/')).map(PathBuf::from);
-    set.or_else(|| world.home.as_ref().map(|h| h.join(".local/state"))).map(|f| f.join("probescope"))
-}
-
-/// Where layouts are kept; the one of the last use is restored. One that can't be used is told of, and
-/// stays where it is.
-fn layouts(state: &mut State, world: &World, state_folder: Option<&Path>) -> Option<Folders> {
-    let set = world.variable("XDG_CONFIG_HOME").filter(|v| v.starts_with('/')).map(PathBuf::from);
-    let config = set.or_else(|| world.home.as_ref().map(|h| h.join(".config")))?.join("probescope");
-    let last = state_folder?.join("layout.toml");
-    let read = match layouts::read(&last) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-        read => Some(read.map_err(|e| e.to_string()).and_then(|t| file::parse(&t).map_err(|e| e.to_string()))),
-    };
-    let broken = matches!(read, Some(Err(_)));
-    match read {
-        Some(Ok(plan)) => file::restore(state, &plan),
-        Some(Err(why)) => {
-            let text = format!("The default layout is used, {} can't be: {why}", last.display());
-            state.tell(Severity::Warning, text);
-        }
-        None => {}
-    }
-    Some(Folders { named: config.join("layouts"), last, broken })
 }
 
 /// The script's text and file.
@@ -150,62 +202,6 @@ fn script(path: Option<&Path>, state_folder: Option<&Path>) -> Result<(String, F
     })?;
     let file = File { path: Some(path.to_owned()), unnamed, saved: text.as_str().into(), read_only, ..File::default() };
     Ok((text, file))
-}
-
-/// Themes to choose from, and the one asked for.
-type Themes = (Vec<Arc<Theme>>, Option<Arc<Theme>>);
-
-/// The themes to choose from and the one asked for.
-fn themes(args: &Args, world: &World, colours: Colours) -> Result<Themes, CliError> {
-    let refused = |e: crate::tui::theme::ThemeError| CliError::Refused(e.to_string());
-    if colours == Colours::None {
-        return Ok((vec![Arc::new(Theme::monochrome())], None));
-    }
-    let mut themes = Theme::embedded();
-    let mut chosen = None;
-    if let Some(name) = args.theme.as_deref().or_else(|| world.variable("PROBESCOPE_THEME")) {
-        let known = themes.iter().find(|t| &*t.name == name).cloned();
-        let theme = match known {
-            Some(theme) => theme,
-            None if name.contains(['/', '.']) => Arc::new(Theme::load(Path::new(name)).map_err(refused)?),
-            None => {
-                let names: Vec<&str> = themes.iter().map(|t| &*t.name).collect();
-                return Err(CliError::Refused(format!("there is no theme {name}; there are {}", names.join(", "))));
-            }
-        };
-        if !themes.contains(&theme) {
-            themes.push(Arc::clone(&theme));
-        }
-        chosen = Some(theme);
-    }
-    let fewer: fn(&Theme) -> Theme = match colours {
-        Colours::None | Colours::True => return Ok((themes, chosen)),
-        Colours::Indexed => Theme::indexed,
-        Colours::Sixteen => Theme::sixteen,
-    };
-    Ok((themes.iter().map(|t| Arc::new(fewer(t))).collect(), chosen.map(|t| Arc::new(fewer(&t)))))
-}
-
-/// Unsaved text of an earlier run: put into the editor, so that nothing is lost; undo is one key.
-fn offer_recovered(state: &mut State, recovery: Option<&Path>, text: &str) {
-    let Some(kept) =
-        recovery.and_then(|p| std::fs::read_to_string(p).ok()).filter(|k| k != text && !k.trim().is_empty())
-    else {
-        return;
-    };
-    state.document.editor.edit(&crate::tui::action::Edit::SelectAll);
-    state.document.editor.edit(&crate::tui::action::Edit::Paste(kept));
-    let lines = [
-        "An earlier run ended with unsaved text. It is in the editor again.",
-        "",
-        "Ctrl-S saves and runs it. Ctrl-Z goes back to what is in the file.",
-    ];
-    state.layers.push(Layer::Reader(Reader {
-        title: "Unsaved text found".into(),
-        lines: lines.map(str::to_owned).to_vec(),
-        top: 0,
-        wrap: true,
-    }));
 }
 
 /// A panic gives the terminal back first and keeps the script, then reports as usual.
@@ -237,16 +233,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recovery_files_of_two_scripts_never_meet() {
-        let folder = Path::new("/state");
-        let a = recovery(folder, Some(Path::new("/a/b.bt")));
-        let b = recovery(folder, Some(Path::new("/a_b.bt")));
-        assert_ne!(a, b);
-        assert_eq!(a.parent(), b.parent());
-        assert_ne!(recovery(folder, None), a);
-    }
-
-    #[test]
     fn a_mistyped_command_is_no_new_script() {
         assert_eq!(meant_command(Path::new("lsit")).as_deref(), Some("list"));
         assert_eq!(meant_command(Path::new("chek")).as_deref(), Some("check"));
@@ -259,6 +245,7 @@ mod tests {
     fn a_panic_keeps_the_script_even_when_it_held_the_text() {
         let folder = std::env::temp_dir().join(format!("probescope-rescue-{}", std::process::id()));
         let path = folder.join("unsaved/a.bt");
+        std::fs::create_dir_all(folder.join("unsaved")).unwrap();
         let latest = Arc::new(Mutex::new(Latest { path: Some(path.clone()), text: "BEGIN { }".into() }));
         let held = Arc::clone(&latest);
         let died = std::thread::spawn(move || {
@@ -270,14 +257,5 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "BEGIN { }");
         std::fs::remove_dir_all(folder).unwrap();
         assert_eq!(rescue(&Mutex::new(Latest { path: Some(path), ..Latest::default() })), None, "nothing to keep");
-    }
-
-    #[test]
-    fn a_theme_that_is_not_there_names_those_that_are() {
-        let world = World::default();
-        let args = Args { theme: Some("drak".into()), ..Args::default() };
-        let error = themes(&args, &world, Colours::True).unwrap_err().to_string();
-        assert!(error.contains("drak") && error.contains("high-contrast"), "{error}");
-        assert_eq!(&*themes(&Args::default(), &world, Colours::None).unwrap().0[0].name, "monochrome");
     }
 }

@@ -231,7 +231,7 @@ const CONSTANTS: &[(&str, i64)] = &[
     ("PR_CAPBSET_DROP", 24), ("PR_SET_NO_NEW_PRIVS", 38), ("PR_SET_MM", 35), ("PR_SET_CHILD_SUBREAPER", 36),
     ("PR_SET_VMA", 1_398_164_801),
     // include/uapi/linux/if_arp.h
-    ("ARPHRD_ETHER", 1), ("ARPHRD_LOOPBACK", 772), ("ARPHRD_PPP", 512), ("ARPHRD_TUNNEL", 768),
+    ("ARPHRD_LOOPBACK", 772), ("ARPHRD_PPP", 512), ("ARPHRD_TUNNEL", 768),
     ("ARPHRD_IEEE80211", 801), ("ARPHRD_NONE", 65534),
     // include/uapi/linux/netlink.h
     ("NETLINK_ROUTE", 0), ("NETLINK_SOCK_DIAG", 4), ("NETLINK_NFLOG", 5), ("NETLINK_XFRM", 6), ("NETLINK_AUDIT", 9),

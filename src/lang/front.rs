@@ -36,6 +36,16 @@ pub trait FrontEnd: Sync + std::fmt::Debug {
     /// The syntax tree as text, one line an item.
     fn tree(&self, source: &SourceText) -> String;
 
+    /// The parameters and options that the text speaks of.
+    fn wanted(&self, _: &SourceText) -> Wanted {
+        Wanted::default()
+    }
+
+    /// Maps that the text clears when it ends: they help it on the way, and are no answer.
+    fn helper_maps(&self, _: &SourceText) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+
     /// The text in the language's usual layout; `None` when it has errors, because what is not understood is not
     /// touched.
     fn format(&self, source: &SourceText) -> Option<String>;
@@ -80,6 +90,26 @@ pub trait FrontEnd: Sync + std::fmt::Debug {
     /// # Errors
     /// When nothing is named there, or the new name is none or taken.
     fn rename(&self, source: &SourceText, offset: u32, new: &str) -> Result<Vec<(Span, String)>, RenameError>;
+}
+
+/// The parameters and options that a script speaks of.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// The last positional parameter that it can't do without; 0 when there is none.
+    pub positional: u32,
+    /// Its named options, in the order of the text.
+    pub options: Vec<WantedOption>,
+}
+
+/// A named option of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedOption {
+    /// Its name, without dashes.
+    pub name: Arc<str>,
+    /// What it does, where the script says so.
+    pub about: Option<Arc<str>>,
+    /// It takes a value; otherwise it is there or not.
+    pub takes_value: bool,
 }
 
 /// What a script is compiled with.

@@ -86,7 +86,14 @@ impl FrontSettings {
 /// A compiler for a session.
 #[must_use]
 pub fn compiler(settings: FrontSettings) -> Compiler {
-    Arc::new(move |source, child| compile(source, child, &settings))
+    Arc::new(move |source, child, given| {
+        let Some(given) = given else { return compile(source, child, &settings) };
+        let mut settings = settings.clone();
+        settings.params.clone_from(&given.params);
+        settings.named.clone_from(&given.named);
+        settings.unsafe_allowed |= given.unsafe_allowed;
+        compile(source, child, &settings)
+    })
 }
 
 /// Compiles a script: parse, expand, check, generate. Every mistake found is in the diagnostics. Imports are looked for

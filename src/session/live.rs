@@ -17,7 +17,7 @@ use crate::lang::source::SourceText;
 use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
 use crate::tracer::latency::meter::LatencyTracer;
-use crate::tracer::script::compilation::Compiler;
+use crate::tracer::script::compilation::{Compiler, Given};
 use crate::tracer::task::{Target, TaskTracer};
 use crate::tracer::{Control, TraceId, Tracer, latency, task};
 
@@ -112,6 +112,11 @@ impl SessionHandle {
     /// one that still waits for the compiler.
     pub fn submit(&self, script: ScriptId, trace: TraceId, source: SourceText) {
         self.desk.put(Order::Run { script, trace, source });
+    }
+
+    /// From now on the script is given these parameters and options, in place of those of the session.
+    pub fn give(&self, script: ScriptId, given: Given) {
+        self.desk.give(script, given);
     }
 
     /// Starts another kind of tracer as `trace`, beside what runs.

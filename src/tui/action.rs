@@ -160,6 +160,14 @@ pub enum App {
     Run,
     /// Save, compile and attach the script of a recording.
     RunHere,
+    /// Ask for the script's parameters and options.
+    Parameters,
+    /// Ask whether the script may change the traced system, or take that back.
+    ToggleUnsafe,
+    /// It may, or not any more.
+    AllowUnsafe(bool),
+    /// Compile and attach the script as it is, and leave its file alone.
+    RunUnsaved,
     /// Save under a new name.
     SaveAs,
     /// Detach; views stay.

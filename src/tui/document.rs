@@ -11,6 +11,7 @@ use crate::lang::front::FrontEnd;
 use crate::lang::front_end;
 use crate::lang::source::SourceText;
 use crate::session::update::{Revision, ScriptId, TraceId};
+use crate::tracer::script::compilation::Given;
 
 /// The script's file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -40,6 +41,10 @@ pub struct Document {
     pub assist: Assist,
     /// Its file.
     pub file: File,
+    /// Its parameters and options.
+    pub given: Given,
+    /// The user was asked for its parameters.
+    pub answered: bool,
     /// Its maps.
     pub maps: MapViews,
     /// What runs.
@@ -71,6 +76,8 @@ impl Document {
             editor: Editor::new(text),
             assist: Assist::default(),
             file,
+            given: Given::default(),
+            answered: false,
             maps: MapViews::default(),
             trace: Trace::default(),
             traces: Vec::new(),

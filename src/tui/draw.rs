@@ -55,6 +55,7 @@ fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
         Layer::OpenFile(input) => {
             panes::reader::ask(state, input, buf, body, "Open a script in a tab; without a name a new one");
         }
+        Layer::Parameters(asked) => panes::reader::ask(state, &asked.input, buf, body, &asked.title),
         Layer::Chooser(chooser) => panes::chooser::draw(state, chooser, buf, body),
         Layer::Confirm(confirm) => panes::reader::question(state, confirm, buf, body),
         Layer::Window => panes::window::draw(state, buf, body),

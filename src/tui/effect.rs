@@ -62,6 +62,8 @@ pub enum Effect {
         path: Option<PathBuf>,
         /// What.
         text: Arc<str>,
+        /// Why it is kept now, for a message with what became of it: a save failed. Otherwise only a failure is told.
+        because: Option<String>,
     },
     /// The text is saved: the copy for emergencies can go.
     Discard(Option<PathBuf>),
@@ -220,6 +222,13 @@ pub enum Message {
         text: Arc<str>,
         /// Why not.
         error: Option<String>,
+    },
+    /// Unsaved text is kept, or not.
+    Kept {
+        /// Why it was kept, where that is to be told.
+        because: Option<String>,
+        /// Where it is kept, or why it is not: in plain words.
+        kept: Result<PathBuf, String>,
     },
     /// A file was not written: it holds text that nobody expected there.
     InTheWay {

@@ -1,11 +1,11 @@
 //! Scripts on disk: written so that neither a full disk nor another program's change loses text.
 
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::File;
+use super::recovery::RecoveryFolder;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
@@ -39,6 +39,16 @@ pub fn save(path: &Path, text: &str, fresh: bool) -> io::Result<()> {
     }
 }
 
+/// The file of a name that was typed: `~/` is the user's home folder.
+#[must_use]
+pub fn typed_path(name: &str, home: Option<&Path>) -> PathBuf {
+    let name = name.trim();
+    match (name.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(name),
+    }
+}
+
 /// Longest script that is opened, in bytes.
 pub const LONGEST: u64 = 16 << 20;
 
@@ -59,16 +69,6 @@ pub fn read(path: &Path) -> io::Result<(String, Option<String>)> {
     })?;
     let read_only = std::fs::metadata(path).ok().filter(|m| m.permissions().readonly());
     Ok((text, read_only.map(|_| format!("{} is read-only: save under another name with F12", path.display()))))
-}
-
-/// The file in which a script's unsaved text is kept: its path with `%` for `/`.
-#[must_use]
-pub fn recovery(folder: &Path, script: Option<&Path>) -> PathBuf {
-    let name = script.map_or_else(
-        || "untitled".to_owned(),
-        |p| std::path::absolute(p).unwrap_or_else(|_| p.to_owned()).to_string_lossy().replace('/', "%"),
-    );
-    folder.join(format!("{name}.bt"))
 }
 
 /// The script as it was last, for the panic hook.
@@ -96,17 +96,13 @@ pub struct Opened {
 ///
 /// # Errors
 /// When it can't be read: why, in plain words.
-pub fn open(path: Option<PathBuf>, number: u32, unsaved: Option<&Path>) -> Result<Opened, String> {
+pub fn open(path: Option<PathBuf>, number: u32, recovery: Option<&RecoveryFolder>) -> Result<Opened, String> {
     let (text, read_only) = match &path {
         Some(path) => read(path).map_err(|e| format!("cannot open {}: {e}", path.display()))?,
         None => (String::new(), None),
     };
-    let recovery = unsaved.map(|folder| match &path {
-        Some(path) => recovery(folder, Some(path)),
-        None => folder.join(format!("untitled-{number}.bt")),
-    });
-    let kept = recovery.as_ref().and_then(|p| std::fs::read_to_string(p).ok());
-    let kept = kept.filter(|k| *k != text && !k.trim().is_empty());
+    let kept = recovery.zip(path.as_deref()).and_then(|(folder, path)| folder.adopt(path, &text));
+    let recovery = recovery.map(|folder| folder.file(path.as_deref(), number));
     let file = File { path, saved: text.as_str().into(), read_only, recovery, ..File::default() };
     Ok(Opened { text, file, kept })
 }
@@ -130,18 +126,6 @@ pub fn in_the_way(path: &Path, expected: &str, text: &str) -> bool {
     let is = |there: &[u8], what: &str| there == what.as_bytes();
     path.is_file()
         && std::fs::read(path).is_ok_and(|there| !there.is_empty() && !is(&there, expected) && !is(&there, text))
-}
-
-/// Writes unsaved text where it will be found again; readable by its owner only.
-///
-/// # Errors
-/// When it can't be written.
-pub fn keep(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
 }
 
 /// `path`, or `NAME-2.bt` and so on where other text is in the way: an earlier script is not lost.
@@ -180,6 +164,15 @@ pub fn export(name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tilde_is_the_home_folder() {
+        let home = Some(Path::new("/home/u"));
+        for (typed, path) in [("~/x.bt", "/home/u/x.bt"), ("~", "/home/u"), (" a.bt ", "a.bt"), ("~u/x", "~u/x")] {
+            assert_eq!(typed_path(typed, home), Path::new(path), "{typed}");
+        }
+        assert_eq!(typed_path("~/x.bt", None), Path::new("~/x.bt"));
+    }
 
     #[test]
     fn a_save_keeps_links_and_tells_other_programs_changes() {

@@ -8,14 +8,17 @@ use super::panes::{KINDS, Kind, Pane, registered};
 use super::state::{Layer, State};
 
 pub(in crate::tui) mod build;
+pub mod remap;
 mod table;
 
 use build::ch;
-use table::{BINDINGS, INPUT_KEYS};
+use table::INPUT_KEYS;
 
 /// All bindings: of the whole program, and of every kind of pane.
 pub fn all() -> impl Iterator<Item = &'static Binding> {
-    BINDINGS.iter().chain(KINDS.iter().flat_map(|k| k.commands))
+    let chosen = remap::chosen();
+    let defaults = chosen.is_none().then(remap::defaults);
+    chosen.unwrap_or_default().iter().chain(defaults.into_iter().flatten())
 }
 
 /// A key with its modifiers. Shift is part of the character, not of the modifiers.
@@ -110,6 +113,7 @@ pub fn scopes(state: &State) -> Vec<Scope> {
             | Layer::Find(_)
             | Layer::SaveLayout(_)
             | Layer::OpenFile(_)
+            | Layer::Parameters(_)
             | Layer::GoTo(_),
         ) => &[Scope::Input],
         Some(Layer::Window) => &[Scope::Window],
@@ -136,6 +140,7 @@ fn takes_text(state: &State) -> bool {
             | Layer::Find(_)
             | Layer::SaveLayout(_)
             | Layer::OpenFile(_)
+            | Layer::Parameters(_)
             | Layer::GoTo(_),
         ) => true,
         Some(_) => false,
@@ -200,7 +205,7 @@ fn normal(event: KeyEvent) -> Key {
 pub fn footer(state: &State) -> Vec<&'static Binding> {
     let mut shown: Vec<&'static Binding> = Vec::new();
     for scope in scopes(state) {
-        for binding in all().filter(|b| b.scope == scope && !b.short.is_empty()) {
+        for binding in all().filter(|b| b.scope == scope && !b.short.is_empty() && !b.keys.is_empty()) {
             // A slash is text inside of a clause; F2 browses the probes there.
             let slash = takes_text(state) && binding.keys.first() == Some(&ch('/'));
             if slash && !state.document.editor.at_clause_start() {

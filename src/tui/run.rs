@@ -1,9 +1,9 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
+mod effects;
 mod signals;
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -14,19 +14,19 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::draw::draw;
-use super::effect::{Effect, Marked, Message};
+use super::effect::{Effect, Message};
 use super::files::Latest;
 use super::finder::{Finder, Question};
 use super::keyboard::Input;
 use super::layouts::Folders;
 use super::recording::Recording;
+use super::recovery::RecoveryFolder;
 use super::rerun::Reruns;
 use super::screen::Screen;
 use super::state::State;
 use super::terminal::Terminal;
-use super::{export, files, finder, keys, mouse, update};
+use super::{finder, keys, mouse, update};
 use crate::kernel::Kernel;
-use crate::lang::source::SourceText;
 use crate::session::SessionHandle;
 use crate::session::update::Update;
 use signals::Signals;
@@ -52,8 +52,8 @@ pub struct Services {
     pub kernel: Arc<Kernel>,
     /// Searches probes.
     pub finder: Box<dyn Finder>,
-    /// The folder in which unsaved text is kept.
-    pub unsaved: Option<PathBuf>,
+    /// Where unsaved text is kept, or why nowhere.
+    pub recovery: Result<RecoveryFolder, String>,
     /// Where layouts are kept.
     pub layouts: Option<Folders>,
     /// The script as it is now, for the panic hook.
@@ -66,7 +66,7 @@ pub struct Services {
 
 impl std::fmt::Debug for Services {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Services").field("unsaved", &self.unsaved).finish_non_exhaustive()
+        f.debug_struct("Services").field("recovery", &self.recovery).finish_non_exhaustive()
     }
 }
 
@@ -79,13 +79,22 @@ pub enum Ending {
     Signal(i32),
 }
 
+/// How the workbench was left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Why.
+    pub ending: Ending,
+    /// What is to be said now that the terminal is given back.
+    pub farewell: Vec<String>,
+}
+
 /// Opens the workbench on the process's terminal and returns when it is left, the terminal restored
 /// and everything detached.
-pub fn run(state: State, services: Services) -> io::Result<Ending> {
+pub fn run(state: State, services: Services) -> io::Result<Left> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-    let (ending, session) = runtime.block_on(Workbench::open(state, services)?.serve())?;
+    let (left, session) = runtime.block_on(Workbench::open(state, services)?.serve())?;
     drop(session);
-    Ok(ending)
+    Ok(left)
 }
 
 struct Workbench {
@@ -94,7 +103,7 @@ struct Workbench {
     session: Option<SessionHandle>,
     messages: mpsc::Receiver<Message>,
     questions: Sender<Question>,
-    unsaved: Option<PathBuf>,
+    recovery: Result<RecoveryFolder, String>,
     layouts: Option<Folders>,
     latest: Arc<Mutex<Latest>>,
     faults: bool,
@@ -111,6 +120,8 @@ struct Workbench {
     reruns: Reruns,
     /// When the history was last played on.
     played: Instant,
+    /// What is said once the terminal is given back.
+    farewell: Vec<String>,
     /// When unsaved text is kept.
     tick: Option<Instant>,
     ending: Option<Ending>,
@@ -138,7 +149,8 @@ impl Workbench {
             session,
             messages,
             questions,
-            unsaved: services.unsaved,
+            recovery: services.recovery,
+            farewell: Vec::new(),
             layouts: services.layouts,
             latest: services.latest,
             faults: services.faults && cfg!(debug_assertions),
@@ -155,7 +167,7 @@ impl Workbench {
         })
     }
 
-    async fn serve(mut self) -> io::Result<(Ending, Option<SessionHandle>)> {
+    async fn serve(mut self) -> io::Result<(Left, Option<SessionHandle>)> {
         let served = self.work().await;
         if served.is_err() {
             self.keep_all();
@@ -165,7 +177,8 @@ impl Workbench {
         self.messages.close();
         self.exports.drain(..).for_each(|export| drop(export.join()));
         // The terminal is given back now; detaching may take a moment more.
-        Ok((self.ending.unwrap_or(Ending::Left), self.session.take()))
+        let left = Left { ending: self.ending.unwrap_or(Ending::Left), farewell: std::mem::take(&mut self.farewell) };
+        Ok((left, self.session.take()))
     }
 
     async fn work(&mut self) -> io::Result<()> {
@@ -307,166 +320,9 @@ impl Workbench {
         }
     }
 
-    fn carry_out(&mut self, effect: Effect) {
-        match effect {
-            Effect::Submit { script, trace, text, name } => {
-                if let Some(session) = &self.session {
-                    session.submit(script, trace, SourceText::new(&name, &text));
-                }
-            }
-            Effect::Rerun(asked) => {
-                if let Err(reason) = self.reruns.begin(*asked) {
-                    self.answer(Message::Notice(reason));
-                }
-            }
-            Effect::StopRerun => self.reruns.stop(),
-            Effect::Check { script, revision, text, name } => {
-                if let Some(session) = &self.session {
-                    session.check(script, revision, SourceText::new(&name, &text));
-                }
-            }
-            Effect::Stop(trace) => {
-                if let Some(session) = &self.session {
-                    session.stop(trace);
-                }
-            }
-            Effect::Measure { trace, options } => {
-                if let Some(session) = &self.session {
-                    session.measure(trace, *options);
-                }
-            }
-            Effect::Watch { trace, thread } => {
-                if let Some(session) = &self.session {
-                    session.watch(trace, thread);
-                }
-            }
-            Effect::SetThresholds(trace, thresholds) => {
-                if let Some(session) = &self.session {
-                    session.set_thresholds(trace, thresholds);
-                }
-            }
-            Effect::SetBudget(traces, budget) => {
-                if let Some(session) = &self.session {
-                    session.set_budget(&traces, budget);
-                }
-            }
-            Effect::ClearMap(trace, name) => {
-                if let Some(session) = &self.session {
-                    session.clear_map(trace, &name);
-                }
-            }
-            Effect::StartRecording(recorded) => {
-                let (recording, message) = Recording::start(*recorded);
-                self.recording = recording;
-                self.take(message);
-            }
-            Effect::EndRecording => self.end_recording(),
-            Effect::Record(Marked(chunk)) => {
-                if let Some(recording) = &self.recording {
-                    recording.add(&chunk);
-                }
-            }
-            Effect::Search { query, generation } => {
-                let _ = self.questions.send(Question::Search(query, generation));
-            }
-            Effect::Describe(name) => {
-                let _ = self.questions.send(Question::Describe(name));
-            }
-            Effect::Complete { text, name, offset, generation } => {
-                let source = SourceText::new(&name, &text);
-                let _ = self.questions.send(Question::Complete(source, offset, generation));
-            }
-            Effect::Hint { text, name, offset } => {
-                let _ = self.questions.send(Question::Hint(SourceText::new(&name, &text), offset));
-            }
-            Effect::Save { path, text, fresh, over } => {
-                let path = if fresh { files::free_name(path, &text) } else { path };
-                let message = if over.is_some_and(|expected| files::in_the_way(&path, &expected, &text)) {
-                    Message::InTheWay { path }
-                } else {
-                    let error = files::save(&path, &text, fresh).err();
-                    let error = error.map(|e| format!("cannot save: {e}: {}", path.display()));
-                    Message::Saved { path, text, error }
-                };
-                let effects = update::receive(&mut self.state, message);
-                self.changed(effects);
-            }
-            Effect::KeepLayout(_) | Effect::SaveLayout { .. } | Effect::ListLayouts | Effect::ReadLayout(_) => {
-                self.layout(effect);
-            }
-            Effect::Keep { path, text } => keep(path.as_deref(), &text),
-            Effect::Open { path, number } => {
-                let read = files::open(path, number, self.unsaved.as_deref());
-                self.answer(Message::Opened(read));
-            }
-            Effect::Discard(path) => {
-                if let Some(path) = path {
-                    let _ = std::fs::remove_file(path);
-                }
-            }
-            Effect::Export(job) => self.export(job),
-            Effect::Copy(text) => {
-                let _ = self.screen.copy(&text);
-            }
-            Effect::Redraw => {
-                let _ = self.screen.forget();
-            }
-            Effect::TakeMouse(mouse) => {
-                let _ = self.screen.take_mouse(mouse);
-            }
-            Effect::Quit => self.ending = Some(Ending::Left),
-        }
-    }
-
-    /// Writes a file, and tells what became of it.
-    fn export(&mut self, job: Arc<export::Job>) {
-        self.exports.retain(|export| !export.is_finished());
-        let sender = self.sender.clone();
-        match export::start(job, move |message| drop(sender.blocking_send(message))) {
-            Ok(export) => self.exports.push(export),
-            Err(e) => self.answer(Message::Notice(format!("Not written: {e}"))),
-        }
-    }
-
-    /// Reads and writes layouts.
-    fn layout(&mut self, effect: Effect) {
-        let Some(folders) = &mut self.layouts else {
-            return self.answer(Message::Notice("There is no folder for layouts: HOME is not set".into()));
-        };
-        let message = match effect {
-            Effect::KeepLayout(text) => match folders.keep(&text) {
-                Ok(()) => return,
-                Err(e) => Message::Notice(format!("The layout is not kept: {}: {e}", folders.last.display())),
-            },
-            Effect::SaveLayout { name, text } => Message::Notice(match folders.save(&name, &text) {
-                Ok(path) => format!("The layout is saved: {}", path.display()),
-                Err(e) => format!("The layout {name} is not saved in {}: {e}", folders.named.display()),
-            }),
-            Effect::ReadLayout(name) => {
-                let text = folders.read(&name).map_err(|e| e.to_string());
-                Message::Layout { name, text }
-            }
-            _ => Message::Layouts(folders.names()),
-        };
-        self.answer(message);
-    }
-
     fn answer(&mut self, message: Message) {
         let effects = update::receive(&mut self.state, message);
         self.changed(effects);
-    }
-
-    /// Keeps the text of every script that is not saved.
-    fn keep_all(&self) {
-        for document in self.state.documents().filter(|d| d.dirty()) {
-            keep(document.file.recovery.as_deref(), &document.editor.shared());
-        }
-    }
-}
-
-fn keep(path: Option<&Path>, text: &str) {
-    if let Some(path) = path {
-        let _ = files::keep(path, text);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Everything that is shown: plain data, sendable, the same on every run.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::action::Action;
@@ -15,6 +16,7 @@ use super::panes::latency::measured::Measured;
 use super::panes::{Kind, News, Pane, events};
 use super::theme::Theme;
 use super::time::Moment;
+use super::update::given::Parameters;
 use super::update::windows::Grab;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
@@ -57,6 +59,8 @@ pub enum Layer {
     OpenFile(Input),
     /// The moment to go to.
     GoTo(Input),
+    /// The script's parameters.
+    Parameters(Parameters),
     /// Do what can't be undone?
     Confirm(Confirm),
 }
@@ -137,6 +141,10 @@ pub struct State {
     pub budget: Option<Budget>,
     /// Why scripts can't be run here, when they can't.
     pub disabled: Option<String>,
+    /// The user's home folder, for names of files that begin with `~`.
+    pub home: Option<PathBuf>,
+    /// Unsaved text can't be kept for emergencies, which the user was told.
+    pub unkept: bool,
     /// Number of the last search.
     pub search: u64,
 }
@@ -168,6 +176,8 @@ impl State {
             wanted: Vec::new(),
             toast: None,
             disabled: None,
+            home: None,
+            unkept: false,
             search: 0,
         };
         layout::set_default(&mut state);

@@ -135,6 +135,31 @@ impl Trace {
         Some(last.delivered.saturating_sub(first.delivered) as f64 / seconds)
     }
 
+    /// Events that reached user space so far.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.stats.as_ref().map_or(0, |stats| stats.delivered)
+    }
+
+    /// From the first counters to the last ones, ns.
+    #[must_use]
+    pub fn duration_ns(&self) -> Option<u64> {
+        let (first, last) = (self.first_ns?, self.stats.as_ref()?.at_ns);
+        last.checked_sub(first).filter(|ns| *ns > 0)
+    }
+
+    /// Rates and shares say nothing any more: totals do.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Ended && !self.paused
+    }
+
+    /// Kernel time of all probes so far, ns; absent when the kernel gives no run-time statistics.
+    #[must_use]
+    pub fn total_cost_ns(&self) -> Option<u64> {
+        self.stats.as_ref()?.probes.iter().map(|p| p.run_time_ns).sum()
+    }
+
     /// Rates of a probe by its index; absent when the kernel gives no run-time statistics.
     #[must_use]
     pub fn probe_rate(&self, index: usize) -> Option<ProbeRate> {
@@ -282,6 +307,19 @@ mod tests {
         trace.take(stats(0, 0, 0, 0));
         trace.take(stats(1, 0, 1_500_000, 1));
         assert_eq!(trace.hottest().map(|(i, r)| (i, r.per_second > 1e6)), Some((0, true)));
+    }
+
+    #[test]
+    fn a_trace_that_is_over_has_totals_and_a_duration() {
+        let mut trace = Trace { phase: Phase::Running, ..Trace::default() };
+        assert_eq!((trace.duration_ns(), trace.total_cost_ns()), (None, None));
+        trace.take(stats(10, 5, 10, 1_000));
+        trace.take(stats(13, 500, 1_000, 70_000));
+        assert!(!trace.is_over());
+        trace.phase = Phase::Ended;
+        assert!(trace.is_over());
+        assert_eq!((trace.delivered(), trace.duration_ns()), (500, Some(3_000_000_000)));
+        assert_eq!(trace.total_cost_ns(), Some(70_000));
     }
 
     #[test]

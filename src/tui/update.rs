@@ -1,6 +1,7 @@
 //! How the state changes: an action or a message in, effects out. Nothing here waits or does I/O.
 
 pub(super) mod app;
+pub mod given;
 mod guard;
 mod layers;
 pub(super) mod library;
@@ -47,6 +48,10 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Found(found) => browser::update::found(state, found),
         Message::Described(detail) => browser::update::described(state, detail),
         Message::Saved { path, text, error } => app::saved(state, &path, &text, error),
+        Message::Kept { because, kept } => {
+            app::kept(state, because, kept);
+            Vec::new()
+        }
         Message::InTheWay { path } => app::in_the_way(state, path),
         Message::Completed { generation, items } => completing::completed(state, generation, items),
         Message::Hinted { offset, hint } => {
@@ -161,8 +166,11 @@ fn keep(state: &mut State) -> Vec<Effect> {
     let text = state.document.editor.shared();
     state.document.kept = text.clone();
     let path = state.document.file.recovery.clone();
-    let mut effects =
-        if state.dirty() { vec![Effect::Keep { path, text: text.clone() }] } else { vec![Effect::Discard(path)] };
+    let mut effects = if state.dirty() {
+        vec![Effect::Keep { path, text: text.clone(), because: None }]
+    } else {
+        vec![Effect::Discard(path)]
+    };
     if state.disabled.is_none() && !state.document.editor.is_blank() {
         state.document.checked = (state.document.checked.0 + 1, text.clone());
         let (script, name) = (state.document.id, state.document.source_name());

@@ -158,9 +158,9 @@ fn unsaved_text_of_every_script_is_kept_and_asked_about() {
     let effects = update::receive(&mut state, Message::Tick);
     let kept: Vec<_> = effects
         .iter()
-        .filter_map(
-            |e| if let Effect::Keep { path, text } = e { Some((path.clone()?, text.to_string())) } else { None },
-        )
+        .filter_map(|e| {
+            if let Effect::Keep { path, text, .. } = e { Some((path.clone()?, text.to_string())) } else { None }
+        })
         .collect();
     assert!(kept.contains(&("/unsaved/one.bt".into(), "yBEGIN {}".into())), "{kept:?}");
     assert!(kept.contains(&("/unsaved/two.bt".into(), "xEND {}".into())), "{kept:?}");

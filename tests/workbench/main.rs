@@ -9,6 +9,7 @@ mod language_server;
 mod layouts;
 mod objects;
 mod recordings;
+mod recovery;
 mod rerun;
 #[path = "../support/root.rs"]
 mod root;

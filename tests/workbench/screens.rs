@@ -248,6 +248,11 @@ fn checks_while_typing_never_touch_the_trace() {
     assert_eq!(state.document.editor.diagnostics().len(), 1);
     assert!(state.toast.is_none() && !state.document.trace.stale);
     assert!(update::receive(&mut state, Message::Tick).is_empty(), "nothing to do without a change");
+    for told in [true, false] {
+        state.toast = None;
+        update::receive(&mut state, Message::Kept { because: None, kept: Err("HOME is not set".into()) });
+        assert_eq!(shown(&state, "would be lost in a crash: HOME is not set"), told, "told once");
+    }
 }
 
 #[test]
@@ -263,7 +268,9 @@ fn unsaved_text_is_asked_about_and_saved_before_leaving() {
     let saved = |error| Message::Saved { path: path.clone(), text: text.clone(), error };
     let failed = update::receive(&mut state, saved(Some("cannot save: read-only file system".into())));
     assert!(failed.iter().any(|e| matches!(e, Effect::Keep { .. })) && !failed.contains(&Effect::Quit));
-    assert!(shown(&state, "read-only"));
+    let because = failed.iter().find_map(|e| if let Effect::Keep { because, .. } = e { because.clone() } else { None });
+    update::receive(&mut state, Message::Kept { because, kept: Err("no space left".into()) });
+    assert!(shown(&state, "read-only file system; and no copy can be kept: no space left"));
     let effects = press(&mut state, "<c-q>s");
     assert_eq!(effects.len(), 1);
     let done = update::receive(&mut state, saved(None));

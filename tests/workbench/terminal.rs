@@ -282,7 +282,8 @@ fn unsaved_text_survives_a_kill() {
     terminal.type_text("BEGIN { exit(); }");
     let folder = terminal.file(".local/state/probescope/unsaved");
     terminal.wait("the copy of the text", |_| {
-        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let files = folders.flat_map(|f| std::fs::read_dir(f.path()).into_iter().flatten().flatten());
         files.filter_map(|f| std::fs::read_to_string(f.path()).ok()).any(|t| t.contains("BEGIN { exit(); }"))
     });
     let process = terminal.child();

@@ -9,6 +9,8 @@ mod imports;
 mod macros;
 mod parameters;
 
+pub(in crate::lang::bt) use parameters::wanted;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

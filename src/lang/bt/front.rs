@@ -7,7 +7,7 @@ use super::{ExpandInputs, ast, dump, expand, latency, parse, pretty, semantic, s
 use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::facts::Facts;
-use crate::lang::front::{Checked, FrontEnd, FrontOptions};
+use crate::lang::front::{Checked, FrontEnd, FrontOptions, Wanted};
 use crate::lang::service::{Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
 use crate::lang::source::{SourceText, Span};
 
@@ -34,6 +34,14 @@ impl FrontEnd for Bpftrace {
 
     fn tree(&self, source: &SourceText) -> String {
         dump::script(&parse(source).script)
+    }
+
+    fn wanted(&self, source: &SourceText) -> Wanted {
+        expand::wanted(&parse(source).script)
+    }
+
+    fn helper_maps(&self, source: &SourceText) -> Vec<Arc<str>> {
+        service::cleared_at_end(&parse(source).script)
     }
 
     fn format(&self, source: &SourceText) -> Option<String> {

@@ -3,6 +3,7 @@
 
 mod completion;
 mod context;
+mod helpers;
 mod highlight;
 mod hover;
 mod infer;
@@ -14,6 +15,7 @@ mod signature;
 mod tests;
 
 pub use completion::completions;
+pub use helpers::cleared_at_end;
 pub use highlight::BtPieces;
 pub use hover::hover;
 pub use navigate::{definition, imported, symbols};

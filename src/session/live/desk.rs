@@ -1,11 +1,12 @@
 //! Where orders lie until the starter takes them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::lang::source::SourceText;
 use crate::model::budget::Budget;
 use crate::session::update::{Revision, ScriptId};
+use crate::tracer::script::compilation::Given;
 use crate::tracer::{TraceId, Tracer};
 
 /// What the starter is asked to do; a newer order of the same kind replaces an older one of the same script.
@@ -27,6 +28,7 @@ struct Pending {
     checks: BTreeMap<ScriptId, (Revision, SourceText)>,
     budget: Option<Budget>,
     quit: bool,
+    given: BTreeMap<ScriptId, Arc<Given>>,
 }
 
 /// The orders that wait.
@@ -54,6 +56,16 @@ impl Desk {
 
     pub(super) fn budget(&self) -> Option<Budget> {
         self.lock().budget
+    }
+
+    /// What a script is given besides its text from now on.
+    pub(super) fn give(&self, script: ScriptId, given: Given) {
+        self.lock().given.insert(script, Arc::new(given));
+    }
+
+    /// The same, when it was said.
+    pub(super) fn given(&self, script: ScriptId) -> Option<Arc<Given>> {
+        self.lock().given.get(&script).cloned()
     }
 
     pub(super) fn put(&self, order: Order) {

@@ -12,7 +12,7 @@ use crate::lang::source::SourceText;
 use crate::session::driver::outlet;
 use crate::session::update::{Revision, ScriptId};
 use crate::tracer::script::child::Held;
-use crate::tracer::script::compilation::{CompileFigures, Compiled};
+use crate::tracer::script::compilation::{CompileFigures, Compiled, Given};
 use crate::tracer::script::names::Sources;
 use crate::tracer::script::{ScriptRun, ScriptTracer, failure, info};
 use crate::tracer::{Begun, Refusal, TraceId, Tracer, TracerError};
@@ -55,10 +55,13 @@ pub(super) fn run(options: &SessionOptions, desk: &Desk, mail: &SyncSender<Mail<
             Order::Quit => return,
             Order::Check { script, revision, source } => {
                 let diagnostics =
-                    survived(|| (options.compiler)(&source, None).diagnostics).unwrap_or_else(|d| vec![d]);
+                    survived(|| (options.compiler)(&source, None, desk.given(script).as_deref()).diagnostics)
+                        .unwrap_or_else(|d| vec![d]);
                 starter.tell(News::Checked { script, revision, diagnostics })
             }
-            Order::Run { script, trace, source } => starter.surviving(trace, || starter.submit(script, trace, &source)),
+            Order::Run { script, trace, source } => {
+                starter.surviving(trace, || starter.submit(script, trace, &source, desk.given(script).as_deref()))
+            }
             Order::Start { trace, tracer } => {
                 starter.surviving(trace, || starter.start(Instant::now(), trace, None, tracer))
             }
@@ -98,13 +101,13 @@ impl Starter<'_> {
 
     /// Compiles, loads, attaches, and hands the tracer to the session. On any failure the script's running trace stays
     /// as it is.
-    fn submit(&self, script: ScriptId, trace: TraceId, source: &SourceText) -> Told {
+    fn submit(&self, script: ScriptId, trace: TraceId, source: &SourceText, given: Option<&Given>) -> Told {
         let began = Instant::now();
         let child = match self.options.command.as_deref().map(Held::start).transpose() {
             Ok(child) => child,
             Err(error) => return self.refused(trace, *Box::from(TracerError::Command(error))),
         };
-        let compilation = (self.options.compiler)(source, child.as_ref().map(Held::pid));
+        let compilation = (self.options.compiler)(source, child.as_ref().map(Held::pid), given);
         let figures = compilation.output.as_ref().map(|compiled| compiled.figures);
         self.tell(News::Compiled { trace, diagnostics: compilation.diagnostics, figures })?;
         let Some(mut compiled) = compilation.output else { return Ok(()) };

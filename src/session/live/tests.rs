@@ -109,7 +109,7 @@ fn session() -> (SessionHandle, Receiver<Update>) {
     let roots = Roots { proc: nowhere.clone(), sys: nowhere.clone(), tracefs: nowhere.clone(), boot: nowhere };
     let options = SessionOptions {
         kernel: Arc::new(Kernel::new(roots)),
-        compiler: Arc::new(|_, _| Compilation::default()),
+        compiler: Arc::new(|_, _, _| Compilation::default()),
         pid: None,
         command: None,
         measure: false,

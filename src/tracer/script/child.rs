@@ -49,7 +49,7 @@ impl Held {
     /// Forks; the child waits before its exec. The command line is split at blanks; quotes keep
     /// blanks and backslashes take the next character as it is.
     pub fn start(command: &str) -> Result<Self, ChildError> {
-        Self::start_words(&split(command)?)
+        Self::start_words(&words(command)?)
     }
 
     /// As [`Held::start`], of words that are split already: the program and its arguments.
@@ -185,7 +185,7 @@ pub fn shell_code(status: ExitStatus) -> i32 {
 /// # Errors
 /// When the command is empty or has an unclosed quote.
 pub fn program(command: &str) -> Result<String, ChildError> {
-    split(command)?.into_iter().next().ok_or(ChildError::Empty)
+    words(command)?.into_iter().next().ok_or(ChildError::Empty)
 }
 
 /// Where the shell would find a program: a path as it stands, a plain name in the folders of `PATH`.
@@ -201,7 +201,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Splits a command line into words.
-fn split(command: &str) -> Result<Vec<String>, ChildError> {
+pub(crate) fn words(command: &str) -> Result<Vec<String>, ChildError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -236,10 +236,10 @@ mod tests {
 
     #[test]
     fn words_of_a_command() {
-        let words = |text| split(text).expect("closed quotes");
-        assert_eq!(words("a  b\tc"), ["a", "b", "c"]);
-        assert_eq!(words(r#"sh -c "echo 'x y'" a\ b ''"#), ["sh", "-c", "echo 'x y'", "a b", ""]);
-        assert!(split("'open").is_err());
+        let split = |text| words(text).expect("closed quotes");
+        assert_eq!(split("a  b\tc"), ["a", "b", "c"]);
+        assert_eq!(split(r#"sh -c "echo 'x y'" a\ b ''"#), ["sh", "-c", "echo 'x y'", "a b", ""]);
+        assert!(words("'open").is_err());
     }
 
     #[test]

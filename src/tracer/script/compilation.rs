@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codegen::artifact::Artifact;
 use crate::lang::diagnostic::Diagnostic;
+use crate::lang::front::Wanted;
 use crate::lang::source::SourceText;
 use crate::lang::typed::Program;
 
@@ -29,8 +30,56 @@ pub struct Compiled {
     pub figures: CompileFigures,
 }
 
-/// Compiles a text in the language that its name tells; the second argument is the process of `-c`, when there is one.
-pub type Compiler = Arc<dyn Fn(&SourceText, Option<u32>) -> Compilation + Send + Sync>;
+/// What a script is given besides its text.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Given {
+    /// `$1` and on.
+    pub params: Vec<String>,
+    /// Named options, each with its value where it has one.
+    pub named: Vec<(String, Option<String>)>,
+    /// Whether it may change the traced system (`--unsafe`).
+    pub unsafe_allowed: bool,
+}
+
+impl Given {
+    /// Sorts words into options (`--NAME`, `--NAME=VALUE`, and for those that the script is known to have `-N`,
+    /// `-N VALUE`, `-NVALUE`, `--NAME VALUE`) and parameters.
+    #[must_use]
+    pub fn from_words(words: Vec<String>, wanted: &Wanted) -> Self {
+        let mut given = Self::default();
+        let mut words = words.into_iter().peekable();
+        while let Some(word) = words.next() {
+            let Some((option, mut value)) = option_of(&word, wanted) else {
+                given.params.push(word);
+                continue;
+            };
+            let takes_value = wanted.options.iter().any(|known| *known.name == *option && known.takes_value);
+            if takes_value && value.is_none() && words.peek().is_some_and(|next| !next.starts_with("--")) {
+                value = words.next();
+            }
+            given.named.push((option.to_owned(), value));
+        }
+        given
+    }
+}
+
+/// A word's option and the value that stands in the same word.
+fn option_of<'w>(word: &'w str, wanted: &Wanted) -> Option<(&'w str, Option<String>)> {
+    if let Some(option) = word.strip_prefix("--").filter(|rest| !rest.is_empty()) {
+        return Some(option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value.to_owned()))));
+    }
+    let rest = word.strip_prefix('-')?;
+    let (name, value) = rest.split_at(rest.chars().next()?.len_utf8());
+    let known = wanted.options.iter().find(|option| *option.name == *name)?;
+    match value.strip_prefix('=').unwrap_or(value) {
+        "" => Some((name, None)),
+        value => known.takes_value.then(|| (name, Some(value.to_owned()))),
+    }
+}
+
+/// Compiles a text in the language that its name tells; the second argument is the process of `-c`, when there is one,
+/// the third what the script is given in place of what the session was.
+pub type Compiler = Arc<dyn Fn(&SourceText, Option<u32>, Option<&Given>) -> Compilation + Send + Sync>;
 
 /// Figures of one compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,4 +92,23 @@ pub struct CompileFigures {
     pub programs: u32,
     /// Maps.
     pub maps: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lang::front::WantedOption;
+
+    #[test]
+    fn short_options_are_those_that_the_script_has() {
+        let option = |name: &str, takes_value| WantedOption { name: name.into(), about: None, takes_value };
+        let wanted = Wanted { positional: 0, options: vec![option("x", false), option("p", true)] };
+        let given = |line: &str| Given::from_words(line.split(' ').map(str::to_owned).collect(), &wanted);
+        let pid = |value: &str| ("p".to_owned(), Some(value.to_owned()));
+        assert_eq!(given("-x -p 7 a").named, [("x".to_owned(), None), pid("7")]);
+        assert_eq!((given("-p7").named, given("-p=7").named), (vec![pid("7")], vec![pid("7")]));
+        assert_eq!(given("--p 7").named, [pid("7")]);
+        assert_eq!(given("-x -p 7 a").params, ["a"]);
+        assert_eq!(given("-y -5 -xy").params, ["-y", "-5", "-xy"], "what is no option is a parameter");
+    }
 }

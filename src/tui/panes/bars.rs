@@ -13,6 +13,7 @@ use super::super::state::State;
 use super::super::text::{fit, fit_end, grouped, neutralise, short_count, short_ns, width};
 use super::super::theme::Slot;
 use super::super::trace::{Phase, Trace};
+use super::super::update::given;
 use super::Context;
 use super::events::EventsPane;
 use crate::lang::diagnostic::Severity;
@@ -36,7 +37,11 @@ pub fn top(state: &State, buf: &mut Buffer, area: Rect) {
 }
 
 fn file_label(state: &State) -> String {
-    state.document.file.path.as_ref().map_or_else(|| state.name(), |p| p.display().to_string())
+    let name = state.document.file.path.as_ref().map_or_else(|| state.name(), |p| p.display().to_string());
+    let given = given::line_of(&state.document.given);
+    let allowed = if state.document.given.unsafe_allowed { " unsafe" } else { "" };
+    let space = if given.is_empty() { "" } else { " " };
+    format!("{name}{space}{given}{allowed}")
 }
 
 fn phase(state: &State) -> (String, Slot) {
@@ -186,7 +191,16 @@ fn traced(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segme
         (format!("{} probe{s}", grouped(trace.attached.into())), figure),
         (time, plain),
     ]];
-    if let Some(rate) = trace.event_rate() {
+    if trace.is_over() {
+        let mut told = vec![
+            (grouped(trace.delivered()), figure),
+            (if trace.delivered() == 1 { " event".into() } else { " events".into() }, plain),
+        ];
+        if let Some(ns) = trace.duration_ns() {
+            told.extend([(" in ".into(), plain), (short_ns(ns as f64), figure)]);
+        }
+        out.push(told);
+    } else if let Some(rate) = trace.event_rate() {
         out.push(vec![(short_count(rate), figure), (words.of(" events/s", " events/s", "/s").into(), plain)]);
     }
     let count = |n: u64| if words == Words::Few { short_count(n as f64) } else { grouped(n) };
@@ -200,7 +214,15 @@ fn traced(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segme
     }
     out.push(losses);
     out.extend(budget(state, plain, figure, words));
-    if let Some((ns, percent)) = trace.cost() {
+    if let (Some((ns, _)), Some(total), true) = (trace.cost(), trace.total_cost_ns(), trace.is_over()) {
+        out.push(vec![
+            (words.of("cost ", "", "").into(), plain),
+            (format!("{ns:.0} ns"), figure),
+            (words.of("/event, ", "/event, ", ", ").into(), plain),
+            (short_ns(total as f64), figure),
+            (words.of(" in all", " in all", "").into(), plain),
+        ]);
+    } else if let Some((ns, percent)) = trace.cost() {
         out.push(vec![
             (words.of("cost ", "", "").into(), plain),
             (format!("{ns:.0} ns"), figure),

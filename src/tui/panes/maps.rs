@@ -14,7 +14,9 @@ use crate::tui::layout::arrange::MinSize;
 use crate::tui::layout::tree::Axis;
 use crate::tui::state::State;
 
+pub mod cells;
 pub mod draw;
+mod histogram;
 pub(in crate::tui) mod keys;
 pub(in crate::tui) mod update;
 pub mod views;
@@ -86,6 +88,10 @@ impl Pane for MapsPane {
 
     fn commands(&self, _state: &State) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
+    }
+
+    fn takes_filter(&self) -> bool {
+        true
     }
 
     fn shown(&self, state: &State) -> Shown {

@@ -54,7 +54,7 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
     let columns = usize::from(inside.width);
     for (y, (i, (entry, at))) in entries.iter().enumerate().skip(first).take(rows).enumerate() {
         let key = match entry {
-            Entry::Command(binding) => keys::name(binding.keys[0]),
+            Entry::Command(binding) => binding.keys.first().map_or_else(String::new, |key| keys::name(*key)),
             Entry::Preset(_) => "run".to_owned(),
             Entry::Export(_) => "file".to_owned(),
             Entry::Script(_) if palette.scripts_only => String::new(),

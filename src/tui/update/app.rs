@@ -23,7 +23,27 @@ use crate::tui::panes::editor::{completing, documents, names};
 pub fn act(state: &mut State, app: App) -> Vec<Effect> {
     match app {
         App::Run if state.replayed.is_some() => super::rerun::ask(state),
-        App::Run | App::RunHere => run(state),
+        App::Run | App::RunHere | App::RunUnsaved if super::given::asks(state, app) => Vec::new(),
+        App::Run | App::RunHere => {
+            let saved = if state.document.editor.is_blank() { Vec::new() } else { save(state) };
+            if let Some(reason) = state.document.file.read_only.clone().filter(|_| state.dirty()) {
+                state.tell(Severity::Warning, format!("Not saved: {reason}"));
+            }
+            saved.into_iter().chain(run(state)).collect()
+        }
+        App::RunUnsaved => run(state),
+        App::Parameters => {
+            super::given::ask(state);
+            Vec::new()
+        }
+        App::ToggleUnsafe => {
+            super::given::toggle_unsafe(state);
+            Vec::new()
+        }
+        App::AllowUnsafe(allowed) => {
+            super::given::allow(state, allowed);
+            Vec::new()
+        }
         App::SaveAs | App::SaveAndQuit | App::Quit | App::QuitAnyway => leave_or_save(state, app),
         App::Stop | App::Pause | App::Interrupt => control(state, app),
         App::SaveAndOpen | App::OpenAnyway | App::OpenInTab => super::library::answer(state, app),
@@ -95,14 +115,10 @@ fn run(state: &mut State) -> Vec<Effect> {
         state.tell(Severity::Warning, "The script is empty: press / to choose a probe");
         return Vec::new();
     }
-    let mut effects = save(state);
-    if let Some(reason) = state.document.file.read_only.clone().filter(|_| state.dirty()) {
-        state.tell(Severity::Warning, format!("Not saved: {reason}"));
-    }
     if let Some(reason) = &state.disabled {
         let reason = format!("Cannot run here: {reason}");
         state.tell(Severity::Error, reason);
-        return effects;
+        return Vec::new();
     }
     // What is traced from now on goes on behind the recording.
     state.replayed = None;
@@ -113,13 +129,12 @@ fn run(state: &mut State) -> Vec<Effect> {
     if state.document.trace.phase != Phase::Running {
         state.document.trace.phase = Phase::Starting;
     }
-    effects.push(Effect::Submit {
+    vec![Effect::Submit {
         script: state.document.id,
         trace: state.document.submitted_as,
         text: Arc::clone(&state.document.submitted),
         name: state.document.source_name(),
-    });
-    effects
+    }]
 }
 
 /// Writes the text to its file, or to a new one where scripts without a name go.
@@ -147,8 +162,25 @@ pub(super) fn expected(state: &State, path: &Path) -> Option<Arc<str>> {
 }
 
 /// Keeps the text of a script for emergencies.
-fn kept(document: &Document) -> Effect {
-    Effect::Keep { path: document.file.recovery.clone(), text: document.editor.shared() }
+fn keep(document: &Document) -> Effect {
+    Effect::Keep { path: document.file.recovery.clone(), text: document.editor.shared(), because: None }
+}
+
+/// What became of unsaved text that should be kept. A failure is told once, unless a save has failed as well.
+pub fn kept(state: &mut State, because: Option<String>, kept: Result<PathBuf, String>) {
+    match (because, kept) {
+        (Some(why), Ok(path)) => state.tell(Severity::Error, format!("{why}; a copy is kept in {}", path.display())),
+        (Some(why), Err(reason)) => {
+            state.tell(Severity::Error, format!("{why}; and no copy can be kept: {reason}"));
+            state.unkept = true;
+        }
+        (None, Ok(_)) => state.unkept = false,
+        (None, Err(reason)) => {
+            if !std::mem::replace(&mut state.unkept, true) {
+                state.tell(Severity::Warning, format!("Unsaved text would be lost in a crash: {reason}"));
+            }
+        }
+    }
 }
 
 /// Another program wrote the file, or there is one already under a new name: it is written over only
@@ -166,7 +198,7 @@ pub fn in_the_way(state: &mut State, path: PathBuf) -> Vec<Effect> {
     state
         .tell(Severity::Warning, format!("Not saved: {name} {why}. {again} again writes over it, F12 saves elsewhere"));
     state.document.file.told = Some(path);
-    vec![kept(&state.document)]
+    vec![keep(&state.document)]
 }
 
 /// The answer to a save.
@@ -175,9 +207,10 @@ pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<Stri
     let next = state.document.open_after_save.take();
     let renamed = state.document.save_as.take().is_some_and(|name| name == path);
     if let Some(error) = error {
-        state.tell(Severity::Error, format!("{error}; a copy is kept"));
         state.document.kept = "".into();
-        return vec![Effect::Keep { path: state.document.file.recovery.clone(), text: Arc::clone(text) }];
+        state.tell(Severity::Error, error.clone());
+        let path = state.document.file.recovery.clone();
+        return vec![Effect::Keep { path, text: Arc::clone(text), because: Some(error) }];
     }
     let named = renamed || state.document.file.path.as_deref() == Some(path);
     if named || state.document.file.path.is_none() {
@@ -222,7 +255,7 @@ fn leave_or_save(state: &mut State, app: App) -> Vec<Effect> {
         }
         App::QuitAnyway => {
             let unsaved = state.documents().filter(|d| d.is_unsaved());
-            unsaved.map(kept).chain([Effect::Quit]).collect()
+            unsaved.map(keep).chain([Effect::Quit]).collect()
         }
         _ => vec![Effect::Quit],
     }

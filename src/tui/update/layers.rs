@@ -1,9 +1,8 @@
 //! Intents in overlays other than the browser.
 
-use std::path::PathBuf;
-
 use super::super::action::{Action, Edit, Events, Go};
 use super::super::effect::Effect;
+use super::super::files::typed_path;
 use super::super::palette::Entry;
 use super::super::state::{Layer, Reader, State};
 use super::app_of;
@@ -37,6 +36,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         Some(Layer::Chooser(_)) => super::windows::choosing(state, action),
         Some(Layer::SaveLayout(_)) => super::windows::naming(state, action),
         Some(Layer::GoTo(_)) => super::time::typed(state, action),
+        Some(Layer::Parameters(_)) => super::given::typed(state, action),
         Some(Layer::OpenFile(_)) => documents::naming(state, action),
         Some(Layer::ConfirmQuit | Layer::ConfirmOpen(_) | Layer::Confirm(_) | Layer::Window) | None => Vec::new(),
     }
@@ -120,7 +120,7 @@ fn carry_out(state: &mut State, action: &Action, scope: super::super::keys::Scop
 fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {
     let Some(Layer::SaveAs(input)) = state.layers.last_mut() else { return Vec::new() };
     let Some(name) = input.answer(action) else { return Vec::new() };
-    let path = PathBuf::from(name.trim());
+    let path = typed_path(&name, state.home.as_deref());
     state.layers.pop();
     if path.as_os_str().is_empty() {
         state.tell(Severity::Info, "Not saved: no name given");

@@ -7,6 +7,7 @@ use super::super::state::State;
 use super::super::trace::Phase;
 use crate::lang::codes::run::{BRAKED, OVER_BUDGET, THROTTLED};
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
+use crate::lang::source::SourceText;
 use crate::model::snapshot::MapSnapshot;
 use crate::session::update::{Ending, ScriptId, Update};
 use crate::store::{Chunk, History as _, Payload, PayloadKind};
@@ -28,6 +29,11 @@ pub fn receive(state: &mut State, update: Update) {
         Update::Attached { trace, probes, elapsed_ns } if trace == state.document.submitted_as => {
             state.document.trace.restart(trace);
             state.document.trace.source = state.document.submitted.clone();
+            let helpers = state
+                .document
+                .language()
+                .helper_maps(&SourceText::new(&state.document.source_name(), &state.document.submitted));
+            state.document.maps.set_helpers(helpers);
             state.document.trace.attached = probes;
             state.document.trace.attach_ns = elapsed_ns;
         }

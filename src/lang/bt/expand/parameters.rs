@@ -10,6 +10,7 @@ use crate::lang::bt::visit::{self, Node};
 use crate::lang::codes::check::NO_PARAMETER;
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::Diagnostic;
+use crate::lang::front::{Wanted, WantedOption};
 use crate::lang::source::Span;
 
 /// Replaces `$1` and `$#` in an attach point's text; parameters that are missing are empty.
@@ -222,6 +223,65 @@ pub(super) fn asked(script: &Script) -> Option<Vec<u32>> {
         visit::item(item, &mut |node| found = found.take().and_then(|list| in_node(node, list)));
     }
     found
+}
+
+/// The parameters that a script can't do without, and its options.
+pub(in crate::lang::bt) fn wanted(script: &Script) -> Wanted {
+    let mut wanted = Wanted::default();
+    let mut numbers = Vec::new();
+    for item in &script.items {
+        if let Item::Probe(probe) = item {
+            numbers.extend(probe.points.iter().filter_map(|point| last_in_point(&point.text)));
+            if let Some(predicate) = &probe.predicate {
+                wanted_in(Node::Expr(predicate), &mut numbers, &mut wanted.options);
+            }
+        }
+        visit::item(item, &mut |node| wanted_in(node, &mut numbers, &mut wanted.options));
+    }
+    // A script that counts its parameters does with any number of them.
+    let asked = asked(script);
+    numbers.retain(|number| asked.as_ref().is_some_and(|asked| !asked.contains(number)));
+    wanted.positional = numbers.into_iter().max().unwrap_or(0);
+    wanted
+}
+
+/// The last parameter in an attach point's text.
+fn last_in_point(text: &str) -> Option<u32> {
+    let numbers = text.split('$').skip(1).map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or(""));
+    numbers.filter_map(|digits| digits.parse().ok()).max()
+}
+
+fn wanted_in(node: Node<'_>, numbers: &mut Vec<u32>, options: &mut Vec<WantedOption>) {
+    match node {
+        Node::Expr(e) => {
+            match &e.kind {
+                ExprKind::Positional(number) => numbers.push(*number),
+                ExprKind::Call(name, arguments) if &*name.text == "getopt" => {
+                    let option = option(arguments, options);
+                    options.extend(option);
+                }
+                _ => {}
+            }
+            visit::expr(e, &mut |node| wanted_in(node, numbers, options));
+        }
+        Node::Block(block) => {
+            for statement in &block.statements {
+                visit::statement(statement, &mut |node| wanted_in(node, numbers, options));
+            }
+            if let Some(value) = &block.value {
+                wanted_in(Node::Expr(value), numbers, options);
+            }
+        }
+        Node::Type(_) | Node::Name(_) => {}
+    }
+}
+
+/// The option of a `getopt`, unless it is known already.
+fn option(arguments: &[Expr], known: &[WantedOption]) -> Option<WantedOption> {
+    let text = |e: &Expr| if let ExprKind::Str(text) = &e.kind { Some(Arc::<str>::from(&**text)) } else { None };
+    let name = arguments.first().and_then(text).filter(|name| known.iter().all(|option| option.name != *name))?;
+    let takes_value = arguments.get(1).is_some_and(|default| !matches!(default.kind, ExprKind::Bool(_)));
+    Some(WantedOption { name, about: arguments.get(2).and_then(text), takes_value })
 }
 
 fn in_node(node: Node<'_>, list: Vec<u32>) -> Option<Vec<u32>> {

@@ -1,14 +1,12 @@
 //! The open scripts, each in a tab of its own: opening, closing, leaving with several of them.
 
-use std::path::PathBuf;
-
 use super::{EditorPane, KIND};
 use crate::lang::diagnostic::Severity;
 use crate::session::update::ScriptId;
 use crate::tui::action::{Action, App, Edit, Go};
 use crate::tui::document::{Document, File};
 use crate::tui::effect::Effect;
-use crate::tui::files::Opened;
+use crate::tui::files::{Opened, typed_path};
 use crate::tui::input::Input;
 use crate::tui::layout::tree::PaneId;
 use crate::tui::state::{Confirm, Layer, State};
@@ -28,7 +26,7 @@ pub fn naming(state: &mut State, action: &Action) -> Vec<Effect> {
     let Some(Layer::OpenFile(input)) = state.layers.last_mut() else { return Vec::new() };
     let Some(name) = input.answer(action) else { return Vec::new() };
     state.layers.pop();
-    let path = PathBuf::from(name.trim());
+    let path = typed_path(&name, state.home.as_deref());
     let path = (!path.as_os_str().is_empty()).then_some(path);
     let same = |d: &&Document| path.is_some() && d.file.path == path;
     let known = state.documents().find(same).map(|d| d.id);

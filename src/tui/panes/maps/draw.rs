@@ -11,10 +11,10 @@ use crate::tui::document::Document;
 use crate::tui::paint::{bar, chart, note, put, put_end, sparkline, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
-use crate::tui::panes::maps::views::{
-    MapView, buckets, cell, common_frames, frames, key_fit, key_text, percentiles, shape, used,
-};
-use crate::tui::state::State;
+use crate::tui::panes::maps::cells::{cell, common_frames, frames, key_fit, key_text};
+use crate::tui::panes::maps::histogram::{bucket, histogram};
+use crate::tui::panes::maps::views::{MapView, buckets, percentiles, shape, used};
+use crate::tui::state::{Layer, State};
 use crate::tui::text::{fit, grouped, short_count, width};
 use crate::tui::theme::Slot;
 use crate::tui::trace::Phase;
@@ -76,22 +76,43 @@ pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     let (inside, taken) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
     let views = &ctx.document.maps.views;
+    let hidden = ctx.document.maps.hidden();
     if views.is_empty() {
         let text = match ctx.document.trace.phase {
+            _ if hidden > 0 => "Only maps that the script clears at its end: H shows them.",
             Phase::Running => "This script has no maps: try @[comm] = count();",
             _ => "Maps of the running script show here, live.",
         };
         put(buf, inside, 1, 0, &fit(text, usize::from(inside.width)), theme[Slot::Dim]);
         return;
     }
+    let mut said = Vec::new();
+    if let Some(filter) = filter_text(ctx) {
+        said.push(filter);
+    }
     if views.len() > 1 {
-        note(buf, area, &format!("{} of {}", ctx.document.maps.selected + 1, views.len()), theme[Slot::Faint], taken);
+        said.push(format!("{} of {}", ctx.document.maps.selected + 1, views.len()));
+    }
+    if hidden > 0 {
+        said.push(format!("{hidden} hidden (H)"));
+    }
+    if !said.is_empty() {
+        note(buf, area, &said.join(" · "), theme[Slot::Faint], taken);
     }
     let mut y = inside.y;
     for (index, rows) in plan(ctx, usize::from(inside.height)) {
         let part = Rect { y, height: rows as u16, ..inside };
         map(ctx, index, buf, part);
         y += rows as u16 + 1;
+    }
+}
+
+/// The filter that holds, or is being typed.
+fn filter_text(ctx: &Context<'_>) -> Option<String> {
+    let typed = ctx.state.layers.iter().find_map(|l| if let Layer::Filter(input) = l { Some(input) } else { None });
+    match typed.filter(|_| ctx.focused) {
+        Some(input) => Some(format!("filter: {}▏", input.text())),
+        None => Some(&ctx.document.maps.filter).filter(|f| !f.is_empty()).map(|f| format!("filter: {f}")),
     }
 }
 
@@ -135,6 +156,8 @@ fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
     let view = &ctx.document.maps.views[index];
     let theme = &state.theme;
     let selected = index == ctx.document.maps.selected && ctx.focused;
+    // Of a trace that has ended a rate says nothing.
+    let over = ctx.document.trace.is_over();
     let name = &view.snapshot.name;
     let mark = if selected { "›" } else { " " };
     let x = put(buf, area, 0, 0, mark, theme[Slot::Key]);
@@ -142,16 +165,22 @@ fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
     let right = usize::from(area.width).saturating_sub(1);
     if view.snapshot.keyed {
         let count = view.snapshot.rows.len();
-        let keys = format!("{} key{}", grouped(count as u64), if count == 1 { "" } else { "s" });
+        let shown =
+            if view.order.len() < count { format!("{} of ", grouped(view.order.len() as u64)) } else { String::new() };
+        let keys = format!("{shown}{} key{}", grouped(count as u64), if count == 1 { "" } else { "s" });
         let full = view.snapshot.rows.len() as u32 >= view.snapshot.capacity && view.snapshot.capacity > 0;
         let slot = if full { Slot::Error } else { Slot::Faint };
         let keys = if full { format!("{keys}, full") } else { keys };
         let x = put(buf, area, x, 0, &keys, theme[slot]) + 2;
-        rate_line(state, view, buf, area, x, right);
+        if !over {
+            rate_line(state, view, buf, area, x, right);
+        }
         table(state, view, selected, buf, area);
     } else if let Some(row) = view.snapshot.rows.first() {
         let x = scalar(state, view, row, buf, area, x);
-        rate_line(state, view, buf, area, x + 2, right);
+        if !over {
+            rate_line(state, view, buf, area, x + 2, right);
+        }
         if view.is_histogram() {
             let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
             histogram(state, &row.value, buf, below);
@@ -411,47 +440,6 @@ fn open_line(state: &State, line: &Opened, buf: &mut Buffer, area: Rect, y: usiz
     }
 }
 
-/// A histogram over an area. What there is no room for is summed up in its first and last row: a tail
-/// is what people look for.
-fn histogram(state: &State, value: &Value, buf: &mut Buffer, area: Rect) {
-    let shown = fold_ends(&buckets(value), usize::from(area.height));
-    let most = shown.iter().map(|(_, c)| *c).max().unwrap_or(1);
-    let labels = shown.iter().map(|(l, _)| width(l)).max().unwrap_or(0);
-    let counts = shown.iter().map(|(_, c)| width(&grouped(*c))).max().unwrap_or(0);
-    for (y, (label, count)) in shown.iter().enumerate() {
-        bucket(state, (label, *count, most), (0, labels + 2, counts), buf, area, y);
-    }
-}
-
-/// Neighbouring buckets in at most `rows` rows around the largest one, those beyond as one row at each end.
-fn fold_ends(all: &[(String, u64)], rows: usize) -> Vec<(String, u64)> {
-    if all.len() <= rows || rows == 0 {
-        return all[..all.len().min(rows)].to_vec();
-    }
-    let peak = (0..all.len()).rev().max_by_key(|at| all[*at].1).unwrap_or(0);
-    let first = (all.len() - rows).min(peak.saturating_sub(rows / 3));
-    let last = first + rows - 1;
-    (first..=last)
-        .map(|at| {
-            let from = if at == first { 0 } else { at };
-            let to = if at == last { all.len() - 1 } else { at };
-            let count = all[from..=to].iter().fold(0_u64, |sum, (_, c)| sum.saturating_add(*c));
-            (spanning(&all[from].0, &all[to].0), count)
-        })
-        .collect()
-}
-
-/// The interval from the start of one bucket's to the end of another's: `[16K, 32K)` and `[1M, 2M)` make
-/// `[16K, 2M)`, `[1]` and `[4, 8)` make `[1, 8)`.
-fn spanning(first: &str, last: &str) -> String {
-    if first == last {
-        return first.to_owned();
-    }
-    let start = first.split_once(',').map_or(first.trim_end_matches(']'), |(start, _)| start);
-    let end = last.split_once(", ").map_or(last.trim_start_matches('['), |(_, end)| end);
-    format!("{start}, {end}")
-}
-
 /// A time series as a chart, its largest and least value at its left, its length below the newest.
 fn series_chart(state: &State, series: &Series, buf: &mut Buffer, area: Rect) {
     let theme = &state.theme;
@@ -476,25 +464,6 @@ fn series_chart(state: &State, series: &Series, buf: &mut Buffer, area: Rect) {
     }
 }
 
-/// One bucket: label, count, bar. `at` is the start, the label's width and the count's.
-fn bucket(
-    state: &State,
-    (label, count, most): (&str, u64, u64),
-    (x, labels, counts): (usize, usize, usize),
-    buf: &mut Buffer,
-    area: Rect,
-    y: usize,
-) {
-    let theme = &state.theme;
-    let x = x + labels;
-    put_end(buf, area, x, y, label, theme[Slot::Dim]);
-    let x = x + counts + 2;
-    put_end(buf, area, x, y, &grouped(count), theme[Slot::Value]);
-    let columns = usize::from(area.width).saturating_sub(x + 2);
-    let part = count as f64 / most.max(1) as f64;
-    put(buf, area, x + 1, y, &bar(part, columns), theme.gradient(part));
-}
-
 /// Looks without their background, for rows that have one already.
 trait NoBackground {
     fn bg_none(self) -> Self;
@@ -503,29 +472,5 @@ trait NoBackground {
 impl NoBackground for ratatui::style::Style {
     fn bg_none(self) -> Self {
         Self { bg: None, ..self }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fold_ends;
-
-    fn rows(of: &[(&str, u64)]) -> Vec<(String, u64)> {
-        of.iter().map(|(label, count)| ((*label).to_owned(), *count)).collect()
-    }
-
-    #[test]
-    fn a_histogram_that_does_not_fit_sums_up_its_ends() {
-        let all = rows(&[("[1]", 3), ("[2, 4)", 1), ("[4, 8)", 90), ("[8, 16)", 5), ("[16, 32)", 0), ("[32, 64)", 1)]);
-        assert_eq!(fold_ends(&all, 6), all);
-        assert_eq!(fold_ends(&all, 3), rows(&[("[1, 4)", 4), ("[4, 8)", 90), ("[8, 64)", 6)]));
-        assert_eq!(fold_ends(&all, 1), rows(&[("[1, 64)", 100)]));
-        assert_eq!(fold_ends(&all, 0), rows(&[]));
-    }
-
-    #[test]
-    fn summed_ends_keep_open_edges() {
-        let all = rows(&[("(..., 0)", 1), ("[0]", 2), ("[1]", 8), ("[2, 4)", 1), ("[4, ...)", 1)]);
-        assert_eq!(fold_ends(&all, 3), rows(&[("(..., 0]", 3), ("[1]", 8), ("[2, ...)", 2)]));
     }
 }

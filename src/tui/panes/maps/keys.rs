@@ -1,7 +1,7 @@
 //! The keys of the maps.
 
 use super::KIND;
-use crate::tui::action::{Action, Table};
+use crate::tui::action::{Action, Events, Table};
 use crate::tui::keys::build::{ENTER, LEFT, RIGHT, bind, ch};
 use crate::tui::keys::{Binding, Scope};
 
@@ -13,5 +13,22 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Pane(KIND), &[ch('s')], Action::Table(Table::Sort), "sort", "Sort by the next column", true),
     bind(Scope::Pane(KIND), &[ch('r')], Action::Table(Table::Reverse), "", "Sort the other way round", true),
     bind(Scope::Pane(KIND), &[ch('c')], Action::Table(Table::Clear), "", "Empty the selected map in the kernel", true),
+    bind(
+        Scope::Pane(KIND),
+        &[ch('f')],
+        Action::Events(Events::Filter),
+        "filter",
+        "Show only keys that contain all of these words",
+        true,
+    ),
+    bind(Scope::Pane(KIND), &[ch('h')], Action::Named("hide"), "", "Hide the selected map", true),
+    bind(
+        Scope::Pane(KIND),
+        &[ch('H')],
+        Action::Named("show-all"),
+        "",
+        "Show every map; again: hide those that the script clears at its end",
+        true,
+    ),
     bind(Scope::Pane(KIND), &[ch('y')], Action::Table(Table::Copy), "", "Copy the selected map as text", true),
 ];

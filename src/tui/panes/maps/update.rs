@@ -1,9 +1,10 @@
 //! Intents in the maps.
 
-use super::views::{cell, key_text};
-use crate::tui::action::{Action, Pick, Picked, Table};
+use super::cells::{cell, key_text};
+use crate::tui::action::{Action, Events, Pick, Picked, Table};
 use crate::tui::columns;
 use crate::tui::effect::Effect;
+use crate::tui::input::Input;
 use crate::tui::panes::rows::{by, copy, page};
 use crate::tui::state::{Confirm, Layer, State};
 use crate::tui::text::{grouped, neutralise};
@@ -15,7 +16,15 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
     let trace = state.document.trace.id;
     let maps = &mut state.document.maps;
     let count = maps.views.len();
+    let filter = maps.filter.clone();
     match action {
+        Action::Events(Events::Filter) => {
+            let input = Input::new(&filter);
+            state.layers.push(Layer::Filter(input));
+        }
+        Action::Filter(text) => maps.set_filter(text),
+        Action::Named("hide") => maps.hide(),
+        Action::Named("show-all") => maps.show_all(),
         Action::Table(Table::NextMap) if count > 0 => maps.selected = (maps.selected + 1) % count,
         Action::Table(Table::PreviousMap) if count > 0 => maps.selected = (maps.selected + count - 1) % count,
         Action::Table(Table::Clear) => {
@@ -52,11 +61,11 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
                         let columns = if view.has_rate() { columns::MAP.len() } else { columns::MAP.len() - 1 };
                         view.sort = (view.sort + 1) % columns;
                         view.descending = view.sort != 0;
-                        view.arrange();
+                        view.arrange(&filter);
                     }
                     Action::Table(Table::Reverse) => {
                         view.descending = !view.descending;
-                        view.arrange();
+                        view.arrange(&filter);
                     }
                     _ => {}
                 }
@@ -71,6 +80,7 @@ fn take(state: &mut State, pick: Pick, had_keys: bool) {
     let (Pick::Row { table, .. } | Pick::Heading { table, .. } | Pick::Table(table)) = pick else { return };
     let again = had_keys && state.document.maps.selected == table;
     state.document.maps.selected = table;
+    let filter = state.document.maps.filter.clone();
     let Some(view) = state.document.maps.current_mut() else { return };
     match pick {
         Pick::Row { row, .. } if again && view.row == row => view.toggle(),
@@ -78,7 +88,7 @@ fn take(state: &mut State, pick: Pick, had_keys: bool) {
         Pick::Heading { column, .. } if column < 2 || view.has_rate() => {
             view.descending = if view.sort == column { !view.descending } else { column != 0 };
             view.sort = column;
-            view.arrange();
+            view.arrange(&filter);
         }
         _ => {}
     }

@@ -1,13 +1,12 @@
 //! Live tables of the script's maps: order, rates, selection.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::cells::{cell, key_hash, key_text};
 use crate::model::histogram::{Linear, Log2};
 use crate::model::snapshot::{MapKind, MapSnapshot};
-use crate::model::value::{Frame, Stack, Value};
-use crate::tui::text::{fit, neutralise, width};
+use crate::model::value::Value;
 
 /// How many readings a sparkline shows.
 const HISTORY: usize = 60;
@@ -23,6 +22,14 @@ pub struct MapViews {
     waiting: Option<Arc<[MapSnapshot]>>,
     /// The reading that is shown.
     reading: Option<Arc<[MapSnapshot]>>,
+    /// What keys must contain.
+    pub filter: String,
+    /// Maps that the script clears at its end, which only help it.
+    helpers: Vec<Arc<str>>,
+    /// Helpers are shown, too.
+    pub with_helpers: bool,
+    /// Maps that the user has hidden.
+    hidden: HashSet<Arc<str>>,
 }
 
 /// One map.
@@ -55,13 +62,59 @@ impl MapViews {
         }
         self.reading = Some(Arc::clone(snapshots));
         let mut old: Vec<MapView> = std::mem::take(&mut self.views);
-        for snapshot in snapshots.iter() {
+        let shown: Vec<&MapSnapshot> = snapshots.iter().filter(|s| self.is_shown(&s.name)).collect();
+        for snapshot in shown {
             let same = old.iter().position(|v| v.snapshot.name == snapshot.name && v.snapshot.kind == snapshot.kind);
             let mut view = same.map_or_else(|| MapView::new(snapshot), |at| old.swap_remove(at));
-            view.take(snapshot);
+            view.take(snapshot, &self.filter);
             self.views.push(view);
         }
         self.selected = self.selected.min(self.views.len().saturating_sub(1));
+    }
+
+    fn is_shown(&self, name: &Arc<str>) -> bool {
+        !self.hidden.contains(name) && (self.with_helpers || !self.helpers.contains(name))
+    }
+
+    /// How many maps there are that are not shown.
+    #[must_use]
+    pub fn hidden(&self) -> usize {
+        self.reading.as_ref().map_or(0, |maps| maps.iter().filter(|map| !self.is_shown(&map.name)).count())
+    }
+
+    /// Another text runs: these maps are its helpers.
+    pub fn set_helpers(&mut self, helpers: Vec<Arc<str>>) {
+        self.helpers = helpers;
+        self.again();
+    }
+
+    /// Hides the map that has the keys.
+    pub fn hide(&mut self) {
+        self.hidden.extend(self.current().map(|view| Arc::clone(&view.snapshot.name)));
+        self.again();
+    }
+
+    /// Shows every map; when all are shown, helpers are hidden again.
+    pub fn show_all(&mut self) {
+        self.with_helpers = self.hidden() > 0;
+        self.hidden.clear();
+        self.again();
+    }
+
+    /// Keys must contain these words.
+    pub fn set_filter(&mut self, filter: &str) {
+        filter.clone_into(&mut self.filter);
+        for view in &mut self.views {
+            view.arrange(filter);
+            view.row = view.row.min(view.order.len().saturating_sub(1));
+        }
+    }
+
+    /// Takes the reading that is shown in again.
+    fn again(&mut self) {
+        if let Some(reading) = self.reading.clone() {
+            self.take(&reading, false);
+        }
     }
 
     /// Shows a reading of another time.
@@ -110,7 +163,7 @@ impl MapView {
         }
     }
 
-    fn take(&mut self, snapshot: &MapSnapshot) {
+    fn take(&mut self, snapshot: &MapSnapshot, filter: &str) {
         let selected = self.selected_key();
         if snapshot.at_ns < self.snapshot.at_ns {
             // Back in time: nothing is known of the reading before.
@@ -126,7 +179,7 @@ impl MapView {
             }
         }
         self.snapshot = snapshot.clone();
-        self.arrange();
+        self.arrange(filter);
         let keep = selected.filter(|_| self.row > 0);
         let found = keep.and_then(|key| self.order.iter().position(|r| self.key_at(*r) == Some(key)));
         self.row = found.unwrap_or(self.row).min(self.order.len().saturating_sub(1));
@@ -142,10 +195,15 @@ impl MapView {
         self.key_at(*self.order.get(self.row)?)
     }
 
-    /// Puts the rows in order.
-    pub fn arrange(&mut self) {
+    /// Puts the rows whose keys contain all words of `filter` in order.
+    pub fn arrange(&mut self, filter: &str) {
         let rows = &self.snapshot.rows;
-        self.order = (0..rows.len() as u32).collect();
+        let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+        let fits = |row: &u32| {
+            let key = if words.is_empty() { String::new() } else { key_text(&rows[*row as usize].key).to_lowercase() };
+            words.iter().all(|word| key.contains(word))
+        };
+        self.order = (0..rows.len() as u32).filter(fits).collect();
         match self.sort {
             0 => self.order.sort_by_cached_key(|r| SortKey::of(&rows[*r as usize].key)),
             2 => {
@@ -224,122 +282,6 @@ impl SortKey {
     fn of(key: &[Value]) -> Self {
         Self::Several(key.iter().map(Self::one).collect())
     }
-}
-
-/// A stable number for a key.
-#[must_use]
-pub fn key_hash(key: &[Value]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for value in key {
-        hash(value, &mut hasher);
-    }
-    hasher.finish()
-}
-
-fn hash(value: &Value, into: &mut DefaultHasher) {
-    std::mem::discriminant(value).hash(into);
-    match value {
-        Value::Bool(b) => b.hash(into),
-        Value::Int(v, _) => v.hash(into),
-        Value::Uint(v, _) | Value::Pointer(v) => v.hash(into),
-        Value::Enum { value, .. } => value.hash(into),
-        Value::Str(bytes) | Value::Bytes(bytes) => bytes.hash(into),
-        Value::Array(items) | Value::Tuple(items) => items.iter().for_each(|v| hash(v, into)),
-        Value::Record(items) => items.iter().for_each(|(_, v)| hash(v, into)),
-        Value::Text(text, raw) => (text, raw).hash(into),
-        Value::Stack(stack) => stack.frames.iter().for_each(|f| f.address.hash(into)),
-        _ => {}
-    }
-}
-
-/// A key on one line.
-#[must_use]
-pub fn key_text(key: &[Value]) -> String {
-    key.iter().map(cell).collect::<Vec<_>>().join(", ")
-}
-
-/// How many innermost frames the stacks of several keys have in common; one at least stays of each.
-#[must_use]
-pub fn common_frames<'v>(keys: impl Iterator<Item = &'v [Value]>) -> usize {
-    let stacks = keys.filter_map(|key| key.iter().find_map(|v| if let Value::Stack(s) = v { Some(s) } else { None }));
-    let mut stacks = stacks.filter(|s| !s.missing && !s.frames.is_empty());
-    let Some(first) = stacks.next() else { return 0 };
-    let same = |s: &Stack| s.frames.iter().zip(&*first.frames).take_while(|(a, b)| a.address == b.address).count();
-    let least = |s: &Stack| same(s).min(s.frames.len() - 1).min(first.frames.len() - 1);
-    stacks.map(least).min().unwrap_or(0)
-}
-
-/// A key on one line of `columns`: the longest parts are cut first, so that a stack does not hide the
-/// name beside it. Of stacks the innermost `skip` frames are left out.
-#[must_use]
-pub fn key_fit(key: &[Value], skip: usize, columns: usize) -> String {
-    let text = |v: &Value| match v {
-        Value::Stack(stack) if skip > 0 => stack_line(stack, skip),
-        other => cell(other),
-    };
-    let shown = |v| Some(text(v)).filter(|c| !c.is_empty()).unwrap_or_else(|| "(empty)".to_owned());
-    let mut parts: Vec<String> = key.iter().map(shown).collect();
-    let all = |parts: &[String]| parts.iter().map(|p| width(p)).sum::<usize>() + 2 * parts.len().saturating_sub(1);
-    for _ in 0..parts.len() {
-        let over = all(&parts).saturating_sub(columns);
-        let Some(longest) = parts.iter_mut().max_by_key(|p| width(p)).filter(|_| over > 0) else { break };
-        let least = width(longest).min(8);
-        *longest = fit(longest, width(longest).saturating_sub(over).max(least)).into_owned();
-    }
-    fit(&parts.join(", "), columns).into_owned()
-}
-
-/// A value on one line, safe to draw.
-#[must_use]
-pub fn cell(value: &Value) -> String {
-    match value {
-        Value::None => String::new(),
-        Value::Bool(b) => b.to_string(),
-        Value::Int(v, _) => v.to_string(),
-        Value::Uint(v, _) => v.to_string(),
-        Value::Pointer(v) => format!("{v:#x}"),
-        Value::Enum { value, name } => name.as_ref().map_or_else(|| value.to_string(), |n| neutralise(n).into_owned()),
-        Value::Str(bytes) => neutralise(&String::from_utf8_lossy(bytes)).into_owned(),
-        Value::Bytes(bytes) => bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "),
-        Value::Array(items) => format!("[{}]", key_text(items)),
-        Value::Tuple(items) => format!("({})", key_text(items)),
-        Value::Record(items) => {
-            let parts: Vec<String> = items.iter().map(|(n, v)| format!("{}={}", neutralise(n), cell(v))).collect();
-            format!("{{{}}}", parts.join(", "))
-        }
-        Value::Text(text, _) => neutralise(text).into_owned(),
-        Value::Stack(stack) => stack_line(stack, 0),
-        Value::Avg(s) => s.average().to_string(),
-        Value::Stats(s) => format!("count {}, average {}, total {}", s.count, s.average(), s.total),
-        Value::Hist(h) => h.total().to_string(),
-        Value::LHist(h) => h.total().to_string(),
-        Value::TSeries(s) => s.points.iter().rev().find_map(|(_, v)| *v).map_or_else(String::new, |v| v.to_string()),
-    }
-}
-
-/// A stack in one line, without its innermost `skip` frames.
-fn stack_line(stack: &Stack, skip: usize) -> String {
-    if stack.missing || stack.frames.is_empty() {
-        return "(no stack)".to_owned();
-    }
-    let names: Vec<String> = stack.frames.iter().skip(skip).take(12).map(frame_name).collect();
-    let lead = if skip > 0 { "… ← " } else { "" };
-    format!("{lead}{}", names.join(" ← "))
-}
-
-fn frame_name(frame: &Frame) -> String {
-    frame.symbol.as_ref().map_or_else(|| format!("{:#x}", frame.address), |s| neutralise(s).into_owned())
-}
-
-/// The frames of a stack, one a line.
-#[must_use]
-pub fn frames(stack: &Stack) -> Vec<String> {
-    let line = |f: &Frame| {
-        let object = f.object.as_ref().map_or_else(String::new, |o| format!(" [{}]", neutralise(o)));
-        let offset = if f.symbol.is_some() { format!("+{}", f.offset) } else { String::new() };
-        format!("{}{offset}{object}", frame_name(f))
-    };
-    stack.frames.iter().map(line).collect()
 }
 
 /// The counts of a histogram's buckets, used or not.
@@ -454,6 +396,34 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_keeps_keys_that_have_all_of_its_words() {
+        let mut maps = MapViews::default();
+        maps.take(&counts(1, &[("nginx worker", 5), ("Worker", 9), ("nginx", 1)]), false);
+        maps.set_filter("worker");
+        assert_eq!(shown(&maps.views[0]), ["Worker", "nginx worker"]);
+        maps.set_filter("worker ngi");
+        maps.take(&counts(2, &[("nginx worker", 5), ("Worker", 10), ("nginx", 1), ("nginx worker 2", 7)]), false);
+        assert_eq!(shown(&maps.views[0]), ["nginx worker 2", "nginx worker"], "of the next reading, too");
+        maps.set_filter("");
+        assert_eq!(shown(&maps.views[0]).len(), 4);
+    }
+
+    #[test]
+    fn helpers_are_hidden_until_they_are_asked_for() {
+        let mut maps = MapViews::default();
+        maps.take(&counts(1, &[("a", 5)]), false);
+        maps.set_helpers(vec!["@n".into()]);
+        assert_eq!((maps.views.len(), maps.hidden()), (0, 1));
+        maps.show_all();
+        assert_eq!((maps.views.len(), maps.hidden()), (1, 0));
+        maps.show_all();
+        assert_eq!((maps.views.len(), maps.hidden()), (0, 1), "hidden again");
+        maps.set_helpers(Vec::new());
+        maps.hide();
+        assert_eq!((maps.views.len(), maps.hidden()), (0, 1), "one that the user does not want");
+    }
+
+    #[test]
     fn rows_sort_by_value_key_and_rate_and_the_selection_stays_on_its_key() {
         let mut maps = MapViews::default();
         maps.take(&counts(1, &[("a", 5), ("b", 9), ("c", 1)]), false);
@@ -466,10 +436,10 @@ mod tests {
         assert_eq!(maps.views[0].history, [21]);
         maps.views[0].sort = 0;
         maps.views[0].descending = false;
-        maps.views[0].arrange();
+        maps.views[0].arrange("");
         assert_eq!(shown(&maps.views[0]), ["a", "b", "c"]);
         maps.views[0].sort = 2;
-        maps.views[0].arrange();
+        maps.views[0].arrange("");
         assert_eq!(shown(&maps.views[0])[2], "a");
     }
 
@@ -509,40 +479,5 @@ mod tests {
         assert_eq!(shape(&large, &axis, 40), [0, 0, 0, 0, 7]);
         assert_eq!(shape(&large, &axis, 3), [0, 0, 7], "two buckets a column");
         assert!(used(std::iter::empty()).is_empty());
-    }
-
-    #[test]
-    fn a_long_part_of_a_key_gives_way_to_the_others() {
-        let key = [Value::Str(b"schedule and what called it"[..].into()), Value::Str(b"nginx"[..].into())];
-        assert_eq!(key_fit(&key, 0, 99), "schedule and what called it, nginx");
-        assert_eq!(key_fit(&key, 0, 18), "schedule a…, nginx");
-        assert!(width(&key_fit(&key, 0, 4)) <= 4);
-    }
-
-    #[test]
-    fn stacks_in_one_table_leave_out_what_they_share() {
-        let stack = |names: &[&str]| {
-            let frame = |n: &&str| Frame {
-                address: n.bytes().map(u64::from).sum(),
-                symbol: Some((*n).into()),
-                offset: 0,
-                object: None,
-                inlined: false,
-            };
-            [Value::Stack(Stack { frames: names.iter().map(frame).collect(), ..Stack::default() })]
-        };
-        let keys = [stack(&["switch", "schedule", "read"]), stack(&["switch", "schedule", "write", "sys"])];
-        let skip = common_frames(keys.iter().map(|k| &k[..]));
-        assert_eq!(skip, 2);
-        assert_eq!(key_fit(&keys[1], skip, 99), "… ← write ← sys");
-        let same = [stack(&["a", "b"]), stack(&["a", "b"])];
-        assert_eq!(common_frames(same.iter().map(|k| &k[..])), 1, "one stays");
-        assert_eq!(common_frames(keys.iter().take(1).map(|k| &k[..])), 0);
-    }
-
-    #[test]
-    fn hostile_text_in_keys_is_made_safe() {
-        assert_eq!(cell(&Value::Str(b"\x1b]0;x\x07"[..].into())), "␛]0;x␇");
-        assert!(!cell(&Value::Text("a\nb".into(), 0)).contains('\n'));
     }
 }

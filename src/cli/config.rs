@@ -1,0 +1,318 @@
+//! The configuration file, and `probescope config`.
+//!
+//! What holds: a flag, else the environment, else the file, else the default.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+use super::{CliError, World};
+use crate::tui::keys;
+use crate::tui::keys::remap::{Remap, check, parse_key, remap, scope_names, written};
+
+/// Largest file that is read, bytes.
+const LARGEST: u64 = 1 << 20;
+/// What `config init` writes, but for the keys.
+const TEMPLATE: &str = include_str!("config/default.toml");
+
+/// Write, find or check the configuration file.
+///
+/// It is read from `config.toml` in the folder `probescope` of `XDG_CONFIG_HOME` (`~/.config`), which also has the
+/// folders `themes` and `layouts`. Every option in it has a flag, too, and the flag wins.
+#[derive(Debug, clap::Args)]
+#[command(about = "Write, find or check the configuration file")]
+pub struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Task {
+    /// Write a file with every option, each commented out and with its default; one that is there stays.
+    Init,
+    /// Print where the file is read from.
+    Path,
+    /// Tell what is wrong in the file, by line.
+    Check,
+    /// Print all commands that keys are for, with their keys, as the file can have them.
+    Keys,
+}
+
+/// The options of a configuration file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Config {
+    /// The workbench.
+    pub workbench: Workbench,
+    /// Every trace, in the workbench and without.
+    pub trace: Trace,
+    /// Settings of scripts, where they say nothing else (`max_map_keys`).
+    pub script: BTreeMap<String, toml::Value>,
+    /// Read on its own, for the places of keys.
+    keys: toml::Table,
+}
+
+/// Options of the workbench.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Workbench {
+    /// The theme by name, or a file.
+    pub theme: Option<String>,
+    /// Whether the mouse is the workbench's.
+    pub mouse: Option<bool>,
+}
+
+/// Options of every trace.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Trace {
+    /// Scripts may change the traced system.
+    #[serde(rename = "unsafe")]
+    pub allow_unsafe: Option<bool>,
+    /// Programs whose loops take a CPU away turn themselves off.
+    pub brake: Option<bool>,
+    /// Folders of separate debug files.
+    pub debuginfo: Vec<PathBuf>,
+}
+
+/// Why a configuration can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file can't be read.
+    #[error("cannot read the configuration {path}: {source}")]
+    Read {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{path}:{line}:{column}: {message}\n{excerpt}")]
+    Wrong {
+        /// Which file.
+        path: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+        /// The line itself, with its number.
+        excerpt: String,
+    },
+}
+
+impl Config {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn parse(path: &str, text: &str) -> Result<(Self, Vec<Remap>), ConfigError> {
+        let config: Self = toml::from_str(text)
+            .map_err(|error| wrong(path, text, error.span().unwrap_or(0..0), error.message().trim_end()))?;
+        if let Some((name, value)) = config.script.iter().find(|(_, value)| text_of(value).is_none()) {
+            let at = text.find(name.as_str()).unwrap_or(0);
+            let message = format!("{name} is a number, a text, true or false, and not {}", value.type_str());
+            return Err(wrong(path, text, at..at + name.len(), &message));
+        }
+        let choices = chosen_keys(path, text)?;
+        let (places, choices): (Vec<Range<usize>>, Vec<Remap>) = choices.into_iter().unzip();
+        if let Err((index, error)) = check(&choices) {
+            return Err(wrong(path, text, places[index].clone(), &error.to_string()));
+        }
+        Ok((config, choices))
+    }
+
+    /// The settings of scripts, as flags have them.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(String, String)> {
+        self.script.iter().filter_map(|(name, value)| Some((name.clone(), text_of(value)?))).collect()
+    }
+}
+
+/// The keys that a file chooses, each with the place of its command.
+fn chosen_keys(path: &str, text: &str) -> Result<Vec<(Range<usize>, Remap)>, ConfigError> {
+    let Ok(document) = DeTable::parse(text) else { return Ok(Vec::new()) };
+    let mut choices = Vec::new();
+    for (name, value) in document.get_ref().iter().filter(|(name, _)| name.get_ref() == "keys") {
+        let DeValue::Table(keys) = value.get_ref() else {
+            return Err(wrong(path, text, name.span(), "keys are a table: `[keys]`"));
+        };
+        for (name, value) in keys {
+            match value.get_ref() {
+                DeValue::Table(group) => {
+                    for (command, value) in group {
+                        choices.push(choice(path, text, Some(name.get_ref()), command, value)?);
+                    }
+                }
+                _ => choices.push(choice(path, text, None, name, value)?),
+            }
+        }
+    }
+    Ok(choices)
+}
+
+fn choice(
+    path: &str,
+    text: &str,
+    scope: Option<&str>,
+    command: &Spanned<DeString<'_>>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<(Range<usize>, Remap), ConfigError> {
+    let several;
+    let keys: &[Spanned<DeValue<'_>>] = match value.get_ref() {
+        DeValue::Array(keys) => {
+            several = keys;
+            several
+        }
+        _ => std::slice::from_ref(value),
+    };
+    let parsed = keys.iter().map(|key| {
+        let name = key.get_ref().as_str().unwrap_or("");
+        parse_key(name).ok_or_else(|| {
+            let message = format!("there is no key named `{name}`: write it as the help does (Ctrl-S, F5, Alt-Enter)");
+            wrong(path, text, key.span(), &message)
+        })
+    });
+    let keys = parsed.collect::<Result<_, _>>()?;
+    let command_name = command.get_ref().as_ref().to_owned();
+    Ok((command.span(), Remap { scope: scope.map(str::to_owned), command: command_name, keys }))
+}
+
+fn text_of(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Boolean(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
+/// An error at a place of the text.
+fn wrong(path: &str, text: &str, at: Range<usize>, message: &str) -> ConfigError {
+    let start = (0..=at.start.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let before = &text[..start];
+    let line = before.matches('\n').count() + 1;
+    let begin = before.rfind('\n').map_or(0, |n| n + 1);
+    let column = before[begin..].chars().count() + 1;
+    let shown = text[begin..].lines().next().unwrap_or("");
+    let marked = text.get(start..at.end.min(begin + shown.len())).map_or(1, |t| t.chars().count().max(1));
+    let number = line.to_string();
+    let gap = " ".repeat(number.len());
+    let excerpt = format!("{number} | {shown}\n{gap} | {}{}", " ".repeat(column - 1), "^".repeat(marked));
+    ConfigError::Wrong { path: path.to_owned(), line, column, message: message.to_owned(), excerpt }
+}
+
+/// The folder of configuration, themes and layouts.
+#[must_use]
+pub fn folder(world: &World) -> Option<PathBuf> {
+    let set = world.variable("XDG_CONFIG_HOME").filter(|v| v.starts_with('/')).map(PathBuf::from);
+    set.or_else(|| world.home.as_ref().map(|home| home.join(".config"))).map(|folder| folder.join("probescope"))
+}
+
+/// Where the file is: as asked for, or its usual place.
+fn path(world: &World) -> Option<PathBuf> {
+    world.config_file.clone().or_else(|| Some(folder(world)?.join("config.toml")))
+}
+
+/// Reads the configuration; none is as good as an empty one, unless it was asked for by name.
+///
+/// # Errors
+/// When it can't be read, or something in it is wrong.
+pub fn read(world: &World) -> Result<(Config, Vec<Remap>), ConfigError> {
+    let Some(path) = path(world) else { return Ok(<_>::default()) };
+    match crate::regular::text(&path, LARGEST) {
+        Ok(text) => Config::parse(&path.display().to_string(), &text),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && world.config_file.is_none() => Ok(<_>::default()),
+        Err(source) => Err(ConfigError::Read { path: path.display().to_string(), source }),
+    }
+}
+
+/// Reads the configuration and lets its keys hold.
+///
+/// # Errors
+/// As [`read`].
+pub fn apply(world: &World) -> Result<Config, ConfigError> {
+    let (config, choices) = read(world)?;
+    if !choices.is_empty() {
+        // They were checked when they were read.
+        let _ = remap(&choices);
+    }
+    Ok(config)
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
+    let path = path(world).ok_or_else(|| {
+        CliError::Refused(
+            "there is no place for a configuration: HOME is not set; name a file with --config-file".into(),
+        )
+    })?;
+    let said = match args.task {
+        Task::Init => init(&path)?,
+        Task::Path => format!("{}\n", path.display()),
+        Task::Keys => listed_keys(),
+        Task::Check => {
+            read(world).map_err(|e| CliError::Refused(e.to_string()))?;
+            let state = if path.exists() { "is fine" } else { "does not exist: the defaults hold" };
+            format!("{} {state}\n", path.display())
+        }
+    };
+    std::io::stdout().write_all(said.as_bytes()).map_err(CliError::stdout)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn init(path: &Path) -> Result<String, CliError> {
+    let failed = |source| CliError::Write { path: path.display().to_string(), source };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut file = std::fs::File::create_new(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            CliError::Refused(format!("{} is there already; it stays as it is", path.display()))
+        }
+        _ => failed(e),
+    })?;
+    file.write_all(default_text().as_bytes()).map_err(failed)?;
+    Ok(format!("{} has every option, commented out\n", path.display()))
+}
+
+/// The whole file that `config init` writes.
+fn default_text() -> String {
+    let keys = listed_keys();
+    let commented = keys.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("# {line}\n") });
+    format!("{TEMPLATE}{}", commented.collect::<String>())
+}
+
+/// All commands with their keys, in the form of the file.
+fn listed_keys() -> String {
+    let mut out = String::new();
+    for scope in scope_names() {
+        let mut bindings = keys::all().filter(|b| b.scope.name() == scope).peekable();
+        let Some(title) = bindings.peek().map(|b| b.scope.title()) else { continue };
+        out.push_str(&format!("\n# {title}.\n[keys.{scope}]\n"));
+        for binding in bindings {
+            let keys: Vec<String> = binding.keys.iter().map(|key| toml_text(&written(*key))).collect();
+            out.push_str(&format!("{} = [{}] # {}\n", toml_key(&binding.command()), keys.join(", "), binding.about));
+        }
+    }
+    out
+}
+
+fn toml_text(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn toml_key(name: &str) -> String {
+    let bare = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if bare { name.to_owned() } else { toml_text(name) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+use super::*;
+
+fn parsed(text: &str) -> Result<(Config, Vec<Remap>), ConfigError> {
+    Config::parse("config.toml", text)
+}
+
+#[test]
+fn what_config_init_writes_is_read_again_with_and_without_its_comments() {
+    let text = default_text();
+    let (config, choices) = parsed(&text).unwrap();
+    assert!(config.workbench.theme.is_none() && choices.is_empty(), "all of it is commented out");
+    // Options and headings are taken in, what explains them is not.
+    let option =
+        |line: &str| line.starts_with('[') || line.split_once(" = ").is_some_and(|(name, _)| !name.contains(' '));
+    let taken: String = text
+        .lines()
+        .map(|line| line.strip_prefix("# ").filter(|rest| option(rest)).unwrap_or(""))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let (config, choices) = parsed(&taken).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((config.workbench.theme.as_deref(), config.workbench.mouse), (Some("dark"), Some(true)));
+    assert_eq!((config.trace.allow_unsafe, config.trace.brake), (Some(false), Some(true)));
+    assert_eq!(config.settings(), [("max_map_keys".to_owned(), "4096".to_owned())]);
+    assert_eq!(choices.len(), keys::all().count(), "every command is there");
+}
+
+#[test]
+fn mistakes_are_told_with_line_and_column() {
+    let place = |text: &str| match parsed(text) {
+        Err(ConfigError::Wrong { line, column, message, excerpt, .. }) => (line, column, message, excerpt),
+        other => panic!("{other:?}"),
+    };
+    let (line, column, message, excerpt) = place("[workbench]\ntheme = \"dark\"\nmouze = true\n");
+    assert_eq!((line, column), (3, 1));
+    assert!(message.contains("mouze") && excerpt.contains("3 | mouze = true\n  | ^"), "{message}\n{excerpt}");
+    assert_eq!(place("[workbench\n").0, 1);
+    let (line, column, message, _) = place("[keys]\nrun = [\"F5\", \"F99\"]\n");
+    assert_eq!((line, column), (2, 14));
+    assert!(message.contains("F99"), "{message}");
+    let (line, _, message, _) = place("[keys.panes]\nrun = \"F5\"\nrunn = \"F6\"\n");
+    assert_eq!((line, message.contains("runn")), (3, true), "{message}");
+    let (line, _, message, _) = place("[script]\nstack_mode = [1]\n");
+    assert_eq!((line, message.contains("stack_mode")), (2, true), "{message}");
+    assert!(place("[keys.nowhere]\nrun = \"F5\"\n").2.contains("nowhere"));
+}
+
+#[test]
+fn no_file_is_as_good_as_an_empty_one_unless_it_was_asked_for() {
+    let world = World { home: Some("/nonexistent".into()), ..World::default() };
+    assert!(read(&world).is_ok());
+    let asked = World { config_file: Some("/nonexistent/x.toml".into()), ..World::default() };
+    assert!(matches!(read(&asked), Err(ConfigError::Read { .. })));
+}

@@ -1,0 +1,139 @@
+//! What a script is given besides its text: its parameters, its options, and leave to change the traced system.
+
+use super::super::action::{Action, App};
+use super::super::effect::Effect;
+use super::super::input::Input;
+use super::super::state::{Confirm, Layer, State};
+use crate::lang::diagnostic::Severity;
+use crate::lang::front::Wanted;
+use crate::tracer::script::child;
+use crate::tracer::script::compilation::Given;
+
+/// What is typed, and what is done then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// What is typed.
+    pub input: Input,
+    /// What the script wants, in words.
+    pub title: String,
+    /// The run that asked.
+    pub then: Option<App>,
+}
+
+/// Asks for parameters that the script cannot do without, once, before it is run by `then`; true when it asks.
+pub fn asks(state: &mut State, then: App) -> bool {
+    let wanted = state.document.language().wanted(&state.document.source());
+    let given = state.document.given.params.len();
+    if wanted.positional as usize <= given || state.document.answered {
+        return false;
+    }
+    open(state, &wanted, Some(then));
+    true
+}
+
+/// Asks for parameters and options.
+pub fn ask(state: &mut State) {
+    let wanted = state.document.language().wanted(&state.document.source());
+    open(state, &wanted, None);
+}
+
+fn open(state: &mut State, wanted: &Wanted, then: Option<App>) {
+    let title = in_words(wanted);
+    let input = Input::proposing(&line_of(&state.document.given));
+    state.layers.push(Layer::Parameters(Parameters { input, title, then }));
+}
+
+/// What a script wants, for the title of the line that is typed.
+fn in_words(wanted: &Wanted) -> String {
+    let numbers = (1..=wanted.positional).map(|n| format!("${n}"));
+    let options = wanted.options.iter().map(|option| {
+        let dashes = if option.name.len() == 1 { "-" } else { "--" };
+        format!("{dashes}{}", option.name)
+    });
+    let all: Vec<String> = numbers.chain(options).collect();
+    if all.is_empty() {
+        return "Parameters ($1 and on), --options".to_owned();
+    }
+    format!("The script takes {}", all.join(" "))
+}
+
+/// Parameters and options as one line that [`Given`] is read from again.
+pub fn line_of(given: &Given) -> String {
+    let quoted = |word: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,+@%".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word.to_owned()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    let options = given.named.iter().map(|(name, value)| match value {
+        Some(value) => quoted(&format!("--{name}={value}")),
+        None => quoted(&format!("--{name}")),
+    });
+    given.params.iter().map(|word| quoted(word)).chain(options).collect::<Vec<_>>().join(" ")
+}
+
+/// Applies an intent in the line.
+pub(super) fn typed(state: &mut State, action: &Action) -> Vec<Effect> {
+    let Some(Layer::Parameters(parameters)) = state.layers.last_mut() else { return Vec::new() };
+    let Some(line) = parameters.input.answer(action) else { return Vec::new() };
+    let words = match child::words(&line) {
+        Ok(words) => words,
+        Err(why) => {
+            state.tell(Severity::Warning, why.to_string());
+            return Vec::new();
+        }
+    };
+    let then = parameters.then;
+    state.layers.pop();
+    let unsafe_allowed = state.document.given.unsafe_allowed;
+    let wanted = state.document.language().wanted(&state.document.source());
+    state.document.given = Given { unsafe_allowed, ..Given::from_words(words, &wanted) };
+    state.document.answered = true;
+    // What was said of the text was said without them.
+    state.document.kept = "".into();
+    if let Some(app) = then {
+        return super::app::act(state, app);
+    }
+    state.tell(Severity::Info, "Ctrl-S runs the script with them");
+    Vec::new()
+}
+
+/// Lets the script change the traced system, after a question, or takes that back.
+pub(super) fn toggle_unsafe(state: &mut State) {
+    if state.document.given.unsafe_allowed {
+        allow(state, false);
+        return;
+    }
+    state.layers.push(Layer::Confirm(Confirm {
+        title: format!("Let {} change the system?", state.name()),
+        about: "It may run commands, send signals, write to memory and fail kernel functions, as --unsafe allows."
+            .to_owned(),
+        yes: Action::App(App::AllowUnsafe(true)),
+    }));
+}
+
+/// Allows it, or not any more.
+pub(super) fn allow(state: &mut State, allowed: bool) {
+    state.document.given.unsafe_allowed = allowed;
+    state.document.kept = "".into();
+    let may = if allowed { "may change the system (unsafe)" } else { "may not change the system any more" };
+    let name = state.name();
+    state.tell(Severity::Info, format!("{name} {may}, from its next run on"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_read_from_the_line_that_they_are_shown_as() {
+        let words = ["12", "a b", "it's", "", "--pid=7", "--failed", "-x"].map(str::to_owned).to_vec();
+        let given = Given::from_words(words, &Wanted::default());
+        assert_eq!(given.params, ["12", "a b", "it's", "", "-x"]);
+        assert_eq!(given.named, [("pid".to_owned(), Some("7".to_owned())), ("failed".to_owned(), None)]);
+        let again = Given::from_words(child::words(&line_of(&given)).unwrap(), &Wanted::default());
+        assert_eq!(again, given);
+    }
+}
