@@ -251,7 +251,7 @@ fn whom_to_watch_is_checked_before_anything_is_loaded() {
     for (words, why) in [
         (&["task", "-p", "4194305"][..], "there is no process 4194305"),
         (&["task", "--cgroup", "/proc"], "is no control group of version 2"),
-        (&["timerlat", "top", "--bpf-action", "x.o"], "--bpf-action needs"),
+        (&["timerlat", "top", "--bpf-action", "x.o"], "x.o: No such file"),
         (&["timerlat", "top", "-e", "no:such", "-d", "1s"], "there is no event `no:such`"),
         (&["osnoise", "top", "--json=cyclictest"], "use timerlat"),
     ] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use probescope::engine::latency::interrupt_own_threads;
+use probescope::engine::latency::{Policy, interrupt_own_threads, set_policy};
 use probescope::kernel::Kernel;
 use probescope::model::latency::{NoiseClass, TimerSample};
 use probescope::tracer::latency::bpf::BpfMeasurement;
@@ -126,6 +126,8 @@ fn each_interrupt_that_another_cpu_sends_is_counted() {
     // A barrier of the process interrupts the CPUs that its threads run on.
     let target = std::thread::spawn(move || {
         pin(last);
+        // Nothing ordinary takes the CPU from it while it means to spin.
+        set_policy(Policy::Fifo(90)).unwrap();
         while !ended_too.load(Ordering::SeqCst) {
             spins_too.store(true, Ordering::SeqCst);
             spin_for(5_000_000);
@@ -146,7 +148,7 @@ fn each_interrupt_that_another_cpu_sends_is_counted() {
     ended.store(true, Ordering::SeqCst);
     target.join().unwrap();
     let received = seen(&items, last, NoiseClass::Irq, "call_function");
-    // The target may be off its CPU though it means to spin: then nobody interrupts it.
+    // The target may be off its CPU just then: then nobody interrupts it.
     assert!(sent > 0 && received.runs * 10 >= sent * 8, "{sent} sent, {received:?}");
 }
 

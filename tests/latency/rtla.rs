@@ -42,7 +42,7 @@ const CASES: &[Case] = &[
         Bpf,
         "timerlat hist -P F:1 -c 0 -d 30s -T 1 --on-threshold shell,command=\"$THREADS\"",
         2,
-        "^workload 1 prio 98 ",
+        "^workload +1 prio +98 ",
         "",
     ),
     (

@@ -140,6 +140,9 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
         measurement.costs().iter().for_each(|text| note(text));
     }
     std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    if plan.json.is_none() {
+        run.tell_cost();
+    }
     let at_end = actions::perform(&plan.on_end, &|| run.trace()).err();
     run.failed_action.iter().chain(&at_end).for_each(|why| note(why));
     if let Some(recorded) = run.recorded.take() {
@@ -344,6 +347,11 @@ impl Run<'_> {
             let worst = self.totals.timer().iter().map(|(_, t)| t.thread.max_ns.max(t.irq.max_ns)).max().unwrap_or(0);
             text.push_str(&format!("  Max latency was {} us\n", us(worst)));
         }
+        text
+    }
+
+    /// What the programs cost, below the results.
+    fn tell_cost(&self) {
         let cost = self.totals.cost;
         if let (true, Some(mean)) = (self.bpf, cost.mean_ns()) {
             note(&format!(
@@ -351,7 +359,6 @@ impl Run<'_> {
                 cost.runs, cost.misses, self.hits
             ));
         }
-        text
     }
 
     fn json(&self, backend: &str, kernel: &Kernel) -> Result<String, CliError> {
