@@ -170,7 +170,8 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     }
     let target = child.as_ref().map(Held::pid).or(options.pid);
     let short = world.variable(TESTING).is_some();
-    let (checked, set) = compile(&program, options, &kernel, target, short);
+    let held = child.as_ref().map(|child| (child.pid(), child.program().to_string_lossy().into_owned()));
+    let (checked, set) = compile(&program, options, &kernel, (target, held), short);
     if let Some(error) = front::first_error(&checked.diagnostics) {
         told_error(&program, error, set.errtags);
         return Ok(ExitCode::FAILURE);
@@ -205,7 +206,7 @@ fn compile(
     program: &Program,
     options: &Options,
     kernel: &Arc<Kernel>,
-    target: Option<u32>,
+    (target, held): (Option<u32>, Option<(u32, String)>),
     short: bool,
 ) -> (Checked, d::Options) {
     let mut macros = Macros { defaults: options.set.defaultargs, ..Macros::default() };
@@ -215,7 +216,7 @@ fn compile(
     if let Some(target) = target {
         macros.named.insert("target", i64::from(target));
     }
-    let facts = KernelFacts::new(kernel, None, options.set.destructive);
+    let facts = KernelFacts::new(kernel, None, options.set.destructive).with_held(held);
     let compiled = DOptions {
         macros,
         options: options.set.clone(),

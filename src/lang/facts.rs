@@ -201,6 +201,10 @@ pub trait Facts {
     fn semantic(&self, _point: &str) -> Option<Result<Vec<Found>, Refusal>> {
         None
     }
+    /// The files that a process runs code of, its program first; what has not begun has its program only.
+    fn files_of(&self, _pid: u32) -> Vec<String> {
+        Vec::new()
+    }
     /// How a member of `curpsinfo` and its kin is had: its type in D and the expression.
     fn current(&self, word: &str, name: &str) -> Result<(&'static str, String), String> {
         Err(format!("{word}->{name} is not known without a kernel"))

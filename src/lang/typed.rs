@@ -101,11 +101,14 @@ pub struct ActionId(pub u32);
 /// The function in a probe's name, without the offset in it (`kprobe:vfs_read+4`).
 #[must_use]
 pub fn function_of(probe: &str) -> &str {
+    // Names as D has them: provider, module, function and name.
     let mut parts = probe.split(':');
-    if let (Some("syscall"), Some(_), Some(function), Some(_)) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
+    if let (Some(provider), Some(_), Some(function), Some(_)) = (parts.next(), parts.next(), parts.next(), parts.next())
     {
-        return function;
+        let of_process = provider.strip_prefix("pid").is_some_and(|pid| pid.bytes().all(|b| b.is_ascii_digit()));
+        if of_process || matches!(provider, "syscall" | "fbt" | "rawfbt") {
+            return function;
+        }
     }
     let name = probe.rsplit(':').next().unwrap_or("");
     let is_offset = |text: &str| {

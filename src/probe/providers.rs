@@ -5,7 +5,9 @@
 //! In them `args.NAME` is an argument of the place, and in a view's members `R` is the object that is looked at. Of
 //! alternatives, the first that BTF and tracefs offer is taken, never one by the kernel's version.
 
+mod counters;
 mod io;
+mod lockstat;
 mod net;
 mod proc;
 mod requirements;
@@ -94,7 +96,7 @@ pub struct Row {
 }
 
 /// All rows.
-const TABLES: &[&[Row]] = &[io::ROWS, net::ROWS, proc::ROWS, sched::ROWS];
+const TABLES: &[&[Row]] = &[counters::ROWS, io::ROWS, lockstat::ROWS, net::ROWS, proc::ROWS, sched::ROWS];
 
 /// All semantic probes, in the order of listings.
 pub fn rows() -> impl Iterator<Item = &'static Row> {

@@ -14,6 +14,7 @@ mod calls;
 mod declarations;
 mod descriptions;
 mod expressions;
+mod functions;
 mod library;
 mod members;
 mod operators;

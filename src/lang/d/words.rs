@@ -59,6 +59,8 @@ pub const INTEGERS: &[(&str, u8, bool)] = &[
     ("offset_t", 8, true),
     ("ipaddr_t", 4, false),
     ("in_addr_t", 4, false),
+    ("boolean_t", 4, true),
+    ("daddr_t", 8, true),
     ("uint", 4, false),
     ("ushort", 2, false),
     ("ulong", 8, false),

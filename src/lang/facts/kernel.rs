@@ -27,6 +27,8 @@ pub struct KernelFacts<'a> {
     options: ExpandOptions,
     modules: Mutex<Vec<(Arc<str>, Arc<Btf>)>>,
     user: UserTypes,
+    /// A process that has not begun yet, and the program that it will run.
+    held: Option<(u32, String)>,
 }
 
 impl<'a> KernelFacts<'a> {
@@ -38,7 +40,14 @@ impl<'a> KernelFacts<'a> {
             options: ExpandOptions { pid, unsafe_allowed, forced: unsafe_allowed },
             modules: Mutex::default(),
             user: UserTypes::default(),
+            held: None,
         }
+    }
+
+    /// The same with a process that waits before it runs its program.
+    #[must_use]
+    pub fn with_held(self, held: Option<(u32, String)>) -> Self {
+        Self { held, ..self }
     }
 
     fn modules(&self) -> std::sync::MutexGuard<'_, Vec<(Arc<str>, Arc<Btf>)>> {
@@ -147,6 +156,13 @@ impl Facts for KernelFacts<'_> {
                 Err(refusal(format!("there is no probe `{point}`"), help, glob.is_wild()))
             }
         })
+    }
+
+    fn files_of(&self, pid: u32) -> Vec<String> {
+        match &self.held {
+            Some((held, program)) if *held == pid => vec![program.clone()],
+            _ => super::user::files_of(pid),
+        }
     }
 
     fn current(&self, word: &str, name: &str) -> Result<(&'static str, String), String> {

@@ -14,6 +14,25 @@ const FIRST_BINARY: u32 = 1 << 16;
 #[derive(Default)]
 pub(super) struct UserTypes(Mutex<Vec<(Arc<str>, Arc<DebugInfo>)>>);
 
+/// Most mappings of a process that are looked at.
+const MOST_MAPPINGS: usize = 65_536;
+
+/// The files that a process has mapped as code, its program first.
+pub(super) fn files_of(pid: u32) -> Vec<String> {
+    let program = std::fs::read_link(format!("/proc/{pid}/exe"));
+    let mut files: Vec<String> = program.map(|path| path.to_string_lossy().into_owned()).into_iter().collect();
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    for line in maps.lines().take(MOST_MAPPINGS) {
+        let mut fields = line.splitn(6, char::is_whitespace);
+        let is_code = fields.nth(1).is_some_and(|rights| rights.contains('x'));
+        let path = fields.nth(3).map_or("", str::trim);
+        if is_code && path.starts_with('/') && !files.iter().any(|known| known == path) {
+            files.push(path.to_owned());
+        }
+    }
+    files
+}
+
 impl UserTypes {
     fn lock(&self) -> MutexGuard<'_, Vec<(Arc<str>, Arc<DebugInfo>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

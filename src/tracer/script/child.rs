@@ -39,6 +39,7 @@ pub enum ChildError {
 #[derive(Debug)]
 pub struct Held {
     name: String,
+    program: PathBuf,
     pid: u32,
     go: File,
     spawned: Receiver<io::Result<Child>>,
@@ -59,7 +60,8 @@ impl Held {
         let (pid_in, pid_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
         let (go_in, go_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
         // Found before, so that there is one exec: tried in one folder after the other, each would be seen by scripts.
-        let mut child = Command::new(find(name).unwrap_or_else(|| PathBuf::from(name)));
+        let program = find(name).unwrap_or_else(|| PathBuf::from(name));
+        let mut child = Command::new(&program);
         child.arg0(name).args(arguments);
         hold(&mut child, pid_out, go_in, go_out.as_raw_fd());
         let (result, spawned) = channel();
@@ -69,7 +71,10 @@ impl Held {
         std::thread::Builder::new().spawn(move || start_and_stay(child, &result, &bound)).map_err(failed)?;
         let mut pid = [0; 4];
         match File::from(pid_in).read_exact(&mut pid) {
-            Ok(()) => Ok(Self { name: name.clone(), pid: u32::from_ne_bytes(pid), go: go_out.into(), spawned, bond }),
+            Ok(()) => {
+                let (name, pid) = (name.clone(), u32::from_ne_bytes(pid));
+                Ok(Self { name, program, pid, go: go_out.into(), spawned, bond })
+            }
             Err(error) => {
                 let source = match spawned.recv() {
                     Ok(Err(reason)) => reason,
@@ -84,6 +89,12 @@ impl Held {
     #[must_use]
     pub const fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// The file that it will run.
+    #[must_use]
+    pub fn program(&self) -> PathBuf {
+        std::fs::canonicalize(&self.program).unwrap_or_else(|_| self.program.clone())
     }
 
     /// Lets it go on to its exec.

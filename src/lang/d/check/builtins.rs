@@ -47,6 +47,8 @@ impl Checker<'_> {
                 return Some(self.probe_part(name, span));
             }
             "errno" => return Some(self.errno(span)),
+            // What the scheduler has charged to the thread: it counts up at each tick and switch.
+            "vtimestamp" => return Some(self.of_row("uint64_t", "curthread->se.sum_exec_runtime", span)),
             "NULL" => {
                 let to = Arc::new(Type::Void);
                 int(0, Type::Ptr { to, space: AddressSpace::Kernel }, span)

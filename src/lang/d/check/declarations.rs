@@ -24,7 +24,15 @@ impl Checker<'_> {
     fn base(&mut self, s: &Specifiers) -> Type {
         if let Some(tagged) = &s.tagged {
             if s.words.iter().any(|w| !matches!(&*w.text, "const" | "volatile" | "restrict")) {
-                self.error(tags::D_DECL_COMBO, s.span, "invalid type combination");
+                let has = |list: &[&str]| s.words.iter().any(|w| list.contains(&&*w.text));
+                let (tag, why) = if has(&["signed", "unsigned"]) {
+                    (tags::D_DECL_SIGNINT, "only integers have a sign")
+                } else if has(&["long", "short"]) {
+                    (tags::D_DECL_LONGINT, "only integers are long or short")
+                } else {
+                    (tags::D_DECL_COMBO, "invalid type combination")
+                };
+                self.error(tag, s.span, why);
             }
             return self.tagged(tagged);
         }

@@ -17,16 +17,18 @@ pub struct Found {
     pub name: Arc<str>,
     pub kind: SiteKind,
     pub place: Option<Arc<providers::Found>>,
+    /// Which of several sites of one name.
+    pub number: usize,
 }
 
 impl Found {
-    const fn new(target: Option<Target>, name: Arc<str>, kind: SiteKind) -> Self {
-        Self { target, name, kind, place: None }
+    pub const fn new(target: Option<Target>, name: Arc<str>, kind: SiteKind) -> Self {
+        Self { target, name, kind, place: None, number: 0 }
     }
 
     /// What tells it from others: a semantic probe may be at several places.
-    pub fn key(&self) -> (Arc<str>, &'static str) {
-        (Arc::clone(&self.name), self.place.as_ref().map_or("", |place| place.source.point))
+    pub fn key(&self) -> (Arc<str>, &'static str, usize) {
+        (Arc::clone(&self.name), self.place.as_ref().map_or("", |place| place.source.point), self.number)
     }
 }
 
@@ -45,12 +47,12 @@ fn period(text: &str) -> Option<u64> {
 }
 
 /// Whether a field of a description names something.
-fn fits(pattern: &str, text: &str) -> bool {
+pub fn fits(pattern: &str, text: &str) -> bool {
     pattern == "*" || Glob::new(pattern).matches(text)
 }
 
 /// Providers that the language has and this program does not attach yet.
-const OTHERS: &[&str] = &["fbt", "rawfbt", "sdt", "rawtp", "lockstat", "cpc"];
+const OTHERS: &[&str] = &["sdt", "rawtp", "cpc"];
 
 impl Checker<'_> {
     /// Everything that a description names.
@@ -90,7 +92,8 @@ impl Checker<'_> {
         if fits(provider, "syscall") && (fits(module, "vmlinux") || module == "*") {
             self.system_calls(function, name, &mut found);
         }
-        let absent = self.semantic_probes((provider, module, function, name), &mut found);
+        let absent = self.functions((provider, module, function, name), &mut found);
+        let absent = absent.or_else(|| self.semantic_probes((provider, module, function, name), &mut found));
         if let Some(why) = absent.filter(|_| found.is_empty() && !self.options.zdefs) {
             self.error(tags::D_PDESC_ZERO, spec.span, why);
         } else if found.is_empty() && OTHERS.contains(&provider) && !self.options.zdefs {
@@ -121,6 +124,7 @@ impl Checker<'_> {
                         name: Arc::clone(&full),
                         kind: SiteKind::Semantic,
                         place: Some(Arc::new(place)),
+                        number: 0,
                     }));
                 }
                 Err(refusal) => absent = Some(refusal.message),

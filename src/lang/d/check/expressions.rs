@@ -277,6 +277,9 @@ impl Checker<'_> {
             return Self::error_value(span);
         };
         let (ty, bits) = (left.ty().clone(), left.bits);
+        if op.is_none() && right.e.as_int() == Some(0) && !is_scalar(&ty) {
+            return self.emptied(&target, &ty, span);
+        }
         let value = match op {
             None => right,
             Some(op) => self.operate(op, left.clone(), right, span),
@@ -296,6 +299,21 @@ impl Checker<'_> {
             None => value,
         };
         self.set(&target, value, span)
+    }
+
+    /// 0 or NULL for what is no number: an element is removed, a text is none.
+    fn emptied(&mut self, target: &Target, ty: &Type, span: Span) -> Value {
+        let zero = int(0, Type::I32, span);
+        match (target, ty) {
+            (Target::Map(_, Some(_)), _) => Value::new(block(self.store(target, zero.clone(), span), zero)),
+            (_, Type::Str { .. }) => self.set(target, Expr::new(ExprKind::Str("".into()), ty.clone(), span), span),
+            _ => {
+                let to = self.type_text(ty);
+                let message = format!("operands have incompatible types: \"{to}\" = \"int\"");
+                self.error(tags::D_OP_INCOMPAT, span, message);
+                Self::error_value(span)
+            }
+        }
     }
 
     fn step(&mut self, operand: &Ast, increment: bool, postfix: bool, span: Span) -> Value {

@@ -9,6 +9,7 @@ use super::value::{cast, int};
 use super::{Checker, Frame, statement};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{self, Clause};
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, BinaryOp, Block, Builtin, Expr, ExprKind, Probe, Statement, StatementKind};
 use crate::lang::types::Type;
@@ -16,7 +17,7 @@ use crate::lang::types::Type;
 impl Checker<'_> {
     pub fn clauses(&mut self, clauses: &[&Clause]) {
         let mut order: Vec<(Found, Vec<usize>)> = Vec::new();
-        let mut places: HashMap<(Arc<str>, &str), usize> = HashMap::new();
+        let mut places: HashMap<(Arc<str>, &str, usize), usize> = HashMap::new();
         let mut errors = Vec::new();
         let (mut absent, mut matched) = (Vec::new(), 0_u32);
         for (number, clause) in clauses.iter().enumerate() {
@@ -47,8 +48,7 @@ impl Checker<'_> {
         // Clauses are checked in the order of the text as far as possible: a variable gets its type by the first.
         let mut groups: BTreeMap<(Vec<usize>, SiteKind, u32), Vec<Found>> = BTreeMap::new();
         for (position, (found, list)) in order.into_iter().enumerate() {
-            let alone =
-                if found.kind == SiteKind::Entry || found.kind == SiteKind::Return { 0 } else { position as u32 + 1 };
+            let alone = if found.kind.is_of_many() { 0 } else { position as u32 + 1 };
             groups.entry((list, found.kind, alone)).or_default().push(found);
         }
         for number in absent {
@@ -89,6 +89,7 @@ impl Checker<'_> {
             kind,
             name: (found.len() == 1).then(|| found[0].name.clone()),
             id: self.program.probe_ids[names[0] as usize],
+            common: common_fields(&found),
             place: found[0].place.clone(),
             ..Site::default()
         };
@@ -203,16 +204,7 @@ impl Checker<'_> {
         self.frame.exit = None;
         (self.frame.speculates, self.frame.commits, self.frame.records) = (false, false, false);
         self.frame.reports = false;
-        let predicate = clause.predicate.as_ref().map(|e| {
-            let value = self.expr(e);
-            let scalar = super::value::is_scalar(value.ty()) || super::value::is_text(value.ty());
-            if !scalar && !value.is_error() {
-                let text = self.type_text(value.ty());
-                let message = format!("predicate result must be of scalar type: it is of type {text}");
-                self.error(tags::D_PRED_SCALAR, e.span, message);
-            }
-            self.condition(value)
-        });
+        let predicate = clause.predicate.as_ref().map(|e| self.predicate(e, clause));
         let predicate = self.on_the_processor(predicate, at);
         let mut statements = Vec::new();
         let body = clause.body.as_deref().unwrap_or_default();
@@ -244,6 +236,38 @@ impl Checker<'_> {
         }
     }
 
+    /// A clause's predicate. It may name variables that the clause's own statements make known.
+    fn predicate(&mut self, e: &ast::Expr, clause: &Clause) -> Expr {
+        let told = self.diagnostics.len();
+        let mut value = self.expr(e);
+        let unknown = |d: &Diagnostic| d.code == tags::D_VAR_UNDEF;
+        if self.diagnostics.get(told..).unwrap_or(&[]).iter().any(unknown) {
+            self.diagnostics.truncate(told);
+            self.made_known(clause);
+            value = self.expr(e);
+        }
+        let scalar = super::value::is_scalar(value.ty()) || super::value::is_text(value.ty());
+        if !scalar && !value.is_error() {
+            let text = self.type_text(value.ty());
+            let message = format!("predicate result must be of scalar type: it is of type {text}");
+            self.error(tags::D_PRED_SCALAR, e.span, message);
+        }
+        self.condition(value)
+    }
+
+    /// Makes the variables known that a clause's statements assign to.
+    fn made_known(&mut self, clause: &Clause) {
+        let (told, frame, actions) = (self.diagnostics.len(), self.frame.clone(), self.program.actions.len());
+        for e in clause.body.as_deref().unwrap_or_default() {
+            if !matches!(e.kind, ast::ExprKind::Empty) {
+                self.statement(e, &mut Vec::new());
+            }
+        }
+        self.frame = frame;
+        self.program.actions.truncate(actions);
+        self.diagnostics.truncate(told);
+    }
+
     /// The predicate, and that the processor is the one of the option `cpu`.
     fn on_the_processor(&self, predicate: Option<Expr>, at: Span) -> Option<Expr> {
         let of_the_run = self.frame.site.kind == SiteKind::Nothing;
@@ -256,6 +280,15 @@ impl Checker<'_> {
             None => here,
         })
     }
+}
+
+/// Provider and module where all probes have the same.
+fn common_fields(found: &[Found]) -> [Option<Arc<str>>; 2] {
+    [0, 1].map(|n| {
+        let mut fields = found.iter().map(|f| f.name.split(':').nth(n).unwrap_or(""));
+        let first = fields.next()?;
+        fields.all(|field| field == first).then(|| first.into())
+    })
 }
 
 fn head(clause: &Clause) -> Span {

@@ -215,7 +215,7 @@ impl Checker<'_> {
         value(Type::Int { size: field.size.clamp(1, 8) as u8, signed: field.signed })
     }
 
-    fn parameter(&mut self, ty: Option<CTypeId>) -> Type {
+    pub fn parameter(&mut self, ty: Option<CTypeId>) -> Type {
         match ty.map(|id| self.types.import(id, AddressSpace::Kernel)) {
             None | Some(Type::Void) => Type::U64,
             Some(ty) => ty,

@@ -22,8 +22,28 @@ pub enum SiteKind {
     Entry,
     Return,
     Semantic,
+    /// A function of the kernel.
+    KernelEntry,
+    KernelReturn,
+    /// A function of a process, or an instruction in it.
+    UserEntry,
+    UserReturn,
+    /// A static probe of a process.
+    Static,
     /// A probe that this kernel lacks: its clauses are checked for what they make known, and left out.
     Absent,
+}
+
+impl SiteKind {
+    /// Many probes of this kind are one program.
+    pub const fn is_of_many(self) -> bool {
+        use SiteKind::{Entry, KernelEntry, KernelReturn, Return, UserEntry, UserReturn};
+        matches!(self, Entry | Return | KernelEntry | KernelReturn | UserEntry | UserReturn)
+    }
+
+    const fn is_entry(self) -> bool {
+        matches!(self, Self::Entry | Self::KernelEntry | Self::UserEntry)
+    }
 }
 
 /// The firing probe, as the code at hand knows it.
@@ -33,6 +53,8 @@ pub struct Site {
     /// The probe's own name when there is one alone.
     pub name: Option<Arc<str>>,
     pub id: u32,
+    /// Provider and module, where all probes of the program have the same.
+    pub common: [Option<Arc<str>>; 2],
     /// `arg1` to `arg5` of ERROR clauses.
     pub error_arguments: Option<[Expr; 6]>,
     /// The place where a semantic probe fires.
@@ -63,8 +85,38 @@ impl Checker<'_> {
             // A system call's record: common fields, the number, then the arguments as words.
             SiteKind::Entry if number < 6 => Value::new(field(16 + u32::from(number) * 8)),
             SiteKind::Return if number < 2 => Value::new(field(16)),
+            SiteKind::KernelEntry | SiteKind::UserEntry if number < 6 => self.word_of(Builtin::Arg(number), span),
+            SiteKind::Static => self.word_of(Builtin::Arg(number), span),
+            SiteKind::KernelReturn | SiteKind::UserReturn if number == 1 => self.word_of(Builtin::Retval, span),
             _ => Value::new(int(0, Type::I64, span)),
         }
+    }
+
+    fn word_of(&self, builtin: Builtin, span: Span) -> Value {
+        Value::new(cast(Expr::new(ExprKind::Builtin(builtin), Type::U64, span), &Type::I64))
+    }
+
+    /// `args[n]` of a function of the kernel, by its prototype.
+    fn typed_by_prototype(&mut self, number: u64, span: Span) -> Option<Value> {
+        let kind = self.frame.site.kind;
+        if !matches!(kind, SiteKind::KernelEntry | SiteKind::KernelReturn) {
+            return None;
+        }
+        let name = self.frame.site.name.clone()?;
+        let mut fields = name.split(':').skip(1);
+        let prototype = self.facts.prototype(fields.next()?, fields.next()?)?;
+        let (ty, builtin) = match (kind, number) {
+            (SiteKind::KernelReturn, 1) => (prototype.result, Builtin::Retval),
+            (SiteKind::KernelReturn, _) => return None,
+            (_, n) => {
+                (prototype.parameters.get(n as usize)?.ty, Builtin::Arg(u8::try_from(n).ok().filter(|n| *n < 6)?))
+            }
+        };
+        let ty = self.parameter(ty);
+        if !super::value::is_scalar(&ty) {
+            return None;
+        }
+        Some(Value::new(cast(Expr::new(ExprKind::Builtin(builtin), Type::U64, span), &ty)))
     }
 
     /// `args[n]`.
@@ -87,9 +139,13 @@ impl Checker<'_> {
         if self.frame.site.kind == SiteKind::Absent {
             return Value::new(int(0, Type::I64, span));
         }
+        if let Some(value) = self.typed_by_prototype(number, span) {
+            return value;
+        }
         let most = match self.frame.site.kind {
-            SiteKind::Entry => 6,
-            SiteKind::Return => 2,
+            SiteKind::Entry | SiteKind::KernelEntry | SiteKind::UserEntry => 6,
+            SiteKind::Static => 10,
+            SiteKind::Return | SiteKind::KernelReturn | SiteKind::UserReturn => 2,
             _ => 0,
         };
         if number >= most {
@@ -134,10 +190,11 @@ impl Checker<'_> {
 
     fn many_probe_part(&mut self, which: &str, span: Span) -> Value {
         let kind = self.frame.site.kind;
+        let common = self.frame.site.common.clone();
         let text = match which {
-            "probeprov" => "syscall",
-            "probemod" => "vmlinux",
-            "probename" if kind == SiteKind::Entry => "entry",
+            "probeprov" if let Some(provider) = &common[0] => provider,
+            "probemod" if let Some(module) = &common[1] => module,
+            "probename" if kind.is_entry() => "entry",
             "probename" => "return",
             "probefunc" => {
                 // Known by the probe's number when it is printed.

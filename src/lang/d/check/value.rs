@@ -1,8 +1,12 @@
 //! Values: what an expression is, and how values become those of other types.
 
+use std::sync::Arc;
+
 use super::Checker;
 use crate::lang::source::Span;
-use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, LocalId, MapId, Statement, UnaryOp, size_align};
+use crate::lang::typed::{
+    Block, Expr, ExprKind, Intrinsic, LocalId, MapId, Statement, UnaryOp, function_of, size_align,
+};
 use crate::lang::types::{AddressSpace, Type};
 
 /// Something that can be assigned to.
@@ -173,7 +177,7 @@ impl Checker<'_> {
                 e
             }
             Type::Ptr { space, .. } => {
-                let pointer = Type::Ptr { to: std::sync::Arc::new(Type::Int { size: 1, signed: true }), space: *space };
+                let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: *space };
                 let at = self.checked_pointer(cast(e, &pointer));
                 Expr::new(ExprKind::Call(Intrinsic::Str, vec![at]), string, span)
             }
@@ -187,10 +191,8 @@ impl Checker<'_> {
             }
             Type::Array { .. } => Expr::new(ExprKind::Call(Intrinsic::Str, vec![e]), string, span),
             _ => {
-                let pointer = Type::Ptr {
-                    to: std::sync::Arc::new(Type::Int { size: 1, signed: true }),
-                    space: AddressSpace::Kernel,
-                };
+                let pointer =
+                    Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::Kernel };
                 let at = self.checked_pointer(cast(cast(e, &Type::U64), &pointer));
                 Expr::new(ExprKind::Call(Intrinsic::Str, vec![at]), string, span)
             }
@@ -227,6 +229,13 @@ impl Checker<'_> {
         match (ty, &from) {
             (_, Type::Error) | (Type::Error, _) => Some(Expr::new(ExprKind::Int(0), ty.clone(), value.span())),
             (Type::Str { .. }, _) if is_text(&from) => Some(self.text(value.e)),
+            // A function's name that is known, beside those that the firing probe tells.
+            (Type::FuncName, Type::Str { .. }) => {
+                let ExprKind::Str(text) = &value.e.kind else { return None };
+                let known = |name: &Arc<str>| function_of(name) == &**text;
+                let at = self.program.probe_names.iter().position(known)?;
+                Some(int(at as i64, Type::FuncName, value.span()))
+            }
             // A text that is none.
             (Type::Str { .. }, Type::Ptr { .. }) if value.e.as_int() == Some(0) => {
                 Some(Expr::new(ExprKind::Str("".into()), ty.clone(), value.span()))

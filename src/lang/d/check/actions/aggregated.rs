@@ -8,7 +8,7 @@ use super::super::value::{is_int, is_text};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
-use crate::lang::typed::Statement;
+use crate::lang::typed::{MapStorage, Statement};
 use crate::lang::types::Type;
 use crate::model::d::{Format, Item};
 
@@ -61,6 +61,10 @@ impl Checker<'_> {
             }
             let e = self.word(value.e);
             number = Some(self.keep(e, out));
+        }
+        if f.name == "trunc" && number.is_some() {
+            // Single keys can be taken out of a map of the kernel's own only.
+            self.program.maps[map as usize].storage = MapStorage::PerCpuHash;
         }
         self.records(span, false);
         self.frame.items.push(match (f.name, number) {

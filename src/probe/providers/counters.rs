@@ -1,0 +1,184 @@
+//! `sysinfo`, `vminfo` and `mib`: counters of another system, by what counts up here. `arg0` is by how much.
+
+use super::{Field, Given, Row, Source};
+
+/// What a counter goes up by.
+const ARGUMENT: &[(&str, &str)] = &[("uint64_t", "by how much the counter goes up")];
+const FIELDS: &[Field] = &[Field { name: "by", argument: 0, member: "" }];
+const ONE: &[Given] = &[Given::Plain("uint64_t", "1")];
+
+/// One more at each of some places.
+macro_rules! one_at {
+    ($($point:literal),*) => {
+        &[$(&[Source { point: $point, when: "", given: ONE }]),*]
+    };
+}
+
+/// As many as a system call returns.
+macro_rules! returned {
+    ($($point:literal),*) => {
+        &[$(&[Source { point: $point, when: "args.ret > 0", given: &[Given::Plain("uint64_t", "args.ret")] }]),*]
+    };
+}
+
+/// A row of a counter.
+macro_rules! row {
+    ($provider:literal, $name:literal, $about:literal, $places:expr) => {
+        Row { provider: $provider, name: $name, about: $about, arguments: ARGUMENT, fields: FIELDS, places: $places }
+    };
+}
+
+/// Pages of 4096 bytes that a request moves.
+const PAGES: &[Given] = &[Given::Plain("uint64_t", "args.rq->__data_len / 4096")];
+
+pub(super) const ROWS: &[Row] = &[
+    row!(
+        "sysinfo",
+        "sysread",
+        "A process asks to read.",
+        one_at!(
+            "tracepoint:syscalls:sys_enter_read",
+            "tracepoint:syscalls:sys_enter_readv",
+            "tracepoint:syscalls:sys_enter_pread64",
+            "tracepoint:syscalls:sys_enter_preadv"
+        )
+    ),
+    row!(
+        "sysinfo",
+        "syswrite",
+        "A process asks to write.",
+        one_at!(
+            "tracepoint:syscalls:sys_enter_write",
+            "tracepoint:syscalls:sys_enter_writev",
+            "tracepoint:syscalls:sys_enter_pwrite64",
+            "tracepoint:syscalls:sys_enter_pwritev"
+        )
+    ),
+    row!(
+        "sysinfo",
+        "readch",
+        "A process has read so many bytes.",
+        returned!(
+            "tracepoint:syscalls:sys_exit_read",
+            "tracepoint:syscalls:sys_exit_readv",
+            "tracepoint:syscalls:sys_exit_pread64",
+            "tracepoint:syscalls:sys_exit_preadv"
+        )
+    ),
+    row!(
+        "sysinfo",
+        "writech",
+        "A process has written so many bytes.",
+        returned!(
+            "tracepoint:syscalls:sys_exit_write",
+            "tracepoint:syscalls:sys_exit_writev",
+            "tracepoint:syscalls:sys_exit_pwrite64",
+            "tracepoint:syscalls:sys_exit_pwritev"
+        )
+    ),
+    row!(
+        "sysinfo",
+        "sysfork",
+        "A process makes another.",
+        &[&[Source {
+            point: "rawtracepoint:sched_process_fork",
+            when: "args.child->pid == args.child->tgid",
+            given: ONE
+        }]]
+    ),
+    row!(
+        "sysinfo",
+        "nthreads",
+        "A thread is made.",
+        &[&[Source {
+            point: "rawtracepoint:sched_process_fork",
+            when: "args.child->pid != args.child->tgid",
+            given: ONE
+        }]]
+    ),
+    row!("sysinfo", "sysexec", "A process runs a program.", one_at!("rawtracepoint:sched_process_exec")),
+    row!("sysinfo", "pswitch", "A processor goes from one thread to another.", one_at!("rawtracepoint:sched_switch")),
+    row!(
+        "sysinfo",
+        "inv_swtch",
+        "A thread that can run on has to leave its processor.",
+        &[&[Source { point: "rawtracepoint:sched_switch", when: "args.preempt", given: ONE }]]
+    ),
+    row!("sysinfo", "mutex_adenters", "A thread waits for a lock.", one_at!("rawtracepoint:contention_begin")),
+    row!(
+        "vminfo",
+        "as_fault",
+        "A process touches a page that is not mapped.",
+        one_at!("rawtracepoint:page_fault_user")
+    ),
+    row!(
+        "vminfo",
+        "kernel_asflt",
+        "The kernel touches a page that is not mapped.",
+        one_at!("rawtracepoint:page_fault_kernel")
+    ),
+    row!(
+        "vminfo",
+        "pgin",
+        "A device is asked for pages.",
+        &[&[Source {
+            point: "rawtracepoint:block_rq_issue",
+            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 1) == 0",
+            given: ONE
+        }]]
+    ),
+    row!(
+        "vminfo",
+        "pgpgin",
+        "A device is asked for so many pages.",
+        &[&[Source {
+            point: "rawtracepoint:block_rq_issue",
+            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 1) == 0",
+            given: PAGES
+        }]]
+    ),
+    row!(
+        "vminfo",
+        "pgout",
+        "Pages go to a device.",
+        &[&[Source {
+            point: "rawtracepoint:block_rq_issue",
+            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 1) == 1",
+            given: ONE
+        }]]
+    ),
+    row!(
+        "vminfo",
+        "pgpgout",
+        "So many pages go to a device.",
+        &[&[Source {
+            point: "rawtracepoint:block_rq_issue",
+            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 1) == 1",
+            given: PAGES
+        }]]
+    ),
+    row!(
+        "mib",
+        "tcpActiveOpens",
+        "A process asks another for a connection.",
+        &[&[Source { point: "rawtracepoint:inet_sock_set_state", when: "args.newstate == 2", given: ONE }]]
+    ),
+    row!(
+        "mib",
+        "tcpPassiveOpens",
+        "Another has made a connection to a process.",
+        &[&[Source {
+            point: "rawtracepoint:inet_sock_set_state",
+            when: "args.oldstate == 3 && args.newstate == 1",
+            given: ONE
+        }]]
+    ),
+    row!("mib", "tcpRetransSegs", "A segment is sent again.", one_at!("rawtracepoint:tcp_retransmit_skb")),
+    row!("mib", "tcpOutRsts", "A connection is refused or broken off.", one_at!("rawtracepoint:tcp_send_reset")),
+    row!(
+        "mib",
+        "tcpEstabResets",
+        "The other side breaks a connection off.",
+        one_at!("rawtracepoint:tcp_receive_reset")
+    ),
+];
