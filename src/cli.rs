@@ -30,6 +30,7 @@ pub mod latency;
 pub mod list;
 pub mod lsp;
 pub mod man;
+pub mod programs;
 pub mod record;
 pub mod replay;
 pub mod run;
@@ -86,6 +87,8 @@ pub enum Command {
     Lsp(lsp::Args),
     Screenshots(screenshots::Args),
     Latency(latency::Args),
+    Programs(programs::Programs),
+    Maps(programs::Maps),
 }
 
 /// What the process is given from outside: read here, once, and passed in as values.
@@ -250,5 +253,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Lsp(args)) => lsp::run(&args, world),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
         Some(Command::Latency(args)) => latency::run(&args, world),
+        Some(Command::Programs(args)) => programs::run(&args, world),
+        Some(Command::Maps(args)) => programs::run_maps(&args, world),
     }
 }

@@ -9,6 +9,7 @@ pub mod decode;
 pub mod drain;
 pub mod error;
 mod generated;
+pub mod inventory;
 pub mod latency;
 pub mod load;
 pub mod maps;

@@ -1,5 +1,6 @@
 //! What every view and printer renders: plain data, no behaviour beyond arithmetic on itself.
 
+pub mod bpf;
 pub mod budget;
 pub mod bytes;
 pub mod d;

@@ -17,6 +17,7 @@ pub mod export;
 pub mod files;
 pub mod finder;
 pub mod input;
+pub mod inspector;
 mod keyboard;
 pub mod keys;
 pub mod layout;

@@ -86,6 +86,14 @@ pub enum EngineError {
         /// Why.
         source: std::io::Error,
     },
+    /// The kernel does not tell of what is loaded.
+    #[error("cannot {operation}: {source}")]
+    Objects {
+        /// What was tried.
+        operation: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),

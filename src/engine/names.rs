@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-mod cgroups;
+pub(super) mod cgroups;
 pub mod time;
 
 pub use cgroups::Cgroups;

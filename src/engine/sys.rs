@@ -2,6 +2,7 @@
 
 pub mod bpf;
 pub mod memory;
+pub mod objects;
 pub mod perf;
 pub mod sched;
 pub mod time;

@@ -8,6 +8,7 @@
 
 mod c_text;
 mod index;
+mod layout;
 mod parse;
 mod query;
 pub mod subset;
@@ -17,6 +18,7 @@ mod types;
 
 use std::sync::{Arc, OnceLock};
 
+pub use layout::Field;
 pub use parse::BtfError;
 pub use query::{Enumerator, FuncProto, Param};
 pub use types::{BtfType, Composite, Enumeration, Integer, Member, TypeId};
@@ -75,6 +77,11 @@ impl Btf {
     /// The kernel's BTF that this module's is built on.
     pub fn base(&self) -> Option<&Arc<Self>> {
         self.base.as_ref()
+    }
+
+    /// Text at an offset of the strings, as a program's table of lines names it; empty when there is none.
+    pub fn text_at(&self, offset: u32) -> &str {
+        self.string(offset)
     }
 
     /// Text at a string offset; empty when there is none or it is not UTF-8.

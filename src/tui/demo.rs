@@ -19,6 +19,7 @@ use crate::session::update::Update;
 
 mod arranged;
 mod graphs;
+mod loaded;
 mod measured;
 pub mod told;
 
@@ -112,6 +113,8 @@ pub fn scenes() -> Vec<Scene> {
         Scene::new("flame-search", "probescope: a flame graph searched, light", graphs::searched(stacks())),
         Scene::new("heat", "probescope: a histogram over time", graphs::heat(histogram(), "@latency_ns")),
         Scene::new("heat-lines", "probescope: a map's keys over time, as lines", graphs::lines(histogram())),
+        Scene::new("programs", "probescope: BPF programs of the system", loaded::programs()),
+        Scene::new("bpf-maps", "probescope: BPF maps of the system", loaded::maps()),
         Scene::new("filter", "probescope: filtered events while the views are paused", filtered()),
         Scene::new("errors", "probescope: errors where they are, while the last good trace goes on", errors()),
         Scene::new("losses", "probescope: what was lost, where and why", losses()),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::export::Job;
 use super::files::Opened;
+use super::inspector::{Inspect, Inspected};
 use crate::lang::service::Completion;
 use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
@@ -131,6 +132,8 @@ pub enum Effect {
         /// Byte offset of the cursor.
         offset: u32,
     },
+    /// Look at what the kernel has loaded.
+    Inspect(Inspect),
     /// Keep the layout for the next start.
     KeepLayout(String),
     /// Save the layout under a name.
@@ -200,6 +203,8 @@ pub enum Message {
     Found(Found),
     /// A probe was described.
     Described(Detail),
+    /// What the kernel has loaded.
+    Inspected(Inspected),
     /// What could be typed.
     Completed {
         /// Number of the question.

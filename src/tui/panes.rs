@@ -34,6 +34,7 @@ pub mod palette;
 pub mod probes;
 pub mod reader;
 pub(in crate::tui) mod rows;
+pub mod system;
 pub mod timeline;
 pub mod window;
 
@@ -60,7 +61,7 @@ pub struct Registered {
 
 /// Every kind of pane, in the order of the default layout.
 pub static KINDS: &[Registered] =
-    &[editor::PANE, events::PANE, maps::PANE, probes::PANE, flame::PANE, heat::PANE, latency::PANE];
+    &[editor::PANE, events::PANE, maps::PANE, probes::PANE, flame::PANE, heat::PANE, latency::PANE, system::PANE];
 
 /// A kind of pane by its name.
 #[must_use]

@@ -17,6 +17,7 @@ use super::draw::draw;
 use super::effect::{Effect, Message};
 use super::files::Latest;
 use super::finder::{Finder, Question};
+use super::inspector::{Answer, Inspector};
 use super::keyboard::Input;
 use super::layouts::Folders;
 use super::recording::Recording;
@@ -118,6 +119,7 @@ struct Workbench {
     sender: mpsc::Sender<Message>,
     /// Scripts are run on the recording that is shown.
     reruns: Reruns,
+    inspector: Inspector,
     /// When the history was last played on.
     played: Instant,
     /// What is said once the terminal is given back.
@@ -137,7 +139,10 @@ impl Workbench {
             }
             None => None,
         };
-        let reruns = Reruns::new(services.kernel, sender.clone());
+        let reruns = Reruns::new(Arc::clone(&services.kernel), sender.clone());
+        let answers = sender.clone();
+        let answer: Answer = Arc::new(move |message| answers.blocking_send(message).is_ok());
+        let inspector = Inspector::new(services.kernel, answer);
         let found = sender.clone();
         let questions = finder::spawn(services.finder, move |message| found.blocking_send(message).is_ok())?;
         state.size = crossterm::terminal::size()?;
@@ -161,6 +166,7 @@ impl Workbench {
             exports: Vec::new(),
             sender,
             reruns,
+            inspector,
             played: now,
             tick: None,
             ending: None,

@@ -13,6 +13,7 @@ use super::palette::Palette;
 use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
 use super::panes::latency::measured::Measured;
+use super::panes::system::loaded::Loaded;
 use super::panes::{Kind, News, Pane, events};
 use super::theme::Theme;
 use super::time::Moment;
@@ -133,6 +134,8 @@ pub struct State {
     pub moment: Moment,
     /// What latency meters have measured of it, and the one that runs.
     pub latency: Measured,
+    /// What the kernel has loaded, while a pane shows it.
+    pub loaded: Loaded,
     /// What panes want done although nobody has asked for it.
     pub wanted: Vec<Effect>,
     /// A passing message.
@@ -173,6 +176,7 @@ impl State {
             budget: Some(Budget::DEFAULT),
             moment: Moment::default(),
             latency: Measured::default(),
+            loaded: Loaded::default(),
             wanted: Vec::new(),
             toast: None,
             disabled: None,

@@ -17,7 +17,7 @@ use super::effect::{Effect, Message};
 use super::layout;
 use super::layout::tree::PaneId;
 use super::panes::editor::{completing, documents};
-use super::panes::{News, Pane, browser, editor, latency};
+use super::panes::{News, Pane, browser, editor, latency, system};
 use super::state::{Layer, State};
 use crate::session::update::{ScriptId, Update};
 
@@ -47,6 +47,10 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Found(found) => browser::update::found(state, found),
         Message::Described(detail) => browser::update::described(state, detail),
+        Message::Inspected(answer) => {
+            state.loaded.take(answer);
+            Vec::new()
+        }
         Message::Saved { path, text, error } => app::saved(state, &path, &text, error),
         Message::Kept { because, kept } => {
             app::kept(state, because, kept);
@@ -209,6 +213,7 @@ fn settle(state: &mut State) {
         state.panes.put(placed.shown, pane);
     }
     latency::follow(state);
+    system::update::follow(state);
 }
 
 /// Runs an intent as if its key had been pressed, for the palette.

@@ -17,6 +17,7 @@ mod screens;
 mod session;
 #[path = "../support/skip.rs"]
 mod skip;
+mod system;
 mod terminal;
 mod time;
 mod times;

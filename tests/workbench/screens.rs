@@ -1,15 +1,19 @@
 //! The screen as users see it: keystrokes in, cells out, colours included.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use probescope::lang::diagnostic::{Code, Diagnostic};
 use probescope::lang::service::{Completion, CompletionKind};
 use probescope::lang::source::Span;
+use probescope::model::bpf::{BpfProgram, Inventory};
 use probescope::session::update::{CompileFigures, Ending, TraceId, Update};
 use probescope::tui::action::{Action, Mouse};
 use probescope::tui::demo::scenes;
 use probescope::tui::draw::draw;
 use probescope::tui::effect::{Detail, Effect, Found, Hit, Message};
-use probescope::tui::panes::{Kind, editor, events, flame, heat, maps, probes};
+use probescope::tui::inspector::{Inspect, Inspected};
+use probescope::tui::panes::{Kind, editor, events, flame, heat, maps, probes, system};
 use probescope::tui::state::{File, Layer, State};
 use probescope::tui::theme::{Slot, Theme};
 use probescope::tui::{keys, update};
@@ -775,4 +779,35 @@ proptest! {
             prop_assert!(!buffer.content().iter().any(|c| c.symbol().chars().any(char::is_control)));
         }
     }
+}
+
+#[test]
+fn the_kernel_counts_runs_only_while_programs_are_shown() {
+    let asked = |effects: &[Effect], question: Inspect| effects.contains(&Effect::Inspect(question));
+    let mut state = empty();
+    let effects = press(&mut state, "<a-8>");
+    assert!(asked(&effects, Inspect::Watch), "{effects:?}");
+    assert_eq!(focus(&state), system::KIND);
+    assert!(shown(&state, "being read"));
+    let reason = "cannot look at the BPF programs and maps of the system: permission denied".to_owned();
+    update::receive(&mut state, Message::Inspected(Inspected::Inventory(Err(reason))));
+    assert!(shown(&state, "permission denied"), "{:#?}", rows(&screen(&state)));
+    let program = BpfProgram { id: 7, name: "evil\u{1b}[31m".into(), kind: "kprobe".into(), ..BpfProgram::default() };
+    let mut reading = Inventory { at_ns: 1_000_000_000, programs: vec![program], ..Inventory::default() };
+    for _ in 0..2 {
+        update::receive(&mut state, Message::Inspected(Inspected::Inventory(Ok(Arc::new(reading.clone())))));
+        reading.at_ns += 1_000_000_000;
+        reading.programs[0].runs += 50;
+        reading.programs[0].run_time_ns += 100_000;
+    }
+    assert!(shown(&state, "evil␛[31m") && shown(&state, "2000"), "{:#?}", rows(&screen(&state)));
+    let effects = press(&mut state, "<enter>");
+    assert!(asked(&effects, Inspect::Code(7)), "{effects:?}");
+    let lines = vec!["; @ = count(); @ a.bt:1".to_owned(), "    0: (95) exit".to_owned()];
+    update::receive(&mut state, Message::Inspected(Inspected::Code(7, Ok(Arc::new(lines)))));
+    assert!(shown(&state, "(95) exit"));
+    // Another pane fills the screen: nobody sees the programs.
+    press(&mut state, "<a-2>");
+    let effects = press(&mut state, "z");
+    assert!(asked(&effects, Inspect::Rest), "{effects:?}");
 }

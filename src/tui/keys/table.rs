@@ -3,7 +3,7 @@
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
 use super::super::panes::browser::questions;
-use super::super::panes::{editor, events, flame, heat, latency, maps, probes};
+use super::super::panes::{editor, events, flame, heat, latency, maps, probes, system};
 use super::super::time::Time;
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
@@ -138,6 +138,14 @@ pub static BINDINGS: &[Binding] = &[
         Action::App(App::Focus(latency::KIND)),
         "",
         "Go to the latency of the CPUs and of programs",
+        true,
+    ),
+    bind(
+        Scope::Panes,
+        &[alt('8')],
+        Action::App(App::Focus(system::KIND)),
+        "",
+        "Go to the BPF programs and maps of the system",
         true,
     ),
     bind(

@@ -82,6 +82,11 @@ impl Workbench {
             Effect::Describe(name) => {
                 let _ = self.questions.send(Question::Describe(name));
             }
+            Effect::Inspect(question) => {
+                if let Err(e) = self.inspector.ask(question) {
+                    self.answer(Message::Notice(format!("What is loaded can't be read: no thread: {e}")));
+                }
+            }
             Effect::Complete { text, name, offset, generation } => {
                 let source = SourceText::new(&name, &text);
                 let _ = self.questions.send(Question::Complete(source, offset, generation));

@@ -1,0 +1,121 @@
+//! Looks at what the kernel has loaded, beside the screen: only while a pane shows it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use super::effect::Message;
+use crate::engine::inventory::{self, Contents, InventoryReader};
+use crate::kernel::Kernel;
+use crate::model::bpf::Inventory;
+
+/// Pause between two readings.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inspect {
+    /// Read all programs and maps from now on, and let the kernel count the programs' runs.
+    Watch,
+    /// Stop that.
+    Rest,
+    /// What is in a map?
+    Map(u32),
+    /// The instructions of a program.
+    Code(u32),
+}
+
+/// What is answered.
+#[derive(Clone, Debug)]
+pub enum Inspected {
+    /// All programs and maps, or why they can't be read.
+    Inventory(Result<Arc<Inventory>, String>),
+    /// What is in a map.
+    Map(u32, Result<Arc<Contents>, String>),
+    /// The instructions of a program.
+    Code(u32, Result<Arc<Vec<String>>, String>),
+}
+
+/// Takes messages from the thread; false when nobody wants more.
+pub type Answer = Arc<dyn Fn(Message) -> bool + Send + Sync>;
+
+/// Asks a thread of its own, which is started by the first question.
+pub struct Inspector {
+    kernel: Arc<Kernel>,
+    answer: Answer,
+    questions: Option<Sender<Inspect>>,
+}
+
+impl std::fmt::Debug for Inspector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inspector").finish_non_exhaustive()
+    }
+}
+
+impl Inspector {
+    /// Answers go to `answer`, which ends the thread by returning false.
+    pub fn new(kernel: Arc<Kernel>, answer: Answer) -> Self {
+        Self { kernel, answer, questions: None }
+    }
+
+    /// Asks.
+    ///
+    /// # Errors
+    /// When there is no thread for it.
+    pub fn ask(&mut self, question: Inspect) -> io::Result<()> {
+        let question = match &self.questions {
+            Some(questions) => match questions.send(question) {
+                Ok(()) => return Ok(()),
+                // The thread has ended by a fault of its own.
+                Err(unsent) => unsent.0,
+            },
+            None => question,
+        };
+        let (sender, questions) = channel();
+        let (kernel, answer) = (Arc::clone(&self.kernel), Arc::clone(&self.answer));
+        std::thread::Builder::new().name("inspector".to_owned()).spawn(move || work(&kernel, &questions, &answer))?;
+        // The receiver lives in the thread that was just started.
+        let _ = sender.send(question);
+        self.questions = Some(sender);
+        Ok(())
+    }
+}
+
+fn work(kernel: &Arc<Kernel>, questions: &Receiver<Inspect>, answer: &Answer) {
+    let mut reader: Option<InventoryReader> = None;
+    loop {
+        let question = match &reader {
+            Some(_) => questions.recv_timeout(EVERY),
+            None => questions.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        let answered = match question {
+            Ok(Inspect::Rest) => {
+                reader = None;
+                continue;
+            }
+            Ok(Inspect::Map(id)) => {
+                Inspected::Map(id, inventory::contents(id).map(Arc::new).map_err(|e| e.to_string()))
+            }
+            Ok(Inspect::Code(id)) => {
+                Inspected::Code(id, inventory::listing(id).map(Arc::new).map_err(|e| e.to_string()))
+            }
+            Ok(Inspect::Watch) => match InventoryReader::new(Arc::clone(kernel)) {
+                Ok(new) => read(reader.insert(new)),
+                Err(error) => Inspected::Inventory(Err(error.to_string())),
+            },
+            Err(RecvTimeoutError::Timeout) => match &mut reader {
+                Some(reader) => read(reader),
+                None => continue,
+            },
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if !(answer)(Message::Inspected(answered)) {
+            return;
+        }
+    }
+}
+
+fn read(reader: &mut InventoryReader) -> Inspected {
+    Inspected::Inventory(reader.read().map(Arc::new).map_err(|e| e.to_string()))
+}
