@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::analysis::Facts;
 use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, places};
@@ -26,6 +26,8 @@ use parse::{Context, Row};
 
 pub use setup::{Workload, available};
 
+/// The pipe is read so long without a look at anything else.
+const LONGEST_READ: Duration = Duration::from_millis(50);
 /// Intervals of a CPU that are kept for the analysis of an episode.
 const MOST_INTERVALS: usize = 1024;
 
@@ -110,9 +112,12 @@ impl TracefsMeasurement {
         std::fs::read_to_string(self.instance.join("trace"))
     }
 
+    /// Takes what the tracer wrote, for a while at most: one that writes faster than this reads would keep duration and
+    /// thresholds from being looked at.
     fn read(&mut self, items: &mut Vec<Item>) -> Result<(), LatencyError> {
         let mut buffer = vec![0_u8; 64 << 10];
-        loop {
+        let began = Instant::now();
+        while began.elapsed() < LONGEST_READ {
             let Some(pipe) = &mut self.pipe else { return Ok(()) };
             match pipe.read(&mut buffer) {
                 Ok(0) => return Ok(()),
@@ -124,6 +129,7 @@ impl TracefsMeasurement {
                 }
             }
         }
+        Ok(())
     }
 
     fn take(&mut self, bytes: &[u8], items: &mut Vec<Item>) {
