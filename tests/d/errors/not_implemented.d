@@ -1,8 +1,8 @@
 /*
  * exit: 1
- * stderr: strtok( ) can't be used yet
+ * stderr: progenyof( ) can't be used yet
  */
 BEGIN
 {
-	trace(strtok("a b", " "));
+	trace(progenyof(1));
 }

@@ -3,7 +3,7 @@
  * needs: uprobe
  * compile: recursive.c -O1 -static
  * command: @COMPILED@
- * expect:   nested  return  4
+ * expect:   nested  return  3
  * expect:   descend  entry  15
  * expect:   nested  entry  12
  * any-order
