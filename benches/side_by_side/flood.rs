@@ -138,13 +138,15 @@ fn account(home: &Path, calls: u64) -> Option<String> {
     let recording = Recording::open(&file).ok()?;
     let trace = recording.traces().last()?.id;
     let stats = recording.stats_at(trace, u64::MAX)?;
-    let lost: u64 = stats.losses.iter().filter(|l| l.cause == LossCause::RingFull).map(|l| l.count).sum();
+    let counted = |cause| stats.losses.iter().filter(|l| l.cause == cause).map(|l| l.count).sum::<u64>();
+    let (lost, throttled) = (counted(LossCause::RingFull), counted(LossCause::Throttled));
     let bytes = std::fs::metadata(&file).ok()?.len();
     let held = recording.entries().count();
     Some(format!(
-        "  of {calls} calls {} delivered, {lost} lost and counted, {} neither; recorded {held} entries, {:.1} bytes each",
+        "  of {calls} calls {} delivered, {lost} lost, {throttled} throttled to keep the workbench's budget, {} neither; \
+         recorded {held} entries, {:.1} bytes each",
         stats.delivered,
-        calls as i128 - i128::from(stats.delivered) - i128::from(lost),
+        calls as i128 - i128::from(stats.delivered) - i128::from(lost) - i128::from(throttled),
         bytes as f64 / held.max(1) as f64,
     ))
 }

@@ -228,8 +228,8 @@ fn took(trace: &Trace, stats: &TraceStats) -> BTreeMap<u32, u64> {
     took
 }
 
-/// About what the kernel needs at least to come to a program at a firing, ns (x86-64, a machine of 2020 without
-/// mitigations).
+/// What the kernel needs at least to come to a program at a firing, ns. Estimates of its order, not measurements: the
+/// kernel's statistics count the program alone.
 const fn dispatch_ns(kind: ProgramKind) -> u64 {
     match kind {
         ProgramKind::TestRun | ProgramKind::Iter => 0,
