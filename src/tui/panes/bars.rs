@@ -16,6 +16,7 @@ use super::super::trace::{Phase, Trace};
 use super::super::update::given;
 use super::Context;
 use super::events::EventsPane;
+use super::latency::measured::Phase as Meter;
 use crate::lang::diagnostic::Severity;
 
 /// Name, file, phase.
@@ -51,6 +52,9 @@ fn phase(state: &State) -> (String, Slot) {
         Phase::Recorded if trace.paused => ("recording held".to_owned(), Slot::Paused),
         Phase::Recorded => ("recording".to_owned(), Slot::Stopped),
         _ if state.disabled.is_some() => ("cannot run here".to_owned(), Slot::Stopped),
+        Phase::Idle | Phase::Ended if state.latency.meter.phase == Meter::Running => {
+            (format!("● measuring {}", state.latency.meter.mode.name()), Slot::Running)
+        }
         Phase::Idle => ("nothing runs".to_owned(), Slot::Stopped),
         Phase::Starting => ("starting…".to_owned(), Slot::Paused),
         Phase::Ended => ("■ ended".to_owned(), Slot::Stopped),

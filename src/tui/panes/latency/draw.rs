@@ -28,7 +28,7 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect)
     }
     let below = Rect { y: inside.y + ABOVE, height: inside.height - ABOVE, ..inside };
     let shown = Shown::of(ctx.state);
-    state_line(ctx, shown.as_ref(), buf, inside);
+    state_line(pane, ctx, shown.as_ref(), buf, inside);
     views(pane, ctx, shown.as_ref(), buf, inside);
     if pane.view == View::Task {
         return task::draw(pane, ctx, buf, below);
@@ -74,7 +74,7 @@ fn nothing(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
 }
 
 /// What measures, with what load, and what bears on the figures.
-fn state_line(ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: &mut Buffer, area: Rect) {
+fn state_line(pane: &LatencyPane, ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: &mut Buffer, area: Rect) {
     let (state, theme) = (ctx.state, ctx.theme());
     let wide = usize::from(area.width);
     let Some(shown) = shown else {
@@ -86,7 +86,13 @@ fn state_line(ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: &mut Buffer, ar
     let x = put(buf, area, 1, 0, sign, theme[slot]) + 1;
     let x = put(buf, area, x, 0, shown.mode().name(), theme[Slot::Probe]) + 1;
     let mut x = put(buf, area, x, 0, &fit(&how(shown), wide.saturating_sub(x)), theme[Slot::Dim]) + 2;
-    for (text, slot) in badges(state, shown, live) {
+    let mut badges = badges(state, shown, live);
+    let over = thresholds(pane, state, Some(shown));
+    if !has_room(pane, &over, wide) {
+        let warnings = badges.iter().take_while(|(_, slot)| *slot == Slot::Warning).count();
+        badges.insert(warnings, (over, Slot::Dim));
+    }
+    for (text, slot) in badges {
         if x + width(&text) + 1 > wide {
             break;
         }
@@ -136,15 +142,23 @@ fn badges(state: &State, shown: &Shown<'_>, live: bool) -> Vec<(String, Slot)> {
 /// The views' names, each with its column; the thresholds at the right.
 fn views(pane: &LatencyPane, ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: &mut Buffer, area: Rect) {
     let theme = ctx.theme();
-    for (x, view, label) in places(usize::from(area.width)) {
+    let wide = usize::from(area.width);
+    let text = thresholds(pane, ctx.state, shown);
+    for (x, view, label) in places(pane.view, wide, &text) {
         let slot = if view == pane.view { Slot::TitleFocus } else { Slot::Faint };
         put(buf, area, x, 1, &label, theme[slot]);
     }
-    let end = places(usize::from(area.width)).last().map_or(0, |(x, _, label)| x + width(label));
+    if has_room(pane, &text, wide) {
+        put_end(buf, area, wide - 1, 1, &text, theme[Slot::Dim]);
+    }
+}
+
+/// From which latency on an episode is kept.
+fn thresholds(pane: &LatencyPane, state: &State, shown: Option<&Shown<'_>>) -> String {
     let mode = shown.map_or(Mode::Passive, Shown::mode);
-    let is_own = shown.is_some_and(|shown| shown.info.id == ctx.state.latency.meter.trace);
+    let is_own = shown.is_some_and(|shown| shown.info.id == state.latency.meter.trace);
     let mut thresholds = if is_own {
-        ctx.state.latency.meter.thresholds
+        state.latency.meter.thresholds
     } else {
         shown.and_then(|s| s.meter).map_or_else(Default::default, |meter| meter.thresholds)
     };
@@ -155,38 +169,51 @@ fn views(pane: &LatencyPane, ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: 
         let mark = if n == pane.threshold % all.len() && all.len() > 1 { "›" } else { "" };
         format!("{mark}{name} {value}")
     });
-    let text = format!("over {}", named.collect::<Vec<_>>().join(", "));
-    if end + width(&text) + 3 <= usize::from(area.width) {
-        put_end(buf, area, usize::from(area.width) - 1, 1, &text, theme[Slot::Dim]);
-    }
+    format!("over {}", named.collect::<Vec<_>>().join(", "))
 }
 
-/// Where the names of the views are: whole ones where there is room, else their numbers.
-fn places(room: usize) -> Vec<(usize, View, String)> {
-    let label = |short: bool| {
-        move |(n, view): (usize, View)| {
-            let text = if short { format!("{}", n + 1) } else { format!("{} {}", n + 1, view.title()) };
+/// Whether the thresholds stand beside the views' names.
+fn has_room(pane: &LatencyPane, thresholds: &str, wide: usize) -> bool {
+    let end = places(pane.view, wide, thresholds).last().map_or(0, |(x, _, label)| x + width(label));
+    end + width(thresholds) + 3 <= wide
+}
+
+/// Where the names of the views are: all of them where there is room, else the chosen one's where the thresholds stand
+/// beside it, too, else numbers.
+fn places(chosen: View, room: usize, thresholds: &str) -> Vec<(usize, View, String)> {
+    let numbered = |is_named: &dyn Fn(View) -> bool| -> Vec<(View, String)> {
+        let label = |(n, view): (usize, View)| {
+            let text = if is_named(view) { format!("{} {}", n + 1, view.title()) } else { (n + 1).to_string() };
             (view, text)
-        }
+        };
+        View::ALL.into_iter().enumerate().map(label).collect()
     };
-    let of = |short: bool| View::ALL.into_iter().enumerate().map(label(short)).collect::<Vec<_>>();
-    let long = of(false);
-    let fits = long.iter().map(|(_, text)| width(text) + 2).sum::<usize>() < room;
-    let mut x = 1;
-    let mut out = Vec::new();
-    for (view, text) in if fits { long } else { of(true) } {
-        let next = x + width(&text) + 2;
-        out.push((x, view, text));
-        x = next;
-    }
-    out
+    let placed = |labels: Vec<(View, String)>, gap: usize| {
+        let mut next = 1;
+        let place = |(view, text): (View, String)| {
+            let x = next;
+            next += width(&text) + gap;
+            (x, view, text)
+        };
+        labels.into_iter().map(place).collect::<Vec<_>>()
+    };
+    let all = placed(numbered(&|_| true), 2);
+    let close = placed(numbered(&|_| true), 1);
+    let one = placed(numbered(&|view| view == chosen), 2);
+    let end = |places: &[(usize, View, String)]| places.last().map_or(0, |(x, _, text)| x + width(text));
+    let beside = width(thresholds) + 3;
+    [(all, 1), (close, 1), (one, beside)]
+        .into_iter()
+        .find(|(places, beside)| end(places) + beside <= room)
+        .map_or_else(|| placed(numbered(&|_| false), 2), |(places, _)| places)
 }
 
 /// What is at a place of the screen; `area` is the pane's frame.
 pub fn spot_at(pane: &LatencyPane, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
     let (x, y) = (usize::from(at.x.checked_sub(area.x + 1)?), usize::from(at.y.checked_sub(area.y + 1)?));
     if y == 1 {
-        let places = places(usize::from(area.width).saturating_sub(2));
+        let over = thresholds(pane, ctx.state, Shown::of(ctx.state).as_ref());
+        let places = places(pane.view, usize::from(area.width).saturating_sub(2), &over);
         let found = places.iter().position(|(from, _, label)| (*from..from + width(label)).contains(&x));
         return found.map(|column| Pick::Heading { table: VIEWS, column });
     }

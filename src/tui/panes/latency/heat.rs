@@ -31,6 +31,8 @@ pub const STEPS_NS: [u64; 9] = [
 const NAMES: usize = 9;
 /// Rows of the scale below.
 const BELOW: usize = 2;
+/// Lines of a CPU at most.
+const TALLEST: usize = 4;
 /// What stands for little and for much where there are no colours.
 const SHADES: [&str; 4] = ["░", "▒", "▓", "█"];
 
@@ -115,11 +117,17 @@ fn first_row(pane: &LatencyPane, shown: &Shown<'_>, rows: usize) -> usize {
     (pane.row.min(shown.totals.cpus.len().saturating_sub(1)) + 1).saturating_sub(rows.max(1))
 }
 
+/// How many lines each CPU has: few CPUs share the room, so that what a moment was like is seen from afar.
+fn tall(shown: &Shown<'_>, lines: usize) -> usize {
+    (lines / shown.totals.cpus.len().max(1)).clamp(1, TALLEST)
+}
+
 /// The row of the map of CPUs at a line of a view so high.
 pub fn row_at(pane: &LatencyPane, shown: &Shown<'_>, height: usize, line: usize) -> Option<usize> {
-    let rows = height.saturating_sub(BELOW);
-    let row = first_row(pane, shown, rows) + line;
-    (line < rows && row < shown.totals.cpus.len()).then_some(row)
+    let lines = height.saturating_sub(BELOW);
+    let tall = tall(shown, lines);
+    let row = first_row(pane, shown, lines / tall) + line / tall;
+    (line < lines && row < shown.totals.cpus.len()).then_some(row)
 }
 
 /// How long a latency is, from 0 to 1: from 1 us to 10 ms and more, by its logarithm.
@@ -171,9 +179,12 @@ fn by_cpu(
     let theme = ctx.theme();
     let cpus = shown.cpus(pane);
     let kind = shown.headline();
-    let rows = usize::from(area.height);
+    let lines = usize::from(area.height);
+    let tall = tall(shown, lines);
+    let rows = lines / tall;
     let first = first_row(pane, shown, rows);
-    for (y, (place, cpu)) in cpus.iter().enumerate().skip(first).take(rows).enumerate() {
+    for (row, (place, cpu)) in cpus.iter().enumerate().skip(first).take(rows).enumerate() {
+        let y = row * tall;
         let chosen = place == pane.row && ctx.focused;
         let look = theme[if chosen { Slot::Key } else { Slot::Value }];
         put_end(buf, area, NAMES - 1, y, &format!("{}CPU {cpu}", if chosen { "›" } else { "" }), look);
@@ -184,12 +195,16 @@ fn by_cpu(
             }
             if pane.by_source {
                 if let Some(part) = dominant(&of, shown.mode()) {
-                    put(buf, area, NAMES + x, y, class_letter(PARTS[part]), class_style(theme, PARTS[part]));
+                    for y in y..y + tall {
+                        put(buf, area, NAMES + x, y, class_letter(PARTS[part]), class_style(theme, PARTS[part]));
+                    }
                 }
                 continue;
             }
             let part = heat(of.iter().map(|c| c.worst_ns[kind]).max().unwrap_or(0));
-            put(buf, area, NAMES + x, y, shade(part), theme.gradient(part));
+            for y in y..y + tall {
+                put(buf, area, NAMES + x, y, shade(part), theme.gradient(part));
+            }
         }
     }
 }
@@ -236,9 +251,10 @@ fn cursor(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, columns: usi
     let back = (pane.end_ns.saturating_sub(to) / pane.step.ns()) as usize;
     let Some(x) = (columns - 1).checked_sub(back) else { return };
     let x = area.x + (NAMES + x) as u16;
+    let lines = usize::from(area.height);
     for y in area.top()..area.bottom() {
-        let first = first_row(pane, shown, usize::from(area.height));
-        let here = pane.view == View::Heat && usize::from(y - area.y) + first == pane.row;
+        let here =
+            pane.view == View::Heat && row_at(pane, shown, lines + BELOW, usize::from(y - area.y)) == Some(pane.row);
         if let Some(cell) = buf.cell_mut((x, y)) {
             if here && ctx.focused {
                 cell.modifier |= Modifier::REVERSED;

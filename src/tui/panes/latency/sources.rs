@@ -203,7 +203,8 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut 
             Row::Class(class, figures) => {
                 let sign =
                     if pane.opened.iter().any(|o| o.class == *class && o.source.is_none()) { "▾" } else { "▸" };
-                put(buf, area, 1, y, &format!("{sign} {}", words(*class)), class_style(theme, *class));
+                let label = format!("{sign} {}", words(*class));
+                put(buf, area, 1, y, &fit(&label, room), class_style(theme, *class));
                 cells(ctx, &of, *class, figures, &ends, buf, area, y);
             }
             Row::Source(class, name, figures) => {
@@ -230,7 +231,7 @@ fn words(class: Option<NoiseClass>) -> String {
     match class {
         Some(NoiseClass::Hardware) => "HW (nothing was entered)".to_owned(),
         None => "Residual (entry, exit, not traced)".to_owned(),
-        Some(NoiseClass::Timer) => "Timers, how late they were".to_owned(),
+        Some(NoiseClass::Timer) => "Timers (how late)".to_owned(),
         class => class_name(class).to_owned(),
     }
 }
