@@ -101,8 +101,9 @@ pub struct Args {
     #[arg(long)]
     pub no_brake: bool,
 
-    /// Part of each CPU's time that the probes may take together, such as `5%`. One that takes more than its share is
-    /// turned off for the rest of each tenth of a second: its firings are counted, and aggregations are of a sample.
+    /// Part of all CPUs' time that the probes may take together, such as `5%`. One CPU may take what others leave, but not
+    /// more than half of itself. A probe that takes more than its share is turned off for the rest of each tenth of a
+    /// second: its firings are counted, and aggregations are of a sample.
     #[arg(long, value_name = "PERCENT", conflicts_with_all = ["test", "bench"])]
     pub budget: Option<Budget>,
 

@@ -332,16 +332,26 @@ pub struct BudgetProbe {
     pub offset: u32,
     /// Bytes between CPUs.
     pub stride: u32,
+    /// The probe that begins what this one ends, and is throttled in its place.
+    pub leader: Option<u32>,
 }
 
 /// The period that a budget is for, ns.
 pub const BUDGET_PERIOD_NS: u64 = 100_000_000;
-/// Offset in a budget's area of what a CPU may take of a period, ns. Written by the engine, as the next two.
+/// Offset in a budget's area of what each CPU may take of a period for itself, ns. Written by the engine, as the next two.
 pub const BUDGET_LIMIT: u32 = 0;
 /// Offset of a probe's share of it, ns.
 pub const BUDGET_SHARE: u32 = 8;
 /// Offset of what all take together when shares begin to count, ns.
 pub const BUDGET_FROM: u32 = 16;
+/// Offset of what all CPUs together may draw of a period beyond that, ns. Written by the engine, as the next one.
+pub const BUDGET_POOL: u32 = 24;
+/// Offset of what one CPU may draw at most, ns.
+pub const BUDGET_MOST_DRAWN: u32 = 32;
+/// Offset of the period (time by [`BUDGET_PERIOD_NS`]) that was drawn in last. Written by programs, as the next one.
+pub const BUDGET_POOL_PERIOD: u32 = 40;
+/// Offset of what was drawn in it, ns.
+pub const BUDGET_POOL_TAKEN: u32 = 48;
 /// Offset in a probe's words of how many firings come before the next one that is timed.
 pub const BUDGET_LEFT: u32 = 0;
 /// Offset of how many firings the next timed one stands for.

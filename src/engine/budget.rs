@@ -5,13 +5,16 @@ use std::os::fd::AsFd as _;
 use super::sys::bpf;
 use super::trace::{Detaching, Trace};
 use crate::codegen::artifact::{
-    BUDGET_FROM, BUDGET_INTERVAL, BUDGET_LEFT, BUDGET_LIMIT, BUDGET_PERIOD_NS, BUDGET_SHARE, BUDGET_TAKEN,
-    BUDGET_THROTTLED, BudgetProbe,
+    BUDGET_FROM, BUDGET_INTERVAL, BUDGET_LEFT, BUDGET_LIMIT, BUDGET_MOST_DRAWN, BUDGET_PERIOD_NS, BUDGET_POOL,
+    BUDGET_SHARE, BUDGET_TAKEN, BUDGET_THROTTLED, BudgetProbe,
 };
 use crate::model::budget::Budget;
 
-/// What a CPU may take of a period without a budget, ns: more than anything takes.
+/// What a CPU may take of a period where there is no budget, ns: more than anything takes.
 const NO_LIMIT: u64 = 1 << 40;
+
+/// One part in so many of a CPU's share is its own, the others lie in the pool.
+const OWN_PART: u64 = 4;
 
 /// What a probe did under its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +35,39 @@ impl Sampled {
     }
 }
 
+/// How a budget of all CPUs is divided, ns of a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Division {
+    /// What each CPU may take, whatever others do.
+    own: u64,
+    /// What all may take beyond that.
+    pool: u64,
+    /// What one may take beyond that: no CPU gives more than half of its time, unless the budget is larger.
+    most: u64,
+}
+
+impl Division {
+    fn of(budget: Option<Budget>, cpus: u64) -> Self {
+        let Some(budget) = budget else { return Self { own: NO_LIMIT, pool: 0, most: 0 } };
+        let share = budget.of(BUDGET_PERIOD_NS).max(4);
+        let own = share / OWN_PART;
+        Self { own, pool: (share - own).saturating_mul(cpus), most: share.max(BUDGET_PERIOD_NS / 2) - own }
+    }
+}
+
 impl Trace {
-    /// Sets what each CPU may take; programs keep it from their next period on.
+    /// Sets what the CPUs may take together; programs keep it from their next period on.
     pub fn set_budget(&self, budget: Option<Budget>) {
         let Some(spec) = &self.artifact().budget else { return };
         let Some(area) = self.area(&spec.area) else { return };
-        let limit = budget.map_or(NO_LIMIT, |budget| budget.of(BUDGET_PERIOD_NS).max(1));
-        // One probe alone has all of it. Of several, those that have had their share leave the last quarter to others.
+        let Division { own, pool, most } = Division::of(budget, self.online_cpus().into());
+        // One probe alone has all of a CPU's part. Of several, those that have had their share leave the last quarter to
+        // others.
         let probes = spec.probes.len().max(1) as u64;
-        let from = if probes == 1 { limit } else { limit / 4 * 3 };
-        for (at, ns) in [(BUDGET_LIMIT, limit), (BUDGET_SHARE, (limit / probes).max(1)), (BUDGET_FROM, from)] {
+        let from = if probes == 1 { own } else { own / 4 * 3 };
+        let share = (own / probes).max(1);
+        let words = [BUDGET_LIMIT, BUDGET_SHARE, BUDGET_FROM, BUDGET_POOL, BUDGET_MOST_DRAWN];
+        for (at, ns) in words.into_iter().zip([own, share, from, pool, most]) {
             area.write_u64(at as usize, ns);
         }
     }
@@ -80,5 +106,23 @@ impl Trace {
             self.set_statistics(bpf::enable_run_statistics().ok());
         }
         self.measured()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_parts_together_are_the_budget() {
+        let parts = |text: &str, cpus| Division::of(text.parse().ok(), cpus);
+        let Division { own, pool, most } = parts("10%", 4);
+        assert_eq!((own, own * 4 + pool), (2_500_000, 40_000_000));
+        assert_eq!(own + most, 50_000_000, "no CPU gives more than half of its time");
+        let Division { own, most, .. } = parts("80%", 4);
+        assert_eq!(own + most, 80_000_000);
+        let Division { own, pool, .. } = parts("0.01%", 1);
+        assert!(own > 0 && pool > 0);
+        assert_eq!(Division::of(None, 8).own, NO_LIMIT);
     }
 }

@@ -28,7 +28,7 @@ pub struct TraceOptions {
     pub place: Place,
     /// Measure the programs' own cost by the kernel's run-time statistics.
     pub measure: bool,
-    /// What programs may take of each CPU's time, where they were compiled to keep a budget.
+    /// What programs may take of all CPUs' time, where they were compiled to keep a budget.
     pub budget: Option<Budget>,
 }
 
@@ -47,6 +47,8 @@ pub struct Trace {
     drain: Option<Drain>,
     areas: HashMap<Arc<str>, Arc<Area>>,
     cpus: usize,
+    /// CPUs that ran when it began.
+    online_cpus: u32,
     statistics: Option<OwnedFd>,
     /// Stacks by the hash of their frames: what was read once need not be read again, for a table of
     /// stacks is read several times a second.
@@ -73,6 +75,7 @@ impl Trace {
         if options.measure {
             trace.statistics = bpf::enable_run_statistics().ok();
         }
+        trace.online_cpus = options.place.online_cpus.len().max(1) as u32;
         trace.set_budget(options.budget);
         trace.begin()?;
         if trace.exiting() {
@@ -113,6 +116,7 @@ impl Trace {
             drain,
             areas,
             cpus,
+            online_cpus: cpus as u32,
             statistics: None,
             known_stacks: RefCell::default(),
             spared: 0,
@@ -355,6 +359,12 @@ impl Trace {
     /// Possible CPUs: how many values a per-CPU map has for each key.
     pub(super) fn cpus(&self) -> usize {
         self.cpus
+    }
+
+    /// CPUs that ran when it began: a budget is of all of them.
+    #[must_use]
+    pub const fn online_cpus(&self) -> u32 {
+        self.online_cpus
     }
 
     pub(super) fn measured(&self) -> bool {

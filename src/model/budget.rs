@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Part of each CPU's time, in hundredths of a percent; never 0.
+/// Part of the time of all CPUs together, in hundredths of a percent; never 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Budget(u32);
 

@@ -98,7 +98,7 @@ impl BudgetKeeper {
         let now = Costs { at_ns: stats.at_ns, took_ns: took(trace, stats), throttled };
         let Some(last) = self.last.replace(now) else { return Ok(()) };
         let Some(now) = &self.last else { return Ok(()) };
-        let elapsed = now.at_ns.saturating_sub(last.at_ns).max(1) as f64 * online_cpus();
+        let elapsed = now.at_ns.saturating_sub(last.at_ns).max(1) as f64 * f64::from(trace.online_cpus());
         let share = |probe: &u32| {
             let before = last.took_ns.get(probe).copied().unwrap_or_default();
             now.took_ns.get(probe).map_or(0.0, |took| took.saturating_sub(before) as f64 / elapsed * 100.0)
@@ -173,8 +173,8 @@ impl BudgetKeeper {
     }
 }
 
-const THROTTLED_HELP: &str = "what it counts is of a sample from here on, and times across two probes may have lost \
-                              one end; trace fewer events, or give it more by `--budget`";
+const THROTTLED_HELP: &str = "what it counts is of a sample from here on, and a time from one of its firings to a \
+                              later one may span some that were left out; trace fewer events, or give it more by `--budget`";
 const DETACHED_HELP: &str = "results are partial from here on: name fewer functions, or give it more by `--budget`";
 
 fn say(code: Code, trace: &Trace, probe: u32, message: String, help: &str, face: &mut dyn Face) -> io::Result<()> {
@@ -228,8 +228,9 @@ fn took(trace: &Trace, stats: &TraceStats) -> BTreeMap<u32, u64> {
     took
 }
 
-/// What the kernel needs at least to come to a program at a firing, ns. Estimates of its order, not measurements: the
-/// kernel's statistics count the program alone.
+/// What is taken for the kernel's own way to a program at a firing, ns: the kernel's statistics count the program alone.
+/// Nobody measured these here. They are the order of size of each mechanism, low rather than high, so that a probe is
+/// not detached for a cost that it may not have.
 const fn dispatch_ns(kind: ProgramKind) -> u64 {
     match kind {
         ProgramKind::TestRun | ProgramKind::Iter => 0,
@@ -240,8 +241,4 @@ const fn dispatch_ns(kind: ProgramKind) -> u64 {
         ProgramKind::PerfEvent => 200,
         ProgramKind::Uprobe | ProgramKind::UprobeMulti => 800,
     }
-}
-
-fn online_cpus() -> f64 {
-    std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64)
 }

@@ -1,17 +1,22 @@
 //! The budget: a probe that takes more than its share of a CPU's time is turned off for the rest of a period.
 //!
 //! Each CPU times some firings of a probe: those that take long all, of others one in 64 on average, at uneven distances.
-//! What was timed stands for those between, and is added to the probe's share of the running period. A probe over it is
-//! turned off on that CPU: its firings are counted and do nothing else. Once a tick it is looked whether the period is
-//! over. A firing that took more than a whole share is paid for in the periods that follow.
+//! What was timed stands for those between, and is added to the probe's share of the running period. A probe over it, for
+//! which nothing can be drawn from the [`pool`] either, is turned off on that CPU: its firings are counted and do nothing
+//! else. Once a tick it is looked whether the period is over. A firing that took more than a whole share is paid for in
+//! the periods that follow. A probe that ends what another began is not turned off, see [`follows`].
 //!
 //! All of it is in the program: it holds when user space gets no CPU.
+
+mod follows;
+mod pool;
 
 use crate::codegen::artifact::{
     BUDGET_FROM, BUDGET_INTERVAL, BUDGET_LEFT, BUDGET_LIMIT, BUDGET_PERIOD_NS, BUDGET_SHARE, BUDGET_TAKEN,
     BUDGET_THROTTLED, BudgetProbe, BudgetSpec, ProgramKind, SiteSpec,
 };
-use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Size, Vreg};
+use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::ir::{Alu, BlockId, Cond, Operand, SectionId, Size, Vreg};
 use crate::codegen::lower::function::{FunctionState, Lowerer};
 use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::layout::{self, BUDGET, CACHE_LINE};
@@ -57,6 +62,8 @@ pub struct Budget {
     early: bool,
     /// A firing may be interrupted for long.
     preempted: bool,
+    /// It is never turned off: it ends what another probe began.
+    follows: bool,
 }
 
 impl Budget {
@@ -77,6 +84,7 @@ pub fn spec(unit: &ObjectBuilder<'_>) -> Option<BudgetSpec> {
         probe: *probe,
         offset: block(unit, index),
         stride: CACHE_LINE,
+        leader: follows::leader(unit.program, *probe),
     });
     (!unit.budgets.is_empty()).then(|| BudgetSpec { area: BUDGET.into(), probes: probes.collect() })
 }
@@ -135,7 +143,8 @@ pub fn begin_firing(l: &mut Lowerer<'_, '_>, early: bool) {
     let cpu = l.function.cpu();
     let words = of_cpu(l.object, &mut l.function, block, cpu);
     let preempted = exclusion(l.kind, l.object.facts) == Exclusion::Preempted;
-    l.function.budget = Some(Budget { block, words, early, preempted });
+    let follows = follows::leader(l.object.program, l.probe_index).is_some();
+    l.function.budget = Some(Budget { block, words, early, preempted, follows });
     let b = &mut l.function.builder;
     let (counted, look, go_on) = (b.new_block(), b.new_block(), b.new_block());
     let left = b.load(words, LEFT, Size::B8);
@@ -145,18 +154,19 @@ pub fn begin_firing(l: &mut Lowerer<'_, '_>, early: bool) {
     b.store(words, LEFT, Size::B8, left);
     b.jump(go_on);
     b.switch_to(look);
-    let throttled = b.new_block();
     let line = of_cpu(l.object, &mut l.function, CACHE_LINE, cpu);
-    let now = ask_clock(l, words, throttled);
-    renew(l, (words, line), now);
+    let now = if follows {
+        let now = l.function.builder.call(h::KTIME_GET_NS, &[]);
+        renew(l, (words, line), now, follows);
+        now
+    } else {
+        let throttled = l.function.builder.new_block();
+        let now = ask_clock(l, words, throttled);
+        renew(l, (words, line), now, follows);
+        leave_when_off(&mut l.function.builder, words, (throttled, throttled_to));
+        now
+    };
     let b = &mut l.function.builder;
-    let time = b.new_block();
-    let off = b.load(words, OFF, Size::B8);
-    b.branch(Cond::Ne, off, 0, throttled, time);
-    b.switch_to(throttled);
-    b.atomic_add(words, BUDGET_THROTTLED as i16, Size::B8, 1);
-    b.jump(throttled_to);
-    b.switch_to(time);
     let interval = b.load(words, INTERVAL, Size::B8);
     let none = all_if_zero(b, interval);
     let interval = b.sub(interval, none);
@@ -164,6 +174,17 @@ pub fn begin_firing(l: &mut Lowerer<'_, '_>, early: bool) {
     b.store(words, BEGAN, Size::B8, now);
     b.jump(go_on);
     b.switch_to(go_on);
+}
+
+/// Counts the firings of a probe that is off, and leaves them out.
+fn leave_when_off(b: &mut FunctionBuilder, words: Vreg, (throttled, throttled_to): (BlockId, BlockId)) {
+    let time = b.new_block();
+    let off = b.load(words, OFF, Size::B8);
+    b.branch(Cond::Ne, off, 0, throttled, time);
+    b.switch_to(throttled);
+    b.atomic_add(words, BUDGET_THROTTLED as i16, Size::B8, 1);
+    b.jump(throttled_to);
+    b.switch_to(time);
 }
 
 /// Reads the clock; a probe that is off does so once a tick.
@@ -182,7 +203,7 @@ fn ask_clock(l: &mut Lowerer<'_, '_>, words: Vreg, throttled: BlockId) -> Vreg {
 }
 
 /// Begins a period where the last one is over: the CPU's, and the probe's.
-fn renew(l: &mut Lowerer<'_, '_>, (words, line): (Vreg, Vreg), now: Vreg) {
+fn renew(l: &mut Lowerer<'_, '_>, (words, line): (Vreg, Vreg), now: Vreg, follows: bool) {
     let section = l.object.section(BUDGET);
     let b = &mut l.function.builder;
     let (over, same) = (b.new_block(), b.new_block());
@@ -192,6 +213,7 @@ fn renew(l: &mut Lowerer<'_, '_>, (words, line): (Vreg, Vreg), now: Vreg) {
     b.switch_to(over);
     b.store(line, CPU_PERIOD, Size::B8, now);
     b.store(line, CPU_TOTAL, Size::B8, 0);
+    b.store(line, pool::CPU_DRAWN, Size::B8, 0);
     b.jump(same);
     b.switch_to(same);
     let (other, done) = (b.new_block(), b.new_block());
@@ -206,16 +228,36 @@ fn renew(l: &mut Lowerer<'_, '_>, (words, line): (Vreg, Vreg), now: Vreg) {
     let elapsed = b.sub(current, mine);
     let periods = b.alu(Alu::Div, elapsed, BUDGET_PERIOD_NS as i64);
     let paid = b.mul(share, periods);
-    let (owes, remains) = (at_least(b, own, limit), at_least(b, own, paid));
-    let rest = b.sub(own, paid);
-    let owes = b.mul(owes, remains);
+    let owes = at_least(b, own, limit);
+    let rest = pool::beyond(b, own, paid);
     let rest = b.mul(rest, owes);
     b.store(words, OWN, Size::B8, rest);
-    let off = at_least(b, rest, limit);
-    b.store(words, OFF, Size::B8, off);
+    if follows {
+        // Those that lead pay.
+        let total = b.load(line, CPU_TOTAL, Size::B8);
+        let total = b.add(total, rest);
+        b.store(line, CPU_TOTAL, Size::B8, total);
+    } else {
+        pay(b, section, (words, rest), (line, limit));
+    }
     b.store(words, PERIOD, Size::B8, current);
     b.jump(done);
     b.switch_to(done);
+}
+
+/// What is still owed is paid from the pool; a probe that owes more is off.
+fn pay(b: &mut FunctionBuilder, section: SectionId, (words, rest): (Vreg, Vreg), (line, limit): (Vreg, Vreg)) {
+    let (owing, paid) = (b.new_block(), b.new_block());
+    b.store(words, OFF, Size::B8, 0);
+    b.branch(Cond::Ge, rest, limit, owing, paid);
+    b.switch_to(owing);
+    let drawn = pool::draw(b, section, line, rest);
+    let rest = pool::beyond(b, rest, drawn.granted);
+    b.store(words, OWN, Size::B8, rest);
+    let off = at_least(b, rest, limit);
+    b.store(words, OFF, Size::B8, off);
+    b.jump(paid);
+    b.switch_to(paid);
 }
 
 /// Adds what a timed firing took to its probe's share; goes on in a new block.
@@ -253,25 +295,29 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     b.store(words, INTERVAL, Size::B8, next);
     let left = b.sub(next, 1);
     b.store(words, LEFT, Size::B8, left);
-    turn_off_when_over(unit, f, (words, own), (cpu, scaled), done);
-    f.builder.switch_to(done);
-}
-
-/// Turns the probe off where it took all of a CPU's budget, where all probes together did, or where little is left and
-/// it has had its share.
-fn turn_off_when_over(
-    unit: &mut ObjectBuilder<'_>,
-    f: &mut FunctionState,
-    (words, own): (Vreg, Vreg),
-    (cpu, scaled): (Vreg, Vreg),
-    done: BlockId,
-) {
-    let section = unit.section(BUDGET);
     let line = of_cpu(unit, f, CACHE_LINE, cpu);
     let b = &mut f.builder;
     let total = b.load(line, CPU_TOTAL, Size::B8);
     let total = b.add(total, scaled);
     b.store(line, CPU_TOTAL, Size::B8, total);
+    if budget.follows {
+        b.jump(done);
+    } else {
+        let section = unit.section(BUDGET);
+        turn_off_when_over(b, section, (words, own), (line, total), done);
+    }
+    f.builder.switch_to(done);
+}
+
+/// Where the probe took all of its CPU's part, where all probes together did, or where little is left and it has had its
+/// share, draws from the pool, or turns it off.
+fn turn_off_when_over(
+    b: &mut FunctionBuilder,
+    section: SectionId,
+    (words, own): (Vreg, Vreg),
+    (line, total): (Vreg, Vreg),
+    done: BlockId,
+) {
     let head = b.global_addr(section, 0);
     let limits = [BUDGET_LIMIT, BUDGET_SHARE, BUDGET_FROM].map(|at| b.load(head, at as i16, Size::B8));
     let alone = at_least(b, own, limits[0]);
@@ -281,6 +327,15 @@ fn turn_off_when_over(
     let over = b.alu(Alu::Or, alone, together);
     let over = b.alu(Alu::Or, over, share);
     b.require(Cond::Ne, over, 0, done);
+    let more = at_least(b, own, total);
+    let more = b.neg(more);
+    let taken = choose(b, more, own, total);
+    let drawn = pool::draw(b, section, line, taken);
+    for (base, word, value) in [(words, OWN, own), (line, CPU_TOTAL, total)] {
+        let rest = pool::beyond(b, value, drawn.granted);
+        b.store(base, word, Size::B8, rest);
+    }
+    b.require(Cond::Eq, drawn.is_all, 0, done);
     for (word, value) in [(OFF, 1), (INTERVAL, 1), (LEFT, 0)] {
         b.store(words, word, Size::B8, Operand::Imm(value));
     }
