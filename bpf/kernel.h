@@ -105,7 +105,13 @@ struct hrtimer_clock_base {
 	s32 clockid;
 };
 
+struct timerqueue_node {
+	s64 expires;
+};
+
+/* In 7.2 the node is of another type, with the same member. */
 struct hrtimer {
+	struct timerqueue_node node;
 	s64 _softexpires;
 	void *function;
 	struct hrtimer_clock_base *base;

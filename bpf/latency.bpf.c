@@ -375,8 +375,12 @@ int sched_switch(u64 *ctx)
 
 	/* Interrupts are off here: only an NMI can come in between. */
 	coherent(slot, READ_ONCE(slot->n_nmi), now, nmi = READ_ONCE(slot->t_nmi));
-	if (slot->thr_start && !(me && from == me))
+	if (me && from == me) {
+		/* A pointer, until it has been in memory: see hrtimer_expire_entry. */
+		slot->task = (u64)prev;
+	} else if (slot->thr_start) {
 		thread_ends(slot, cpu, prev, from, now, nmi);
+	}
 	slot->running = to;
 	if (me && to == me) {
 		slot->thr_start = 0;
@@ -414,7 +418,11 @@ static __always_inline void describe(struct cpu_slot *slot, struct cycle *c, u64
 	c->function = function;
 	c->pid = (u32)bpf_get_current_pid_tgid();
 	c->kind = 0;
-	bpf_get_current_comm(c->comm, NAME_BYTES);
+	/* Idle mostly, which has no name worth a call. */
+	if (c->pid)
+		bpf_get_current_comm(c->comm, NAME_BYTES);
+	else
+		c->comm[0] = 0;
 	/* Idle still, or left after the timer should have expired. */
 	int idle = slot->idle_entered > slot->idle_left || slot->idle_left > expected;
 	c->idle_state = idle ? slot->idle_state : 0;
@@ -435,25 +443,24 @@ static __always_inline void keep_stacks(u64 *ctx, struct cpu_slot *slot, u64 pid
 /* The timer of the measuring thread's sleep: by the time that it set, and by whom it wakes. */
 static __always_inline int is_ours(struct cpu_slot *slot, struct hrtimer *timer, u64 soft)
 {
-	struct task_struct *task = 0;
-	s32 pid = 0;
+	u64 task = 0;
 
 	if (!slot->me || soft != slot->expected)
 		return 0;
 	read_member(task, ((struct hrtimer_sleeper *)timer)->task);
-	read_member(pid, task->pid);
-	return (u32)pid == slot->me;
+	return task == slot->task;
 }
 
 /*
  * The second argument is a pointer to the time up to 6.12 and the time itself in 7.2: it is not
- * looked at. `_softexpires` is what the sleeper asked for, before timer slack.
+ * looked at. `_softexpires` is what the sleeper asked for; the slack that it allows comes after that
+ * (50 us for ordinary threads), so a timer is late from `node.expires` on.
  */
 SEC("tp_btf/hrtimer_expire_entry")
 int hrtimer_expire_entry(u64 *ctx)
 {
 	struct hrtimer *timer = (struct hrtimer *)ctx[0];
-	u64 now = bpf_ktime_get_ns(), soft = timer->_softexpires;
+	u64 now = bpf_ktime_get_ns(), soft = timer->_softexpires, latest = timer->node.expires;
 	slot_here(slot);
 	int fresh = 0;
 
@@ -461,7 +468,7 @@ int hrtimer_expire_entry(u64 *ctx)
 	if (timer->is_soft || timer->base->clockid != 1)
 		return 0;
 	slot->n_timer++;
-	u64 late = now > soft ? now - soft : 0;
+	u64 late = now > latest ? now - latest : 0;
 	/* To the verifier it is a pointer, and no number to hash, until it has been in memory. */
 	slot->function = (u64)timer->function;
 	barrier();
@@ -479,7 +486,7 @@ int hrtimer_expire_entry(u64 *ctx)
 	}
 	if (held || !slot->passive_threshold || late < slot->passive_threshold)
 		return 0;
-	describe(slot, &slot->late, soft, now, function);
+	describe(slot, &slot->late, latest, now, function);
 	keep_stacks(ctx, slot, slot->late.pid);
 	barrier();
 	WRITE_ONCE(slot->frozen_irq, 1);

@@ -58,7 +58,8 @@ struct cpu_slot {
 	/* idle loop */
 	u64 idle_state; /* plus one */
 	u64 idle_entered, idle_left;
-	u64 pad0[5];
+	u64 task; /* sched_switch: the measuring thread's struct task_struct, to tell its timer by */
+	u64 pad0[4];
 	/* user space */
 	u64 me; /* the measuring thread; 0: passive */
 	u64 expected; /* what it sleeps for; 0: it does not sleep */

@@ -52,7 +52,7 @@ fn main() {
     let results = if chosen.is_empty() {
         Vec::new()
     } else {
-        match plan::Programs::stage() {
+        match plan::Programs::stage(arguments.filter.as_deref().unwrap_or_default()) {
             Ok(programs) => boot_all(&chosen, &cache, &programs, arguments.filter.as_deref()),
             Err(why) => vec![("programs".to_owned(), Outcome::Failed(why))],
         }

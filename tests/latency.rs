@@ -4,6 +4,10 @@
 
 #[path = "latency/injected.rs"]
 mod injected;
+#[path = "latency/left.rs"]
+mod left;
+#[path = "latency/long.rs"]
+mod long;
 #[path = "latency/monitored.rs"]
 mod monitored;
 #[path = "support/root.rs"]
@@ -12,6 +16,8 @@ mod root;
 mod rtla;
 #[path = "support/skip.rs"]
 mod skip;
+#[path = "latency/stops.rs"]
+mod stops;
 #[path = "latency/tracers.rs"]
 mod tracers;
 

@@ -1,14 +1,20 @@
 //! The running kernel as subcommands see it.
 
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::World;
+use crate::kernel::guard::{self, JOURNALS};
 use crate::kernel::{Kernel, Roots};
 
-/// The running kernel, with tracefs mounted once it is needed, where that is allowed, and the caller's `PATH`.
+/// The running kernel, with tracefs mounted once it is needed, where that is allowed, and the caller's `PATH`. Settings
+/// that a killed process has left changed are restored first.
 #[must_use]
 pub fn running(world: &World) -> Arc<Kernel> {
+    for told in guard::recover(Path::new(JOURNALS)).unwrap_or_default() {
+        let _ = writeln!(std::io::stderr(), "probescope: left by a run that was killed: {told}");
+    }
     // Where tracefs can't be mounted, everything that needs it tells why.
     let kernel = Kernel::new(Roots::running()).mounting_tracefs();
     let path = world.variable("PATH").unwrap_or("");

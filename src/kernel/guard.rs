@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+/// Where journals are kept until the next boot.
+pub const JOURNALS: &str = "/run/probescope";
 /// Largest journal that is believed.
 const MOST_BYTES: u64 = 1 << 20;
 /// Largest setting.
@@ -85,10 +87,14 @@ impl Guard {
     pub fn new(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         recover(folder)?;
-        let journal = folder.join(format!("settings-{}-{:x}", std::process::id(), unique()));
-        let file = File::options().read(true).write(true).create_new(true).open(&journal)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Self { journal, file, changes: Vec::new() })
+        loop {
+            let journal = folder.join(format!("settings-{}-{:x}", std::process::id(), unique()));
+            let file = File::options().read(true).write(true).create_new(true).open(&journal)?;
+            // Another process that recovers may have found it before it was locked, and taken it for an old one.
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && journal.exists() {
+                return Ok(Self { journal, file, changes: Vec::new() });
+            }
+        }
     }
 
     /// Writes a file's value; the first value that it had is restored.
@@ -124,17 +130,19 @@ impl Guard {
     }
 
     fn record(&mut self, change: Change) -> io::Result<()> {
+        // A line is only ever added: a process that is killed while it writes one has not made that change yet, and
+        // those before it are whole.
+        let mut line = serde_json::to_vec(&change)?;
+        line.push(b'\n');
         self.changes.push(change);
-        let text = serde_json::to_vec(&self.changes)?;
-        self.file.rewind()?;
-        self.file.set_len(0)?;
-        self.file.write_all(&text)
+        self.file.write_all(&line)
     }
 
     /// Restores everything, the last first. Gives what could not be.
     pub fn restore(&mut self) -> Vec<String> {
         let failed = undo(&std::mem::take(&mut self.changes));
         let _ = self.file.set_len(0);
+        let _ = self.file.rewind();
         failed
     }
 }
@@ -168,7 +176,8 @@ pub fn recover(folder: &Path) -> io::Result<Vec<String>> {
         }
         let mut text = Vec::new();
         let _ = (&file).take(MOST_BYTES).read_to_end(&mut text);
-        let changes: Vec<Change> = serde_json::from_slice(&text).unwrap_or_default();
+        let changes: Vec<Change> =
+            text.split(|byte| *byte == b'\n').map_while(|line| serde_json::from_slice(line).ok()).collect();
         told.extend(changes.iter().rev().map(|c| format!("restored {}", c.path().display())));
         told.extend(undo(&changes));
         let _ = fs::remove_file(&path);
@@ -272,13 +281,15 @@ mod tests {
         let run = folder.0.join("run");
         let mut guard = Guard::new(&run).unwrap();
         guard.set(&folder.0.join("period"), "7").unwrap();
+        guard.set(&folder.0.join("runtime"), "8").unwrap();
         assert_eq!(recover(&run).unwrap(), Vec::<String>::new(), "its process lives");
-        // As if the process had been killed: the lock goes, nothing is written.
+        // As if the process had been killed in the middle of a line: the lock goes, nothing more is written.
+        guard.file.write_all(br#"{"value":{"path":"/never"#).unwrap();
         flock(&guard.file, FlockOperation::Unlock).unwrap();
         std::mem::forget(guard);
         let told = recover(&run).unwrap();
-        assert_eq!(told, [format!("restored {}", folder.0.join("period").display())]);
-        assert_eq!(folder.value("period"), "1000");
+        assert_eq!(told, ["runtime", "period"].map(|name| format!("restored {}", folder.0.join(name).display())));
+        assert_eq!((folder.value("period"), folder.value("runtime")), ("1000".to_owned(), "900".to_owned()));
         fs::write(run.join("settings-1-0"), "not a journal").unwrap();
         assert_eq!(recover(&run).unwrap(), Vec::<String>::new());
     }

@@ -24,10 +24,21 @@ const TARGETS: [(&str, &str); 2] = [
 /// Run when `PROBESCOPE_LATENCY_IN_GUESTS` is set: what emulated processors measure of themselves differs from run to run.
 const MEASURED: (&str, &str) = ("latency", "injected:: monitored:: tracers::");
 
-/// The targets of this run.
-fn targets() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// The targets of this run: where the filter names one (`6.1/latency`), that one and nothing else.
+fn targets(filter: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let measured = std::env::var_os("PROBESCOPE_LATENCY_IN_GUESTS").map(|_| MEASURED);
-    TARGETS.into_iter().chain(measured)
+    let all = TARGETS.into_iter().chain(measured);
+    let named = only(filter);
+    all.filter(move |(name, _)| named.is_none_or(|named| named == *name))
+}
+
+/// The target that a filter names; folders of script cases may have the same name.
+fn only(filter: &str) -> Option<&'static str> {
+    if filter.contains("scripts/") {
+        return None;
+    }
+    let named = |name: &&str| filter.split('/').any(|part| part == *name);
+    TARGETS.into_iter().chain([MEASURED]).map(|(name, _)| name).find(named)
 }
 
 const LIBRARY: &str = "probescope";
@@ -70,11 +81,11 @@ pub struct Programs {
 
 impl Programs {
     /// Copies this binary, the program under test and the test binaries.
-    pub fn stage() -> Result<Self, String> {
+    pub fn stage(filter: &str) -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("probescope-guests-{}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         compile_all(&support::cases()?);
-        let mut staged = Self { folder, files: Vec::new(), tests: binaries()? };
+        let mut staged = Self { folder, files: Vec::new(), tests: binaries(filter)? };
         let own = std::env::current_exe().map_err(|e| format!("the path of this binary: {e}"))?;
         let built = std::env::var_os("PROBESCOPE_GUEST_PROGRAM").map(PathBuf::from).filter(|p| p.is_file());
         let subject = built.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_probescope")));
@@ -113,10 +124,11 @@ impl Binary {
 }
 
 /// The test binaries as Cargo has them already: those that talk to a kernel.
-fn binaries() -> Result<Vec<Binary>, String> {
+fn binaries(filter: &str) -> Result<Vec<Binary>, String> {
     let mut cargo = Command::new(option_env!("CARGO").unwrap_or("cargo"));
-    cargo.args(["test", "--no-run", "--locked", "--message-format=json", "--profile", &profile(), "--lib"]);
-    cargo.args(targets().filter(|(t, _)| *t != LIBRARY).flat_map(|(t, _)| ["--test", t]));
+    cargo.args(["test", "--no-run", "--locked", "--message-format=json", "--profile", &profile()]);
+    cargo.args(targets(filter).any(|(t, _)| t == LIBRARY).then_some("--lib"));
+    cargo.args(targets(filter).filter(|(t, _)| *t != LIBRARY).flat_map(|(t, _)| ["--test", t]));
     let out = cargo
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
@@ -131,7 +143,7 @@ fn binaries() -> Result<Vec<Binary>, String> {
             // The program itself is among the messages, too.
             let path = message["profile"]["test"].as_bool()?.then(|| message["executable"].as_str()).flatten()?;
             let target = message["target"]["name"].as_str()?;
-            let (name, filters) = targets().find(|(name, _)| *name == target)?;
+            let (name, filters) = targets(filter).find(|(name, _)| *name == target)?;
             Some(Binary { name: name.to_owned(), path: PathBuf::from(path), filters })
         })
         .collect();
@@ -161,7 +173,9 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
         let _ = writeln!(script, "export PROBESCOPE_PEER='{peer}'");
     }
     let _ = writeln!(script, "export {}='{COMPILED}'", support::run::COMPILED);
-    let _ = writeln!(script, "/run/bin/{OWN} {IN_GUEST} '{filter}'");
+    if only(filter).is_none() {
+        let _ = writeln!(script, "/run/bin/{OWN} {IN_GUEST} '{filter}'");
+    }
     for test in programs.tests.iter().filter(|_| filter.is_empty() || !filter.starts_with("scripts")) {
         let _ = writeln!(script, "echo '{TARGET}{}'", test.name);
         let _ = writeln!(script, "rm -f /run/skipped; export {SKIP_FILE}=/run/skipped");

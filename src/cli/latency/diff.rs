@@ -23,7 +23,7 @@ pub struct Args {
     least: f64,
 }
 
-/// Stretches that a run is cut into: their sums are nearly independent, as those of single seconds are not.
+/// Stretches that a run is cut into, at least: their sums are nearly independent, as those of single seconds are not.
 const BLOCKS: usize = 12;
 /// How often two runs of one machine may be told apart by mistake, over all sources.
 const MISTAKES: f64 = 0.02;
@@ -57,7 +57,7 @@ impl Change {
 
 /// Means of equal stretches.
 fn blocks(series: &[u64]) -> Vec<f64> {
-    let size = series.len().div_ceil(BLOCKS).max(1);
+    let size = (series.len() / BLOCKS).max(1);
     series.chunks(size).filter(|c| c.len() == size).map(|c| c.iter().sum::<u64>() as f64 / size as f64).collect()
 }
 
@@ -100,13 +100,17 @@ fn two_sided(z: f64) -> f64 {
     (series * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
+/// How many intervals a profile has.
+fn intervals(profile: &Profile) -> usize {
+    profile.sources.iter().map(|s| s.counts.len()).max().unwrap_or(0)
+}
+
 fn compare(a: &Profile, b: &Profile, least: f64) -> Vec<Change> {
     let key = |s: &Source| (s.class as u8, s.name.clone());
     let keys: BTreeSet<_> = a.sources.iter().chain(&b.sources).map(key).collect();
     let find = |profile: &Profile, key: &(u8, String)| {
         profile.sources.iter().find(|s| s.class as u8 == key.0 && s.name == key.1).cloned()
     };
-    let length = |profile: &Profile| profile.sources.iter().map(|s| s.counts.len()).max().unwrap_or(0);
     let seconds = |profile: &Profile| profile.interval_ns.max(1) as f64 / 1e9;
     let mut tested = Vec::new();
     for key in keys {
@@ -115,7 +119,7 @@ fn compare(a: &Profile, b: &Profile, least: f64) -> Vec<Change> {
         let what = format!("{class} {}", key.1);
         let series = |source: Option<&Source>, of: &Profile, measure| {
             let values = source.map_or_else(
-                || vec![0; length(of)],
+                || vec![0; intervals(of)],
                 |s| if measure == Measure::Time { s.net_ns.clone() } else { s.counts.clone() },
             );
             blocks(&values).into_iter().map(|v| v / seconds(of)).collect::<Vec<f64>>()
@@ -158,6 +162,9 @@ fn show(a: &Profile, b: &Profile, changes: &[Change]) -> String {
             change.percent(),
             change.p
         );
+    }
+    if intervals(a).min(intervals(b)) < BLOCKS {
+        let _ = writeln!(text, "the runs are too short to tell a change for sure: {BLOCKS} seconds at least, better 60");
     }
     if changes.is_empty() {
         text.push_str("no source changed by more than the runs vary by themselves\n");
@@ -237,6 +244,13 @@ mod tests {
         }
         assert!(false_changes <= 1, "{false_changes} of 10 A/A comparisons told of a change");
         assert_eq!(found, 10, "a change of 20 % is found");
+    }
+
+    #[test]
+    fn a_run_that_does_not_divide_evenly_tells_as_much() {
+        let values: Vec<u64> = (0..60).collect();
+        let counts = [12, 13, 23, 24, 59, 60].map(|long| blocks(&values[..long]).len());
+        assert_eq!(counts, [12, 13, 23, 12, 14, 12]);
     }
 
     #[test]

@@ -7,14 +7,11 @@ use super::arguments::{Backend, Plan};
 use crate::cli::CliError;
 use crate::engine::latency::action::{Action, Context};
 use crate::kernel::Kernel;
-use crate::kernel::guard::Guard;
+use crate::kernel::guard::{Guard, JOURNALS};
 use crate::model::latency::{Episode, EpisodeKind};
 use crate::output::latency::report::Stacks;
 use crate::tracer::latency::events::{Event, EventTrace};
 use crate::tracer::latency::places::cgroup_file;
-
-/// Where journals of settings are kept until the next boot.
-const JOURNALS: &str = "/run/probescope";
 
 /// What osnoise and timerlat share.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -38,6 +38,17 @@ impl Distribution {
         }
     }
 
+    /// What was counted since an earlier state of the same distribution.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut rest = self.clone();
+        if let (Some(mine), Some(earlier)) = (&mut rest.0, &earlier.0) {
+            // Fails where the other has what this one lacks: then it is no earlier state.
+            let _ = mine.subtract(&**earlier);
+        }
+        rest
+    }
+
     /// How many lengths were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -140,6 +151,20 @@ impl Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_came_since_is_what_is_more() {
+        let mut lengths = Distribution::default();
+        lengths.record(1_000, 5);
+        let earlier = lengths.clone();
+        assert_eq!(lengths.since(&earlier).count(), 0);
+        lengths.record(70_000, 2);
+        lengths.record(1_000, 1);
+        let since = lengths.since(&earlier);
+        assert_eq!((since.count(), lengths.since(&Distribution::default())), (3, lengths.clone()));
+        assert!(since.percentile_ns(100.0).unwrap().abs_diff(70_000) <= 700);
+        assert_eq!(earlier.since(&lengths), earlier, "nothing comes before the beginning");
+    }
 
     #[test]
     fn what_is_written_reads_back_the_same() {

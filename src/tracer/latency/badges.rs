@@ -101,3 +101,60 @@ pub fn stolen(kernel: &Kernel) -> HashMap<u32, u64> {
     };
     text.lines().filter_map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Roots;
+
+    /// A machine as files tell of it: eight CPUs, two on each core, two cores on each node and its cache.
+    fn machine(name: &str, cpuinfo: &str) -> (std::path::PathBuf, Kernel) {
+        let root = std::env::temp_dir().join(format!("probescope-badges-{name}-{}", std::process::id()));
+        let write = |path: String, text: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, format!("{text}\n")).unwrap();
+        };
+        write("proc/cpuinfo".into(), cpuinfo);
+        let cpus = "sys/devices/system/cpu";
+        write(format!("{cpus}/online"), "0-7");
+        write(format!("{cpus}/isolated"), "3,7");
+        write("sys/devices/system/node/possible".into(), "0-1");
+        for (node, list) in ["0-1,4-5", "2-3,6-7"].into_iter().enumerate() {
+            write(format!("sys/devices/system/node/node{node}/cpulist"), list);
+            for cpu in [node * 2, node * 2 + 1, node * 2 + 4, node * 2 + 5] {
+                write(format!("{cpus}/cpu{cpu}/cache/index0/shared_cpu_list"), &format!("{},{}", cpu % 4, cpu % 4 + 4));
+                write(format!("{cpus}/cpu{cpu}/cache/index3/shared_cpu_list"), list);
+                let siblings = format!("{},{}", cpu % 4, cpu % 4 + 4);
+                write(format!("{cpus}/cpu{cpu}/topology/thread_siblings_list"), &siblings);
+            }
+        }
+        let kernel = Kernel::new(Roots::fixture(&root));
+        (root, kernel)
+    }
+
+    #[test]
+    fn cpus_lie_where_the_kernel_says() {
+        let (root, kernel) = machine("places", "flags : fpu");
+        let places = places(&kernel);
+        std::fs::remove_dir_all(root).unwrap();
+        assert_eq!(places.len(), 8);
+        let told: Vec<_> = places.iter().map(|p| (p.node, p.cache, p.core.clone(), p.isolated)).collect();
+        assert_eq!(told[1], (0, 0, vec![1, 5], false));
+        assert_eq!(told[5], (0, 0, vec![1, 5], false));
+        assert_eq!(told[3], (1, 2, vec![3, 7], true), "the last level of cache counts, not the first");
+        assert_eq!(told[6], (1, 2, vec![2, 6], false));
+    }
+
+    #[test]
+    fn gaps_without_entries_are_the_hypervisors_or_the_firmwares() {
+        let short = |cpuinfo: &str, name: &str| {
+            let (root, kernel) = machine(name, cpuinfo);
+            let told = badges(&kernel, &Options::default(), &[]);
+            std::fs::remove_dir_all(root).unwrap();
+            told.into_iter().map(|badge| badge.short).collect::<Vec<_>>()
+        };
+        assert_eq!(short("flags\t\t: fpu hypervisor lahf_lm", "guest"), ["VM"]);
+        assert_eq!(short("flags\t\t: fpu lahf_lm\nbugs : hypervisor", "bare"), ["SMI?"]);
+    }
+}

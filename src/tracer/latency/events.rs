@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::LatencyError;
 use crate::kernel::Kernel;
-use crate::kernel::guard::Guard;
-
-/// Where journals of settings are kept until the next boot.
-const JOURNALS: &str = "/run/probescope";
+use crate::kernel::guard::{Guard, JOURNALS};
 
 /// Events to record.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Context, Kind, Pane, Registered};
 use crate::model::latency::{Episode, NoiseClass, Totals};
+use crate::store::TraceId;
 use crate::tui::action::{Action, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::keys::Scope;
@@ -126,6 +127,8 @@ pub struct LatencyPane {
     /// Sorted by this column, by its title; by number where there is none.
     sort: Option<&'static str>,
     ascending: bool,
+    /// What the rows of the table are.
+    fold: table::Fold,
     /// Which of [`heat::STEPS_NS`] a column of the maps is wide.
     step: heat::Step,
     /// The end of the maps.
@@ -133,7 +136,8 @@ pub struct LatencyPane {
     by_source: bool,
     compare: Compare,
     tail: bool,
-    baseline: Option<Totals>,
+    /// What histograms are compared with, and which measurement it is of.
+    baseline: Option<(TraceId, Totals)>,
     /// The row under the cursor among the sources, and what is open there.
     source: usize,
     opened: Vec<Opened>,

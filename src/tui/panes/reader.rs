@@ -55,7 +55,8 @@ pub fn confirm(state: &State, buf: &mut Buffer, body: Rect, title: &str, verb: &
 /// Asks before something that can't be undone.
 pub fn question(state: &State, confirm: &Confirm, buf: &mut Buffer, body: Rect) {
     let theme = &state.theme;
-    let lines = wrap(&confirm.about, 50);
+    // Inside of the frame, with two columns before the text and one after it.
+    let lines = wrap(&confirm.about, usize::from(body.width.min(54)).saturating_sub(5));
     let area = centred(body, 54, u16::try_from(lines.len() + 5).unwrap_or(u16::MAX));
     clear(buf, area, theme[Slot::Overlay]);
     let inside = frame(buf, area, theme, true, &confirm.title);

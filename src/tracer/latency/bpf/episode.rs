@@ -267,4 +267,39 @@ mod tests {
         assert_eq!(kept.iter().map(|f| f.symbol.as_deref().unwrap()).collect::<Vec<_>>(), ["vfs_read", "ksys_read"]);
         assert_eq!(without_interrupt(vec![frame("vfs_read")]).len(), 1);
     }
+
+    /// A recorder on a machine that only files describe.
+    fn recorded<T>(test: impl FnOnce(&Memory, &Recorded<'_>) -> T) -> T {
+        let root = std::env::temp_dir().join(format!("probescope-episode-{}", std::process::id()));
+        let state = root.join("sys/devices/system/cpu/cpu1/cpuidle/state3");
+        std::fs::create_dir_all(&state).unwrap();
+        std::fs::write(state.join("name"), "C6\n").unwrap();
+        std::fs::write(root.join("sys/devices/system/cpu/online"), "0-1\n").unwrap();
+        let kernel = Kernel::new(crate::kernel::Roots::fixture(&root));
+        let memory = Memory::simulated(2).unwrap();
+        let thresholds = Thresholds { irq_ns: 50_000, ..Thresholds::default() };
+        let result = test(&memory, &Recorded { kernel: &kernel, memory: &memory, cpu: 1, thresholds: &thresholds });
+        std::fs::remove_dir_all(root).unwrap();
+        result
+    }
+
+    #[test]
+    fn a_timer_that_was_late_for_a_deep_sleep_names_the_state() {
+        let episode = recorded(|memory, recorded| {
+            let slot = memory.slot(1);
+            // struct cycle: expected, irq_start, expired, switched, function, pid, comm (2), idle_state, idle_entered.
+            for (word, value) in [1_000_000, 1_180_000, 1_200_000, 0, 0, 0, 0, 0, 4, 400_000].into_iter().enumerate() {
+                slot.set(slot::LATE + word * 8, value);
+            }
+            slot.set(slot::FROZEN_IRQ, 1);
+            let mut symbols = UserSymbols::new(std::path::PathBuf::from("/nonexistent"), false);
+            let episode = recorded.take(None, &mut symbols).unwrap();
+            assert!(recorded.take(None, &mut symbols).is_none(), "the recorder goes on");
+            episode
+        });
+        assert_eq!((episode.kind, episode.latency_ns()), (EpisodeKind::Passive, 200_000));
+        let idle = episode.idle.unwrap();
+        assert_eq!((idle.state, idle.name.as_str(), idle.entered_ns), (3, "C6", 400_000));
+        assert!(episode.blocker.is_none(), "nobody had the CPU");
+    }
 }

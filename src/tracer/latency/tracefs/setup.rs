@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::engine::latency::set_policy_of;
-use crate::kernel::guard::Guard;
+use crate::kernel::guard::{Guard, JOURNALS};
 use crate::kernel::{Absence, Kernel};
 use crate::tracer::latency::places::own_cgroup_file;
 use crate::tracer::latency::{LatencyError, Mode, Options, Policy};
-
-/// Where journals of settings are kept until the next boot.
-const JOURNALS: &str = "/run/probescope";
 
 /// Which threads do the work of the tracer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

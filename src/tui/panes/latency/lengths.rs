@@ -69,12 +69,22 @@ fn series(pane: &LatencyPane, shown: &Shown<'_>) -> Vec<Series> {
         }
         Compare::Baseline => {
             let kind = kinds[headline];
-            let mut both = vec![make(format!("{kind} now, {}", whose(chosen)), shown.totals, chosen, headline)];
-            if let Some(baseline) = &pane.baseline {
-                both.push(make(format!("{kind} baseline"), baseline, chosen, headline));
+            let mut now = make(format!("{kind} now, {}", whose(chosen)), shown.totals, chosen, headline);
+            let Some((of, baseline)) = &pane.baseline else { return vec![now] };
+            let baseline = make(format!("{kind} baseline"), baseline, chosen, headline);
+            if *of == shown.info.id {
+                since(&mut now, &baseline);
             }
-            both
+            vec![now, baseline]
         }
+    }
+}
+
+/// Leaves what one measurement has counted after its baseline was kept.
+fn since(now: &mut Series, baseline: &Series) {
+    now.lengths = now.lengths.since(&baseline.lengths);
+    if now.max_ns == baseline.max_ns {
+        now.max_ns = now.lengths.percentile_ns(100.0).unwrap_or(0).min(now.max_ns);
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Shown<'a> {
     pub totals: &'a Totals,
     /// The moment.
     pub at_ns: u64,
-    run: &'a Run,
+    pub(super) run: &'a Run,
 }
 
 impl<'a> Shown<'a> {

@@ -1,12 +1,14 @@
 //! A row a CPU, in rtla's columns and names, with percentiles, the top source and a sparkline.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::figures::us;
 use super::moment::Shown;
 use super::{Context, LatencyPane};
-use crate::model::latency::{CpuTotal, Distribution, LatencyStat, Mode, NoiseClass, SourceStat, Totals};
+use crate::model::latency::{CpuTotal, Distribution, LatencyStat, Mode, NoiseClass, SourceStat};
 use crate::tui::paint::{put, put_end, sparkline, style_row};
 use crate::tui::text::{fit, neutralise, width};
 use crate::tui::theme::Slot;
@@ -161,7 +163,68 @@ fn sortable(mode: Mode) -> Vec<&'static str> {
     titles
 }
 
-/// The CPUs, in order.
+/// What CPUs are folded into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fold {
+    /// Each has a row.
+    #[default]
+    None,
+    /// Their NUMA nodes.
+    Node,
+    /// Those that share their last level of cache.
+    Cache,
+    /// Their cores.
+    Core,
+    /// Those that are kept free, and the others.
+    Isolated,
+}
+
+impl Fold {
+    /// The one after it.
+    pub const fn next(self) -> Self {
+        match self {
+            Self::None => Self::Node,
+            Self::Node => Self::Cache,
+            Self::Cache => Self::Core,
+            Self::Core => Self::Isolated,
+            Self::Isolated => Self::None,
+        }
+    }
+
+    /// As it is told.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::None => "A row a CPU",
+            Self::Node => "A row a NUMA node; Enter opens it",
+            Self::Cache => "A row for the CPUs that share their last level of cache; Enter opens it",
+            Self::Core => "A row a core; Enter opens it",
+            Self::Isolated => "A row for isolated CPUs and one for the others; Enter opens it",
+        }
+    }
+
+    fn group(self, shown: &Shown<'_>, cpu: u32) -> u32 {
+        let place = shown.meter.and_then(|meter| meter.places.iter().find(|p| p.cpu == cpu));
+        place.map_or(0, |place| match self {
+            Self::None => 0,
+            Self::Node => place.node,
+            Self::Cache => place.cache,
+            Self::Core => place.core.first().copied().unwrap_or(cpu),
+            Self::Isolated => u32::from(!place.isolated),
+        })
+    }
+
+    fn name(self, group: u32) -> String {
+        match self {
+            Self::None => group.to_string(),
+            Self::Node => format!("N{group}"),
+            Self::Cache => format!("L{group}"),
+            Self::Core => format!("C{group}"),
+            Self::Isolated => if group == 0 { "iso" } else { "rest" }.to_owned(),
+        }
+    }
+}
+
+/// The CPUs, in order: those of a group stand together.
 pub fn order(pane: &LatencyPane, shown: &Shown<'_>) -> Vec<u32> {
     let mut cpus: Vec<u32> = shown.totals.cpus.keys().copied().collect();
     if let Some(column) = columns(shown.mode()).iter().find(|c| Some(c.title) == pane.sort) {
@@ -171,7 +234,45 @@ pub fn order(pane: &LatencyPane, shown: &Shown<'_>) -> Vec<u32> {
     if pane.ascending {
         cpus.reverse();
     }
+    if pane.fold != Fold::None {
+        cpus.sort_by_key(|cpu| pane.fold.group(shown, *cpu));
+    }
     cpus
+}
+
+/// A row: its name and which of the ordered CPUs it is of.
+type Row = (String, Range<usize>);
+
+fn rows_of(pane: &LatencyPane, shown: &Shown<'_>, order: &[u32]) -> Vec<Row> {
+    if pane.fold == Fold::None {
+        return order.iter().enumerate().map(|(at, cpu)| (label(shown, *cpu), at..at + 1)).collect();
+    }
+    let mut from = 0;
+    let of = |group: &[u32]| {
+        let row = (pane.fold.name(pane.fold.group(shown, group[0])), from..from + group.len());
+        from += group.len();
+        row
+    };
+    order.chunk_by(|a, b| pane.fold.group(shown, *a) == pane.fold.group(shown, *b)).map(of).collect()
+}
+
+/// Which row has the chosen CPU.
+fn chosen(pane: &LatencyPane, rows: &[Row]) -> usize {
+    rows.iter().position(|(_, cpus)| cpus.contains(&pane.row)).unwrap_or(rows.len().saturating_sub(1))
+}
+
+/// The chosen CPU so many rows further.
+pub fn moved(pane: &LatencyPane, shown: &Shown<'_>, by: isize) -> usize {
+    let rows = rows_of(pane, shown, &order(pane, shown));
+    let to = chosen(pane, &rows).saturating_add_signed(by).min(rows.len().saturating_sub(1));
+    rows.get(to).map_or(0, |(_, cpus)| cpus.start)
+}
+
+/// The chosen CPU's place once rows are folded otherwise.
+pub fn folded(pane: &mut LatencyPane, shown: &Shown<'_>, fold: Fold) {
+    let cpu = shown.cpu(pane);
+    pane.fold = fold;
+    pane.row = order(pane, shown).iter().position(|c| Some(*c) == cpu).unwrap_or(0);
 }
 
 /// The column that comes after the one that rows are sorted by.
@@ -183,10 +284,10 @@ pub fn next_sort(pane: &LatencyPane, shown: &Shown<'_>) -> Option<&'static str> 
     }
 }
 
-/// All CPUs as one.
-fn all(totals: &Totals) -> CpuTotal {
+/// Some CPUs as one.
+fn sum<'a>(totals: impl Iterator<Item = &'a CpuTotal>) -> CpuTotal {
     let mut sum = CpuTotal::default();
-    for total in totals.cpus.values() {
+    for total in totals {
         sum.measured_ns += total.measured_ns;
         sum.entries.add(&total.entries);
         if let Some(noise) = &total.noise {
@@ -201,9 +302,8 @@ fn all(totals: &Totals) -> CpuTotal {
 }
 
 /// What took most time: timers are late, they take none.
-pub fn top_source(total: &CpuTotal) -> Option<&str> {
-    let named = |s: &&SourceStat| s.class != NoiseClass::Timer && s.name != "others";
-    total.sources.iter().find(named).map(|s| s.name.as_str())
+fn top(total: &CpuTotal) -> Option<&SourceStat> {
+    total.sources.iter().find(|s| s.class != NoiseClass::Timer && s.name != "others")
 }
 
 /// The thread that took most of the chosen CPU.
@@ -227,16 +327,22 @@ impl Table {
         let cells = |total: &CpuTotal| -> Vec<String> {
             columns.iter().map(|c| (c.of)(total).map_or_else(|| "-".to_owned(), c.text)).collect()
         };
-        let mut rows: Vec<(String, Vec<String>)> =
-            order.iter().filter_map(|cpu| Some((label(shown, *cpu), cells(shown.totals.cpus.get(cpu)?)))).collect();
-        if rows.len() > 1 {
-            let mut sum = cells(&all(shown.totals));
+        let of = |cpus: &[u32]| {
+            let mut totals = cpus.iter().filter_map(|cpu| shown.totals.cpus.get(cpu));
+            if let [_] = cpus {
+                return totals.next().map(cells).unwrap_or_default();
+            }
+            let mut cells = cells(&sum(totals));
             // All of them together have none of now.
-            sum.iter_mut()
-                .zip(columns)
-                .filter(|(_, c)| c.title.ends_with("cur"))
-                .for_each(|(cell, _)| *cell = "-".into());
-            rows.push(("ALL".to_owned(), sum));
+            let now = cells.iter_mut().zip(columns).filter(|(_, c)| c.title.ends_with("cur"));
+            now.for_each(|(cell, _)| *cell = "-".into());
+            cells
+        };
+        let all = rows_of(pane, shown, &order);
+        let mut rows: Vec<(String, Vec<String>)> =
+            all.into_iter().map(|(name, cpus)| (name, of(&order[cpus]))).collect();
+        if rows.len() > 1 {
+            rows.push(("ALL".to_owned(), of(&order)));
         }
         let mut titles: Vec<String> = columns.iter().map(|c| c.title.to_owned()).collect();
         let mut ranks: Vec<u8> = columns.iter().map(|c| c.rank).collect();
@@ -293,38 +399,40 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut 
     if source > 0 {
         put(buf, area, end + 2, 0, &fit("top source", source), look);
     }
+    let of = rows_of(pane, shown, &order);
+    let chosen = chosen(pane, &of);
     let rows = usize::from(area.height).saturating_sub(1);
-    let first = (pane.row.min(order.len().saturating_sub(1)) + 1).saturating_sub(rows.max(1));
+    let first = (chosen + 1).saturating_sub(rows.max(1));
     for (y, (at, (name, cells))) in table.rows.iter().enumerate().skip(first).take(rows).enumerate() {
         let y = y + 1;
         put_end(buf, area, 4, y, name, theme[Slot::Figure].patch(theme[Slot::Value]));
         for (cell, end) in cells.iter().zip(&ends) {
             put_end(buf, area, *end, y, cell, theme[Slot::Value]);
         }
-        let Some(cpu) = order.get(at) else { continue };
-        if let Some(top) = shown.totals.cpus.get(cpu).and_then(top_source).filter(|_| source > 0) {
-            put(buf, area, end + 2, y, &fit(&neutralise(top), source), theme[Slot::Dim]);
+        let Some(cpus) = of.get(at).map(|(_, cpus)| &order[cpus.clone()]) else { continue };
+        let tops = cpus.iter().filter_map(|cpu| shown.totals.cpus.get(cpu).and_then(top));
+        if let Some(top) = tops.max_by_key(|s| s.net_ns).filter(|_| source > 0) {
+            put(buf, area, end + 2, y, &fit(&neutralise(&top.name), source), theme[Slot::Dim]);
         }
-        if spark >= SPARK {
+        if let ([cpu], true) = (cpus, spark >= SPARK) {
             let kind = shown.headline();
             let mut worst: Vec<u64> =
                 shown.cells().rev().filter(|c| c.cpu == *cpu).take(spark).map(|c| c.worst_ns[kind]).collect();
             worst.reverse();
             put(buf, area, end + 3 + source, y, &sparkline(worst.iter().copied(), spark), theme[Slot::Spark]);
         }
-        if at == pane.row && ctx.focused {
+        if at == chosen && ctx.focused {
             style_row(buf, area, y, theme[Slot::Selected]);
         }
     }
 }
 
-/// The row at a line of the table.
+/// The chosen CPU at a line of the table.
 pub fn row_at(pane: &LatencyPane, shown: &Shown<'_>, height: usize, line: usize) -> Option<usize> {
-    let order = order(pane, shown);
+    let of = rows_of(pane, shown, &order(pane, shown));
     let rows = height.saturating_sub(1).max(1);
-    let first = (pane.row.min(order.len().saturating_sub(1)) + 1).saturating_sub(rows);
-    let row = first + line.checked_sub(1)?;
-    (row < order.len()).then_some(row)
+    let first = (chosen(pane, &of) + 1).saturating_sub(rows);
+    of.get(first + line.checked_sub(1)?).map(|(_, cpus)| cpus.start)
 }
 
 /// The table as text, with tabs.
@@ -333,4 +441,47 @@ pub fn text(pane: &LatencyPane, shown: &Shown<'_>) -> String {
     let mut lines = vec![format!("CPU\t{}", table.titles.join("\t"))];
     lines.extend(table.rows.iter().map(|(name, cells)| format!("{name}\t{}", cells.join("\t"))));
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::latency::{CpuPlace, CpuSample, MeterInfo, Totals};
+    use crate::store::TraceInfo;
+    use crate::tui::panes::latency::measured::Run;
+
+    /// Two nodes, whose CPUs' numbers alternate; what each CPU's timers were late by is its number.
+    fn on_two_nodes(test: impl FnOnce(&Shown<'_>)) {
+        let place = |cpu: u32| CpuPlace { cpu, node: cpu % 2, cache: cpu % 2, core: vec![cpu], isolated: cpu == 3 };
+        let meter = MeterInfo { places: (0..4).map(place).collect(), ..MeterInfo::default() };
+        let mut totals = Totals::default();
+        for cpu in 0..4 {
+            let mut late = LatencyStat::default();
+            late.record(u64::from(cpu) * 1000);
+            totals.add(&CpuSample { cpu, period_ns: 1, passive: Some(late), ..CpuSample::default() });
+        }
+        let (info, run) = (std::sync::Arc::new(TraceInfo::default()), Run::default());
+        test(&Shown { info: &info, meter: Some(&meter), totals: &totals, at_ns: 0, run: &run });
+    }
+
+    #[test]
+    fn a_node_is_a_row_with_the_sums_of_its_cpus() {
+        on_two_nodes(|shown| {
+            let mut pane = LatencyPane::default();
+            folded(&mut pane, shown, Fold::Node);
+            let table = text(&pane, shown);
+            let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split('\t').collect()).collect();
+            let max = rows[0].iter().position(|title| *title == "max").unwrap();
+            let told: Vec<_> = rows[1..].iter().map(|row| (row[0], row[1], row[max])).collect();
+            assert_eq!(told, [("N0", "2", "2.0"), ("N1", "2", "3.0"), ("ALL", "4", "3.0")]);
+            // Down goes to the next node, and opening it keeps its CPU.
+            pane.row = moved(&pane, shown, 1);
+            assert_eq!(shown.cpu(&pane), Some(1));
+            assert_eq!((row_at(&pane, shown, 10, 1), row_at(&pane, shown, 10, 2)), (Some(0), Some(2)));
+            folded(&mut pane, shown, Fold::None);
+            assert_eq!((shown.cpu(&pane), order(&pane, shown)), (Some(1), vec![0, 1, 2, 3]));
+            folded(&mut pane, shown, Fold::Isolated);
+            assert_eq!(text(&pane, shown).lines().nth(1).unwrap().split('\t').next(), Some("iso"));
+        });
+    }
 }

@@ -70,13 +70,24 @@ fn look(pane: &mut LatencyPane, name: &str, state: &mut State) {
             };
         }
         "baseline" => {
-            pane.baseline = Shown::of(state).map(|shown| shown.totals.clone());
+            pane.baseline = Shown::of(state).map(|shown| (shown.info.id, shown.totals.clone()));
             pane.compare = Compare::Baseline;
-            state.tell(Severity::Info, "What was measured until now is the baseline of the histograms");
+            state.tell(Severity::Info, "What was measured until now is the baseline; what comes from now on is compared with it");
         }
         "sort" => pane.sort = Shown::of(state).and_then(|shown| table::next_sort(pane, &shown)),
+        "fold" => {
+            show(pane, View::Cpus);
+            fold(pane, pane.fold.next(), state);
+        }
         "reverse" => pane.ascending = !pane.ascending,
         _ => {}
+    }
+}
+
+fn fold(pane: &mut LatencyPane, fold: table::Fold, state: &mut State) {
+    if let Some(shown) = Shown::of(state) {
+        table::folded(pane, &shown, fold);
+        state.tell(Severity::Info, fold.about());
     }
 }
 
@@ -141,6 +152,7 @@ fn go_by(pane: &mut LatencyPane, go: Go, state: &mut State, area: Rect) {
         }
         (View::Episodes, None) => pane.episode = moved(pane.episode, go, page, episodes::worst(&shown).len()),
         (View::Sources, _) => pane.source = moved(pane.source, go, page, sources::count(pane, &shown)),
+        (View::Cpus, _) => pane.row = table::moved(pane, &shown, by(go, page as isize)),
         _ => pane.row = moved(pane.row, go, page, shown.totals.cpus.len()),
     }
 }
@@ -171,6 +183,7 @@ fn across(pane: &mut LatencyPane, later: bool, state: &mut State) {
 fn accept(pane: &mut LatencyPane, state: &mut State) {
     let Some(shown) = Shown::of(state) else { return };
     match pane.view {
+        View::Cpus if pane.fold != table::Fold::None => fold(pane, table::Fold::None, state),
         View::Cpus => {
             pane.all = false;
             show(pane, View::Sources);

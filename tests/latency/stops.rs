@@ -1,0 +1,71 @@
+//! Stopping at a threshold: the first cycle that passes it ends the run, as `cyclictest -b` does.
+
+use std::process::{Command, Stdio};
+
+use super::{kernel, last_cpu, probescope, skip, text};
+
+/// us; a blocker holds the CPU for much longer, so that the machine's own noise decides nothing.
+const LIMIT_US: u64 = 20_000;
+
+/// A real-time thread that takes the CPU from all others now and then, in a process of its own; ended when dropped.
+struct Blocker(std::process::Child);
+
+impl Blocker {
+    fn start(cpu: u32) -> Self {
+        // 60 ms in which nothing of a lower priority runs, then time for a measurement to begin.
+        let script = "while :; do e=$(($(date +%s%N) + 60000000)); while [ $(date +%s%N) -lt $e ]; do :; done; sleep 1; done";
+        let mut command = Command::new("chrt");
+        command.args(["-f", "98", "taskset", "-c", &cpu.to_string(), "sh", "-c", script]).stdout(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Blocker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_first_cycle_over_the_limit_is_the_last_one() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let cpu = last_cpu(&kernel).to_string();
+    let _blocker = Blocker::start(last_cpu(&kernel));
+    let limit = LIMIT_US.to_string();
+    let output = probescope(&["timerlat", "hist", "-u", "--backend", "bpf", "-c", &cpu, "-T", &limit, "-d", "60s", "--json"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let episodes = told["episodes"].as_array().unwrap();
+    assert_eq!(episodes.len(), 1, "{told}");
+    let (began, ended) = (&episodes[0]["began_ns"], &episodes[0]["ended_ns"]);
+    let late_us = (ended.as_u64().unwrap() - began.as_u64().unwrap()) / 1000;
+    assert!(late_us >= LIMIT_US, "{late_us} us");
+    // The longest of all cycles is the one that ended the run: none before it was over the limit.
+    let timer = &told["totals"]["cpus"][&cpu]["timer"];
+    let longest = timer["user"]["max_ns"].as_u64().unwrap() / 1000;
+    assert!(longest >= late_us && timer["user"]["count"].as_u64().unwrap() >= 1, "{late_us} of {longest} us: {timer}");
+}
+
+#[test]
+fn cyclictest_stops_at_the_same_blocker() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    if Command::new("cyclictest").arg("--help").output().is_err() {
+        skip::skip("there is no cyclictest (package rt-tests)");
+        return;
+    }
+    let cpu = last_cpu(&kernel).to_string();
+    let _blocker = Blocker::start(last_cpu(&kernel));
+    let limit = LIMIT_US.to_string();
+    let theirs = Command::new("cyclictest")
+        .args(["-q", "-m", "-p", "95", "-t", "1", "-a", &cpu, "-i", "1000", "-D", "60", "-b", &limit])
+        .output()
+        .unwrap();
+    let said = text(&theirs);
+    let value = said.lines().find_map(|line| line.strip_prefix("# Break value: ")).expect(&said);
+    assert!(value.trim().parse::<u64>().unwrap() >= LIMIT_US, "{said}");
+    let ours = probescope(&["timerlat", "top", "-q", "-u", "--backend", "bpf", "-c", &cpu, "-T", &limit, "-d", "60s"]);
+    assert_eq!(ours.status.code(), Some(2), "{}", text(&ours));
+    let said = text(&ours);
+    assert!(said.contains("hit stop tracing, analyzing it") && said.contains("sh:"), "the blocker is named: {said}");
+}
