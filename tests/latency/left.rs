@@ -22,7 +22,11 @@ fn keep(state: &mut State, path: PathBuf) {
     let read = fs::File::open(&path).and_then(|mut file| file.read(&mut bytes));
     if let Ok(length) = read {
         let text = bytes[..length].iter().fold(String::new(), |mut text, byte| {
-            let _ = if byte.is_ascii_graphic() || *byte == b' ' { write!(text, "{}", *byte as char) } else { write!(text, "/{byte:x}") };
+            let _ = if byte.is_ascii_graphic() || *byte == b' ' {
+                write!(text, "{}", *byte as char)
+            } else {
+                write!(text, "/{byte:x}")
+            };
             text
         });
         state.insert(path, text);
@@ -47,7 +51,9 @@ fn state(kernel: &Kernel) -> State {
             state.insert(instance, "there".to_owned());
         }
     }
-    for state_folder in entries(Path::new("/sys/devices/system/cpu")).iter().flat_map(|cpu| entries(&cpu.join("cpuidle"))) {
+    for state_folder in
+        entries(Path::new("/sys/devices/system/cpu")).iter().flat_map(|cpu| entries(&cpu.join("cpuidle")))
+    {
         keep(&mut state, state_folder.join("disable"));
     }
     for server in entries(Path::new("/sys/kernel/debug/sched/fair_server")).iter().flat_map(|cpu| entries(cpu)) {

@@ -47,7 +47,12 @@ fn of_a_million_gaps_none_is_shorter_than_what_ran_in_it() {
     }
     end.store(true, Ordering::Relaxed);
     sender.join().unwrap();
-    println!("{} gaps, something ran in {} of them: {} negative residuals", noise.gaps, ran(&noise), noise.negative_residuals);
+    println!(
+        "{} gaps, something ran in {} of them: {} negative residuals",
+        noise.gaps,
+        ran(&noise),
+        noise.negative_residuals
+    );
     let parts = noise.hardware_ns + noise.net_ns.total();
     assert_eq!(noise.negative_residuals, 0);
     assert_eq!(parts + noise.residual_ns.unsigned_abs(), noise.noise_ns, "the parts are the whole");

@@ -33,10 +33,6 @@ fn side_by_side(kernel: &Arc<Kernel>, options: Options, long: Duration) -> Optio
     Some((told, seen))
 }
 
-fn log2_bucket(lengths: &Distribution, percent: f64) -> u32 {
-    lengths.percentile_ns(percent).unwrap().max(1).ilog2()
-}
-
 #[test]
 fn the_timers_of_timerlat_are_as_late_for_our_programs_as_for_itself() {
     let Some((kernel, _alone)) = kernel() else { return };
@@ -62,9 +58,11 @@ fn the_timers_of_timerlat_are_as_late_for_our_programs_as_for_itself() {
     );
     assert!(count.abs_diff(theirs.irq.count) * 100 <= count, "{count} of {}", theirs.irq.count);
     for percent in [50.0, 99.0] {
-        // Ours are kept in powers of two: a value beside a border may fall on its other side.
-        let (of_ours, of_theirs) = (log2_bucket(&lengths, percent), log2_bucket(&theirs.irq.lengths, percent));
-        assert!(of_ours.abs_diff(of_theirs) <= 1, "{percent} %: 2^{of_ours} ns and 2^{of_theirs} ns");
+        let ours = lengths.percentile_ns(percent).unwrap().max(1).ilog2();
+        // The tracer reads its clock after our program has run: a value beside a border may fall on its other side.
+        let theirs = theirs.irq.lengths.percentile_ns(percent).unwrap().max(1);
+        let buckets = (theirs - theirs / 8).ilog2()..=(theirs + theirs / 8).ilog2();
+        assert!(buckets.contains(&ours), "{percent} %: 2^{ours} ns, and {theirs} ns of the tracer");
     }
 }
 
@@ -72,8 +70,14 @@ fn the_timers_of_timerlat_are_as_late_for_our_programs_as_for_itself() {
 fn osnoise_and_our_programs_count_the_same_interrupts() {
     let Some((kernel, _alone)) = kernel() else { return };
     let cpu = last_cpu(&kernel);
-    // A run time as long as the period: the tracer counts all of the time.
-    let options = Options { period_ns: 1_000_000_000, runtime_ns: 1_000_000_000, ..short(Mode::Osnoise, cpu) };
+    // A run time as long as the period: the tracer counts all of the time. A record of each gap would be more than is
+    // read on a slow machine.
+    let options = Options {
+        period_ns: 1_000_000_000,
+        runtime_ns: 1_000_000_000,
+        gap_ns: 10_000_000_000,
+        ..short(Mode::Osnoise, cpu)
+    };
     let Some((told, seen)) = side_by_side(&kernel, options, Duration::from_secs(12)) else { return };
     let mut theirs = NoiseSample::default();
     samples(&told).filter_map(|s| s.noise.as_ref()).for_each(|n| theirs.add(n));

@@ -164,7 +164,8 @@ fn show(a: &Profile, b: &Profile, changes: &[Change]) -> String {
         );
     }
     if intervals(a).min(intervals(b)) < BLOCKS {
-        let _ = writeln!(text, "the runs are too short to tell a change for sure: {BLOCKS} seconds at least, better 60");
+        let _ =
+            writeln!(text, "the runs are too short to tell a change for sure: {BLOCKS} seconds at least, better 60");
     }
     if changes.is_empty() {
         text.push_str("no source changed by more than the runs vary by themselves\n");

@@ -171,11 +171,14 @@ impl Run<'_> {
         let mut next = Instant::now() + Duration::from_secs(1);
         let end = self.plan.duration.map(|d| self.began + self.plan.options.warm_up + d);
         while !stop.load(Ordering::Acquire) && end.is_none_or(|end| Instant::now() < end) {
+            // All of them, also once it stops: the counts of the cycles before come with the one that stops it.
             for item in measurement.poll()? {
                 if self.take(item) && !self.go_on()? {
                     self.stopped = true;
-                    return Ok(());
                 }
+            }
+            if self.stopped {
+                return Ok(());
             }
             let shows = self.plan.view == View::Top && !self.plan.quiet && self.plan.table;
             if shows && Instant::now() >= next {

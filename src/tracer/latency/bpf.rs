@@ -39,7 +39,8 @@ pub struct BpfMeasurement {
     cpus: Vec<Cpu>,
     buckets: Vec<CpuBuckets>,
     next_ns: u64,
-    changing: bool,
+    /// When the threads were asked to write to their other side, which they have not all done yet.
+    asked_ns: Option<u64>,
     warm: bool,
     suspended_ns: u64,
     cost: OwnCost,
@@ -61,9 +62,11 @@ impl BpfMeasurement {
         let measured =
             if options.mode == Mode::Passive { kernel.online_cpus().as_slice().to_vec() } else { options.cpus.clone() };
         prepare(meter.memory(), &options, &measured);
+        // Before the threads start: the first look at sources reads the kernel's symbols, which takes a while.
+        let cpus = at_first(kernel, meter.memory(), &measured);
         let threads =
             if options.mode == Mode::Passive { Vec::new() } else { threads::start(meter.memory(), &options)? };
-        Ok(Self::begin(kernel, options, (meter, threads), &measured, dma_latency))
+        Ok(Self::begin(kernel, options, (meter, threads), cpus, dma_latency))
     }
 
     /// With everything running.
@@ -71,28 +74,24 @@ impl BpfMeasurement {
         kernel: &Arc<Kernel>,
         options: Options,
         (meter, threads): (Meter, Vec<Thread>),
-        measured: &[u32],
+        mut cpus: Vec<Cpu>,
         dma_latency: Option<File>,
     ) -> Self {
         let now = monotonic_ns();
-        let cpu = |(n, cpu): (usize, &u32)| {
-            let slot = meter.memory().slot(*cpu);
-            let mut known = Known::default();
-            known.changes(kernel, meter.memory(), *cpu);
-            let thread = (options.mode != Mode::Passive).then_some(n);
-            Cpu { cpu: *cpu, thread, entries: slot.entries(), net: slot.net_ns(), known, began_ns: now }
-        };
-        let cpus: Vec<Cpu> = measured.iter().enumerate().map(cpu).collect();
+        for (n, cpu) in cpus.iter_mut().enumerate() {
+            cpu.thread = (options.mode != Mode::Passive).then_some(n);
+            cpu.began_ns = now;
+        }
         let empty =
             || options.buckets.map_or_else(|| Buckets::new(1, 0), |(width, entries)| Buckets::new(width, entries));
-        let buckets = measured
+        let buckets = cpus
             .iter()
-            .map(|cpu| CpuBuckets { cpu: *cpu, first: empty(), thread: empty(), user: empty() })
+            .map(|cpu| CpuBuckets { cpu: cpu.cpu, first: empty(), thread: empty(), user: empty() })
             .collect();
         let wait = if options.warm_up.is_zero() { options.interval } else { options.warm_up };
         Self {
             next_ns: now + wait.as_nanos() as u64,
-            changing: false,
+            asked_ns: None,
             warm: options.warm_up.is_zero(),
             suspended_ns: boot_ns().saturating_sub(monotonic_ns()),
             cost: meter.cost(),
@@ -117,19 +116,19 @@ impl BpfMeasurement {
 
     fn due(&mut self, items: &mut Vec<Item>) {
         let now = monotonic_ns();
-        if !self.changing {
-            if now < self.next_ns {
-                return;
-            }
-            self.threads.iter().for_each(|t| t.shared.pair.change_over());
-            self.changing = true;
+        if self.asked_ns.is_none() && now < self.next_ns {
+            return;
         }
+        let asked_ns = *self.asked_ns.get_or_insert_with(|| {
+            self.threads.iter().for_each(|t| t.shared.pair.change_over());
+            now
+        });
         // Threads that sleep for long, or have ended, come later: nobody waits for them.
-        let patience = now > self.next_ns + self.options.period_ns * 2 + 1_000_000_000;
+        let patience = now > asked_ns + self.options.period_ns * 2 + 1_000_000_000;
         if !patience && !self.threads.iter().all(|t| t.shared.pair.changed_over() || t.shared.left_cpu()) {
             return;
         }
-        self.changing = false;
+        self.asked_ns = None;
         self.next_ns = (self.next_ns + self.options.interval.as_nanos() as u64).max(now);
         self.tell(items, false);
     }
@@ -219,6 +218,17 @@ impl BpfMeasurement {
             }
         }
     }
+}
+
+/// The CPUs with what was counted of each until now.
+fn at_first(kernel: &Kernel, memory: &Memory, measured: &[u32]) -> Vec<Cpu> {
+    let cpu = |cpu: &u32| {
+        let slot = memory.slot(*cpu);
+        let mut known = Known::default();
+        known.changes(kernel, memory, *cpu);
+        Cpu { cpu: *cpu, thread: None, entries: slot.entries(), net: slot.net_ns(), known, began_ns: 0 }
+    };
+    measured.iter().map(cpu).collect()
 }
 
 impl CpuBuckets {

@@ -62,6 +62,7 @@ impl BpfMeasurement {
         };
         let options = Options { cpus: measured.clone(), ..options };
         super::prepare(&memory, &options, &measured);
-        Ok((Self::begin(kernel, options, (Meter::simulated(memory), threads), &measured, None), machine))
+        let cpus = super::at_first(kernel, &memory, &measured);
+        Ok((Self::begin(kernel, options, (Meter::simulated(memory), threads), cpus, None), machine))
     }
 }

@@ -52,7 +52,13 @@ pub static BINDINGS: &[Binding] = &[
     own(&[ch('u')], "tail", "", "Histograms: how many are longer", false),
     own(&[ch('s')], "sort", "", "Sort by the next column", false),
     own(&[ch('r')], "reverse", "", "Sort the other way round", false),
-    own(&[ch('g')], "fold", "", "Table: a row a CPU, a NUMA node, a cache, a core, or for those that are isolated", true),
+    own(
+        &[ch('g')],
+        "fold",
+        "",
+        "Table: a row a CPU, a NUMA node, a cache, a core, or for those that are isolated",
+        true,
+    ),
     own(&[ch('h')], "about", "", "What bears on these figures: the machine, the backend, the load", true),
     own(&[ch('y')], "copy", "", "Copy the table, or the report of the open episode", false),
 ];

@@ -72,7 +72,10 @@ fn look(pane: &mut LatencyPane, name: &str, state: &mut State) {
         "baseline" => {
             pane.baseline = Shown::of(state).map(|shown| (shown.info.id, shown.totals.clone()));
             pane.compare = Compare::Baseline;
-            state.tell(Severity::Info, "What was measured until now is the baseline; what comes from now on is compared with it");
+            state.tell(
+                Severity::Info,
+                "What was measured until now is the baseline; what comes from now on is compared with it",
+            );
         }
         "sort" => pane.sort = Shown::of(state).and_then(|shown| table::next_sort(pane, &shown)),
         "fold" => {
