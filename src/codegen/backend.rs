@@ -6,10 +6,11 @@
 use crate::lang::source::{Position, SourceText, Span};
 
 use super::error::CodegenError;
-use super::ir::{FuncId, Function, Isa, Linkage, Module};
+use super::ir::{FuncId, Function, Linkage, Module};
+use super::verifier::scrub_dead::DeadPlaces;
+use super::verifier::{self, open_loops};
 
 pub mod btf;
-pub mod cfg;
 pub mod disasm;
 pub mod elf;
 pub mod emit;
@@ -21,10 +22,8 @@ mod link;
 pub mod opt;
 pub mod path;
 pub mod regs;
-pub mod scrub_dead;
 
 use emit::{Code, Target};
-use scrub_dead::DeadPlaces;
 
 /// Most instructions that the kernel takes in one program (`BPF_COMPLEXITY_LIMIT_INSNS`).
 pub const INSTRUCTION_LIMIT: usize = 1_000_000;
@@ -97,7 +96,8 @@ pub struct BuiltFunction {
 /// Compiles a module.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "callers hold it by reference")]
 pub fn build(module: &Module, source: &SourceLines) -> Result<BuiltObject, CodegenError> {
-    let codes = module.functions.iter().map(|f| compile(f, module.isa)).collect::<Result<Vec<Code>, _>>()?;
+    let codes =
+        module.functions.iter().map(|f| compile(f, verifier::Context::of(module))).collect::<Result<Vec<Code>, _>>()?;
     frame::check_chains(module, &codes)?;
     let object = link::link(module, &codes, *source)?;
     let functions = (0..codes.len()).map(|i| built(FuncId(i as u32), module, &codes)).collect();
@@ -105,23 +105,25 @@ pub fn build(module: &Module, source: &SourceLines) -> Result<BuiltObject, Codeg
 }
 
 /// Machine code of one function for a kernel.
-pub fn compile(function: &Function, isa: Isa) -> Result<Code, CodegenError> {
+fn compile(function: &Function, context: verifier::Context) -> Result<Code, CodegenError> {
     check_size(function)?;
-    let mut function = optimised(function);
+    let mut function = optimised(function, context);
     let Some(allocation) = regs::allocate(&mut function) else {
         return Err(CodegenError::internal(Span::default(), &function.name, "no end to spilling registers"));
     };
     let frame = frame::Frame::of(&function);
     frame::check_frame(&function, &frame)?;
-    let scrub_dead = DeadPlaces::of(&function, &allocation);
-    emit::emit(&function, &allocation, &frame, &scrub_dead, isa)
+    let is_explored_body = open_loops::is_explored_body(&function, context.isa);
+    let dead = DeadPlaces::of(&function, &allocation, is_explored_body);
+    emit::emit(&function, &allocation, &frame, &dead, context.isa)
 }
 
-/// A function as the register allocator gets it: optimised, and with what the machine has no instruction for taken
-/// apart.
+/// A function as the register allocator gets it: as the verifier needs it, optimised, and with what the machine has no
+/// instruction for taken apart.
 #[must_use]
-pub fn optimised(function: &Function) -> Function {
+pub fn optimised(function: &Function, context: verifier::Context) -> Function {
     let mut function = function.clone();
+    verifier::normalise(&mut function, context);
     legal::initialise(&mut function);
     opt::optimise(&mut function);
     legal::legalise(&mut function);

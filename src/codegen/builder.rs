@@ -7,8 +7,8 @@
 use crate::lang::source::Span;
 
 use super::ir::{
-    Alu, Block, BlockId, BpfMapId, Cond, FuncId, Function, Inst, Linkage, Operand, SectionId, Size, Slot, Terminator,
-    Vreg, Width,
+    Alu, Block, BlockId, BpfMapId, Cond, FuncId, Function, Inst, Linkage, Mark, Operand, Purpose, SectionId, Size,
+    Slot, Terminator, Vreg, Width,
 };
 
 /// A function under construction.
@@ -31,7 +31,8 @@ impl FunctionBuilder {
             slots: Vec::new(),
             slot_spans: Vec::new(),
             blocks: vec![empty_block(Span::default())],
-            in_loop: false,
+            is_loop_body: false,
+            has_explored_loop: false,
         };
         Self { function, current: BlockId(0), span: Span::default() }
     }
@@ -47,9 +48,14 @@ impl FunctionBuilder {
         self.function
     }
 
-    /// Says that it is a callback whose iterations the verifier follows, see [`Function::in_loop`].
-    pub const fn runs_in_loop(&mut self) {
-        self.function.in_loop = true;
+    /// Says that it is a loop's body, see [`Function::is_loop_body`].
+    pub const fn is_loop_body(&mut self) {
+        self.function.is_loop_body = true;
+    }
+
+    /// Says whether the verifier explores a loop of it, see [`Function::has_explored_loop`].
+    pub const fn explores_loop(&mut self, explores: bool) {
+        self.function.has_explored_loop = explores;
     }
 
     /// The `index`-th parameter.
@@ -251,9 +257,23 @@ impl FunctionBuilder {
         self.alu(Alu::Shr, a, b)
     }
 
-    /// `src`; comparing it tells the verifier nothing of `src`.
-    pub fn copy_without_scalar_id(&mut self, src: Vreg) -> Vreg {
-        self.define(|dst| Inst::Unlinked { dst, src })
+    /// `src`, with what the copy is for.
+    pub fn copy_for(&mut self, purpose: Purpose, src: impl Into<Operand>) -> Vreg {
+        let src = src.into();
+        self.define(|dst| Inst::CopyFor { dst, src, purpose })
+    }
+
+    /// Notes what the code does not say.
+    pub fn mark(&mut self, mark: Mark) {
+        self.push(Inst::Mark(Box::new(mark)));
+    }
+
+    /// A copy to bound or to change.
+    pub fn copy_to_bound(&mut self, src: impl Into<Operand>) -> Vreg {
+        match src.into() {
+            Operand::Reg(v) => self.copy_for(Purpose::Bounded, v),
+            number @ Operand::Imm(_) => self.copy(number),
+        }
     }
 
     /// `-src` in 64 bits.

@@ -8,6 +8,7 @@ use super::backend::{SourceLines, disasm, optimised};
 use super::compile::lower_and_build;
 use super::error::CodegenError;
 use super::lower::lower;
+use super::verifier::Context;
 
 /// Intermediate code of every function, before it is optimised.
 pub fn ir(program: &Program, facts: &TargetFacts) -> Result<String, CodegenError> {
@@ -17,7 +18,8 @@ pub fn ir(program: &Program, facts: &TargetFacts) -> Result<String, CodegenError
 /// Intermediate code of every function, as the passes leave it to the register allocator.
 pub fn passes(program: &Program, facts: &TargetFacts) -> Result<String, CodegenError> {
     let mut module = lower(program, facts)?.module;
-    module.functions = module.functions.iter().map(optimised).collect();
+    let context = Context::of(&module);
+    module.functions = module.functions.iter().map(|function| optimised(function, context)).collect();
     Ok(module.to_string())
 }
 

@@ -9,8 +9,11 @@ use crate::lang::source::Span;
 
 use super::artifact::ProgramKind;
 
+mod mark;
 mod print;
 mod visit;
+
+pub use mark::{Fact, Mark, Place, Point, Purpose, Storage};
 
 /// A virtual register: 64 bits, unlimited in number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,6 +52,9 @@ pub struct Module {
     pub license: String,
     /// What the kernel takes and wants.
     pub isa: Isa,
+    /// Eight bytes of a section that are always 0, which the verifier takes for any number. A module without them hides
+    /// nothing from it.
+    pub unknown_zero: Option<(SectionId, u32)>,
 }
 
 /// What a kernel takes and wants of machine code.
@@ -58,13 +64,19 @@ pub struct Isa {
     pub cpu_v4: bool,
     /// Calls with a callback must stand in a loop (see [`crate::kernel::target::TargetFacts::misses_callbacks`]).
     pub circled_callbacks: bool,
+    /// Its verifier looks at a callback as if it ran once (see [`TargetFacts::callback_verified_once`]).
+    pub callback_verified_once: bool,
 }
 
 impl Isa {
     /// What machine code a kernel takes.
     #[must_use]
     pub const fn of(facts: &TargetFacts) -> Self {
-        Self { cpu_v4: facts.cpu_v4, circled_callbacks: facts.misses_callbacks() }
+        Self {
+            cpu_v4: facts.cpu_v4,
+            circled_callbacks: facts.misses_callbacks(),
+            callback_verified_once: facts.callback_verified_once(),
+        }
     }
 }
 
@@ -86,9 +98,11 @@ pub struct Function {
     pub slot_spans: Vec<Span>,
     /// The first one is the entry.
     pub blocks: Vec<Block>,
-    /// The verifier follows it for each iteration of a loop until it has seen all that an iteration may start with: it is
-    /// the callback of one.
-    pub in_loop: bool,
+    /// It is the body of a loop of the script, which the kernel calls for each iteration.
+    pub is_loop_body: bool,
+    /// The verifier explores a loop of the script in it, or in the function that it is a part of, iteration by iteration.
+    /// False where there is none, and where the verifier must find the end of one by itself: nothing may be hidden there.
+    pub has_explored_loop: bool,
 }
 
 /// What a function is.
@@ -212,6 +226,10 @@ pub enum Inst {
     Alu { op: Alu, width: Width, dst: Vreg, a: Operand, b: Operand },
     /// `dst = src`, without what the verifier would learn of `src` by comparing `dst`.
     Unlinked { dst: Vreg, src: Vreg },
+    /// `dst = src`, and what the copy is for. Lowering writes it, [`crate::codegen::verifier`] makes plain code of it.
+    CopyFor { dst: Vreg, src: Operand, purpose: Purpose },
+    /// What lowering knows of this point. Lowering writes it, [`crate::codegen::verifier`] makes plain code of it.
+    Mark(Box<Mark>),
     /// `dst = -src` in 64 bits.
     Neg { dst: Vreg, src: Vreg },
     /// Keeps the low `bits` (8, 16, 32) and extends.

@@ -14,24 +14,26 @@ mod intrinsic;
 mod layout;
 mod loops;
 mod maps;
+mod marks;
 mod object;
 mod objects;
 mod place;
 mod programs;
 mod reports;
+mod scopes;
 mod stack;
 mod stmt;
 mod strings;
 mod transfer;
 mod trusted;
 mod value;
-mod verifier;
 pub mod walk;
 
 use std::sync::Arc;
 
 use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
+use crate::lang::source::Span;
 use crate::lang::typed::{MapId, Program, Session};
 
 use super::artifact::{
@@ -39,7 +41,7 @@ use super::artifact::{
     StackMapSpec,
 };
 use super::error::CodegenError;
-use super::ir::{Isa, Module};
+use super::ir::{Isa, Module, SectionId};
 
 use object::ObjectBuilder;
 
@@ -83,6 +85,9 @@ pub fn lower_off_stack(program: &Program, facts: &TargetFacts) -> Result<Lowered
 
 fn lower_with(mut unit: ObjectBuilder<'_>, sessions: &[Session]) -> Result<Lowered, CodegenError> {
     let program = unit.program;
+    if !program.has_scopes() {
+        return Err(CodegenError::internal(Span::default(), "the script", "blocks without numbers"));
+    }
     programs::find_contention(&mut unit);
     unit.plan_maps()?;
     for (index, probe) in (0..).zip(&program.probes) {
@@ -106,7 +111,8 @@ fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
         .iter()
         .enumerate()
         .map(|(i, home)| MapSpec { id: MapId(i as u32), storage: layout::storage(home, &unit.layout) });
-    let shared = unit.sections.iter().any(|s| s.name == layout::SHARED);
+    let shared = unit.sections.iter().position(|s| s.name == layout::SHARED);
+    let unknown_zero = shared.map(|index| (SectionId(index as u32), object::NOTHING));
     let globals = [
         (GlobalKind::StartBootNs, object::START_BOOT_NS),
         (GlobalKind::WallMinusBootNs, object::WALL_MINUS_BOOT_NS),
@@ -130,7 +136,7 @@ fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
         stacks: unit.stacks.map(|id| StackMapSpec { map: name(id), depth: unit.stack_depth }),
         globals: globals
             .into_iter()
-            .filter(|_| shared)
+            .filter(|_| shared.is_some())
             .map(|(kind, offset)| GlobalSpec { kind, area: layout::SHARED.into(), offset })
             .collect(),
         module: Module {
@@ -139,6 +145,7 @@ fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
             sections: unit.sections,
             license: program.config.license.to_string(),
             isa: Isa::of(unit.facts),
+            unknown_zero,
         },
         programs: unit.programs,
         brakes: unit.brakes,

@@ -8,6 +8,7 @@ mod code;
 pub mod dump;
 pub mod keys;
 mod layout;
+mod scopes;
 mod sessions;
 pub mod validate;
 
@@ -21,7 +22,9 @@ use super::types::{StackMode, Type};
 use crate::model::format::Format;
 use crate::model::target::Target;
 
-pub use code::{BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, Statement, StatementKind, UnaryOp};
+pub use code::{
+    BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, UnaryOp,
+};
 pub use layout::{aggregate_size, enum_index, pointer, size_align, tuple_layout};
 pub use sessions::Session;
 

@@ -331,11 +331,13 @@ fn both_ends_of_a_function_are_one_program_where_the_kernel_has_sessions() {
         let names = vec![name];
         Probe { names, alone: true, traced: true, ..probe(target, vec![set(0, None, value)]) }
     };
-    let script = |at_entry| Program {
-        probes: vec![end(false, 0, at_entry), end(true, 1, builtin(Builtin::Retval, Type::I64))],
-        maps: vec![scalar_map("@a", Type::I64)],
-        probe_names: vec!["kprobe:vfs_read".into(), "kretprobe:vfs_read".into()],
-        ..Program::default()
+    let script = |at_entry| {
+        numbered(Program {
+            probes: vec![end(false, 0, at_entry), end(true, 1, builtin(Builtin::Retval, Type::I64))],
+            maps: vec![scalar_map("@a", Type::I64)],
+            probe_names: vec!["kprobe:vfs_read".into(), "kretprobe:vfs_read".into()],
+            ..Program::default()
+        })
     };
     let register = || builtin(Builtin::Register(40), Type::I64);
     for (major, minor, at_entry, expected) in
@@ -431,13 +433,13 @@ fn aggregations_can_be_read_and_deleted() {
 }
 
 fn with_probes(probes: Vec<Probe>, maps: Vec<probescope::lang::typed::Map>) -> Program {
-    Program {
+    numbered(Program {
         probes,
         maps,
         actions: vec![printf(vec![Type::U32])],
         probe_names: vec!["x".into()],
         ..Program::default()
-    }
+    })
 }
 
 #[test]

@@ -6,13 +6,13 @@ use crate::codegen::ir::{
 };
 use crate::lang::source::Span;
 
-use super::cfg::runs_on_backwards;
 use super::frame::Frame;
 use super::helper::calls_back;
 use super::insn::{FRAME, Insn, OP_JA_FAR, PSEUDO_CALL, PSEUDO_FUNC, Reg};
 use super::legal::{commutes, fits};
 use super::regs::Allocation;
-use super::scrub_dead::{DeadPlace, DeadPlaces};
+use crate::codegen::cfg::runs_on_backwards;
+use crate::codegen::verifier::scrub_dead::{DeadPlace, DeadPlaces};
 
 mod moves;
 
@@ -67,12 +67,12 @@ pub fn emit(
     function: &Function,
     allocation: &Allocation,
     frame: &Frame,
-    scrub_dead: &DeadPlaces,
+    dead_places: &DeadPlaces,
     isa: Isa,
 ) -> Result<Code, CodegenError> {
-    match emit_with(function, allocation, frame, scrub_dead, (isa, Jumps::Short)) {
+    match emit_with(function, allocation, frame, dead_places, (isa, Jumps::Short)) {
         Err(CodegenError::JumpTooFar { .. }) if isa.cpu_v4 => {
-            emit_with(function, allocation, frame, scrub_dead, (isa, Jumps::Far))
+            emit_with(function, allocation, frame, dead_places, (isa, Jumps::Far))
         }
         result => result,
     }
@@ -89,7 +89,7 @@ fn emit_with(
     function: &Function,
     allocation: &Allocation,
     frame: &Frame,
-    scrub_dead: &DeadPlaces,
+    dead_places: &DeadPlaces,
     (isa, reach): (Isa, Jumps),
 ) -> Result<Code, CodegenError> {
     let mut emitter = Emitter {
@@ -115,14 +115,14 @@ fn emit_with(
             if !dead {
                 emitter.place(*span);
             }
-            emitter.clear(scrub_dead.before(block.0 as usize, at))?;
+            emitter.clear(dead_places.before(block.0 as usize, at))?;
             if !dead {
                 emitter.instruction(inst)?;
             }
         }
         position += 1;
         emitter.place(body.span);
-        emitter.clear(scrub_dead.before(block.0 as usize, body.instructions.len()))?;
+        emitter.clear(dead_places.before(block.0 as usize, body.instructions.len()))?;
         let next = allocation.order.get(index + 1).copied().filter(|_| !backwards.contains(block));
         emitter.terminator(&body.terminator, next)?;
     }

@@ -4,7 +4,7 @@
 use crate::codegen::ir::{Alu, Block, BlockId, Function, Inst, Operand, Size, Terminator, Vreg, Width};
 use crate::lang::source::Span;
 
-use super::cfg::{Liveness, reverse_postorder};
+use crate::codegen::cfg::{Liveness, reverse_postorder};
 
 /// Writes 0 at the entry to every register that some path reads before writing it: the verifier
 /// refuses such reads, and afterwards every register's single assignment dominates its uses.

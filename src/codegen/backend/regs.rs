@@ -9,9 +9,9 @@
 
 use crate::codegen::ir::{BlockId, Function, Inst, Operand, Terminator, Vreg};
 
-use super::cfg::{BitSet, Liveness, reverse_postorder};
 use super::insn::Reg;
 use super::legal::{SingleDefs, commutes};
+use crate::codegen::cfg::{BitSet, Liveness, reverse_postorder};
 
 mod lives;
 mod spill;

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    Alu, BlockId, BpfMapId, Cond, FuncId, Function, Inst, Linkage, Module, Operand, SectionId, Size, Slot, Terminator,
-    Vreg, Width,
+    Alu, BlockId, BpfMapId, Cond, Fact, FuncId, Function, Inst, Linkage, Mark, Module, Operand, Place, Point, Purpose,
+    SectionId, Size, Slot, Storage, Terminator, Vreg, Width,
 };
 
 impl Display for Vreg {
@@ -147,6 +147,8 @@ impl Display for Inst {
             Self::Copy { dst, src } => write!(f, "{dst} = {src}"),
             Self::Alu { op, width, dst, a, b } => write!(f, "{dst} = {a} {op}{} {b}", suffix(*width)),
             Self::Unlinked { dst, src } => write!(f, "{dst} = unlinked {src}"),
+            Self::CopyFor { dst, src, purpose } => write!(f, "{dst} = {src} ({purpose})"),
+            Self::Mark(mark) => mark.fmt(f),
             Self::Neg { dst, src } => write!(f, "{dst} = -{src}"),
             Self::Extend { dst, src, bits, signed } => {
                 write!(f, "{dst} = {}{bits} {src}", if *signed { 's' } else { 'u' })
@@ -165,6 +167,46 @@ impl Display for Inst {
                 write!(f, "{func}({})", Args(args))
             }
             memory => memory_inst(memory, f),
+        }
+    }
+}
+
+impl Display for Purpose {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Joined => "joined",
+            Self::Compared => "compared",
+            Self::Bounded => "bounded",
+            Self::Hidden => "hidden",
+        })
+    }
+}
+
+impl Display for Mark {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let point = match self.point {
+            Point::Join => "join",
+            Point::End => "end",
+            Point::LoopStart => "loop",
+            Point::IterationStart => "iteration",
+            Point::CallbackStart => "callback",
+            Point::CallbackCall => "callback's call",
+        };
+        let fact = match self.fact {
+            Fact::Varies => "varies",
+            Fact::Dead => "dead",
+        };
+        write!(f, "; {point}: {fact}")?;
+        self.storage.iter().try_for_each(|storage| write!(f, " {storage}"))
+    }
+}
+
+impl Display for Storage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Place::Register(vreg) => write!(f, "{vreg}"),
+            Place::Stack(slot, offset) => write!(f, "{slot}+{offset}:{}", self.bytes),
+            Place::Memory(base, offset) => write!(f, "[{base}+{offset}]:{}", self.bytes),
         }
     }
 }

@@ -10,6 +10,7 @@ impl Inst {
             Self::Copy { dst, .. }
             | Self::Alu { dst, .. }
             | Self::Unlinked { dst, .. }
+            | Self::CopyFor { dst, .. }
             | Self::Neg { dst, .. }
             | Self::Extend { dst, .. }
             | Self::Bswap { dst, .. }
@@ -22,7 +23,7 @@ impl Inst {
             | Self::MapAddr { dst, .. }
             | Self::FuncAddr { dst, .. } => Some(*dst),
             Self::Call { dst, .. } | Self::CallKfunc { dst, .. } | Self::CallLocal { dst, .. } => *dst,
-            Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } => None,
+            Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } | Self::Mark(_) => None,
         }
     }
 
@@ -32,6 +33,7 @@ impl Inst {
             Self::Copy { dst, .. }
             | Self::Alu { dst, .. }
             | Self::Unlinked { dst, .. }
+            | Self::CopyFor { dst, .. }
             | Self::Neg { dst, .. }
             | Self::Extend { dst, .. }
             | Self::Bswap { dst, .. }
@@ -44,7 +46,7 @@ impl Inst {
             | Self::MapAddr { dst, .. }
             | Self::FuncAddr { dst, .. } => Some(dst),
             Self::Call { dst, .. } | Self::CallKfunc { dst, .. } | Self::CallLocal { dst, .. } => dst.as_mut(),
-            Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } => None,
+            Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } | Self::Mark(_) => None,
         }
     }
 
@@ -56,7 +58,7 @@ impl Inst {
             }
         };
         match self {
-            Self::Copy { src, .. } | Self::SlotStore { src, .. } => operand(src),
+            Self::Copy { src, .. } | Self::CopyFor { src, .. } | Self::SlotStore { src, .. } => operand(src),
             Self::Alu { a, b, .. } => {
                 operand(a);
                 operand(b);
@@ -82,7 +84,8 @@ impl Inst {
             | Self::SlotLoad { .. }
             | Self::GlobalAddr { .. }
             | Self::MapAddr { .. }
-            | Self::FuncAddr { .. } => {}
+            | Self::FuncAddr { .. }
+            | Self::Mark(_) => {}
         }
     }
 
@@ -94,7 +97,7 @@ impl Inst {
             }
         };
         match self {
-            Self::Copy { src, .. } | Self::SlotStore { src, .. } => operand(src),
+            Self::Copy { src, .. } | Self::CopyFor { src, .. } | Self::SlotStore { src, .. } => operand(src),
             Self::Alu { a, b, .. } => {
                 operand(a);
                 operand(b);
@@ -120,14 +123,18 @@ impl Inst {
             | Self::SlotLoad { .. }
             | Self::GlobalAddr { .. }
             | Self::MapAddr { .. }
-            | Self::FuncAddr { .. } => {}
+            | Self::FuncAddr { .. }
+            | Self::Mark(_) => {}
         }
     }
 
     /// The operands that may be constants, to be replaced.
     pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut Operand)) {
         match self {
-            Self::Copy { src, .. } | Self::SlotStore { src, .. } | Self::Store { src, .. } => f(src),
+            Self::Copy { src, .. }
+            | Self::CopyFor { src, .. }
+            | Self::SlotStore { src, .. }
+            | Self::Store { src, .. } => f(src),
             Self::Alu { a, b, .. } => {
                 f(a);
                 f(b);
@@ -147,6 +154,7 @@ impl Inst {
             Self::Copy { .. }
                 | Self::Alu { .. }
                 | Self::Unlinked { .. }
+                | Self::CopyFor { .. }
                 | Self::Neg { .. }
                 | Self::Extend { .. }
                 | Self::Bswap { .. }

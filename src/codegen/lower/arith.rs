@@ -143,7 +143,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.function.builder.copy_into(result, 0);
         self.function.builder.jump(done);
         self.function.builder.switch_to(done);
-        Ok(self.widen_joined(result.into(), &e.ty))
+        Ok(self.joined(result.into(), &e.ty))
     }
 
     /// Branches on an expression.
@@ -178,7 +178,7 @@ impl<'a> Lowerer<'_, 'a> {
             _ if !e.ty.fits_register() => self.memory_condition(e, yes, no),
             _ => {
                 let value = self.scalar(e)?;
-                let value = self.operand_without_scalar_id(e, value);
+                let value = self.compared(e, value);
                 self.function.builder.branch(Cond::Ne, value, 0, yes, no);
                 Ok(())
             }
@@ -211,9 +211,9 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let left = self.scalar(a)?;
         let left = self.keep(left, b);
-        let left = self.operand_without_scalar_id(a, left);
+        let left = self.compared(a, left);
         let right = self.scalar(b)?;
-        let right = self.operand_without_scalar_id(b, right);
+        let right = self.compared(b, right);
         let cond = condition_of(op, a.ty.is_signed());
         match (left, right) {
             (Operand::Imm(_), Operand::Reg(_)) => self.function.builder.branch(cond.swapped(), right, left, yes, no),

@@ -278,7 +278,7 @@ impl<'a> Lowerer<'_, 'a> {
             table[at..at + 4].copy_from_slice(&value.to_ne_bytes());
         }
         let index = self.function.builder.sub(number, i64::from(first));
-        let index = self.copy_without_scalar_id(index);
+        let index = self.function.builder.copy_to_bound(index);
         self.at_most(index, i64::from(last - first))?;
         // No change; a verifier that forgets the bounds of spilled numbers sees them here.
         let index = self.function.builder.and(index, entries as i64 - 1);

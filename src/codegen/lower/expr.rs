@@ -37,7 +37,7 @@ impl<'a> Lowerer<'_, 'a> {
             ExprKind::And(..) | ExprKind::Or(..) => self.truth(e),
             ExprKind::Conditional(c, a, b) => {
                 let value = self.conditional(c, a, b)?;
-                Ok(self.widen_joined(value, &e.ty))
+                Ok(self.joined(value, &e.ty))
             }
             ExprKind::Cast(a) => self.cast(a, e),
             ExprKind::Field { bits, .. } => {
@@ -59,7 +59,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             ExprKind::Call(intrinsic, args) => {
                 let value = self.intrinsic_scalar(intrinsic, args, e)?;
-                Ok(self.widen_joined(value, &e.ty))
+                Ok(self.joined(value, &e.ty))
             }
             ExprKind::CallUser(id, args) => self.call_user(*id, args, e),
             ExprKind::MapGet { .. }
@@ -70,8 +70,8 @@ impl<'a> Lowerer<'_, 'a> {
             | ExprKind::MapAddress(_)
             | ExprKind::MapStep { .. } => {
                 let value = self.map_scalar(e)?;
-                self.widen_if_found(e);
-                Ok(self.widen_joined(value, &e.ty))
+                self.join_found(e);
+                Ok(self.joined(value, &e.ty))
             }
             ExprKind::Str(_) => {
                 let at = self.memory(e)?;

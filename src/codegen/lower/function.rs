@@ -14,7 +14,7 @@ use crate::codegen::lower::maps::map_value_cache;
 use crate::codegen::lower::programs::brake::Brake;
 use crate::codegen::lower::programs::budget::Budget;
 use crate::codegen::lower::programs::dispatch;
-use crate::codegen::lower::verifier::scrub_stack;
+use crate::codegen::lower::scopes::Scopes;
 use crate::lang::source::Span;
 use crate::lang::typed::{Local, Probe, fault_code};
 use crate::model::stats::LossCause;
@@ -164,13 +164,10 @@ pub struct Lowerer<'u, 'a> {
     /// Locals of the probe or of the function being inlined.
     pub locals: &'a [Local],
     pub homes: Vec<LocalHome>,
-    /// Where variables on the stack end.
-    pub scoped_locals: scrub_stack::ScopedLocals,
-    /// The innermost block around all that mentions a variable.
-    pub declaring_block: scrub_stack::DeclaringBlock,
-    /// Whether values are hidden from the verifier because it follows iterations of a loop in this program, see
-    /// [`crate::codegen::lower::verifier::widen::walks`].
-    pub walks: bool,
+    /// Where variables begin and end.
+    pub scopes: Scopes,
+    /// Whether the verifier explores iterations of a loop in this program.
+    pub has_explored_loop: bool,
     pub inline: Vec<InlineReturn>,
     /// Next free byte of working memory.
     pub scratch_next: u32,
@@ -289,6 +286,11 @@ impl FunctionState {
             Role::Program => Vreg(0),
             Role::Callback(_) => Self::cached(&mut self.builder, &mut self.context, self.after_prologue),
         }
+    }
+
+    /// Whether it has the frame that callbacks share with their program.
+    pub const fn has_frame(&self) -> bool {
+        matches!(self.role, Role::Callback(_)) || self.frame.is_some()
     }
 
     /// A stack slot that is given back at the end of the statement.

@@ -206,7 +206,7 @@ impl<'a> Lowerer<'_, 'a> {
             return Ok(Operand::Imm(n.clamp(1, u64::from(bound)) as i64));
         }
         let value = self.scalar(length)?;
-        let limit = self.copy_without_scalar_id(value);
+        let limit = self.function.builder.copy_to_bound(value);
         self.at_most(limit, i64::from(bound))?;
         // The kernel's functions write no terminator where there is no room for it.
         self.when(Cond::Eq, limit.into(), 0.into(), |l| {
@@ -248,9 +248,9 @@ impl<'a> Lowerer<'_, 'a> {
             None => (Operand::Imm(i64::from(longest)), Operand::Imm(i64::from(known))),
             Some(length) => {
                 let value = self.scalar(length)?;
-                let length = self.copy_without_scalar_id(value);
+                let length = self.function.builder.copy_to_bound(value);
                 self.at_most(length, i64::from(longest))?;
-                let wanted = self.copy_without_scalar_id(length);
+                let wanted = self.function.builder.copy_to_bound(length);
                 self.at_most(wanted, i64::from(known))?;
                 (length.into(), wanted.into())
             }

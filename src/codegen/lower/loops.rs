@@ -8,12 +8,14 @@
 
 pub mod bounded_loop_lint;
 pub mod callback;
+pub mod cost;
 pub mod counted;
+pub mod explored;
 pub mod iterator;
 pub mod steps;
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{BlockId, Cond, Operand, Vreg};
+use crate::codegen::ir::{BlockId, Cond, Operand, Point, Vreg};
 use crate::kernel::target::TargetFacts;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId, Statement, StatementKind};
@@ -21,8 +23,8 @@ use crate::lang::types::Type;
 
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{LoopTargets, Lowerer};
+use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::iterator::IterationMechanism;
-use crate::codegen::lower::verifier::cost::{self, CostContext};
 
 /// Iterations that the verifier follows one by one.
 const PLAIN_ROUNDS: i64 = 256;
@@ -153,7 +155,7 @@ impl<'a> Lowerer<'_, 'a> {
         let first = self.keep(first, end);
         let last = self.scalar(end)?;
         if matches!(strategy, LoopStrategy::Iterator | LoopStrategy::Callback) {
-            self.widen_changed(body);
+            self.mark_changed(body);
         }
         match strategy {
             LoopStrategy::Plain { iterations } => {
@@ -191,8 +193,8 @@ impl<'a> Lowerer<'_, 'a> {
     fn iterations(&mut self, first: Operand, last: Operand) -> Result<Vreg, CodegenError> {
         let iterations = self.function.builder.new_vreg();
         self.function.builder.copy_into(iterations, 0);
-        let first_ = self.copy_without_scalar_id(first);
-        let last = if let Operand::Reg(last) = last { self.copy_without_scalar_id(last).into() } else { last };
+        let first_ = self.function.builder.copy_to_bound(first);
+        let last = if let Operand::Reg(last) = last { self.function.builder.copy_to_bound(last).into() } else { last };
         self.when(Cond::SLt, first_.into(), last, |l| {
             let difference = l.function.builder.sub(last, first_);
             l.function.builder.copy_into(iterations, difference);
@@ -201,7 +203,7 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(())
             })
         })?;
-        let iterations = self.widen_joined(iterations.into(), &Type::I64);
+        let iterations = self.joined(iterations.into(), &Type::I64);
         Ok(self.function.builder.in_register(iterations))
     }
 
@@ -224,7 +226,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.function.builder.jump(done);
         self.function.builder.switch_to(done);
-        self.scrub_counter(local);
+        self.end_counter(local);
         self.end_loop(body);
         Ok(())
     }
@@ -293,7 +295,7 @@ impl<'a> Lowerer<'_, 'a> {
         );
         self.function.builder.jump(head);
         self.function.builder.switch_to(done);
-        self.scrub_counter(local);
+        self.end_counter(local);
         self.end_loop(body);
         Ok(())
     }
@@ -306,7 +308,7 @@ impl<'a> Lowerer<'_, 'a> {
         body: &'a Block,
     ) -> Result<(), CodegenError> {
         let first = self.function.builder.copy(first);
-        let forgotten = self.widened_each_iteration(None, body);
+        let constants = self.constants_by_iteration(None, body);
         let slot = self.open_numbers(0.into(), iterations.into());
         let again = self.function.builder.new_block();
         let (head, iteration, inside, done) = (
@@ -315,9 +317,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.function.builder.new_block(),
             self.function.builder.new_block(),
         );
-        if self.iterators.is_empty() {
-            self.scrub_locals_of(body);
-        }
+        self.end_locals_of(Point::LoopStart, body);
         self.function.builder.jump(again);
         self.function.builder.switch_to(head);
         let given = self.function.given();
@@ -333,25 +333,24 @@ impl<'a> Lowerer<'_, 'a> {
         self.block(body)?;
         self.function.loops.pop();
         self.function.builder.jump(again);
-        self.begin_iteration(again, given, body, &forgotten);
+        self.begin_iteration(again, given, body, &constants);
         self.iterators.pop();
         self.function.builder.jump(head);
         self.enter_iteration(iteration, inside, again);
         self.function.builder.switch_to(done);
         self.close_numbers(slot);
-        self.scrub_counter(local);
+        self.end_counter(local);
         self.end_loop(body);
         Ok(())
     }
 
-    /// Begins the block that leads to a loop's next number. What the body keeps for a while on the stack is made
-    /// 0 there: the verifier tells iterations apart by it, though no iteration reads what another left.
-    fn begin_iteration(&mut self, again: BlockId, given: usize, body: &'a Block, forgotten: &[LocalId]) {
+    /// Begins the block that leads to a loop's next number. What the body keeps for a while on the stack has ended there.
+    fn begin_iteration(&mut self, again: BlockId, given: usize, body: &'a Block, constants: &[LocalId]) {
         self.function.builder.switch_to(again);
         let slots = self.function.given_back_since(given);
-        self.scrub_slots(&slots);
-        self.scrub_after_exits(body);
-        self.widen_numbers(forgotten);
+        self.end_slots(Point::IterationStart, &slots);
+        self.end_left_locals(Point::IterationStart, body);
+        self.mark_numbers(Point::IterationStart, constants);
     }
 
     /// Fills the block before an iteration of the numeric iterator. Some verifiers (Linux 6.18) look for a way
@@ -362,7 +361,7 @@ impl<'a> Lowerer<'_, 'a> {
         if self.function.builder.leads_to(inside, head) {
             self.function.builder.jump(inside);
         } else {
-            let zero = self.unknown_zero();
+            let zero = self.hidden(0);
             self.function.builder.branch(Cond::Ne, zero, 0, head, inside);
         }
     }
@@ -370,8 +369,8 @@ impl<'a> Lowerer<'_, 'a> {
     /// `while` in iterations of the numeric iterator: what the verifier can't foresee the end of, it need not
     /// follow to the end. Iterations end at what the kernel allows.
     pub fn while_iterator(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
-        self.widen_changed(body);
-        let forgotten = self.widened_each_iteration(Some(c), body);
+        self.mark_changed(body);
+        let constants = self.constants_by_iteration(Some(c), body);
         let slot = self.open_numbers(0.into(), MOST_ROUNDS.into());
         let (again, head, iteration, check, inside, done) = (
             self.function.builder.new_block(),
@@ -381,9 +380,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.function.builder.new_block(),
             self.function.builder.new_block(),
         );
-        if self.iterators.is_empty() {
-            self.scrub_locals_of(body);
-        }
+        self.end_locals_of(Point::LoopStart, body);
         self.function.builder.jump(again);
         self.function.builder.switch_to(head);
         let given = self.function.given();
@@ -393,7 +390,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.iterators.push(slot);
         self.count_step(Some(c), body, done);
         self.while_iteration(c, body, (again, inside, done))?;
-        self.begin_iteration(again, given, body, &forgotten);
+        self.begin_iteration(again, given, body, &constants);
         self.iterators.pop();
         self.function.builder.jump(head);
         self.enter_iteration(iteration, check, again);

@@ -23,8 +23,8 @@ use crate::codegen::lower::layout::{
     self, BRAKE, BUDGET, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH,
     SHARED,
 };
+use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::reports::per_cpu_ring::{SlotMaps, Slots};
-use crate::codegen::lower::verifier::cost::CostContext;
 
 /// Offset in the shared section of the start of the trace.
 pub const START_BOOT_NS: u32 = 0;

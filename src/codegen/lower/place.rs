@@ -168,7 +168,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// The index, or `len` (one past the end) when out of range, which is counted.
     fn checked_index(&mut self, index: Vreg, len: u32, span: Span) -> Result<Vreg, CodegenError> {
-        let checked = self.copy_without_scalar_id(index);
+        let checked = self.function.builder.copy_to_bound(index);
         self.when(Cond::Ge, checked.into(), i64::from(len).into(), |l| {
             l.failed(LossCause::OutOfBounds, None, span);
             l.function.builder.copy_into(checked, i64::from(len));

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, FuncId, Linkage, Size};
+use crate::codegen::lower::loops::explored::has_explored_loop;
 use crate::codegen::lower::maps::map_value_cache;
-use crate::codegen::lower::verifier::scrub_stack;
-use crate::codegen::lower::verifier::widen;
+use crate::codegen::lower::scopes::Scopes;
 use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Statement, StatementKind};
 use crate::model::target::{Rate, Target};
@@ -177,8 +177,9 @@ pub fn lower_function<'a>(
 ) -> Result<FuncId, CodegenError> {
     let region = region_for(unit, kind);
     let id = unit.reserve_function();
-    let state = FunctionState::new(id, name, linkage, 1, Role::Program, region);
-    let walks = widen::walks(unit.scale(), &probe.body);
+    let mut state = FunctionState::new(id, name, linkage, 1, Role::Program, region);
+    let has_explored_loop = has_explored_loop(unit.scale(), &probe.body);
+    state.builder.explores_loop(has_explored_loop);
     let mut lowerer = Lowerer {
         object: unit,
         function: state,
@@ -189,9 +190,8 @@ pub fn lower_function<'a>(
         kind,
         locals: &probe.locals,
         homes: Vec::new(),
-        scoped_locals: scrub_stack::ScopedLocals::new(),
-        declaring_block: scrub_stack::DeclaringBlock::new(),
-        walks,
+        scopes: Scopes::default(),
+        has_explored_loop,
         inline: Vec::new(),
         scratch_next: 0,
         frame_next: FRAME_LOCALS,
@@ -398,7 +398,11 @@ impl<'a> Lowerer<'_, 'a> {
             };
             self.homes.push(home);
         }
-        self.find_scoped_locals(body);
+        if !self.locals.is_empty() {
+            let on_stack =
+                |id: LocalId| matches!(self.homes.get(id.0 as usize), Some(LocalHome::Slot(_) | LocalHome::Frame(_)));
+            self.scopes = Scopes::of(body, on_stack);
+        }
     }
 
     /// Locals that loop callbacks of this body use.

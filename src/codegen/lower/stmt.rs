@@ -1,7 +1,5 @@
 //! Statements.
 
-use std::collections::HashMap;
-
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand};
 use crate::codegen::lower::function;
@@ -17,8 +15,8 @@ use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::loops::counted;
 use crate::codegen::lower::loops::{LoopStrategy, while_strategy};
+use crate::codegen::lower::scopes::{Mentions, Part};
 use crate::codegen::lower::value::Tail;
-use crate::codegen::lower::verifier::scrub_stack::Part;
 use crate::codegen::lower::walk;
 
 impl<'a> Lowerer<'_, 'a> {
@@ -36,11 +34,11 @@ impl<'a> Lowerer<'_, 'a> {
             self.function.builder.set_span(previous);
             // After a refusal the function at hand may be another one.
             result?;
-            self.scrub_temps(used);
-            self.widen_helper_reads(statement);
-            self.scrub_locals(Part::Statement(std::ptr::from_ref(statement)));
+            self.end_temporaries(used);
+            self.mark_helper_reads(block.id, at, statement);
+            self.end_scope(Part::Statement(block.id, at));
         }
-        self.scrub_locals(Part::Block(std::ptr::from_ref(block)));
+        self.end_scope(Part::Block(block.id));
         Ok(())
     }
 
@@ -57,7 +55,7 @@ impl<'a> Lowerer<'_, 'a> {
             StatementKind::Report { action, values } => self.report(*action, values, s.span),
             StatementKind::If(c, a, b) => {
                 self.if_statement(c, a, b)?;
-                self.widen_at_join([a, b]);
+                self.join_arms([a, b]);
                 Ok(())
             }
             StatementKind::While(c, body) => {
@@ -134,7 +132,7 @@ impl<'a> Lowerer<'_, 'a> {
         } else {
             self.store_value(e, dst, ty, Tail::Zeroed)?;
         }
-        self.widen_joined_local(id, e);
+        self.join_local(id, e);
         Ok(())
     }
 
@@ -370,76 +368,6 @@ impl<'a> Lowerer<'_, 'a> {
                 let size = self.size(ty);
                 self.zero(addr, size);
             }
-        }
-    }
-}
-
-/// Where the statements of blocks first mention each local. Made for a block when it is first asked
-/// about: a long body may have as many locals as statements.
-#[derive(Default)]
-pub(in crate::codegen::lower) struct Mentions(HashMap<*const Block, HashMap<LocalId, (usize, bool)>>);
-
-impl Mentions {
-    /// The first statement of a block that mentions a local, and whether no other one does.
-    pub(in crate::codegen::lower) fn first<'b>(
-        &mut self,
-        block: &'b Block,
-        id: LocalId,
-    ) -> Option<(&'b Statement, bool)> {
-        let known = self.0.entry(std::ptr::from_ref(block)).or_insert_with(|| {
-            let mut known: HashMap<LocalId, (usize, bool)> = HashMap::new();
-            for (at, statement) in block.statements.iter().enumerate() {
-                walk::each_mention(statement, &mut |id| {
-                    let (first, alone) = known.entry(id).or_insert((at, true));
-                    *alone &= *first == at;
-                });
-            }
-            known
-        });
-        let (first, alone) = known.get(&id)?;
-        Some((block.statements.get(*first)?, *alone))
-    }
-
-    /// True when every read of the local comes after an assignment to it, as far as the shape of the
-    /// block shows.
-    pub(in crate::codegen::lower) fn assigned_first(&mut self, block: &Block, id: LocalId) -> bool {
-        let Some((first, alone)) = self.first(block, id) else { return true };
-        match &first.kind {
-            StatementKind::SetLocal(local, e) if *local == id => !walk::expr_mentions(e, id),
-            StatementKind::ForRange { local, start, end, .. } if *local == id => {
-                !walk::expr_mentions(start, id) && !walk::expr_mentions(end, id)
-            }
-            StatementKind::ForMap { local, .. } if *local == id => true,
-            StatementKind::If(c, a, b) => {
-                alone && !walk::expr_mentions(c, id) && self.assigned_first(a, id) && self.assigned_first(b, id)
-            }
-            StatementKind::While(c, body) => alone && !walk::expr_mentions(c, id) && self.assigned_first(body, id),
-            StatementKind::Block(body) | StatementKind::Unroll(_, body) | StatementKind::ForMap { body, .. } => {
-                alone && self.assigned_first(body, id)
-            }
-            StatementKind::ForRange { start, end, body, .. } => {
-                alone
-                    && !walk::expr_mentions(start, id)
-                    && !walk::expr_mentions(end, id)
-                    && self.assigned_first(body, id)
-            }
-            _ => {
-                let (exprs, blocks) = walk::statement_parts(first);
-                alone && blocks.is_empty() && self.assigned_first_in(&exprs, id)
-            }
-        }
-    }
-
-    /// The same for expressions: a block in one of them has all of it.
-    fn assigned_first_in(&mut self, exprs: &[&Expr], id: LocalId) -> bool {
-        let mut mentioning = exprs.iter().filter(|e| walk::expr_mentions(e, id));
-        let (Some(e), None) = (mentioning.next(), mentioning.next()) else { return false };
-        match &e.kind {
-            ExprKind::Local(_) | ExprKind::LocalStep { .. } | ExprKind::MapFind { .. } => false,
-            ExprKind::Block(block, _) if block.statements.iter().any(|s| walk::statement_mentions(s, id)) => {
-                self.assigned_first(block, id)
-            }
-            _ => self.assigned_first_in(&walk::children(e), id),
         }
     }
 }

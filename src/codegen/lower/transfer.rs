@@ -50,7 +50,7 @@ impl<'a> Lowerer<'_, 'a> {
         let from = self.scalar(offset)?;
         let start = self.function.builder.add(start, from);
         let wanted = self.scalar(length)?;
-        let wanted = self.copy_without_scalar_id(wanted);
+        let wanted = self.function.builder.copy_to_bound(wanted);
         self.at_most(wanted, i64::from(*capacity))?;
         self.store(dst, 4, wanted);
         if *capacity == 0 {
@@ -117,7 +117,7 @@ impl<'a> Lowerer<'_, 'a> {
         let half = self.half_of(*local, span)?;
         let from = self.pointee(src)?;
         let wanted = self.scalar(n)?;
-        let wanted = self.copy_without_scalar_id(wanted);
+        let wanted = self.function.builder.copy_to_bound(wanted);
         self.at_most(wanted, i64::from(half))?;
         let at = self.within(*local, offset, 1)?;
         self.read_sized(from, at, wanted.into(), span)?;

@@ -444,7 +444,7 @@ impl Lowerer<'_, '_> {
     /// see it right before the call.
     fn bounded(&mut self, length: Operand, most: u32) -> Result<Operand, CodegenError> {
         let Operand::Reg(register) = length else { return Ok(length) };
-        let bounded = self.copy_without_scalar_id(register);
+        let bounded = self.function.builder.copy_to_bound(register);
         self.at_most(bounded, i64::from(most))?;
         Ok(bounded.into())
     }

@@ -272,7 +272,7 @@ impl<'a> Checker<'a> {
         let mut diagnostics = self.fixed;
         diagnostics.append(&mut self.diagnostics);
         tidy(&mut diagnostics);
-        let program = Program {
+        let mut program = Program {
             probes,
             maps,
             actions: self.actions,
@@ -287,6 +287,7 @@ impl<'a> Checker<'a> {
             functions: self.function_bodies,
             config: self.config,
         };
+        program.number_scopes();
         Checked { program, diagnostics }
     }
 }

@@ -226,6 +226,7 @@ impl<'a> Checker<'a> {
             missing_probes: crate::lang::typed::MissingProbes::Warn,
             ..Config::default()
         };
+        self.program.number_scopes();
         self.diagnostics.sort_by_key(|d| d.span.start);
         (self.program, self.diagnostics, self.options)
     }

@@ -6,11 +6,42 @@ use super::{ActionId, FunctionId, LocalId, MapId};
 use crate::lang::source::Span;
 use crate::lang::types::Type;
 
-/// A sequence of statements.
+/// A sequence of statements, which is a scope of variables.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
+    /// Its own number in the program; [`Program::number_scopes`](super::Program::number_scopes) gives it.
+    pub id: ScopeId,
     /// In order.
     pub statements: Vec<Statement>,
+}
+
+impl Block {
+    /// A block without a number.
+    #[must_use]
+    pub const fn new(statements: Vec<Statement>) -> Self {
+        Self { id: ScopeId::NONE, statements }
+    }
+}
+
+/// What facts about a block are kept by. A statement is told by its block and its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScopeId(u32);
+
+impl ScopeId {
+    /// That of blocks which no program has numbered.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// The scope with this number.
+    #[must_use]
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+impl Default for ScopeId {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 /// A statement with its place.
@@ -462,6 +493,39 @@ impl Expr {
             | ExprKind::TupleField(a, _)
             | ExprKind::Block(_, a) => vec![a],
             ExprKind::Tuple(items) | ExprKind::Call(_, items) | ExprKind::CallUser(_, items) => items.iter().collect(),
+        }
+    }
+
+    /// The expressions right below it, to be changed.
+    #[must_use]
+    pub fn children_mut(&mut self) -> Vec<&mut Self> {
+        match &mut self.kind {
+            ExprKind::Int(_)
+            | ExprKind::Str(_)
+            | ExprKind::Local(_)
+            | ExprKind::MapLen(_)
+            | ExprKind::MapAddress(_)
+            | ExprKind::Builtin(_)
+            | ExprKind::LocalStep { .. } => vec![],
+            ExprKind::MapGet { key, .. } | ExprKind::MapHas { key, .. } | ExprKind::MapDelete { key, .. } => {
+                key.iter_mut().map(AsMut::as_mut).collect()
+            }
+            ExprKind::MapFind { key, .. } => vec![key],
+            ExprKind::MapStep { key, delta, .. } => key.iter_mut().chain([delta]).map(AsMut::as_mut).collect(),
+            ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => vec![a, b],
+            ExprKind::Within { offset, .. } => vec![offset],
+            ExprKind::Index { base, index } => vec![base, index],
+            ExprKind::Conditional(a, b, c) => vec![a, b, c],
+            ExprKind::Unary(_, a)
+            | ExprKind::Cast(a)
+            | ExprKind::Deref(a)
+            | ExprKind::Field { base: a, .. }
+            | ExprKind::AddressOf(a)
+            | ExprKind::TupleField(a, _)
+            | ExprKind::Block(_, a) => vec![a],
+            ExprKind::Tuple(items) | ExprKind::Call(_, items) | ExprKind::CallUser(_, items) => {
+                items.iter_mut().collect()
+            }
         }
     }
 }

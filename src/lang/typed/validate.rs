@@ -24,6 +24,7 @@ pub fn validate(program: &Program) -> Vec<String> {
         inner.block(&probe.body);
         v.problems.append(&mut inner.problems);
     }
+    v.require(program.has_scopes(), "blocks have no numbers");
     for function in &program.functions {
         v.function(function);
     }

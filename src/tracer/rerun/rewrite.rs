@@ -103,7 +103,10 @@ struct Rewriter<'a> {
 
 impl Rewriter<'_> {
     fn block(&mut self, block: &Block) -> Block {
-        Block { statements: block.statements.iter().filter_map(|statement| self.statement(statement)).collect() }
+        Block {
+            id: block.id,
+            statements: block.statements.iter().filter_map(|statement| self.statement(statement)).collect(),
+        }
     }
 
     fn statement(&mut self, statement: &Statement) -> Option<Statement> {

@@ -77,7 +77,7 @@ pub fn report(action: u32, values: Vec<Expr>) -> Statement {
 }
 
 pub fn block(statements: Vec<Statement>) -> Block {
-    Block { statements }
+    Block::new(statements)
 }
 
 pub fn scalar_map(name: &str, value: Type) -> Map {
@@ -122,13 +122,19 @@ pub fn probe(target: Target, statements: Vec<Statement>) -> Probe {
     }
 }
 
+/// As front ends hand a program over.
+pub fn numbered(mut program: Program) -> Program {
+    program.number_scopes();
+    program
+}
+
 /// A program of one `BEGIN` probe.
 pub fn begin(maps: Vec<Map>, actions: Vec<Action>, statements: Vec<Statement>) -> Program {
-    Program {
+    numbered(Program {
         probes: vec![probe(Target::Begin, statements)],
         maps,
         actions,
         probe_names: vec!["begin".into()],
         ..Program::default()
-    }
+    })
 }

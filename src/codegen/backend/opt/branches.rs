@@ -3,8 +3,8 @@
 
 use crate::codegen::ir::{BlockId, Function, Inst, Operand, Terminator, Vreg};
 
-use super::super::cfg::{predecessor_counts, reverse_postorder};
 use super::fold;
+use crate::codegen::cfg::{predecessor_counts, reverse_postorder};
 
 /// Simplifies; true when something changed.
 pub fn simplify(function: &mut Function) -> bool {

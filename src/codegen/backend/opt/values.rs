@@ -10,8 +10,8 @@ use foldhash::fast::FixedState;
 
 use crate::codegen::ir::{Alu, Function, Inst, Operand, Size, Terminator, Vreg, Width};
 
-use super::super::cfg::reverse_postorder;
 use super::fold;
+use crate::codegen::cfg::reverse_postorder;
 
 /// Replaces what is known; true when something changed.
 pub fn propagate(function: &mut Function) -> bool {

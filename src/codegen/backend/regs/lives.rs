@@ -5,10 +5,10 @@
 
 use crate::codegen::ir::{BlockId, Function, Inst, Operand, Vreg};
 
-use super::super::cfg::{BitSet, Liveness};
 use super::super::insn::Reg;
 use super::super::legal::commutes;
 use super::{for_each_end_hint, for_each_hint, read_late};
+use crate::codegen::cfg::{BitSet, Liveness};
 
 /// A register that would save a move.
 #[derive(Clone, Copy, Debug)]

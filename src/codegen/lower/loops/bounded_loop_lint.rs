@@ -7,8 +7,8 @@ use crate::lang::typed::Block;
 
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::loops::UNROLLED_WEIGHT;
+use crate::codegen::lower::loops::cost;
 use crate::codegen::lower::loops::iterator::IterationMechanism;
-use crate::codegen::lower::verifier::cost;
 
 const HELP: &str =
     "write few constant rounds, `for $i : 0..16`, and leave them by `break`; Linux 5.17 needs no such care";

@@ -1,14 +1,14 @@
 //! Loops whose body is a function that the kernel calls: `bpf_loop`, and `bpf_for_each_map_elem` for maps.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Cond, FuncId, Linkage, Vreg};
+use crate::codegen::ir::{Cond, FuncId, Linkage, Point, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId, tuple_layout};
 use crate::lang::types::Type;
 
 use super::{MOST_ROUNDS, Over};
 use crate::codegen::lower::addr::{Addr, Base};
-use crate::codegen::lower::function::{FRAME_RETURNED, FunctionState, LocalHome, LoopTargets, Lowerer, Role};
+use crate::codegen::lower::function::{FRAME_RETURNED, FunctionState, LoopTargets, Lowerer, Role};
 use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::layout::aggregation;
 use crate::codegen::lower::place::scalar_shape;
@@ -20,13 +20,13 @@ impl<'a> Lowerer<'_, 'a> {
         if !self.object.facts.features().for_each_map_elem {
             return self.unsupported(span, "a loop over a map", "bpf_for_each_map_elem (Linux 5.13)");
         }
-        self.widen_changed(body);
+        self.mark_changed(body);
         self.callback_loop(&Over::Map { local, map }, body, span)
     }
 
     /// `while` in iterations of `bpf_loop`, which end at what the kernel allows.
     pub fn while_callback(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
-        self.widen_changed(body);
+        self.mark_changed(body);
         self.callback_loop(&Over::While(c), body, c.span)
     }
 
@@ -43,13 +43,13 @@ impl<'a> Lowerer<'_, 'a> {
             Over::Range { local, start, iterations } => {
                 // The first number travels in the loop variable itself.
                 self.write_local(*local, *start);
-                self.hide_numbers();
+                self.mark_frame();
                 self.function
                     .builder
                     .call_void(h::LOOP, &[(*iterations).into(), function.into(), frame_pointer.into(), 0.into()]);
             }
             Over::While(_) => {
-                self.hide_numbers();
+                self.mark_frame();
                 let args = [MOST_ROUNDS.into(), function.into(), frame_pointer.into(), 0.into()];
                 self.function.builder.call_void(h::LOOP, &args);
             }
@@ -57,7 +57,7 @@ impl<'a> Lowerer<'_, 'a> {
                 let Some(bpf) = self.keyed_map(*map) else {
                     return self.internal(span, "a loop over a scalar map");
                 };
-                self.hide_numbers();
+                self.mark_frame();
                 let handle = self.function.builder.map_addr(bpf);
                 self.function
                     .builder
@@ -66,7 +66,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.callback(id, over, body, span)?;
         if let Over::Range { local, .. } = over {
-            self.scrub_counter(*local);
+            self.end_counter(*local);
         }
         self.take_returned()?;
         // A `return` in the callback ends the probe, or the callback that this loop is in.
@@ -76,24 +76,6 @@ impl<'a> Lowerer<'_, 'a> {
             l.leave();
             Ok(())
         })
-    }
-
-    /// Takes from the verifier what it knows of the numbers in the frame, where it would take them for
-    /// the same in every iteration and drop the code for others.
-    fn hide_numbers(&mut self) {
-        if !self.object.facts.callback_verified_once() {
-            return;
-        }
-        let zero = self.unknown_zero();
-        for index in 0..self.homes.len() {
-            let number = matches!(self.locals[index].ty, Type::Int { .. } | Type::Bool | Type::Enum { .. });
-            if let (LocalHome::Frame(at), true) = (self.homes[index], number) {
-                let place = self.frame(at);
-                let value = self.load(place, 8, false);
-                let value = self.function.builder.add(value, zero);
-                self.store(place, 8, value);
-            }
-        }
     }
 
     fn callback(&mut self, id: FuncId, over: &Over<'a>, body: &'a Block, span: Span) -> Result<(), CodegenError> {
@@ -113,12 +95,11 @@ impl<'a> Lowerer<'_, 'a> {
         self.function.builder.set_span(span);
         let (next, stop) = (self.function.builder.new_block(), self.function.builder.new_block());
         self.function.loops.push(LoopTargets { on_break: stop, on_continue: next });
-        if !self.object.facts.callback_verified_once() {
-            self.function.builder.runs_in_loop();
-            let condition = if let Over::While(c) = over { Some(*c) } else { None };
-            let forgotten = self.widened_each_iteration(condition, body);
-            self.widen_numbers(&forgotten);
-        }
+        self.function.builder.is_loop_body();
+        self.function.builder.explores_loop(self.has_explored_loop);
+        let condition = if let Over::While(c) = over { Some(*c) } else { None };
+        let constants = self.constants_by_iteration(condition, body);
+        self.mark_numbers(Point::CallbackStart, &constants);
         match over {
             Over::Map { local, map } => self.element_variable(*local, *map, span)?,
             Over::While(c) => {
@@ -133,17 +114,16 @@ impl<'a> Lowerer<'_, 'a> {
         self.block(body)?;
         self.function.builder.jump(next);
         self.function.builder.switch_to(next);
-        self.scrub_after_exits(body);
+        self.end_left_locals(Point::Join, body);
         if let Over::Range { local, .. } = over {
             let number = self.read_local(*local);
             let number = self.function.builder.add(number, 1);
             self.write_local(*local, number.into());
         }
-        let condition = if let Over::While(c) = over { Some(*c) } else { None };
         self.count_step(condition, body, stop);
         self.function.builder.ret(0);
         self.function.builder.switch_to(stop);
-        self.scrub_after_exits(body);
+        self.end_left_locals(Point::Join, body);
         self.function.builder.ret(1);
         self.scratch_next = outer_scratch;
         self.callbacks -= 1;

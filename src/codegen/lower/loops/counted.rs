@@ -118,7 +118,7 @@ mod tests {
 
     fn counted(first: i64, op: BinaryOp, limit: i64, body: Vec<Statement>) -> Option<u64> {
         let before = [s(StatementKind::SetLocal(I, e(ExprKind::Int(first as u64))))];
-        iterations(&before, &binary(op, limit), &Block { statements: body })
+        iterations(&before, &binary(op, limit), &Block::new(body))
     }
 
     #[test]
@@ -139,9 +139,9 @@ mod tests {
         assert_eq!(counted(0, BinaryOp::Lt, 5, vec![s(StatementKind::Continue), stepped(1)]), None);
         assert_eq!(counted(0, BinaryOp::Ge, 0, vec![stepped(-1)]), None, "without an end when unsigned");
         assert_eq!(counted(-3, BinaryOp::Lt, 5, vec![stepped(1)]), None);
-        let inner = Block { statements: vec![stepped(1)] };
+        let inner = Block::new(vec![stepped(1)]);
         let sometimes = s(StatementKind::If(e(ExprKind::Int(1)), inner, Block::default()));
         assert_eq!(counted(0, BinaryOp::Lt, 5, vec![sometimes]), None);
-        assert_eq!(iterations(&[], &binary(BinaryOp::Lt, 5), &Block { statements: vec![stepped(1)] }), None);
+        assert_eq!(iterations(&[], &binary(BinaryOp::Lt, 5), &Block::new(vec![stepped(1)])), None);
     }
 }

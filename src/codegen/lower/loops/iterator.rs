@@ -8,8 +8,6 @@ use crate::kernel::target::TargetFacts;
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{FunctionState, Lowerer, Role};
 use crate::codegen::lower::helpers as h;
-use crate::codegen::lower::layout::SHARED;
-use crate::codegen::lower::object::NOTHING;
 
 /// How loops of the compiler's own iterate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +44,7 @@ impl Lowerer<'_, '_> {
     ) -> Vreg {
         let slot = self.function.temp_slot(8 + pointers.len() as u32 * 8);
         // The verifier takes what it knows of the result before the iterations for what it is after them.
-        let unknown = self.unknown_zero();
-        let first = self.function.builder.add(unknown, first);
+        let first = self.hidden(first);
         let result = Addr::new(Base::Slot(slot), 0);
         self.store(result, 8, first);
         for (i, pointer) in pointers.iter().enumerate() {
@@ -69,6 +66,7 @@ impl Lowerer<'_, '_> {
         );
         let outer = std::mem::replace(&mut self.function, state);
         self.function.begin_body();
+        self.function.builder.explores_loop(self.has_explored_loop);
         self.function.builder.set_span(span);
         let out = self.function.builder.new_block();
         self.function.builder.require(Cond::Lt, index, i64::from(iterations), out);
@@ -112,12 +110,5 @@ impl Lowerer<'_, '_> {
     pub fn close_numbers(&mut self, slot: Slot) {
         let iterator = self.function.builder.slot_addr(slot, 0);
         self.function.builder.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
-    }
-
-    /// Zero, which the verifier takes for any number.
-    pub fn unknown_zero(&mut self) -> Vreg {
-        let section = self.object.section(SHARED);
-        let at = self.function.builder.global_addr(section, NOTHING);
-        self.load(Addr::new(Base::Reg(at), 0), 8, false)
     }
 }

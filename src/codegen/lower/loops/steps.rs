@@ -1,8 +1,8 @@
 //! Steps: iterations of loops, each with the calls in it. How many a firing may make at most, as far as the script shows.
 
 use crate::codegen::lower::loops::MOST_ROUNDS;
+use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::counted;
-use crate::codegen::lower::verifier::cost::CostContext;
 use crate::codegen::lower::walk;
 use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Probe, Statement, StatementKind};
 

@@ -33,7 +33,7 @@ impl<'a> Lowerer<'_, 'a> {
         if let Some(e) = value {
             computed = self.scalar(e)?;
             if !matches!(agg, Aggregation::Sum { .. } | Aggregation::Avg { .. } | Aggregation::Stats { .. }) {
-                computed = self.operand_without_scalar_id(e, computed);
+                computed = self.compared(e, computed);
             }
             if let Some(key) = key {
                 computed = self.keep(computed, key);
@@ -105,7 +105,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             Aggregation::LogLinear(shape) => {
                 let number = self.function.builder.in_register(value);
-                let bucket = self.copy_without_scalar_id(number);
+                let bucket = self.function.builder.copy_to_bound(number);
                 self.at_most(bucket, i64::from(shape.buckets()) - 1)?;
                 self.count_bucket(at, bucket, weight, atomic);
                 Ok(())

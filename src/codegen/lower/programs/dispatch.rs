@@ -18,8 +18,8 @@ use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::builtin::REGISTERS;
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::layout::CONSTANTS;
+use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::{LoopStrategy, strategy};
-use crate::codegen::lower::verifier::cost::CostContext;
 use crate::codegen::lower::walk;
 
 /// Fewer tracepoints than this are cheaper one by one: the raw tracepoint fires for every call.

@@ -8,9 +8,9 @@ use crate::lang::types::Type;
 
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{FRAME_RETURNED, FUNCTION_RETURNED, InlineReturn, Lowerer};
+use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::is_callback;
 use crate::codegen::lower::value::Tail;
-use crate::codegen::lower::verifier::cost::CostContext;
 
 impl<'a> Lowerer<'_, 'a> {
     /// A user-defined function whose result fits a register (or that has none).
@@ -22,7 +22,7 @@ impl<'a> Lowerer<'_, 'a> {
         let result = self.function.builder.new_vreg();
         self.function.builder.copy_into(result, 0);
         self.inline_call(id, args, e, Some(result), None)?;
-        Ok(self.widen_joined(result.into(), &e.ty))
+        Ok(self.joined(result.into(), &e.ty))
     }
 
     /// A user-defined function whose result goes to memory.
@@ -69,7 +69,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         let outer_locals = std::mem::replace(&mut self.locals, &function.locals);
         let outer_homes = std::mem::take(&mut self.homes);
-        let outer_declaring_block = std::mem::take(&mut self.declaring_block);
+        let outer_scopes = std::mem::take(&mut self.scopes);
         self.place_locals(&function.body, None);
         for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
             let local = LocalId(index as u32);
@@ -96,11 +96,11 @@ impl<'a> Lowerer<'_, 'a> {
         self.function.builder.jump(done);
         self.function.builder.switch_to(done);
         if lowered.is_ok() {
-            self.scrub_function();
+            self.end_function();
         }
         self.locals = outer_locals;
         self.homes = outer_homes;
-        self.declaring_block = outer_declaring_block;
+        self.scopes = outer_scopes;
         lowered
     }
 

@@ -119,8 +119,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.function.builder.switch_to(found);
         let place = self.function.builder.add(start, offset);
         // As below: each place, at least in its block, is a constant to the verifier.
-        let unknown = self.unknown_zero();
-        let place = self.function.builder.add(place, unknown);
+        let place = self.hidden(place);
         self.function.builder.copy_into(result, place);
         self.function.builder.jump(out);
         self.function.builder.switch_to(out);
@@ -163,8 +162,7 @@ impl<'a> Lowerer<'_, 'a> {
             let index = l.function.builder.add(start, offset);
             // The verifier would go on with each place that it knows by itself: where a later callback makes all
             // that it knows count (`mark_all_scalars_precise`), two searches are followed on 17 paths each.
-            let unknown = l.unknown_zero();
-            let index = l.function.builder.add(index, unknown);
+            let index = l.hidden(index);
             l.store(place, 8, index);
             l.function.builder.ret(1);
             l.function.builder.switch_to(ended);

@@ -48,7 +48,7 @@ impl<'a> Lowerer<'_, 'a> {
         let index = if word.ty == Type::Strerror {
             self.function.builder.extend(index, 32, true)
         } else {
-            self.copy_without_scalar_id(index)
+            self.function.builder.copy_to_bound(index)
         };
         if word.ty == Type::Strerror {
             // The kernel's functions give errors as negative numbers.

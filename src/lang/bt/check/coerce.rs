@@ -55,7 +55,7 @@ impl Checker<'_> {
             items.push(self.coerce(item, ty));
         }
         let record = Expr::new(ExprKind::Tuple(items), to.clone(), span);
-        Expr::new(ExprKind::Block(Block { statements: vec![set] }, Box::new(record)), to.clone(), span)
+        Expr::new(ExprKind::Block(Block::new(vec![set]), Box::new(record)), to.clone(), span)
     }
 
     fn coerce_elements(&mut self, e: Expr, wanted: &[Type], to: &Type) -> Expr {
@@ -79,7 +79,7 @@ impl Checker<'_> {
             })
             .collect();
         let tuple = Expr::new(ExprKind::Tuple(items), to.clone(), span);
-        Expr::new(ExprKind::Block(Block { statements: vec![set] }, Box::new(tuple)), to.clone(), span)
+        Expr::new(ExprKind::Block(Block::new(vec![set]), Box::new(tuple)), to.clone(), span)
     }
 
     /// Converts where an assignment may; else reports by `message(from, to)`.

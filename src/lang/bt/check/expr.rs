@@ -367,7 +367,7 @@ pub fn wrap(statements: Vec<Statement>, value: Expr, span: Span) -> Expr {
         return value;
     }
     let ty = value.ty.clone();
-    Expr::new(ExprKind::Block(Block { statements }, Box::new(value)), ty, span)
+    Expr::new(ExprKind::Block(Block::new(statements), Box::new(value)), ty, span)
 }
 
 /// An expression made for its effect, as statements.
@@ -379,7 +379,7 @@ pub fn effect(e: Expr) -> Block {
             block
         }
         ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Local(_) => Block::default(),
-        _ => Block { statements: vec![Statement { kind: StatementKind::Expr(e), span }] },
+        _ => Block::new(vec![Statement { kind: StatementKind::Expr(e), span }]),
     }
 }
 

@@ -42,7 +42,7 @@ impl Checker<'_> {
             }
             self.expression_statement(value, value.span, &mut statements);
         }
-        Block { statements }
+        Block::new(statements)
     }
 
     pub(super) fn statements(&mut self, list: &[ast::Statement]) -> Vec<Statement> {
@@ -264,7 +264,7 @@ impl Checker<'_> {
                 let mut statements = c.statements(&block.statements);
                 let kind = c.assign_map(name, keys, target, last, span);
                 statements.extend(kind.map(|kind| Statement { kind, span }));
-                Block { statements }
+                Block::new(statements)
             });
             return Some(StatementKind::Block(block));
         }

@@ -50,7 +50,7 @@ fn set(local: LocalId, value: Expr) -> Statement {
 
 fn when(condition: Expr, then: Vec<Statement>, otherwise: Vec<Statement>) -> Statement {
     let span = condition.span;
-    let (then, otherwise) = (Block { statements: then }, Block { statements: otherwise });
+    let (then, otherwise) = (Block::new(then), Block::new(otherwise));
     statement(StatementKind::If(condition, then, otherwise), span)
 }
 
@@ -71,7 +71,7 @@ fn byte_at(bytes: LocalId, at: Expr) -> Expr {
 
 fn each(local: LocalId, end: i64, span: Span, body: Vec<Statement>) -> Statement {
     let (start, end) = (number(0, span), number(end, span));
-    statement(StatementKind::ForRange { local, start, end, body: Block { statements: body } }, span)
+    statement(StatementKind::ForRange { local, start, end, body: Block::new(body) }, span)
 }
 
 impl Checker<'_> {

@@ -105,7 +105,7 @@ impl Checker<'_> {
             body.extend(self.reset_scratch(at));
             body.push(zero(fault, Type::I64));
             body.push(zero(address, Type::U64));
-            body.push(statement(StatementKind::Unroll(1, Block { statements }), at));
+            body.push(statement(StatementKind::Unroll(1, Block::new(statements)), at));
             self.frame.fault = None;
             let value = |l, ty: Type| Expr::new(ExprKind::Local(l), ty, at);
             let told = (value(fault, Type::I64), value(address, Type::U64));
@@ -126,14 +126,14 @@ impl Checker<'_> {
                 Type::Bool,
                 at,
             );
-            body.push(statement(StatementKind::If(failed, Block { statements: handler }, Block::default()), at));
+            body.push(statement(StatementKind::If(failed, Block::new(handler), Block::default()), at));
         }
         if let Some(none) = self.no_words(span) {
             body.insert(0, none);
         }
         if let Some(when) = self.frame.site.place.as_ref().and_then(|place| place.when()) {
             let condition = self.condition_of_row(when, span);
-            let whole = Block { statements: std::mem::take(&mut body) };
+            let whole = Block::new(std::mem::take(&mut body));
             body.push(statement(StatementKind::If(condition, whole, Block::default()), span));
         }
         let frame = std::mem::take(&mut self.frame);
@@ -142,7 +142,7 @@ impl Checker<'_> {
             targets: found.into_iter().filter_map(|f| f.target).collect(),
             names,
             predicate: None,
-            body: Block { statements: body },
+            body: Block::new(body),
             locals: frame.locals,
             needs_probe_id: many,
             alone: false,
@@ -190,7 +190,7 @@ impl Checker<'_> {
         for (number, clause) in clauses {
             let body = self.clause(*number, clause);
             statements.extend(self.reset_scratch(head(clause)));
-            statements.push(statement(StatementKind::Unroll(1, Block { statements: body }), head(clause)));
+            statements.push(statement(StatementKind::Unroll(1, Block::new(body)), head(clause)));
         }
         statements
     }
@@ -231,7 +231,7 @@ impl Checker<'_> {
         match predicate {
             None => statements,
             Some(condition) => {
-                vec![statement(StatementKind::If(condition, Block { statements }, Block::default()), at)]
+                vec![statement(StatementKind::If(condition, Block::new(statements), Block::default()), at)]
             }
         }
     }

@@ -78,7 +78,7 @@ impl Checker<'_> {
     /// Leaves the clause by a fault where the condition holds.
     pub fn fault_if(condition: Expr, code: i64) -> Statement {
         let span = condition.span;
-        let fault = Block { statements: vec![statement(StatementKind::Fault(code), span)] };
+        let fault = Block::new(vec![statement(StatementKind::Fault(code), span)]);
         statement(StatementKind::If(condition, fault, Block::default()), span)
     }
 

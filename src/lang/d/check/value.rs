@@ -65,7 +65,7 @@ pub fn block(statements: Vec<Statement>, value: Expr) -> Expr {
         return value;
     }
     let (ty, span) = (value.ty.clone(), value.span);
-    Expr::new(ExprKind::Block(Block { statements }, Box::new(value)), ty, span)
+    Expr::new(ExprKind::Block(Block::new(statements), Box::new(value)), ty, span)
 }
 
 pub fn cast(e: Expr, ty: &Type) -> Expr {

@@ -392,8 +392,8 @@ impl Checker<'_> {
                     statement(
                         StatementKind::If(
                             again,
-                            Block { statements: vec![statement(set, span)] },
-                            Block { statements: vec![delete(key.clone())] },
+                            Block::new(vec![statement(set, span)]),
+                            Block::new(vec![delete(key.clone())]),
                         ),
                         span,
                     ),

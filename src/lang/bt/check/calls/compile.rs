@@ -51,7 +51,7 @@ pub fn assert(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let end = c.then_return(Expr::new(ExprKind::Int(0), Type::Void, call.span), call.span);
     statements.extend(effect(end).statements);
     let failed = not(condition, call.span);
-    let kind = StatementKind::If(failed, Block { statements }, Block::default());
+    let kind = StatementKind::If(failed, Block::new(statements), Block::default());
     crate::lang::bt::check::expr::statement_expr(kind, call.span)
 }
 

@@ -42,13 +42,13 @@ impl Checker<'_> {
             statement(StatementKind::SetMap { map, key: Some(key()), value: int(1, Type::I64, span) }, span),
             statement(StatementKind::SetLocal(result, of(number)), span),
         ];
-        let body = vec![statement(StatementKind::If(free, Block { statements: take }, Block::default()), span)];
+        let body = vec![statement(StatementKind::If(free, Block::new(take), Block::default()), span)];
         let most = i64::from(self.options.nspec.min(1024));
         let look = StatementKind::ForRange {
             local: number,
             start: int(1, Type::I64, span),
             end: int(most + 1, Type::I64, span),
-            body: Block { statements: body },
+            body: Block::new(body),
         };
         let statements =
             vec![statement(StatementKind::SetLocal(result, int(0, Type::I64, span)), span), statement(look, span)];

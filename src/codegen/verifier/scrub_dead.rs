@@ -15,14 +15,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::codegen::ir::{Function, Inst, Size, Slot, Vreg};
 
-use super::cfg::{BitSet, Liveness};
-use super::insn::Reg;
-use super::regs::Allocation;
+use super::open_loops::{DESTROY, NEXT};
+use crate::codegen::backend::insn::Reg;
+use crate::codegen::backend::regs::Allocation;
+use crate::codegen::cfg::{BitSet, Liveness};
 
-/// The kernel function at the head of an iterator's loop.
-const NEXT: &str = "bpf_iter_num_next";
-/// The kernel function behind it.
-const DESTROY: &str = "bpf_iter_num_destroy";
 /// The registers that calls leave alone.
 const KEPT: std::ops::RangeInclusive<u8> = 6..=9;
 /// The register of results: a number, an address or nothing, as the last call of an iteration left it. The other
@@ -48,14 +45,15 @@ type Place = (usize, usize);
 pub struct DeadPlaces(HashMap<Place, BTreeSet<DeadPlace>>);
 
 impl DeadPlaces {
-    /// Looks through all of a function whose registers have their places.
+    /// Looks through all of a function whose registers have their places, and which the verifier may explore as the body
+    /// of a loop.
     #[must_use]
-    pub fn of(function: &Function, allocation: &Allocation) -> Self {
+    pub fn of(function: &Function, allocation: &Allocation, is_explored_body: bool) -> Self {
         let of = |name| -> Vec<Place> {
             allocation.order.iter().map(|b| b.0 as usize).flat_map(|b| calls(function, b, name)).collect()
         };
         let heads = of(NEXT);
-        if heads.is_empty() && !function.in_loop {
+        if heads.is_empty() && !is_explored_body {
             return Self::default();
         }
         let context = Context::of(function, allocation);
@@ -64,7 +62,7 @@ impl DeadPlaces {
         for (head, body) in heads.iter().zip(&bodies) {
             found.add(*head, context.at_head(*head, body));
         }
-        if function.in_loop {
+        if is_explored_body {
             bodies.push(allocation.order.iter().map(|b| b.0 as usize).collect());
         }
         for end in of(DESTROY) {
@@ -298,7 +296,7 @@ mod tests {
         legal::legalise(&mut function);
         let allocation = regs::allocate(&mut function).unwrap();
         let (block, index) = (0..function.blocks.len()).flat_map(|at| calls(&function, at, name)).next().unwrap();
-        DeadPlaces::of(&function, &allocation).before(block, index).collect()
+        DeadPlaces::of(&function, &allocation, false).before(block, index).collect()
     }
 
     #[test]

@@ -1,0 +1,410 @@
+//! What lowering tells the pass that writes code for the verifier ([`crate::codegen::verifier`]): where paths join and
+//! iterations start, which variables are others there, and what storage has ended. It marks what the script says, and
+//! does not ask whether this kernel needs anything for it.
+
+use std::collections::BTreeSet;
+
+use crate::codegen::ir::{Fact, Mark, Operand, Place, Point, Purpose, Slot, Storage, Vreg};
+use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, ScopeId, Statement, StatementKind, UnaryOp};
+use crate::lang::types::Type;
+
+use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::function::{LocalHome, Lowerer};
+use crate::codegen::lower::layout::SHARED;
+use crate::codegen::lower::place::scalar_shape;
+use crate::codegen::lower::scopes::{Leaving, Part, blocks_in, leaves};
+use crate::codegen::lower::walk;
+
+impl Addr {
+    /// So many bytes there.
+    const fn storage(self, bytes: u32) -> Storage {
+        let place = match self.base {
+            Base::Reg(base) => Place::Memory(base, self.offset),
+            Base::Slot(slot) => Place::Stack(slot, self.offset),
+        };
+        Storage { place, bytes }
+    }
+}
+
+/// Values.
+impl Lowerer<'_, '_> {
+    /// The value of an expression that several paths lead through.
+    pub fn joined(&mut self, value: Operand, ty: &Type) -> Operand {
+        match value {
+            Operand::Reg(v) if is_number(ty) => {
+                self.reserve_unknown_zero(self.has_explored_loop);
+                self.function.builder.copy_for(Purpose::Joined, v).into()
+            }
+            _ => value,
+        }
+    }
+
+    /// What to compare instead of a value, when that is a variable's.
+    pub fn compared(&mut self, e: &Expr, value: Operand) -> Operand {
+        match value {
+            Operand::Reg(v) if is_kept(e) => self.function.builder.copy_for(Purpose::Compared, v).into(),
+            _ => value,
+        }
+    }
+
+    /// A number that is not to be known when the script is loaded.
+    pub fn hidden(&mut self, value: impl Into<Operand>) -> Vreg {
+        self.reserve_unknown_zero(true);
+        self.function.builder.copy_for(Purpose::Hidden, value)
+    }
+
+    /// Makes sure that there is the section with the zero that hides numbers.
+    fn reserve_unknown_zero(&mut self, is_needed: bool) {
+        if is_needed {
+            self.object.section(SHARED);
+        }
+    }
+}
+
+/// Storage that ends.
+impl<'a> Lowerer<'_, 'a> {
+    /// Ends a statement: its temporary slots, since there were `used` of them. What one used that leaves the block, the
+    /// statement around it ends.
+    pub fn end_temporaries(&mut self, used: usize) {
+        if !self.function.builder.is_terminated() {
+            let slots = self.function.take_used(used);
+            self.end_slots(Point::End, &slots);
+        }
+    }
+
+    /// Ends a block or a statement: the variables on the stack that only it has.
+    pub fn end_scope(&mut self, part: Part) {
+        let ids = self.scopes.ending(part);
+        self.end_locals(Point::End, ids);
+    }
+
+    /// Begins a loop, an iteration, or what `break` or `continue` lead to: what an iteration has on the stack is not there.
+    pub fn end_locals_of(&mut self, point: Point, body: &'a Block) {
+        let ids = self.scopes.ending_in(body);
+        self.end_locals(point, ids);
+    }
+
+    /// Where the paths join that `break` or `continue` takes out of an iteration: what they left of it, the variables of
+    /// its blocks.
+    pub fn end_left_locals(&mut self, point: Point, body: &'a Block) {
+        if leaves(body, Leaving::Iteration) || leaves(body, Leaving::Loop) {
+            self.end_locals_of(point, body);
+        }
+    }
+
+    /// Behind a function that was lowered in place: what it had on the stack.
+    pub fn end_function(&mut self) {
+        self.end_locals(Point::Join, (0..self.homes.len() as u32).map(LocalId));
+    }
+
+    /// Behind a loop that counts in a variable of its own.
+    pub fn end_counter(&mut self, local: LocalId) {
+        let (bytes, _) = scalar_shape(&self.locals[local.0 as usize].ty);
+        let storage = match self.homes[local.0 as usize] {
+            LocalHome::Reg(vreg) => Storage { place: Place::Register(vreg), bytes: 8 },
+            LocalHome::Frame(at) => self.frame(at).storage(8),
+            LocalHome::Slot(slot) => Addr::new(Base::Slot(slot), 0).storage(bytes),
+            LocalHome::Scratch(at) => Addr::new(Base::Reg(self.function.scratch()), at as i32).storage(bytes),
+        };
+        self.note(Point::End, Fact::Dead, vec![storage]);
+    }
+
+    /// Ends slots of so many bytes.
+    pub fn end_slots(&mut self, point: Point, slots: &[(Slot, u32)]) {
+        let storage = slots.iter().map(|(slot, bytes)| Addr::new(Base::Slot(*slot), 0).storage(*bytes)).collect();
+        self.note(point, Fact::Dead, storage);
+    }
+
+    fn end_locals(&mut self, point: Point, ids: impl IntoIterator<Item = LocalId>) {
+        let mut storage = Vec::new();
+        for id in ids {
+            let bytes = self.size(&self.locals[id.0 as usize].ty).next_multiple_of(8).max(8);
+            match self.homes[id.0 as usize] {
+                LocalHome::Slot(slot) => storage.push(Addr::new(Base::Slot(slot), 0).storage(bytes)),
+                LocalHome::Frame(at) if self.function.has_frame() => storage.push(self.frame(at).storage(bytes)),
+                LocalHome::Frame(_) | LocalHome::Reg(_) | LocalHome::Scratch(_) => {}
+            }
+        }
+        self.note(point, Fact::Dead, storage);
+    }
+}
+
+/// Variables that vary.
+impl<'a> Lowerer<'_, 'a> {
+    /// Begins a loop: the numbers that it changes.
+    pub fn mark_changed(&mut self, body: &'a Block) {
+        let changed = self.changed_numbers(body);
+        self.mark_numbers(Point::LoopStart, &changed);
+    }
+
+    /// The numbers that a loop changes, where an iteration may find one of them to be a constant.
+    pub fn constants_by_iteration(&self, condition: Option<&'a Expr>, body: &'a Block) -> Vec<LocalId> {
+        let changed = self.changed_numbers(body);
+        if meets_constants(&changed, condition, body) { changed } else { Vec::new() }
+    }
+
+    /// A variable in memory that `e` was written to, when several paths lead through that.
+    pub fn join_local(&mut self, id: LocalId, e: &Expr) {
+        if !is_plain(e) {
+            self.mark_words(Point::Join, id);
+        }
+    }
+
+    /// A variable that `find()` may have assigned.
+    pub fn join_found(&mut self, e: &Expr) {
+        if let ExprKind::MapFind { local, .. } = &e.kind {
+            self.mark_locals(&[*local]);
+        }
+    }
+
+    /// Where the paths through an `if` join: what one of them changed.
+    pub fn join_arms(&mut self, arms: [&'a Block; 2]) {
+        let inside = blocks_in(arms);
+        let ids: BTreeSet<LocalId> = arms.into_iter().flat_map(changed).collect();
+        let lasting: Vec<LocalId> = ids.into_iter().filter(|id| self.scopes.outlasts(*id, &inside)).collect();
+        self.mark_locals(&lasting);
+    }
+
+    /// Ends an iteration of a loop that is unrolled or followed: the paths join there that `continue` took out of it.
+    pub fn end_iteration(&mut self, body: &'a Block) {
+        self.end_left_locals(Point::Join, body);
+        self.join_exits(body, Leaving::Iteration);
+    }
+
+    /// Ends a loop: the paths join there that `break` took out of one of its iterations.
+    pub fn end_loop(&mut self, body: &'a Block) {
+        self.end_left_locals(Point::Join, body);
+        self.join_exits(body, Leaving::Loop);
+    }
+
+    /// What an iteration changes and some paths left before they did.
+    fn join_exits(&mut self, body: &'a Block, what: Leaving) {
+        if leaves(body, what) {
+            let inside = blocks_in([body]);
+            let ids = changed(body).into_iter();
+            let lasting: Vec<LocalId> = ids.filter(|id| self.scopes.outlasts(*id, &inside)).collect();
+            self.mark_locals(&lasting);
+        }
+    }
+
+    /// Ends a statement with paths past helpers, which may have read variables of the stack on some of them.
+    pub fn mark_helper_reads(&mut self, block: ScopeId, at: usize, s: &'a Statement) {
+        if !self.has_explored_loop || self.function.builder.is_terminated() || !has_paths(s) {
+            return;
+        }
+        let inside = blocks_in(walk::statement_parts(s).1);
+        let mut ids = BTreeSet::new();
+        walk::each_mention(s, &mut |id| {
+            ids.insert(id);
+        });
+        let own = self.scopes.ending(Part::Statement(block, at));
+        for id in ids.difference(&own) {
+            let memory = !self.locals[id.0 as usize].ty.fits_register();
+            if memory && self.scopes.outlasts(*id, &inside) {
+                self.mark_words(Point::End, *id);
+            }
+        }
+    }
+
+    /// Marks numbers that vary.
+    pub fn mark_numbers(&mut self, point: Point, ids: &[LocalId]) {
+        let mut storage = Vec::new();
+        for id in ids {
+            match self.homes[id.0 as usize] {
+                LocalHome::Reg(vreg) => storage.push(Storage { place: Place::Register(vreg), bytes: 8 }),
+                LocalHome::Frame(at) => storage.push(self.frame(at).storage(8)),
+                LocalHome::Slot(_) | LocalHome::Scratch(_) => {}
+            }
+        }
+        self.note(point, Fact::Varies, storage);
+    }
+
+    /// Begins a loop whose body is a callback: the numbers in the frame that they share.
+    pub fn mark_frame(&mut self) {
+        let numbers = (0..self.homes.len())
+            .filter(|index| matches!(self.homes[*index], LocalHome::Frame(_)) && is_number(&self.locals[*index].ty));
+        let numbers: Vec<LocalId> = numbers.map(|index| LocalId(index as u32)).collect();
+        self.mark_numbers(Point::CallbackCall, &numbers);
+    }
+
+    fn mark_locals(&mut self, ids: &[LocalId]) {
+        let (numbers, others): (Vec<LocalId>, Vec<LocalId>) =
+            ids.iter().partition(|id| self.locals[id.0 as usize].ty.fits_register());
+        let numbers: Vec<LocalId> = numbers.into_iter().filter(|id| self.is_followed_number(*id)).collect();
+        self.mark_numbers(Point::Join, &numbers);
+        others.into_iter().for_each(|id| self.mark_words(Point::Join, id));
+    }
+
+    /// Marks all words of a variable on the stack, when they are numbers.
+    fn mark_words(&mut self, point: Point, id: LocalId) {
+        let ty = &self.locals[id.0 as usize].ty;
+        let on_stack = matches!(self.homes[id.0 as usize], LocalHome::Slot(_) | LocalHome::Frame(_));
+        let size = self.size(ty);
+        if !on_stack || !holds_numbers(ty) {
+            return;
+        }
+        let Some(place) = self.local_memory(id) else { return };
+        self.note(point, Fact::Varies, vec![place.storage(size)]);
+    }
+
+    fn note(&mut self, point: Point, fact: Fact, storage: Vec<Storage>) {
+        if storage.is_empty() {
+            return;
+        }
+        let varies = fact == Fact::Varies;
+        self.reserve_unknown_zero(varies && (self.has_explored_loop || !matches!(point, Point::Join | Point::End)));
+        self.function.builder.mark(Mark { point, fact, storage });
+    }
+
+    /// The numbers that a block changes and that are variables before it.
+    fn changed_numbers(&self, body: &'a Block) -> Vec<LocalId> {
+        changed(body).into_iter().filter(|id| self.is_followed_number(*id)).collect()
+    }
+
+    /// Whether a variable is a number in a place whose value the verifier follows.
+    fn is_followed_number(&self, id: LocalId) -> bool {
+        let home = self.homes[id.0 as usize];
+        !matches!(home, LocalHome::Scratch(_)) && is_number(&self.locals[id.0 as usize].ty)
+    }
+}
+
+/// Whether values of a type are numbers, to which zero may be added: no addresses.
+const fn is_number(ty: &Type) -> bool {
+    matches!(ty, Type::Int { .. } | Type::Bool | Type::Enum { .. })
+}
+
+/// Whether all of a value in memory is numbers.
+fn holds_numbers(ty: &Type) -> bool {
+    match ty {
+        Type::Str { .. } => true,
+        Type::Tuple(items) => items.iter().all(holds_numbers),
+        Type::Record(items) => items.iter().all(|(_, item)| holds_numbers(item)),
+        Type::Array { of, .. } => holds_numbers(of),
+        other => is_number(other),
+    }
+}
+
+/// Whether one path leads through the making of a value.
+fn is_plain(e: &Expr) -> bool {
+    let mut plain = true;
+    walk::each_in(e, &mut |_| (), &mut |e| {
+        plain &= matches!(
+            e.kind,
+            ExprKind::Int(_)
+                | ExprKind::Str(_)
+                | ExprKind::Local(_)
+                | ExprKind::Builtin(_)
+                | ExprKind::Tuple(_)
+                | ExprKind::TupleField(..)
+                | ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::BitAnd, ..)
+        );
+    });
+    plain
+}
+
+/// Whether a value is that of a variable, or of what is kept in one, or tells the verifier of that.
+fn is_kept(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Local(_) | ExprKind::LocalStep { .. } => true,
+        ExprKind::Cast(inner) | ExprKind::TupleField(inner, _) => is_kept(inner),
+        ExprKind::Binary(op, a, b) => {
+            b.as_int().is_some_and(|n| linked_by(*op, n)) && is_kept(a)
+                || commutes(*op) && a.as_int().is_some_and(|n| linked_by(*op, n)) && is_kept(b)
+        }
+        _ => false,
+    }
+}
+
+const fn commutes(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor)
+}
+
+/// Whether what the verifier learns of a result it learns of the number, too: that is the same one and stays in
+/// its register, as `x << 0`, or is a constant away (see `codegen::verifier::scalar_id`).
+const fn linked_by(op: BinaryOp, constant: u64) -> bool {
+    match op {
+        BinaryOp::Add | BinaryOp::Sub => true,
+        BinaryOp::Shl | BinaryOp::Shr | BinaryOp::BitOr | BinaryOp::BitXor => constant == 0,
+        BinaryOp::Mul | BinaryOp::Div => constant == 1,
+        BinaryOp::BitAnd => constant == u64::MAX,
+        _ => false,
+    }
+}
+
+/// Whether several paths lead through a statement that is no loop.
+fn has_paths(s: &Statement) -> bool {
+    let (mut found, mut branches) = (false, false);
+    let chooses = |e: &Expr| matches!(e.kind, ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..));
+    match &s.kind {
+        StatementKind::If(..) => return true,
+        StatementKind::While(..)
+        | StatementKind::ForRange { .. }
+        | StatementKind::ForMap { .. }
+        | StatementKind::Unroll(..)
+        | StatementKind::Block(_) => return false,
+        _ => {}
+    }
+    for e in walk::statement_parts(s).0 {
+        walk::each_in(e, &mut |s| branches |= matches!(s.kind, StatementKind::If(..)), &mut |e| found |= chooses(e));
+    }
+    found || branches
+}
+
+/// The variables that a block changes.
+fn changed(body: &Block) -> BTreeSet<LocalId> {
+    let (mut steps, mut changed) = (BTreeSet::new(), BTreeSet::new());
+    walk::each(
+        body,
+        &mut |s| {
+            if let StatementKind::SetLocal(id, _) = &s.kind {
+                changed.insert(*id);
+            }
+        },
+        &mut |e| {
+            if let ExprKind::LocalStep { local, .. } = &e.kind {
+                steps.insert(*local);
+            }
+        },
+    );
+    changed.append(&mut steps);
+    changed
+}
+
+/// Whether an iteration may leave a variable that it changes as a constant: it sets one to a constant, or goes by
+/// whether one equals something.
+fn meets_constants(changed: &[LocalId], condition: Option<&Expr>, body: &Block) -> bool {
+    let of_changed = |e: &Expr| match &e.kind {
+        ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } => changed.contains(id),
+        _ => false,
+    };
+    let (mut set, mut met) = (false, false);
+    let mut on_expr = |e: &Expr| {
+        met |= match &e.kind {
+            ExprKind::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                of_changed(a) || of_changed(b)
+            }
+            ExprKind::Unary(UnaryOp::Not, a) | ExprKind::Conditional(a, ..) => of_changed(a),
+            _ => false,
+        };
+    };
+    walk::each(
+        body,
+        &mut |s| match &s.kind {
+            StatementKind::SetLocal(id, e) => set |= changed.contains(id) && (e.as_int().is_some() || chooses(e)),
+            StatementKind::If(c, ..) | StatementKind::While(c, _) => set |= of_changed(c),
+            _ => {}
+        },
+        &mut on_expr,
+    );
+    if let Some(c) = condition {
+        walk::each_in(c, &mut |_| (), &mut on_expr);
+    }
+    set || met
+}
+
+/// Whether a value is one of several.
+fn chooses(e: &Expr) -> bool {
+    let mut found = false;
+    walk::each_in(e, &mut |_| (), &mut |e| found |= matches!(e.kind, ExprKind::Conditional(..)));
+    found
+}

@@ -1,0 +1,196 @@
+//! Where the variables of a body begin and end: the innermost block around all that mentions one, and the statement or
+//! block after which nothing reads it any more.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::lang::typed::{Block, Expr, ExprKind, LocalId, ScopeId, Statement, StatementKind};
+
+use crate::codegen::lower::walk;
+
+/// What may have variables of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// A block.
+    Block(ScopeId),
+    /// A block's statement: those of blocks that stand for values.
+    Statement(ScopeId, usize),
+}
+
+/// The variables of a body by where they end and where they belong.
+#[derive(Debug, Default)]
+pub struct Scopes {
+    /// The variables that nothing outside of a part mentions, by the part, with the innermost one for each.
+    ending: HashMap<Part, BTreeSet<LocalId>>,
+    /// The innermost block around all that mentions a variable.
+    declaring: HashMap<LocalId, ScopeId>,
+}
+
+impl Scopes {
+    /// Looks through a body. What ends is noted of the variables that lie on the stack.
+    pub fn of(body: &Block, on_stack: impl Fn(LocalId) -> bool) -> Self {
+        let (mut this, mut paths) = (Self::default(), HashMap::new());
+        cut_paths(body, &mut Vec::new(), &mut paths);
+        let mut mentions = Mentions::default();
+        for (id, path) in paths {
+            let Some(block) = path.last() else { continue };
+            this.declaring.insert(id, block.id);
+            // What is read before it is assigned has its value from elsewhere: a parameter, an earlier iteration.
+            if !on_stack(id) || !mentions.assigned_first(block, id) {
+                continue;
+            }
+            let part = match mentions.first(block, id) {
+                Some((at, true)) => Part::Statement(block.id, at),
+                _ => Part::Block(block.id),
+            };
+            this.ending.entry(part).or_default().insert(id);
+        }
+        this
+    }
+
+    /// The variables on the stack that end with a part.
+    pub fn ending(&self, part: Part) -> BTreeSet<LocalId> {
+        self.ending.get(&part).cloned().unwrap_or_default()
+    }
+
+    /// Those that end with a block or inside of it.
+    pub fn ending_in(&self, body: &Block) -> BTreeSet<LocalId> {
+        if self.ending.is_empty() {
+            return BTreeSet::new();
+        }
+        let statements =
+            |block: &Block| (0..block.statements.len()).map(|at| Part::Statement(block.id, at)).collect::<Vec<_>>();
+        let mut parts = Vec::new();
+        each_block(body, &mut |block| {
+            parts.push(Part::Block(block.id));
+            parts.extend(statements(block));
+        });
+        parts.iter().filter_map(|part| self.ending.get(part)).flatten().copied().collect()
+    }
+
+    /// Whether a variable is mentioned outside of these blocks.
+    pub fn outlasts(&self, id: LocalId, blocks: &[ScopeId]) -> bool {
+        self.declaring.get(&id).is_none_or(|block| !blocks.contains(block))
+    }
+}
+
+/// Blocks and all inside of them.
+pub fn blocks_in<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<ScopeId> {
+    let mut found = Vec::new();
+    for block in blocks {
+        each_block(block, &mut |block| found.push(block.id));
+    }
+    found
+}
+
+/// Calls `visit` with a block and all inside of it.
+fn each_block<'b>(block: &'b Block, visit: &mut dyn FnMut(&'b Block)) {
+    visit(block);
+    walk::each(block, &mut |s| walk::statement_parts(s).1.into_iter().for_each(&mut *visit), &mut |_| ());
+}
+
+type Paths<'b> = HashMap<LocalId, Vec<&'b Block>>;
+
+/// Cuts the path of each variable to what all blocks that mention it have in common.
+fn cut_paths<'b>(block: &'b Block, path: &mut Vec<&'b Block>, paths: &mut Paths<'b>) {
+    path.push(block);
+    for statement in &block.statements {
+        walk::each_own_mention(statement, &mut |id| {
+            let known = paths.entry(id).or_insert_with(|| path.clone());
+            let common = known.iter().zip(path.iter()).take_while(|(a, b)| a.id == b.id).count();
+            known.truncate(common);
+        });
+        for inner in walk::statement_parts(statement).1 {
+            cut_paths(inner, path, paths);
+        }
+    }
+    path.pop();
+}
+
+/// What a path leaves before the end of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// The iteration, by `continue`.
+    Iteration,
+    /// The loop, by `break`.
+    Loop,
+}
+
+/// Whether a path leaves so much before the end of an iteration of the loop with this body.
+pub fn leaves(body: &Block, what: Leaving) -> bool {
+    body.statements.iter().any(|s| match &s.kind {
+        StatementKind::Continue => what == Leaving::Iteration,
+        StatementKind::Break => what == Leaving::Loop,
+        // Theirs are their own.
+        StatementKind::While(..)
+        | StatementKind::ForRange { .. }
+        | StatementKind::ForMap { .. }
+        | StatementKind::Unroll(..) => false,
+        _ => walk::statement_parts(s).1.into_iter().any(|block| leaves(block, what)),
+    })
+}
+
+/// Where the statements of blocks first mention each local. Made for a block when it is first asked
+/// about: a long body may have as many locals as statements.
+#[derive(Default)]
+pub struct Mentions(HashMap<ScopeId, HashMap<LocalId, (usize, bool)>>);
+
+impl Mentions {
+    /// The place of a block's first statement that mentions a local, and whether no other one does.
+    fn first(&mut self, block: &Block, id: LocalId) -> Option<(usize, bool)> {
+        let known = self.0.entry(block.id).or_insert_with(|| {
+            let mut known: HashMap<LocalId, (usize, bool)> = HashMap::new();
+            for (at, statement) in block.statements.iter().enumerate() {
+                walk::each_mention(statement, &mut |id| {
+                    let (first, alone) = known.entry(id).or_insert((at, true));
+                    *alone &= *first == at;
+                });
+            }
+            known
+        });
+        known.get(&id).copied()
+    }
+
+    /// True when every read of the local comes after an assignment to it, as far as the shape of the
+    /// block shows.
+    pub fn assigned_first(&mut self, block: &Block, id: LocalId) -> bool {
+        let Some((at, alone)) = self.first(block, id) else { return true };
+        let first: &Statement = &block.statements[at];
+        match &first.kind {
+            StatementKind::SetLocal(local, e) if *local == id => !walk::expr_mentions(e, id),
+            StatementKind::ForRange { local, start, end, .. } if *local == id => {
+                !walk::expr_mentions(start, id) && !walk::expr_mentions(end, id)
+            }
+            StatementKind::ForMap { local, .. } if *local == id => true,
+            StatementKind::If(c, a, b) => {
+                alone && !walk::expr_mentions(c, id) && self.assigned_first(a, id) && self.assigned_first(b, id)
+            }
+            StatementKind::While(c, body) => alone && !walk::expr_mentions(c, id) && self.assigned_first(body, id),
+            StatementKind::Block(body) | StatementKind::Unroll(_, body) | StatementKind::ForMap { body, .. } => {
+                alone && self.assigned_first(body, id)
+            }
+            StatementKind::ForRange { start, end, body, .. } => {
+                alone
+                    && !walk::expr_mentions(start, id)
+                    && !walk::expr_mentions(end, id)
+                    && self.assigned_first(body, id)
+            }
+            _ => {
+                let (exprs, blocks) = walk::statement_parts(first);
+                alone && blocks.is_empty() && self.assigned_first_in(&exprs, id)
+            }
+        }
+    }
+
+    /// The same for expressions: a block in one of them has all of it.
+    fn assigned_first_in(&mut self, exprs: &[&Expr], id: LocalId) -> bool {
+        let mut mentioning = exprs.iter().filter(|e| walk::expr_mentions(e, id));
+        let (Some(e), None) = (mentioning.next(), mentioning.next()) else { return false };
+        match &e.kind {
+            ExprKind::Local(_) | ExprKind::LocalStep { .. } | ExprKind::MapFind { .. } => false,
+            ExprKind::Block(block, _) if block.statements.iter().any(|s| walk::statement_mentions(s, id)) => {
+                self.assigned_first(block, id)
+            }
+            _ => self.assigned_first_in(&walk::children(e), id),
+        }
+    }
+}
