@@ -1,6 +1,7 @@
 //! Side-by-side runs against other tools, each figure beside the peer's from the same run.
 //!
-//! `cargo bench --bench side_by_side [-- PART...]`; parts: compile, save, startup, screen, flood, kernel, burst, wildcard.
+//! `cargo bench --bench side_by_side [-- PART...]`; parts: compile, save, startup, screen, flood, kernel, guards, burst,
+//! wildcard.
 //! The peer is `bpftrace` in PATH, or the command in `PROBESCOPE_PEER` (for one in a chroot:
 //! `PROBESCOPE_PEER="chroot /opt/sid bpftrace"`). Hand-written C is compiled by clang where there is one.
 //! Needs root and a kernel with BPF; machines are noisy, so only ratios within one run mean anything.
@@ -8,6 +9,8 @@
 
 #[path = "side_by_side/flood.rs"]
 mod flood;
+#[path = "side_by_side/guards.rs"]
+mod guards;
 #[path = "side_by_side/kernel.rs"]
 mod kernel;
 #[path = "side_by_side/rows.rs"]
@@ -54,6 +57,9 @@ fn main() {
     }
     if wanted("kernel") {
         kernel::table(&ours, peer.as_ref());
+    }
+    if wanted("guards") {
+        guards::table();
     }
     if wanted("burst") {
         whole::burst(&ours, peer.as_ref());

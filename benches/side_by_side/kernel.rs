@@ -39,14 +39,14 @@ fn programs() -> Vec<(u32, u64, u64)> {
 }
 
 /// Programs of one script, by the kernel's ids.
-type Ids = BTreeSet<u32>;
+pub type Ids = BTreeSet<u32>;
 
 fn ids() -> Ids {
     programs().into_iter().map(|p| p.0).collect()
 }
 
 /// Something attached that ends when it is dropped.
-enum Attached {
+pub enum Attached {
     Tool(Option<Running>),
     Object { _links: Vec<Link> },
 }
@@ -61,7 +61,7 @@ impl Drop for Attached {
     }
 }
 
-fn attach_tool(tool: &Tool, script: &str) -> Option<(Attached, Ids)> {
+pub fn attach_tool(tool: &Tool, script: &str) -> Option<(Attached, Ids)> {
     let before = ids();
     let running = Attached::Tool(Some(tool.start(script)?));
     // `ready` comes before the other probes are attached: wait until a run is counted.
@@ -100,7 +100,7 @@ fn attach_c(name: &str) -> Option<(Attached, Ids)> {
 }
 
 /// ns a firing of each program that fires with the workload's call.
-fn run_times() -> BTreeMap<u32, f64> {
+pub fn run_times() -> BTreeMap<u32, f64> {
     let calls: f64 = CALLS.parse().unwrap_or(1.0);
     run_workload("20000");
     let start = programs();

@@ -22,6 +22,12 @@ impl Tool {
         Self { words: vec![env!("CARGO_BIN_EXE_probescope").into()], run: vec!["run".into()] }
     }
 
+    /// The same with further options of `run`.
+    pub fn probescope_with(options: &[&str]) -> Self {
+        let run = ["run"].iter().chain(options).map(|&word| word.to_owned()).collect();
+        Self { run, ..Self::probescope() }
+    }
+
     /// bpftrace, where there is one.
     pub fn peer() -> Option<Self> {
         let words: Vec<String> = match std::env::var("PROBESCOPE_PEER") {
