@@ -14,6 +14,7 @@ pub mod latency;
 pub mod load;
 pub mod maps;
 pub mod names;
+mod parts;
 pub mod processes;
 mod reports;
 mod sessions;

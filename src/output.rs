@@ -14,9 +14,12 @@ pub mod text;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use crate::model::format::Format;
 use crate::model::render::{self, MapOptions};
 use crate::model::snapshot::MapSnapshot;
+use crate::model::stats::TraceStats;
 use crate::model::value::Value;
 
 /// Which form.
@@ -35,6 +38,8 @@ pub struct Printer {
     format: OutputFormat,
     /// The reader is a terminal: control characters of traced text are written out.
     terminal: bool,
+    /// Counters of the trace, as they were read last.
+    stats: Option<Arc<TraceStats>>,
     scratch: Vec<u8>,
 }
 
@@ -42,7 +47,12 @@ impl Printer {
     /// A printer for a file or pipe, or for a terminal.
     #[must_use]
     pub fn new(format: OutputFormat, terminal: bool) -> Self {
-        Self { format, terminal, scratch: Vec::new() }
+        Self { format, terminal, stats: None, scratch: Vec::new() }
+    }
+
+    /// Takes counters: what maps are a part of.
+    pub fn counted(&mut self, stats: &Arc<TraceStats>) {
+        self.stats = Some(Arc::clone(stats));
     }
 
     /// A `printf` with its values.
@@ -87,7 +97,7 @@ impl Printer {
     /// `print(@map, top, div)`.
     pub fn map(&mut self, map: &MapSnapshot, options: &MapOptions, out: &mut Vec<u8>) {
         if self.format == OutputFormat::Json {
-            json::map(map, options, out);
+            json::map(map, options, self.stats.as_ref().and_then(|stats| stats.part(&map.name)), out);
             return;
         }
         self.with_scratch(|printer, lines| {

@@ -326,8 +326,12 @@ impl Face for StreamFace {
             Report::Attached(probes) => self.attached(probes)?,
             Report::Failure { cause, helper, code, span } => self.failure(cause, (helper, code), span)?,
             Report::Lost { cause, count, span, .. } => self.lost(cause, count, span),
+            Report::Stats(stats) => {
+                self.printer.counted(stats);
+                return Ok(());
+            }
             // What is read while the trace runs is for views.
-            Report::Maps(_) | Report::Stats(_) => return Ok(()),
+            Report::Maps(_) => return Ok(()),
         }
         self.add_times(before);
         if self.buffer.len() >= PIECE || self.settings.buffering == Buffering::None {

@@ -18,7 +18,8 @@ pub(super) fn stats(trace: &Trace) -> TraceStats {
     let probes = programs(trace);
     let mut losses = site_losses(trace);
     losses.extend(kernel_losses(trace, &probes));
-    TraceStats { at_ns: super::monotonic_ns(), delivered: trace.delivered(), losses, probes }
+    let parts = super::parts::of(trace);
+    TraceStats { at_ns: super::monotonic_ns(), delivered: trace.delivered(), losses, probes, parts }
 }
 
 fn programs(trace: &Trace) -> Vec<ProbeStats> {

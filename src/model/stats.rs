@@ -15,6 +15,45 @@ pub struct TraceStats {
     pub losses: Vec<Loss>,
     /// Cost by program.
     pub probes: Vec<ProbeStats>,
+    /// Maps whose values are of a part of the firings only.
+    pub parts: Vec<PartialMap>,
+}
+
+impl TraceStats {
+    /// What a map's values are of; nothing where they are of all firings.
+    #[must_use]
+    pub fn part(&self, map: &str) -> Option<&PartialMap> {
+        self.parts.iter().find(|part| &*part.map == map)
+    }
+}
+
+/// A map whose values are of a part of the firings: probes that write it were throttled or turned off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialMap {
+    /// Name with its `@`.
+    pub map: Arc<str>,
+    /// Firings that ran of the probes that were throttled.
+    pub ran: u64,
+    /// Firings that were left out of them to keep the budget.
+    pub throttled: u64,
+    /// The brake turned one of the probes off: what came after is missing.
+    pub braked: bool,
+}
+
+impl PartialMap {
+    /// How many firings one that ran stands for; 1 where none was left out.
+    #[must_use]
+    pub fn factor(&self) -> f64 {
+        self.ran.saturating_add(self.throttled) as f64 / self.ran.max(1) as f64
+    }
+
+    /// In a few words, for a place beside the map's name.
+    #[must_use]
+    pub fn mark(&self) -> String {
+        let sample = (self.throttled > 0).then(|| format!("a sample, ×{:.1}", self.factor()));
+        let partial = self.braked.then(|| "partial".to_owned());
+        sample.into_iter().chain(partial).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// One probe's program.

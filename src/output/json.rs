@@ -3,8 +3,11 @@
 //! One difference is on purpose: bpftrace writes each byte of non-ASCII text as `\uffffffXX`, which
 //! no reader can turn back; here text that is UTF-8 stays as it is and other bytes become `\u00XX`.
 
+use std::io::Write as _;
+
 use crate::model::render::{self, MapOptions};
 use crate::model::snapshot::{MapKind, MapSnapshot};
+use crate::model::stats::PartialMap;
 use crate::model::value::{Summary, Value};
 
 /// `{"type": KIND, "data": TEXT}`.
@@ -101,7 +104,10 @@ fn open(kind: &str, out: &mut Vec<u8>) {
 }
 
 /// A whole map in one record; nothing when it has no entries, but for averages and statistics.
-pub fn map(snapshot: &MapSnapshot, options: &MapOptions, out: &mut Vec<u8>) {
+///
+/// What is of a part of the firings says so beside its data: `sample` with how many ran and how many there were,
+/// `partial` where a probe was turned off.
+pub fn map(snapshot: &MapSnapshot, options: &MapOptions, part: Option<&PartialMap>, out: &mut Vec<u8>) {
     let rows = render::shown_rows(snapshot, options.top);
     if rows.is_empty() && !matches!(snapshot.kind, MapKind::Avg | MapKind::Stats) {
         return;
@@ -125,7 +131,17 @@ pub fn map(snapshot: &MapSnapshot, options: &MapOptions, out: &mut Vec<u8>) {
             out.push(b'}');
         }
     }
-    out.extend_from_slice(b"}}\n");
+    out.push(b'}');
+    if let Some(part) = part {
+        if part.throttled > 0 {
+            let (ran, fired) = (part.ran, part.ran.saturating_add(part.throttled));
+            let _ = write!(out, ", \"sample\": {{\"ran\": {ran}, \"fired\": {fired}}}");
+        }
+        if part.braked {
+            out.extend_from_slice(b", \"partial\": true");
+        }
+    }
+    out.extend_from_slice(b"}\n");
 }
 
 /// An emptied map at the end of the trace: only averages and statistics leave a record.

@@ -262,7 +262,7 @@ mod tests {
 
     fn stats(at_s: u64, delivered: u64, runs: u64, time: u64) -> Arc<TraceStats> {
         let probe = ProbeStats { runs: Some(runs), run_time_ns: Some(time), misses: 2, ..ProbeStats::default() };
-        Arc::new(TraceStats { at_ns: at_s * 1_000_000_000, delivered, probes: vec![probe], losses: Vec::new() })
+        Arc::new(TraceStats { at_ns: at_s * 1_000_000_000, delivered, probes: vec![probe], ..TraceStats::default() })
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::decode::Decoder;
 use super::varint::{put, put_signed};
 use super::{Encoder, cause_code, cause_of};
-use crate::model::stats::{Loss, ProbeStats, TraceStats};
+use crate::model::stats::{Loss, PartialMap, ProbeStats, TraceStats};
 
 impl Encoder {
     /// Appends counters, as differences to `old` where there are some.
@@ -43,6 +43,10 @@ impl Encoder {
                 }
             }
         }
+        for part in &stats.parts {
+            let map = self.string(part.map.as_bytes());
+            [map, part.ran, part.throttled, u64::from(part.braked)].into_iter().for_each(|number| put(out, number));
+        }
     }
 }
 
@@ -74,7 +78,7 @@ impl Decoder<'_> {
                 self.counters(&probe)
             };
             let probes = (0..count).map(probe).collect::<Option<_>>()?;
-            return Some(TraceStats { at_ns, delivered, losses, probes });
+            return Some(TraceStats { at_ns, delivered, losses, probes, parts: self.parts()? });
         }
         let mut probes = old?.probes.clone();
         if probes.len() != count {
@@ -87,7 +91,18 @@ impl Decoder<'_> {
             *probe = self.counters(probe)?;
             next = at + 1;
         }
-        Some(TraceStats { at_ns, delivered, losses, probes })
+        Some(TraceStats { at_ns, delivered, losses, probes, parts: self.parts()? })
+    }
+
+    /// What is behind the probes: maps that are of a part of the firings. Recordings that know of none end before.
+    fn parts(&mut self) -> Option<Vec<PartialMap>> {
+        let mut parts = Vec::new();
+        while self.reader.left() > 0 {
+            let map = self.string()?;
+            let (ran, throttled) = (self.reader.number()?, self.reader.number()?);
+            parts.push(PartialMap { map, ran, throttled, braked: self.reader.number()? != 0 });
+        }
+        Some(parts)
     }
 
     fn loss(&mut self) -> Option<Loss> {

@@ -9,7 +9,7 @@ use crate::model::format::{Conversion, ConversionKind, Format, Length, Piece, Wi
 use crate::model::histogram::{Linear, Log2};
 use crate::model::latency::CpuSample;
 use crate::model::snapshot::{MapKind, MapRow, MapSnapshot};
-use crate::model::stats::{Loss, ProbeStats, TraceStats};
+use crate::model::stats::{Loss, PartialMap, ProbeStats, TraceStats};
 use crate::model::task::TaskReport;
 use crate::model::value::{Frame, Series, Stack, StackStyle, Summary as Sums};
 
@@ -118,12 +118,14 @@ fn stats() -> impl Strategy<Value = TraceStats> {
             misses,
         },
     );
-    (any::<[u64; 2]>(), vec(loss, 0..3), vec(probe, 0..3)).prop_map(|([at_ns, delivered], losses, probes)| TraceStats {
-        at_ns,
-        delivered,
-        losses,
-        probes,
-    })
+    let part = ("@[ab]", any::<[u64; 2]>(), any::<bool>()).prop_map(|(map, [ran, throttled], braked)| PartialMap {
+        map: map.as_str().into(),
+        ran,
+        throttled,
+        braked,
+    });
+    (any::<[u64; 2]>(), vec(loss, 0..3), vec(probe, 0..3), vec(part, 0..2))
+        .prop_map(|([at_ns, delivered], losses, probes, parts)| TraceStats { at_ns, delivered, losses, probes, parts })
 }
 
 fn payload() -> impl Strategy<Value = Payload> {

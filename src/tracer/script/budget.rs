@@ -6,13 +6,12 @@ use std::io;
 use std::thread::JoinHandle;
 
 use crate::codegen::artifact::ProgramKind;
-use crate::codegen::lower::walk;
 use crate::engine::Trace;
 use crate::engine::budget::Sampled;
 use crate::lang::codes::run::{OVER_BUDGET, THROTTLED};
 use crate::lang::diagnostic::{Code, Diagnostic};
 use crate::lang::source::Span;
-use crate::lang::typed::{Probe, Program, StatementKind};
+use crate::lang::typed::Probe;
 use crate::model::budget::Budget;
 use crate::model::stats::TraceStats;
 use crate::model::words;
@@ -155,7 +154,7 @@ impl BudgetKeeper {
             if one.throttled == 0 {
                 continue;
             }
-            let maps = aggregated(trace.program(), one.probe);
+            let maps = trace.maps_of(one.probe);
             let fired = words::grouped(one.taken.saturating_add(one.throttled));
             let of_sample = if maps.is_empty() { String::new() } else { format!(": {} of a sample", are(&maps)) };
             let message = format!(
@@ -201,20 +200,6 @@ fn are(maps: &[&str]) -> String {
         [rest @ .., last] => format!("{} and {last} are", rest.join(", ")),
         [] => String::new(),
     }
-}
-
-/// The maps that a probe aggregates into.
-fn aggregated(program: &Program, probe: u32) -> Vec<&str> {
-    let mut found = BTreeSet::new();
-    let mut visit = |s: &crate::lang::typed::Statement| {
-        if let StatementKind::Aggregate { map, .. } = &s.kind {
-            found.insert(map.0);
-        }
-    };
-    if let Some(probe) = program.probes.get(probe as usize) {
-        walk::each_of_probe(probe, &mut visit, &mut |_| ());
-    }
-    found.into_iter().filter_map(|map| program.maps.get(map as usize)).map(|map| &*map.name).collect()
 }
 
 /// What all programs of each probe took, with what the kernel needs to come to them.

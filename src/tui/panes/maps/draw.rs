@@ -162,6 +162,10 @@ fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
     let mark = if selected { "›" } else { " " };
     let x = put(buf, area, 0, 0, mark, theme[Slot::Key]);
     let x = put(buf, area, x, 0, name, theme[Slot::Map]) + 1;
+    let x = match ctx.document.trace.stats.as_ref().and_then(|stats| stats.part(name)) {
+        Some(part) => put(buf, area, x, 0, &format!("{} ", part.mark()), theme[Slot::Warning]) + 1,
+        None => x,
+    };
     let right = usize::from(area.width).saturating_sub(1);
     if view.snapshot.keyed {
         let count = view.snapshot.rows.len();

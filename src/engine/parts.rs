@@ -1,0 +1,68 @@
+//! Maps whose values are of a part of the firings only, because probes that write them were throttled or turned off.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::trace::Trace;
+use crate::codegen::lower::walk;
+use crate::lang::typed::{ExprKind, MapId, Probe, StatementKind};
+use crate::model::stats::PartialMap;
+
+/// All such maps, in the script's order.
+pub(super) fn of(trace: &Trace) -> Vec<PartialMap> {
+    let mut parts: BTreeMap<MapId, PartialMap> = BTreeMap::new();
+    let mut of_probe = |probe: u32, change: &dyn Fn(&mut PartialMap)| {
+        for map in written(trace, probe) {
+            let Some(named) = trace.program().maps.get(map.0 as usize) else { continue };
+            let name = Arc::clone(&named.name);
+            change(parts.entry(map).or_insert(PartialMap { map: name, ran: 0, throttled: 0, braked: false }));
+        }
+    };
+    for one in trace.sampled().into_iter().filter(|one| one.throttled > 0) {
+        of_probe(one.probe, &|part| {
+            part.ran = part.ran.saturating_add(one.taken);
+            part.throttled = part.throttled.saturating_add(one.throttled);
+        });
+    }
+    for one in trace.braked() {
+        of_probe(one.probe, &|part| part.braked = true);
+    }
+    parts.into_values().collect()
+}
+
+/// The maps that a probe, and those that end what it begins, add to.
+fn written(trace: &Trace, probe: u32) -> BTreeSet<MapId> {
+    let spec = trace.artifact().budget.iter().flat_map(|spec| &spec.probes);
+    let followers = spec.filter(|one| one.leader == Some(probe)).map(|one| one.probe);
+    let probes = std::iter::once(probe).chain(followers);
+    probes.filter_map(|index| trace.program().probes.get(index as usize)).flat_map(added_to).collect()
+}
+
+/// The maps that a probe adds to: a value that is only set is right or absent.
+fn added_to(probe: &Probe) -> BTreeSet<MapId> {
+    let found = RefCell::new(BTreeSet::new());
+    walk::each_of_probe(
+        probe,
+        &mut |statement| {
+            if let StatementKind::Aggregate { map, .. } = &statement.kind {
+                found.borrow_mut().insert(*map);
+            }
+        },
+        &mut |expr| {
+            if let ExprKind::MapStep { map, .. } = &expr.kind {
+                found.borrow_mut().insert(*map);
+            }
+        },
+    );
+    found.into_inner()
+}
+
+impl Trace {
+    /// The maps that a probe, and those that end what it begins, add to.
+    #[must_use]
+    pub fn maps_of(&self, probe: u32) -> Vec<&str> {
+        let maps = &self.program().maps;
+        written(self, probe).into_iter().filter_map(|map| maps.get(map.0 as usize)).map(|map| &*map.name).collect()
+    }
+}
