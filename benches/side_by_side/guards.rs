@@ -82,7 +82,7 @@ pub fn table() {
     for guard in GUARDS {
         let cycle = |_| {
             let [a, b] = [measure(guard, 0)?, measure(guard, 1)?];
-            Some([(a[0] + b[0]) / 2.0, (a[1] + b[1]) / 2.0])
+            Some([f64::midpoint(a[0], b[0]), f64::midpoint(a[1], b[1])])
         };
         let cycles: Vec<[f64; 2]> = (0..CYCLES).filter_map(cycle).collect();
         let of = |value: fn(&[f64; 2]) -> f64| median(cycles.iter().map(value).collect());
