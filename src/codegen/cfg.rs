@@ -3,7 +3,7 @@
 use crate::codegen::ir::{BlockId, Function, Vreg};
 
 /// Blocks that can be reached, each before those that follow it (reverse postorder), so that a
-/// branch's first way comes next.
+/// branch's first target comes next.
 #[must_use]
 pub fn reverse_postorder(function: &Function) -> Vec<BlockId> {
     let mut seen = vec![false; function.blocks.len()];

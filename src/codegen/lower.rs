@@ -99,7 +99,7 @@ fn lower_with(mut unit: ObjectBuilder<'_>, sessions: &[Session]) -> Result<Lower
     }
     unit.check_scratch()?;
     programs::entry::finish(&mut unit);
-    unit.settle();
+    unit.settle(programs::limit_sections(&unit));
     Ok(collect(unit, program))
 }
 

@@ -6,10 +6,12 @@
 
 mod code;
 pub mod dump;
+mod ids;
 pub mod keys;
 mod layout;
 mod scopes;
 mod sessions;
+mod tree;
 pub mod validate;
 
 use std::collections::HashMap;
@@ -25,6 +27,7 @@ use crate::model::target::Target;
 pub use code::{
     BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, UnaryOp,
 };
+pub use ids::{ActionId, FunctionId, LocalId, MapId};
 pub use layout::{aggregate_size, enum_index, pointer, size_align, tuple_layout};
 pub use sessions::Session;
 
@@ -95,12 +98,6 @@ fn is_user_address(ty: &Type) -> bool {
     }
 }
 
-/// Index into [`Program::maps`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MapId(pub u32);
-/// Index into [`Program::actions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ActionId(pub u32);
 /// The function in a probe's name, without the offset in it (`kprobe:vfs_read+4`).
 #[must_use]
 pub fn function_of(probe: &str) -> &str {
@@ -127,13 +124,6 @@ pub fn function_of(probe: &str) -> &str {
         _ => name,
     }
 }
-
-/// Index into a probe's or function's [`Local`] list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LocalId(pub u32);
-/// Index into [`Program::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FunctionId(pub u32);
 
 /// Script settings (bpftrace's `config` block, D's pragmas).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The floors of ARCHITECTURE.md: a room imports only from rooms below it. Read from the source itself, so that
 //! a change that crosses them fails here with its line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -100,4 +100,130 @@ fn a_room_imports_only_from_rooms_below_it() {
         }
     }
     assert!(upward.is_empty(), "these import from a room above their own:\n{}", upward.join("\n"));
+}
+
+/// Rooms without a circle of more than [`LARGEST_CIRCLE`] files that import each other.
+const WITHOUT_CIRCLES: &[&str] = &["binary", "probe", "lang", "codegen"];
+const LARGEST_CIRCLE: usize = 3;
+
+/// What a file imports: each use as a path from the crate's root.
+fn paths_used(module: &str, text: &str) -> Vec<String> {
+    let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect();
+    let code = code.join("\n");
+    let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let mut found = Vec::new();
+    for statement in code.split(';') {
+        let Some((before, tree)) = statement.rsplit_once("use ") else { continue };
+        let visibility = before.rsplit('\n').next().unwrap_or("").trim();
+        if !visibility.is_empty() && !visibility.starts_with("pub") {
+            continue;
+        }
+        expand_tree("", tree, &mut found);
+    }
+    for start in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(start) {
+            let path = &code[at..];
+            let end = path.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').unwrap_or(path.len());
+            // A tree was expanded above; `pub(in …)` is no use.
+            if !code[..at].ends_with("in ") && !code[..at].ends_with(':') && !path[..end].ends_with("::") {
+                found.push(path[..end].to_owned());
+            }
+        }
+    }
+    found.iter().map(|path| absolute(module, path)).collect()
+}
+
+/// The paths of a use's tree.
+fn expand_tree(before: &str, tree: &str, found: &mut Vec<String>) {
+    let Some((head, rest)) = tree.split_once('{') else {
+        found.push(format!("{before}{}", tree.split(" as ").next().unwrap().trim()));
+        return;
+    };
+    let inside = rest.rsplit_once('}').map_or(rest, |(inside, _)| inside);
+    let (mut depth, mut item) = (0, String::new());
+    for c in inside.chars().chain([',']) {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        if c == ',' && depth == 0 {
+            if !item.trim().is_empty() {
+                expand_tree(&format!("{before}{}", head.trim()), item.trim(), found);
+            }
+            item.clear();
+        } else {
+            item.push(c);
+        }
+    }
+}
+
+fn absolute(module: &str, path: &str) -> String {
+    let mut base: Vec<&str> = module.split("::").collect();
+    let mut parts: Vec<&str> = path.split("::").map(str::trim).collect();
+    match parts.first() {
+        Some(&"crate") => return parts[1..].join("::"),
+        Some(&"super") => {
+            while parts.first() == Some(&"super") {
+                parts.remove(0);
+                base.pop();
+            }
+        }
+        Some(&"self") => {
+            parts.remove(0);
+        }
+        _ => {}
+    }
+    base.extend(parts);
+    base.join("::")
+}
+
+/// The files of a room by the paths of their modules, with those that each imports.
+fn files_of(room: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let src = root().join("src");
+    let mut texts = BTreeMap::new();
+    for path in sources(&src) {
+        let file = path.strip_prefix(&src).unwrap().with_extension("");
+        let module = file.to_str().unwrap().replace('/', "::");
+        if module.split("::").next() == Some(room) {
+            texts.insert(module, fs::read_to_string(&path).unwrap());
+        }
+    }
+    let resolve = |path: &str| {
+        let mut path = path;
+        loop {
+            if texts.contains_key(path) {
+                return Some(path.to_owned());
+            }
+            path = path.rsplit_once("::")?.0;
+        }
+    };
+    let imports = |(module, text): (&String, &String)| {
+        let named = paths_used(module, text).into_iter().filter_map(|path| resolve(&path));
+        (module.clone(), named.filter(|other| other != module).collect())
+    };
+    texts.iter().map(imports).collect()
+}
+
+/// All files that one leads to.
+fn reached<'a>(files: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) -> BTreeSet<&'a str> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+    while let Some(at) = open.pop() {
+        for next in &files[at] {
+            if seen.insert(next.as_str()) {
+                open.push(next);
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn few_files_import_each_other() {
+    for room in WITHOUT_CIRCLES {
+        let files = files_of(room);
+        assert!(files.len() > 10, "{room} has files");
+        let reaches: BTreeMap<&str, BTreeSet<&str>> =
+            files.keys().map(|file| (file.as_str(), reached(&files, file))).collect();
+        for (file, seen) in &reaches {
+            let circle: Vec<&&str> = seen.iter().filter(|other| reaches[**other].contains(file)).collect();
+            assert!(circle.len() <= LARGEST_CIRCLE, "files that import each other: {circle:?}");
+        }
+    }
 }

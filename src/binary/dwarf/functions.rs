@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gimli::{AttributeValue, DwTag, UnitOffset};
+use gimli::{AttributeValue, DwTag};
 
 use super::abi;
 use super::error::DwarfError;
-use super::state::{Budget, Die, Place, State};
+use super::state::{Budget, Die, Place, State, each_child};
 use super::types::{TypeId, Types};
 
 /// Most parameters of one function that are believed.
@@ -175,17 +175,4 @@ pub fn children(state: &State, place: Place, tag: DwTag, budget: &mut Budget) ->
         }
     })?;
     Ok(list)
-}
-
-/// Calls `f` with each child of an entry.
-pub fn each_child(state: &State, place: Place, budget: &mut Budget, mut f: impl FnMut(&Die)) -> Result<(), DwarfError> {
-    let unit = &state.units[place.unit].unit;
-    let damaged = |e| state.damaged(e);
-    let mut tree = unit.entries_tree(Some(UnitOffset(place.offset))).map_err(damaged)?;
-    let mut children = tree.root().map_err(damaged)?.children();
-    while let Some(child) = children.next().map_err(damaged)? {
-        state.spend(budget, 1)?;
-        f(child.entry());
-    }
-    Ok(())
 }

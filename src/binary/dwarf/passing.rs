@@ -6,8 +6,7 @@
 use gimli::AttributeValue;
 
 use super::error::DwarfError;
-use super::functions::each_child;
-use super::state::{Budget, Die, Place, State, flag};
+use super::state::{Budget, Die, Place, State, each_child, flag};
 use super::types::{TypeId, Types};
 
 /// Deepest nesting of members and base classes that is looked into.

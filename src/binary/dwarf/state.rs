@@ -1,17 +1,22 @@
 //! What has been read of a binary's debug information so far: units, loaded when something in them is
 //! asked for, and the way from addresses, offsets and signatures to units.
 
+mod attributes;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, Reader as _, UnitHeader, UnitOffset};
+use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, UnitHeader, UnitOffset};
 use gimli::{DebugTypeSignature, UnitType};
 
 use super::error::DwarfError;
 use super::locate::DebugFile;
 use super::window::Window;
+
+pub use attributes::{attr_name, each_child, flag, header_place, text};
+use attributes::{language, ranges_of, sorted};
 
 /// Entries that one question may read.
 const MOST_ENTRIES: u64 = 60_000_000;
@@ -452,58 +457,4 @@ impl State {
         let unit = &self.units[unit];
         attr_name(unit, die)
     }
-}
-
-/// Where a unit's header is.
-pub fn header_place(header: &UnitHeader<Window>) -> HeaderPlace {
-    match (header.debug_info_offset(), header.debug_types_offset()) {
-        (Some(at), _) => (false, at.0),
-        (None, at) => (true, at.map_or(0, |at| at.0)),
-    }
-}
-
-/// Whether an entry has a flag, set.
-pub fn flag(die: &Die, name: gimli::DwAt) -> bool {
-    matches!(die.attr_value(name), Some(AttributeValue::Flag(true)))
-}
-
-/// As [`State::name`], of a unit that is not kept.
-pub fn attr_name(unit: &Unit, die: &Die) -> String {
-    let value = die.attr_value(gimli::DW_AT_name);
-    let found = value.and_then(|v| unit.dwarf.attr_string(&unit.unit, v).ok());
-    found.map(|w| text(&w)).unwrap_or_default()
-}
-
-/// A text of the binary, cut and made printable.
-pub fn text(window: &Window) -> String {
-    let mut window = window.clone();
-    let _ = window.truncate(window.len().min(MOST_NAME));
-    let text = window.to_string_lossy().map(std::borrow::Cow::into_owned).unwrap_or_default();
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-}
-
-fn language(unit: &gimli::Unit<Window>) -> Option<gimli::DwLang> {
-    let mut entries = unit.entries();
-    let root = entries.next_dfs().ok().flatten()?;
-    match root.attr_value(gimli::DW_AT_language)? {
-        AttributeValue::Language(language) => Some(language),
-        _ => None,
-    }
-}
-
-fn sorted(mut list: Vec<Covered>) -> Vec<Covered> {
-    list.sort_by_key(|c| (c.start, c.end));
-    list
-}
-
-/// The addresses of a unit. gimli adds a unit's size to its start without a look at the sum: where that
-/// is no address, the unit has none.
-fn ranges_of(dwarf: &Dwarf<Window>, unit: &gimli::Unit<Window>) -> Option<gimli::RangeIter<Window>> {
-    let mut root = Die::null();
-    unit.entries_raw(None).ok()?.read_entry(&mut root).ok()?;
-    let start = root.attr_value(gimli::DW_AT_low_pc).and_then(|v| dwarf.attr_address(unit, v).ok().flatten());
-    if let (Some(start), Some(AttributeValue::Udata(size))) = (start, root.attr_value(gimli::DW_AT_high_pc)) {
-        start.checked_add(size)?;
-    }
-    dwarf.die_ranges(unit, &root).ok()
 }

@@ -11,11 +11,11 @@ mod fold;
 mod values;
 
 /// Iterations of all passes; most functions need two.
-const ROUNDS: u32 = 4;
+const PASSES: u32 = 4;
 
 /// Optimises a function whose registers are all written before they are read.
 pub fn optimise(function: &mut Function) {
-    for _ in 0..ROUNDS {
+    for _ in 0..PASSES {
         let mut changed = values::propagate(function);
         changed |= branches::simplify(function);
         changed |= dead::narrow(function);

@@ -6,7 +6,7 @@ use super::insn::{Insn, OP_CALL, OP_EXIT, OP_JA, OP_LD_IMM64};
 /// helpers and subprograms count as one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PathCost {
-    /// On the shortest way.
+    /// On the shortest path.
     pub least: u32,
     /// On the longest path that goes through no loop twice.
     pub most: u32,
@@ -19,7 +19,7 @@ pub struct PathCost {
 pub fn estimate(code: &[u8]) -> PathCost {
     let insns: Vec<Insn> = code.as_chunks::<8>().0.iter().map(|bytes| Insn::decode(*bytes)).collect();
     let mut costs = vec![PathCost::default(); insns.len() + 1];
-    // Backwards: what follows is known, except behind jumps back, which end a way.
+    // Backwards: what follows is known, except behind jumps back, which end a path.
     for at in (0..insns.len()).rev() {
         let insn = insns[at];
         let next = if insn.code == OP_LD_IMM64 { at + 2 } else { at + 1 };

@@ -280,7 +280,7 @@ impl<'a> Lowerer<'_, 'a> {
         let index = self.function.builder.sub(number, i64::from(first));
         let index = self.function.builder.copy_to_bound(index);
         self.at_most(index, i64::from(last - first))?;
-        // No change; a verifier that forgets the bounds of spilled numbers sees them here.
+        // No change; a verifier that keeps no bounds of spilled numbers sees them here.
         let index = self.function.builder.and(index, entries as i64 - 1);
         let at = self.object.constant(&table);
         let section = self.object.section(CONSTANTS);

@@ -26,6 +26,8 @@ pub const SCRATCH: &str = ".bss.scratch";
 pub const BRAKE: &str = ".bss.brake";
 /// Name of the section with the budget's words, see [`crate::codegen::lower::programs::budget`].
 pub const BUDGET: &str = ".bss.budget";
+/// `kernel.perf_event_max_stack`'s default: `bpf_get_stack` refuses nothing above it but returns no more.
+pub const MOST_FRAMES: u32 = 127;
 /// Name of the section with ids of stacks that are in the stack map.
 pub const KNOWN_STACKS: &str = ".bss.stacks";
 /// How many ids it holds.
@@ -54,7 +56,7 @@ const MEMO_WORDS: u32 = 8;
 const TEXT_WORDS: u32 = 15;
 /// Most bytes of such a key.
 const LARGEST_TEXT_KEY: u32 = 4096;
-/// Verifiers of before (seen on 6.12) lose their way between the branches of a few searches in one loop.
+/// Verifiers of before (seen on 6.12) do not come to an end with the branches of a few searches in one loop.
 const CELLS_IN_LOOPS: u32 = 6 << 16 | 18 << 8;
 /// Most statements of a script that update cells: each is about 90 instructions more for the compiler and the
 /// verifier than a hash map's update.

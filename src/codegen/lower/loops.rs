@@ -8,130 +8,24 @@
 
 pub mod bounded_loop_lint;
 pub mod callback;
+pub mod choice;
 pub mod cost;
 pub mod counted;
 pub mod explored;
 pub mod iterator;
 pub mod steps;
+pub mod strategy;
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Operand, Point, Vreg};
-use crate::kernel::target::TargetFacts;
 use crate::lang::source::Span;
-use crate::lang::typed::{Block, Expr, LocalId, MapId, Statement, StatementKind};
+use crate::lang::typed::{Block, Expr, LocalId, MapId};
 use crate::lang::types::Type;
 
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{LoopTargets, Lowerer};
 use crate::codegen::lower::loops::cost::CostContext;
-use crate::codegen::lower::loops::iterator::IterationMechanism;
-
-/// Iterations that the verifier follows one by one.
-const PLAIN_ROUNDS: i64 = 256;
-/// Most that the verifier is made to follow where there is another way, roughly in instructions.
-const PLAIN_WEIGHT: u64 = 4 << 10;
-/// Most where there is none: the verifier gives up at a million (`BPF_COMPLEXITY_LIMIT_INSNS`).
-const MOST_FOLLOWED: u64 = 200_000;
-/// Most that is written out iteration by iteration, roughly in instructions.
-pub const UNROLLED_WEIGHT: u64 = 8 << 10;
-/// Iterations that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
-const MOST_ROUNDS: i64 = 8 << 20;
-
-fn constant_trip_count(start: &Expr, end: &Expr) -> Option<i64> {
-    let (start, end) = (start.as_int()? as i64, end.as_int()? as i64);
-    Some(end.saturating_sub(start))
-}
-
-/// How a loop over a range is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoopStrategy {
-    /// A plain loop, which the verifier follows this many times.
-    Plain {
-        /// Iterations.
-        iterations: u64,
-    },
-    /// The body so many times, one after the other.
-    Unrolled {
-        /// Iterations.
-        iterations: u64,
-    },
-    /// The kernel's numeric iterator.
-    Iterator,
-    /// `bpf_loop` with the body as a callback.
-    Callback,
-    /// The kernel has nothing for it.
-    None,
-}
-
-impl LoopStrategy {
-    /// The strategy for a few iterations that the verifier follows, whose bodies weigh so much together.
-    fn followed(facts: &TargetFacts, iterations: u64, weight: u64) -> Self {
-        // Besides, verifiers that forget iterations compare no more than registers when they look for endless loops:
-        // a counter on the stack does not tell iterations apart (`states_maybe_looping`, kernel/bpf/verifier.c).
-        if facts.evicts_loop_states() && weight <= UNROLLED_WEIGHT {
-            Self::Unrolled { iterations }
-        } else {
-            Self::Plain { iterations }
-        }
-    }
-
-    /// The strategy for iterations whose number nobody knows.
-    fn unforeseen(facts: &TargetFacts) -> Self {
-        match IterationMechanism::of(facts) {
-            IterationMechanism::Iterator => Self::Iterator,
-            IterationMechanism::Callback => Self::Callback,
-            IterationMechanism::Counting => Self::None,
-        }
-    }
-}
-
-/// The strategy for a loop: a plain one costs least at run time, but what the verifier would follow for
-/// too long must be one that it understands without.
-pub fn strategy(scale: CostContext<'_>, start: &Expr, end: &Expr, body: &Block) -> LoopStrategy {
-    strategy_for(scale.facts, start, end, cost::block(scale, body))
-}
-
-/// The strategy for a loop whose body weighs so much.
-pub fn strategy_for(facts: &TargetFacts, start: &Expr, end: &Expr, body: u64) -> LoopStrategy {
-    let other = LoopStrategy::unforeseen(facts);
-    let Some(iterations) = constant_trip_count(start, end).filter(|n| *n <= PLAIN_ROUNDS) else { return other };
-    let iterations = iterations.max(0) as u64;
-    if iterations < 2 {
-        return LoopStrategy::Unrolled { iterations };
-    }
-    let most = if other == LoopStrategy::None { MOST_FOLLOWED } else { PLAIN_WEIGHT };
-    let weight = iterations.saturating_mul(body);
-    if weight <= most { LoopStrategy::followed(facts, iterations, weight) } else { other }
-}
-
-/// The strategy for a `while`; `before` are the statements before it in its block. It is a plain loop when it
-/// counts a few iterations, which the verifier may follow, and for want of anything else.
-pub fn while_strategy(scale: CostContext<'_>, before: &[Statement], condition: &Expr, body: &Block) -> LoopStrategy {
-    while_strategy_for(scale.facts, counted::iterations(before, condition, body), || cost::block(scale, body))
-}
-
-/// The strategy for a `while` of so many iterations, when they are known, whose body weighs so much. Who has weighed
-/// the body already hands that over: weighed at every level anew, nested loops would take exponential time.
-pub fn while_strategy_for(facts: &TargetFacts, iterations: Option<u64>, body: impl FnOnce() -> u64) -> LoopStrategy {
-    let other = LoopStrategy::unforeseen(facts);
-    let Some(iterations) = iterations.filter(|n| *n <= PLAIN_ROUNDS as u64) else { return other };
-    // Where there is nothing else, all is written out that may be.
-    let most = if other == LoopStrategy::None { UNROLLED_WEIGHT } else { PLAIN_WEIGHT };
-    let weight = iterations.saturating_mul(body());
-    if weight <= most { LoopStrategy::followed(facts, iterations, weight) } else { other }
-}
-
-/// Whether a statement is a loop whose body is a callback; `before` are the statements before it in its block.
-pub fn is_callback(scale: CostContext<'_>, before: &[Statement], s: &Statement) -> bool {
-    match &s.kind {
-        StatementKind::ForMap { .. } => true,
-        StatementKind::ForRange { start, end, body, .. } => strategy(scale, start, end, body) == LoopStrategy::Callback,
-        StatementKind::While(condition, body) => {
-            while_strategy(scale, before, condition, body) == LoopStrategy::Callback
-        }
-        _ => false,
-    }
-}
+use crate::codegen::lower::loops::strategy::{LoopStrategy, MOST_ITERATIONS, PLAIN_ITERATIONS, constant_trip_count};
 
 /// Helper that starts a loop, with the map in r1 for maps.
 enum Over<'a> {
@@ -150,7 +44,7 @@ impl<'a> Lowerer<'_, 'a> {
         body: &'a Block,
         span: Span,
     ) -> Result<(), CodegenError> {
-        let strategy = strategy(self.scale(), start, end, body);
+        let strategy = choice::strategy(self.scale(), start, end, body);
         let first = self.scalar(start)?;
         let first = self.keep(first, end);
         let last = self.scalar(end)?;
@@ -172,14 +66,14 @@ impl<'a> Lowerer<'_, 'a> {
                 let iterations = self.iterations(first, last)?;
                 self.callback_loop(&Over::Range { local, start: first, iterations }, body, span)
             }
-            LoopStrategy::None if constant_trip_count(start, end).is_some_and(|n| n <= PLAIN_ROUNDS) => {
+            LoopStrategy::None if constant_trip_count(start, end).is_some_and(|n| n <= PLAIN_ITERATIONS) => {
                 let error = CodegenError::unsupported(span, "a loop with so much in it", "bpf_loop (Linux 5.17)");
-                Err(error.with_hint("use fewer rounds, or do less in each"))
+                Err(error.with_hint("use fewer iterations, or do less in each"))
             }
             LoopStrategy::None => {
                 let what = "a loop with bounds that are not constant";
                 let error = CodegenError::unsupported(span, what, "bpf_loop (Linux 5.17)");
-                Err(error.with_hint(format!("use constant bounds with at most {PLAIN_ROUNDS} rounds")))
+                Err(error.with_hint(format!("use constant bounds with at most {PLAIN_ITERATIONS} iterations")))
             }
         }
     }
@@ -198,8 +92,8 @@ impl<'a> Lowerer<'_, 'a> {
         self.when(Cond::SLt, first_.into(), last, |l| {
             let difference = l.function.builder.sub(last, first_);
             l.function.builder.copy_into(iterations, difference);
-            l.when(Cond::Gt, iterations.into(), MOST_ROUNDS.into(), |l| {
-                l.function.builder.copy_into(iterations, MOST_ROUNDS);
+            l.when(Cond::Gt, iterations.into(), MOST_ITERATIONS.into(), |l| {
+                l.function.builder.copy_into(iterations, MOST_ITERATIONS);
                 Ok(())
             })
         })?;
@@ -235,7 +129,7 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn unrolled_iteration(&mut self, body: &'a Block, done: BlockId, next: BlockId) -> Result<(), CodegenError> {
         self.function.loops.push(LoopTargets { on_break: done, on_continue: next });
         self.block(body)?;
-        self.invalidate_all();
+        self.known.invalidate_all();
         self.function.loops.pop();
         self.function.builder.jump(next);
         self.function.builder.switch_to(next);
@@ -353,7 +247,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.mark_numbers(Point::IterationStart, constants);
     }
 
-    /// Fills the block before an iteration of the numeric iterator. Some verifiers (Linux 6.18) look for a way
+    /// Fills the block before an iteration of the numeric iterator. Some verifiers (Linux 6.18) look for a path
     /// back to its next number and fail with EFAULT where there is none, because the first iteration always
     /// leaves: those get one that is never taken.
     fn enter_iteration(&mut self, iteration: BlockId, inside: BlockId, head: BlockId) {
@@ -371,7 +265,7 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn while_iterator(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
         self.mark_changed(body);
         let constants = self.constants_by_iteration(Some(c), body);
-        let slot = self.open_numbers(0.into(), MOST_ROUNDS.into());
+        let slot = self.open_numbers(0.into(), MOST_ITERATIONS.into());
         let (again, head, iteration, check, inside, done) = (
             self.function.builder.new_block(),
             self.function.builder.new_block(),

@@ -213,7 +213,7 @@ impl<'a> Lowerer<'_, 'a> {
             Ok(())
         })?;
         if let Some(key) = key {
-            self.note_read(map, e, key, element);
+            self.known.note_read(map, e, key, element);
         }
         Ok(Addr::new(Base::Reg(element), 0))
     }
@@ -275,14 +275,14 @@ impl<'a> Lowerer<'_, 'a> {
         }
         self.release(mark);
         if let Some(key) = key {
-            self.note_read(map, e, key, result);
+            self.known.note_read(map, e, key, result);
         }
         Ok(result.into())
     }
 
     /// What an earlier read gave, unless each read of an absent key is to be counted.
     fn known_read(&self, map: MapId, key: Option<&Expr>) -> Option<Vreg> {
-        key.filter(|_| !self.object.facts.absent_keys).and_then(|key| self.known_value(map, key))
+        key.filter(|_| !self.object.facts.absent_keys).and_then(|key| self.known.value(map, key))
     }
 
     fn map_has(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
@@ -299,7 +299,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     fn map_delete(&mut self, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
-        self.invalidate(map);
+        self.known.invalidate(map);
         match self.object.layout.homes[map.0 as usize] {
             Home::PerCpu { .. } => return self.delete_per_cpu(map, e),
             Home::Cells(_) => return self.internal(e.span, "an element deleted of a map that is only updated"),

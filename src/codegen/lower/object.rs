@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use crate::codegen::artifact::{BrakeSpec, ProgramSpec, SiteSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
-use crate::codegen::lower::programs::{brake, budget, raw};
-use crate::codegen::lower::reports::per_cpu_ring;
-use crate::codegen::lower::stack;
+use crate::codegen::lower::programs::raw;
+use crate::codegen::lower::reports::ring_plan;
 use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
@@ -17,14 +16,14 @@ use crate::lang::typed::{ActionId, Program};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
-use crate::codegen::lower::function::Draft;
+use crate::codegen::lower::function::state::Draft;
 use crate::codegen::lower::helpers::map_type;
 use crate::codegen::lower::layout::{
     self, BRAKE, BUDGET, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH,
     SHARED,
 };
 use crate::codegen::lower::loops::cost::CostContext;
-use crate::codegen::lower::reports::per_cpu_ring::{SlotMaps, Slots};
+use crate::codegen::lower::reports::ring_plan::{SlotMaps, Slots};
 
 /// Offset in the shared section of the start of the trace.
 pub const START_BOOT_NS: u32 = 0;
@@ -96,6 +95,14 @@ impl Region {
             _ => self.slot_stride(),
         }
     }
+}
+
+/// What the sections take that limit programs.
+pub struct LimitSections {
+    pub brake_bytes: u32,
+    pub budget_bytes: u32,
+    /// Counters of throttled firings.
+    pub sites: Vec<SiteSpec>,
 }
 
 /// State of one compilation.
@@ -179,7 +186,7 @@ impl<'a> ObjectBuilder<'a> {
             brakes: Vec::new(),
             budgets: Vec::new(),
             ring: None,
-            slots: per_cpu_ring::plan(program, facts),
+            slots: ring_plan::plan(program, facts),
             slot_maps: None,
             stacks: None,
             stack_depth: 0,
@@ -313,8 +320,8 @@ impl<'a> ObjectBuilder<'a> {
         })
     }
 
-    /// Fixes sizes that depend on everything made.
-    pub fn settle(&mut self) {
+    /// Fixes sizes that depend on everything made; those of brakes and of the budget are told.
+    pub fn settle(&mut self, limits: LimitSections) {
         if let Some(stacks) = self.stacks {
             let map = &mut self.maps[stacks.0 as usize];
             map.value_size = self.stack_depth * 8;
@@ -342,18 +349,16 @@ impl<'a> ObjectBuilder<'a> {
             site.offset = i as u32 * 8;
             site.stride = stride;
         }
-        self.sites.extend(budget::sites(self));
+        self.sites.extend(limits.sites);
         let scratch: u32 = self.regions.iter().map(|r| r.cpu_stride() * cpus).sum();
-        let brakes = self.brakes.len() as u32 * brake::stride(self);
-        let budgets = budget::section_bytes(self);
         for section in &mut self.sections {
             let size = match section.name.as_str() {
                 SHARED => self.layout.shared_bytes,
                 PER_CPU => self.layout.percpu_stride * cpus,
                 LOSSES => stride * cpus,
                 SCRATCH => scratch,
-                BRAKE => brakes,
-                BUDGET => budgets,
+                BRAKE => limits.brake_bytes,
+                BUDGET => limits.budget_bytes,
                 KNOWN_STACKS => KNOWN_STACK_IDS * 8,
                 ORDER => CACHE_LINE,
                 _ => self.constants.len() as u32,
@@ -389,7 +394,7 @@ fn deepest_stack(program: &Program) -> u32 {
     let mut deepest = 0;
     each_expr(program, &mut |e| {
         if let Type::KStack { depth, .. } | Type::UStack { depth, .. } = e.ty {
-            deepest = deepest.max(u32::from(depth).clamp(1, stack::MOST_FRAMES));
+            deepest = deepest.max(u32::from(depth).clamp(1, layout::MOST_FRAMES));
         }
     });
     deepest

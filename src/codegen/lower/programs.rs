@@ -5,7 +5,10 @@ mod branchless;
 pub mod budget;
 pub mod dispatch;
 pub mod entry;
+pub mod exclusion;
+pub mod firing;
 pub mod inline;
+pub mod multi;
 pub mod plan;
 pub mod raw;
 pub mod session;
@@ -27,8 +30,9 @@ use crate::probe::name::target_name;
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{FRAME_LOCALS, FunctionState, LocalHome, Lowerer, Role};
 use crate::codegen::lower::layout::SHARED;
-use crate::codegen::lower::loops::is_callback;
-use crate::codegen::lower::object::{EXITING, Guard, ObjectBuilder, Region};
+use crate::codegen::lower::loops::choice::is_callback;
+use crate::codegen::lower::object::{EXITING, Guard, LimitSections, ObjectBuilder, Region};
+use crate::codegen::lower::programs::exclusion::{Exclusion, exclusion};
 use crate::codegen::lower::walk;
 
 use plan::{newest_first, plan};
@@ -48,42 +52,6 @@ pub fn program_name(number: usize, target: &Target) -> String {
     let mut name: String = probe.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     name.truncate(LONGEST_NAME);
     format!("{name}_{}", number + 1)
-}
-
-/// Which programs exclude each other on a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exclusion {
-    /// Run by us alone, before or after all others.
-    Alone,
-    /// Tracepoint, kprobe and perf programs: the kernel runs at most one of them on a CPU at a time
-    /// (`bpf_prog_active` in `trace_call_bpf`, kernel/trace/bpf_trace.c, and in
-    /// `bpf_overflow_handler`, kernel/events/core.c) and counts the others as `recursion_misses`.
-    Shared,
-    /// Excluded from itself only: `prog->active` in `__bpf_prog_enter_recur` (trampolines, 5.12) and
-    /// in `__bpf_trace_run` (raw tracepoints, 6.1).
-    Own,
-    /// Not excluded: raw tracepoints and trampolines of older kernels, nested by interrupts only.
-    Nests,
-    /// May be preempted: `bpf_prog_run_array_uprobe` (include/linux/bpf.h, 6.0) only forbids migration.
-    Preempted,
-}
-
-fn exclusion(kind: ProgramKind, facts: &TargetFacts) -> Exclusion {
-    let since = |major: u32, minor: u32| facts.version >= major << 16 | minor << 8;
-    match kind {
-        ProgramKind::TestRun | ProgramKind::Iter => Exclusion::Alone,
-        ProgramKind::Tracepoint | ProgramKind::Kprobe | ProgramKind::PerfEvent => Exclusion::Shared,
-        // kprobe.multi takes the same counter (`kprobe_multi_link_prog_run`).
-        ProgramKind::KprobeMulti | ProgramKind::KprobeSession => Exclusion::Shared,
-        ProgramKind::RawTracepoint | ProgramKind::SyscallDispatch if since(6, 1) => Exclusion::Own,
-        ProgramKind::Fentry | ProgramKind::Fexit if since(5, 12) => Exclusion::Own,
-        ProgramKind::FentryMulti | ProgramKind::FexitMulti => Exclusion::Own,
-        ProgramKind::RawTracepoint | ProgramKind::SyscallDispatch | ProgramKind::Fentry | ProgramKind::Fexit => {
-            Exclusion::Nests
-        }
-        ProgramKind::Uprobe | ProgramKind::UprobeMulti if facts.uprobe_preemptible => Exclusion::Preempted,
-        ProgramKind::Uprobe | ProgramKind::UprobeMulti => Exclusion::Shared,
-    }
 }
 
 /// Marks the maps whose per-CPU values programs update that can interrupt each other.
@@ -164,6 +132,15 @@ pub fn lower_probe<'a>(unit: &mut ObjectBuilder<'a>, index: u32, probe: &'a Prob
         lower_function(unit, (index, probe), plan.kind, &plan.targets, &name, linkage)?;
     }
     Ok(())
+}
+
+/// What brakes and the budget take.
+pub fn limit_sections(unit: &ObjectBuilder<'_>) -> LimitSections {
+    LimitSections {
+        brake_bytes: unit.brakes.len() as u32 * brake::stride(unit),
+        budget_bytes: budget::section_bytes(unit),
+        sites: budget::sites(unit),
+    }
 }
 
 /// Lowers one probe for some of its targets: to a program, or to a part of one.
@@ -269,7 +246,7 @@ impl<'a> Lowerer<'_, 'a> {
         if self.kind == ProgramKind::SyscallDispatch {
             self.dispatch(targets);
         }
-        // An iterator walks to its end, whatever the program does at an object: `exit()` ends the trace after it.
+        // An iterator goes on to its end, whatever the program does at an object: `exit()` ends the trace after it.
         let stops = !matches!(self.kind, ProgramKind::TestRun | ProgramKind::Iter);
         if self.kind == ProgramKind::Iter {
             self.refuse_end_of_walk();
@@ -292,7 +269,7 @@ impl<'a> Lowerer<'_, 'a> {
             let mark = self.mark();
             self.initialise_for_predicate();
             self.begin_steps(true);
-            self.note_predicate(predicate);
+            self.known.note_predicate(predicate);
             self.condition(predicate, body, refused)?;
             self.release(mark);
             self.function.builder.switch_to(body);

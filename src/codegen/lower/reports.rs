@@ -6,6 +6,7 @@
 //! is counted at its site: delivered and lost add up to produced.
 
 pub mod per_cpu_ring;
+pub mod ring_plan;
 
 use crate::codegen::artifact::{ACTION_BITS, FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::codegen::error::CodegenError;

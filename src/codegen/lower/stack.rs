@@ -10,10 +10,7 @@ use crate::model::stats::LossCause;
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::helpers as h;
-use crate::codegen::lower::layout::{KNOWN_STACK_IDS, KNOWN_STACKS};
-
-/// `kernel.perf_event_max_stack`'s default: `bpf_get_stack` refuses nothing above it but returns no more.
-pub const MOST_FRAMES: u32 = 127;
+use crate::codegen::lower::layout::{KNOWN_STACK_IDS, KNOWN_STACKS, MOST_FRAMES};
 
 /// Multiplier of the hash: the golden ratio in 64 bits.
 const MIX: i64 = 0x9e37_79b9_7f4a_7c15_u64 as i64;

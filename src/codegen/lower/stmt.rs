@@ -13,8 +13,9 @@ use crate::model::target::Target;
 
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::loops::choice::while_strategy;
 use crate::codegen::lower::loops::counted;
-use crate::codegen::lower::loops::{LoopStrategy, while_strategy};
+use crate::codegen::lower::loops::strategy::LoopStrategy;
 use crate::codegen::lower::scopes::{Mentions, Part};
 use crate::codegen::lower::value::Tail;
 use crate::codegen::lower::walk;
@@ -64,13 +65,13 @@ impl<'a> Lowerer<'_, 'a> {
                 Ok(())
             }
             StatementKind::ForRange { local, start, end, body } => {
-                self.invalidate_all();
+                self.known.invalidate_all();
                 self.for_range(*local, start, end, body, s.span)?;
                 self.leave_when_braked();
                 Ok(())
             }
             StatementKind::ForMap { local, map, body } => {
-                self.invalidate_all();
+                self.known.invalidate_all();
                 self.for_map(*local, *map, body, s.span)?;
                 self.leave_when_braked();
                 Ok(())
@@ -163,7 +164,7 @@ impl<'a> Lowerer<'_, 'a> {
             },
             ExprKind::MapGet { map, key: None } => match self.scalar_map(*map) {
                 Some(scalar) => {
-                    self.invalidate(*map);
+                    self.known.invalidate(*map);
                     self.store(scalar.present, 1, 1);
                     Ok(scalar.value)
                 }
@@ -254,7 +255,7 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// `while`; `before` are the statements before it in its block.
     fn while_loop(&mut self, c: &'a Expr, body: &'a Block, before: &'a [Statement]) -> Result<(), CodegenError> {
-        self.invalidate_all();
+        self.known.invalidate_all();
         let strategy = while_strategy(self.object.scale(), before, c, body);
         match strategy {
             LoopStrategy::Iterator => return self.while_iterator(c, body),

@@ -14,15 +14,13 @@ use crate::model::bytes::bytes_of;
 
 use crate::codegen::lower::addr::{Addr, Base, chunks};
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::loops::iterator::IterationMechanism;
+use crate::codegen::lower::loops::cost::UNROLLED_WORDS;
+use crate::codegen::lower::loops::strategy::IterationMechanism;
 use crate::codegen::lower::place::Place;
 use crate::codegen::lower::value::Tail;
 
 /// Bytes compared without a branch between them.
 const CHUNK: u32 = 32;
-
-/// Comparisons up to this many words are straight code.
-pub const UNROLLED_WORDS: u32 = 16;
 
 /// The constant string behind an expression, casts to other strings looked through.
 pub fn constant_text(e: &Expr) -> Option<Cow<'_, [u8]>> {

@@ -440,7 +440,7 @@ impl Lowerer<'_, '_> {
         })
     }
 
-    /// A length that is at most `most`: it is so before, but a verifier that forgets bounds of spilled numbers must
+    /// A length that is at most `most`: it is so before, but a verifier that keeps no bounds of spilled numbers must
     /// see it right before the call.
     fn bounded(&mut self, length: Operand, most: u32) -> Result<Operand, CodegenError> {
         let Operand::Reg(register) = length else { return Ok(length) };

@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(found, [DeadPlace::Register(RESULT)], "one number lives across no call, and the sum is handed on");
     }
 
-    /// A loop, in another or alone, whose body keeps two numbers over a call and leaves on a way of its own.
+    /// A loop, in another or alone, whose body keeps two numbers over a call and leaves on a path of its own.
     fn left_at_the_end(nested: bool) -> Vec<DeadPlace> {
         let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 0);
         let (outer, inner) = (b.new_slot(8), b.new_slot(8));

@@ -50,7 +50,7 @@ const KNOWN: &[(&[&str], Cause, &str, Option<&str>)] = &[
     (
         &["program is too large", "too complex", "too many instructions", "too many states"],
         Cause::Complexity,
-        "there are too many ways through this probe for the kernel to check them all",
+        "there are too many paths through this probe for the kernel to check them all",
         Some("make loops shorter, use fewer branches inside loops, or split the work over several probes"),
     ),
     (
@@ -80,7 +80,7 @@ const KNOWN: &[(&[&str], Cause, &str, Option<&str>)] = &[
     (
         &["Unreleased reference", "reference leak", "release reference"],
         Cause::Reference,
-        "something that was taken from the kernel is not given back on every way through the probe",
+        "something that was taken from the kernel is not given back on every path through the probe",
         Some("this is a bug in probescope: please report it with the script"),
     ),
     (

@@ -25,6 +25,7 @@ mod config;
 mod definitions;
 mod expr;
 mod frame;
+mod hoisting;
 mod hot;
 mod join;
 mod lint;
@@ -54,8 +55,8 @@ use crate::lang::typed::{Action, ActionId, ActionKind, Config, Expr, ExprKind, P
 use crate::lang::types::Type;
 
 pub(crate) use crate::lang::codes::check::*;
-use frame::{Frame, VariableKey};
-use maps::Maps;
+use frame::state::{Frame, VariableKey};
+use maps::table::Maps;
 
 /// Walks after which types are taken as they are. Each walk that is not the last widens at least one
 /// type; chains of reads before writes need one walk a link. Long scripts get fewer, so that time
@@ -80,7 +81,7 @@ pub fn check(script: &ast::Script, source: &SourceText, facts: &dyn Facts, optio
     let mut probes = Vec::new();
     let walks = most_walks(source);
     for walk in 0..walks {
-        checker.start_walk();
+        checker.start_pass();
         checker.check_functions(script);
         probes = checker.check_groups(&groups);
         if !checker.changed && !checker.guess_maps() {
@@ -174,13 +175,13 @@ impl<'a> Checker<'a> {
         false
     }
 
-    fn start_walk(&mut self) {
+    fn start_pass(&mut self) {
         self.changed = false;
         self.diagnostics.clear();
         self.actions.clear();
         self.function_bodies.clear();
         self.frames_done.clear();
-        self.maps.start_walk();
+        self.maps.start_pass();
     }
 
     /// Reports an error and gives the expression that stands for it.

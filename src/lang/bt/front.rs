@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::check::check;
-use super::{ExpandInputs, ast, dump, expand, latency, parse, pretty, semantic, service};
+use super::expand::ExpandInputs;
+use super::parser::parse;
+use super::{ast, dump, expand, latency, pretty, semantic, service};
 use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::facts::Facts;

@@ -9,8 +9,8 @@
 
 mod actions;
 mod aggregations;
-mod builtins;
-mod calls;
+pub(super) mod builtins;
+pub(super) mod calls;
 mod declarations;
 mod descriptions;
 mod expressions;
@@ -44,10 +44,8 @@ use crate::lang::typed::{
     StatementKind,
 };
 use crate::lang::types::Type;
-pub use builtins::is_builtin;
-pub use calls::is_function;
 pub use options::Options;
-use variables::Variables;
+use variables::table::{Inline, Variables};
 
 /// What a program is checked with.
 pub struct Env<'a> {
@@ -127,7 +125,7 @@ struct Checker<'a> {
     variables: Variables,
     /// Structs and unions of the program by tag, and whether they are defined.
     tags: HashMap<Arc<str>, (crate::lang::types::StructId, bool)>,
-    inlines: HashMap<Arc<str>, variables::Inline>,
+    inlines: HashMap<Arc<str>, Inline>,
     translators: Vec<translators::Translator>,
     /// Which speculations are in use, once the program has any.
     speculations: Option<MapId>,

@@ -126,7 +126,8 @@ pub fn of(name: &str) -> Option<&'static Doc> {
 #[cfg(test)]
 mod tests {
     use super::{FUNCTIONS, VARIABLES};
-    use crate::lang::d::check::{is_builtin, is_function};
+    use crate::lang::d::check::builtins::is_builtin;
+    use crate::lang::d::check::calls::is_function;
 
     #[test]
     fn what_is_told_of_is_known() {

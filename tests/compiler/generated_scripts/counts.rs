@@ -16,7 +16,7 @@ const LOOPS: [&str; 9] = [
     "for $i : 0..¤ { for $j : 0..$i { § } }",
 ];
 
-const ROUNDS: [&str; 8] = ["6", "12", "20", "24", "32", "40", "60", "100"];
+const COUNTS: [&str; 8] = ["6", "12", "20", "24", "32", "40", "60", "100"];
 
 /// Statements with paths through them: `?` is a condition, `!` a change, `‽` a question mark.
 const STATEMENTS: [&str; 9] = [
@@ -89,7 +89,7 @@ pub fn script(seed: u64) -> String {
         }
         inside.push(' ');
     }
-    let around = random.pick(&LOOPS).replace('¤', random.pick(&ROUNDS)).replace('§', &inside);
+    let around = random.pick(&LOOPS).replace('¤', random.pick(&COUNTS)).replace('§', &inside);
     format!(
         "begin {{ @m[(int64)1] = (int64)1; @k = (int64)5; @z[1] = count(); clear(@z); }}
 tracepoint:syscalls:sys_enter_getppid {{

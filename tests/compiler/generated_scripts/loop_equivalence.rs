@@ -10,15 +10,15 @@ use super::branchy_statements;
 use super::random::Random;
 
 /// Iterations of each loop.
-const ROUNDS: usize = 8;
+const ITERATIONS: usize = 8;
 
 /// Loops around `¤`, each with `$i` from 1: written out, which the verifier needs no help with; and with an end
 /// that the compiler does not know.
 const LOOPS: [&str; 4] = [
     "let $i = 0; unroll(8) {\n$i++;\n¤}",
-    "let $i = 0; while ($i < @rounds) {\n$i++;\n¤}",
-    "for $h : 0..@rounds {\nlet $i = $h + 1;\n¤}",
-    "let $i = 0; for $g : 0..(@rounds / 4) { for $h : 0..4 { $i++;\n¤} }",
+    "let $i = 0; while ($i < @count) {\n$i++;\n¤}",
+    "for $h : 0..@count {\nlet $i = $h + 1;\n¤}",
+    "let $i = 0; for $g : 0..(@count / 4) { for $h : 0..4 { $i++;\n¤} }",
 ];
 
 /// What differs from run to run, says things in an order, or is about a map of its own.
@@ -67,15 +67,15 @@ pub fn script(seed: u64, count: usize) -> String {
         before = renamed(&before, name, at_first);
         inside = renamed(&inside, name, in_loop);
     }
-    let head = "let $p = @rounds - 5; let $q = @rounds - 7; let $c: string[16] = \"bash3\";
+    let head = "let $p = @count - 5; let $q = @count - 7; let $c: string[16] = \"bash3\";
   @m[(uint64)1] = (uint64)1; @n = (uint64)1; @s[(uint64)1] = \"\"; @t[(uint64)1] = ((uint64)1, (uint64)1);";
     let turn = "  if ($i == 3) { $c = \"a3\"; } else if ($i == 5) { $c = \"x\"; }\n";
-    let mut text = format!("{}begin {{ @rounds = {ROUNDS}; }}\n", branchy_statements::FUNCTIONS);
+    let mut text = format!("{}begin {{ @count = {ITERATIONS}; }}\n", branchy_statements::FUNCTIONS);
     let forms = if leaving { &LOOPS[..3] } else { &LOOPS[..] };
     for (number, around) in forms.iter().enumerate() {
         let body = around.replacen('¤', &format!("{turn}{inside}"), 1);
         let own = format!("{head}\n{before}{body}").replace('@', &format!("@n{number}_"));
-        let shared = own.replace(&format!("@n{number}_rounds"), "@rounds");
+        let shared = own.replace(&format!("@n{number}_count"), "@count");
         text.push_str(&format!("begin {{\n  {shared}\n}}\n"));
     }
     text + "begin { exit(); }\n"

@@ -27,17 +27,17 @@ enum Piece {
 /// What is put around each body of a script; `¤` stands for it.
 const AROUND: [&str; 12] = [
     "  unroll(2) {\n¤  }\n",
-    "  for $round : 0..4 {\n¤  }\n",
-    "  for $round : 0..16 {\n¤  }\n",
-    "  for $round : 0..100 {\n¤  }\n",
-    "  for $round : 0..(pid & 15) {\n¤  }\n",
-    "  let $round = 0;\n  while ($round < 5) {\n    $round++;\n¤  }\n",
-    "  let $round = 0;\n  while ($round < 50) {\n    $round++;\n    if ($round == 7) { continue; }\n¤  }\n",
+    "  for $step : 0..4 {\n¤  }\n",
+    "  for $step : 0..16 {\n¤  }\n",
+    "  for $step : 0..100 {\n¤  }\n",
+    "  for $step : 0..(pid & 15) {\n¤  }\n",
+    "  let $step = 0;\n  while ($step < 5) {\n    $step++;\n¤  }\n",
+    "  let $step = 0;\n  while ($step < 50) {\n    $step++;\n    if ($step == 7) { continue; }\n¤  }\n",
     "  if (comm != \"swapper\" && pid != 1) {\n¤  } else {\n    @others[comm] = count();\n  }\n",
-    "  for $round : 0..3 {\n    for $inner : 0..3 {\n¤    }\n  }\n",
+    "  for $step : 0..3 {\n    for $inner : 0..3 {\n¤    }\n  }\n",
     "  let $now = nsecs;\n  {\n¤  }\n  @spent = hist(nsecs - $now);\n",
     "  @seen[tid] = nsecs;\n  for ($kv : @seen) {\n¤  }\n",
-    "  let $task = curtask;\n  for $round : 0..8 {\n    if ($task.pid == 0) { break; }\n¤    $task = $task.real_parent;\n  }\n",
+    "  let $task = curtask;\n  for $step : 0..8 {\n    if ($task.pid == 0) { break; }\n¤    $task = $task.real_parent;\n  }\n",
 ];
 
 const CONFIGS: [&str; 4] = [
@@ -99,14 +99,14 @@ impl Real {
     fn changed(&self, random: &mut Random) -> (String, Vec<Node>) {
         let around = random.pick(&AROUND);
         let mut macros = Vec::new();
-        let way = random.below(4);
+        let form = random.below(4);
         let mut tops = self.tops(&mut |head, body| {
             // What begins and ends a script runs once.
             let once = head.trim_start().to_ascii_lowercase();
             if once.starts_with("begin") || once.starts_with("end") {
                 return statements(body);
             }
-            match way {
+            match form {
                 0 => statements(body),
                 1 => Node::new(Kind::Body, around, vec![statements(body)]),
                 2 => Node::new(Kind::Body, "  {\n¤  }\n  {\n¤  }\n", vec![statements(body), statements(body)]),
@@ -126,8 +126,8 @@ impl Real {
         });
         let definitions = self.pieces.iter().take_while(|p| !matches!(p, Piece::Clause(..))).count();
         tops.splice(definitions..definitions, macros);
-        let way = ["as it is", "around", "twice", "by macros"][way];
-        (format!("{} {way}", self.name), tops)
+        let form = ["as it is", "around", "twice", "by macros"][form];
+        (format!("{} {form}", self.name), tops)
     }
 
     /// With names of its own for maps, and without settings: to stand behind another.

@@ -76,7 +76,7 @@ impl Node {
         self.to_string().len()
     }
 
-    /// This script with one piece left out or made simpler: the `n`-th way to do that. Counts `n` down.
+    /// This script with one piece left out or made simpler: the `n`-th of all that are. Counts `n` down.
     fn smaller(&self, n: &mut usize) -> Option<Self> {
         if let Some(least) = Self::least(self.kind).filter(|least| least.length() < self.length())
             && is_next(n)
@@ -175,10 +175,10 @@ pub fn shrink(script: &Node, attempts: u32, fails: &mut dyn FnMut(&str) -> bool)
     let mut left = attempts;
     let mut better = true;
     while std::mem::take(&mut better) {
-        let mut way = 0;
-        while let Some(candidate) = best.smaller(&mut { way }) {
+        let mut attempt = 0;
+        while let Some(candidate) = best.smaller(&mut { attempt }) {
             if candidate.length() >= best.length() {
-                way += 1;
+                attempt += 1;
                 continue;
             }
             if left == 0 {
@@ -189,7 +189,7 @@ pub fn shrink(script: &Node, attempts: u32, fails: &mut dyn FnMut(&str) -> bool)
                 best = candidate;
                 better = true;
             } else {
-                way += 1;
+                attempt += 1;
             }
         }
     }

@@ -48,7 +48,7 @@ struct Walk {
     /// Changes at each assignment.
     versions: Vec<u32>,
     available: HashMap<Expression, (Vreg, u32), FixedState>,
-    /// Number of the block being walked.
+    /// Number of the block at hand.
     epoch: u32,
     /// Changes at each write to memory.
     memory: u32,

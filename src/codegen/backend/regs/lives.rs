@@ -40,7 +40,7 @@ pub struct Lives {
 const NOT_LIVE: u32 = u32::MAX;
 
 impl Lives {
-    /// Walks all blocks backwards.
+    /// Goes through all blocks backwards.
     #[must_use]
     pub fn build(function: &Function, order: &[BlockId], live: &Liveness) -> Self {
         let count = |b: &BlockId| function.blocks[b.0 as usize].instructions.len() as u32 + 1;

@@ -6,12 +6,12 @@ use crate::lang::source::Span;
 use crate::lang::typed::Block;
 
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::loops::UNROLLED_WEIGHT;
 use crate::codegen::lower::loops::cost;
-use crate::codegen::lower::loops::iterator::IterationMechanism;
+use crate::codegen::lower::loops::strategy::IterationMechanism;
+use crate::codegen::lower::loops::strategy::UNROLLED_WEIGHT;
 
 const HELP: &str =
-    "write few constant rounds, `for $i : 0..16`, and leave them by `break`; Linux 5.17 needs no such care";
+    "write few constant iterations, `for $i : 0..16`, and leave them by `break`; Linux 5.17 needs no such care";
 
 impl<'a> Lowerer<'_, 'a> {
     /// Tells of a plain loop that the verifier of a kernel without other loops may give up on: one of unknown
@@ -24,10 +24,10 @@ impl<'a> Lowerer<'_, 'a> {
         let message = match iterations {
             Some(iterations) if weight(iterations) <= UNROLLED_WEIGHT => return,
             Some(iterations) => {
-                format!("this kernel follows all {iterations} rounds of this loop before it runs, and may give up")
+                format!("this kernel follows all {iterations} iterations of this loop before it runs, and may give up")
             }
             None => {
-                "this kernel follows this loop round by round before it runs, and refuses it when it sees no end".into()
+                "this kernel follows this loop iteration by iteration before it runs, and refuses it when it sees no end".into()
             }
         };
         self.object.warn(Diagnostic::warning(FOLLOWED, span, message).help(HELP));

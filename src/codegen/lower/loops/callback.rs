@@ -6,7 +6,8 @@ use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId, tuple_layout};
 use crate::lang::types::Type;
 
-use super::{MOST_ROUNDS, Over};
+use super::Over;
+use super::strategy::MOST_ITERATIONS;
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{FRAME_RETURNED, FunctionState, LoopTargets, Lowerer, Role};
 use crate::codegen::lower::helpers as h;
@@ -50,7 +51,7 @@ impl<'a> Lowerer<'_, 'a> {
             }
             Over::While(_) => {
                 self.mark_frame();
-                let args = [MOST_ROUNDS.into(), function.into(), frame_pointer.into(), 0.into()];
+                let args = [MOST_ITERATIONS.into(), function.into(), frame_pointer.into(), 0.into()];
                 self.function.builder.call_void(h::LOOP, &args);
             }
             Over::Map { map, .. } => {

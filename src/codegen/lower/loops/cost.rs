@@ -5,19 +5,21 @@ use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Program, Statement, S
 use crate::lang::types::{Aggregation, Type};
 
 use crate::codegen::lower::loops::counted;
-use crate::codegen::lower::loops::{LoopStrategy, strategy_for, while_strategy_for};
-use crate::codegen::lower::strings::UNROLLED_WORDS;
+use crate::codegen::lower::loops::strategy::{LoopStrategy, strategy_for, while_strategy_for};
 use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
 
 /// Iterations after which the verifier knows a loop by heart that it need not follow to its end.
 const UNTIL_KNOWN: u64 = 4;
 /// Iterations assumed of a `while` loop, whose number nobody knows.
-const WHILE_ROUNDS: u64 = 32;
+const WHILE_ITERATIONS: u64 = 32;
 
 /// Weight of a search, which is a loop of its own: inside of a loop that the verifier follows iteration by iteration
-/// it is followed anew on every path that leads to it, so two iterations of it are enough to take another way.
+/// it is followed anew on every path that leads to it, so two iterations of it are enough for another strategy.
 const LOOP_INSIDE: u64 = 2_400;
+
+/// Comparisons up to this many words are straight code.
+pub const UNROLLED_WORDS: u32 = 16;
 
 /// What weighing needs to know.
 #[derive(Clone, Copy)]
@@ -55,7 +57,7 @@ fn statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64
                 LoopStrategy::Iterator | LoopStrategy::Callback => {
                     return until_known(scale, 0, own.saturating_add(inside));
                 }
-                LoopStrategy::None => counted.unwrap_or(WHILE_ROUNDS),
+                LoopStrategy::None => counted.unwrap_or(WHILE_ITERATIONS),
             };
             own.saturating_add(inside).saturating_mul(iterations)
         }

@@ -2,8 +2,9 @@
 
 use crate::lang::typed::{Block, ExprKind, StatementKind};
 
+use super::choice::while_strategy;
 use super::cost::CostContext;
-use super::{LoopStrategy, while_strategy};
+use super::strategy::LoopStrategy;
 use crate::codegen::lower::walk;
 
 /// Whether the verifier follows iterations of a loop that a block has, or a function that it calls: those of unknown

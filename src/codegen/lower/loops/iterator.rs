@@ -1,35 +1,11 @@
 //! The kernel's numeric iterator (`bpf_iter_num_new`, `_next`, `_destroy`, kernel/bpf/bpf_iter.c), callbacks
-//! of `bpf_loop`, and numbers that the verifier does not know: paths to keep it from following a loop iteration
-//! by iteration.
+//! of `bpf_loop`: loops that the verifier need not follow iteration by iteration.
 
 use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Slot, Vreg};
-use crate::kernel::target::TargetFacts;
 
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{FunctionState, Lowerer, Role};
 use crate::codegen::lower::helpers as h;
-
-/// How loops of the compiler's own iterate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IterationMechanism {
-    /// The numeric iterator (6.4).
-    Iterator,
-    /// A callback of `bpf_loop` (5.17).
-    Callback,
-    /// A counter, which the verifier follows to the end.
-    Counting,
-}
-
-impl IterationMechanism {
-    /// The way of a kernel.
-    pub fn of(facts: &TargetFacts) -> Self {
-        match (facts.features().iter_num, facts.features().bpf_loop) {
-            (true, _) => Self::Iterator,
-            (false, true) => Self::Callback,
-            (false, false) => Self::Counting,
-        }
-    }
-}
 
 impl Lowerer<'_, '_> {
     /// Runs `body` so many times as a callback of `bpf_loop`, until it returns 1. It gets the iteration's number,

@@ -1,8 +1,8 @@
 //! Steps: iterations of loops, each with the calls in it. How many a firing may make at most, as far as the script shows.
 
-use crate::codegen::lower::loops::MOST_ROUNDS;
 use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::counted;
+use crate::codegen::lower::loops::strategy::MOST_ITERATIONS;
 use crate::codegen::lower::walk;
 use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Probe, Statement, StatementKind};
 
@@ -41,15 +41,15 @@ fn of_statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> 
     match &s.kind {
         StatementKind::ForRange { start, end, body, .. } => {
             let constant = start.as_int().zip(end.as_int());
-            let iterations = constant.map_or(MOST_ROUNDS, |(start, end)| (end as i64).saturating_sub(start as i64));
-            loops(iterations.clamp(0, MOST_ROUNDS) as u64, None, body)
+            let iterations = constant.map_or(MOST_ITERATIONS, |(start, end)| (end as i64).saturating_sub(start as i64));
+            loops(iterations.clamp(0, MOST_ITERATIONS) as u64, None, body)
         }
         StatementKind::ForMap { map, body, .. } => {
             let entries = scale.program.maps.get(map.0 as usize).map_or(0, |map| u64::from(map.max_entries));
             loops(entries, None, body)
         }
         StatementKind::While(condition, body) => {
-            let iterations = counted::iterations(before, condition, body).unwrap_or(MOST_ROUNDS as u64);
+            let iterations = counted::iterations(before, condition, body).unwrap_or(MOST_ITERATIONS as u64);
             loops(iterations, Some(condition), body)
         }
         StatementKind::Unroll(n, body) => loops(u64::from(*n), None, body),

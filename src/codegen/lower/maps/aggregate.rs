@@ -27,7 +27,7 @@ impl<'a> Lowerer<'_, 'a> {
         let Some(agg) = aggregation(&self.object.program.maps[map.0 as usize]) else {
             return self.internal(span, "an aggregation on a map of plain values");
         };
-        self.invalidate(map);
+        self.known.invalidate(map);
         let atomic = self.object.contended[map.0 as usize];
         let mut computed = Operand::Imm(0);
         if let Some(e) = value {
@@ -264,7 +264,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// `first` more than the number of the highest set bit of a value that is not 0. The verifier
-    /// knows that it is at most `first + 63`: a constant on each way plus a number below 8.
+    /// knows that it is at most `first + 63`: a constant on each path plus a number below 8.
     fn highest_bit(&mut self, value: Vreg, first: i64) -> Vreg {
         let (byte, power) = (self.function.builder.copy(value), self.function.builder.imm(first));
         for step in [32, 16, 8] {

@@ -8,30 +8,28 @@ use std::ptr;
 use crate::codegen::ir::Vreg;
 use crate::lang::typed::{Builtin, Expr, ExprKind, MapId};
 
-use crate::codegen::lower::function::Lowerer;
-
 /// Values of map elements that are known, and those that a predicate will make known.
 #[derive(Debug, Default)]
 pub struct Known<'a> {
     /// Reads that every firing does that gets past the predicate.
-    sure: Vec<&'a Expr>,
+    always_evaluated: Vec<&'a Expr>,
     values: Vec<(MapId, &'a Expr, Vreg)>,
 }
 
 /// Reads in a predicate that happen whenever it turns out true.
-fn sure<'a>(e: &'a Expr, found: &mut Vec<&'a Expr>) {
+fn always_evaluated<'a>(e: &'a Expr, found: &mut Vec<&'a Expr>) {
     match &e.kind {
         ExprKind::MapGet { key: Some(_), .. } => found.push(e),
         ExprKind::And(a, b) | ExprKind::Binary(_, a, b) => {
-            sure(a, found);
-            sure(b, found);
+            always_evaluated(a, found);
+            always_evaluated(b, found);
         }
         ExprKind::Or(a, _)
         | ExprKind::Conditional(a, ..)
         | ExprKind::Unary(_, a)
         | ExprKind::Cast(a)
         | ExprKind::TupleField(a, _) => {
-            sure(a, found);
+            always_evaluated(a, found);
         }
         _ => {}
     }
@@ -72,33 +70,33 @@ const fn steady(builtin: Builtin) -> bool {
     )
 }
 
-impl<'a> Lowerer<'_, 'a> {
-    /// Remembers which reads of the predicate are good for the body.
+impl<'a> Known<'a> {
+    /// Notes which reads of the predicate are good for the body.
     pub fn note_predicate(&mut self, predicate: &'a Expr) {
-        sure(predicate, &mut self.known.sure);
+        always_evaluated(predicate, &mut self.always_evaluated);
     }
 
     /// The value of `map[key]`, or where it lies if no register holds it, when it was read before and not
     /// written since.
-    pub fn known_value(&self, map: MapId, key: &Expr) -> Option<Vreg> {
-        let mut values = self.known.values.iter();
+    pub fn value(&self, map: MapId, key: &Expr) -> Option<Vreg> {
+        let mut values = self.values.iter();
         values.find(|(m, k, _)| *m == map && same(k, key)).map(|(_, _, value)| *value)
     }
 
-    /// Remembers what a read gave, if it is one of the predicate's.
+    /// Notes what a read gave, if it is one of the predicate's.
     pub fn note_read(&mut self, map: MapId, e: &'a Expr, key: &'a Expr, value: Vreg) {
-        if self.known.sure.iter().any(|s| ptr::eq(*s, e)) {
-            self.known.values.push((map, key, value));
+        if self.always_evaluated.iter().any(|read| ptr::eq(*read, e)) {
+            self.values.push((map, key, value));
         }
     }
 
     /// The map is written.
     pub fn invalidate(&mut self, map: MapId) {
-        self.known.values.retain(|(m, ..)| *m != map);
+        self.values.retain(|(m, ..)| *m != map);
     }
 
     /// Code follows that runs more than once, or in a function of its own.
     pub fn invalidate_all(&mut self) {
-        self.known.values.clear();
+        self.values.clear();
     }
 }

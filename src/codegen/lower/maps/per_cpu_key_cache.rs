@@ -240,20 +240,20 @@ impl<'a> Lowerer<'_, 'a> {
             Ok(())
         })?;
         let tag = self.function.builder.load(found, 0, Size::B8);
-        // What was written before the calls is read again: registers that outlive them are few, and the way
+        // What was written before the calls is read again: registers that outlive them are few, and the path
         // on which the CPU remembers the key would pay for their want.
         let epoch = self.load(search.full_key, 8, false);
         self.cell_of(search, tag, epoch, lost);
         if let Some(entry) = entry {
-            let forgotten = self.function.builder.new_block();
-            self.in_memo(search, forgotten);
+            let not_cached = self.function.builder.new_block();
+            self.in_memo(search, not_cached);
             for word in 0..search.cells.key.memo_words {
                 let part = self.load(search.full_key.at(8 + word * 8), 8, false);
                 self.function.builder.store(entry, (8 + word * 8) as i16, Size::B8, part);
             }
             self.function.builder.store(entry, 0, Size::B8, tag);
-            self.function.builder.jump(forgotten);
-            self.function.builder.switch_to(forgotten);
+            self.function.builder.jump(not_cached);
+            self.function.builder.switch_to(not_cached);
         }
         let here = self.function.builder.current();
         self.function.builder.switch_to(lost);

@@ -41,7 +41,7 @@ impl<'a> Lowerer<'_, 'a> {
         // bpftrace computes the value before the key; it matters when both have effects.
         let src = self.whole_value(value, ty)?;
         let key = self.key(map, key, span)?;
-        self.invalidate(map);
+        self.known.invalidate(map);
         self.update(bpf, key, src, span)
     }
 
@@ -71,7 +71,7 @@ impl<'a> Lowerer<'_, 'a> {
             Computed::Memory(self.whole_value(value, ty)?)
         };
         let key = self.key(map, key, span)?;
-        self.invalidate(map);
+        self.known.invalidate(map);
         let (there, absent, done) =
             (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
         let element = self.lookup(bpf, key);
@@ -164,7 +164,7 @@ impl<'a> Lowerer<'_, 'a> {
             self.store(scalar.present, 1, 1);
             return Ok(self.step_at(scalar.value, delta, ty, postfix, true));
         }
-        self.invalidate(map);
+        self.known.invalidate(map);
         let mark = self.mark();
         let key = self.key(map, key, e.span)?;
         let result = self.function.builder.new_vreg();

@@ -1,7 +1,7 @@
 //! The brake: a program whose loops take a CPU away is turned off from inside.
 //!
 //! Firings count steps (iterations of loops, and the calls in them) in their working memory. A firing of many reads the
-//! clock, once on the way and once at its end, and adds what it took to its CPU's second; a firing of a great many looks
+//! clock, once in between and once at its end, and adds what it took to its CPU's second; a firing of a great many looks
 //! at the clock again from time to time. Programs whose loops can't make many steps have nothing of this.
 //!
 //! Time alone never decides: an emulated CPU, or one whose time is stolen, takes long for little.
@@ -14,6 +14,7 @@ use crate::codegen::lower::layout::{self, BRAKE, CACHE_LINE};
 use crate::codegen::lower::loops::steps;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::programs::branchless::{all_if_zero, at_least, choose};
+use crate::codegen::lower::programs::firing::{Bound, Brake};
 use crate::lang::typed::{Block, Expr};
 use crate::model::stats::LossCause;
 use crate::model::target::Target;
@@ -48,37 +49,6 @@ const WORDS_BYTES: u32 = 24;
 /// Words of a CPU's second: when it began, and what long firings took of it.
 const WINDOW_BEGAN: i16 = 0;
 const WINDOW_NS: i16 = 8;
-
-/// What bounds a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bound {
-    /// The steps of a firing, and a CPU's second.
-    Both,
-    /// The second alone: timers.
-    Second,
-    /// The time of a firing: what runs once.
-    Firing,
-    /// The steps of a firing: walks over the kernel's objects, which are long and end.
-    Steps,
-}
-
-/// A program's brake.
-#[derive(Clone, Copy, Debug)]
-pub struct Brake {
-    bound: Bound,
-    /// Offset of a firing's words in working memory.
-    words: u32,
-    /// Offset of the program's words in the section.
-    head: u32,
-    /// Index in [`ObjectBuilder::brakes`].
-    index: usize,
-}
-
-impl Brake {
-    const fn at(&self, word: i16) -> i16 {
-        self.words as i16 + word
-    }
-}
 
 /// Bytes of one program's words and its CPUs' seconds.
 pub fn stride(unit: &ObjectBuilder<'_>) -> u32 {

@@ -22,7 +22,8 @@ use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::layout::{self, BUDGET, CACHE_LINE};
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::programs::branchless::{all_if_zero, at_least, choose};
-use crate::codegen::lower::programs::{Exclusion, exclusion};
+use crate::codegen::lower::programs::exclusion::{Exclusion, exclusion};
+use crate::codegen::lower::programs::firing::Budget;
 use crate::lang::typed::Probe;
 use crate::model::stats::LossCause;
 use crate::model::target::Target;
@@ -50,28 +51,6 @@ const OWN: i16 = 24;
 const OFF: i16 = 32;
 /// When its period began.
 const PERIOD: i16 = 40;
-
-/// A program's budget.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget {
-    /// Offset in the section of CPU 0's words of the probe.
-    block: u32,
-    /// This CPU's words.
-    words: Vreg,
-    /// It is asked before the predicate.
-    early: bool,
-    /// A firing may be interrupted for long.
-    preempted: bool,
-    /// It is never turned off: it ends what another probe began.
-    follows: bool,
-}
-
-impl Budget {
-    /// Whether refused firings pass its end, too.
-    pub const fn is_early(self) -> bool {
-        self.early
-    }
-}
 
 /// Bytes of the section.
 pub fn section_bytes(unit: &ObjectBuilder<'_>) -> u32 {

@@ -18,8 +18,10 @@ use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::builtin::REGISTERS;
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::layout::CONSTANTS;
+use crate::codegen::lower::loops::choice::strategy;
 use crate::codegen::lower::loops::cost::CostContext;
-use crate::codegen::lower::loops::{LoopStrategy, strategy};
+use crate::codegen::lower::loops::strategy::LoopStrategy;
+use crate::codegen::lower::programs::firing::Firing;
 use crate::codegen::lower::walk;
 
 /// Fewer tracepoints than this are cheaper one by one: the raw tracepoint fires for every call.
@@ -49,15 +51,6 @@ const CALL: CallRegisters =
 /// the exit, but entries see it in `regs[0]`.
 #[cfg(target_arch = "aarch64")]
 const CALL: CallRegisters = CallRegisters { arguments: [0, 8, 16, 24, 32, 40], number: 280, mode_mask: 0x10, wide: 0 };
-
-/// What a dispatching program knows of the firing.
-#[derive(Clone, Copy, Debug)]
-pub struct Firing {
-    number: Vreg,
-    /// Index of the target's name, plus one.
-    name: Vreg,
-    exit: bool,
-}
 
 /// Index of the event and number of the call, for targets that can be dispatched.
 fn call_of(target: &Target) -> Option<(bool, u16)> {

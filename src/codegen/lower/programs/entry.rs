@@ -7,6 +7,7 @@ use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Size, Vreg, Width};
 use crate::lang::source::Span;
 use crate::model::stats::LossCause;
 
+use crate::codegen::lower::function::state::{load_pid_tgid, load_task, load_uid_gid};
 use crate::codegen::lower::function::{
     Cached, Draft, FRAME_CONTEXT, FRAME_LOCALS, FRAME_RETURNED, FRAME_SCRATCH, FunctionState, Role,
 };
@@ -96,28 +97,6 @@ fn load_values(f: &mut FunctionState, early: bool) {
     }
     if wanted(f.task) {
         load_task(f);
-    }
-}
-
-/// `bpf_get_current_pid_tgid()`, if the function asks for it.
-pub fn load_pid_tgid(f: &mut FunctionState) {
-    load(f, f.pid_tgid, h::GET_CURRENT_PID_TGID);
-}
-
-/// `bpf_get_current_uid_gid()`, if the function asks for it.
-pub fn load_uid_gid(f: &mut FunctionState) {
-    load(f, f.uid_gid, h::GET_CURRENT_UID_GID);
-}
-
-/// `bpf_get_current_task_btf()`, if the function asks for it.
-pub fn load_task(f: &mut FunctionState) {
-    load(f, f.task, h::GET_CURRENT_TASK_BTF);
-}
-
-fn load(f: &mut FunctionState, cached: Cached, helper: u32) {
-    if let Some(dst) = cached.vreg {
-        let value = f.builder.call(helper, &[]);
-        f.builder.copy_into(dst, value);
     }
 }
 

@@ -8,8 +8,8 @@ use crate::lang::types::Type;
 
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{FRAME_RETURNED, FUNCTION_RETURNED, InlineReturn, Lowerer};
+use crate::codegen::lower::loops::choice::is_callback;
 use crate::codegen::lower::loops::cost::CostContext;
-use crate::codegen::lower::loops::is_callback;
 use crate::codegen::lower::value::Tail;
 
 impl<'a> Lowerer<'_, 'a> {

@@ -2,18 +2,11 @@
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::lower::object::ObjectBuilder;
+use crate::codegen::lower::programs::multi::{MULTI_FROM, Plan};
 use crate::codegen::lower::programs::{dispatch, raw, session, trampolines};
 use crate::kernel::target::TargetFacts;
 use crate::lang::typed::Probe;
 use crate::model::target::Target;
-
-/// One program to make: some of a probe's targets.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    pub kind: ProgramKind,
-    pub section: String,
-    pub targets: Vec<u32>,
-}
 
 /// The kind of program that a target runs.
 pub const fn kind_of(target: &Target) -> ProgramKind {
@@ -112,9 +105,6 @@ pub fn plan(probe: &Probe, unit: &ObjectBuilder<'_>) -> Vec<Plan> {
     plans.into_iter().map(|(plan, ret)| as_multi(plan, ret, probe, unit)).collect()
 }
 
-/// Fewer functions than this are attached one by one, which also reaches those that ftrace can't.
-pub const MULTI_FROM: usize = 8;
-
 /// One link for many functions (`kprobe.multi`, `uprobe.multi`), as wildcards give: attaching them one
 /// by one takes the kernel milliseconds each.
 fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &ObjectBuilder<'_>) -> Plan {
@@ -129,7 +119,7 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &ObjectBuilder<'_>) -> P
         let section = if ret { "uretprobe.multi" } else { "uprobe.multi" };
         return Plan { kind: ProgramKind::UprobeMulti, section: section.to_owned(), ..plan };
     }
-    // A kretprobe of its own has places for ten calls under way (`maxactive`), such a link has as many as there are.
+    // A kretprobe of its own has places for ten pending calls (`maxactive`), such a link has as many as there are.
     // Of the two, one runs before the other, whichever comes first in the script.
     let reached = || unit.program.probes.iter().filter(|other| returns_too(other, probe)).all(session::reaches);
     let lossless = ret && facts.features().kprobe_session.is_some() && reached();

@@ -19,7 +19,7 @@ use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Session};
 use crate::model::target::Target;
 
 use crate::codegen::lower::object::ObjectBuilder;
-use crate::codegen::lower::programs::plan::MULTI_FROM;
+use crate::codegen::lower::programs::multi::MULTI_FROM;
 use crate::codegen::lower::programs::{lower_function, program_name};
 use crate::codegen::lower::walk;
 

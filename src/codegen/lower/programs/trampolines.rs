@@ -5,13 +5,13 @@
 //! Where the kernel has no such links, each function's program is loaded by itself, which takes tens of milliseconds each.
 
 use crate::codegen::artifact::ProgramKind;
-use crate::codegen::lower::programs::plan::{MULTI_FROM, Plan};
+use crate::codegen::lower::programs::multi::{MULTI_FROM, Plan};
 use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe};
 use crate::model::target::Target;
 
-/// The targets of a probe that share a program and a link; none where that is not possible or not worth it.
+/// The targets of a probe that share a program and a link; none where that is not possible or does not pay.
 pub fn shared(probe: &Probe, facts: &TargetFacts) -> Vec<u32> {
     // Ids of the functions of modules belong to the module's own type information, which these links don't take.
     let is_kernels =
@@ -19,8 +19,8 @@ pub fn shared(probe: &Probe, facts: &TargetFacts) -> Vec<u32> {
     let targets: Vec<u32> =
         probe.targets.iter().enumerate().filter(|(_, t)| is_kernels(t)).map(|(i, _)| i as u32).collect();
     // What the kernel has is asked last: the answer takes its whole type information to be read.
-    let worth = targets.len() >= MULTI_FROM && !facts.for_other_loaders && reads_plain_words(probe);
-    if worth && facts.features().fentry_multi { targets } else { Vec::new() }
+    let is_profitable = targets.len() >= MULTI_FROM && !facts.for_other_loaders && reads_plain_words(probe);
+    if is_profitable && facts.features().fentry_multi { targets } else { Vec::new() }
 }
 
 /// The program of such targets.

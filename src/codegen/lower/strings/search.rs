@@ -7,7 +7,7 @@ use crate::lang::typed::Expr;
 
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::loops::iterator::IterationMechanism;
+use crate::codegen::lower::loops::strategy::IterationMechanism;
 use crate::codegen::lower::strings::constant_text;
 
 /// Positions of a searched string in one iteration.
@@ -25,7 +25,7 @@ const NOT_FOUND: i64 = -2;
 /// Most words compared in a search for a string that is not constant, for the same reason.
 const SEARCHED_WORDS: u32 = 1 << 15;
 
-/// Most words of such a string where the verifier follows few positions: it walks through all at each of these.
+/// Most words of such a string where the verifier follows few positions: it explores all at each of these.
 const WANTED_WORDS: u32 = 512;
 
 /// Words of a string that are compared without a branch before all others are.

@@ -60,7 +60,7 @@ impl<'a> Lowerer<'_, 'a> {
         }
         // Also what lies below the first, as a large unsigned number.
         self.at_most(index, last)?;
-        // No change; a verifier that forgets the bounds of spilled numbers sees them here.
+        // No change; a verifier that keeps no bounds of spilled numbers sees them here.
         let index = self.function.builder.and(index, entries as i64 - 1);
         let at = self.object.constant(&bytes);
         let section = self.object.section(CONSTANTS);

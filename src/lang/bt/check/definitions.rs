@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::frame::{Frame, Kind, node_id};
+use super::frame::{Frame, Kind};
 use super::{BAD_DEFINITION, Checker, DUPLICATE};
 use crate::lang::bt::{ast, constant};
 use crate::lang::facts::CKind;
@@ -242,12 +242,12 @@ impl Checker<'_> {
                 id: u32::MAX - 1 - n as u32,
                 kind: Kind::Function,
                 result: Some(result.clone()),
-                hoisted: super::frame::hoisted_names(None, &function.body),
+                hoisted: super::hoisting::hoisted_names(None, &function.body),
                 scopes: vec![BTreeMap::new()],
                 ..Frame::default()
             };
             for ((name, _), ty) in function.parameters.iter().zip(types) {
-                let id = self.declare(&name.text, node_id(name), Some(ty), name.span);
+                let id = self.declare(&name.text, Some(ty), name.span);
                 self.frame.locals[id.0 as usize].read = true;
             }
             let mut body = self.block_body(&function.body);

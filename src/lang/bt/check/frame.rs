@@ -1,181 +1,18 @@
 //! One body being checked: its scopes, its variables and the probe it belongs to.
 
+pub mod state;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::coerce::is_literal;
 use super::join::{infer_type, join, resolve, smallest};
 use super::{Checker, OUTER_SCOPE, TYPE_MISMATCH, UNDEFINED_VARIABLE, suggest};
-use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Local, LocalId, Statement, StatementKind};
-use crate::lang::types::{AddressSpace, Type};
-use crate::model::target::Target;
+use crate::lang::types::Type;
 
-/// A variable: the body that it belongs to and the address of the syntax node that declares it.
-pub type VariableKey = (u32, usize);
-
-/// What kind of probe a body belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Kind {
-    /// A user-defined function: no probe.
-    #[default]
-    Function,
-    /// `begin`.
-    Begin,
-    /// `end`.
-    End,
-    /// `self`.
-    SelfSignal,
-    /// `test` and `bench`.
-    Test,
-    /// `interval`.
-    Interval,
-    /// `profile`.
-    Profile,
-    /// `tracepoint`.
-    Tracepoint,
-    /// `rawtracepoint`.
-    RawTracepoint,
-    /// `kprobe`.
-    Kprobe,
-    /// `kretprobe`.
-    Kretprobe,
-    /// `fentry`.
-    Fentry,
-    /// `fexit`.
-    Fexit,
-    /// `uprobe`.
-    Uprobe,
-    /// `uretprobe`.
-    Uretprobe,
-    /// `usdt`.
-    Usdt,
-    /// `software` and `hardware`.
-    Perf,
-    /// `watchpoint`.
-    Watchpoint,
-    /// `iter`.
-    Iter,
-}
-
-impl Kind {
-    /// The kind of a target.
-    pub const fn of(target: &Target) -> Self {
-        match target {
-            Target::Begin => Self::Begin,
-            Target::End => Self::End,
-            Target::SelfSignal(_) => Self::SelfSignal,
-            Target::Test(_) | Target::Bench(_) => Self::Test,
-            Target::Interval { .. } => Self::Interval,
-            Target::Profile { .. } => Self::Profile,
-            Target::Tracepoint { .. } => Self::Tracepoint,
-            Target::RawTracepoint { .. } => Self::RawTracepoint,
-            Target::Kprobe { ret: false, .. } => Self::Kprobe,
-            Target::Kprobe { .. } => Self::Kretprobe,
-            Target::Fentry { exit: false, .. } => Self::Fentry,
-            Target::Fentry { .. } => Self::Fexit,
-            Target::Uprobe { ret: false, .. } => Self::Uprobe,
-            Target::Uprobe { .. } => Self::Uretprobe,
-            Target::Usdt { .. } => Self::Usdt,
-            Target::PerfEvent { .. } => Self::Perf,
-            Target::Watchpoint { .. } => Self::Watchpoint,
-            Target::Iter { .. } => Self::Iter,
-        }
-    }
-
-    /// The name in scripts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Function => "fn",
-            Self::Begin => "begin",
-            Self::End => "end",
-            Self::SelfSignal => "self",
-            Self::Test => "test",
-            Self::Interval => "interval",
-            Self::Profile => "profile",
-            Self::Tracepoint => "tracepoint",
-            Self::RawTracepoint => "rawtracepoint",
-            Self::Kprobe => "kprobe",
-            Self::Kretprobe => "kretprobe",
-            Self::Fentry => "fentry",
-            Self::Fexit => "fexit",
-            Self::Uprobe => "uprobe",
-            Self::Uretprobe => "uretprobe",
-            Self::Usdt => "usdt",
-            Self::Perf => "software or hardware",
-            Self::Watchpoint => "watchpoint",
-            Self::Iter => "iter",
-        }
-    }
-
-    /// Where integers point that such a probe takes for addresses.
-    pub const fn space_of_integers(self) -> AddressSpace {
-        match self {
-            Self::Uprobe | Self::Uretprobe | Self::Usdt => AddressSpace::User,
-            // No process is traced there, and the programs of tests have no other helper.
-            Self::Function | Self::Test | Self::Iter => AddressSpace::Kernel,
-            // A system call's arguments and a task's fields are integers alike, and what `begin` reads tells how
-            // reading fails.
-            _ => AddressSpace::Either,
-        }
-    }
-}
-
-/// The body being checked.
-#[derive(Default)]
-pub struct Frame {
-    /// Which body: distinct for each group of targets and each function.
-    pub id: u32,
-    /// What kind of probe.
-    pub kind: Kind,
-    /// All targets of the body.
-    pub targets: Vec<Target>,
-    /// The probe is absent here: its body is checked for what it tells of maps, and dropped.
-    pub absent: bool,
-    /// Full name of the first target, for messages.
-    pub name: String,
-    /// Names of variables in scope, innermost scope last.
-    pub scopes: Vec<BTreeMap<Arc<str>, LocalId>>,
-    /// All variables so far.
-    pub locals: Vec<LocalState>,
-    /// How many loops enclose this place.
-    pub loops: u32,
-    /// How many of them the program goes round, unlike those that are written out.
-    pub rounds: u32,
-    /// Names that are used outside the block that first assigns them.
-    pub hoisted: Vec<Arc<str>>,
-    /// The body asked for the probe's name.
-    pub needs_probe_id: bool,
-    /// The body asks for `probe`.
-    pub names_probe: bool,
-    /// Result of a function.
-    pub result: Option<Type>,
-}
-
-/// A variable of a frame.
-pub struct LocalState {
-    /// Name.
-    pub name: Arc<str>,
-    /// Type when it is fixed by a declaration or made up.
-    pub fixed: Option<Type>,
-    /// Where its inferred type is kept.
-    pub key: VariableKey,
-    /// Where it is declared.
-    pub span: Span,
-    /// It was read.
-    pub read: bool,
-    /// What the bounds of its loop say of its type, of a loop's counter.
-    pub counts: Option<Type>,
-    /// Its declaration gives it no value, and nothing has done so since.
-    pub empty: bool,
-}
-
-impl LocalState {
-    const fn new(name: Arc<str>, fixed: Option<Type>, key: VariableKey, span: Span) -> Self {
-        Self { name, fixed, key, span, read: false, counts: None, empty: false }
-    }
-}
+pub use state::{Declaration, Frame, Kind, LocalState};
 
 impl Checker<'_> {
     /// Runs `f` in a new block scope.
@@ -198,10 +35,11 @@ impl Checker<'_> {
         self.frame.locals.get(id.0 as usize).map(|local| local.span)
     }
 
-    /// Declares a variable in the innermost scope. `node` is the address of the declaring node.
-    pub(super) fn declare(&mut self, name: &Arc<str>, node: usize, fixed: Option<Type>, span: Span) -> LocalId {
+    /// Declares a variable in the innermost scope.
+    pub(super) fn declare(&mut self, name: &Arc<str>, fixed: Option<Type>, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
-        let key = (self.frame.id, node);
+        let before = self.frame.locals.iter().filter(|local| local.span == span).count();
+        let key = (self.frame.id, Declaration::Text(span, before));
         self.frame.locals.push(LocalState::new(name.clone(), fixed, key, span));
         if let Some(scope) = self.frame.scopes.last_mut() {
             scope.insert(name.clone(), id);
@@ -213,7 +51,7 @@ impl Checker<'_> {
     pub(super) fn temporary(&mut self, ty: Type, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
         let name = format!("%{}", id.0).into();
-        let local = LocalState::new(name, Some(ty), (u32::MAX, 0), span);
+        let local = LocalState::new(name, Some(ty), (u32::MAX, Declaration::Temporary), span);
         self.frame.locals.push(LocalState { read: true, ..local });
         id
     }
@@ -345,13 +183,13 @@ impl Checker<'_> {
     }
 
     /// `name = value`, which declares the variable where it is new.
-    pub(super) fn set_variable(&mut self, name: &Arc<str>, node: usize, span: Span, value: Expr) -> StatementKind {
-        let id = self.variable_to_set(name, node, span);
+    pub(super) fn set_variable(&mut self, name: &Arc<str>, span: Span, value: Expr) -> StatementKind {
+        let id = self.variable_to_set(name, span);
         let value = self.assign_local(id, value);
         StatementKind::SetLocal(id, value)
     }
 
-    pub(super) fn variable_to_set(&mut self, name: &Arc<str>, node: usize, span: Span) -> LocalId {
+    pub(super) fn variable_to_set(&mut self, name: &Arc<str>, span: Span) -> LocalId {
         if let Some(id) = self.find_local(name) {
             return id;
         }
@@ -359,7 +197,7 @@ impl Checker<'_> {
             let id = self.declare_outer(name, span);
             return id;
         }
-        self.declare(name, node, None, span)
+        self.declare(name, None, span)
     }
 
     /// Old scripts use variables outside the block that first assigns them: such a variable belongs
@@ -367,7 +205,7 @@ impl Checker<'_> {
     fn declare_outer(&mut self, name: &Arc<str>, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
         let at = self.frame.hoisted.iter().position(|n| n == name).unwrap_or(0);
-        let key = (self.frame.id, at);
+        let key = (self.frame.id, Declaration::Body(at));
         self.frame.locals.push(LocalState::new(name.clone(), None, key, span));
         if let Some(scope) = self.frame.scopes.first_mut() {
             scope.insert(name.clone(), id);
@@ -383,9 +221,9 @@ impl Checker<'_> {
 
     /// Variables of the whole body start as zero or empty.
     pub(super) fn hoisted_zeros(&mut self, span: Span) -> Vec<Statement> {
-        let most = self.frame.hoisted.len();
+        let hoisted = |local: &LocalState| matches!(local.key.1, Declaration::Body(_)) && local.fixed.is_none();
         let outer: Vec<LocalId> = (0..self.frame.locals.len())
-            .filter(|i| self.frame.locals[*i].key.1 < most && self.frame.locals[*i].fixed.is_none())
+            .filter(|i| hoisted(&self.frame.locals[*i]))
             .map(|i| LocalId(i as u32))
             .collect();
         outer.into_iter().filter_map(|id| self.zero_statement(id, Span::new(span.start, span.start))).collect()
@@ -404,7 +242,7 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// `let $x = zero`, so that a variable declared in a loop starts anew each round.
+    /// `let $x = zero`, so that a variable declared in a loop starts anew each iteration.
     pub(super) fn zero_statement(&mut self, id: LocalId, span: Span) -> Option<Statement> {
         let ty = self.local_type(id);
         let kind = match &ty {
@@ -418,22 +256,6 @@ impl Checker<'_> {
         };
         Some(Statement { kind: StatementKind::SetLocal(id, Expr::new(kind, ty, span)), span })
     }
-}
-
-/// The address of a syntax node, which tells one declaration from another.
-pub fn node_id<T>(node: &T) -> usize {
-    std::ptr::from_ref(node) as usize
-}
-
-/// Names of variables that a body uses outside the block that first assigns them.
-pub fn hoisted_names(predicate: Option<&ast::Expr>, body: &ast::Block) -> Vec<Arc<str>> {
-    let mut finder = super::lint::ScopeFinder::default();
-    finder.enter(&[]);
-    if let Some(e) = predicate {
-        finder.expr(e);
-    }
-    finder.block(body);
-    finder.hoisted
 }
 
 /// Whether a declared type has room for a literal: it is not cut without being asked. Other constants have a type

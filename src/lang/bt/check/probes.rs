@@ -382,7 +382,7 @@ impl Checker<'_> {
             targets: group.targets.clone(),
             absent: group.absent,
             name,
-            hoisted: super::frame::hoisted_names(probe.predicate.as_ref(), &probe.body),
+            hoisted: super::hoisting::hoisted_names(probe.predicate.as_ref(), &probe.body),
             scopes: vec![BTreeMap::new()],
             ..Frame::default()
         };

@@ -1,12 +1,10 @@
 //! Statements.
 
+mod loops;
+
 use super::expr::{decided, effect};
-use super::frame::node_id;
 use super::join;
-use super::{
-    ARGUMENT_TYPE, Checker, DISCARDED_VALUE, DUPLICATE, NEEDS_LITERAL, NO_VALUE, NOT_ASSIGNABLE, OUT_OF_RANGE,
-    OUTSIDE_LOOP, TYPE_MISMATCH, UNREACHABLE,
-};
+use super::{Checker, DISCARDED_VALUE, DUPLICATE, NO_VALUE, NOT_ASSIGNABLE, OUTSIDE_LOOP, TYPE_MISMATCH, UNREACHABLE};
 use crate::lang::bt::ast;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
@@ -92,9 +90,9 @@ impl Checker<'_> {
                 self.warn_while(span);
                 let condition = self.value(condition);
                 let condition = self.condition(condition);
-                StatementKind::While(condition, self.rounds(body))
+                StatementKind::While(condition, self.program_loop_body(body))
             }
-            ast::StatementKind::For { name, over, body } => self.for_statement(name, over, body, statement),
+            ast::StatementKind::For { name, over, body } => self.for_statement(name, over, body),
             ast::StatementKind::Unroll(count, body) => {
                 let count = self.unroll_count(count, span);
                 StatementKind::Unroll(count, self.loop_body(body))
@@ -166,7 +164,7 @@ impl Checker<'_> {
             let message = format!("Variable {} was already declared. Variable shadowing is not allowed.", name.text);
             self.refuse_shadow(name.span, message, outer);
         }
-        let id = self.declare(&name.text, node_id(statement), fixed, name.span);
+        let id = self.declare(&name.text, fixed, name.span);
         match value {
             Some(value) => {
                 self.assigning = Some(whole);
@@ -202,7 +200,7 @@ impl Checker<'_> {
                 let whole = target.span.to(value.span);
                 let value = self.value(value);
                 self.assigning = Some(whole);
-                let kind = self.set_variable(name, node_id(target), target.span, value);
+                let kind = self.set_variable(name, target.span, value);
                 self.assigning = None;
                 kind
             }
@@ -333,7 +331,7 @@ impl Checker<'_> {
             let base = Expr::new(ExprKind::Local(local), whole.clone(), span);
             let item = self.tuple_field(base, i as u64, target.span);
             let kind = match &target.kind {
-                ast::ExprKind::Variable(name) => self.set_variable(name, node_id(target), target.span, item),
+                ast::ExprKind::Variable(name) => self.set_variable(name, target.span, item),
                 ast::ExprKind::Map(name, keys) => self.set_map(name, keys.as_deref(), target.span, item),
                 ast::ExprKind::Ident(name) if &**name == "_" => continue,
                 _ => {
@@ -342,122 +340,6 @@ impl Checker<'_> {
                 }
             };
             out.push(Statement { kind, span: target.span });
-        }
-    }
-
-    /// The body of a loop that is not written out.
-    fn rounds(&mut self, body: &ast::Block) -> Block {
-        self.frame.rounds += 1;
-        let block = self.loop_body(body);
-        self.frame.rounds -= 1;
-        block
-    }
-
-    fn loop_body(&mut self, body: &ast::Block) -> Block {
-        self.frame.loops += 1;
-        let block = self.block(body);
-        self.frame.loops -= 1;
-        block
-    }
-
-    fn for_statement(
-        &mut self,
-        name: &ast::Name,
-        over: &ast::ForOver,
-        body: &ast::Block,
-        statement: &ast::Statement,
-    ) -> StatementKind {
-        match over {
-            ast::ForOver::Range(start, end) => {
-                let (start, counts) = self.range_bound(start, "start");
-                let (end, upto) = self.range_bound(end, "end");
-                let counts = join::join(&counts, &upto);
-                let (local, body) = self.for_body((name, Type::I64, counts), body, statement);
-                StatementKind::ForRange { local, start, end, body }
-            }
-            ast::ForOver::Map(map) => {
-                let id = self.map_id(&map.text, map.span);
-                let (key, value) = (self.map_key_type(id), self.map_value_type(id));
-                let value = match value {
-                    Type::Agg(agg) => match super::maps::reduction(agg) {
-                        Some(ty) => ty,
-                        None => {
-                            let what = super::coerce::aggregation_text(agg);
-                            let message =
-                                format!("Loop expression does not support type: {what}_t, which has no single values");
-                            self.error(super::AGGREGATION, map.span, message);
-                            Type::Error
-                        }
-                    },
-                    Type::Error => {
-                        self.report_undefined(id, map.span);
-                        Type::Error
-                    }
-                    ty => ty,
-                };
-                if key == Type::Void {
-                    let message =
-                        format!("{} has no explicit keys (scalar map), and cannot be used for iteration", map.text);
-                    self.error(super::KEY_MISMATCH, map.span, message);
-                }
-                let pair = if join::unknown(&key) || join::unknown(&value) || key == Type::Void {
-                    Type::Error
-                } else {
-                    Type::Tuple([key, value].into())
-                };
-                let own = self.maps.get(id).key.clone().map(|key| Type::Tuple([key, self.inferred_map(id)].into()));
-                let (local, body) = self.for_body((name, pair, own), body, statement);
-                StatementKind::ForMap { local, map: id, body }
-            }
-        }
-    }
-
-    fn for_body(
-        &mut self,
-        (name, ty, counts): (&ast::Name, Type, Option<Type>),
-        body: &ast::Block,
-        statement: &ast::Statement,
-    ) -> (crate::lang::typed::LocalId, Block) {
-        if let Some(outer) = self.shadowed(&name.text) {
-            let message = format!("Loop declaration shadows existing variable: {}", name.text);
-            self.refuse_shadow(name.span, message, outer);
-        }
-        self.scoped(|c| {
-            let local = c.declare(&name.text, node_id(statement), Some(ty), name.span);
-            let state = &mut c.frame.locals[local.0 as usize];
-            state.read = true;
-            state.counts = counts;
-            (local, c.rounds(body))
-        })
-    }
-
-    /// A bound as 8 bytes, and its own type with literals flexible.
-    fn range_bound(&mut self, e: &ast::Expr, which: &str) -> (Expr, Type) {
-        let value = self.value(e);
-        let own = self.inferred(&value);
-        let bound = match self.integer(value) {
-            Some(value) => super::coerce::convert_scalar(value, &Type::I64),
-            None => {
-                let message = format!("Loop range requires an integer for the {which} value");
-                self.error_expr(ARGUMENT_TYPE, e.span, message)
-            }
-        };
-        (bound, own)
-    }
-
-    fn unroll_count(&mut self, e: &ast::Expr, span: Span) -> u32 {
-        let value = self.value(e);
-        match value.as_int() {
-            Some(n @ 1..=100) => n as u32,
-            Some(n) => {
-                let bound = if n as i64 > 100 { "maximum value is 100" } else { "minimum value is 1" };
-                self.error(OUT_OF_RANGE, span, format!("unroll {bound}"));
-                1
-            }
-            None => {
-                self.error(NEEDS_LITERAL, e.span, "invalid unroll value");
-                1
-            }
         }
     }
 

@@ -1,5 +1,5 @@
 //! What people write with this language, as whole statements: times between two events, states by thread,
-//! walks through lists, tables of names. Each brings its maps, whose types are the same wherever it stands.
+//! lists followed from link to link, tables of names. Each brings its maps, whose types are the same wherever it stands.
 
 use super::Writer;
 use crate::generated_scripts::tree::{Kind, Node};

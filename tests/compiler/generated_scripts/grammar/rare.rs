@@ -1,4 +1,4 @@
-//! What few scripts have and each is a way of its own through the compiler: loops over maps in loops over
+//! What few scripts have and each takes a path of its own through the compiler: loops over maps in loops over
 //! maps, functions with loops, arrays and records as elements, and the functions that act on the system.
 
 use super::{Shape, Writer};

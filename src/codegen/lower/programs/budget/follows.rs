@@ -2,7 +2,7 @@
 //!
 //! Were both throttled, each for itself, a begin that was noted before a pause would be taken for that of a later end, and
 //! the time between them be wrong. So only the one that begins is turned off: the other has nothing to do soon after, for
-//! its body runs only where something was begun, and it forgets that. What it takes counts on its CPU all the same.
+//! its body runs only where something was begun, and it ends that. What it takes counts on its CPU all the same.
 
 use crate::codegen::lower::walk;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, MapId, Probe, Program, Statement, StatementKind};

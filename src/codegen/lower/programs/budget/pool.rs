@@ -57,7 +57,7 @@ pub fn beyond(b: &mut FunctionBuilder, a: Vreg, c: Vreg) -> Vreg {
     b.mul(difference, more)
 }
 
-/// Fills the pool where another period has begun. CPUs that find this at once may forget what one of them drew meanwhile.
+/// Fills the pool where another period has begun. CPUs that find this at once may lose count of what one of them drew meanwhile.
 fn renew(b: &mut FunctionBuilder, head: Vreg) {
     let now = b.call(h::KTIME_GET_NS, &[]);
     let period = b.alu(Alu::Div, now, BUDGET_PERIOD_NS as i64);

@@ -3,7 +3,6 @@
 use super::{AGGREGATIONS, Call};
 use crate::lang::bt::ast;
 use crate::lang::bt::check::coerce::{constant, convert_scalar};
-use crate::lang::bt::check::frame::node_id;
 use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, OUT_OF_RANGE};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Intrinsic, MapId, Statement, StatementKind};
@@ -230,7 +229,7 @@ pub fn find(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     };
     let whole = Expr::new(ExprKind::MapGet { map, key: None }, c.map_value_type(map), call.span);
     let ty = c.aggregate_as_value(whole).ty;
-    let local = c.variable_to_set(name, node_id(target), target.span);
+    let local = c.variable_to_set(name, target.span);
     if matches!(ty, Type::Error) {
         return Expr::new(ExprKind::Int(0), Type::Bool, call.span);
     }

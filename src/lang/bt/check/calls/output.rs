@@ -257,7 +257,7 @@ fn print_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) -> Expr {
         let message = "print()'s top and div arguments are ignored when used on stats() maps.";
         c.warn(WITHOUT_EFFECT, call.span, message, None);
     }
-    if c.frame.rounds > 0 {
+    if c.frame.program_loops > 0 {
         let message = "Due to it's asynchronous nature using 'print()' in a loop can lead to unexpected behavior. The \
                        map will likely be updated before the runtime can 'print' it.";
         c.warn(PRINTED_IN_LOOP, call.span, message, None);

@@ -1,0 +1,185 @@
+//! What is known of a body while it is checked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::lang::source::Span;
+use crate::lang::typed::LocalId;
+use crate::lang::types::{AddressSpace, Type};
+use crate::model::target::Target;
+
+/// A variable: the body that it belongs to, and what declares it there. It is the same in each pass over the script.
+pub type VariableKey = (u32, Declaration);
+
+/// What declares a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Declaration {
+    /// The whole body, by the variable's place in [`Frame::hoisted`].
+    Body(usize),
+    /// This place of the text. Copies of a macro's text are many there: so many variables were declared before.
+    Text(Span, usize),
+    /// The checker.
+    Temporary,
+}
+
+/// What kind of probe a body belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Kind {
+    /// A user-defined function: no probe.
+    #[default]
+    Function,
+    /// `begin`.
+    Begin,
+    /// `end`.
+    End,
+    /// `self`.
+    SelfSignal,
+    /// `test` and `bench`.
+    Test,
+    /// `interval`.
+    Interval,
+    /// `profile`.
+    Profile,
+    /// `tracepoint`.
+    Tracepoint,
+    /// `rawtracepoint`.
+    RawTracepoint,
+    /// `kprobe`.
+    Kprobe,
+    /// `kretprobe`.
+    Kretprobe,
+    /// `fentry`.
+    Fentry,
+    /// `fexit`.
+    Fexit,
+    /// `uprobe`.
+    Uprobe,
+    /// `uretprobe`.
+    Uretprobe,
+    /// `usdt`.
+    Usdt,
+    /// `software` and `hardware`.
+    Perf,
+    /// `watchpoint`.
+    Watchpoint,
+    /// `iter`.
+    Iter,
+}
+
+impl Kind {
+    /// The kind of a target.
+    pub const fn of(target: &Target) -> Self {
+        match target {
+            Target::Begin => Self::Begin,
+            Target::End => Self::End,
+            Target::SelfSignal(_) => Self::SelfSignal,
+            Target::Test(_) | Target::Bench(_) => Self::Test,
+            Target::Interval { .. } => Self::Interval,
+            Target::Profile { .. } => Self::Profile,
+            Target::Tracepoint { .. } => Self::Tracepoint,
+            Target::RawTracepoint { .. } => Self::RawTracepoint,
+            Target::Kprobe { ret: false, .. } => Self::Kprobe,
+            Target::Kprobe { .. } => Self::Kretprobe,
+            Target::Fentry { exit: false, .. } => Self::Fentry,
+            Target::Fentry { .. } => Self::Fexit,
+            Target::Uprobe { ret: false, .. } => Self::Uprobe,
+            Target::Uprobe { .. } => Self::Uretprobe,
+            Target::Usdt { .. } => Self::Usdt,
+            Target::PerfEvent { .. } => Self::Perf,
+            Target::Watchpoint { .. } => Self::Watchpoint,
+            Target::Iter { .. } => Self::Iter,
+        }
+    }
+
+    /// The name in scripts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Function => "fn",
+            Self::Begin => "begin",
+            Self::End => "end",
+            Self::SelfSignal => "self",
+            Self::Test => "test",
+            Self::Interval => "interval",
+            Self::Profile => "profile",
+            Self::Tracepoint => "tracepoint",
+            Self::RawTracepoint => "rawtracepoint",
+            Self::Kprobe => "kprobe",
+            Self::Kretprobe => "kretprobe",
+            Self::Fentry => "fentry",
+            Self::Fexit => "fexit",
+            Self::Uprobe => "uprobe",
+            Self::Uretprobe => "uretprobe",
+            Self::Usdt => "usdt",
+            Self::Perf => "software or hardware",
+            Self::Watchpoint => "watchpoint",
+            Self::Iter => "iter",
+        }
+    }
+
+    /// Where integers point that such a probe takes for addresses.
+    pub const fn space_of_integers(self) -> AddressSpace {
+        match self {
+            Self::Uprobe | Self::Uretprobe | Self::Usdt => AddressSpace::User,
+            // No process is traced there, and the programs of tests have no other helper.
+            Self::Function | Self::Test | Self::Iter => AddressSpace::Kernel,
+            // A system call's arguments and a task's fields are integers alike, and what `begin` reads tells how
+            // reading fails.
+            _ => AddressSpace::Either,
+        }
+    }
+}
+
+/// The body being checked.
+#[derive(Default)]
+pub struct Frame {
+    /// Which body: distinct for each group of targets and each function.
+    pub id: u32,
+    /// What kind of probe.
+    pub kind: Kind,
+    /// All targets of the body.
+    pub targets: Vec<Target>,
+    /// The probe is absent here: its body is checked for what it tells of maps, and dropped.
+    pub absent: bool,
+    /// Full name of the first target, for messages.
+    pub name: String,
+    /// Names of variables in scope, innermost scope last.
+    pub scopes: Vec<BTreeMap<Arc<str>, LocalId>>,
+    /// All variables so far.
+    pub locals: Vec<LocalState>,
+    /// How many loops enclose this place.
+    pub loops: u32,
+    /// How many of them are loops of the program, unlike those that are unrolled.
+    pub program_loops: u32,
+    /// Names that are used outside the block that first assigns them.
+    pub hoisted: Vec<Arc<str>>,
+    /// The body asked for the probe's name.
+    pub needs_probe_id: bool,
+    /// The body asks for `probe`.
+    pub names_probe: bool,
+    /// Result of a function.
+    pub result: Option<Type>,
+}
+
+/// A variable of a frame.
+pub struct LocalState {
+    /// Name.
+    pub name: Arc<str>,
+    /// Type when it is fixed by a declaration or made up.
+    pub fixed: Option<Type>,
+    /// Where its inferred type is kept.
+    pub key: VariableKey,
+    /// Where it is declared.
+    pub span: Span,
+    /// It was read.
+    pub read: bool,
+    /// What the bounds of its loop say of its type, of a loop's counter.
+    pub counts: Option<Type>,
+    /// Its declaration gives it no value, and nothing has done so since.
+    pub empty: bool,
+}
+
+impl LocalState {
+    pub const fn new(name: Arc<str>, fixed: Option<Type>, key: VariableKey, span: Span) -> Self {
+        Self { name, fixed, key, span, read: false, counts: None, empty: false }
+    }
+}
