@@ -39,6 +39,7 @@ pub mod script;
 pub mod signals;
 pub mod testing;
 pub mod tracing;
+pub mod why_failed;
 pub mod workbench;
 
 /// An interactive tracing workbench for the Linux terminal.
@@ -87,6 +88,7 @@ pub enum Command {
     Lsp(lsp::Args),
     Screenshots(screenshots::Args),
     Latency(latency::Args),
+    WhyFailed(why_failed::Args),
     Programs(programs::Programs),
     Maps(programs::Maps),
 }
@@ -253,6 +255,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Lsp(args)) => lsp::run(&args, world),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
         Some(Command::Latency(args)) => latency::run(&args, world),
+        Some(Command::WhyFailed(args)) => why_failed::run(&args, world),
         Some(Command::Programs(args)) => programs::run(&args, world),
         Some(Command::Maps(args)) => programs::run_maps(&args, world),
     }

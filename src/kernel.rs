@@ -10,6 +10,7 @@ pub mod cpus;
 pub mod error;
 mod facts;
 pub mod features;
+pub mod function_types;
 pub mod functions;
 pub mod guard;
 mod read;
@@ -34,6 +35,7 @@ pub use version::Version;
 
 use binaries::Binaries;
 use btf::Btf;
+use function_types::FunctionTypes;
 use symbols::SymbolTable;
 use tracefs::{EventName, TracepointFormat};
 
@@ -64,6 +66,7 @@ pub struct Kernel {
     formats: Mutex<HashMap<EventName, Arc<TracepointFormat>>>,
     tracepoints: OnceLock<Vec<EventName>>,
     functions: OnceLock<Result<FunctionTable, Absence>>,
+    function_types: OnceLock<FunctionTypes>,
     symbols: OnceLock<Result<SymbolTable, Absence>>,
 }
 
@@ -94,6 +97,7 @@ impl Kernel {
             formats: Mutex::default(),
             tracepoints: OnceLock::new(),
             functions: OnceLock::new(),
+            function_types: OnceLock::new(),
             symbols: OnceLock::new(),
         }
     }
@@ -204,6 +208,24 @@ impl Kernel {
         let mut names: Vec<Arc<str>> = names.filter(|n| n != "vmlinux").map(Into::into).collect();
         names.sort();
         names
+    }
+
+    /// What functions take and return, by the kernel's BTF and that of its modules.
+    ///
+    /// # Errors
+    /// When the kernel has no BTF.
+    pub fn function_types(&self) -> Result<&FunctionTypes, Absence> {
+        let kernels = self.btf()?;
+        Ok(self.function_types.get_or_init(|| {
+            let mut types = FunctionTypes::default();
+            types.add(kernels);
+            for name in self.modules_with_btf() {
+                if let Ok(btf) = self.module_btf(&name) {
+                    types.add(&btf);
+                }
+            }
+            types
+        }))
     }
 
     /// The mounted tracefs: the folder that has `events`.

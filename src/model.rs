@@ -5,6 +5,7 @@ pub mod budget;
 pub mod bytes;
 pub mod d;
 pub mod event;
+pub mod failure;
 pub mod flame;
 pub mod format;
 pub mod helper;

@@ -5,6 +5,7 @@
 
 pub mod diagnostics;
 pub mod export;
+pub mod failures;
 pub mod json;
 pub mod latency;
 pub mod stamp;

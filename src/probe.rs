@@ -14,6 +14,7 @@ pub mod point;
 pub mod providers;
 pub mod renamed;
 pub mod search;
+pub mod signature;
 pub(crate) mod suggest;
 pub mod user;
 

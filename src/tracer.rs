@@ -15,6 +15,7 @@ use crate::lang::source::Span;
 use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
 
+pub mod failures;
 pub mod latency;
 mod outlet;
 pub mod replay;

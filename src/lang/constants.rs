@@ -9,6 +9,13 @@ pub fn find(name: &str) -> Option<i64> {
     listed.or_else(|| page(name)).or_else(|| system_call(name))
 }
 
+/// The name of an error number.
+pub fn errno(number: u16) -> Option<&'static str> {
+    let first = CONSTANTS.iter().position(|(name, _)| *name == "EPERM")?;
+    let names = CONSTANTS.iter().skip(first).take_while(|(name, _)| name.starts_with('E') || *name == "MAX_ERRNO");
+    names.into_iter().find(|(name, value)| name.starts_with('E') && *value == i64::from(number)).map(|(name, _)| *name)
+}
+
 /// Sizes of pages, which only some machines choose when their kernel is built.
 fn page(name: &str) -> Option<i64> {
     let shift = matches!(Machine::HOST, Machine::X86_64).then_some(12)?;

@@ -17,6 +17,7 @@ use crate::binary::BinaryError;
 use crate::binary::dwarf::DwarfError;
 use crate::kernel::{Absence, Feature, Kernel, KernelError};
 use crate::model::target::{Rate, Target};
+use functions::Wanted;
 
 /// How an attach point is to be expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -148,11 +149,15 @@ pub fn expand(pattern: &PointPattern, kernel: &Kernel, options: &ExpandOptions) 
         PointPattern::Profile { rate, .. } => expander.profile(*rate),
         PointPattern::Tracepoint { category, event } => expander.tracepoints(category, event),
         PointPattern::RawTracepoint { module, event } => expander.raw_tracepoints(module.as_ref(), event),
-        PointPattern::Kprobe { module, function, offset, ret } => {
-            expander.kprobes(module.as_ref(), function, *offset, *ret)
+        PointPattern::Kprobe { module, function, signature, offset, ret } => {
+            let wanted = Wanted { module: module.as_ref(), function, signature: signature.as_ref() };
+            expander.kprobes(wanted, *offset, *ret)
         }
         PointPattern::KprobeAddress(address) => expander.kprobe_address(*address),
-        PointPattern::Fentry { module, function, exit } => expander.fentries(module.as_ref(), function, *exit),
+        PointPattern::Fentry { module, function, signature, exit } => {
+            let wanted = Wanted { module: module.as_ref(), function, signature: signature.as_ref() };
+            expander.fentries(wanted, *exit)
+        }
         PointPattern::FentryBpf { id, program, exit } => expander.bpf_programs(*id, program, *exit),
         PointPattern::Uprobe { binary, place, ret } => expander.uprobes(binary, place, *ret),
         PointPattern::Usdt { binary, provider, name } => expander.usdt(binary, provider.as_ref(), name),

@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub use number::{duration_ns, integer, integer_or_duration};
 
 use super::glob::Glob;
+use super::signature::Signature;
 use crate::model::target::Rate;
 
 /// An attach point that was understood, wildcards and all.
@@ -64,6 +65,8 @@ pub enum PointPattern {
         module: Option<Glob>,
         /// Function.
         function: Glob,
+        /// Conditions on its types: `kprobe:vfs_*(inode)->errno`.
+        signature: Option<Signature>,
         /// Bytes from its start.
         offset: u64,
         /// At return.
@@ -77,6 +80,8 @@ pub enum PointPattern {
         module: Option<Glob>,
         /// Function.
         function: Glob,
+        /// Conditions on its types.
+        signature: Option<Signature>,
         /// At exit.
         exit: bool,
     },

@@ -236,6 +236,14 @@ impl Btf {
         Some(FuncProto { id, ret: TypeId(raw.value), params, variadic })
     }
 
+    /// Types of a prototype's parameters, without their names.
+    pub fn parameter_types(&self, prototype: TypeId) -> impl Iterator<Item = TypeId> {
+        let owner = self.owner(prototype);
+        let raw = owner.raw(prototype).filter(|raw| raw.kind == kind::FUNC_PROTO);
+        let (rest, count) = raw.map_or((0, 0), |raw| (raw.rest, raw.count as usize));
+        (0..count).map(move |n| TypeId(owner.word(rest + n * 8 + 4)))
+    }
+
     /// Arguments of a raw tracepoint: the typedef `btf_trace_NAME` without its first parameter, with
     /// names from the function that the kernel makes for the tracepoint (`__probestub_NAME` since 6.5,
     /// `__traceiter_NAME` since 5.10, else `__bpf_trace_NAME`), because pointers to functions have none

@@ -8,6 +8,7 @@ use crate::kernel::version::Version;
 use crate::kernel::{Absence, Feature};
 use crate::model::target::Target;
 use crate::probe::glob::Glob;
+use crate::probe::signature::{Filter, Signature};
 use crate::probe::{renamed, suggest};
 
 /// Parameters in registers, which is what trampolines reach on every kernel.
@@ -19,21 +20,29 @@ fn reached_words(version: Version) -> usize {
     if cfg!(target_arch = "x86_64") && version.at_least(6, 6) { 12 } else { REGISTER_PARAMETERS }
 }
 
+/// Functions that are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) module: Option<&'a Glob>,
+    pub(super) function: &'a Glob,
+    pub(super) signature: Option<&'a Signature>,
+}
+
 impl Expander<'_> {
-    pub(super) fn kprobes(
-        &self,
-        module: Option<&Glob>,
-        function: &Glob,
-        offset: u64,
-        ret: bool,
-    ) -> Result<Vec<Target>, ExpandError> {
+    pub(super) fn kprobes(&self, wanted: Wanted<'_>, offset: u64, ret: bool) -> Result<Vec<Target>, ExpandError> {
+        let Wanted { module, function, signature } = wanted;
         let provider = if ret { "kretprobe" } else { "kprobe" };
         let absence = self.kernel.features().require(Feature::Kprobe).err();
         let wild = function.is_wild() || module.is_some_and(Glob::is_wild);
         if let Some(absence) = absence.as_ref().filter(|_| wild) {
             return Err(closed(provider, in_module(module, function), absence));
         }
-        let found = if wild { self.matching_functions(module, function)? } else { self.one_function(module, function) };
+        let filter = self.filter(signature)?;
+        let found = if wild {
+            self.matching_functions(module, function, filter.as_ref())?
+        } else {
+            self.one_function(module, function)
+        };
         let target = |(module, function)| Target::Kprobe { module, function, offset, ret };
         if self.options.forced && !wild && found.is_empty() {
             return Ok(vec![target((module_text(module), function.as_str().into()))]);
@@ -112,16 +121,29 @@ impl Expander<'_> {
         part || alias() || self.kernel.probes_untraced()
     }
 
-    /// Functions by pattern, each name once unless modules are asked for.
+    fn filter(&self, signature: Option<&Signature>) -> Result<Option<Filter<'_>>, ExpandError> {
+        let Some(signature) = signature else { return Ok(None) };
+        Ok(Some(signature.filter(self.kernel.function_types()?)))
+    }
+
+    /// Functions by pattern, each name once unless modules are asked for. Links to many functions take those of modules
+    /// since Linux 6.3 only (`ftrace_lookup_symbols`): before that, patterns of types mean none of these.
     fn matching_functions(
         &self,
         module: Option<&Glob>,
         function: &Glob,
+        filter: Option<&Filter<'_>>,
     ) -> Result<Vec<(Arc<str>, Arc<str>)>, ExpandError> {
+        let of_modules = filter.is_none()
+            || module.is_some()
+            || self.kernel.version().at_least(6, 3)
+            || !self.kernel.features().has(Feature::KprobeMulti);
         let matches = |name: &str, m: Option<&Arc<str>>| {
             function.matches(name)
                 && !is_fragile(name)
                 && !is_split_off(name)
+                && (of_modules || m.is_none())
+                && filter.is_none_or(|filter| !is_of_tracing(name, function) && filter.fits(name))
                 && module.is_none_or(|wanted| wanted.matches(m.map_or("vmlinux", |m| m)))
         };
         let shown = |m: Option<&Arc<str>>| match module {
@@ -182,12 +204,9 @@ impl Expander<'_> {
         ExpandError::NoMatch { kind: provider.to_owned(), name: in_module(module, function), suggestions, reason }
     }
 
-    pub(super) fn fentries(
-        &self,
-        module: Option<&Glob>,
-        function: &Glob,
-        exit: bool,
-    ) -> Result<Vec<Target>, ExpandError> {
+    pub(super) fn fentries(&self, wanted: Wanted<'_>, exit: bool) -> Result<Vec<Target>, ExpandError> {
+        let Wanted { module, function, signature } = wanted;
+        let filter = self.filter(signature)?;
         let provider = if exit { "fexit" } else { "fentry" };
         if let Err(absence) = self.kernel.features().require(Feature::Fentry) {
             return Err(closed(provider, in_module(module, function), &absence));
@@ -201,7 +220,12 @@ impl Expander<'_> {
                 break;
             }
             let Ok(btf) = self.kernel.module_btf(name) else { continue };
-            targets.extend(fentries_in(&btf, name, function, exit, self.kernel.version()));
+            let mut found = fentries_in(&btf, name, function, exit, self.kernel.version());
+            if let Some(filter) = &filter {
+                let fits = |name: &str| !is_of_tracing(name, function) && filter.fits(name);
+                found.retain(|t| matches!(t, Target::Fentry { function, .. } if fits(function)));
+            }
+            targets.extend(found);
         }
         if wild {
             self.keep_traceable(&mut targets);
@@ -256,6 +280,13 @@ fn closed(provider: &str, name: String, absence: &Absence) -> ExpandError {
 fn is_fragile(name: &str) -> bool {
     ["rcu_", "bpf_dispatcher_", "__ftrace_invalid_address__"].iter().any(|p| name.starts_with(p))
         || matches!(name, "arch_cpu_idle" | "default_idle")
+}
+
+/// What every program that traces runs through: patterns of types that name nothing of it leave it out.
+fn is_of_tracing(name: &str, pattern: &Glob) -> bool {
+    const PREFIXES: &[&str] =
+        &["bpf_", "__bpf_", "perf_", "__perf_", "trace_", "__trace", "tracing_", "ftrace_", "migrate_", "preempt_"];
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix) && !pattern.as_str().starts_with(prefix))
 }
 
 /// Cold ends of functions that the compiler has split off: patterns mean the functions themselves, as

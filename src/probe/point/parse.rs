@@ -6,6 +6,7 @@ use super::{PROVIDERS, PointError, PointPattern, Provider, UprobePlace};
 use crate::model::target::Rate;
 use crate::probe::glob::Glob;
 use crate::probe::name::signal_number;
+use crate::probe::signature::Signature;
 use crate::probe::suggest;
 
 type Answer = Result<PointPattern, PointError>;
@@ -222,8 +223,17 @@ impl<'a> Parts<'a> {
                 Ok(PointPattern::KprobeAddress(address))
             };
         }
+        if let Some((function, signature)) = self.conditional(place)? {
+            return Ok(PointPattern::Kprobe { module, function, signature: Some(signature), offset: 0, ret });
+        }
         let (function, offset) = self.name_and_offset(place, ret)?;
-        Ok(PointPattern::Kprobe { module, function, offset, ret })
+        Ok(PointPattern::Kprobe { module, function, signature: None, offset, ret })
+    }
+
+    /// A pattern of functions with conditions on their types.
+    fn conditional(&self, part: &Part) -> Result<Option<(Glob, Signature)>, PointError> {
+        let (glob, signature) = Signature::split(&part.text).map_err(|message| self.wrong(part, message))?;
+        Ok(signature.map(|signature| (glob, signature)))
     }
 
     fn name_and_offset(&self, part: &Part, ret: bool) -> Result<(Glob, u64), PointError> {
@@ -254,7 +264,9 @@ impl<'a> Parts<'a> {
             }
             _ => {
                 let (module, function) = self.module_and_name()?;
-                Ok(PointPattern::Fentry { module, function: Glob::new(&function.text), exit })
+                let (function, signature) =
+                    Signature::split(&function.text).map_err(|message| self.wrong(function, message))?;
+                Ok(PointPattern::Fentry { module, function, signature, exit })
             }
         }
     }
