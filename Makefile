@@ -20,7 +20,7 @@ TEST_PACKAGES := tmux qemu-system-x86 busybox-static kmod zstd xz-utils cpio
 TYPOS_VERSION := 1.52.0
 DENY_VERSION := 0.20.2
 
-.PHONY: run build test lint bench bpf man deps-build deps-test deps-lint screenshots help
+.PHONY: run build test lint bench bpf man completions static deb deps-build deps-test deps-lint screenshots help
 
 run: build ## install what the build needs, build, open the workbench (FILE=script.bt to open one)
 	exec target/release/probescope $(FILE)
@@ -41,10 +41,25 @@ lint: deps-lint ## rustfmt, clippy, fuzz targets, typos, cargo-deny
 bench: deps-build ## benchmarks, each figure beside the peer's
 	cargo bench --locked
 
-man: build ## write manual pages and completions into target/share
-	mkdir -p target/share/completions
+man: build ## write manual pages into target/share/man
 	target/release/probescope man target/share/man/man1
+
+completions: build ## write completions for bash, zsh and fish into target/share/completions
+	mkdir -p target/share/completions
 	for shell in bash zsh fish; do target/release/probescope completions $$shell > target/share/completions/probescope.$$shell; done
+
+# The target is named so that its flags are not those of programs that run while it is built.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+STATIC = $(or $(CARGO_TARGET_DIR),target)/$(HOST)/dist/probescope
+
+static: deps-build ## one program that needs no library, in target/static/
+	RUSTFLAGS="-C target-feature=+crt-static -L native=$$(dirname "$$(cc -print-file-name=libelf.a)")" \
+	  cargo build --locked --profile dist --features static --target $(HOST) --bin probescope
+	mkdir -p target/static
+	cp $(STATIC) target/static/probescope
+
+deb: static ## a Debian package of it with manual pages and completions, in target/deb/
+	@.ci/deb target/static/probescope target/deb
 
 screenshots: build ## write every view as SVG into screenshots/
 	target/release/probescope screenshots screenshots
