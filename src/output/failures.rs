@@ -10,8 +10,8 @@ use crate::model::words::error_text;
 
 /// Calls of one tree that are printed.
 const MOST_LINES: usize = 5000;
-/// Where results begin, in columns.
-const RESULTS: usize = 84;
+/// Where results begin, in columns, at most.
+const WIDEST: usize = 110;
 
 /// An error number by its name.
 #[must_use]
@@ -66,18 +66,22 @@ pub fn text(failure: &Failure, clocks: &Clocks, whole: bool) -> String {
         time(failure.duration_ns)
     );
     let chain = failure.chain();
+    let mut lines = Vec::new();
     if whole {
-        let mut left = MOST_LINES;
-        tree(&mut out, &failure.calls, 1, &chain, &mut left);
-        if left == 0 {
-            out.push_str("  ... (more calls)\n");
-        }
+        tree(&mut lines, &failure.calls, 1, &chain);
     } else {
         for (depth, call) in chain.iter().enumerate() {
             let last = depth + 1 == chain.len();
-            line(&mut out, call, depth + 1, if last { ORIGIN } else { "" });
+            lines.push(line(call, depth + 1, if last { ORIGIN } else { "" }));
         }
-        translated(&mut out, &chain);
+        lines.extend(translated(&chain));
+    }
+    let width = lines.iter().map(|line| line.head.len()).filter(|width| *width <= WIDEST).max().unwrap_or(0);
+    for Line { head, outcome, took, mark } in &lines {
+        let _ = writeln!(out, "{head:<width$}  {outcome:>12} {took:>9}{mark}");
+    }
+    if lines.len() >= MOST_LINES {
+        out.push_str("  ... (more calls)\n");
     }
     if chain.is_empty() {
         out.push_str("  none of the traced functions returned it: it comes from the system call itself\n");
@@ -90,27 +94,34 @@ pub fn text(failure: &Failure, clocks: &Clocks, whole: bool) -> String {
 
 const ORIGIN: &str = "  <- from here";
 
-/// The error that the deepest function made its own of, if it is another one.
-fn translated(out: &mut String, chain: &[&Call]) {
-    let Some(below) = chain.last().and_then(|call| call.last_error_below()) else { return };
-    line(out, below, chain.len() + 1, "  (ended otherwise)");
+/// A call as it is printed.
+struct Line {
+    head: String,
+    outcome: String,
+    took: String,
+    mark: &'static str,
 }
 
-fn tree(out: &mut String, calls: &[Call], depth: usize, chain: &[&Call], left: &mut usize) {
+/// The error that the deepest function made its own of, if it is another one.
+fn translated(chain: &[&Call]) -> Option<Line> {
+    let below = chain.last()?.last_error_below()?;
+    Some(line(below, chain.len() + 1, "  (ended otherwise)"))
+}
+
+fn tree(lines: &mut Vec<Line>, calls: &[Call], depth: usize, chain: &[&Call]) {
     for call in calls {
-        if *left == 0 {
+        if lines.len() >= MOST_LINES {
             return;
         }
-        *left -= 1;
         let origin = chain.last().is_some_and(|last| std::ptr::eq(*last, call));
-        line(out, call, depth, if origin { ORIGIN } else { "" });
-        tree(out, &call.calls, depth + 1, chain, left);
+        lines.push(line(call, depth, if origin { ORIGIN } else { "" }));
+        tree(lines, &call.calls, depth + 1, chain);
     }
 }
 
-fn line(out: &mut String, call: &Call, depth: usize, mark: &str) {
+fn line(call: &Call, depth: usize, mark: &'static str) -> Line {
     let indent = "  ".repeat(depth.min(40));
     let head = format!("{indent}{}({})", neutralise(&call.function), arguments(&call.arguments));
     let took = call.duration_ns.map_or_else(String::new, time);
-    let _ = writeln!(out, "{head:<RESULTS$} {:>14} {took:>9}{mark}", outcome(call.outcome));
+    Line { head, outcome: outcome(call.outcome), took, mark }
 }

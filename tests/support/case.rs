@@ -8,6 +8,7 @@
 //! // stdin: yes              the script goes in on standard input, named `-`
 //! // workload: getppid 100   run under `-c`; see workload.rs. @SELF@ in the script is its binary
 //! // compile: shapes.c -g    a C file of tests/fixtures/c and the compiler's flags; @COMPILED@ is its program
+//! // subcommand: why-failed  runs this in place of the script
 //! // command: @COMPILED@ 3  run under `-c`, instead of a workload
 //! // bundled: opensnoop      runs this script of the folder `scripts` instead of the file's own
 //! // needs: kprobe           what the kernel must have; see needs.rs
@@ -49,6 +50,7 @@ pub struct Case {
     pub workload: Vec<String>,
     pub compile: Vec<String>,
     pub command: Option<String>,
+    pub subcommand: Option<String>,
     pub needs: Vec<String>,
     pub exit: i32,
     pub lines: Vec<Line>,
@@ -109,6 +111,7 @@ fn directive(case: &mut Case, text: &str) -> Result<(), String> {
         "workload" => case.workload = words(),
         "compile" => case.compile = words(),
         "command" => case.command = Some(value.to_owned()),
+        "subcommand" => case.subcommand = Some(value.trim().to_owned()),
         "bundled" => super::bundled::put_in(case, value.trim())?,
         "needs" => case.needs.extend(words()),
         "exit" => case.exit = value.trim().parse().map_err(|e| format!("exit: {e}"))?,

@@ -50,6 +50,8 @@ impl Subject {
         } else if case.as_bpftrace && !self.peer {
             // Its name is all that decides.
             command.arg0("bpftrace");
+        } else if let Some(word) = &case.subcommand {
+            command.arg(word);
         } else {
             command.args(&self.words[1..]);
         }
@@ -85,7 +87,10 @@ fn attempt(subject: &Subject, case: &Case, cap: Duration) -> Result<(), String> 
     if case.as_dtrace {
         command.arg("-s");
     }
-    command.arg(if case.stdin { Path::new("-") } else { &script.path }).args(&case.args);
+    if case.subcommand.is_none() {
+        command.arg(if case.stdin { Path::new("-") } else { &script.path });
+    }
+    command.args(&case.args);
     command.stdin(if case.stdin { Stdio::piped() } else { Stdio::null() });
     let mut child = command
         .stdout(Stdio::piped())

@@ -216,3 +216,86 @@ fn text(value: &Value) -> String {
     let end = (0..=LONGEST_TEXT.min(whole.len())).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
     whole.get(..end).unwrap_or("").to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Kernel, Roots};
+
+    fn format(text: &str) -> Format {
+        let conversion = |_| Piece::Literal("%".into());
+        let mut pieces = Vec::new();
+        for (at, literal) in text.split('%').enumerate() {
+            if at > 0 {
+                pieces.push(conversion(at));
+            }
+            pieces.push(Piece::Literal(literal.into()));
+        }
+        Format { text: text.into(), pieces }
+    }
+
+    /// Words are numbers or texts, as the script reports them.
+    fn reports(assembler: &mut Assembler, lines: &[&str]) -> Vec<Failure> {
+        let mut told = Vec::new();
+        for (at, line) in lines.iter().enumerate() {
+            let (head, rest) = line.split_once(' ').unwrap();
+            let value = |word: &str| match word.parse::<i64>() {
+                Ok(number) => Value::Int(number, 8),
+                Err(_) => Value::Str(word.as_bytes().into()),
+            };
+            let mut values: Vec<Value> = rest.split(' ').map(value).collect();
+            let text = if head == "name" {
+                let place = values.remove(2).as_number().unwrap();
+                format!("name % % {place} %\n")
+            } else {
+                format!("{head} % %\n")
+            };
+            told.extend(assembler.take(1000 * at as u64, &format(&text), &values));
+        }
+        told
+    }
+
+    fn assembler() -> Assembler {
+        Assembler::new(Shapes::new(&Arc::new(Kernel::new(Roots::running()))))
+    }
+
+    const ENTER: &str = "enter 7 7 cat 257 0 0 0 0 0 0 - -";
+
+    #[test]
+    fn calls_are_nested_by_their_returns_and_threads_kept_apart() {
+        let mut assembler = assembler();
+        let lines = [
+            "call 7 vfs_read 1 2 3 4 0 0",
+            ENTER,
+            "call 7 do_filp_open -100 1 2 0 0 0",
+            "enter 8 8 other 0 0 0 0 0 0 0 - -",
+            "name 7 inode_permission 1 secret",
+            "call 7 inode_permission 1 2 36 0 0 0",
+            "leave 8 1",
+            "return 7 inode_permission 4294967283",
+            "return 7 do_filp_open -13",
+            "leave 7 -13",
+        ];
+        let told = reports(&mut assembler, &lines);
+        let [failure] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((&*failure.syscall, failure.errno, failure.incomplete), ("openat", 13, false));
+        let names: Vec<&str> = failure.chain().iter().map(|call| &*call.function).collect();
+        if assembler.shapes.arguments(&"do_filp_open".into(), &[0]).is_empty() {
+            return; // A machine without BTF tells nothing of results.
+        }
+        assert_eq!(names, ["do_filp_open", "inode_permission"]);
+        let deepest = failure.chain()[1];
+        assert_eq!((deepest.duration_ns, &*deepest.arguments[1].value), (Some(2000), "\"secret\""));
+    }
+
+    #[test]
+    fn a_return_that_was_missed_leaves_a_gap_that_is_told() {
+        let mut assembler = assembler();
+        let lines = [ENTER, "call 7 f 0 0 0 0 0 0", "call 7 g 0 0 0 0 0 0", "return 7 f 0", "leave 7 -2"];
+        let told = reports(&mut assembler, &lines);
+        assert!(told[0].incomplete);
+        assert_eq!((told[0].calls[0].calls[0].outcome, told[0].calls.len()), (Outcome::Unseen, 1));
+        assembler.lost();
+        assert!(reports(&mut assembler, &[ENTER, "leave 7 0", "return 7 f 0", "leave 9 -1"]).is_empty());
+    }
+}
