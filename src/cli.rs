@@ -25,6 +25,7 @@ pub mod explain;
 pub mod export;
 pub mod face;
 pub mod fmt;
+pub mod follow;
 pub mod kernel;
 pub mod latency;
 pub mod list;
@@ -89,6 +90,7 @@ pub enum Command {
     Screenshots(screenshots::Args),
     Latency(latency::Args),
     WhyFailed(why_failed::Args),
+    Follow(follow::Args),
     Programs(programs::Programs),
     Maps(programs::Maps),
 }
@@ -255,6 +257,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Lsp(args)) => lsp::run(&args, world),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
         Some(Command::Latency(args)) => latency::run(&args, world),
+        Some(Command::Follow(args)) => follow::run(&args, world),
         Some(Command::WhyFailed(args)) => why_failed::run(&args, world),
         Some(Command::Programs(args)) => programs::run(&args, world),
         Some(Command::Maps(args)) => programs::run_maps(&args, world),

@@ -16,6 +16,7 @@ use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
 
 pub mod failures;
+pub mod follow;
 pub mod latency;
 mod outlet;
 pub mod replay;

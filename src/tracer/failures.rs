@@ -216,8 +216,7 @@ fn condition(question: &Question) -> Result<String, FailuresError> {
         all.push(format!("comm == \"{comm}\""));
     }
     if let Some(name) = &question.syscall {
-        let number =
-            syscalls::number(Machine::HOST, name).ok_or_else(|| FailuresError::NoSuchCall(name.clone()))?;
+        let number = syscalls::number(Machine::HOST, name).ok_or_else(|| FailuresError::NoSuchCall(name.clone()))?;
         all.push(format!("args.id == {number}"));
     }
     Ok(all.join(" && "))
@@ -230,7 +229,9 @@ fn patterns(syscall: Option<&str>) -> Vec<String> {
     } else {
         vec![format!("*({FILES}|{SOCKETS}|{TASKS})->errno")]
     };
-    points.extend(NAMED.iter().map(|name| if name.contains('*') { format!("{name}->errno") } else { (*name).to_owned() }));
+    points.extend(
+        NAMED.iter().map(|name| if name.contains('*') { format!("{name}->errno") } else { (*name).to_owned() }),
+    );
     points
 }
 

@@ -32,7 +32,9 @@ pub fn profile(tree: &FlameTree, map: &str) -> io::Result<Vec<u8>> {
     let mut strings = Strings { numbers: HashMap::from([(String::new(), 0)]), all: vec![String::new()] };
     let mut out = Message::default();
     let mut kind = Message::default();
-    kind.number(1, strings.number(map.trim_start_matches('@')));
+    // Of a map without a name, samples.
+    let name = map.trim_start_matches('@');
+    kind.number(1, strings.number(if name.is_empty() { "samples" } else { name }));
     kind.number(2, strings.number("count"));
     out.message(1, &kind);
     for (node, value) in tree.ends() {

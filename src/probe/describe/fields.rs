@@ -17,7 +17,9 @@ pub(super) fn fields(pattern: &PointPattern, kernel: &Kernel) -> Vec<DocField> {
             if known.is_empty() { numbered(6) } else { known }
         }
         // Kernels with trampolines keep the arguments until the function returns.
-        PointPattern::Kprobe { module, function, offset: 0, ret: true, .. } if kernel.features().has(Feature::Fentry) => {
+        PointPattern::Kprobe { module, function, offset: 0, ret: true, .. }
+            if kernel.features().has(Feature::Fentry) =>
+        {
             let parameters = prototype_fields(function, module.as_ref(), kernel, false);
             parameters.into_iter().chain([retval("uint64", Shown::Pointer)]).collect()
         }
@@ -43,7 +45,9 @@ pub(super) fn listed(pattern: &PointPattern, kernel: &Kernel) -> Vec<DocField> {
             btf.raw_tracepoint(event.as_str()).map(|p| parameters(&btf, &p, false)).unwrap_or_default()
         }
         PointPattern::Kprobe { module, function, ret, .. } => prototype_fields(function, module.as_ref(), kernel, *ret),
-        PointPattern::Fentry { module, function, exit, .. } => prototype_fields(function, module.as_ref(), kernel, *exit),
+        PointPattern::Fentry { module, function, exit, .. } => {
+            prototype_fields(function, module.as_ref(), kernel, *exit)
+        }
         PointPattern::Usdt { binary, provider, name } => usdt(binary, provider.as_ref(), name, kernel),
         PointPattern::Iter { kind, .. } => iterator(kind, kernel),
         PointPattern::Uprobe { binary, place, ret: false } => user_function(binary, place, kernel).unwrap_or_default(),

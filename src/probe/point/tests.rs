@@ -41,7 +41,8 @@ fn timers() {
 
 #[test]
 fn kernel_functions() {
-    let plain = PointPattern::Kprobe { module: None, function: Glob::new("vfs_read"), signature: None, offset: 16, ret: false };
+    let plain =
+        PointPattern::Kprobe { module: None, function: Glob::new("vfs_read"), signature: None, offset: 16, ret: false };
     assert_eq!(parse("k:vfs_read+0x10").unwrap(), plain);
     assert_eq!(parse("kprobe:0xffffffff81000000").unwrap(), PointPattern::KprobeAddress(0xffff_ffff_8100_0000));
     assert!(matches!(parse("kr:xfs:xfs_*").unwrap(), PointPattern::Kprobe { module: Some(_), ret: true, .. }));

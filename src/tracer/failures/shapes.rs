@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::kernel::Kernel;
 use crate::kernel::btf::{Btf, BtfType, TypeId};
-use crate::model::failure::{Argument, MAX_ERRNO, Outcome};
 use crate::kernel::function_types::{ErrnoResult, READ_PARAMETERS};
+use crate::model::failure::{Argument, MAX_ERRNO, Outcome};
 
 /// Functions by name, looked up when they are first met.
 #[derive(Debug)]
@@ -30,7 +30,11 @@ impl Shapes {
         let vmlinux = kernel.shared_btf().ok().map(Arc::clone);
         let modules = kernel.modules_with_btf();
         let modules = modules.iter().filter_map(|name| kernel.module_btf(name).ok());
-        Self { kernel: Arc::clone(kernel), modules: vmlinux.into_iter().chain(modules).collect(), known: HashMap::new() }
+        Self {
+            kernel: Arc::clone(kernel),
+            modules: vmlinux.into_iter().chain(modules).collect(),
+            known: HashMap::new(),
+        }
     }
 
     fn shape(&mut self, function: &Arc<str>) -> Option<&Shape> {
@@ -92,10 +96,11 @@ impl Shapes {
         let value = |(at, field): (usize, &&crate::kernel::tracefs::Field)| {
             let word = words.get(at).copied().unwrap_or(0);
             let ty = field.declaration();
-            let text = texts.get(at).filter(|text| ty.contains("char") && ty.contains('*') && !text.is_empty());
-            let value = match text {
+            let is_text = ty.contains("char") && ty.matches('*').count() == 1;
+            let value = match texts.get(at).filter(|text| is_text && !text.is_empty()) {
                 Some(text) => format!("{text:?}"),
                 None if ty.contains('*') => pointer(word),
+                None if ty.contains("long") => number(&field.name, word, word as i64),
                 None => number(&field.name, word, i64::from(word as i32)),
             };
             Argument { name: Arc::clone(&field.name), value }
@@ -113,7 +118,7 @@ fn number(name: &str, bits: u64, value: i64) -> String {
     if name.contains("mode") {
         return format!("{bits:#o}");
     }
-    let is_bits = ["flag", "mask", "option", "prot"].iter().any(|part| name.contains(part));
+    let is_bits = name == "prot" || ["flag", "mask", "option"].iter().any(|part| name.contains(part));
     if is_bits { format!("{bits:#x}") } else { value.to_string() }
 }
 
