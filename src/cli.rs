@@ -28,6 +28,7 @@ pub mod fmt;
 pub mod follow;
 pub mod kernel;
 pub mod latency;
+pub mod lens;
 pub mod list;
 pub mod lsp;
 pub mod man;
@@ -42,6 +43,7 @@ pub mod testing;
 pub mod tracing;
 pub mod why_failed;
 pub mod workbench;
+pub mod xray;
 
 /// An interactive tracing workbench for the Linux terminal.
 ///
@@ -91,6 +93,8 @@ pub enum Command {
     Latency(latency::Args),
     WhyFailed(why_failed::Args),
     Follow(follow::Args),
+    Lens(lens::Args),
+    Xray(xray::Args),
     Programs(programs::Programs),
     Maps(programs::Maps),
 }
@@ -259,6 +263,8 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Latency(args)) => latency::run(&args, world),
         Some(Command::Follow(args)) => follow::run(&args, world),
         Some(Command::WhyFailed(args)) => why_failed::run(&args, world),
+        Some(Command::Xray(args)) => xray::run(&args, world),
+        Some(Command::Lens(args)) => lens::run(&args, world),
         Some(Command::Programs(args)) => programs::run(&args, world),
         Some(Command::Maps(args)) => programs::run_maps(&args, world),
     }

@@ -18,3 +18,4 @@ pub mod target;
 pub mod task;
 pub mod value;
 pub mod words;
+pub mod xray;

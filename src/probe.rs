@@ -6,6 +6,7 @@ pub mod describe;
 pub mod expand;
 pub mod find;
 pub mod glob;
+pub mod lens;
 pub mod listing;
 pub mod loaded;
 pub mod name;
@@ -17,5 +18,6 @@ pub mod search;
 pub mod signature;
 pub(crate) mod suggest;
 pub mod user;
+pub mod xray;
 
 pub use name::target_name;

@@ -130,6 +130,7 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
         overrides: overrides(world),
         announce,
         like_bpftrace: true,
+        maps: None,
     };
     if !stages.is_empty() || options.mode == Mode::Codegen || options.emit_elf.is_some() {
         let compiled_only = !stages.is_empty() || options.mode == Mode::Codegen;

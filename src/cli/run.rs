@@ -22,6 +22,7 @@ use crate::lang::front_end;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::dump as types;
 use crate::model::budget::Budget;
+use crate::model::snapshot::MapSnapshot;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
 use crate::session::headless::Headless;
@@ -29,6 +30,7 @@ use crate::session::recorded::Recorded;
 use crate::session::{front, testing};
 use crate::store::file::Written;
 use crate::tracer::TracerError;
+use crate::tracer::report::{Face, Report};
 use crate::tracer::script::child::{self, ChildError, Held};
 use crate::tracer::script::compilation::Compiled;
 use crate::tracer::script::names::Sources;
@@ -222,7 +224,8 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
     let overrides = args.config.clone();
     let (defaults, announce, like_bpftrace) = (&[], false, false);
-    Runner { args, world, script: &script, shown: &plain, defaults, overrides, announce, like_bpftrace }.run()
+    let maps = None;
+    Runner { args, world, script: &script, shown: &plain, defaults, overrides, announce, like_bpftrace, maps }.run()
 }
 
 /// One run; the bpftrace mode makes its own from its own flags.
@@ -239,6 +242,30 @@ pub(super) struct Runner<'a> {
     pub(super) announce: bool,
     /// Messages and exit codes are bpftrace's.
     pub(super) like_bpftrace: bool,
+    /// Writes the maps at the end, in place of how they print.
+    pub(super) maps: Option<&'a dyn Fn(&[MapSnapshot]) -> String>,
+}
+
+/// A face whose maps at the end are written by others.
+struct WithMaps<'a> {
+    face: StreamFace,
+    maps: &'a dyn Fn(&[MapSnapshot]) -> String,
+}
+
+impl Face for WithMaps<'_> {
+    fn comes_from(&mut self, action: u32, at_ns: u64, cpu: Option<u16>) {
+        self.face.comes_from(action, at_ns, cpu);
+    }
+
+    fn report(&mut self, report: &Report<'_>) -> std::io::Result<()> {
+        let Report::End { maps, .. } = report else { return self.face.report(report) };
+        self.face.flush()?;
+        std::io::stdout().write_all((self.maps)(maps).as_bytes())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.face.flush()
+    }
 }
 
 impl Runner<'_> {
@@ -370,6 +397,10 @@ impl Runner<'_> {
         let headless = Headless::default().reading_maps(self.args.record.is_some());
         let tracer = self.tracer(kernel, compiled, child, headless.stopping());
         let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
+        if let Some(maps) = self.maps {
+            signals::watch(headless.remote())?;
+            return headless.run(tracer, &mut WithMaps { face, maps });
+        }
         let Some(path) = &self.args.record else {
             signals::watch(headless.remote())?;
             return headless.run(tracer, &mut face);

@@ -12,6 +12,7 @@ use crate::lang::service::{Completion, ServiceEnv};
 use crate::lang::source::SourceText;
 use crate::probe::catalogue::Background;
 use crate::probe::describe::describe;
+use crate::probe::lens::{self, Composite};
 use crate::probe::listing::Line;
 use crate::probe::search::{MOST, Search};
 use crate::probe::user;
@@ -90,6 +91,17 @@ impl Finder for Catalogue {
             result,
             absent: doc.absence.as_ref().map(words),
             skeleton: doc.skeleton,
+        }
+    }
+
+    fn lens(&mut self, probe: &str) -> Result<Vec<Composite>, String> {
+        let own = lens::roots(probe, &self.kernel);
+        // The task that runs has members in every probe.
+        let task = Composite::of_type("struct task_struct *", "curtask", &self.kernel);
+        match (own, task) {
+            (Ok(own), task) => Ok(own.into_iter().chain(task).collect()),
+            (Err(_), Ok(task)) => Ok(vec![task]),
+            (Err(why), Err(_)) => Err(why.to_string()),
         }
     }
 

@@ -58,6 +58,7 @@ fn draw_layer(state: &State, layer: &Layer, buf: &mut Buffer, body: Rect) {
         Layer::Parameters(asked) => panes::reader::ask(state, &asked.input, buf, body, &asked.title),
         Layer::Chooser(chooser) => panes::chooser::draw(state, chooser, buf, body),
         Layer::Confirm(confirm) => panes::reader::question(state, confirm, buf, body),
+        Layer::Lens(lens) => panes::lens::draw::draw(state, lens, buf, body),
         Layer::Window => panes::window::draw(state, buf, body),
         Layer::Filter(_) | Layer::Find(_) => {}
     }

@@ -11,6 +11,7 @@ use super::inspector::{Inspect, Inspected};
 use crate::lang::service::Completion;
 use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
+use crate::probe::lens::Composite;
 use crate::session::rerun::{Answered, Asked};
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
 use crate::store::{Chunk, TraceInfo};
@@ -112,6 +113,8 @@ pub enum Effect {
     },
     /// Tell everything about a probe.
     Describe(Arc<str>),
+    /// Tell the members of a probe's arguments.
+    Lens(Arc<str>),
     /// Tell what could be typed at a place.
     Complete {
         /// The script.
@@ -203,6 +206,13 @@ pub enum Message {
     Found(Found),
     /// A probe was described.
     Described(Detail),
+    /// What a probe's arguments can be opened to.
+    Lens {
+        /// The probe.
+        probe: Arc<str>,
+        /// Its arguments that have members, or why there are none.
+        roots: Result<Vec<Composite>, String>,
+    },
     /// What the kernel has loaded.
     Inspected(Inspected),
     /// What could be typed.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::effect::{Detail, Found, Message};
 use crate::lang::service::Completion;
 use crate::lang::source::SourceText;
+use crate::probe::lens::Composite;
 
 /// What can be asked about probes.
 pub trait Finder: Send + 'static {
@@ -16,6 +17,11 @@ pub trait Finder: Send + 'static {
 
     /// Everything about a probe.
     fn describe(&mut self, name: &str) -> Detail;
+
+    /// The arguments of a probe that have members, or why there are none.
+    fn lens(&mut self, _probe: &str) -> Result<Vec<Composite>, String> {
+        Err("the types of this kernel are not known here".to_owned())
+    }
 
     /// What could be typed at a byte offset of a script.
     fn complete(&mut self, _source: &SourceText, _offset: u32) -> Vec<Completion> {
@@ -38,6 +44,8 @@ pub enum Question {
     Search(String, u64),
     /// Describe.
     Describe(Arc<str>),
+    /// The members of a probe's arguments.
+    Lens(Arc<str>),
     /// What could be typed: text, byte offset, number.
     Complete(SourceText, u32, u64),
     /// What is known of a word: text, byte offset.
@@ -68,7 +76,7 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
     let mut growing = false;
     loop {
         let mut fresh = false;
-        let (mut describe, mut complete, mut hint) = (None, None, None);
+        let (mut describe, mut lens, mut complete, mut hint) = (None, None, None, None);
         let next = if growing {
             match questions.recv_timeout(AGAIN) {
                 Ok(question) => Some(question),
@@ -86,6 +94,7 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
                     fresh = true;
                 }
                 Question::Describe(name) => describe = Some(name),
+                Question::Lens(probe) => lens = Some(probe),
                 Question::Complete(source, offset, generation) => complete = Some((source, offset, generation)),
                 Question::Hint(source, offset) => hint = Some((source, offset)),
             }
@@ -101,6 +110,12 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
             && !answer(Message::Described(finder.describe(&name)))
         {
             return;
+        }
+        if let Some(probe) = lens {
+            let roots = finder.lens(&probe);
+            if !answer(Message::Lens { probe, roots }) {
+                return;
+            }
         }
         if let Some((source, offset, generation)) = complete
             && !answer(Message::Completed { generation, items: finder.complete(&source, offset) })

@@ -45,6 +45,8 @@ pub enum Scope {
     Pane(Kind),
     /// In the probe browser.
     Browser,
+    /// In the struct lens.
+    Lens,
     /// In the palette and in input lines.
     Input,
     /// In lists to choose from.
@@ -72,6 +74,7 @@ impl Scope {
             Self::Output => "Events, maps, probes",
             Self::Pane(kind) => registered(kind.0).map_or(kind.0, |k| k.title),
             Self::Browser => "Probe browser",
+            Self::Lens => "Struct lens",
             Self::Input => "Palette and input lines",
             Self::List => "Lists to choose from",
             Self::Window => "Arranging panes, after Alt-W",
@@ -105,6 +108,7 @@ pub struct Binding {
 pub fn scopes(state: &State) -> Vec<Scope> {
     let narrow: &[Scope] = match state.layers.last() {
         Some(Layer::Browser(_)) => &[Scope::Browser],
+        Some(Layer::Lens(_)) => &[Scope::Lens],
         Some(
             Layer::Palette(_)
             | Layer::SaveAs(_)
@@ -133,6 +137,7 @@ fn takes_text(state: &State) -> bool {
     match state.layers.last() {
         Some(
             Layer::Browser(_)
+            | Layer::Lens(_)
             | Layer::Palette(_)
             | Layer::SaveAs(_)
             | Layer::Rename(_)
@@ -253,7 +258,7 @@ pub fn help() -> Vec<(Scope, Vec<(String, &'static str)>)> {
     let mut kinds = KINDS.iter().map(|k| Scope::Pane(k.kind));
     let mut order = vec![Scope::Panes, Scope::Window];
     order.extend(kinds.next());
-    order.extend([Scope::Popup, Scope::Browser, Scope::Output]);
+    order.extend([Scope::Popup, Scope::Browser, Scope::Lens, Scope::Output]);
     order.extend(kinds);
     order.extend([
         Scope::Input,

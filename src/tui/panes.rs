@@ -29,6 +29,7 @@ pub mod flame;
 pub mod heat;
 pub mod help;
 pub mod latency;
+pub mod lens;
 pub mod maps;
 pub mod palette;
 pub mod probes;

@@ -13,6 +13,7 @@ use super::palette::Palette;
 use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
 use super::panes::latency::measured::Measured;
+use super::panes::lens::Lens;
 use super::panes::system::loaded::Loaded;
 use super::panes::{Kind, News, Pane, events};
 use super::theme::Theme;
@@ -22,6 +23,7 @@ use super::update::windows::Grab;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
 use crate::model::budget::Budget;
+use crate::model::value::Value;
 use crate::session::update::{ScriptId, TraceId};
 use crate::store::Store;
 use crate::tui::panes::browser::state::Browser;
@@ -64,6 +66,8 @@ pub enum Layer {
     Parameters(Parameters),
     /// Do what can't be undone?
     Confirm(Confirm),
+    /// The members of types, or of a captured struct.
+    Lens(Box<Lens>),
 }
 
 /// A text in a frame.
@@ -136,6 +140,8 @@ pub struct State {
     pub latency: Measured,
     /// What the kernel has loaded, while a pane shows it.
     pub loaded: Loaded,
+    /// The captured struct that others are compared to.
+    pub marked_struct: Option<Value>,
     /// What panes want done although nobody has asked for it.
     pub wanted: Vec<Effect>,
     /// A passing message.
@@ -177,6 +183,7 @@ impl State {
             moment: Moment::default(),
             latency: Measured::default(),
             loaded: Loaded::default(),
+            marked_struct: None,
             wanted: Vec::new(),
             toast: None,
             disabled: None,

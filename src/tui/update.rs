@@ -47,6 +47,10 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Found(found) => browser::update::found(state, found),
         Message::Described(detail) => browser::update::described(state, detail),
+        Message::Lens { probe, roots } => {
+            super::panes::lens::update::opened(state, probe, roots);
+            Vec::new()
+        }
         Message::Inspected(answer) => {
             state.loaded.take(answer);
             Vec::new()

@@ -7,6 +7,7 @@ mod endings;
 mod engine;
 mod language_server;
 mod layouts;
+mod lens;
 mod objects;
 mod recordings;
 mod recovery;

@@ -6,6 +6,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::super::action::Action;
 use super::super::panes::KINDS;
+use super::super::panes::lens::keys as lens;
 use super::table::BINDINGS;
 use super::{Binding, Key, Scope};
 
@@ -39,7 +40,7 @@ pub enum RemapError {
 
 /// The bindings of the program, before any choice of the user.
 pub(super) fn defaults() -> impl Iterator<Item = &'static Binding> {
-    BINDINGS.iter().chain(KINDS.iter().flat_map(|k| k.commands))
+    BINDINGS.iter().chain(lens::BINDINGS).chain(KINDS.iter().flat_map(|k| k.commands))
 }
 
 /// The bindings that hold.

@@ -3,6 +3,7 @@
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
 use super::super::panes::browser::questions;
+use super::super::panes::lens::keys as lens;
 use super::super::panes::{editor, events, flame, heat, latency, maps, probes, system};
 use super::super::time::Time;
 use super::build::{
@@ -243,6 +244,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Browser, &[alt('l')], questions::LATENCY, "latency", "Insert: how long from entry to return", false),
     bind(Scope::Browser, &[alt('s')], questions::SLOWER, "", "Insert: what takes longer than 1 ms", false),
     bind(Scope::Browser, &[alt('k')], questions::STACKS, "stacks", "Insert: the stacks that lead to it", false),
+    bind(Scope::Browser, &[alt('m')], lens::OPEN, "members", "Open the members of its arguments", false),
     bind(Scope::Browser, &[UP, ctrl('p')], Action::Go(Go::Up), "", "Previous probe", false),
     bind(Scope::Browser, &[DOWN, ctrl('n')], Action::Go(Go::Down), "choose", "Next probe", false),
     bind(Scope::Browser, &[PAGE_UP], Action::Go(Go::PageUp), "", "Page up", false),

@@ -82,6 +82,9 @@ impl Workbench {
             Effect::Describe(name) => {
                 let _ = self.questions.send(Question::Describe(name));
             }
+            Effect::Lens(probe) => {
+                let _ = self.questions.send(Question::Lens(probe));
+            }
             Effect::Inspect(question) => {
                 if let Err(e) = self.inspector.ask(question) {
                     self.answer(Message::Notice(format!("What is loaded can't be read: no thread: {e}")));

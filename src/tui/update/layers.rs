@@ -23,6 +23,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     let body = super::layout::of(state).body;
     match state.layers.last_mut() {
         Some(Layer::Browser(_)) => browser::act(state, action),
+        Some(Layer::Lens(_)) => crate::tui::panes::lens::update::act(state, action),
         Some(Layer::Help(top)) => {
             scroll(top, action, page, super::super::panes::help::last_top(body));
             Vec::new()

@@ -9,7 +9,7 @@ use super::super::layout::tree::{Axis, PaneId};
 use super::super::state::{Layer, State};
 use super::windows::{self, Grab};
 use super::{act, in_pane, layers, layout, time};
-use crate::tui::panes::{Context, bars, browser, palette, timeline};
+use crate::tui::panes::{Context, bars, browser, lens, palette, timeline};
 
 /// Lines of one turn of the wheel.
 const WHEEL: usize = 3;
@@ -127,6 +127,14 @@ fn overlay(state: &mut State, mouse: Mouse, at: (u16, u16), body: Rect) -> Vec<E
                 open.describe()
             }
             Some(_) => Vec::new(),
+        },
+        Some(Layer::Lens(open)) => match lens::draw::row_at(open, body, at) {
+            None => layers::act(state, &Action::Cancel),
+            Some(Some(index)) if index == open.selected => layers::act(state, &Action::Go(Go::Right)),
+            Some(index) => {
+                open.selected = index.unwrap_or(open.selected);
+                Vec::new()
+            }
         },
         Some(Layer::Chooser(open)) => match open.at(body, at) {
             None => layers::act(state, &Action::Cancel),

@@ -10,6 +10,7 @@ pub const FUNCTIONS: &[Builtin] = &[
     Builtin { name: "warnf", signature: "warnf(fmt, ...)", place: Place::User, doc: "Prints like printf, as a warning with the script's line." },
     Builtin { name: "debugf", signature: "debugf(fmt, ...)", place: Place::Kernel, doc: "Writes to the kernel's trace_pipe, at most three values. For debugging only." },
     Builtin { name: "print", signature: "print(value) or print(@map[, top[, div]])", place: Place::User, doc: "Prints a value, or a whole map: its largest rows only with top, values divided by div." },
+    Builtin { name: "lens", signature: "lens(pointer)", place: Place::User, doc: "Captures the whole struct at a pointer: the events open it member by member, and compare two. At most 32768 bytes." },
     Builtin { name: "clear", signature: "clear(@map)", place: Place::User, doc: "Removes all keys of a map." },
     Builtin { name: "zero", signature: "zero(@map)", place: Place::User, doc: "Sets all values of a map to zero and keeps its keys." },
     Builtin { name: "delete", signature: "delete(@map, key): bool", place: Place::Kernel, doc: "Removes one key; true when it was there." },

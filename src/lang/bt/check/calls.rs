@@ -50,6 +50,7 @@ const FUNCTIONS: &[FunctionInfo] = &[
     f("warnf", 1, MAX_PRINTF, output::warnf),
     f("debugf", 1, 4, output::debugf),
     f("print", 1, 3, output::print),
+    f("lens", 1, 1, output::lens),
     f("clear", 1, 1, output::clear),
     f("zero", 1, 1, output::zero),
     f("exit", 0, 1, output::exit),

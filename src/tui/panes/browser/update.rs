@@ -7,6 +7,7 @@ use crate::tui::action::{Action, Edit, Go};
 use crate::tui::effect::{Detail, Effect, Found};
 use crate::tui::panes::browser::questions;
 use crate::tui::panes::browser::state::Browser;
+use crate::tui::panes::lens;
 use crate::tui::state::{Layer, State};
 
 /// Opens the browser.
@@ -83,6 +84,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         Action::Accept => accept(state),
         question if questions::is_one(question) => ask(state, question),
+        open if *open == lens::keys::OPEN => lens::update::of_browser(state),
         _ => Vec::new(),
     }
 }

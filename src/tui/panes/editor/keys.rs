@@ -9,6 +9,7 @@ use crate::tui::keys::build::{
     ctrl, f, shift,
 };
 use crate::tui::keys::{Binding, Key, Scope};
+use crate::tui::panes::lens::keys as lens;
 
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
@@ -97,6 +98,7 @@ pub static BINDINGS: &[Binding] = &[
         "Give the name under the cursor another one, everywhere",
         true,
     ),
+    bind(Scope::Pane(KIND), &[alt('s')], lens::OPEN, "", "Open the members of the probe's arguments", true),
     bind(Scope::Pane(KIND), &[alt('i')], Action::App(App::Format), "", "Format the script", true),
     bind(Scope::Pane(KIND), &[UP], Action::Go(Go::Up), "", "Line up", false),
     bind(Scope::Pane(KIND), &[DOWN], Action::Go(Go::Down), "", "Line down", false),

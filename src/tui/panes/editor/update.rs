@@ -4,6 +4,7 @@ use super::completing;
 use crate::tui::action::{Action, Edit, Pick, Picked};
 use crate::tui::effect::Effect;
 use crate::tui::panes::browser::update as browser;
+use crate::tui::panes::lens;
 use crate::tui::panes::rows::page;
 use crate::tui::state::State;
 use ratatui::layout::Rect;
@@ -35,6 +36,7 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
             state.document.editor.go(*go, true, page);
             Vec::new()
         }
+        open if *open == lens::keys::OPEN => lens::update::of_script(state),
         Action::Pick(Pick::Text { line, column }, how) => {
             state.document.assist.popup = None;
             state.document.editor.go_to((*line, *column), *how == Picked::Dragged);

@@ -9,6 +9,8 @@ use crate::tui::keys::{Binding, Scope};
 pub const FIELD: Action = Action::Named("field");
 /// List the values of a field.
 pub const VALUES: Action = Action::Named("values");
+/// Compare structs to that of the chosen event.
+pub const MARK: Action = Action::Named("mark struct");
 /// Copy a value.
 pub const CELL: Action = Action::Named("cell");
 
@@ -45,5 +47,6 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Pane(KIND), &[RIGHT], Action::Go(Go::Right), "", "Scroll right", false),
     bind(Scope::Pane(KIND), &[ch('=')], FIELD, "", "Show only events with a value of the chosen one", true),
     bind(Scope::Pane(KIND), &[ch('D')], VALUES, "", "List the values of a field with their counts", true),
+    bind(Scope::Pane(KIND), &[ch('M')], MARK, "", "Compare captured structs to this one", true),
     bind(Scope::Pane(KIND), &[ch('Y')], CELL, "", "Copy a value of the chosen event", true),
 ];

@@ -1,10 +1,14 @@
 //! Intents in the events.
 
-use super::fields;
+use super::{fields, keys};
 use super::log::{EventLog, Shown};
+use crate::lang::diagnostic::Severity;
+use crate::model::value::Value;
+use crate::store::{History as _, Payload};
 use crate::tui::action::{Action, Events, Go, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
+use crate::tui::panes::lens;
 use crate::tui::panes::rows::{by, copy, page};
 use crate::tui::state::{Confirm, Layer, Reader, State};
 use crate::tui::text::grouped;
@@ -43,8 +47,9 @@ pub fn act(log: &mut EventLog, state: &mut State, action: &Action, area: Rect) -
             return copy(state, text);
         }
         Action::Events(Events::Clock) => log.clock = !log.clock,
+        mark if *mark == keys::MARK => mark_struct(log, state),
         Action::Named(_) => fields::choose(log, state, action),
-        Action::Accept => open_line(log, state),
+        Action::Accept => open(log, state),
         Action::Pick(Pick::Row { row, .. }, _) => {
             log.select(*row, &state.store);
             moved(log, state);
@@ -64,6 +69,32 @@ fn moved(log: &EventLog, state: &mut State) {
 /// The row that is chosen.
 pub(super) fn chosen(log: &EventLog, state: &State) -> Option<Shown> {
     log.get(log.selected(&state.store)?, &state.store)
+}
+
+/// A struct in the chosen event.
+fn captured(log: &EventLog, state: &State) -> Option<Value> {
+    let entry = state.store.entry(chosen(log, state)?.row.entry)?;
+    let Payload::Event { values, .. } = entry.payload else { return None };
+    values.into_iter().find(|value| matches!(value, Value::Record(_)))
+}
+
+fn mark_struct(log: &EventLog, state: &mut State) {
+    let Some(value) = captured(log, state) else {
+        return state.tell(Severity::Info, "This row has no struct: lens(pointer) and print(*pointer) capture one");
+    };
+    state.marked_struct = Some(value);
+    state.tell(Severity::Info, "Structs that you open are compared to this one");
+}
+
+/// A captured struct opens as a tree, any other line in full.
+fn open(log: &EventLog, state: &mut State) {
+    match (captured(log, state), chosen(log, state)) {
+        (Some(value), Some(shown)) => {
+            let title = format!("Line {}: {}", grouped(shown.row.number + 1), shown.probe());
+            lens::update::captured(state, title, value);
+        }
+        _ => open_line(log, state),
+    }
 }
 
 /// Shows the selected line in full, broken at the frame.

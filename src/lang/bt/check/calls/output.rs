@@ -14,6 +14,8 @@ use crate::lang::typed::{ActionKind, Expr, ExprKind, Intrinsic, MapId, PrintfSin
 use crate::lang::types::{Aggregation, Type};
 use crate::model::format::{Conversion, ConversionKind, Format, Piece};
 
+/// Bytes of a struct that `lens` captures.
+const MOST_CAPTURED: u32 = 32 * 1024;
 /// Bytes of one `join`: 16 strings of 1024.
 const JOIN_BYTES: u32 = 16 * 1024;
 
@@ -200,6 +202,32 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Type::Void => c.error_expr(ARGUMENT_TYPE, call.span, "none type passed to print() is not printable"),
         _ => value,
     };
+    c.report(ActionKind::PrintValue, vec![value], call.span)
+}
+
+/// The whole struct at a pointer, as one value that is looked into later.
+pub fn lens(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let pointer = &call.args[0];
+    let value = match c.expr(pointer) {
+        whole if matches!(whole.ty, Type::Struct(_)) => whole,
+        _ => {
+            let whole = ast::ExprKind::Unary(ast::UnaryOp::Deref, Box::new(pointer.clone()));
+            c.expr(&ast::Expr { kind: whole, span: pointer.span })
+        }
+    };
+    match &value.ty {
+        Type::Error => return value,
+        Type::Struct(_) => {}
+        other => {
+            let message = format!("lens() captures a struct: this points to '{}'", c.inferred_text(other));
+            return c.error_expr(ARGUMENT_TYPE, call.span, message);
+        }
+    }
+    let bytes = c.size_of(&value.ty);
+    if bytes > MOST_CAPTURED {
+        let message = format!("lens() captures {MOST_CAPTURED} bytes at most, and this struct has {bytes}");
+        return c.error_expr(ARGUMENT_TYPE, call.span, message);
+    }
     c.report(ActionKind::PrintValue, vec![value], call.span)
 }
 

@@ -1,0 +1,23 @@
+//! The keys of the lens, and what panes ask of it.
+
+use crate::tui::action::{Action, Go};
+use crate::tui::keys::build::{BACK_TAB, DOWN, ENTER, ESC, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, bind, ctrl};
+use crate::tui::keys::{Binding, Scope};
+
+/// Open the lens on the arguments of a probe.
+pub const OPEN: Action = Action::Named("lens");
+/// Show only what differs, or all.
+pub const DIFFERENCES: Action = Action::Named("differences");
+
+/// All of them.
+pub static BINDINGS: &[Binding] = &[
+    bind(Scope::Lens, &[ENTER], Action::Accept, "take", "Insert the path into the script; open a captured member", false),
+    bind(Scope::Lens, &[RIGHT], Action::Go(Go::Right), "open", "Open what is under the cursor", false),
+    bind(Scope::Lens, &[LEFT], Action::Go(Go::Left), "close", "Close it, or go to what it lies in", false),
+    bind(Scope::Lens, &[UP, ctrl('p')], Action::Go(Go::Up), "", "Previous member", false),
+    bind(Scope::Lens, &[DOWN, ctrl('n')], Action::Go(Go::Down), "", "Next member", false),
+    bind(Scope::Lens, &[PAGE_UP], Action::Go(Go::PageUp), "", "Page up", false),
+    bind(Scope::Lens, &[PAGE_DOWN], Action::Go(Go::PageDown), "", "Page down", false),
+    bind(Scope::Lens, &[TAB, BACK_TAB], DIFFERENCES, "differences", "Only what differs from the marked struct", false),
+    bind(Scope::Lens, &[ESC, ctrl('c')], Action::Cancel, "back", "Close", false),
+];
