@@ -4,6 +4,7 @@ mod driver;
 mod feed;
 pub mod front;
 pub mod headless;
+pub mod hits;
 pub mod live;
 pub mod recorded;
 pub mod rerun;

@@ -43,4 +43,5 @@ pub mod time;
 mod tmtheme;
 pub mod trace;
 pub mod update;
+pub mod used;
 pub mod workspace;

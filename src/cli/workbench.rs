@@ -24,6 +24,7 @@ use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{File, Layer, Reader, State};
 use crate::tui::terminal::Terminal;
+use crate::tui::used::Used;
 
 mod folders;
 mod themes;
@@ -128,6 +129,7 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     state.document.given = args.given(&state.document.source());
     state.mouse = !args.no_mouse && world.config.workbench.mouse != Some(false);
     state.home.clone_from(&world.home);
+    state.used = state_folder.as_ref().map_or_else(Used::default, |folder| Used::read(&folder.join("probes")));
     // Before any pane of the layout is there: one of latency would begin to measure.
     state.replayed = opened.as_ref().map(Opened::replayed);
     if let Some(path) = args.file().filter(|p| !p.exists()) {

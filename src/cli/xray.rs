@@ -19,7 +19,7 @@ use crate::model::snapshot::MapSnapshot;
 use crate::model::xray::{XrayOrder, XrayRow, rows, word_text};
 use crate::output::diagnostics::render_all;
 use crate::output::latency::us;
-use crate::probe::xray::{XrayError, xray};
+use crate::probe::xray::xray;
 
 /// X-ray a subsystem: every function that a pattern names, with its calls, how long they take, its last arguments and
 /// result.
@@ -93,17 +93,9 @@ fn span(text: &str) -> Result<Duration, String> {
     if possible { Ok(Duration::from_secs_f64(seconds)) } else { Err("from 10ms to a day".to_owned()) }
 }
 
-fn refused(error: XrayError) -> CliError {
-    let hint = match &error {
-        XrayError::Expand(expand) => expand.hint(),
-        XrayError::NotFunctions(_) => None,
-    };
-    CliError::Refused(hint.map_or_else(|| error.to_string(), |hint| format!("{error} {hint}")))
-}
-
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
-    let made = xray(&args.pattern, &super::kernel::running(world)).map_err(refused)?;
+    let made = xray(&args.pattern, &super::kernel::running(world)).map_err(|e| CliError::Refused(e.in_full()))?;
     if let Some(note) = &made.note {
         let _ = writeln!(io::stderr(), "probescope: {note}");
     }

@@ -60,7 +60,8 @@ pub fn rows(maps: &[MapSnapshot], order: XrayOrder) -> Vec<XrayRow> {
         for MapRow { key, value } in &map.rows {
             let [function] = key.as_slice() else { continue };
             let name = text(function);
-            let row = by_function.entry(name.clone()).or_insert_with(|| XrayRow { function: name, ..XrayRow::default() });
+            let row =
+                by_function.entry(name.clone()).or_insert_with(|| XrayRow { function: name, ..XrayRow::default() });
             take(row, &map.name, value);
         }
     }

@@ -32,6 +32,18 @@ pub enum XrayError {
     Expand(#[from] ExpandError),
 }
 
+impl XrayError {
+    /// What is wrong, and what may help.
+    #[must_use]
+    pub fn in_full(&self) -> String {
+        let hint = match self {
+            Self::Expand(error) => error.hint(),
+            Self::NotFunctions(_) => None,
+        };
+        hint.map_or_else(|| self.to_string(), |hint| format!("{self} {hint}"))
+    }
+}
+
 /// The X-ray of the functions that a pattern stands for: a function's name with `*` for any text, or an attach point.
 ///
 /// # Errors
@@ -80,7 +92,8 @@ const fn fineness(functions: usize) -> u8 {
 fn script(pattern: &str, [entry, exit]: [String; 2], functions: usize) -> String {
     // Calls that are open are kept beside the functions.
     let keys = (functions * 2).next_power_of_two().max(USUAL_KEYS);
-    let config = if keys > USUAL_KEYS { format!("config = {{\n    max_map_keys = {keys};\n}}\n\n") } else { String::new() };
+    let config =
+        if keys > USUAL_KEYS { format!("config = {{\n    max_map_keys = {keys};\n}}\n\n") } else { String::new() };
     let bits = fineness(functions);
     format!(
         "// X-ray of {pattern}: how often each function is called, how long it takes, its last arguments and result.\n\

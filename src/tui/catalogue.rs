@@ -16,6 +16,7 @@ use crate::probe::lens::{self, Composite};
 use crate::probe::listing::Line;
 use crate::probe::search::{MOST, Search};
 use crate::probe::user;
+use crate::probe::xray::{Xray, xray};
 
 /// The running system's probes.
 #[derive(Debug)]
@@ -92,6 +93,10 @@ impl Finder for Catalogue {
             absent: doc.absence.as_ref().map(words),
             skeleton: doc.skeleton,
         }
+    }
+
+    fn xray(&mut self, pattern: &str) -> Result<Xray, String> {
+        xray(pattern, &self.kernel).map_err(|error| error.in_full())
     }
 
     fn lens(&mut self, probe: &str) -> Result<Vec<Composite>, String> {

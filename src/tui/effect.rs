@@ -12,6 +12,7 @@ use crate::lang::service::Completion;
 use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
 use crate::probe::lens::Composite;
+use crate::probe::xray::Xray;
 use crate::session::rerun::{Answered, Asked};
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
 use crate::store::{Chunk, TraceInfo};
@@ -113,6 +114,15 @@ pub enum Effect {
     },
     /// Tell everything about a probe.
     Describe(Arc<str>),
+    /// Keep which probes were used.
+    KeepUsed {
+        /// The file.
+        path: PathBuf,
+        /// What stands in it.
+        text: String,
+    },
+    /// Make the X-ray of a pattern.
+    Xray(String),
     /// Tell the members of a probe's arguments.
     Lens(Arc<str>),
     /// Tell what could be typed at a place.
@@ -212,6 +222,13 @@ pub enum Message {
         probe: Arc<str>,
         /// Its arguments that have members, or why there are none.
         roots: Result<Vec<Composite>, String>,
+    },
+    /// An X-ray, or why there is none.
+    Xray {
+        /// Its pattern.
+        pattern: String,
+        /// What runs.
+        made: Result<Xray, String>,
     },
     /// What the kernel has loaded.
     Inspected(Inspected),

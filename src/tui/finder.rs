@@ -9,6 +9,7 @@ use super::effect::{Detail, Found, Message};
 use crate::lang::service::Completion;
 use crate::lang::source::SourceText;
 use crate::probe::lens::Composite;
+use crate::probe::xray::Xray;
 
 /// What can be asked about probes.
 pub trait Finder: Send + 'static {
@@ -21,6 +22,11 @@ pub trait Finder: Send + 'static {
     /// The arguments of a probe that have members, or why there are none.
     fn lens(&mut self, _probe: &str) -> Result<Vec<Composite>, String> {
         Err("the types of this kernel are not known here".to_owned())
+    }
+
+    /// The X-ray of a pattern, or why there is none.
+    fn xray(&mut self, _pattern: &str) -> Result<Xray, String> {
+        Err("functions of this kernel are not known here".to_owned())
     }
 
     /// What could be typed at a byte offset of a script.
@@ -46,6 +52,8 @@ pub enum Question {
     Describe(Arc<str>),
     /// The members of a probe's arguments.
     Lens(Arc<str>),
+    /// The X-ray of a pattern.
+    Xray(String),
     /// What could be typed: text, byte offset, number.
     Complete(SourceText, u32, u64),
     /// What is known of a word: text, byte offset.
@@ -76,7 +84,7 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
     let mut growing = false;
     loop {
         let mut fresh = false;
-        let (mut describe, mut lens, mut complete, mut hint) = (None, None, None, None);
+        let (mut xray, mut describe, mut lens, mut complete, mut hint) = (None, None, None, None, None);
         let next = if growing {
             match questions.recv_timeout(AGAIN) {
                 Ok(question) => Some(question),
@@ -95,6 +103,7 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
                 }
                 Question::Describe(name) => describe = Some(name),
                 Question::Lens(probe) => lens = Some(probe),
+                Question::Xray(pattern) => xray = Some(pattern),
                 Question::Complete(source, offset, generation) => complete = Some((source, offset, generation)),
                 Question::Hint(source, offset) => hint = Some((source, offset)),
             }
@@ -110,6 +119,12 @@ fn work(finder: &mut dyn Finder, questions: &Receiver<Question>, answer: &impl F
             && !answer(Message::Described(finder.describe(&name)))
         {
             return;
+        }
+        if let Some(pattern) = xray {
+            let made = finder.xray(&pattern);
+            if !answer(Message::Xray { pattern, made }) {
+                return;
+            }
         }
         if let Some(probe) = lens {
             let roots = finder.lens(&probe);

@@ -9,17 +9,25 @@ use super::effect::Message;
 use crate::engine::inventory::{self, Contents, InventoryReader};
 use crate::kernel::Kernel;
 use crate::model::bpf::Inventory;
+use crate::session::hits;
 
 /// Pause between two readings.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// How long hits are counted.
+const SAMPLE: Duration = Duration::from_secs(1);
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inspect {
     /// Read all programs and maps from now on, and let the kernel count the programs' runs.
     Watch,
-    /// Stop that.
+    /// Read all programs and maps once.
+    Once,
+    /// Stop watching.
     Rest,
+    /// How often do these probes fire?
+    Hits(Vec<Arc<str>>),
     /// What is in a map?
     Map(u32),
     /// The instructions of a program.
@@ -31,6 +39,8 @@ pub enum Inspect {
 pub enum Inspected {
     /// All programs and maps, or why they can't be read.
     Inventory(Result<Arc<Inventory>, String>),
+    /// How often each probe fired in a second, or why that can't be told.
+    Hits(Result<Vec<(Arc<str>, u64)>, String>),
     /// What is in a map.
     Map(u32, Result<Arc<Contents>, String>),
     /// The instructions of a program.
@@ -100,6 +110,11 @@ fn work(kernel: &Arc<Kernel>, questions: &Receiver<Inspect>, answer: &Answer) {
             Ok(Inspect::Code(id)) => {
                 Inspected::Code(id, inventory::listing(id).map(Arc::new).map_err(|e| e.to_string()))
             }
+            Ok(Inspect::Hits(probes)) => Inspected::Hits(hits(probes, kernel)),
+            Ok(Inspect::Once) => match InventoryReader::new(Arc::clone(kernel)) {
+                Ok(mut once) => read(&mut once),
+                Err(error) => Inspected::Inventory(Err(error.to_string())),
+            },
             Ok(Inspect::Watch) => match InventoryReader::new(Arc::clone(kernel)) {
                 Ok(new) => read(reader.insert(new)),
                 Err(error) => Inspected::Inventory(Err(error.to_string())),
@@ -114,6 +129,11 @@ fn work(kernel: &Arc<Kernel>, questions: &Receiver<Inspect>, answer: &Answer) {
             return;
         }
     }
+}
+
+fn hits(probes: Vec<Arc<str>>, kernel: &Arc<Kernel>) -> Result<Vec<(Arc<str>, u64)>, String> {
+    let counts = hits::count(&probes, SAMPLE, kernel).map_err(|e| e.to_string())?;
+    Ok(probes.into_iter().zip(counts).collect())
 }
 
 fn read(reader: &mut InventoryReader) -> Inspected {

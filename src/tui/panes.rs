@@ -38,6 +38,7 @@ pub(in crate::tui) mod rows;
 pub mod system;
 pub mod timeline;
 pub mod window;
+pub mod xray;
 
 /// Names a kind of pane, in the key table and in files of layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,8 +62,17 @@ pub struct Registered {
 }
 
 /// Every kind of pane, in the order of the default layout.
-pub static KINDS: &[Registered] =
-    &[editor::PANE, events::PANE, maps::PANE, probes::PANE, flame::PANE, heat::PANE, latency::PANE, system::PANE];
+pub static KINDS: &[Registered] = &[
+    editor::PANE,
+    events::PANE,
+    maps::PANE,
+    probes::PANE,
+    flame::PANE,
+    heat::PANE,
+    latency::PANE,
+    system::PANE,
+    xray::PANE,
+];
 
 /// A kind of pane by its name.
 #[must_use]

@@ -20,6 +20,7 @@ use super::theme::Theme;
 use super::time::Moment;
 use super::update::given::Parameters;
 use super::update::windows::Grab;
+use super::used::Used;
 use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
 use crate::model::budget::Budget;
@@ -140,6 +141,8 @@ pub struct State {
     pub latency: Measured,
     /// What the kernel has loaded, while a pane shows it.
     pub loaded: Loaded,
+    /// Probes that were used before.
+    pub used: Used,
     /// The captured struct that others are compared to.
     pub marked_struct: Option<Value>,
     /// What panes want done although nobody has asked for it.
@@ -183,6 +186,7 @@ impl State {
             moment: Moment::default(),
             latency: Measured::default(),
             loaded: Loaded::default(),
+            used: Used::default(),
             marked_struct: None,
             wanted: Vec::new(),
             toast: None,

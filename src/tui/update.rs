@@ -47,11 +47,13 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Found(found) => browser::update::found(state, found),
         Message::Described(detail) => browser::update::described(state, detail),
+        Message::Xray { pattern, made } => super::panes::xray::open::run(state, &pattern, made),
         Message::Lens { probe, roots } => {
             super::panes::lens::update::opened(state, probe, roots);
             Vec::new()
         }
         Message::Inspected(answer) => {
+            browser::heat::told(state, &answer);
             state.loaded.take(answer);
             Vec::new()
         }

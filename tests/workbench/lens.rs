@@ -145,10 +145,8 @@ fn fifty_types_lie_as_bpftool_says() {
         let Some(ty) = dump.tags.get(*name) else { continue };
         let whole = Composite::of_type(&format!("struct {name}"), "", &kernel).unwrap();
         let fields = whole.all_fields();
-        let own: Vec<Place> = fields
-            .iter()
-            .map(|f| (f.access.clone(), f.bit_offset.into(), f.bits.into(), f.size.into()))
-            .collect();
+        let own: Vec<Place> =
+            fields.iter().map(|f| (f.access.clone(), f.bit_offset.into(), f.bits.into(), f.size.into())).collect();
         let mut theirs = Vec::new();
         dump.places(&dump.types[ty], "", 0, &mut theirs);
         assert_eq!(own.len(), theirs.len(), "{name}");

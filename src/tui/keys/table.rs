@@ -2,9 +2,10 @@
 
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
-use super::super::panes::browser::questions;
+use super::super::panes::browser::heat::HITS;
+use super::super::panes::browser::{questions, several};
 use super::super::panes::lens::keys as lens;
-use super::super::panes::{editor, events, flame, heat, latency, maps, probes, system};
+use super::super::panes::{editor, events, flame, heat, latency, maps, probes, system, xray};
 use super::super::time::Time;
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
@@ -244,6 +245,17 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Browser, &[alt('l')], questions::LATENCY, "latency", "Insert: how long from entry to return", false),
     bind(Scope::Browser, &[alt('s')], questions::SLOWER, "", "Insert: what takes longer than 1 ms", false),
     bind(Scope::Browser, &[alt('k')], questions::STACKS, "stacks", "Insert: the stacks that lead to it", false),
+    bind(
+        Scope::Browser,
+        &[ctrl(' '), ctrl('t')],
+        several::CHOOSE,
+        "several",
+        "Take this probe along with others",
+        false,
+    ),
+    bind(Scope::Browser, &[alt('f')], several::FAVOURITE, "", "Make it a favourite, or none any more", false),
+    bind(Scope::Browser, &[alt('h')], HITS, "hits", "Count the hits of the probes in sight for a second", false),
+    bind(Scope::Browser, &[alt('r')], xray::keys::OPEN, "x-ray", "X-ray all functions of what is typed", false),
     bind(Scope::Browser, &[alt('m')], lens::OPEN, "members", "Open the members of its arguments", false),
     bind(Scope::Browser, &[UP, ctrl('p')], Action::Go(Go::Up), "", "Previous probe", false),
     bind(Scope::Browser, &[DOWN, ctrl('n')], Action::Go(Go::Down), "choose", "Next probe", false),

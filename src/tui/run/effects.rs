@@ -12,7 +12,7 @@ use crate::tui::effect::{Effect, Marked, Message};
 use crate::tui::finder::Question;
 use crate::tui::recording::Recording;
 use crate::tui::state::State;
-use crate::tui::{export, files, recovery, update};
+use crate::tui::{export, files, recovery, update, used};
 
 impl Workbench {
     pub(super) fn carry_out(&mut self, effect: Effect) {
@@ -81,6 +81,14 @@ impl Workbench {
             }
             Effect::Describe(name) => {
                 let _ = self.questions.send(Question::Describe(name));
+            }
+            Effect::KeepUsed { path, text } => {
+                if let Err(e) = used::keep(&path, &text) {
+                    self.answer(Message::Notice(format!("Used probes are not remembered: {}: {e}", path.display())));
+                }
+            }
+            Effect::Xray(pattern) => {
+                let _ = self.questions.send(Question::Xray(pattern));
             }
             Effect::Lens(probe) => {
                 let _ = self.questions.send(Question::Lens(probe));

@@ -38,12 +38,18 @@ pub fn answer(state: &mut State, app: App) -> Vec<Effect> {
 }
 
 fn open_in_tab(state: &mut State, name: &str) {
-    let Some(script) = library::script(name) else { return };
+    if let Some(script) = library::script(name) {
+        new_tab(state, name, script.text);
+    }
+}
+
+/// Opens a text without a file in a tab of its own, to be saved under this name; false, and told, where it can't be.
+pub fn new_tab(state: &mut State, name: &str, text: &str) -> bool {
     let folder = state.document.file.unnamed.as_deref().and_then(std::path::Path::parent);
     let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
     let kept = format!("untitled-{}.bt", documents::next(state).0);
     let recovery = state.document.file.recovery.as_ref().map(|p| p.with_file_name(kept));
-    documents::open(state, script.text, File { unnamed, recovery, ..File::default() });
+    documents::open(state, text, File { unnamed, recovery, ..File::default() })
 }
 
 /// Runs the script that answers a question, in a tab of its own beside other work, and shows its pane.

@@ -4,15 +4,19 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::effect::{Detail, Hit};
-use crate::tui::paint::{centred, clear, frame, highlighted, note, put, style_row};
+use crate::tui::paint::{centred, clear, frame, highlighted, note, put, put_end, style_row};
+use crate::tui::panes::browser::heat::others;
 use crate::tui::panes::browser::state::Browser;
 use crate::tui::panes::reader::input_line;
 use crate::tui::state::State;
-use crate::tui::text::{fit, grouped, neutralise, width, wrap};
+use crate::tui::text::{fit, grouped, neutralise, short_count, width, wrap};
 use crate::tui::theme::Slot;
 
 /// Least width that shows results and details side by side.
 const SIDE_BY_SIDE: u16 = 76;
+
+/// Programs of others that are named.
+const MOST_OTHERS: usize = 3;
 
 /// Where the overlay, the results and the details are; those that find no room are absent.
 struct Places {
@@ -136,8 +140,25 @@ fn results(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
             style_row(buf, area, y, theme[Slot::Selected]);
             put(buf, area, 0, y, "›", theme[Slot::Key]);
         }
+        let used = state.used.get(&hit.name);
+        let mark = match used {
+            _ if browser.marked.iter().any(|d| d.name == hit.name) => "✓",
+            Some(used) if used.is_favourite => "★",
+            Some(_) => "·",
+            None => "",
+        };
+        put(buf, area, 1, y, mark, theme[Slot::Key]);
         result(state, hit, buf, area, y);
+        hits_of(state, hit, buf, area, y);
     }
+}
+
+/// How often it fired in the second in which that was counted.
+fn hits_of(state: &State, hit: &Hit, buf: &mut Buffer, area: Rect, y: usize) {
+    let Some(hits) = state.loaded.hits.get(&hit.name) else { return };
+    let text = format!(" {}/s", short_count(*hits as f64));
+    let slot = if *hits == 0 { Slot::Dim } else { Slot::Value };
+    put_end(buf, area, usize::from(area.width).saturating_sub(1), y, &text, state.theme[slot]);
 }
 
 /// What is missing from the list altogether stands below it, in its own words and whole: kinds
@@ -199,6 +220,12 @@ fn detail(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
             put(buf, area, 1, y, &line, theme[Slot::Warning]);
             y += 1;
         }
+    }
+    let others = state.loaded.now.as_ref().map_or_else(Vec::new, |now| others(now, &hit.name));
+    for other in others.iter().take(MOST_OTHERS) {
+        let text = neutralise(other);
+        put(buf, area, 1, y, &fit(&format!("also traced by {text}"), room), theme[Slot::Warning]);
+        y += 1;
     }
     if let Some(known) = known {
         let y = described(state, browser, known, buf, area, y);

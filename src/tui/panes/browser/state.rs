@@ -24,6 +24,8 @@ pub struct Browser {
     pub detail_top: usize,
     /// A clause is inserted as soon as the selected probe is described.
     pub accept_next: bool,
+    /// Probes that are taken together, in the order in which they were chosen.
+    pub marked: Vec<Detail>,
     /// Opened by a `/` in the script: a second one, or `*`, starts a comment after all.
     pub by_slash: bool,
 }

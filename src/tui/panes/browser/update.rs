@@ -5,9 +5,10 @@ use std::sync::Arc;
 use crate::lang::diagnostic::Severity;
 use crate::tui::action::{Action, Edit, Go};
 use crate::tui::effect::{Detail, Effect, Found};
-use crate::tui::panes::browser::questions;
+use crate::tui::inspector::Inspect;
 use crate::tui::panes::browser::state::Browser;
-use crate::tui::panes::lens;
+use crate::tui::panes::browser::{heat, questions, several};
+use crate::tui::panes::{lens, xray};
 use crate::tui::state::{Layer, State};
 
 /// Opens the browser.
@@ -16,7 +17,12 @@ pub fn open(state: &mut State, by_slash: bool) -> Vec<Effect> {
         return Vec::new();
     }
     state.layers.push(Layer::Browser(Box::new(Browser { by_slash, ..Browser::default() })));
-    search(state)
+    let mut effects = search(state);
+    // Who else traces what is chosen.
+    if state.disabled.is_none() && !state.loaded.is_watched {
+        effects.push(Effect::Inspect(Inspect::Once));
+    }
+    effects
 }
 
 fn search(state: &mut State) -> Vec<Effect> {
@@ -33,7 +39,10 @@ fn current(state: &mut State) -> Option<&mut Browser> {
 }
 
 /// Takes results in.
-pub fn found(state: &mut State, found: Found) -> Vec<Effect> {
+pub fn found(state: &mut State, mut found: Found) -> Vec<Effect> {
+    if current(state).is_some_and(|browser| browser.input.text().trim().is_empty()) {
+        state.used.lead(&mut found.hits);
+    }
     current(state).map_or_else(Vec::new, |b| b.take(found))
 }
 
@@ -84,6 +93,10 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         Action::Accept => accept(state),
         question if questions::is_one(question) => ask(state, question),
+        several if *several == several::CHOOSE => several::choose(state),
+        favourite if *favourite == several::FAVOURITE => several::favourite(state),
+        hits if *hits == heat::HITS => heat::ask(state),
+        open if *open == xray::keys::OPEN => xray::open::of_browser(state),
         open if *open == lens::keys::OPEN => lens::update::of_browser(state),
         _ => Vec::new(),
     }
@@ -110,14 +123,19 @@ fn accept(state: &mut State) -> Vec<Effect> {
         browser.accept_next = true;
         return vec![Effect::Describe(name)];
     };
+    let taken = several::taken(browser, detail);
     let language = state.document.language();
-    let Some(clause) = language.clause(&detail.name, &detail.skeleton) else {
-        let text =
-            format!("{} has no name for {}: a script of another language can trace it", language.name(), detail.name);
-        state.tell(Severity::Warning, text);
-        return Vec::new();
-    };
-    insert(state, &clause)
+    let mut clauses = Vec::new();
+    for detail in &taken {
+        let Some(clause) = language.clause(&detail.name, &detail.skeleton) else {
+            let (language, name) = (language.name(), &detail.name);
+            let text = format!("{language} has no name for {name}: a script of another language can trace it");
+            state.tell(Severity::Warning, text);
+            return Vec::new();
+        };
+        clauses.push(clause);
+    }
+    insert(state, &taken, &clauses.join("\n"))
 }
 
 /// Inserts the clauses that answer a question about the selected probe.
@@ -133,10 +151,12 @@ fn ask(state: &mut State, question: &Action) -> Vec<Effect> {
         state.tell(Severity::Info, "What is known of the probe is being read: press again");
         return vec![Effect::Describe(name)];
     };
-    let answer = questions::clauses(question, detail);
+    let taken = several::taken(browser, detail);
+    let answers: Result<Vec<String>, String> = taken.iter().map(|d| questions::clauses(question, d)).collect();
+    let answer = answers.map(|clauses| clauses.join("\n"));
     let language = state.document.language();
     match answer {
-        Ok(text) if language.clause(&name, &text).as_ref() == Some(&text) => insert(state, &text),
+        Ok(text) if language.clause(&name, &text).as_ref() == Some(&text) => insert(state, &taken, &text),
         Ok(_) => {
             let text = format!("These clauses are in bpftrace's language, the script is in {}", language.name());
             state.tell(Severity::Warning, text);
@@ -149,9 +169,10 @@ fn ask(state: &mut State, question: &Action) -> Vec<Effect> {
     }
 }
 
-fn insert(state: &mut State, clause: &str) -> Vec<Effect> {
+fn insert(state: &mut State, taken: &[Detail], clause: &str) -> Vec<Effect> {
     state.layers.pop();
     state.focus_on(crate::tui::panes::editor::KIND);
     state.document.editor.insert_clause(clause);
-    Vec::new()
+    taken.iter().for_each(|detail| state.used.take(&detail.name));
+    several::keep(state)
 }

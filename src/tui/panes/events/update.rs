@@ -1,7 +1,7 @@
 //! Intents in the events.
 
-use super::{fields, keys};
 use super::log::{EventLog, Shown};
+use super::{fields, keys};
 use crate::lang::diagnostic::Severity;
 use crate::model::value::Value;
 use crate::store::{History as _, Payload};

@@ -11,7 +11,14 @@ pub const DIFFERENCES: Action = Action::Named("differences");
 
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
-    bind(Scope::Lens, &[ENTER], Action::Accept, "take", "Insert the path into the script; open a captured member", false),
+    bind(
+        Scope::Lens,
+        &[ENTER],
+        Action::Accept,
+        "take",
+        "Insert the path into the script; open a captured member",
+        false,
+    ),
     bind(Scope::Lens, &[RIGHT], Action::Go(Go::Right), "open", "Open what is under the cursor", false),
     bind(Scope::Lens, &[LEFT], Action::Go(Go::Left), "close", "Close it, or go to what it lies in", false),
     bind(Scope::Lens, &[UP, ctrl('p')], Action::Go(Go::Up), "", "Previous member", false),

@@ -70,11 +70,8 @@ fn rank(path: &str, filter: &str) -> u8 {
 
 fn row(field: &LensField, name: String, depth: usize, is_open: bool) -> Row {
     let offset = field.bit_offset / 8;
-    let place = if field.bits == 0 {
-        format!("{offset}")
-    } else {
-        format!("{offset}.{}:{}", field.bit_offset % 8, field.bits)
-    };
+    let place =
+        if field.bits == 0 { format!("{offset}") } else { format!("{offset}.{}:{}", field.bit_offset % 8, field.bits) };
     Row {
         key: field.access.clone(),
         depth,

@@ -150,10 +150,7 @@ mod tests {
         assert_eq!(lines(&closed), ["pid 5", "se { vruntime = 7, { vlag = 1 } }", "comm \"bash\""]);
         let open = BTreeSet::from(["se".to_owned()]);
         let opened = rows(&task, None, &open, "", false);
-        assert_eq!(
-            lines(&opened),
-            ["pid 5", "se ", " vruntime 7", " (anonymous) ", "  vlag 1", "comm \"bash\""]
-        );
+        assert_eq!(lines(&opened), ["pid 5", "se ", " vruntime 7", " (anonymous) ", "  vlag 1", "comm \"bash\""]);
         assert_eq!(lines(&rows(&task, None, &open, "vlag", false)), ["se/1.vlag 1"]);
     }
 

@@ -1,5 +1,6 @@
 //! What was read of the system so far.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::engine::inventory::Contents;
@@ -17,6 +18,8 @@ pub struct Loaded {
     pub now: Option<Arc<Inventory>>,
     /// The one before, which rates are taken from.
     before: Option<Arc<Inventory>>,
+    /// Hits of probes in a second, as they were counted last.
+    pub hits: HashMap<Arc<str>, u64>,
     /// The map that was opened last.
     pub contents: Option<(u32, Result<Arc<Contents>, String>)>,
     /// The program that was opened last.
@@ -32,6 +35,8 @@ impl Loaded {
                 self.refused = None;
             }
             Inspected::Inventory(Err(reason)) => self.refused = Some(reason),
+            Inspected::Hits(Ok(counts)) => self.hits.extend(counts),
+            Inspected::Hits(Err(_)) => {}
             Inspected::Map(id, contents) => self.contents = Some((id, contents)),
             Inspected::Code(id, lines) => self.code = Some((id, lines)),
         }
