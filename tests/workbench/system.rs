@@ -77,6 +77,7 @@ fn a_program_is_listed_with_its_holder_its_place_its_runs_and_its_lines() {
     let lines = listing(program.id).unwrap();
     assert!(lines.iter().any(|l| l.starts_with(';') && l.contains("@calls[tid] = nsecs")), "{lines:?}");
     assert!(lines.iter().any(|l| l.ends_with("exit")), "{lines:?}");
+    assert!(lines.iter().any(|l| l.contains(" %") && l.contains("@calls[tid] = nsecs")), "no cost a line: {lines:?}");
     drop(traced);
     assert!(contents(u32::MAX).is_err() && listing(u32::MAX).is_err(), "what is gone is an error");
 }

@@ -66,13 +66,13 @@ impl Names {
             LinkTypeInfo::SockMap(map) => format!("sockmap {}", map.map_id),
             LinkTypeInfo::KprobeMulti(many) => {
                 let names: Vec<String> = many.addrs.iter().take(MOST_NAMES).map(|a| self.function(*a)).collect();
-                several("kprobe", &names, many.count)
+                several(end(many.flags, ["kprobe", "kretprobe"]), &names, many.count)
             }
             LinkTypeInfo::UprobeMulti(many) => {
                 let path = many.path.as_ref().map_or_else(|| "?".to_owned(), |p| p.display().to_string());
                 let names: Vec<String> =
                     many.offsets.iter().take(MOST_NAMES).map(|at| format!("{path}:{at:#x}")).collect();
-                several("uprobe", &names, many.count)
+                several(end(many.flags, ["uprobe", "uretprobe"]), &names, many.count)
             }
             LinkTypeInfo::PerfEvent(event) => self.event(&event.event_type),
             LinkTypeInfo::Unknown => self.unknown(fd)?,
@@ -109,7 +109,9 @@ impl Names {
         let text = self.kernel.proc_text(format!("self/fdinfo/{}", fd.as_raw_fd()))?;
         let line = |key: &str| text.lines().find_map(|l| l.strip_prefix(key)).map(str::trim);
         let kind = line("link_type:").unwrap_or("link of an unknown type");
-        Some(line("cnt:").map_or_else(|| kind.to_owned(), |count| format!("{kind} of {count} functions")))
+        let by = line("attach_type:").and_then(|number| number.parse().ok()).map(attached_by);
+        let by = by.map_or_else(String::new, |by| format!(" ({by})"));
+        Some(line("cnt:").map_or_else(|| kind.to_owned(), |count| format!("{kind} of {count} functions{by}")))
     }
 
     /// An event of a performance monitoring unit by the number of its type.
@@ -167,6 +169,12 @@ fn types_of(kernel: &Kernel, object: u32) -> Option<Arc<Btf>> {
         "" => own_btf(object),
         name => kernel.module_btf(name).ok(),
     }
+}
+
+/// Which end of functions a link to many is at: the flag of returns is the same for both kinds
+/// (`BPF_F_KPROBE_MULTI_RETURN`, `BPF_F_UPROBE_MULTI_RETURN`).
+const fn end(flags: u32, [entry, on_return]: [&'static str; 2]) -> &'static str {
+    if flags & 1 == 0 { entry } else { on_return }
 }
 
 fn several(provider: &str, names: &[String], count: u32) -> String {
