@@ -9,21 +9,25 @@
 //! - [`widen`]: numbers that differ by path or by iteration become one that the verifier does not know;
 //! - [`scalar_id`]: copies from which it learns nothing of the original;
 //! - [`scrub_stack`]: stack words that nothing reads any more become 0;
-//! - [`scrub_dead`]: registers and spill slots that nothing reads any more do, behind the register allocator.
+//! - [`scrub_dead`]: registers and spill slots that nothing reads any more do, behind the register allocator;
+//! - [`back_edges`]: blocks whose edge back must be a jump, for the emitter.
 //!
 //! Two habits stand elsewhere, because they are no code of their own: a call with a callback stands in a loop for Linux 6.17
 //! and 6.18 ([`Isa::circled_callbacks`], `backend::emit`), and a loop is unrolled only as far as the verifier can afford
 //! (`lower::loops::cost`).
 
+pub mod back_edges;
+mod code;
 pub mod open_loops;
 pub mod scalar_id;
 pub mod scrub_dead;
 pub mod scrub_stack;
+#[cfg(test)]
+mod tests;
 pub mod widen;
 
-use crate::lang::source::Span;
-
-use super::ir::{Fact, Function, Inst, Isa, Module, SectionId, Vreg};
+use super::ir::{Fact, Function, Inst, Isa, Module, SectionId};
+use code::Code;
 use open_loops::OpenLoops;
 
 /// What the pass must know beyond the function.
@@ -56,14 +60,9 @@ pub fn normalise(function: &mut Function, context: Context) {
     for at in 0..function.blocks.len() {
         let mut here = open.at_start(at);
         let old = std::mem::take(&mut function.blocks[at].instructions);
-        let mut code = Code {
-            instructions: Vec::with_capacity(old.len()),
-            vregs: &mut function.vregs,
-            span: Span::default(),
-            unknown_zero: context.unknown_zero,
-        };
+        let mut code = Code::new(&mut function.vregs, context.unknown_zero);
         for (inst, span) in old {
-            code.span = span;
+            code.set_span(span);
             here.pass(&inst);
             match inst {
                 Inst::Mark(mark) => match mark.fact {
@@ -81,28 +80,6 @@ pub fn normalise(function: &mut Function, context: Context) {
                 inst => code.push(inst),
             }
         }
-        function.blocks[at].instructions = code.instructions;
-    }
-}
-
-/// A block's new code.
-pub struct Code<'f> {
-    instructions: Vec<(Inst, Span)>,
-    vregs: &'f mut u32,
-    span: Span,
-    unknown_zero: Option<(SectionId, u32)>,
-}
-
-impl Code<'_> {
-    fn push(&mut self, inst: Inst) {
-        self.instructions.push((inst, self.span));
-    }
-
-    /// Writes an instruction with a new result.
-    fn define(&mut self, make: impl FnOnce(Vreg) -> Inst) -> Vreg {
-        let dst = Vreg(*self.vregs);
-        *self.vregs += 1;
-        self.push(make(dst));
-        dst
+        function.blocks[at].instructions = code.finish();
     }
 }

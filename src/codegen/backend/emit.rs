@@ -11,7 +11,7 @@ use super::helper::calls_back;
 use super::insn::{FRAME, Insn, PSEUDO_CALL, PSEUDO_FUNC, Reg};
 use super::legal::{commutes, fits};
 use super::regs::Allocation;
-use crate::codegen::cfg::runs_on_backwards;
+use crate::codegen::verifier::back_edges::runs_on_backwards;
 use crate::codegen::verifier::scrub_dead::{DeadPlace, DeadPlaces};
 
 mod jumps;

@@ -7,7 +7,8 @@
 //! they multiply with each further branch: while iterations are open, it takes a state for one that it has seen only if all
 //! bounds are within those (`RANGE_WITHIN`), those of no consequence, too.
 
-use super::{Code, widen};
+use super::code::Code;
+use super::widen;
 use crate::codegen::ir::{Function, Inst, Operand, Purpose, Vreg};
 
 /// Writes a copy as its purpose wants it.

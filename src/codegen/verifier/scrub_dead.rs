@@ -13,12 +13,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::codegen::ir::{Function, Inst, Size, Slot, Vreg};
+use crate::codegen::ir::{Function, Inst, Slot, Vreg};
 
 use super::open_loops::{DESTROY, NEXT};
 use crate::codegen::backend::insn::Reg;
 use crate::codegen::backend::regs::Allocation;
-use crate::codegen::cfg::{BitSet, Liveness};
+use crate::codegen::cfg::{Flow, Liveness, StackLiveness};
 
 /// The registers that calls leave alone.
 const KEPT: std::ops::RangeInclusive<u8> = 6..=9;
@@ -50,29 +50,29 @@ impl DeadPlaces {
     #[must_use]
     pub fn of(function: &Function, allocation: &Allocation, is_explored_body: bool) -> Self {
         let of = |name| -> Vec<Place> {
-            allocation.order.iter().map(|b| b.0 as usize).flat_map(|b| calls(function, b, name)).collect()
+            allocation.order.iter().flat_map(|block| calls(function, block.0 as usize, name)).collect()
         };
         let heads = of(NEXT);
         if heads.is_empty() && !is_explored_body {
             return Self::default();
         }
         let context = Context::of(function, allocation);
-        let mut bodies: Vec<HashSet<usize>> = heads.iter().map(|head| context.body(head.0)).collect();
+        let mut bodies: Vec<HashSet<usize>> = heads.iter().map(|head| context.flow.loop_of(head.0)).collect();
         let mut found = Self::default();
         for (head, body) in heads.iter().zip(&bodies) {
             found.add(*head, context.at_head(*head, body));
         }
         if is_explored_body {
-            bodies.push(allocation.order.iter().map(|b| b.0 as usize).collect());
+            bodies.push(context.flow.order().iter().copied().collect());
         }
         for end in of(DESTROY) {
             let around = blocks_around(end.0, &bodies);
             found.add(end, context.not_needed(end, &context.written(&around)).0);
         }
-        for meeting in allocation.order.iter().map(|b| b.0 as usize).filter(|b| context.before[*b].len() > 1) {
-            let around = blocks_around(meeting, &bodies);
-            if !around.is_empty() && !heads.iter().any(|head| head.0 == meeting) {
-                found.add((meeting, 0), context.at_meeting(meeting, &around));
+        for join in context.flow.joins() {
+            let around = blocks_around(join, &bodies);
+            if !around.is_empty() && !heads.iter().any(|head| head.0 == join) {
+                found.add((join, 0), context.at_join(join, &around));
             }
         }
         found
@@ -102,14 +102,11 @@ fn calls<'a>(function: &'a Function, block: usize, of: &'static str) -> impl Ite
 struct Context<'a> {
     function: &'a Function,
     allocation: &'a Allocation,
+    flow: Flow,
     live: Liveness,
+    live_slots: StackLiveness<'a>,
     /// Slots of one word that no instruction takes the address of.
     words: Vec<bool>,
-    /// Such slots that are needed at the start of each block.
-    needed: Vec<BitSet>,
-    /// Place of each block in the order; `usize::MAX` for those that are not reached.
-    places: Vec<usize>,
-    before: Vec<Vec<usize>>,
 }
 
 impl<'a> Context<'a> {
@@ -120,17 +117,14 @@ impl<'a> Context<'a> {
                 words[slot.0 as usize] = false;
             }
         }
-        let mut places = vec![usize::MAX; function.blocks.len()];
-        let mut before = vec![Vec::new(); function.blocks.len()];
-        for (place, block) in allocation.order.iter().enumerate() {
-            places[block.0 as usize] = place;
-            for next in function.blocks[block.0 as usize].terminator.successors().into_iter().flatten() {
-                before[next.0 as usize].push(block.0 as usize);
-            }
+        Self {
+            function,
+            allocation,
+            flow: Flow::of(function, &allocation.order),
+            live: Liveness::compute(function, &allocation.order),
+            live_slots: StackLiveness::compute(function, &allocation.order),
+            words,
         }
-        let live = Liveness::compute(function, &allocation.order);
-        let needed = needed_slots(function, allocation);
-        Self { function, allocation, live, words, needed, places, before }
     }
 
     fn at_head(&self, head: Place, body: &HashSet<usize>) -> BTreeSet<DeadPlace> {
@@ -145,7 +139,7 @@ impl<'a> Context<'a> {
 
     /// Where paths join; `around` are the blocks of the loops that it is in. The registers that calls clobber are
     /// the same behind the next one, so that they matter only where the block has none.
-    fn at_meeting(&self, block: usize, around: &HashSet<usize>) -> BTreeSet<DeadPlace> {
+    fn at_join(&self, block: usize, around: &HashSet<usize>) -> BTreeSet<DeadPlace> {
         let mut written = self.written(around);
         if !self.function.blocks[block].instructions.iter().any(|(inst, _)| inst.is_call()) {
             written.extend(self.defined(around).map(DeadPlace::Register));
@@ -164,7 +158,7 @@ impl<'a> Context<'a> {
     fn not_needed(&self, call: Place, written: &BTreeSet<DeadPlace>) -> (BTreeSet<DeadPlace>, HashSet<Reg>) {
         let block = &self.function.blocks[call.0];
         let mut live: HashSet<Vreg> = self.live.live_out(crate::codegen::ir::BlockId(call.0 as u32)).collect();
-        let mut slots = self.needed_after(call.0);
+        let slots = self.live_slots.live_before(call.0, call.1);
         block.terminator.for_each_use(|v| {
             live.insert(v);
         });
@@ -175,7 +169,6 @@ impl<'a> Context<'a> {
             inst.for_each_use(|v| {
                 live.insert(v);
             });
-            follow_slot(inst, &self.function.slots, &mut slots);
         }
         let kept: HashSet<Reg> = live.into_iter().map(|v| self.allocation.register(v)).collect();
         let needless = |place: &&DeadPlace| match place {
@@ -183,19 +176,6 @@ impl<'a> Context<'a> {
             DeadPlace::Slot(slot) => !slots.contains(slot.0),
         };
         (written.iter().filter(needless).copied().collect(), kept)
-    }
-
-    /// The blocks of the loop with this head.
-    fn body(&self, head: usize) -> HashSet<usize> {
-        let later = |block: &usize| self.places[*block] >= self.places[head];
-        let mut seen: HashSet<usize> = [head].into();
-        let mut open: Vec<usize> = self.before[head].iter().copied().filter(later).collect();
-        while let Some(block) = open.pop() {
-            if seen.insert(block) {
-                open.extend(&self.before[block]);
-            }
-        }
-        seen
     }
 
     /// The places that these blocks write and that keep what they hold over calls.
@@ -211,50 +191,6 @@ impl<'a> Context<'a> {
             }
         }
         found
-    }
-
-    fn needed_after(&self, block: usize) -> BitSet {
-        let mut all = BitSet::new(self.function.slots.len());
-        for next in self.function.blocks[block].terminator.successors().into_iter().flatten() {
-            all.union(&self.needed[next.0 as usize]);
-        }
-        all
-    }
-}
-
-/// The slots that some path reads, as they are at the start of each block. What has an address counts as
-/// any other: nobody asks for it.
-fn needed_slots(function: &Function, allocation: &Allocation) -> Vec<BitSet> {
-    let mut needed = vec![BitSet::new(function.slots.len()); function.blocks.len()];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in allocation.order.iter().rev() {
-            let body = &function.blocks[block.0 as usize];
-            let mut slots = BitSet::new(function.slots.len());
-            for next in body.terminator.successors().into_iter().flatten() {
-                slots.union(&needed[next.0 as usize]);
-            }
-            for (inst, _) in body.instructions.iter().rev() {
-                follow_slot(inst, &function.slots, &mut slots);
-            }
-            if slots != needed[block.0 as usize] {
-                needed[block.0 as usize] = slots;
-                changed = true;
-            }
-        }
-    }
-    needed
-}
-
-/// Which slots are needed before an instruction, from those that are after it.
-fn follow_slot(inst: &Inst, sizes: &[u32], needed: &mut BitSet) {
-    match inst {
-        Inst::SlotLoad { slot, .. } => needed.insert(slot.0),
-        Inst::SlotStore { slot, offset: 0, size: Size::B8, .. } if sizes[slot.0 as usize] <= 8 => {
-            needed.remove(slot.0);
-        }
-        _ => {}
     }
 }
 

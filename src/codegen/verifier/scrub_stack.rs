@@ -6,7 +6,7 @@
 //! something else on the stack is followed to the end of the loop, and they multiply. So what a statement leaves is made
 //! zero in a loop.
 
-use super::Code;
+use super::code::Code;
 use super::open_loops::Open;
 use super::widen::store;
 use crate::codegen::ir::{Mark, Operand, Place, Point, Size, Storage};

@@ -19,7 +19,7 @@
 //!
 //! The remedy is always the same: a zero that the verifier does not know is added.
 
-use super::Code;
+use super::code::Code;
 use super::open_loops::Open;
 use crate::codegen::ir::{Alu, Inst, Isa, Mark, Operand, Place, Point, Size, Storage, Vreg, Width};
 
@@ -75,7 +75,7 @@ pub fn hide(code: &mut Code<'_>, dst: Vreg, src: Operand) {
 
 /// Zero, which the verifier takes for any number.
 fn unknown_zero(code: &mut Code<'_>) -> Option<Vreg> {
-    let (section, offset) = code.unknown_zero?;
+    let (section, offset) = code.unknown_zero()?;
     let base = code.define(|dst| Inst::GlobalAddr { dst, section, offset });
     Some(code.define(|dst| Inst::Load { dst, base, offset: 0, size: Size::B8, signed: false }))
 }
