@@ -88,7 +88,7 @@ fn latency(text: &mut String, episode: &Episode, stacks: Stacks) {
     let whole = if irq_only { irq_latency } else { episode.latency_ns() };
     if let Some(previous) = episode.previous_irqs.last() {
         let _ = writeln!(text, "  Previous IRQ interference: {:11}up to {:>9} us", "", us(previous.duration_ns));
-        rows(text, episode.previous_irqs.iter());
+        episode.previous_irqs.iter().for_each(|i| row(text, i, i.net_ns));
     }
     let woke = if episode.idle.is_some() { "IRQ handler delay: (exit from idle)" } else { "IRQ handler delay:" };
     part(text, woke, parts.irq_delay_ns, whole);
@@ -133,15 +133,21 @@ fn interference(text: &mut String, episode: &Episode, name: &str, class: NoiseCl
     }
     part(text, name, ns, whole);
     let blocker = episode.blocker.as_ref().map(|b| format!("{}:{}", b.comm, b.pid));
-    let own = |i: &&Interval| i.class == class && blocker.as_ref() != Some(&i.name);
-    rows(text, episode.intervals.iter().filter(own));
+    // Where a timer is concerned, its own interrupt has a line of its own, and what threads did before it is its delay.
+    let ran = episode.parts.irq_latency_ns.map(|ns| episode.began_ns + ns);
+    let of = |i: &Interval| {
+        let is_own = i.class == NoiseClass::Irq && ran.is_some_and(|ran| (i.start_ns..=i.end_ns()).contains(&ran));
+        let from = if class == NoiseClass::Thread { ran.unwrap_or(0) } else { 0 };
+        let inside_ns = i.end_ns().min(episode.ended_ns).saturating_sub(from.max(i.start_ns));
+        let counts = i.class == class && blocker.as_ref() != Some(&i.name) && !is_own && inside_ns > 0;
+        counts.then(|| i.net_ns.min(inside_ns))
+    };
+    episode.intervals.iter().filter_map(|i| Some((i, of(i)?))).for_each(|(i, ns)| row(text, i, ns));
 }
 
-fn rows<'a>(text: &mut String, intervals: impl Iterator<Item = &'a Interval>) {
-    for interval in intervals {
-        let (name, id) = interval.name.rsplit_once(':').unwrap_or((&interval.name, ""));
-        let _ = writeln!(text, "\t{name:>24}:{id:<9}\t{:>9} us", us(interval.net_ns));
-    }
+fn row(text: &mut String, interval: &Interval, ns: u64) {
+    let (name, id) = interval.name.rsplit_once(':').unwrap_or((&interval.name, ""));
+    let _ = writeln!(text, "\t{name:>24}:{id:<9}\t{:>9} us", us(ns));
 }
 
 /// What rtla does not tell.
@@ -261,6 +267,33 @@ mod tests {
             assert!(text.contains(line), "{line} in\n{text}");
         }
         assert!(tasks(&episode()).contains("Printing CPU tasks:\n    [003]                      cat:7\n    [001]"));
+    }
+
+    #[test]
+    fn lines_below_a_part_are_what_the_part_is_of() {
+        let mut episode = episode();
+        let idle = Interval { name: "swapper/3:0".into(), class: NoiseClass::Thread, ..episode.intervals[0].clone() };
+        // Idle until 1.7 us, of which the last 200 ns are after the timer.
+        let idle = Interval { start_ns: 999_990_000, duration_ns: 11_700, net_ns: 11_700, ..idle };
+        episode.intervals.insert(0, idle);
+        (episode.parts.thread_ns, episode.parts.irq_ns, episode.parts.residual_ns) = (200, 300, 0);
+        let irq = Interval {
+            name: "eth0:25".into(),
+            start_ns: 1_000_003_200,
+            duration_ns: 300,
+            net_ns: 300,
+            ..episode.intervals[1].clone()
+        };
+        episode.intervals.push(irq);
+        let text = report(&episode);
+        let below = |head: &str| {
+            let rest = text.lines().skip_while(|line| !line.contains(head)).skip(1);
+            rest.take_while(|line| line.starts_with('\t'))
+                .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(below("Thread interference"), ["swapper/3:0 0.20 us"], "{text}");
+        assert_eq!(below("IRQ interference"), ["eth0:25 0.30 us"], "the timer's own has a line above: {text}");
     }
 
     #[test]

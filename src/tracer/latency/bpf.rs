@@ -285,12 +285,11 @@ impl Measurement for BpfMeasurement {
     }
 
     fn describe(&self) -> Vec<String> {
-        let mut lines = vec![format!(
-            "BPF, kernel {}; handler bodies only, {} tracepoints not here: {}",
-            self.kernel.version(),
-            self.meter.left_out().len(),
-            self.meter.left_out().join(" "),
-        )];
+        let missing = match self.meter.left_out() {
+            [] => "all tracepoints are here".to_owned(),
+            names => format!("tracepoints that are not here: {}", names.join(" ")),
+        };
+        let mut lines = vec![format!("BPF, kernel {}; handler bodies only, {missing}", self.kernel.version())];
         if self.kernel.is_realtime() {
             lines.push("PREEMPT_RT: softirqs are counted as threads".to_owned());
         }
