@@ -68,6 +68,7 @@ pub mod slot {
     pub const NOW: usize = 384;
     pub const HIT: usize = 480;
     pub const LATE: usize = 576;
+    pub const CYCLE_WORDS: usize = (LATE - HIT) / 8;
     pub const KERNEL_FRAMES: usize = 672;
     pub const USER_FRAMES: usize = 680;
     pub const KERNEL_STACK: usize = 688;

@@ -356,6 +356,11 @@ fn freeze(slot: Slot<'_>, shared: &Shared, kind: u64, began: u64, ended: u64) {
     for (word, value) in shared.hit.iter().zip([kind, began, ended]) {
         word.store(value, Ordering::Release);
     }
+    if kind == HIT_USER {
+        // The next cycle takes the place of this one before the reader comes. Only this thread's own switches write the
+        // copy, and it is running.
+        (0..slot::CYCLE_WORDS).for_each(|n| slot.set(slot::HIT + n * 8, slot.get(slot::NOW + n * 8)));
+    }
     slot.set(slot::FROZEN_USER, 1);
 }
 

@@ -44,7 +44,7 @@ impl Recorded<'_> {
         } else if irq != 0 {
             Some(self.late_timer(slot.cycle(slot::LATE)))
         } else {
-            shared.and_then(|shared| self.of_thread(shared, slot.cycle(slot::NOW)))
+            shared.and_then(|shared| self.of_thread(shared, slot.cycle(slot::HIT)))
         };
         let episode = seen.map(|seen| self.describe(&seen, symbols));
         for member in [slot::FROZEN_IRQ, slot::FROZEN_THR, slot::FROZEN_USER] {
