@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use probescope::kernel::Kernel;
-use probescope::model::latency::{Distribution, NoiseClass, NoiseSample, TimerSample};
+use probescope::model::latency::{CpuSample, Distribution, NoiseClass, NoiseSample, TimerSample};
 use probescope::tracer::latency::bpf::BpfMeasurement;
 use probescope::tracer::latency::tracefs::{TracefsMeasurement, Workload, available};
 use probescope::tracer::latency::{Item, Measurement as _, Mode, Options};
@@ -76,15 +76,19 @@ fn osnoise_and_our_programs_count_the_same_interrupts() {
         period_ns: 1_000_000_000,
         runtime_ns: 1_000_000_000,
         gap_ns: 10_000_000_000,
+        interval: Duration::from_millis(20),
         ..short(Mode::Osnoise, cpu)
     };
     let Some((told, seen)) = side_by_side(&kernel, options, Duration::from_secs(12)) else { return };
     let mut theirs = NoiseSample::default();
-    samples(&told).filter_map(|s| s.noise.as_ref()).for_each(|n| theirs.add(n));
-    let ours = samples(&seen).filter(|s| s.cpu == cpu);
-    let (irqs, time) = ours.fold((0, 0), |(n, t), s| (n + s.entries.irq, t + s.period_ns));
-    let a_second = |count: u64, ns: u64| count as f64 * 1e9 / ns.max(1) as f64;
-    let (of_theirs, of_ours) = (a_second(theirs.entries.irq, theirs.runtime_ns), a_second(irqs, time));
-    println!("osnoise: {of_theirs:.1} interrupts a second; ours: {of_ours:.1}");
-    assert!((of_theirs - of_ours).abs() <= of_theirs * 0.03, "{of_theirs} and {of_ours} a second");
+    let rows: Vec<_> = samples(&told).filter(|s| s.noise.as_ref().is_some_and(|n| n.periods > 0)).collect();
+    let end = |sample: &CpuSample| sample.began_ns + sample.period_ns;
+    rows.iter().filter_map(|s| s.noise.as_ref()).for_each(|n| theirs.add(n));
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { panic!("the tracer has told of no period") };
+    // Ours of the same stretch: from the beginning of the first period to the end of the last one.
+    let from = end(first) - first.noise.as_ref().map_or(0, |n| n.runtime_ns);
+    let ours = samples(&seen).filter(|s| s.cpu == cpu && end(s) > from && end(s) <= end(last));
+    let irqs: u64 = ours.map(|s| s.entries.irq).sum();
+    println!("osnoise: {} interrupts in {} periods; ours: {irqs}", theirs.entries.irq, theirs.periods);
+    assert!(irqs.abs_diff(theirs.entries.irq) * 100 <= irqs, "{irqs} and {}", theirs.entries.irq);
 }

@@ -50,6 +50,8 @@ pub struct Injector {
 pub struct Made {
     /// How often.
     pub count: AtomicU64,
+    /// How often it may have been made besides: nobody can tell.
+    pub uncertain: AtomicU64,
     /// For how long altogether, by the thread's own CPU clock; 0 where it takes no time of its own.
     pub busy_ns: AtomicU64,
 }
@@ -83,9 +85,9 @@ impl Injector {
     }
 
     /// Ends it and tells what was made.
-    pub fn finish(mut self) -> (u64, u64) {
+    pub fn finish(mut self) -> Arc<Made> {
         self.end();
-        (self.made.count.load(Ordering::Relaxed), self.made.busy_ns.load(Ordering::Relaxed))
+        Arc::clone(&self.made)
     }
 
     fn end(&mut self) {
@@ -173,7 +175,9 @@ fn interrupt(cpu: u32, period: Duration, stop: &AtomicBool, made: &Made) {
             std::thread::sleep(period);
             if spins.load(Ordering::SeqCst) {
                 crate::engine::latency::interrupt_own_threads();
-                made.count.fetch_add(u64::from(spins.load(Ordering::SeqCst)), Ordering::Relaxed);
+                // A thread that is about to sleep may have been interrupted or not.
+                let sent = if spins.load(Ordering::SeqCst) { &made.count } else { &made.uncertain };
+                sent.fetch_add(1, Ordering::Relaxed);
             }
         }
         ended.store(true, Ordering::Relaxed);

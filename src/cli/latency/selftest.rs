@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::inject::{Injector, NAME, Noise};
+use super::inject::{Injector, Made, NAME, Noise};
 use crate::cli::{CliError, World};
 use crate::kernel::Kernel;
 use crate::model::latency::{NoiseClass, SourceStat, Totals};
@@ -119,14 +119,15 @@ fn measured(
     long: Duration,
 ) -> Result<(Totals, u64, u64), CliError> {
     let told = measured_after(kernel, Some(noise), (cpu, other), mode, long)?;
-    Ok((told.totals, told.count, told.busy_ns))
+    let made = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let (count, busy_ns) = (made(&told.made.count), made(&told.made.busy_ns));
+    Ok((told.totals, count, busy_ns))
 }
 
 /// What was measured, and what was made meanwhile.
 struct Measured {
     totals: Totals,
-    count: u64,
-    busy_ns: u64,
+    made: Arc<Made>,
 }
 
 /// How often a source runs on this machine anyway, in as much time as was measured.
@@ -173,9 +174,9 @@ fn measured_after(
         take(measurement.poll()?);
         std::thread::sleep(Duration::from_millis(10));
     }
-    let (count, busy_ns) = injector.map_or((0, 0), Injector::finish);
+    let made = injector.map(Injector::finish).unwrap_or_default();
     take(measurement.finish()?);
-    Ok(Measured { totals, count, busy_ns })
+    Ok(Measured { totals, made })
 }
 
 fn thread(totals: &Totals, cpu: u32) -> Option<&SourceStat> {
@@ -210,7 +211,7 @@ fn timers(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<
 
 fn interrupts(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
     let noise = Noise::Interrupts { hertz: 4000 };
-    let (totals, count, _) = measured(kernel, noise, (cpu, other), Mode::Passive, long)?;
+    let Measured { totals, made } = measured_after(kernel, Some(noise), (cpu, other), Mode::Passive, long)?;
     // One target may be told by either vector.
     let sources = |totals: &Totals| -> Vec<SourceStat> {
         let names = ["call_function:", "call_function_single:", "ipi:"];
@@ -218,10 +219,12 @@ fn interrupts(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Res
     };
     let runs = |totals: &Totals| sources(totals).iter().map(|s| s.count).sum::<u64>();
     let others = background(kernel, (cpu, other), long / 3, runs, &totals)?;
+    let measured = (runs(&totals) as f64 - others).max(0.0);
+    let (least, uncertain) = (made.count.load(Ordering::Relaxed), made.uncertain.load(Ordering::Relaxed));
     Ok(Outcome {
         name: CASES[2].name,
-        made: count as f64,
-        measured: (runs(&totals) as f64 - others).max(0.0),
+        made: measured.clamp(least as f64, (least + uncertain) as f64),
+        measured,
         unit: "",
         charged_to: sources(&totals).iter().map(|s| format!("IRQ {}", s.name)).collect::<Vec<_>>().join(", "),
     })
