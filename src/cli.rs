@@ -8,7 +8,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::kernel::Feature;
 
@@ -196,6 +196,7 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
         let words: Vec<String> = arguments.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
         return dtrace::main(&words, world);
     }
+    let arguments = command_first(arguments);
     let latency = arguments.get(1).is_some_and(|word| word == "latency");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -221,6 +222,27 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Puts options of every subcommand that stand before one behind its name (`--config-file F run …`): the parser takes
+/// what stands there as the workbench's, whose operand is a file.
+fn command_first(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let cli = Cli::command();
+    let globals: Vec<String> =
+        cli.get_arguments().filter(|a| a.is_global_set()).filter_map(|a| Some(format!("--{}", a.get_long()?))).collect();
+    let mut at = 1;
+    while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
+        let (name, has_value) = word.split_once('=').map_or((word, false), |(name, _)| (name, true));
+        if !globals.iter().any(|global| global == name) {
+            break;
+        }
+        at += if has_value { 1 } else { 2 };
+    }
+    let is_command = |word: &OsString| cli.get_subcommands().any(|c| word.to_str() == Some(c.get_name()));
+    if at > 1 && arguments.get(at).is_some_and(is_command) {
+        arguments[1..=at].rotate_right(1);
+    }
+    arguments
 }
 
 /// The world with what the configuration says. The workbench opens in spite of one that is wrong, and tells of it;

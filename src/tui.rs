@@ -23,6 +23,7 @@ pub mod keys;
 pub mod layout;
 pub mod layouts;
 pub mod mouse;
+pub mod own;
 pub mod paint;
 pub mod palette;
 pub mod panes;

@@ -106,7 +106,7 @@ fn type_for(workbench: &mut Workbench, length: Duration) -> Measured {
 fn phase(name: &str, workbench: &mut Workbench, load: &Load) {
     let (begun, calls) = (Instant::now(), load.calls());
     let used = workbench.use_of().map_or(f64::NAN, |used| used.0);
-    let recorder = workbench.thread_use("recorder");
+    let recorder = workbench.thread_use("psc-recorder");
     let measured = type_for(workbench, MEASURED);
     let took = begun.elapsed().as_secs_f64();
     let share = |before: f64, after: f64| (after - before) / took / 10.0;
@@ -122,7 +122,7 @@ fn phase(name: &str, workbench: &mut Workbench, load: &Load) {
         BETWEEN_KEYS.as_millis(),
         share(used, now),
     );
-    let recorder = share(recorder, workbench.thread_use("recorder"));
+    let recorder = share(recorder, workbench.thread_use("psc-recorder"));
     if recorder > 0.0 {
         println!("    of it the recorder's thread: {recorder:.0} % of a core (25 wanted)");
     }

@@ -24,7 +24,7 @@ pub fn watch(remote: Remote) -> std::io::Result<()> {
         Signals::new()?
     };
     std::thread::Builder::new()
-        .name("signals".to_owned())
+        .name("psc-signals".to_owned())
         .spawn(move || runtime.block_on(signals.pass_on(&remote)))
         .map(drop)
 }

@@ -170,7 +170,7 @@ impl Drain {
         let shared = Arc::new(Shared::new()?);
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
-            .name("drain".to_owned())
+            .name("psc-drain".to_owned())
             .spawn(move || run(ring, wake_ups.as_ref(), sink, &theirs))?;
         Ok(Self { thread: Some(thread), shared })
     }

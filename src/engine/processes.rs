@@ -149,7 +149,7 @@ impl Watch {
             cpus.iter().map(|cpu| PerfRing::map(perf::open_side_band(*cpu)?, PAGES)).collect();
         let shared = Arc::new(Shared { stop: AtomicBool::new(false), inner: Mutex::new((rings?, Table::default())) });
         let (theirs, proc) = (Arc::clone(&shared), proc.to_owned());
-        let thread = std::thread::Builder::new().name("processes".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("psc-processes".to_owned()).spawn(move || {
             note_present(&theirs, &proc);
             while !theirs.stop.load(Ordering::Acquire) {
                 drain(&mut theirs.lock());

@@ -126,6 +126,12 @@ pub fn signal_name(number: u64) -> Option<&'static str> {
     }
 }
 
+/// A number of things with their name in the right form: `1 key`, `1,204 keys`.
+#[must_use]
+pub fn counted(count: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// An integer with its thousands parted: `1,234,567`.
 #[must_use]
 pub fn grouped(n: u64) -> String {

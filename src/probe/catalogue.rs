@@ -237,7 +237,7 @@ impl Background {
     pub fn spawn(kernel: Arc<Kernel>) -> std::io::Result<Self> {
         let shared = Arc::new(Mutex::new(Catalogue::default()));
         let weak = Arc::downgrade(&shared);
-        std::thread::Builder::new().name("catalogue".to_owned()).spawn(move || {
+        std::thread::Builder::new().name("psc-catalogue".to_owned()).spawn(move || {
             Catalogue::build_in_steps(&kernel, |step| match weak.upgrade() {
                 Some(shared) => {
                     *shared.lock().unwrap_or_else(PoisonError::into_inner) = step;

@@ -4,7 +4,8 @@
 //! in order. One scan over all names finds the whole texts, and these are ranked by where they stand;
 //! only when they are too few are the best others scored by fuzzy-matcher. Scores are moved by what
 //! people look for, worked out when the catalogue was built: short names, tracepoints before functions,
-//! functions before what compilers made. Queries of one or two characters are too vague to score and
+//! functions before what compilers made. What can't be attached here stands behind what can ([`rank::Class`]).
+//! Queries of one or two characters are too vague to score and
 //! list names with a word that starts so. A query that continues the last one looks only at its hits.
 
 mod query;
@@ -24,6 +25,7 @@ pub use thread::{Request, Searcher};
 use super::catalogue::{Catalogue, ProbeKind};
 use crate::kernel::Absence;
 use query::{Match, Query};
+use rank::Class;
 
 /// Most results of one search.
 pub const MOST: usize = 200;
@@ -31,6 +33,10 @@ pub const MOST: usize = 200;
 const SCORED: usize = 300;
 /// What fuzzy-matcher gives for a character of a text that stands in a name as a whole, about.
 const WHOLE: i64 = 20;
+/// What it gives at least where the characters stand close together.
+const CLOSE: i64 = 15;
+/// Keys of probes that can't be attached are so far behind those of others: further than scores differ.
+const BEHIND: i32 = 1 << 20;
 
 /// One result.
 #[derive(Clone, Debug)]
@@ -54,6 +60,8 @@ pub struct Results {
     pub hits: Vec<Hit>,
     /// How many probes match in all.
     pub matched: usize,
+    /// How many of these can be attached here.
+    pub usable: usize,
     /// How many probes there are.
     pub total: usize,
     /// False while the catalogue still grows: ask again.
@@ -67,6 +75,8 @@ pub struct Results {
 struct Found {
     /// Numbers of all of them, ascending.
     numbers: Vec<u32>,
+    /// How many of them can be attached here.
+    usable: usize,
     /// Those that have the query's text as a whole.
     whole: Vec<u64>,
     /// Those that have only its characters in their order.
@@ -74,11 +84,13 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, number: u32, found: Match) {
+    fn add(&mut self, number: u32, absent: bool, found: Match) {
         self.numbers.push(number);
+        self.usable += usize::from(!absent);
+        let behind = if absent { BEHIND } else { 0 };
         match found {
-            Match::Whole(score) => self.whole.push(key(score, number)),
-            Match::Scattered(score) => self.scattered.push(key(score, number)),
+            Match::Whole(score) => self.whole.push(key(score - behind, number)),
+            Match::Scattered(score) => self.scattered.push(key(score - behind, number)),
         }
     }
 }
@@ -107,6 +119,7 @@ fn keep_best(keys: &mut Vec<u64>, most: usize) {
 
 /// A probe with its final score.
 struct Scored {
+    class: Class,
     score: i64,
     number: u32,
     length: usize,
@@ -132,7 +145,7 @@ impl Search {
     pub fn search(&mut self, catalogue: &Catalogue, text: &str, generation: u64) -> Results {
         let query = Query::new(text);
         let mut found = self.find(catalogue, &query);
-        let matched = found.numbers.len();
+        let (matched, usable) = (found.numbers.len(), found.usable);
         let best = self.best(catalogue, &query, &mut found);
         if !query.text.is_empty() {
             self.last = Some((query.clone(), catalogue.len(), found.numbers));
@@ -141,6 +154,7 @@ impl Search {
             generation,
             hits: best.into_iter().filter_map(|scored| hit(catalogue, &query, scored)).collect(),
             matched,
+            usable,
             total: catalogue.len(),
             complete: catalogue.is_complete(),
             absences: catalogue.absences().to_vec(),
@@ -156,7 +170,7 @@ impl Search {
             let mut walk = query.walk(part);
             let mut test = |number: u32| {
                 let name = part.signs(number)?;
-                found.add(start + number, query.test(part, &mut walk, &name)?);
+                found.add(start + number, name.absent, query.test(part, &mut walk, &name)?);
                 Some(())
             };
             if (start as usize) < scanned {
@@ -178,8 +192,9 @@ impl Search {
     /// The best, best first.
     fn best(&self, catalogue: &Catalogue, query: &Query, found: &mut Found) -> Vec<Scored> {
         if query.text.is_empty() {
-            found.whole.truncate(MOST);
-            return found.whole.iter().filter_map(|key| whole(catalogue, query, *key)).collect();
+            let is_behind = |key: &&u64| score_of(**key) < -i64::from(BEHIND / 2);
+            let (usable, absent) = (found.whole.iter().filter(|k| !is_behind(k)), found.whole.iter().filter(is_behind));
+            return usable.chain(absent).take(MOST).filter_map(|key| whole(catalogue, query, *key)).collect();
         }
         keep_best(&mut found.whole, MOST);
         let mut scored: Vec<Scored> = found.whole.iter().filter_map(|key| whole(catalogue, query, *key)).collect();
@@ -187,7 +202,7 @@ impl Search {
             keep_best(&mut found.scattered, SCORED);
             scored.extend(found.scattered.iter().filter_map(|key| self.scattered(catalogue, query, *key)));
         }
-        scored.sort_unstable_by_key(|s| (std::cmp::Reverse(s.score), s.length, s.number));
+        scored.sort_unstable_by_key(|s| (s.class, std::cmp::Reverse(s.score), s.length, s.number));
         scored.truncate(MOST);
         scored
     }
@@ -197,8 +212,11 @@ impl Search {
         let (part, within) = catalogue.place(number)?;
         let name = part.probe(within)?.name;
         let (fuzzy, positions) = self.matcher.fuzzy_indices(name, &query.text)?;
+        let signs = part.signs(within)?;
+        let is_close = fuzzy >= query.text.len() as i64 * CLOSE;
         Some(Scored {
-            score: fuzzy + i64::from(part.signs(within)?.worth),
+            class: if is_close { Class::close(signs.absent) } else { Class::loose(signs.absent) },
+            score: fuzzy + i64::from(signs.worth),
             number,
             length: name.len(),
             positions: Some(positions.into_iter().map(|n| n as u32).collect()),
@@ -209,9 +227,10 @@ impl Search {
 /// A probe that has the text as a whole; scored as fuzzy-matcher would, about.
 fn whole(catalogue: &Catalogue, query: &Query, key: u64) -> Option<Scored> {
     let number = number_of(key);
-    let length = catalogue.probe(number)?.name.len();
+    let probe = catalogue.probe(number)?;
+    let (length, class) = (probe.name.len(), Class::whole(probe.absence.is_some()));
     let text = if query.is_fuzzy() { query.text.len() as i64 * WHOLE } else { 0 };
-    Some(Scored { score: score_of(key) + text, number, length, positions: None })
+    Some(Scored { class, score: score_of(key) + text, number, length, positions: None })
 }
 
 fn hit(catalogue: &Catalogue, query: &Query, scored: Scored) -> Option<Hit> {

@@ -1,11 +1,19 @@
 //! User probes while they are typed: the files that a path could become, and what is in a binary.
 //! The catalogue does not hold them: there are too many files.
 
+mod leads;
+mod running;
+
 use std::path::Path;
 
+use super::find::find;
+use super::glob::Glob;
 use super::listing::{Line, list};
 use super::point::Provider;
 use crate::kernel::Kernel;
+
+pub use leads::{Lead, leads};
+pub use running::{Process, Running};
 
 /// Most files of a folder that are looked at.
 const MOST_FILES: usize = 4096;
@@ -44,6 +52,32 @@ pub fn probes(typed: &str, kernel: &Kernel) -> Option<Vec<Line>> {
     let own = |line: &Line| line.name.rsplit(':').next().map_or(0, |own| usize::from(!own.starts_with(place)));
     lines.sort_by_cached_key(|line| (own(line), line.name.len(), line.name.clone()));
     Some(lines)
+}
+
+/// What was typed with its words joined to an attach point, where it begins with a user probe's provider or the name
+/// of a library: `uprobe libc malloc`, `libssl SSL_read`. Otherwise as it is.
+#[must_use]
+pub fn joined(typed: &str, kernel: &Kernel) -> String {
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    let [first, _, ..] = words.as_slice() else { return typed.trim().to_owned() };
+    let is_provider = Provider::find(first).is_some_and(|p| matches!(p.name, "uprobe" | "uretprobe" | "usdt"));
+    let is_library = || kernel.libraries(Path::new(crate::binary::cache::PATH)).find(first).is_some();
+    if !first.contains(':') && (is_provider || is_library()) { words.join(":") } else { typed.to_owned() }
+}
+
+/// The functions and static probes of what is named without a provider: `libssl:SSL_read`, `bash:readline`, the name
+/// of a running process. Empty when nothing has the name.
+#[must_use]
+pub fn probes_of_named(typed: &str, kernel: &Kernel, running: &[Process]) -> Vec<Line> {
+    let Some((name, place)) = typed.trim().split_once(':') else { return Vec::new() };
+    if name.is_empty() || name.contains('*') || Provider::find(name).is_some() {
+        return Vec::new();
+    }
+    let process = running.iter().find(|p| p.is_called(name)).map(|p| p.program.to_string_lossy().into_owned());
+    let named = if find(&Glob::new(name), kernel, None).is_ok() { Some(name.to_owned()) } else { process };
+    let Some(binary) = named else { return Vec::new() };
+    let of = |provider: &str| probes(&format!("{provider}:{binary}:{place}"), kernel).unwrap_or_default();
+    of("uprobe").into_iter().chain(of("usdt")).collect()
 }
 
 /// What the path in an attach point could become: folders with their slash, programs and libraries

@@ -390,7 +390,7 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
         let left = Box::new(tracer).leave();
         self.detaching.retain(|thread| !thread.is_finished());
         // Where no thread can be started the closure is dropped, and the tracer with it: it is detached all the same.
-        if let Ok(thread) = std::thread::Builder::new().name("detach".to_owned()).spawn(move || drop(left)) {
+        if let Ok(thread) = std::thread::Builder::new().name("psc-detach".to_owned()).spawn(move || drop(left)) {
             self.detaching.push(thread);
         }
     }

@@ -83,11 +83,11 @@ impl Session {
         let starter = {
             let (mail, desk) = (mail.clone(), Arc::clone(&desk));
             std::thread::Builder::new()
-                .name("compiler".to_owned())
+                .name("psc-compiler".to_owned())
                 .spawn(move || starter::run(&options, &desk, &mail))?
         };
         let session = std::thread::Builder::new()
-            .name("session".to_owned())
+            .name("psc-session".to_owned())
             .spawn(move || running::run(inbox, &updates))
             .inspect_err(|_| desk.put(Order::Quit))?;
         Ok((SessionHandle { kernel, desk, mail, threads: vec![starter, session] }, to_face))

@@ -303,7 +303,7 @@ fn release(held: Held, outlet: Outlet) -> Result<Child, TracerError> {
         let _ = running.wait();
         outlet.over();
     };
-    let thread = std::thread::Builder::new().name("child".to_owned()).spawn(wait);
+    let thread = std::thread::Builder::new().name("psc-child".to_owned()).spawn(wait);
     let failed = |source| ChildError::Run { command: format!("process {pid}"), source };
     Ok(Child::Running { pid, thread: thread.map_err(failed)? })
 }

@@ -214,12 +214,18 @@ pub enum App {
     NextTheme,
     /// Go to the next pane.
     FocusNext,
+    /// Go to the next pane that is no script.
+    NextOutput,
     /// Go to the previous pane.
     FocusPrevious,
     /// Go to a pane.
     Focus(Kind),
     /// Give the pane the whole screen, or take it back.
     Zoom,
+    /// Stop the trace, once that is confirmed.
+    AskStop,
+    /// Leave; where something runs, once that is confirmed.
+    AskQuit,
     /// Paint everything anew.
     Redraw,
     /// Take the mouse from the terminal, or give it back.

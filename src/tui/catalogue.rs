@@ -15,7 +15,7 @@ use crate::probe::describe::describe;
 use crate::probe::lens::{self, Composite};
 use crate::probe::listing::Line;
 use crate::probe::search::{MOST, Search};
-use crate::probe::user;
+use crate::probe::user::{self, Lead, Running};
 use crate::probe::xray::{Xray, xray};
 
 /// The running system's probes.
@@ -25,6 +25,10 @@ pub struct Catalogue {
     background: Background,
     search: Search,
     knowledge: KernelKnowledge,
+    /// The programs that run.
+    running: Running,
+    /// The binaries that the last search led to.
+    leads: Vec<Lead>,
 }
 
 impl Catalogue {
@@ -35,7 +39,14 @@ impl Catalogue {
     pub fn spawn(kernel: Arc<Kernel>) -> std::io::Result<Self> {
         let background = Background::spawn(Arc::clone(&kernel))?;
         let knowledge = KernelKnowledge::new(Arc::clone(&kernel), Some(background.clone()));
-        Ok(Self { knowledge, kernel, background, search: Search::default() })
+        Ok(Self {
+            knowledge,
+            kernel,
+            background,
+            search: Search::default(),
+            running: Running::default(),
+            leads: Vec::new(),
+        })
     }
 }
 
@@ -46,42 +57,92 @@ fn words(absence: &Absence) -> String {
     format!("{absence}. {}{}", first.map(String::from).unwrap_or_default(), remedy.as_str())
 }
 
+/// A probe of a binary, with the place of what was typed of its own name.
+fn of_line(query: &str, line: Line) -> Hit {
+    let own = query.rsplit(':').next().unwrap_or("");
+    let at = line.name.rfind(':').and_then(|colon| Some(colon + line.name.get(colon..)?.find(own)?));
+    let start = at.map_or(0, |at| line.name.get(..at).map_or(0, |head| head.chars().count()) as u32);
+    let matched = at.map_or_else(Vec::new, |_| (start..start + own.chars().count() as u32).collect());
+    let absent = line.absence.as_ref().map(|a| words(a).into());
+    Hit { name: line.name.into(), matched, absent, leads: false }
+}
+
 /// The probes of one binary as the answer to a search.
 fn of_binary(query: &str, lines: Vec<Line>) -> Found {
     let count = lines.len();
-    let own = query.rsplit(':').next().unwrap_or("");
-    let hit = |line: Line| {
-        let at = line.name.rfind(':').and_then(|colon| Some(colon + line.name.get(colon..)?.find(own)?));
-        let start = at.map_or(0, |at| line.name.get(..at).map_or(0, |head| head.chars().count()) as u32);
-        let matched = at.map_or_else(Vec::new, |_| (start..start + own.chars().count() as u32).collect());
-        Hit { name: line.name.into(), matched, absent: line.absence.as_ref().map(|a| words(a).into()) }
-    };
-    let hits = lines.into_iter().take(MOST).map(hit).collect();
-    Found { hits, matched: count, total: count, complete: true, ..Found::default() }
+    let usable = lines.iter().filter(|line| line.absence.is_none()).count();
+    let mut hits: Vec<Hit> = lines.into_iter().take(MOST).map(|line| of_line(query, line)).collect();
+    // Stable: those that can't be attached keep their order, behind the others.
+    hits.sort_by_key(|hit| hit.absent.is_some());
+    let binary = query.split(':').nth(1).unwrap_or_default();
+    let nothing = format!("{binary} has no probe of this name. A stripped binary names no functions but those that it exports.");
+    let absent = if count == 0 { vec![nothing.into()] } else { Vec::new() };
+    Found { hits, matched: count, usable, total: count, complete: true, absent, ..Found::default() }
 }
 
-impl Finder for Catalogue {
-    fn search(&mut self, query: &str) -> Found {
-        if let Some(lines) = user::probes(query, &self.kernel) {
-            return of_binary(query, lines);
-        }
+impl Catalogue {
+    /// What the catalogue of all probes has.
+    fn listed(&mut self, query: &str) -> Found {
         let results = self.search.search(&self.background.snapshot(), query, 0);
         let hit = |h: crate::probe::search::Hit| Hit {
             name: h.name,
             matched: h.positions,
             absent: h.absence.as_ref().map(|a| words(a).into()),
+            leads: false,
         };
         Found {
             generation: 0,
             hits: results.hits.into_iter().map(hit).collect(),
             matched: results.matched,
+            usable: results.usable,
             total: results.total,
             complete: results.complete,
             absent: results.absences.iter().map(|a| words(a).into()).collect(),
         }
     }
 
+    /// Puts what is found outside of the catalogue between what of it has the text as it was typed and the rest.
+    fn add(found: &mut Found, query: &str, more: Vec<Hit>) {
+        let wanted = query.to_ascii_lowercase();
+        let is_whole = |hit: &Hit| hit.absent.is_none() && hit.name.to_ascii_lowercase().contains(&wanted);
+        let known: std::collections::HashSet<Arc<str>> = found.hits.iter().map(|hit| Arc::clone(&hit.name)).collect();
+        let more: Vec<Hit> = more.into_iter().filter(|hit| !known.contains(&hit.name)).take(MOST).collect();
+        let probes = || more.iter().filter(|hit| !hit.leads);
+        found.matched += probes().count();
+        found.usable += probes().filter(|hit| hit.absent.is_none()).count();
+        found.total += probes().count();
+        let at = found.hits.iter().position(|hit| !is_whole(hit)).unwrap_or(found.hits.len());
+        found.hits.splice(at..at, more);
+    }
+}
+
+impl Finder for Catalogue {
+    fn search(&mut self, query: &str) -> Found {
+        let query = &*user::joined(query, &self.kernel);
+        if let Some(lines) = user::probes(query, &self.kernel) {
+            return of_binary(query, lines);
+        }
+        let mut found = self.listed(query);
+        let running = self.running.programs(&self.kernel);
+        // Those of some libraries are in the catalogue.
+        let prefix = format!("uprobe:{}:", query.split(':').next().unwrap_or_default());
+        let is_listed = found.hits.iter().any(|hit| hit.name.starts_with(&prefix));
+        let lines = if is_listed { Vec::new() } else { user::probes_of_named(query, &self.kernel, running) };
+        self.leads = user::leads(query, &self.kernel, running);
+        Self::add(&mut found, query, lines.into_iter().map(|line| of_line(query, line)).collect());
+        let files = user::files(query).into_iter().map(|name| Hit { name: name.into(), leads: true, ..Hit::default() });
+        let lead = |lead: &Lead| Hit { name: lead.name.as_str().into(), leads: true, ..Hit::default() };
+        let (first, rest): (Vec<&Lead>, Vec<&Lead>) = self.leads.iter().partition(|lead| lead.exact);
+        Self::add(&mut found, query, rest.into_iter().map(lead).chain(files).collect());
+        found.hits.splice(0..0, first.into_iter().map(lead));
+        found
+    }
+
     fn describe(&mut self, name: &str) -> Detail {
+        if let Some(lead) = self.leads.iter().find(|lead| lead.name == name) {
+            let about = format!("{} Its functions and static probes are listed next.", lead.about);
+            return Detail { name: name.into(), about, ..Detail::default() };
+        }
         let doc = describe(name, &self.kernel);
         let mut fields: Vec<Field> = doc.fields.into_iter().map(|f| Field { name: f.access, ty: f.ty }).collect();
         let result = fields.iter().position(|f| f.name == "retval").map(|at| fields.remove(at).ty);

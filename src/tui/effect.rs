@@ -310,6 +310,9 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// How many match.
     pub matched: usize,
+    /// How many of these can be attached here.
+    #[serde(default)]
+    pub usable: usize,
     /// How many there are.
     pub total: usize,
     /// False while the catalogue is still being built.
@@ -327,6 +330,9 @@ pub struct Hit {
     pub matched: Vec<u32>,
     /// Why it can't be used here.
     pub absent: Option<Arc<str>>,
+    /// It is no probe yet but a binary: choosing it lists its probes.
+    #[serde(default)]
+    pub leads: bool,
 }
 
 /// Everything about a probe.

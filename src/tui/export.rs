@@ -167,7 +167,7 @@ impl Job {
 /// # Errors
 /// When there is no thread for it.
 pub fn start(job: Arc<Job>, tell: impl FnOnce(Message) + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name("export".to_owned()).spawn(move || tell(Message::Notice(job.write())))
+    std::thread::Builder::new().name("psc-export".to_owned()).spawn(move || tell(Message::Notice(job.write())))
 }
 
 /// What is to be exported; where there is nothing of that kind, says so.

@@ -66,7 +66,7 @@ pub fn spawn(
     answer: impl Fn(Message) -> bool + Send + 'static,
 ) -> std::io::Result<Sender<Question>> {
     let (sender, questions) = channel();
-    std::thread::Builder::new().name("probe search".to_owned()).spawn(move || {
+    std::thread::Builder::new().name("psc-search".to_owned()).spawn(move || {
         let mut once = || work(&mut *finder, &questions, &answer);
         // A question that makes it panic goes unanswered; those after it are answered as usual.
         while std::panic::catch_unwind(std::panic::AssertUnwindSafe(&mut once)).is_err() {

@@ -44,6 +44,8 @@ const QUIET: Duration = Duration::from_millis(300);
 const WAITING: usize = 64;
 /// Messages taken in before the next look at the keyboard.
 const BATCH: usize = 256;
+/// How often the threads of the workbench are looked at.
+const OWN_THREADS: Duration = Duration::from_secs(1);
 
 /// What the workbench works with.
 pub struct Services {
@@ -127,6 +129,8 @@ struct Workbench {
     /// When unsaved text is kept.
     tick: Option<Instant>,
     ending: Option<Ending>,
+    /// When our own threads were last looked at.
+    looked_at_own: Option<Instant>,
 }
 
 impl Workbench {
@@ -170,6 +174,7 @@ impl Workbench {
             played: now,
             tick: None,
             ending: None,
+            looked_at_own: None,
         })
     }
 
@@ -272,7 +277,16 @@ impl Workbench {
         }
     }
 
+    /// Learns of new threads from time to time.
+    fn look_at_own(&mut self) {
+        if self.looked_at_own.is_none_or(|at| at.elapsed() > OWN_THREADS) {
+            self.looked_at_own = Some(Instant::now());
+            self.state.own.look();
+        }
+    }
+
     fn take(&mut self, message: Message) {
+        self.look_at_own();
         self.quick |= answers(&message);
         self.record(&message);
         let effects = update::receive(&mut self.state, message);
@@ -352,5 +366,5 @@ fn forward(updates: Receiver<Update>, messages: mpsc::Sender<Message>) -> io::Re
             }
         }
     };
-    std::thread::Builder::new().name("updates".to_owned()).spawn(work).map(drop)
+    std::thread::Builder::new().name("psc-updates".to_owned()).spawn(work).map(drop)
 }

@@ -27,6 +27,7 @@ use crate::model::budget::Budget;
 use crate::model::value::Value;
 use crate::session::update::{ScriptId, TraceId};
 use crate::store::Store;
+use crate::tui::own::Own;
 use crate::tui::panes::browser::state::Browser;
 use crate::tui::replay::Replayed;
 
@@ -155,6 +156,8 @@ pub struct State {
     pub disabled: Option<String>,
     /// The user's home folder, for names of files that begin with `~`.
     pub home: Option<PathBuf>,
+    /// The threads of the workbench itself, to tell what they cause.
+    pub own: Own,
     /// Unsaved text can't be kept for emergencies, which the user was told.
     pub unkept: bool,
     /// Number of the last search.
@@ -192,6 +195,7 @@ impl State {
             toast: None,
             disabled: None,
             home: None,
+            own: Own::default(),
             unkept: false,
             search: 0,
         };

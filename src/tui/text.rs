@@ -1,6 +1,6 @@
 //! Text made safe and measured for the screen.
 
-pub use crate::model::words::grouped;
+pub use crate::model::words::{counted, grouped};
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

@@ -164,6 +164,20 @@ impl Workspace {
         leaves.get((at + step) % leaves.len()).map_or(self.focus, |l| self.foremost(&l.tabs))
     }
 
+    /// The pane to show of the next leaf that has one of a kind; the one with the keys where there is no other.
+    #[must_use]
+    pub fn next_where(&self, wanted: impl Fn(Kind) -> bool) -> PaneId {
+        let leaves = self.tree.leaves();
+        let at = leaves.iter().position(|l| l.tabs.contains(&self.focus)).unwrap_or(0);
+        let fits = |id: &PaneId| self.kind(*id).is_some_and(&wanted);
+        let shown = |step: usize| {
+            let tabs = &leaves.get((at + step) % leaves.len())?.tabs;
+            let fitting: Vec<PaneId> = tabs.iter().copied().filter(fits).collect();
+            (!fitting.is_empty()).then(|| self.foremost(&fitting))
+        };
+        (1..leaves.len()).find_map(shown).unwrap_or(self.focus)
+    }
+
     /// The tab after, or before, the pane with the keys in its frame.
     #[must_use]
     pub fn next_tab(&self, forward: bool) -> PaneId {

@@ -57,6 +57,8 @@ pub struct Signs {
     pub own: usize,
     /// What it is worth whatever was typed.
     pub worth: i32,
+    /// It can't be attached here.
+    pub absent: bool,
 }
 
 /// A block of probes; never changes once built.
@@ -121,6 +123,7 @@ impl Part {
             end: start + usize::from(entry.length),
             own: start + usize::from(entry.own),
             worth: i32::from(entry.worth),
+            absent: entry.absence != 0,
         })
     }
 
@@ -179,7 +182,7 @@ impl PartBuilder {
         self.part.masks.push(mask(text));
         self.part.starts.push(starts_mask(text));
         let own = worth::own_name_start(kind, text) as u16;
-        let worth = worth::of(kind, text, absence != 0, demoted);
+        let worth = worth::of(kind, text, demoted);
         self.part.entries.push(Entry { start: start32, length, own, worth, kind, absence });
     }
 

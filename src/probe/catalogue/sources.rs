@@ -19,10 +19,13 @@ type Answer = Result<Vec<Part>, Absence>;
 
 /// All sources, quick ones first.
 pub(super) const SOURCES: &[fn(&Kernel) -> Answer] =
-    &[special, semantic, tracepoints, raw_tracepoints, kprobes, fentries, iterators, common_libraries];
+    &[special, semantic, tracepoints, raw_tracepoints, kprobes, fentries, iterators, common_libraries, library_functions];
 
 /// Libraries that many processes share and that have statically defined probes.
 const COMMON_LIBRARIES: &[&str] = &["libc", "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libstdc++"];
+
+/// Libraries whose functions are listed without being asked for; those of other binaries are found by `NAME:`.
+const FUNCTION_LIBRARIES: &[&str] = &["libc", "libssl"];
 
 /// Parts that hold a kind; they may hold related kinds too, which callers filter.
 pub(super) fn of_kind(kernel: &Kernel, kind: ProbeKind) -> Answer {
@@ -226,6 +229,28 @@ fn common_libraries(kernel: &Kernel) -> Answer {
     for path in paths {
         if let Ok(binary) = kernel.binary(&path) {
             add_usdt(&mut part, &path, &binary, absence);
+        }
+    }
+    Ok(vec![part.finish()])
+}
+
+/// Functions of the libraries that people ask for by name, which scripts name so, too: `uprobe:libc:malloc`.
+#[allow(clippy::unnecessary_wraps, reason = "sources have one signature, and most can fail")]
+fn library_functions(kernel: &Kernel) -> Answer {
+    let cache = kernel.libraries(Path::new(crate::binary::cache::PATH));
+    let mut part = PartBuilder::with_capacity(8192);
+    let absence = kernel.features().require(Feature::Uprobe).err().map_or(0, |a| part.absence(&a));
+    for library in FUNCTION_LIBRARIES {
+        let path = cache.find(library).map(|p| p.canonicalize().unwrap_or(p.into()));
+        let Some(Ok(binary)) = path.map(|path| kernel.binary(&path)) else { continue };
+        let mut last = "";
+        for function in binary.functions() {
+            // Names that begin with an underscore are the library's own affair; `uprobe:libc:__` lists them.
+            let is_inner = function.name.starts_with('_') || is_generated(&function.name);
+            if &*function.name != last && !is_inner {
+                part.push(ProbeKind::Uprobe, &["uprobe:", library, ":", &function.name], absence, false);
+            }
+            last = &function.name;
         }
     }
     Ok(vec![part.finish()])

@@ -30,8 +30,8 @@ const CORE: &[&str] = &[
     "writeback",
 ];
 
-/// Its kind, whether it can be attached, who made it (`demoted`: the compiler), how long its name is.
-pub(super) fn of(kind: ProbeKind, name: &str, absent: bool, demoted: bool) -> i16 {
+/// Its kind, who made it (`demoted`: the compiler), how long its name is.
+pub(super) fn of(kind: ProbeKind, name: &str, demoted: bool) -> i16 {
     let worth = match kind {
         // There are few of these, and their names are kinds of their own.
         ProbeKind::Special if !name.starts_with("self:") => 100,
@@ -47,10 +47,8 @@ pub(super) fn of(kind: ProbeKind, name: &str, absent: bool, demoted: bool) -> i1
     // People look for the entry of a call before its exit.
     let exits = name.contains(":sys_exit_") || name.ends_with("_exit");
     let exit = if kind == ProbeKind::Tracepoint && exits { 12 } else { 0 };
-    // One that can be attached goes first, unless this one is named exactly.
-    let absent = if absent { 100 } else { 0 };
     let demoted = if demoted { 150 } else { 0 };
-    worth - exit - absent - demoted - (name.len().min(120) as i16) / 4
+    worth - exit - demoted - (name.len().min(120) as i16) / 4
 }
 
 fn is_core(name: &str) -> bool {

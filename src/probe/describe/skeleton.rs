@@ -7,6 +7,9 @@ const MOST: usize = 2;
 
 /// `tracepoint:syscalls:sys_enter_openat` with a body that prints who did it and the first fields.
 pub(super) fn skeleton(name: &str, fields: &[DocField]) -> String {
+    if let Some(buffer) = filled_later(name, fields) {
+        return at_exit(name, buffer);
+    }
     let body = match name {
         "begin" | "BEGIN" => "    printf(\"Tracing... Hit Ctrl-C to end.\\n\");".to_owned(),
         "end" | "END" => "    printf(\"Done.\\n\");".to_owned(),
@@ -28,6 +31,26 @@ fn walk(fields: &[DocField]) -> String {
     let has_task = fields.iter().any(|f| f.access == "ctx.task");
     if has_task { "    printf(\"%s %d\\n\", ctx.task.comm, ctx.task.pid);" } else { "    @objects = count();" }
         .to_owned()
+}
+
+/// System calls that read texts which the kernel's authors did not declare `const`.
+const TEXTS_GIVEN: [&str; 3] = ["mount", "sethostname", "setdomainname"];
+
+/// A buffer that a system call fills: at its entry there is nothing in it yet.
+fn filled_later<'f>(name: &str, fields: &'f [DocField]) -> Option<&'f DocField> {
+    let call = name.strip_prefix("tracepoint:syscalls:sys_enter_").filter(|call| !TEXTS_GIVEN.contains(call));
+    call.and_then(|_| fields.iter().find(|f| f.shown == Shown::TextPointer && !f.ty.contains("const")))
+}
+
+/// Remembers where the buffer is, and prints what is in it when the call returns its length.
+fn at_exit(name: &str, buffer: &DocField) -> String {
+    let exit = name.replacen(":sys_enter_", ":sys_exit_", 1);
+    let kept = format!("@{}[tid]", buffer.access.trim_start_matches("args."));
+    format!(
+        "{name}\n{{\n    {kept} = {};\n}}\n\n{exit}\n/{kept}/\n{{\n    if (args.ret > 0) {{\n        \
+         printf(\"%s %d %r\\n\", comm, pid, buf({kept}, args.ret));\n    }}\n    delete({kept});\n}}\n",
+        buffer.access
+    )
 }
 
 fn print_fields(fields: &[DocField]) -> String {

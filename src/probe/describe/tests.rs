@@ -17,6 +17,20 @@ fn a_system_call_s_skeleton_prints_its_text() {
 }
 
 #[test]
+fn a_buffer_is_printed_when_it_is_filled() {
+    let doc = describe("tracepoint:syscalls:sys_enter_read", &Kernel::new(Roots::running()));
+    // A kernel without this tracepoint has nothing to describe.
+    if doc.fields.is_empty() {
+        return;
+    }
+    assert!(doc.skeleton.starts_with("tracepoint:syscalls:sys_enter_read\n{\n    @buf[tid] = args.buf;\n}\n"), "{}", doc.skeleton);
+    assert!(doc.skeleton.contains("tracepoint:syscalls:sys_exit_read\n/@buf[tid]/\n"), "{}", doc.skeleton);
+    assert!(doc.skeleton.contains("buf(@buf[tid], args.ret)") && doc.skeleton.contains("delete(@buf[tid]);"));
+    let write = describe("tracepoint:syscalls:sys_enter_write", &Kernel::new(Roots::running()));
+    assert!(write.skeleton.contains("str(args.buf)"), "what a program gives is there at once: {}", write.skeleton);
+}
+
+#[test]
 fn functions_have_their_parameters() {
     let kernel = kernel();
     let doc = describe("kprobe:vfs_read", &kernel);

@@ -34,7 +34,8 @@ impl Expander<'_> {
         let provider = if ret { "kretprobe" } else { "kprobe" };
         let absence = self.kernel.features().require(Feature::Kprobe).err();
         let wild = function.is_wild() || module.is_some_and(Glob::is_wild);
-        if let Some(absence) = absence.as_ref().filter(|_| wild) {
+        // Where nothing can be attached, no other name is a better one.
+        if let Some(absence) = absence.as_ref().filter(|_| wild || !self.options.forced) {
             return Err(closed(provider, in_module(module, function), absence));
         }
         let filter = self.filter(signature)?;

@@ -4,6 +4,38 @@ use memchr::memmem::Finder;
 
 use crate::probe::catalogue::{Part, Signs};
 
+/// What comes first whatever its score: what can be attached here. Only where the letters of what was typed
+/// lie all over a name, what has them as it was typed is meant rather, and says why it can't be attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    /// Can be attached and has the whole text.
+    Whole,
+    /// Can be attached and has the characters close together.
+    Close,
+    /// Can't be attached and has the whole text.
+    AbsentWhole,
+    /// Can't be attached and has the characters close together.
+    AbsentClose,
+    /// Can be attached and has the characters somewhere.
+    Loose,
+    /// Can't be attached and has the characters somewhere.
+    AbsentLoose,
+}
+
+impl Class {
+    pub(super) const fn whole(absent: bool) -> Self {
+        if absent { Self::AbsentWhole } else { Self::Whole }
+    }
+
+    pub(super) const fn close(absent: bool) -> Self {
+        if absent { Self::AbsentClose } else { Self::Close }
+    }
+
+    pub(super) const fn loose(absent: bool) -> Self {
+        if absent { Self::AbsentLoose } else { Self::Loose }
+    }
+}
+
 /// Places of the query in a name that are compared.
 const PLACES: usize = 8;
 

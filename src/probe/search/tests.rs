@@ -88,6 +88,28 @@ fn what_people_look_for_comes_first() {
 }
 
 #[test]
+fn what_can_be_attached_stands_before_what_cannot() {
+    let names = ["absent kprobe:malloc_x", "absent kprobe:malloc", "uprobe:libc:malloc_usable_size", "uprobe:libc:malloc"];
+    let mut part = PartBuilder::with_capacity(names.len());
+    let missing = part.absence(&Absence::new("kprobe", "no kprobes", "use tracepoints"));
+    for name in names {
+        match name.strip_prefix("absent ") {
+            Some(name) => part.push(ProbeKind::Kprobe, &[name], missing, false),
+            None => part.push(ProbeKind::Uprobe, &[name], 0, false),
+        }
+    }
+    let mut catalogue = Catalogue::default();
+    catalogue.add(part.finish());
+    for (typed, first) in [("malloc", "uprobe:libc:malloc"), ("", "uprobe:libc:malloc_usable_size"), ("libc:malloc", "uprobe:libc:malloc")] {
+        let results = Search::default().search(&catalogue, typed, 0);
+        assert_eq!(results.hits.first().map(|h| &*h.name), Some(first), "{typed}");
+        assert_eq!(results.usable, 2, "{typed}");
+    }
+    let results = Search::default().search(&catalogue, "malloc_x", 0);
+    assert_eq!((&*results.hits[0].name, results.usable), ("kprobe:malloc_x", 0), "what is named says why not");
+}
+
+#[test]
 fn a_provider_with_its_colon_is_asked_for_alone() {
     assert_eq!(names("iter:"), ["iter:tcp", "iter:task", "iter:task_file"]);
     assert_eq!(names("it:tsk"), ["iter:task", "iter:task_file"]);

@@ -39,7 +39,7 @@ impl Searcher {
         let background = Background::spawn(kernel)?;
         let (requests, receiver) = channel();
         std::thread::Builder::new()
-            .name("probe search".to_owned())
+            .name("psc-search".to_owned())
             .spawn(move || serve(&background, &receiver, answer))?;
         Ok(Self { requests })
     }

@@ -105,7 +105,7 @@ impl Recorder {
             shared: Arc::clone(&shared),
         };
         let thread = std::thread::Builder::new()
-            .name("recorder".to_owned())
+            .name("psc-recorder".to_owned())
             .spawn(move || writer.run(history, &receiver))
             .map_err(|e| RecordingError::Thread { path: name.clone(), reason: e.to_string() })?;
         Ok(Self { path: name, sender, shared, thread })

@@ -135,7 +135,7 @@ impl BudgetKeeper {
             return Ok(());
         }
         self.detached.insert(probe);
-        let thread = std::thread::Builder::new().name("detach".to_owned());
+        let thread = std::thread::Builder::new().name("psc-detach".to_owned());
         // Where no thread can be had it is detached here.
         if let Ok(thread) = thread.spawn(move || drop(links)) {
             self.detaching.push(thread);

@@ -272,12 +272,12 @@ mod tests {
     #[test]
     fn a_chosen_key_is_taken_from_the_command_that_had_it() {
         let bindings =
-            remapped(&[choice(Some("output"), "stop", &["z"]), choice(None, "run", &["F8", "ctrl-r"])]).unwrap();
+            remapped(&[choice(Some("output"), "ask-stop", &["z"]), choice(None, "run", &["F8", "ctrl-r"])]).unwrap();
         let keys = |scope: &str, command: &str| {
             let binding = bindings.iter().find(|b| b.scope.name() == scope && b.command() == command);
             binding.expect("a command").keys.iter().map(|k| super::super::name(*k)).collect::<Vec<_>>()
         };
-        assert_eq!((keys("output", "stop"), keys("output", "zoom")), (vec!["z".to_owned()], vec![]));
+        assert_eq!((keys("output", "ask-stop"), keys("output", "zoom")), (vec!["z".to_owned()], vec![]));
         assert_eq!(keys("panes", "run"), ["F8", "Ctrl-R"]);
         assert_eq!(keys("script", "run"), ["F8", "Ctrl-R"], "every scope that has it");
         assert!(keys("panes", "stop").is_empty(), "F8 was its only one");
@@ -291,7 +291,7 @@ mod tests {
         let fine = choice(None, "run", &["F5"]);
         assert!(matches!(wrong(&[fine.clone(), choice(None, "rnu", &[])]), (1, RemapError::NoCommand(_))));
         assert!(matches!(wrong(&[choice(Some("nowhere"), "run", &[])]), (0, RemapError::NoScope(..))));
-        let both = [choice(Some("output"), "stop", &["z"]), choice(Some("output"), "help", &["z"])];
+        let both = [choice(Some("output"), "ask-stop", &["z"]), choice(Some("output"), "help", &["z"])];
         assert!(matches!(wrong(&both), (_, RemapError::Taken(..))));
     }
 }

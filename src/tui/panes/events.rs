@@ -105,6 +105,7 @@ impl Pane for EventsPane {
     }
 
     fn hear(&mut self, news: News, state: &State) {
+        self.log.know_own(&state.own);
         match news {
             News::Appended(from) => self.log.appended(&state.store, from),
             News::Held(entry) => self.log.hold(entry, &state.store),

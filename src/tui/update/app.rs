@@ -16,7 +16,7 @@ use crate::lang::diagnostic::Severity;
 use crate::session::update::TraceId;
 use crate::tui::document::Document;
 use crate::tui::panes::browser::update as browser;
-use crate::tui::panes::editor;
+use crate::tui::panes::{editor, events};
 use crate::tui::panes::editor::{completing, documents, names};
 
 /// Applies an intent for the whole program.
@@ -61,7 +61,7 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         | App::Browse
         | App::VerifierLog
         | App::ExplainProblem => open(state, app),
-        App::FocusNext | App::FocusPrevious | App::Focus(_) | App::Zoom => {
+        App::FocusNext | App::NextOutput | App::FocusPrevious | App::Focus(_) | App::Zoom => {
             focus(state, app);
             Vec::new()
         }
@@ -87,6 +87,8 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         }
         App::Window(window) => super::windows::act(state, window),
         App::StopAll => guard::stop_all(state),
+        App::AskStop => guard::ask_to_stop(state),
+        App::AskQuit => guard::ask_to_quit(state),
         App::Budget => guard::next_budget(state),
         App::Yes => super::layers::yes(state),
         App::Redraw => vec![Effect::Redraw],
@@ -360,10 +362,15 @@ fn focus(state: &mut State, app: App) {
         App::Zoom => state.panes.toggle_zoom(),
         App::Focus(kind) => state.focus_on(kind),
         App::FocusPrevious => state.panes.focus_on(state.panes.next(false)),
-        // From the script to the output that was looked at last.
+        App::NextOutput => {
+            let next = state.panes.next_where(|kind| kind != editor::KIND);
+            state.panes.focus_on(next);
+        }
+        // From the script to the output that was looked at last, and to the events at first.
         _ => {
             let output = |id: &PaneId| state.panes.kind(*id) != Some(editor::KIND);
-            let last = state.panes.recent().find(output).filter(|_| state.on(editor::KIND));
+            let last = state.panes.recent().find(output).or_else(|| state.panes.of_kind(events::KIND));
+            let last = last.filter(|_| state.on(editor::KIND));
             state.panes.focus_on(last.unwrap_or_else(|| state.panes.next(true)));
         }
     }

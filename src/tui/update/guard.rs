@@ -1,7 +1,8 @@
 //! What keeps the machine safe: the budget of the traces, and the key that ends all of them.
 
+use super::super::action::{Action, App};
 use super::super::effect::Effect;
-use super::super::state::State;
+use super::super::state::{Confirm, Layer, State};
 use super::super::trace::Phase;
 use crate::lang::diagnostic::Severity;
 use crate::model::budget::Budget;
@@ -37,4 +38,31 @@ pub fn stop_all(state: &mut State) -> Vec<Effect> {
     }
     state.tell(Severity::Info, "Every trace is being detached");
     traces.into_iter().map(Effect::Stop).collect()
+}
+
+/// Asks before a running trace is stopped: the key is a letter, which may have been meant for the script.
+pub fn ask_to_stop(state: &mut State) -> Vec<Effect> {
+    let runs = matches!(state.document.trace.phase, Phase::Running | Phase::Starting);
+    if !runs {
+        return super::app::act(state, App::Stop);
+    }
+    state.layers.push(Layer::Confirm(Confirm {
+        title: "Stop the trace?".to_owned(),
+        about: "What it has found so far stays on the screen. F8 stops without a question.".to_owned(),
+        yes: Action::App(App::Stop),
+    }));
+    Vec::new()
+}
+
+/// Asks before the workbench is left while something runs.
+pub fn ask_to_quit(state: &mut State) -> Vec<Effect> {
+    if running(state).is_empty() {
+        return super::app::act(state, App::Quit);
+    }
+    state.layers.push(Layer::Confirm(Confirm {
+        title: "Leave the workbench?".to_owned(),
+        about: "What runs is detached. Ctrl-Q leaves without this question.".to_owned(),
+        yes: Action::App(App::Quit),
+    }));
+    Vec::new()
 }

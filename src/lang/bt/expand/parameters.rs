@@ -190,8 +190,8 @@ impl Expander<'_> {
             return;
         }
         let option = |o: &Arc<str>| match self.described.iter().find(|(n, _)| n == o) {
-            Some((_, text)) => format!("\n--{o}: {text}"),
-            None => format!("\n--{o}"),
+            Some((_, text)) => format!("\n{}: {text}", dashed(o)),
+            None => format!("\n{}", dashed(o)),
         };
         // Who asks for help wants to read what each does, others mistyped a name.
         let listed = unknown.iter().any(|name| name == "--help");
@@ -200,7 +200,7 @@ impl Expander<'_> {
         } else if listed {
             format!("expected program options:{}", self.options.iter().map(option).collect::<String>())
         } else {
-            let names: Vec<String> = self.options.iter().map(|o| format!("--{o}")).collect();
+            let names: Vec<String> = self.options.iter().map(|o| dashed(o)).collect();
             format!("expected program options: {}", names.join(": "))
         };
         let message = if listed && !self.options.is_empty() {
@@ -210,6 +210,11 @@ impl Expander<'_> {
         };
         self.diagnostics.push(Diagnostic::error(codes::UNKNOWN_OPTION, Span::default(), message).help(help));
     }
+}
+
+/// An option as it is written: `-x`, `--name`.
+fn dashed(option: &str) -> String {
+    if option.chars().count() == 1 { format!("-{option}") } else { format!("--{option}") }
 }
 
 /// The parameters that a script asks after, because it does without them: it compares them with a number or takes

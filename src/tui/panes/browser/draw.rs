@@ -108,7 +108,12 @@ pub fn draw(state: &State, browser: &Browser, buf: &mut Buffer, body: Rect) {
 fn counts(browser: &Browser) -> String {
     let found = &browser.found;
     let growing = if found.complete { "" } else { ", still reading" };
-    format!("{} of {} probes{growing}", grouped(found.matched as u64), grouped(found.total as u64))
+    let (usable, matched, total) =
+        (grouped(found.usable as u64), grouped(found.matched as u64), grouped(found.total as u64));
+    if found.matched == found.total {
+        return format!("{usable} of {total} can attach here{growing}");
+    }
+    format!("{usable} of {matched} found can attach here, {total} in all{growing}")
 }
 
 fn results(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
@@ -192,7 +197,9 @@ fn result(state: &State, hit: &Hit, buf: &mut Buffer, area: Rect, y: usize) {
         x = put(buf, area, x, y, "…", theme[Slot::Faint]);
     }
     for (i, c) in name.chars().enumerate().skip(cut) {
-        let plain = if hit.absent.is_some() {
+        let plain = if hit.leads {
+            theme[Slot::Type]
+        } else if hit.absent.is_some() {
             theme[Slot::Disabled]
         } else if i <= kind {
             theme[Slot::Dim]
@@ -225,6 +232,10 @@ fn detail(state: &State, browser: &Browser, buf: &mut Buffer, area: Rect) {
     for other in others.iter().take(MOST_OTHERS) {
         let text = neutralise(other);
         put(buf, area, 1, y, &fit(&format!("also traced by {text}"), room), theme[Slot::Warning]);
+        y += 1;
+    }
+    if hit.leads {
+        put(buf, area, 1, y, "Enter lists its probes", theme[Slot::Faint]);
         y += 1;
     }
     if let Some(known) = known {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::lang::diagnostic::Severity;
 use crate::tui::action::{Action, Edit, Go};
 use crate::tui::effect::{Detail, Effect, Found};
+use crate::tui::input::Input;
 use crate::tui::inspector::Inspect;
 use crate::tui::panes::browser::state::Browser;
 use crate::tui::panes::browser::{heat, questions, several};
@@ -110,6 +111,10 @@ fn starts_comment(state: &State) -> bool {
 fn accept(state: &mut State) -> Vec<Effect> {
     let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
     let Some(hit) = browser.hit() else { return Vec::new() };
+    if hit.leads {
+        browser.input = Input::new(&hit.name);
+        return search(state);
+    }
     if let Some(reason) = hit.absent.clone() {
         state.tell(Severity::Warning, reason.to_string());
         return Vec::new();

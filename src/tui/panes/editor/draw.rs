@@ -12,7 +12,7 @@ use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
 use crate::tui::panes::editor::text::{advance, columns, marked_in_line};
 use crate::tui::state::{Layer, State};
-use crate::tui::text::{fit, neutralise, wrap};
+use crate::tui::text::{counted, fit, neutralise, wrap};
 use crate::tui::theme::Slot;
 
 /// Height and width of the text in a frame of this size.
@@ -236,9 +236,9 @@ fn problems(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, from: u
     let all = doc.editor.diagnostics();
     let more = all.len().saturating_sub(rows - 1);
     let title = if more > 0 {
-        format!(" {} problems, {more} more below ", all.len())
+        format!(" {}, {more} more below ", counted(all.len() as u64, "problem"))
     } else {
-        format!(" {} problems ", all.len())
+        format!(" {} ", counted(all.len() as u64, "problem"))
     };
     put(buf, area, 1, from, &title, theme[Slot::Title]);
     let current = doc.editor.problem_here();

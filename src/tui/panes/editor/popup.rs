@@ -10,6 +10,9 @@ use crate::tui::state::State;
 use crate::tui::text::{fit, neutralise, width};
 use crate::tui::theme::Slot;
 
+/// Columns that what is known of a name takes beside it at most.
+const MOST_DETAIL: usize = 40;
+
 /// Most rows of completions.
 const ROWS: usize = 8;
 
@@ -24,7 +27,8 @@ pub fn draw(state: &State, popup: &Popup, buf: &mut Buffer, editor: Rect, body: 
         columns(state.document.editor.line(), column).saturating_sub(typed).saturating_sub(state.document.editor.left);
     let labels = popup.items.iter().map(|i| width(&i.label)).max().unwrap_or(0);
     let details = popup.items.iter().map(|i| width(&i.detail)).max().unwrap_or(0);
-    let wide = (labels + details + 6).clamp(20, 72) as u16;
+    // Names are told in full wherever there is room, whatever else is known of them behind.
+    let wide = (labels + details.min(MOST_DETAIL) + 6).clamp(20, usize::from(body.width).max(20)) as u16;
     let rows = popup.items.len().min(ROWS) as u16;
     let below = body.bottom().saturating_sub(y + 1);
     let height = (rows + 2).min(below.max(y.saturating_sub(body.y)));
@@ -41,7 +45,7 @@ pub fn draw(state: &State, popup: &Popup, buf: &mut Buffer, editor: Rect, body: 
     let shown = usize::from(inside.height);
     let first = (popup.selected + 1).saturating_sub(shown);
     let room = usize::from(inside.width);
-    let split = labels.min(room * 6 / 10);
+    let split = labels.min(room.saturating_sub(2));
     for (y, (i, item)) in popup.items.iter().enumerate().skip(first).take(shown).enumerate() {
         put(buf, inside, 1, y, &fit(&neutralise(&item.label), split.max(8)), theme[Slot::Overlay]);
         let x = split.max(8) + 3;

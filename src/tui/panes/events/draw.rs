@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::store::PayloadKind;
+use crate::store::{History as _, PayloadKind};
 use crate::tui::columns::EVENTS;
 use crate::tui::input::Input;
 use crate::tui::paint::{highlighted, note, put, put_end, style_row};
@@ -16,7 +16,7 @@ use crate::tui::panes::events::expression::{Expression, is_meant};
 use crate::tui::panes::events::filter::matches;
 use crate::tui::panes::events::log::{EventLog, Shown};
 use crate::tui::state::{Layer, State};
-use crate::tui::text::{char_width, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
+use crate::tui::text::{char_width, counted, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
 use crate::tui::theme::Slot;
 use crate::tui::trace::Phase;
 
@@ -44,6 +44,9 @@ fn filter_rows(log: &EventLog, ctx: &Context<'_>, inside: Rect) -> u16 {
 const fn heading_rows(inside: Rect) -> u16 {
     if inside.height > 4 && inside.width >= TIME_FROM { 1 } else { 0 }
 }
+
+/// Stands before rows that our own threads caused.
+const OWN_MARK: &str = "·";
 
 /// Columns of a pane from which on times, and probes, are shown.
 const TIME_FROM: u16 = 44;
@@ -177,11 +180,16 @@ impl Columns {
         if self.delta > 0 {
             put_end(buf, area, self.probe() - 2, y, &row.delta(), theme[Slot::Faint]);
         }
+        let entry = state.store.entry(row.row.entry);
+        let is_own = entry.is_some_and(|entry| state.own.has_caused(row.info.as_deref(), &entry));
+        if is_own {
+            put(buf, area, 0, y, OWN_MARK, theme[Slot::Warning]);
+        }
         if self.probe > 0 {
             put(buf, area, self.probe(), y, &short_name(row.probe(), self.probe), theme[Slot::Dim]);
         }
         let x = self.output();
-        let (text, look) = (row.text(), look_of(row.row.kind));
+        let (text, look) = (row.text(), if is_own { Slot::Faint } else { look_of(row.row.kind) });
         let text = neutralise_line(&text);
         let skipped = skip_columns(&text, log.left);
         let found =
@@ -255,15 +263,18 @@ fn counts(log: &EventLog, state: &State) -> String {
     let held = log.held(store);
     let mut out = if log.is_filtered() {
         let more = if log.is_looking(store) { "…" } else { "" };
-        format!("{}{more} of {} lines", grouped(log.len(store) as u64), grouped(held as u64))
+        format!("{}{more} of {}", grouped(log.len(store) as u64), counted(held as u64, "line"))
     } else {
-        format!("{} lines", grouped(held as u64))
+        counted(held as u64, "line")
     };
     if held == 0 {
         out.clear();
     }
     if store.trimmed_entries() > 0 {
         let _ = write!(out, " · {} older dropped", grouped(store.trimmed_entries()));
+    }
+    if log.hides_own() {
+        out.push_str(" · without probescope's own");
     }
     if !log.follows() {
         let _ = write!(out, " · {} below", grouped(log.below(store) as u64));

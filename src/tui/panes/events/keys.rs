@@ -14,6 +14,9 @@ pub const MARK: Action = Action::Named("mark struct");
 /// Copy a value.
 pub const CELL: Action = Action::Named("cell");
 
+/// Hide what probescope itself causes.
+pub const OWN: Action = Action::Named("own");
+
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
     bind(
@@ -40,6 +43,14 @@ pub static BINDINGS: &[Binding] = &[
         Action::Events(Events::Clock),
         "clock",
         "Show times of the day, or times since the trace began",
+        true,
+    ),
+    bind(
+        Scope::Pane(KIND),
+        &[ch('o')],
+        OWN,
+        "own",
+        "Hide the lines that name a thread of probescope itself (marked ·), or show them",
         true,
     ),
     bind(Scope::Pane(KIND), &[ENTER], Action::Accept, "open", "Show the selected line in full", false),

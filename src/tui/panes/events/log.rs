@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::expression::{Expression, Fields};
 use super::filter::Terms;
 use crate::store::{History as _, PayloadKind, Row, Store, TraceId, TraceInfo};
+use crate::tui::own::Own;
 
-/// Rows that a filter looks at between two looks at the keyboard.
+/// Rows that a filter looks at between two looks at the keyboard, by their texts and by their values.
 const LOOKED_AT_ONCE: u64 = 8192;
+const ENTRIES_AT_ONCE: u64 = 1024;
 
 /// A view of the history's rows: those that pass the filter, oldest first.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +31,8 @@ pub struct EventLog {
     until: Option<u64>,
     /// The row that is kept in sight; none follows the last one.
     chosen: Option<u64>,
+    /// Rows that our own threads caused are left out.
+    own: Option<Own>,
     /// First column shown.
     pub left: usize,
     /// Show the time of the day, not the time since the trace began.
@@ -130,25 +134,32 @@ impl EventLog {
         let traces = self.traces.take();
         let terms = Terms::new(&filter);
         let expression = self.expression.take();
+        let own = self.own.take();
         let passes = |number| {
             store.line_at(number).is_some_and(|row| {
                 if traces.as_ref().is_some_and(|t| !t.contains(&row.trace)) {
                     return false;
                 }
+                let info = store.trace(row.trace).map(|info| &**info);
+                if let Some(own) = &own
+                    && store.entry(row.entry).is_some_and(|entry| own.has_caused(info, &entry))
+                {
+                    return false;
+                }
                 if let Some(expression) = &expression {
                     let text = String::from_utf8_lossy(&row.text);
-                    let info = store.trace(row.trace).map(|info| &**info);
                     let entry = store.entry(row.entry);
                     return entry.is_some_and(|e| expression.passes(&Fields { info, entry: &e, text: &text }));
                 }
-                let probe = store.trace(row.trace).map_or("", |info| info.probe(row.action));
+                let probe = info.map_or("", |info| info.probe(row.action));
                 terms.pass(probe, &String::from_utf8_lossy(&row.text))
             })
         };
+        let at_once = if own.is_some() || expression.is_some() { ENTRIES_AT_ONCE } else { LOOKED_AT_ONCE };
         let rows = self.rows(store);
-        let newer = self.looked.end.max(rows.start)..rows.end.min(self.looked.end.max(rows.start) + LOOKED_AT_ONCE);
+        let newer = self.looked.end.max(rows.start)..rows.end.min(self.looked.end.max(rows.start) + at_once);
         self.looked.end = newer.end.max(self.looked.end);
-        let mut left = LOOKED_AT_ONCE - (newer.end.saturating_sub(newer.start)).min(LOOKED_AT_ONCE);
+        let mut left = at_once - (newer.end.saturating_sub(newer.start)).min(at_once);
         self.passing.extend(newer.filter(|n| passes(*n)));
         while left > 0 && self.looked.start > rows.start {
             left -= 1;
@@ -160,6 +171,7 @@ impl EventLog {
         self.filter = filter;
         self.expression = expression;
         self.traces = traces;
+        self.own = own;
     }
 
     /// Holds what is shown.
@@ -248,10 +260,31 @@ impl EventLog {
         }
     }
 
+    /// Leaves out what our own threads caused, or shows it again.
+    pub fn turn_own(&mut self, own: &Own, store: &Store) {
+        self.own = if self.own.is_some() { None } else { Some(own.clone()) };
+        self.look_again(store);
+    }
+
+    /// There are other threads of our own now.
+    pub fn know_own(&mut self, own: &Own) {
+        if let Some(known) = &mut self.own
+            && known != own
+        {
+            known.clone_from(own);
+        }
+    }
+
+    /// Whether what our own threads caused is left out.
+    #[must_use]
+    pub const fn hides_own(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// Whether not all rows are shown.
     #[must_use]
     pub const fn is_filtered(&self) -> bool {
-        !self.filter.is_empty() || self.traces.is_some()
+        !self.filter.is_empty() || self.traces.is_some() || self.own.is_some()
     }
 
     fn look_again(&mut self, store: &Store) {

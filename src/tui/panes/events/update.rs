@@ -11,7 +11,7 @@ use crate::tui::input::Input;
 use crate::tui::panes::lens;
 use crate::tui::panes::rows::{by, copy, page};
 use crate::tui::state::{Confirm, Layer, Reader, State};
-use crate::tui::text::grouped;
+use crate::tui::text::{counted, grouped};
 use crate::tui::update::time::choose;
 use ratatui::layout::Rect;
 
@@ -36,7 +36,7 @@ pub fn act(log: &mut EventLog, state: &mut State, action: &Action, area: Rect) -
         Action::Events(Events::Clear) if log.held(&state.store) > 0 => {
             state.layers.push(Layer::Confirm(Confirm {
                 title: "Forget the lines so far?".to_owned(),
-                about: format!("{} lines can't be shown again.", grouped(log.held(&state.store) as u64)),
+                about: format!("{} can't be shown again.", counted(log.held(&state.store) as u64, "line")),
                 yes: Action::Events(Events::ClearNow),
             }));
         }
@@ -48,6 +48,7 @@ pub fn act(log: &mut EventLog, state: &mut State, action: &Action, area: Rect) -
         }
         Action::Events(Events::Clock) => log.clock = !log.clock,
         mark if *mark == keys::MARK => mark_struct(log, state),
+        own if *own == keys::OWN => log.turn_own(&state.own, &state.store),
         Action::Named(_) => fields::choose(log, state, action),
         Action::Accept => open(log, state),
         Action::Pick(Pick::Row { row, .. }, _) => {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::snapshot::{MapKind, MapRow};
-use crate::model::value::{Series, Value};
+use crate::model::value::{Series, Stack, Value};
 use crate::tui::action::Pick;
 use crate::tui::columns::MAP;
 use crate::tui::document::Document;
@@ -15,7 +15,7 @@ use crate::tui::panes::maps::cells::{cell, common_frames, frames, key_fit, key_t
 use crate::tui::panes::maps::histogram::{bucket, histogram};
 use crate::tui::panes::maps::views::{MapView, buckets, percentiles, shape, used};
 use crate::tui::state::{Layer, State};
-use crate::tui::text::{fit, grouped, short_count, width};
+use crate::tui::text::{counted, fit, grouped, short_count, width};
 use crate::tui::theme::Slot;
 use crate::tui::trace::Phase;
 
@@ -55,6 +55,9 @@ fn opened(row: &MapRow) -> Vec<Opened> {
         if let Value::Stack(stack) = part {
             out.extend(frames(stack).into_iter().map(Opened::Text));
         }
+    }
+    if let Value::Stack(stack) = &row.value {
+        out.extend(frames(stack).into_iter().map(Opened::Text));
     }
     let shown = buckets(&row.value);
     let most = shown.iter().map(|(_, c)| *c).max().unwrap_or(1);
@@ -171,7 +174,7 @@ fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
         let count = view.snapshot.rows.len();
         let shown =
             if view.order.len() < count { format!("{} of ", grouped(view.order.len() as u64)) } else { String::new() };
-        let keys = format!("{shown}{} key{}", grouped(count as u64), if count == 1 { "" } else { "s" });
+        let keys = format!("{shown}{}", counted(count as u64, "key"));
         let full = view.snapshot.rows.len() as u32 >= view.snapshot.capacity && view.snapshot.capacity > 0;
         let slot = if full { Slot::Error } else { Slot::Faint };
         let keys = if full { format!("{keys}, full") } else { keys };
@@ -179,7 +182,7 @@ fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
         if !over {
             rate_line(state, view, buf, area, x, right);
         }
-        table(state, view, selected, buf, area);
+        table(state, view, (selected, over), buf, area);
     } else if let Some(row) = view.snapshot.rows.first() {
         let x = scalar(state, view, row, buf, area, x);
         if !over {
@@ -201,7 +204,7 @@ fn scalar(state: &State, view: &MapView, row: &MapRow, buf: &mut Buffer, area: R
     let theme = &state.theme;
     if view.is_histogram() {
         let total = row.value.as_number().unwrap_or(0);
-        let x = put(buf, area, x, 0, &format!("{} values", grouped(total as u64)), theme[Slot::Value]) + 2;
+        let x = put(buf, area, x, 0, &counted(total as u64, "value"), theme[Slot::Value]) + 2;
         return summary(state, &row.value, buf, area, x);
     }
     let room = usize::from(area.width).saturating_sub(x + 1);
@@ -249,12 +252,13 @@ struct Columns {
     bar: (usize, usize),
 }
 
-fn columns(view: &MapView, total: usize) -> Columns {
+/// Measures of a table of so many columns; a trace that is `over` has no rates.
+fn columns(view: &MapView, total: usize, over: bool) -> Columns {
     let rows = || view.order.iter().take(200).filter_map(|r| view.snapshot.rows.get(*r as usize));
     let skip = common_frames(rows().map(|r| &r.key[..]));
     let keys = rows().map(|r| width(&key_fit(&r.key, skip, total))).max().unwrap_or(3).max(3);
     let values = rows().map(|r| width(&shown_value(view, r))).max().unwrap_or(5).clamp(5, total / 2);
-    let rate = if view.has_rate() && total > 36 { usize::from(MAP[2].width) } else { 0 };
+    let rate = if view.has_rate() && !over && total > 36 { usize::from(MAP[2].width) } else { 0 };
     let axis = used(rows().map(|r| &r.value));
     let bars = match (has_bars(view), view.is_histogram()) {
         (true, true) => axis.len().max(BARS).min(total / 3),
@@ -285,13 +289,26 @@ fn shown_value(view: &MapView, row: &MapRow) -> String {
         Some(n) if n >= 0 && (view.has_rate() || matches!(row.value, Value::Uint(..) | Value::Int(..))) => {
             grouped(n as u64)
         }
-        _ => cell(&row.value),
+        _ => match &row.value {
+            // They stand below their key.
+            Value::Stack(stack) => told(stack),
+            value => cell(value),
+        },
     }
 }
 
-fn table(state: &State, view: &MapView, selected: bool, buf: &mut Buffer, area: Rect) {
+/// How long a stack is.
+fn told(stack: &Stack) -> String {
+    match stack.frames.len() {
+        0 => cell(&Value::Stack(stack.clone())),
+        1 => "1 frame".to_owned(),
+        frames => format!("{} frames", grouped(frames as u64)),
+    }
+}
+
+fn table(state: &State, view: &MapView, (selected, over): (bool, bool), buf: &mut Buffer, area: Rect) {
     let theme = &state.theme;
-    let at = columns(view, usize::from(area.width));
+    let at = columns(view, usize::from(area.width), over);
     let look = theme[Slot::Heading];
     let arrow = if view.descending { "↓" } else { "↑" };
     let title = |column: usize, name: &str| {
@@ -365,7 +382,8 @@ pub fn spot_at(ctx: &Context<'_>, area: Rect, (column, row): (u16, u16)) -> Opti
         if at < top + rows {
             let view = ctx.document.maps.views.get(table)?;
             let line = at.checked_sub(top)?;
-            let columns = columns(view, usize::from(area.width).saturating_sub(2));
+            let over = ctx.document.trace.is_over();
+            let columns = columns(view, usize::from(area.width).saturating_sub(2), over);
             let column = usize::from(column.saturating_sub(area.x + 1));
             let selected = table == ctx.document.maps.selected && ctx.focused;
             let shown = places(view, selected, rows).into_iter().rev();

@@ -7,7 +7,7 @@ use crate::tui::effect::Effect;
 use crate::tui::input::Input;
 use crate::tui::panes::rows::{by, copy, page};
 use crate::tui::state::{Confirm, Layer, State};
-use crate::tui::text::{grouped, neutralise};
+use crate::tui::text::{counted, neutralise};
 use ratatui::layout::Rect;
 
 /// Applies an intent in the maps.
@@ -32,7 +32,7 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
                 let (name, rows) = (neutralise(&view.snapshot.name).into_owned(), view.snapshot.rows.len());
                 state.layers.push(Layer::Confirm(Confirm {
                     title: format!("Empty {name} in the kernel?"),
-                    about: format!("What its {} hold is lost, for the script, too.", keys(rows)),
+                    about: format!("What its {} {} is lost, for the script, too.", counted(rows as u64, "key"), if rows == 1 { "holds" } else { "hold" }),
                     yes: Action::Table(Table::ClearNow),
                 }));
             }
@@ -92,8 +92,4 @@ fn take(state: &mut State, pick: Pick, had_keys: bool) {
         }
         _ => {}
     }
-}
-
-fn keys(count: usize) -> String {
-    if count == 1 { "1 key".to_owned() } else { format!("{} keys", grouped(count as u64)) }
 }

@@ -45,7 +45,7 @@ pub struct MapView {
     pub descending: bool,
     /// Selected row, in the order shown.
     pub row: usize,
-    /// Rows opened, by hash of their key.
+    /// Rows opened or closed by the user, by hash of their key.
     pub open: HashSet<u64>,
     /// Numbers of the reading before, by hash of the key, and its time in ns.
     before: (HashMap<u64, i128>, u64),
@@ -247,10 +247,11 @@ impl MapView {
         self.snapshot.rows.iter().filter_map(|r| r.value.as_number()).max().unwrap_or(0)
     }
 
-    /// Whether a row is open.
+    /// Whether a row is open: stacks that are values are, until they are closed.
     #[must_use]
     pub fn is_open(&self, row: u32) -> bool {
-        self.key_at(row).is_some_and(|k| self.open.contains(&k))
+        let is_stack = self.snapshot.rows.get(row as usize).is_some_and(|r| matches!(r.value, Value::Stack(_)));
+        self.key_at(row).is_some_and(|k| self.open.contains(&k) != is_stack)
     }
 
     /// Opens or closes the selected row.
