@@ -24,6 +24,7 @@ pub mod layout;
 pub mod layouts;
 pub mod mouse;
 pub mod own;
+mod watch;
 pub mod paint;
 pub mod palette;
 pub mod panes;

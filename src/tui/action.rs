@@ -222,6 +222,10 @@ pub enum App {
     Focus(Kind),
     /// Give the pane the whole screen, or take it back.
     Zoom,
+    /// Take the text that another program has written to the file.
+    Reload,
+    /// Edit the text in the user's own editor.
+    EditOutside,
     /// Stop the trace, once that is confirmed.
     AskStop,
     /// Leave; where something runs, once that is confirmed.

@@ -28,6 +28,8 @@ pub struct File {
     pub read_only: Option<String>,
     /// The file that the user was told of: it holds text of another program.
     pub told: Option<PathBuf>,
+    /// What another program has written to the file while the script was changed here.
+    pub outside: Option<Arc<str>>,
 }
 
 /// A script that is open.

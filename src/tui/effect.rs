@@ -162,6 +162,15 @@ pub enum Effect {
     ReadLayout(String),
     /// Write what is shown to a new file.
     Export(Arc<Job>),
+    /// Read the file of a script again: something wrote it.
+    Reread(PathBuf),
+    /// Let the user's own editor change the text of the script.
+    EditOutside {
+        /// The text.
+        text: Arc<str>,
+        /// The file's name, which tells the language.
+        name: Arc<str>,
+    },
     /// Put text on the terminal's clipboard.
     Copy(String),
     /// Paint everything anew.
@@ -267,6 +276,17 @@ pub enum Message {
         /// Which.
         path: PathBuf,
     },
+    /// A file was written by some program: its path as its script names it.
+    Touched(PathBuf),
+    /// What is in the file of a script now.
+    Reread {
+        /// Which.
+        path: PathBuf,
+        /// Its text.
+        text: Arc<str>,
+    },
+    /// What the user's own editor made of the script's text, or why nothing.
+    Edited(Result<String, String>),
     /// A script was read, or not: the reason in plain words.
     Opened(Result<Opened, String>),
     /// What became of a script on the recording that is shown.

@@ -25,6 +25,11 @@ impl Input {
         Self { events: EventStream::new(), from_stdin }
     }
 
+    /// Reads no more, so that another program can.
+    pub(super) fn rest(self) -> Resting {
+        Resting { from_stdin: self.from_stdin }
+    }
+
     /// The next event; none when the terminal is gone. The stream must not be asked then: it reads the end of a
     /// closed terminal again and again and never returns (`try_read` of crossterm 0.29's source of events).
     pub(super) async fn next(&mut self) -> Option<io::Result<Event>> {
@@ -34,6 +39,18 @@ impl Input {
             if from_stdin && is_gone(&io::stdin()) { Poll::Ready(None) } else { Pin::new(&mut next).poll(cx) }
         })
         .await
+    }
+}
+
+/// Input while another program has the terminal.
+pub(super) struct Resting {
+    from_stdin: bool,
+}
+
+impl Resting {
+    /// Reads again.
+    pub(super) fn again(self) -> Input {
+        Input { events: EventStream::new(), from_stdin: self.from_stdin }
     }
 }
 

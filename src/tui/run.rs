@@ -1,6 +1,7 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
 mod effects;
+mod outside;
 mod signals;
 
 use std::io;
@@ -19,6 +20,7 @@ use super::files::Latest;
 use super::finder::{Finder, Question};
 use super::inspector::{Answer, Inspector};
 use super::keyboard::Input;
+use super::watch::Watched;
 use super::layouts::Folders;
 use super::recording::Recording;
 use super::recovery::RecoveryFolder;
@@ -30,6 +32,7 @@ use super::{finder, keys, mouse, update};
 use crate::kernel::Kernel;
 use crate::session::SessionHandle;
 use crate::session::update::Update;
+use outside::Outside;
 use signals::Signals;
 
 /// Least time between two frames of what streams in.
@@ -63,6 +66,8 @@ pub struct Services {
     pub latest: Arc<Mutex<Latest>>,
     /// What the terminal can show.
     pub terminal: Terminal,
+    /// The user's own editor, as a shell's command.
+    pub editor: Option<String>,
     /// Fail on SIGUSR2, so that tests see what a fault of the program leaves behind; debug builds only.
     pub faults: bool,
 }
@@ -131,6 +136,12 @@ struct Workbench {
     ending: Option<Ending>,
     /// When our own threads were last looked at.
     looked_at_own: Option<Instant>,
+    /// The files of the open scripts.
+    watched: Watched,
+    /// The user's own editor.
+    editor: Option<String>,
+    /// The script goes to it.
+    outside: Option<Outside>,
 }
 
 impl Workbench {
@@ -149,6 +160,9 @@ impl Workbench {
         let inspector = Inspector::new(services.kernel, answer);
         let found = sender.clone();
         let questions = finder::spawn(services.finder, move |message| found.blocking_send(message).is_ok())?;
+        let touched = sender.clone();
+        let mut watched = Watched::new(move |path| drop(touched.blocking_send(Message::Touched(path))));
+        watched.follow(state.documents());
         state.size = crossterm::terminal::size()?;
         let screen = Screen::enter(state.size, state.mouse, services.terminal)?;
         let now = Instant::now();
@@ -175,6 +189,9 @@ impl Workbench {
             tick: None,
             ending: None,
             looked_at_own: None,
+            watched,
+            editor: services.editor,
+            outside: None,
         })
     }
 
@@ -197,6 +214,9 @@ impl Workbench {
         let mut signals = Signals::new(self.faults)?;
         self.frame()?;
         while self.ending.is_none() {
+            if let Some(outside) = self.outside.take() {
+                input = self.edit_outside(outside, input, &mut signals).await?;
+            }
             let frame = self.last_frame + if self.quick { QUICK } else { FRAME };
             let tick = self.tick;
             tokio::select! {
@@ -338,6 +358,7 @@ impl Workbench {
         for effect in effects {
             self.carry_out(effect);
         }
+        self.watched.follow(self.state.documents());
     }
 
     fn answer(&mut self, message: Message) {

@@ -5,6 +5,7 @@ pub mod given;
 mod guard;
 mod layers;
 pub(super) mod library;
+mod outside;
 mod mouse;
 mod rerun;
 mod session;
@@ -91,6 +92,15 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Opened(read) => documents::opened(state, read),
+        Message::Touched(path) => outside::touched(state, &path),
+        Message::Reread { path, text } => {
+            outside::reread(state, &path, &text);
+            Vec::new()
+        }
+        Message::Edited(text) => {
+            outside::edited(state, text);
+            Vec::new()
+        }
         Message::Reran(answered) => {
             rerun::answered(state, *answered);
             Vec::new()

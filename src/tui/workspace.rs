@@ -1,7 +1,7 @@
 //! The open panes: where they hang, which one has the keys, which one fills the screen.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::layout::tree::{Node, PaneId};
 use super::panes::{Kind, Pane};
@@ -33,6 +33,8 @@ pub struct Workspace {
     /// The panes that had the keys, the latest last.
     recent: Vec<PaneId>,
     zoom: Option<PaneId>,
+    /// The panes that have ever had the keys; others are only remembered because they have something to show.
+    had_keys: BTreeSet<PaneId>,
     /// The tree before its last change.
     before: Option<Node>,
     next: u32,
@@ -44,7 +46,8 @@ impl Workspace {
     pub fn new(first: Box<dyn Pane>) -> Self {
         let focus = PaneId(0);
         let open = BTreeMap::from([(focus, Slot::new(first))]);
-        Self { tree: Node::leaf(focus), open, focus, recent: vec![focus], zoom: None, before: None, next: 1 }
+        let had_keys = BTreeSet::from([focus]);
+        Self { tree: Node::leaf(focus), open, focus, recent: vec![focus], zoom: None, had_keys, before: None, next: 1 }
     }
 
     /// Takes a pane in; it hangs nowhere yet.
@@ -90,6 +93,12 @@ impl Workspace {
         self.recent.iter().rev().copied()
     }
 
+    /// Whether a pane has ever had the keys.
+    #[must_use]
+    pub fn has_had_keys(&self, id: PaneId) -> bool {
+        self.had_keys.contains(&id)
+    }
+
     /// The pane of a kind that had the keys last, else the first one.
     #[must_use]
     pub fn of_kind(&self, kind: Kind) -> Option<PaneId> {
@@ -101,6 +110,7 @@ impl Workspace {
     pub fn focus_on(&mut self, id: PaneId) {
         if self.open.contains_key(&id) {
             self.focus = id;
+            self.had_keys.insert(id);
             self.remember(id);
         }
     }

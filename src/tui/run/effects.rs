@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::outside::Outside;
 use super::{Ending, Workbench};
 use crate::lang::source::SourceText;
 use crate::session::SessionHandle;
@@ -132,6 +133,16 @@ impl Workbench {
                 if let Some(path) = path {
                     let _ = std::fs::remove_file(path);
                 }
+            }
+            Effect::Reread(path) => {
+                // One that is gone, or no text, is no news.
+                if let Some((text, _)) = files::read(&path).ok().filter(|_| path.is_file()) {
+                    self.answer(Message::Reread { path, text: text.into() });
+                }
+            }
+            Effect::EditOutside { text, name } => {
+                let name = Path::new(&*name).file_name().map_or_else(|| "untitled.bt".into(), |n| n.to_string_lossy());
+                self.outside = Some(Outside { text: text.to_string(), name: name.into_owned() });
             }
             Effect::Export(job) => self.export(job),
             Effect::Copy(text) => {

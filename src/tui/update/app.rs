@@ -86,6 +86,11 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             Vec::new()
         }
         App::Window(window) => super::windows::act(state, window),
+        App::EditOutside => vec![Effect::EditOutside { text: state.document.editor.shared(), name: state.document.source_name() }],
+        App::Reload => {
+            super::outside::reload(state);
+            Vec::new()
+        }
         App::StopAll => guard::stop_all(state),
         App::AskStop => guard::ask_to_stop(state),
         App::AskQuit => guard::ask_to_quit(state),
@@ -369,11 +374,19 @@ fn focus(state: &mut State, app: App) {
         // From the script to the output that was looked at last, and to the events at first.
         _ => {
             let output = |id: &PaneId| state.panes.kind(*id) != Some(editor::KIND);
-            let last = state.panes.recent().find(output).or_else(|| state.panes.of_kind(events::KIND));
-            let last = last.filter(|_| state.on(editor::KIND));
+            let had_keys = state.panes.recent().find(|id| output(id) && state.panes.has_had_keys(*id));
+            let last = had_keys.or_else(|| first_output(state)).filter(|_| state.on(editor::KIND));
             state.panes.focus_on(last.unwrap_or_else(|| state.panes.next(true)));
         }
     }
+}
+
+/// The output to look at first: the events where there are some, else what has something to show.
+fn first_output(state: &State) -> Option<PaneId> {
+    let is_filled = |id: &PaneId| state.panes.get(*id).is_some_and(|pane| pane.is_filled(state));
+    let events = state.panes.of_kind(events::KIND);
+    let shown = state.panes.recent().find(|id| state.panes.kind(*id) != Some(editor::KIND));
+    events.filter(is_filled).or(shown).or(events)
 }
 
 fn next_theme(state: &mut State) {

@@ -166,6 +166,7 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
     let text = Rect { x: area.x + gutter as u16, width: area.width.saturating_sub(gutter as u16), ..area };
     let parts = editor.parts(index);
     let marked = editor.marked().and_then(|m| marked_in_line(m, index));
+    let brackets = if focused { editor.brackets() } else { None };
     let mut part = parts.iter().peekable();
     let (mut at, mut letter, mut last) = (0, [0_u8; 4], None);
     for (nth, (byte, c)) in line.char_indices().enumerate() {
@@ -177,6 +178,9 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
         style = underlined(state, doc, style, index, byte);
         if marked.as_ref().is_some_and(|m| m.contains(&nth)) {
             style = style.patch(theme[Slot::Marked]);
+        }
+        if brackets.is_some_and(|pair| pair.contains(&(index, nth))) {
+            style = style.patch(theme[Slot::Matched]);
         }
         if focused && index == cursor_line && nth == cursor_column {
             style = style.patch(theme[Slot::Cursor]);

@@ -14,6 +14,7 @@ use crate::tui::action::Go;
 use crate::tui::syntax::{self, Parts};
 use crate::tui::text::shown_width;
 
+mod brackets;
 mod edits;
 mod steps;
 
