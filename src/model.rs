@@ -13,6 +13,7 @@ pub mod histogram;
 pub mod latency;
 pub mod render;
 pub mod snapshot;
+mod stack_end;
 pub mod stats;
 pub mod target;
 pub mod task;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::names::time::{self, Clocks};
 use super::names::{self, Cgroups, Users};
-use super::symbols::{KernelSymbols, UserSymbols};
+use super::symbols::{KernelSymbols, Of, UserSymbols};
 use crate::binary::demangle;
 use crate::codegen::artifact::{ACTION_BITS, CPU_BITS, FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::kernel::syscalls::{self, Machine};
@@ -231,7 +231,7 @@ impl Decoder {
     }
 
     fn user_symbol(&mut self, pid: u32, address: u64) -> Arc<str> {
-        let frames = self.names.user.frames(pid, address);
+        let frames = self.names.user.frames(pid, address, Of::Anything);
         let name = frames.last().and_then(|f| f.symbol.clone());
         name.unwrap_or_else(|| unknown_address(address))
     }
@@ -303,7 +303,7 @@ impl Decoder {
         for address in addresses.unwrap_or_default() {
             match pid {
                 Some(pid) if mode == StackMode::BuildId => frames.push(self.names.user.in_file(pid, address)),
-                Some(pid) => frames.extend_from_slice(&self.names.user.frames(pid, address)),
+                Some(pid) => frames.extend_from_slice(&self.names.user.frames(pid, address, Of::Stack)),
                 None => frames.push(self.kernel_frame(address)),
             }
         }

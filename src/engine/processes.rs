@@ -47,6 +47,8 @@ pub struct Mapping {
     pub inode: u64,
     /// The file had been removed.
     pub deleted: bool,
+    /// It may be executed.
+    pub code: bool,
 }
 
 /// What the kernel tells.
@@ -225,7 +227,7 @@ fn parse(kind: u32, misc: u16, body: &[u8]) -> Option<(u64, Event)> {
                 Some(path) => (path, true),
                 None => (&*name, false),
             };
-            Event::Map(pid, Mapping { start, end: start.checked_add(len)?, offset, path: path.into(), inode, deleted })
+            Event::Map(pid, Mapping { start, end: start.checked_add(len)?, offset, path: path.into(), inode, deleted, code: true })
         }
         RECORD_COMM if misc & MISC_COMM_EXEC != 0 => Event::Exec(pid),
         RECORD_FORK if pid != u32_at(4)? => Event::Fork { child: pid, parent: u32_at(4)? },
@@ -247,10 +249,11 @@ pub(super) fn parse_maps(text: &str, code: bool) -> Vec<Mapping> {
         .filter_map(|line| {
             let mut fields = line.splitn(6, ' ');
             let (start, end) = fields.next()?.split_once('-')?;
-            if code && !fields.next()?.contains('x') {
+            let executable = fields.next()?.contains('x');
+            if code && !executable {
                 return None;
             }
-            let offset = if code { fields.next()? } else { fields.nth(1)? };
+            let offset = fields.next()?;
             let inode = fields.nth(1)?;
             let path = fields.next()?.trim_start();
             if path.is_empty() {
@@ -265,6 +268,7 @@ pub(super) fn parse_maps(text: &str, code: bool) -> Vec<Mapping> {
                 path: Arc::clone(path),
                 inode: inode.parse().ok()?,
                 deleted,
+                code: executable,
             })
         })
         .collect()
@@ -275,7 +279,7 @@ mod tests {
     use super::*;
 
     fn mapping(start: u64, path: &str) -> Mapping {
-        Mapping { start, end: start + 0x1000, offset: 0, path: path.into(), inode: 7, deleted: false }
+        Mapping { start, end: start + 0x1000, offset: 0, path: path.into(), inode: 7, deleted: false, code: true }
     }
 
     #[test]
@@ -319,7 +323,7 @@ mod tests {
         body.extend(77_u64.to_ne_bytes());
         let (time, event) = parse(RECORD_MMAP2, 0, &body).expect("a record");
         let expected =
-            Mapping { start: 0x1000, end: 0x3000, offset: 0x40, path: "/bin/a".into(), inode: 1, deleted: true };
+            Mapping { start: 0x1000, end: 0x3000, offset: 0x40, path: "/bin/a".into(), inode: 1, deleted: true, code: true };
         let Event::Map(5, found) = event else { panic!("{event:?}") };
         assert_eq!((time, found.start, found.end, &*found.path), (77, expected.start, expected.end, "/bin/a"));
         for cut in 0..body.len() {

@@ -50,6 +50,15 @@ const MOST_RESOLVED: usize = 262_144;
 /// second: without a pause, each of them would cost a look at the process every time.
 const READ_AGAIN: Duration = Duration::from_millis(200);
 
+/// What an address is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Of {
+    /// Code or data: whatever the script has.
+    Anything,
+    /// A frame: where a stack breaks off, addresses of data may stand in it, whose names would be no callers.
+    Stack,
+}
+
 /// A process's map, and when it was read.
 #[derive(Clone)]
 struct KnownMaps {
@@ -65,7 +74,7 @@ pub struct UserSymbols {
     bare: HashSet<PathBuf>,
     watch: Option<Watch>,
     processes: HashMap<u32, KnownMaps>,
-    resolved: HashMap<(u32, u64), Arc<[Frame]>>,
+    resolved: HashMap<(u32, u64, Of), Arc<[Frame]>>,
     /// Build ids by the path that a process has mapped.
     build_ids: HashMap<Arc<str>, Option<Arc<str>>>,
     generated: Generated,
@@ -114,17 +123,17 @@ impl UserSymbols {
     }
 
     /// The frames at an address: the function, preceded by those inlined into it there.
-    pub fn frames(&mut self, pid: u32, address: u64) -> Arc<[Frame]> {
-        if let Some(known) = self.resolved.get(&(pid, address)) {
+    pub fn frames(&mut self, pid: u32, address: u64, of: Of) -> Arc<[Frame]> {
+        if let Some(known) = self.resolved.get(&(pid, address, of)) {
             return Arc::clone(known);
         }
-        let (frames, lasting) = self.resolve(pid, address);
+        let (frames, lasting) = self.resolve(pid, address, of);
         let frames: Arc<[Frame]> = frames.into();
         if self.resolved.len() >= MOST_RESOLVED {
             self.resolved.clear();
         }
         if lasting {
-            self.resolved.insert((pid, address), Arc::clone(&frames));
+            self.resolved.insert((pid, address, of), Arc::clone(&frames));
         }
         frames
     }
@@ -158,7 +167,7 @@ impl UserSymbols {
     }
 
     /// The frames, and whether a later look would find the same.
-    fn resolve(&mut self, pid: u32, address: u64) -> (Vec<Frame>, bool) {
+    fn resolve(&mut self, pid: u32, address: u64, of: Of) -> (Vec<Frame>, bool) {
         let frame = |symbol, offset, object| vec![Frame { address, symbol, offset, object, inlined: false }];
         let mapping = self.mapping(pid, address);
         let in_file = mapping.as_ref().is_some_and(|m| m.path.starts_with('/') && !m.path.starts_with("//"));
@@ -170,6 +179,9 @@ impl UserSymbols {
             };
         };
         let object = Some(Arc::clone(&mapping.path));
+        if of == Of::Stack && !mapping.code {
+            return (frame(None, 0, object), true);
+        }
         let Some(path) = self.reachable(pid, &mapping) else { return (frame(None, 0, object), true) };
         let offset = address - mapping.start + mapping.offset;
         let demangle = self.demangle;
@@ -250,9 +262,21 @@ mod tests {
     #[test]
     fn a_function_of_this_very_process_is_found_by_name() {
         let mut symbols = UserSymbols::new("/proc".into(), true);
-        let frames = symbols.frames(std::process::id(), a_function_to_find() + 1);
+        let frames = symbols.frames(std::process::id(), a_function_to_find() + 1, Of::Stack);
         let name = frames[0].symbol.clone().expect("a symbol");
         assert!(name.contains("a_function_to_find"), "{name}");
+    }
+
+    #[test]
+    fn data_is_named_where_it_is_asked_for_and_not_in_a_stack() {
+        static SOME_DATA_TO_FIND: std::sync::Mutex<u64> = std::sync::Mutex::new(7);
+        let mut symbols = UserSymbols::new("/proc".into(), true);
+        let address = &raw const SOME_DATA_TO_FIND as u64;
+        assert_eq!(symbols.frames(std::process::id(), address, Of::Stack)[0].symbol, None);
+        // Only names differ: the file is told for both.
+        let object = |frames: Arc<[Frame]>| frames[0].object.clone().expect("a file");
+        let told = object(symbols.frames(std::process::id(), address, Of::Stack));
+        assert_eq!(told, object(symbols.frames(std::process::id(), address, Of::Anything)));
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub fn openat(generation: u64) -> (Found, Detail) {
     let found = Found { generation, hits: vec![hit], matched: 1, total: 9, complete: true, ..Found::default() };
     let skeleton = format!("{name}\n{{\n    printf(\"%d\\n\", pid);\n}}\n");
     (found, Detail { name: name.into(), skeleton, ..Detail::default() })
+}
+
 pub fn click(state: &mut State, column: u16, row: u16) -> Vec<Effect> {
     update::act(state, &Action::Mouse(Mouse::Press, (column, row)))
 }

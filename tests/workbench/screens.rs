@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use probescope::lang::diagnostic::Code;
 use probescope::lang::source::Span;
 use probescope::model::bpf::{BpfProgram, Inventory};
 use probescope::session::update::{TraceId, Update};
@@ -10,10 +9,10 @@ use probescope::tui::action::{Action, Mouse};
 use probescope::tui::demo::scenes;
 use probescope::tui::effect::{Effect, Message};
 use probescope::tui::inspector::{Inspect, Inspected};
-use probescope::tui::panes::{editor, events, flame, heat, maps, probes, system};
+use probescope::tui::panes::{editor, events, flame, heat, maps, system};
 use probescope::tui::state::{File, State};
 use probescope::tui::theme::{Slot, Theme};
-use probescope::tui::{keys, update};
+use probescope::tui::update;
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::style::Modifier;

@@ -3,9 +3,13 @@
 //! fails here until it is taken, too.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use crate::skip;
-use crate::tmux::{Terminal, cannot_trace, has_tmux};
+use crate::tmux::{PATIENCE, Terminal, cannot_trace, has_tmux};
+
+/// Pause between two looks at the screen.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// What the tour marks: **keys** in bold, `words` as code, and blocks of code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,12 +100,19 @@ impl Tour {
         }
     }
 
+    /// Waits until the screen satisfies a condition. It is looked at seldom: each look opens files, which are traced.
     fn sees(&self, what: &str, condition: impl Fn(&str) -> bool) {
-        self.terminal.wait(what, |screen| {
+        let start = Instant::now();
+        loop {
             // There is always something to see.
             let _ = std::fs::read("/etc/hostname");
-            condition(screen)
-        });
+            let screen = self.terminal.screen();
+            if condition(&screen) {
+                return;
+            }
+            assert!(start.elapsed() < 4 * PATIENCE, "never saw {what}; the screen shows:\n{screen}");
+            std::thread::sleep(LOOK);
+        }
     }
 
     fn sees_text(&self, text: &str) {

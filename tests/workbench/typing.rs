@@ -6,7 +6,7 @@ use probescope::lang::source::Span;
 use probescope::session::update::{CompileFigures, Ending, TraceId, Update};
 use probescope::tui::effect::{Effect, Found, Hit, Message};
 use probescope::tui::panes::{editor, events, maps, probes};
-use probescope::tui::state::Layer;
+use probescope::tui::state::{Layer, State};
 use probescope::tui::theme::Slot;
 use probescope::tui::update;
 use ratatui::style::Modifier;

@@ -110,6 +110,9 @@ fn frame_name(frame: &Frame) -> String {
     frame.symbol.as_ref().map_or_else(|| format!("{:#x}", frame.address), |s| neutralise(s).into_owned())
 }
 
+/// Stands below a stack whose outermost caller is not known.
+const BREAKS_OFF: &str = "… breaks off: no frame pointer there, or deeper than what was asked for";
+
 /// The frames of a stack, one a line.
 #[must_use]
 pub fn frames(stack: &Stack) -> Vec<String> {
@@ -118,7 +121,8 @@ pub fn frames(stack: &Stack) -> Vec<String> {
         let offset = if f.symbol.is_some() { format!("+{}", f.offset) } else { String::new() };
         format!("{}{offset}{object}", frame_name(f))
     };
-    stack.frames.iter().map(line).collect()
+    let end = stack.breaks_off().then(|| BREAKS_OFF.to_owned());
+    stack.frames.iter().map(line).chain(end).collect()
 }
 
 #[cfg(test)]
