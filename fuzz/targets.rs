@@ -10,7 +10,7 @@ use probescope::binary::dwarf::{DebugInfo, Tag};
 use probescope::binary::elf::Binary;
 use probescope::codegen::error::CodegenError;
 use probescope::codegen::{compile_with_source, verifier_log};
-use probescope::engine::symbols::UserSymbols;
+use probescope::engine::symbols::{Of, UserSymbols};
 use probescope::kernel::btf::Btf;
 use probescope::kernel::cpus::CpuSet;
 use probescope::kernel::functions::FunctionTable;
@@ -255,7 +255,7 @@ fn generated_code(data: &[u8]) {
     if std::fs::create_dir_all(&folder).is_ok() && std::fs::write(file, data).is_ok() {
         let mut symbols = UserSymbols::new(proc.clone(), true);
         for address in [0, 0x1004, 0x2000, u64::MAX] {
-            assert!(!symbols.frames(7, address).is_empty());
+            assert!(!symbols.frames(7, address, Of::Stack).is_empty());
         }
     }
     let _ = std::fs::remove_dir_all(proc);

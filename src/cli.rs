@@ -228,8 +228,11 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
 /// what stands there as the workbench's, whose operand is a file.
 fn command_first(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let cli = Cli::command();
-    let globals: Vec<String> =
-        cli.get_arguments().filter(|a| a.is_global_set()).filter_map(|a| Some(format!("--{}", a.get_long()?))).collect();
+    let globals: Vec<String> = cli
+        .get_arguments()
+        .filter(|a| a.is_global_set())
+        .filter_map(|a| Some(format!("--{}", a.get_long()?)))
+        .collect();
     let mut at = 1;
     while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
         let (name, has_value) = word.split_once('=').map_or((word, false), |(name, _)| (name, true));

@@ -90,6 +90,9 @@ fn stop_flag() -> Result<Arc<AtomicBool>, CliError> {
         }
         told.store(true, Ordering::Release);
     };
-    std::thread::Builder::new().name("psc-signals".to_owned()).spawn(move || runtime.block_on(watch)).map_err(failed)?;
+    std::thread::Builder::new()
+        .name("psc-signals".to_owned())
+        .spawn(move || runtime.block_on(watch))
+        .map_err(failed)?;
     Ok(stop)
 }

@@ -167,7 +167,8 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     let named = |name: &str| world.variable(name).map(str::trim).filter(|editor| !editor.is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).map(str::to_owned);
     let faults = world.variable("PROBESCOPE_FAULTS").is_some();
-    let services = Services { session, kernel, finder: Box::new(finder), recovery, layouts, latest, terminal, editor, faults };
+    let services =
+        Services { session, kernel, finder: Box::new(finder), recovery, layouts, latest, terminal, editor, faults };
     let left = open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))?;
     for line in &left.farewell {
         eprintln!("probescope: {line}");

@@ -227,7 +227,10 @@ fn parse(kind: u32, misc: u16, body: &[u8]) -> Option<(u64, Event)> {
                 Some(path) => (path, true),
                 None => (&*name, false),
             };
-            Event::Map(pid, Mapping { start, end: start.checked_add(len)?, offset, path: path.into(), inode, deleted, code: true })
+            Event::Map(
+                pid,
+                Mapping { start, end: start.checked_add(len)?, offset, path: path.into(), inode, deleted, code: true },
+            )
         }
         RECORD_COMM if misc & MISC_COMM_EXEC != 0 => Event::Exec(pid),
         RECORD_FORK if pid != u32_at(4)? => Event::Fork { child: pid, parent: u32_at(4)? },
@@ -322,8 +325,15 @@ mod tests {
         body.extend(b"/bin/a (deleted)\0\0\0\0\0\0\0\0");
         body.extend(77_u64.to_ne_bytes());
         let (time, event) = parse(RECORD_MMAP2, 0, &body).expect("a record");
-        let expected =
-            Mapping { start: 0x1000, end: 0x3000, offset: 0x40, path: "/bin/a".into(), inode: 1, deleted: true, code: true };
+        let expected = Mapping {
+            start: 0x1000,
+            end: 0x3000,
+            offset: 0x40,
+            path: "/bin/a".into(),
+            inode: 1,
+            deleted: true,
+            code: true,
+        };
         let Event::Map(5, found) = event else { panic!("{event:?}") };
         assert_eq!((time, found.start, found.end, &*found.path), (77, expected.start, expected.end, "/bin/a"));
         for cut in 0..body.len() {

@@ -42,7 +42,9 @@ fn is_named(frame: &Frame) -> bool {
 fn is_first(name: &str) -> bool {
     let bare = name.split(['@', '(']).next().unwrap_or(name);
     // `__libc_start_main_impl`, `clone3.constprop.0`, `runtime.goexit.abi0`.
-    FIRST.iter().any(|first| bare.strip_prefix(first).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_'])))
+    FIRST
+        .iter()
+        .any(|first| bare.strip_prefix(first).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_'])))
 }
 
 #[cfg(test)]
@@ -58,9 +60,15 @@ mod tests {
             object: Some("/bin/x".into()).filter(|_| !name.is_empty()),
             inlined: false,
         };
-        let breaks = |names: &[&str]| Stack { frames: names.iter().map(|n| frame(n)).collect(), ..Stack::default() }.breaks_off();
+        let breaks = |names: &[&str]| {
+            Stack { frames: names.iter().map(|n| frame(n)).collect(), ..Stack::default() }.breaks_off()
+        };
         assert!(!breaks(&["work", "main", "__libc_start_call_main", "__libc_start_main_impl", "_start"]));
-        assert!(!breaks(&["f", "start_thread", "__clone3"]) && !breaks(&["main.main", "runtime.goexit.abi0"]) && !breaks(&[]));
+        assert!(
+            !breaks(&["f", "start_thread", "__clone3"])
+                && !breaks(&["main.main", "runtime.goexit.abi0"])
+                && !breaks(&[])
+        );
         assert!(breaks(&["read", ""]) && breaks(&["read", "helper"]));
         let kernel = Frame { address: u64::MAX, ..frame("vfs_read") };
         assert!(!Stack { frames: [kernel].into(), ..Stack::default() }.breaks_off());

@@ -75,7 +75,8 @@ fn of_binary(query: &str, lines: Vec<Line>) -> Found {
     // Stable: those that can't be attached keep their order, behind the others.
     hits.sort_by_key(|hit| hit.absent.is_some());
     let binary = query.split(':').nth(1).unwrap_or_default();
-    let nothing = format!("{binary} has no probe of this name. A stripped binary names no functions but those that it exports.");
+    let nothing =
+        format!("{binary} has no probe of this name. A stripped binary names no functions but those that it exports.");
     let absent = if count == 0 { vec![nothing.into()] } else { Vec::new() };
     Found { hits, matched: count, usable, total: count, complete: true, absent, ..Found::default() }
 }

@@ -84,7 +84,9 @@ impl Inspector {
         };
         let (sender, questions) = channel();
         let (kernel, answer) = (Arc::clone(&self.kernel), Arc::clone(&self.answer));
-        std::thread::Builder::new().name("psc-inspector".to_owned()).spawn(move || work(&kernel, &questions, &answer))?;
+        std::thread::Builder::new()
+            .name("psc-inspector".to_owned())
+            .spawn(move || work(&kernel, &questions, &answer))?;
         // The receiver lives in the thread that was just started.
         let _ = sender.send(question);
         self.questions = Some(sender);

@@ -48,9 +48,8 @@ impl Own {
     fn is_named(&self, column: &Column, value: &Value) -> bool {
         let last = |name: &str| plain(name).rsplit(['.', '>']).next().unwrap_or_default().to_owned();
         let names = [last(&column.name), last(&column.source)];
-        let is_it = |name: &String, word: &str| {
-            name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
-        };
+        let is_it =
+            |name: &String, word: &str| name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'));
         let is = |word: &str| names.iter().any(|name| is_it(name, word));
         if is("pid") || is("tid") {
             return value.as_number().is_some_and(|number| self.threads.contains(&number));
@@ -74,6 +73,8 @@ mod tests {
             assert!(!own.is_named(&column(name), &other), "{name}");
         }
         assert!(!own.is_named(&column("stupid"), &pid) && !own.is_named(&column("ret"), &pid));
-        assert!(own.is_called("psc-drain") && own.is_called("probescope") && !own.is_called("bash") && !own.is_called(""));
+        assert!(
+            own.is_called("psc-drain") && own.is_called("probescope") && !own.is_called("bash") && !own.is_called("")
+        );
     }
 }

@@ -69,10 +69,7 @@ impl Watched {
 
 /// Whether a file has its new contents now: written and closed, or put there under its name.
 const fn is_written(kind: EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) | EventKind::Modify(ModifyKind::Name(_))
-    )
+    matches!(kind, EventKind::Access(AccessKind::Close(AccessMode::Write)) | EventKind::Modify(ModifyKind::Name(_)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Panes in a real terminal: arranged, in tabs, and the one that measures latency.
 
-
 use crate::skip;
 use crate::tmux::{Terminal, cannot_trace, has_tmux};
 

@@ -30,7 +30,8 @@ fn steps() -> String {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let from = readme.find("## Five minutes").expect("the README has a tour") + "## Five minutes".len();
     let section = &readme[from..from + readme[from..].find("\n## ").unwrap()];
-    let is_step = |line: &&str| line.starts_with(' ') || line.is_empty() || line.starts_with(|c: char| c.is_ascii_digit());
+    let is_step =
+        |line: &&str| line.starts_with(' ') || line.is_empty() || line.starts_with(|c: char| c.is_ascii_digit());
     section.lines().take_while(is_step).collect::<Vec<_>>().join("\n")
 }
 
@@ -40,7 +41,9 @@ fn marks(text: &str) -> VecDeque<Marked> {
     while let Some(at) = rest.find(['*', '`']) {
         rest = &rest[at..];
         let (fence, make): (&str, fn(String) -> Marked) = if rest.starts_with("```") {
-            ("```", |block| Marked::Block(block.lines().map(|l| l.strip_prefix("   ").unwrap_or(l)).collect::<Vec<_>>().join("\n")))
+            ("```", |block| {
+                Marked::Block(block.lines().map(|l| l.strip_prefix("   ").unwrap_or(l)).collect::<Vec<_>>().join("\n"))
+            })
         } else if rest.starts_with("**") {
             ("**", Marked::Key)
         } else if rest.starts_with('`') {
@@ -145,8 +148,7 @@ fn footer(screen: &str) -> &str {
 #[test]
 fn marks_are_found_in_their_order() {
     let found = marks("1. `a b`. Press **Ctrl-S**\n\n   ```\n   x\n     y\n   ```\n5 * 3");
-    let expected =
-        [Marked::Code("a b".into()), Marked::Key("Ctrl-S".into()), Marked::Block("\nx\n  y\n".into())];
+    let expected = [Marked::Code("a b".into()), Marked::Key("Ctrl-S".into()), Marked::Block("\nx\n  y\n".into())];
     assert_eq!(Vec::from(found), expected);
     assert_eq!((tmux_key("Ctrl-S"), tmux_key("Alt-5"), tmux_key("Esc")), ("C-s".into(), "M-5".into(), "Escape".into()));
 }
@@ -184,7 +186,9 @@ fn finds_a_probe(tour: &mut Tour) {
     tour.terminal.type_text("openat");
     tour.code("tracepoint:syscalls:sys_enter_openat");
     tour.sees("the probe ranked first with its fields and their types", |s| {
-        s.contains("› tracepoint:syscalls:sys_enter_openat ") && s.contains("args.filename") && s.contains("const char *")
+        s.contains("› tracepoint:syscalls:sys_enter_openat ")
+            && s.contains("args.filename")
+            && s.contains("const char *")
     });
     tour.press("Enter");
     tour.sees_text("printf(\"%");

@@ -18,8 +18,17 @@ use crate::probe::providers;
 type Answer = Result<Vec<Part>, Absence>;
 
 /// All sources, quick ones first.
-pub(super) const SOURCES: &[fn(&Kernel) -> Answer] =
-    &[special, semantic, tracepoints, raw_tracepoints, kprobes, fentries, iterators, common_libraries, library_functions];
+pub(super) const SOURCES: &[fn(&Kernel) -> Answer] = &[
+    special,
+    semantic,
+    tracepoints,
+    raw_tracepoints,
+    kprobes,
+    fentries,
+    iterators,
+    common_libraries,
+    library_functions,
+];
 
 /// Libraries that many processes share and that have statically defined probes.
 const COMMON_LIBRARIES: &[&str] = &["libc", "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libstdc++"];

@@ -23,7 +23,11 @@ fn a_buffer_is_printed_when_it_is_filled() {
     if doc.fields.is_empty() {
         return;
     }
-    assert!(doc.skeleton.starts_with("tracepoint:syscalls:sys_enter_read\n{\n    @buf[tid] = args.buf;\n}\n"), "{}", doc.skeleton);
+    assert!(
+        doc.skeleton.starts_with("tracepoint:syscalls:sys_enter_read\n{\n    @buf[tid] = args.buf;\n}\n"),
+        "{}",
+        doc.skeleton
+    );
     assert!(doc.skeleton.contains("tracepoint:syscalls:sys_exit_read\n/@buf[tid]/\n"), "{}", doc.skeleton);
     assert!(doc.skeleton.contains("buf(@buf[tid], args.ret)") && doc.skeleton.contains("delete(@buf[tid]);"));
     let write = describe("tracepoint:syscalls:sys_enter_write", &Kernel::new(Roots::running()));

@@ -89,7 +89,8 @@ fn what_people_look_for_comes_first() {
 
 #[test]
 fn what_can_be_attached_stands_before_what_cannot() {
-    let names = ["absent kprobe:malloc_x", "absent kprobe:malloc", "uprobe:libc:malloc_usable_size", "uprobe:libc:malloc"];
+    let names =
+        ["absent kprobe:malloc_x", "absent kprobe:malloc", "uprobe:libc:malloc_usable_size", "uprobe:libc:malloc"];
     let mut part = PartBuilder::with_capacity(names.len());
     let missing = part.absence(&Absence::new("kprobe", "no kprobes", "use tracepoints"));
     for name in names {
@@ -100,7 +101,11 @@ fn what_can_be_attached_stands_before_what_cannot() {
     }
     let mut catalogue = Catalogue::default();
     catalogue.add(part.finish());
-    for (typed, first) in [("malloc", "uprobe:libc:malloc"), ("", "uprobe:libc:malloc_usable_size"), ("libc:malloc", "uprobe:libc:malloc")] {
+    for (typed, first) in [
+        ("malloc", "uprobe:libc:malloc"),
+        ("", "uprobe:libc:malloc_usable_size"),
+        ("libc:malloc", "uprobe:libc:malloc"),
+    ] {
         let results = Search::default().search(&catalogue, typed, 0);
         assert_eq!(results.hits.first().map(|h| &*h.name), Some(first), "{typed}");
         assert_eq!(results.usable, 2, "{typed}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::latency::layout::{irq_name, softirq_name};
 use crate::engine::names::Cgroups;
-use crate::engine::symbols::UserSymbols;
+use crate::engine::symbols::{Of, UserSymbols};
 use crate::engine::task::layout::{Context, Ran, Wait, Waker};
 use crate::engine::task::{Behind, Place, TaskMeter};
 use crate::kernel::Kernel;
@@ -73,7 +73,7 @@ impl Describer {
 
     fn user_stack(&mut self, meter: &TaskMeter, tgid: u32, number: Option<u32>) -> Vec<Frame> {
         let addresses = number.map(|number| meter.stack(number)).unwrap_or_default();
-        addresses.into_iter().flat_map(|address| self.symbols.frames(tgid, address).to_vec()).collect()
+        addresses.into_iter().flat_map(|address| self.symbols.frames(tgid, address, Of::Stack).to_vec()).collect()
     }
 
     fn reason(&mut self, meter: &TaskMeter, part: Part, stack: Option<u32>) -> (Reason, String) {

@@ -71,10 +71,11 @@ impl Workbench {
         let Some(editor) = self.editor.clone() else {
             return Err("EDITOR and VISUAL name no editor".to_owned());
         };
-        let scratch =
-            Scratch::new(&outside.name, &outside.text).map_err(|e| format!("The text can't be given to {editor}: {e}"))?;
+        let scratch = Scratch::new(&outside.name, &outside.text)
+            .map_err(|e| format!("The text can't be given to {editor}: {e}"))?;
         // As other programs do: the words of EDITOR are the shell's (`code --wait`).
-        let child = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg(&editor).arg(scratch.path()).spawn();
+        let child =
+            Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg(&editor).arg(scratch.path()).spawn();
         let mut child = child.map_err(|e| format!("{editor} can't be run: {e}"))?;
         let (sender, mut ended) = oneshot::channel();
         let waiting = std::thread::Builder::new().name("psc-editor".to_owned());
@@ -95,9 +96,9 @@ impl Workbench {
             }
         };
         match status {
-            Ok(Ok(status)) if status.success() => {
-                files::read(scratch.path()).map(|(text, _)| text).map_err(|e| format!("What {editor} wrote can't be read: {e}"))
-            }
+            Ok(Ok(status)) if status.success() => files::read(scratch.path())
+                .map(|(text, _)| text)
+                .map_err(|e| format!("What {editor} wrote can't be read: {e}")),
             Ok(Ok(status)) => Err(format!("{editor} ended with {status}: the text stays as it was")),
             _ => Err(format!("{editor} can't be waited for: the text stays as it was")),
         }

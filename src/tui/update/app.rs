@@ -16,8 +16,8 @@ use crate::lang::diagnostic::Severity;
 use crate::session::update::TraceId;
 use crate::tui::document::Document;
 use crate::tui::panes::browser::update as browser;
-use crate::tui::panes::{editor, events};
 use crate::tui::panes::editor::{completing, documents, names};
+use crate::tui::panes::{editor, events};
 
 /// Applies an intent for the whole program.
 pub fn act(state: &mut State, app: App) -> Vec<Effect> {
@@ -86,7 +86,9 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             Vec::new()
         }
         App::Window(window) => super::windows::act(state, window),
-        App::EditOutside => vec![Effect::EditOutside { text: state.document.editor.shared(), name: state.document.source_name() }],
+        App::EditOutside => {
+            vec![Effect::EditOutside { text: state.document.editor.shared(), name: state.document.source_name() }]
+        }
         App::Reload => {
             super::outside::reload(state);
             Vec::new()

@@ -31,7 +31,10 @@ pub fn reread(state: &mut State, path: &Path, text: &Arc<str>) {
         let name = document.name();
         if !document.dirty() {
             take(state, text);
-            state.mention(Severity::Info, format!("{name} was changed by another program: read again; undo brings the old text back"));
+            state.mention(
+                Severity::Info,
+                format!("{name} was changed by another program: read again; undo brings the old text back"),
+            );
             return;
         }
         document.file.outside = Some(Arc::clone(text));

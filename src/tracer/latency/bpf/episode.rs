@@ -2,7 +2,7 @@
 
 use crate::engine::latency::Memory;
 use crate::engine::latency::layout::{Cycle, HIT_IRQ, Record, Ring, Sent, irq_name, is_sent, slot, softirq_name};
-use crate::engine::symbols::UserSymbols;
+use crate::engine::symbols::{Of, UserSymbols};
 use crate::kernel::Kernel;
 use crate::model::latency::{Blocker, CpuTask, Episode, EpisodeKind, IdleExit, Interval, IpiSender, NoiseClass};
 use crate::model::value::Frame;
@@ -154,7 +154,10 @@ impl Recorded<'_> {
             comm: cycle.comm.clone(),
             pid: cycle.pid,
             kernel_stack: without_interrupt(kernel),
-            user_stack: user.into_iter().flat_map(|address| symbols.frames(cycle.pid, address).to_vec()).collect(),
+            user_stack: user
+                .into_iter()
+                .flat_map(|address| symbols.frames(cycle.pid, address, Of::Stack).to_vec())
+                .collect(),
         }
     }
 

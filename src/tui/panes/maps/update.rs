@@ -32,7 +32,11 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
                 let (name, rows) = (neutralise(&view.snapshot.name).into_owned(), view.snapshot.rows.len());
                 state.layers.push(Layer::Confirm(Confirm {
                     title: format!("Empty {name} in the kernel?"),
-                    about: format!("What its {} {} is lost, for the script, too.", counted(rows as u64, "key"), if rows == 1 { "holds" } else { "hold" }),
+                    about: format!(
+                        "What its {} {} is lost, for the script, too.",
+                        counted(rows as u64, "key"),
+                        if rows == 1 { "holds" } else { "hold" }
+                    ),
                     yes: Action::Table(Table::ClearNow),
                 }));
             }

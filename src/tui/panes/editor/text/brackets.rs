@@ -46,7 +46,8 @@ impl Editor {
                 }
             }
             looked += self.lines()[line_now].len();
-            here = if forward { Some(line_now + 1).filter(|n| *n < self.lines().len()) } else { line_now.checked_sub(1) };
+            here =
+                if forward { Some(line_now + 1).filter(|n| *n < self.lines().len()) } else { line_now.checked_sub(1) };
             if looked > FARTHEST {
                 return None;
             }
@@ -61,8 +62,9 @@ impl Editor {
             return Vec::new();
         }
         let parts = self.parts(line);
-        let is_text =
-            |byte: usize| parts.iter().any(|(r, slot)| r.contains(&byte) && matches!(slot, Slot::String | Slot::Comment));
+        let is_text = |byte: usize| {
+            parts.iter().any(|(r, slot)| r.contains(&byte) && matches!(slot, Slot::String | Slot::Comment))
+        };
         let all = text.char_indices().enumerate();
         all.filter(|(_, (byte, c))| (OPENING.contains(*c) || CLOSING.contains(*c)) && !is_text(*byte))
             .map(|(at, (_, c))| (at, c))
