@@ -69,6 +69,7 @@ fn tmux_key(name: &str) -> String {
     };
     let base = match &*base {
         "Esc" => "Escape",
+        "→" => "Right",
         other => other,
     };
     format!("{prefix}{base}")
@@ -256,6 +257,8 @@ fn looks_at_maps_and_leaves(tour: &mut Tour) {
     tour.press("Space");
     tour.sees_no_more("views paused");
     tour.press("Alt-3");
+    tour.press("→");
+    tour.sees_text("›@opens ");
     tour.press("s");
     tour.sees("another order", |s| s.contains("↑key") || s.contains("↓/s") || s.contains("↓key"));
     tour.press("Enter");
