@@ -41,6 +41,8 @@ pub struct Call {
     pub arguments: Vec<Argument>,
     /// What it returned.
     pub outcome: Outcome,
+    /// It was given the error that it returned, as an `ERR_PTR`: the error is older than the call.
+    pub was_given_error: bool,
     /// How long it took, with what it called, ns.
     pub duration_ns: Option<u64>,
     /// What it called in turn, in order.
@@ -92,6 +94,9 @@ impl Failure {
 
 impl Call {
     fn hands_up(&self, errno: u16) -> bool {
+        if self.was_given_error {
+            return false;
+        }
         match self.outcome {
             Outcome::Errno(own) => own == errno,
             // Without its return, or with a null pointer, what is below tells.
@@ -112,7 +117,14 @@ mod tests {
     use super::*;
 
     fn call(function: &str, outcome: Outcome, calls: Vec<Call>) -> Call {
-        Call { function: function.into(), arguments: Vec::new(), outcome, duration_ns: Some(1), calls }
+        Call {
+            function: function.into(),
+            arguments: Vec::new(),
+            outcome,
+            was_given_error: false,
+            duration_ns: Some(1),
+            calls,
+        }
     }
 
     fn failure(errno: u16, calls: Vec<Call>) -> Failure {
@@ -136,5 +148,10 @@ mod tests {
         let other_null = call("get_cached_acl", Outcome::Null, Vec::new());
         assert_eq!(names(&failure(12, vec![null, other_null])), ["kmem_cache_alloc", "should_failslab"]);
         assert!(names(&failure(5, vec![call("f", Outcome::Number(-1), Vec::new())])).is_empty());
+
+        let origin = call("step_into", Outcome::Errno(2), Vec::new());
+        let mut passed_on = call("link_path_walk", Outcome::Errno(2), Vec::new());
+        passed_on.was_given_error = true;
+        assert_eq!(names(&failure(2, vec![origin, passed_on])), ["step_into"]);
     }
 }

@@ -128,11 +128,8 @@ pub fn script(question: &Question, kernel: &Kernel) -> Result<Asked, FailuresErr
         patterns(question.syscall.as_deref())
     } else {
         let points = few::points(kernel);
-        limits.push(format!(
-            "{} chosen functions are traced, not all that fit: this kernel has no links to many functions \
-             (kprobe.multi, Linux 5.18), so each takes a program of its own",
-            points.len()
-        ));
+        let why = features.require(Feature::KprobeMulti).err().map_or_else(String::new, |absence| absence.to_string());
+        limits.push(format!("{} chosen functions are traced, not all that fit: {why}", points.len()));
         points
     };
     let mut text = head(question, &limits);

@@ -161,12 +161,8 @@ pub fn script(object: Object, chosen: &Chosen, kernel: &Kernel) -> Result<String
          which of its arguments it is.\n// Needs: probes on functions, BTF.\n",
         tag = known.tag
     );
-    if !many {
-        let _ = writeln!(
-            text,
-            "// Limit: at most {FEW} functions for each argument are traced: this kernel has no links to many \
-             functions\n//   (kprobe.multi, Linux 5.18), so each takes a program of its own."
-        );
+    if let Err(absence) = kernel.features().require(Feature::KprobeMulti) {
+        let _ = writeln!(text, "// Limit: at most {FEW} functions for each argument are traced: {absence}.");
     }
     let drops = (object == Object::Skb).then(|| drops(kernel));
     if let Some((_, Some(limit))) = &drops {

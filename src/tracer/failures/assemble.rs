@@ -197,7 +197,10 @@ impl Entered {
         }
         let outcome = seen.map_or(Outcome::Unseen, |(_, word)| shapes.outcome(&open.function, word));
         let duration_ns = seen.map(|(at_ns, _)| at_ns.saturating_sub(open.began_ns));
-        let call = Call { function: open.function, arguments, outcome, duration_ns, calls: open.calls };
+        let was_given_error = matches!(outcome, Outcome::Errno(number)
+            if open.words.iter().take(arguments.len()).any(|word| *word as i64 == -i64::from(number)));
+        let call =
+            Call { function: open.function, arguments, outcome, was_given_error, duration_ns, calls: open.calls };
         self.open.last_mut().map_or(&mut self.calls, |outer| &mut outer.calls).push(call);
     }
 }

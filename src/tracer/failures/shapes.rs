@@ -92,7 +92,7 @@ impl Shapes {
         let Ok(format) = self.kernel.tracepoint("syscalls", &event) else {
             return words.iter().map(|word| Argument { name: "".into(), value: format!("{word:#x}") }).collect();
         };
-        let fields: Vec<_> = format.own_fields().filter(|field| &*field.name != "__syscall_nr").collect();
+        let fields: Vec<_> = format.own_fields().filter(|field| !field.name.starts_with("__")).collect();
         let value = |(at, field): (usize, &&crate::kernel::tracefs::Field)| {
             let word = words.get(at).copied().unwrap_or(0);
             let ty = field.declaration();
