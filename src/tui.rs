@@ -18,6 +18,7 @@ pub mod files;
 pub mod finder;
 pub mod input;
 pub mod inspector;
+pub mod journal;
 mod keyboard;
 pub mod keys;
 pub mod layout;

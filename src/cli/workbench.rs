@@ -18,6 +18,7 @@ use crate::session::front::FrontSettings;
 use crate::tracer::script::compilation::Given;
 use crate::tui::catalogue::Catalogue;
 use crate::tui::files::{Latest, read};
+use crate::tui::journal::LogFile;
 use crate::tui::recovery::{self, keep};
 use crate::tui::replay::{self, Opened};
 use crate::tui::run::{Ending, Services, run as open};
@@ -162,13 +163,34 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     let latest =
         Arc::new(Mutex::new(Latest { path: state.document.file.recovery.clone(), text: text.as_str().into() }));
     guard_panics(&latest);
+    let log = match state_folder.as_deref().map(LogFile::open) {
+        Some(Ok((log, path))) => {
+            state.journal.file = Some(Ok(path));
+            Some(log)
+        }
+        Some(Err(why)) => {
+            state.journal.file = Some(Err(why.to_string()));
+            None
+        }
+        None => None,
+    };
     let finder =
         Catalogue::spawn(Arc::clone(&kernel)).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let named = |name: &str| world.variable(name).map(str::trim).filter(|editor| !editor.is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).map(str::to_owned);
     let faults = world.variable("PROBESCOPE_FAULTS").is_some();
-    let services =
-        Services { session, kernel, finder: Box::new(finder), recovery, layouts, latest, terminal, editor, faults };
+    let services = Services {
+        session,
+        kernel,
+        finder: Box::new(finder),
+        recovery,
+        layouts,
+        log,
+        latest,
+        terminal,
+        editor,
+        faults,
+    };
     let left = open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))?;
     for line in &left.farewell {
         eprintln!("probescope: {line}");

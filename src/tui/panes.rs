@@ -30,6 +30,7 @@ pub mod heat;
 pub mod help;
 pub mod latency;
 pub mod lens;
+pub mod log;
 pub mod maps;
 pub mod palette;
 pub mod probes;
@@ -72,6 +73,7 @@ pub static KINDS: &[Registered] = &[
     latency::PANE,
     system::PANE,
     xray::PANE,
+    log::PANE,
 ];
 
 /// A kind of pane by its name.

@@ -19,6 +19,7 @@ use super::effect::{Effect, Message};
 use super::files::Latest;
 use super::finder::{Finder, Question};
 use super::inspector::{Answer, Inspector};
+use super::journal::LogFile;
 use super::keyboard::Input;
 use super::layouts::Folders;
 use super::recording::Recording;
@@ -62,6 +63,8 @@ pub struct Services {
     pub recovery: Result<RecoveryFolder, String>,
     /// Where layouts are kept.
     pub layouts: Option<Folders>,
+    /// Where messages are written.
+    pub log: Option<LogFile>,
     /// The script as it is now, for the panic hook.
     pub latest: Arc<Mutex<Latest>>,
     /// What the terminal can show.
@@ -113,6 +116,7 @@ struct Workbench {
     questions: Sender<Question>,
     recovery: Result<RecoveryFolder, String>,
     layouts: Option<Folders>,
+    log: Option<LogFile>,
     latest: Arc<Mutex<Latest>>,
     faults: bool,
     dirty: bool,
@@ -175,6 +179,7 @@ impl Workbench {
             recovery: services.recovery,
             farewell: Vec::new(),
             layouts: services.layouts,
+            log: services.log,
             latest: services.latest,
             faults: services.faults && cfg!(debug_assertions),
             dirty: true,
@@ -359,6 +364,17 @@ impl Workbench {
             self.carry_out(effect);
         }
         self.watched.follow(self.state.documents());
+        self.write_log();
+    }
+
+    fn write_log(&mut self) {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let now_ns = now.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec);
+        let said = self.state.journal.write_down(now_ns);
+        match &mut self.log {
+            Some(log) => log.write(said),
+            None => said.for_each(drop),
+        }
     }
 
     fn answer(&mut self, message: Message) {

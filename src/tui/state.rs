@@ -7,6 +7,7 @@ use super::action::Action;
 pub use super::document::{Document, File};
 use super::effect::Effect;
 use super::input::Input;
+use super::journal::Journal;
 use super::layout;
 use super::layout::tree::PaneId;
 use super::palette::Palette;
@@ -150,6 +151,8 @@ pub struct State {
     pub wanted: Vec<Effect>,
     /// A passing message.
     pub toast: Option<Toast>,
+    /// All that was said so.
+    pub journal: Journal,
     /// What probes may take of the CPUs' time.
     pub budget: Option<Budget>,
     /// Why scripts can't be run here, when they can't.
@@ -193,6 +196,7 @@ impl State {
             marked_struct: None,
             wanted: Vec::new(),
             toast: None,
+            journal: Journal::default(),
             disabled: None,
             home: None,
             own: Own::default(),
@@ -263,13 +267,18 @@ impl State {
 
     /// Shows a passing message.
     pub fn tell(&mut self, severity: Severity, text: impl Into<String>) {
-        self.toast = Some(Toast { severity, text: text.into() });
+        let text = text.into();
+        self.journal.say(severity, &text);
+        self.toast = Some(Toast { severity, text });
     }
 
     /// Shows a passing message unless a graver one is there, which the user may not have read yet.
     pub fn mention(&mut self, severity: Severity, text: impl Into<String>) {
+        let text = text.into();
         if self.toast.as_ref().is_none_or(|toast| toast.severity <= severity) {
             self.tell(severity, text);
+        } else {
+            self.journal.say(severity, &text);
         }
     }
 

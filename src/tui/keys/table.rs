@@ -5,7 +5,7 @@ use super::super::layout::tree::Axis;
 use super::super::panes::browser::heat::HITS;
 use super::super::panes::browser::{questions, several};
 use super::super::panes::lens::keys as lens;
-use super::super::panes::{editor, events, flame, heat, latency, maps, probes, system, xray};
+use super::super::panes::{editor, events, flame, heat, latency, log, maps, probes, system, xray};
 use super::super::time::Time;
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
@@ -148,6 +148,14 @@ pub static BINDINGS: &[Binding] = &[
         Action::App(App::Focus(latency::KIND)),
         "",
         "Go to the latency of the CPUs and of programs",
+        true,
+    ),
+    bind(
+        Scope::Panes,
+        &[alt('0')],
+        Action::App(App::Focus(log::KIND)),
+        "",
+        "Go to the log: what the workbench has said",
         true,
     ),
     bind(

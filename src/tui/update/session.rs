@@ -36,6 +36,10 @@ pub fn receive(state: &mut State, update: Update) {
             state.document.maps.set_helpers(helpers);
             state.document.trace.attached = probes;
             state.document.trace.attach_ns = elapsed_ns;
+            let many = if probes == 1 { "" } else { "s" };
+            let took = elapsed_ns as f64 / 1e6;
+            let text = format!("{}: attached {probes} probe{many} in {took:.1} ms", state.name());
+            state.journal.say(Severity::Info, &text);
         }
         Update::Failed { trace, diagnostic, raw_log } if trace == state.document.submitted_as => {
             state.document.trace.raw_log = raw_log;
