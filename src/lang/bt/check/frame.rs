@@ -38,8 +38,9 @@ impl Checker<'_> {
     /// Declares a variable in the innermost scope.
     pub(super) fn declare(&mut self, name: &Arc<str>, fixed: Option<Type>, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
-        let before = self.frame.locals.iter().filter(|local| local.span == span).count();
-        let key = (self.frame.id, Declaration::Text(span, before));
+        let declared = self.frame.declared.entry(span).or_default();
+        let key = (self.frame.id, Declaration::Text(span, *declared));
+        *declared += 1;
         self.frame.locals.push(LocalState::new(name.clone(), fixed, key, span));
         if let Some(scope) = self.frame.scopes.last_mut() {
             scope.insert(name.clone(), id);

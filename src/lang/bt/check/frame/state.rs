@@ -1,6 +1,6 @@
 //! What is known of a body while it is checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::lang::source::Span;
@@ -146,6 +146,8 @@ pub struct Frame {
     pub scopes: Vec<BTreeMap<Arc<str>, LocalId>>,
     /// All variables so far.
     pub locals: Vec<LocalState>,
+    /// How many of them each place of the text has declared.
+    pub declared: HashMap<Span, usize>,
     /// How many loops enclose this place.
     pub loops: u32,
     /// How many of them are loops of the program, unlike those that are unrolled.
