@@ -152,7 +152,7 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(
         Scope::Panes,
-        &[alt('0')],
+        &[alt('9')],
         Action::App(App::Focus(log::KIND)),
         "",
         "Go to the log: what the workbench has said",
