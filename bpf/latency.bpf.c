@@ -325,6 +325,9 @@ static __always_inline void thread_ends(struct cpu_slot *slot, u32 cpu, struct t
 		struct cpu_sources *all = bpf_map_lookup_elem(&sources, &cpu);
 		if (all) {
 			struct source *s = find_source(all->thr, THR_SOURCES, pid, fresh);
+			/* Its place may have something of a run that ended while the table was forgotten. */
+			if (fresh)
+				s->count = s->total = s->max = 0;
 			/* Names change now and then (exec). */
 			if (fresh || !(s->count & 15))
 				copy_comm(s->name, prev);

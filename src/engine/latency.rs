@@ -215,8 +215,10 @@ impl Memory {
         let base = cpu as usize * layout::SOURCES_BYTES + table.start();
         let read = |index: usize| {
             let at = base + index * layout::SOURCE_BYTES;
-            // Most are free: one word tells.
-            (self.sources.read_u64(at) != 0 || self.sources.read_u64(at + 8) != 0)
+            // Most are free: one word tells. Only the first entry of a table is for those without a name: another one
+            // without was being forgotten while a run of it ended.
+            let (id, count) = (self.sources.read_u64(at), self.sources.read_u64(at + 8));
+            (id != 0 || index == 0 && count != 0)
                 .then(|| Source::read(&mut |word| self.sources.read_u64(at + word * 8)))
         };
         (0..table.entries()).filter_map(read).collect()
@@ -344,6 +346,19 @@ pub(super) mod tests {
         let file = object::File::parse(object).unwrap();
         let section = file.section_by_name("checksum").unwrap();
         String::from_utf8_lossy(section.data().unwrap()).trim_end_matches('\0').to_owned()
+    }
+
+    #[test]
+    fn only_the_first_entry_has_no_name() {
+        let memory = Memory::simulated(1).unwrap();
+        memory.simulate_run(0, Table::Thread, 0, 100);
+        memory.simulate_run(0, Table::Thread, 7, 100);
+        assert_eq!(memory.sources(0, Table::Thread).len(), 2);
+        // As if a run of it had ended while the table was forgotten.
+        memory.sources.write_u64(Table::Thread.start() + 7 * layout::SOURCE_BYTES, 0);
+        memory.sources.write_u64(Table::Thread.start(), 0);
+        let left: Vec<_> = memory.sources(0, Table::Thread).iter().map(|s| (s.id, s.count)).collect();
+        assert_eq!(left, [(None, 1)]);
     }
 
     #[test]

@@ -70,7 +70,10 @@ fn look(pane: &mut LatencyPane, name: &str, state: &mut State) {
             };
         }
         "baseline" => {
-            pane.baseline = Shown::of(state).map(|shown| (shown.info.id, shown.totals.clone()));
+            let Some(shown) = Shown::of(state) else {
+                return state.tell(Severity::Info, "Nothing is measured yet that could be the baseline");
+            };
+            pane.baseline = Some((shown.info.id, shown.totals.clone()));
             pane.compare = Compare::Baseline;
             state.tell(
                 Severity::Info,
