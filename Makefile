@@ -20,7 +20,7 @@ TEST_PACKAGES := tmux qemu-system-x86 busybox-static kmod zstd xz-utils cpio
 TYPOS_VERSION := 1.52.0
 DENY_VERSION := 0.20.2
 
-.PHONY: run build test lint bench bpf man completions static deb deps-build deps-test deps-lint screenshots help
+.PHONY: run build test test-long lint bench bpf man completions static deb deps-build deps-test deps-lint screenshots help
 
 run: build ## install what the build needs, build, open the workbench (FILE=script.bt to open one)
 	exec target/release/probescope $(FILE)
@@ -30,6 +30,9 @@ build: deps-build
 
 test: deps-test ## every test: unit, script cases here and in guest kernels, terminal, screenshots, build of the benches
 	@tests/run-all
+
+test-long: build deps-test ## hours of tests: generated scripts, fuzzing, kill -9, full disks, hotplug, ... (PARTS="kill disk" for some)
+	tests/long/run $(PARTS)
 
 lint: deps-lint ## rustfmt, clippy, fuzz targets, typos, cargo-deny
 	cargo fmt --check

@@ -21,6 +21,7 @@ mod sessions;
 pub mod symbols;
 mod sys;
 pub mod task;
+pub mod threads;
 pub mod trace;
 
 pub use error::EngineError;

@@ -13,6 +13,7 @@ pub mod name;
 pub mod perf;
 pub mod point;
 pub mod providers;
+pub mod rate;
 pub mod renamed;
 pub mod search;
 pub mod signature;

@@ -177,6 +177,7 @@ fn stages(asked: &[Stage]) -> Vec<super::run::Shown> {
 
 fn run_args(options: &Options) -> RunArgs {
     RunArgs {
+        count_first: false,
         format: options.format,
         output: options.output.clone(),
         command: options.command.clone(),

@@ -1,5 +1,7 @@
 //! `probescope run`.
 
+mod count;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +14,7 @@ use super::testing::TestPrinter;
 use super::{CliError, World, signals};
 use crate::codegen::dump;
 use crate::engine::attach::Place;
+use crate::engine::threads::{keep_needed, stay_in_memory};
 use crate::engine::{EngineError, TraceOptions};
 use crate::kernel::Kernel;
 use crate::kernel::target::Sent;
@@ -108,6 +111,10 @@ pub struct Args {
     /// second: its firings are counted, and aggregations are of a sample.
     #[arg(long, value_name = "PERCENT", conflicts_with_all = ["test", "bench"])]
     pub budget: Option<Budget>,
+
+    /// First count for a second how often each probe fires, with a budget of 10 % at most, and print that; then run.
+    #[arg(long, conflicts_with_all = ["test", "bench", "dry_run"])]
+    pub count_first: bool,
 
     /// Attach everything, then end.
     #[arg(long)]
@@ -293,6 +300,9 @@ impl Runner<'_> {
             Ok(compiled) => compiled,
             Err(code) => return Ok(code),
         };
+        if self.args.count_first {
+            self.count_first(&kernel, &compiled.program);
+        }
         match self.trace(&kernel, &compiled, child) {
             Ok(code) => Ok(ExitCode::from(code as u8)),
             Err(TracerError::Engine(EngineError::NoProbes)) => {
@@ -394,7 +404,8 @@ impl Runner<'_> {
         if self.args.purpose() != Purpose::Trace {
             return self.test(kernel, compiled);
         }
-        let headless = Headless::default().reading_maps(self.args.record.is_some());
+        stay_in_memory();
+        let headless = Headless::default().reading_maps(self.args.record.is_some()).once_attached(self.rights());
         let tracer = self.tracer(kernel, compiled, child, headless.stopping());
         let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
         if let Some(maps) = self.maps {
@@ -421,6 +432,14 @@ impl Runner<'_> {
             Err(error) => say(&error.to_string()),
         }
         outcome
+    }
+
+    /// What gives up the rights that are not needed once everything is attached. A script that may change the system runs
+    /// commands with all of them.
+    fn rights(&self) -> Option<fn()> {
+        let keeps_all = self.args.allow_unsafe || self.world.config.trace.allow_unsafe == Some(true);
+        let give_up: fn() = if self.args.budget.is_some() { || keep_needed(true) } else { || keep_needed(false) };
+        (!keeps_all).then_some(give_up)
     }
 
     /// Runs the script's tests or benchmarks.

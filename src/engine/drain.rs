@@ -22,6 +22,7 @@ use rustix::thread::Pid;
 
 use super::reports::Reports;
 use super::sys::memory::Area;
+use super::threads;
 use elsewhere::Elsewhere;
 use queue::Queue;
 
@@ -169,9 +170,10 @@ impl Drain {
     pub(super) fn start(ring: Reports, wake_ups: Option<WakeUps>, sink: Sink) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::new()?);
         let theirs = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("psc-drain".to_owned())
-            .spawn(move || run(ring, wake_ups.as_ref(), sink, &theirs))?;
+        let thread = std::thread::Builder::new().name("psc-drain".to_owned()).spawn(move || {
+            threads::drains();
+            run(ring, wake_ups.as_ref(), sink, &theirs);
+        })?;
         Ok(Self { thread: Some(thread), shared })
     }
 

@@ -22,6 +22,7 @@ pub struct Headless {
     inbox: Receiver<Mail<Infallible>>,
     stopping: Arc<AtomicBool>,
     reads_maps: bool,
+    once_attached: Option<fn()>,
 }
 
 /// Reaches a headless run from other threads.
@@ -52,7 +53,7 @@ impl Remote {
 impl Default for Headless {
     fn default() -> Self {
         let (mail, inbox) = sync_channel(WAITING_BATCHES);
-        Self { mail, inbox, stopping: Arc::default(), reads_maps: false }
+        Self { mail, inbox, stopping: Arc::default(), reads_maps: false, once_attached: None }
     }
 }
 
@@ -70,6 +71,13 @@ impl Headless {
         self
     }
 
+    /// What is to be done on the trace's thread once everything is attached.
+    #[must_use]
+    pub const fn once_attached(mut self, what: Option<fn()>) -> Self {
+        self.once_attached = what;
+        self
+    }
+
     /// Set as soon as the end is wanted.
     #[must_use]
     pub fn stopping(&self) -> Arc<AtomicBool> {
@@ -81,9 +89,9 @@ impl Headless {
     /// # Errors
     /// When it can't be started or goes wrong, or the face can't write.
     pub fn run(self, tracer: impl Tracer + 'static, face: &mut dyn Face) -> Result<i32, TracerError> {
-        let Self { mail, inbox, stopping, reads_maps } = self;
+        let Self { mail, inbox, stopping, reads_maps, once_attached } = self;
         let begun = Box::new(tracer).start(outlet(TRACE, mail)).map_err(|refusal| refusal.error)?;
-        let mut driver = Driver::new(Alone { face, stopping, reads_maps, code: 0 }, inbox);
+        let mut driver = Driver::new(Alone { face, stopping, reads_maps, once_attached, code: 0 }, inbox);
         driver.begin(TRACE, (begun.running)(), &begun.started)?;
         while driver.is_running() {
             driver.turn()?;
@@ -99,6 +107,7 @@ struct Alone<'a> {
     face: &'a mut dyn Face,
     stopping: Arc<AtomicBool>,
     reads_maps: bool,
+    once_attached: Option<fn()>,
     code: i32,
 }
 
@@ -117,6 +126,9 @@ impl Policy for Alone<'_> {
             self.face.report(&Report::Unattached(probe))?;
         }
         self.face.report(&Report::Attached(started.probes))?;
+        if let Some(what) = self.once_attached.take() {
+            what();
+        }
         Ok(self.face.flush()?)
     }
 

@@ -44,6 +44,7 @@ fn only(filter: &str) -> Option<&'static str> {
 const LIBRARY: &str = "probescope";
 /// Emulated cores are many times slower than real ones: a cap against hanging, nothing is timed.
 const CASE_CAP: Duration = Duration::from_secs(180);
+/// `PROBESCOPE_GUEST_SECONDS` is another one, for runs that are long on purpose.
 const GUEST_CAP: Duration = Duration::from_secs(1500);
 /// Starts a line of results; the text after it is a record of fields with `\u{1f}` between them.
 const MARK: &str = "\u{1e}result\u{1f}";
@@ -163,9 +164,10 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
     let boot = |outcome| (format!("{name}/boot"), outcome);
     let filter = filter.map_or("", |f| f.strip_prefix(name).map_or(f, |rest| rest.trim_start_matches('/')));
     let mut script = String::from("cp -r /run/results/bin /run/bin && cd /tmp\n");
+    let generated = std::env::var("PROBESCOPE_GENERATED").ok().and_then(|n| n.parse::<u32>().ok()).unwrap_or(16);
     let _ = writeln!(
         script,
-        "export {}=/run/bin/{SUBJECT} PROPTEST_CASES=16 PROBESCOPE_GENERATED=16",
+        "export {}=/run/bin/{SUBJECT} PROPTEST_CASES=16 PROBESCOPE_GENERATED={generated}",
         support::run::PROGRAM
     );
     let _ = writeln!(script, "export PROBESCOPE_MONITOR=/run/results/{}", guest::MONITOR);
@@ -173,10 +175,15 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
         let _ = writeln!(script, "export PROBESCOPE_PEER='{peer}'");
     }
     let _ = writeln!(script, "export {}='{COMPILED}'", support::run::COMPILED);
-    if only(filter).is_none() {
+    // A script of its own takes the place of the tests: its lines are read as theirs.
+    let own_script = std::env::var("PROBESCOPE_GUEST_SCRIPT").ok();
+    if let Some(path) = &own_script {
+        let _ = writeln!(script, "echo '{TARGET}long'\n/bin/sh '{path}'");
+    } else if only(filter).is_none() {
         let _ = writeln!(script, "/run/bin/{OWN} {IN_GUEST} '{filter}'");
     }
-    for test in programs.tests.iter().filter(|_| filter.is_empty() || !filter.starts_with("scripts")) {
+    let tests = programs.tests.iter().filter(|_| own_script.is_none() && !filter.starts_with("scripts"));
+    for test in tests {
         let _ = writeln!(script, "echo '{TARGET}{}'", test.name);
         let _ = writeln!(script, "rm -f /run/skipped; export {SKIP_FILE}=/run/skipped");
         let _ = writeln!(script, "/run/bin/{} {} --test-threads=2", test.file_name(), test.filters);
@@ -184,7 +191,9 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
         let _ = writeln!(script, "echo \"{TIME}$(cut -d' ' -f1 /proc/uptime)\"");
     }
     let folder = std::env::temp_dir().join(format!("probescope-guest-{}-{name}", std::process::id()));
-    let boots = || guest::run(kernel, &script, &programs.files, &folder, GUEST_CAP);
+    let seconds = std::env::var("PROBESCOPE_GUEST_SECONDS").ok().and_then(|s| s.parse().ok());
+    let cap = seconds.map_or(GUEST_CAP, Duration::from_secs);
+    let boots = || guest::run(kernel, &script, &programs.files, &folder, cap);
     // One panic may be the emulator's, two are somebody's fault.
     let result = match boots() {
         Ok(report) if report.exit.is_none() && report.console.contains("Kernel panic") => {

@@ -39,7 +39,27 @@ fn a_current_libbpf_loads_them() {
         let path = compiled(name, script);
         let loaded = libbpf_rs::ObjectBuilder::default().open_file(&path).and_then(libbpf_rs::OpenObject::load);
         std::fs::remove_file(&path).unwrap();
-        assert!(loaded.is_ok(), "{name}: {}", loaded.unwrap_err());
+        let loaded = loaded.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut attached = 0;
+        // What runs once has no place to attach to.
+        for program in loaded.progs_mut().filter(|p| p.section().to_string_lossy().starts_with("tracepoint/")) {
+            let link = program.attach();
+            assert!(link.is_ok(), "{name}: {}", link.unwrap_err());
+            attached += 1;
+        }
+        assert!(attached > 0, "{name}: nothing to attach");
+    }
+}
+
+#[test]
+fn ayas_reader_knows_their_programs_and_maps() {
+    for (name, script) in SCRIPTS {
+        let path = compiled(name, script);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let object = aya_obj::Object::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(!object.programs.is_empty() && !object.maps.is_empty(), "{name}");
+        assert!(object.btf.is_some() && object.btf_ext.is_some(), "{name}");
     }
 }
 

@@ -12,6 +12,7 @@ pub mod choice;
 pub mod cost;
 pub mod counted;
 pub mod explored;
+pub mod hot_loop_lint;
 pub mod iterator;
 pub mod steps;
 pub mod strategy;

@@ -23,6 +23,7 @@ use crate::codegen::lower::layout::{
     SHARED,
 };
 use crate::codegen::lower::loops::cost::CostContext;
+use crate::codegen::lower::loops::strategy::MOST_ITERATIONS;
 use crate::codegen::lower::reports::ring_plan::{SlotMaps, Slots};
 
 /// Offset in the shared section of the start of the trace.
@@ -208,7 +209,7 @@ impl<'a> ObjectBuilder<'a> {
 
     /// What loops are weighed with.
     pub const fn scale(&self) -> CostContext<'a> {
-        CostContext { program: self.program, facts: self.facts, depth: DEEPEST_CALLS }
+        CostContext { program: self.program, facts: self.facts, depth: DEEPEST_CALLS, unknown: MOST_ITERATIONS as u64 }
     }
 
     /// The section of this name, made at its first use.

@@ -243,6 +243,7 @@ impl<'a> Lowerer<'_, 'a> {
         self.function.builder.set_span(probe.head);
         self.place_locals(&probe.body, probe.predicate.as_ref());
         self.plan_brake();
+        self.warn_hot_loops(targets);
         if self.kind == ProgramKind::SyscallDispatch {
             self.dispatch(targets);
         }

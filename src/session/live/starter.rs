@@ -1,5 +1,7 @@
 //! The starter's thread: text to attached trace. What comes of it goes to the session's thread, which tells the face.
 
+use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
@@ -7,8 +9,12 @@ use std::time::Instant;
 use super::desk::{Desk, Order};
 use super::{Mail, SessionOptions};
 use crate::engine::TraceOptions;
+use crate::lang::codes::run::ASKS_FIRST;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::SourceText;
+use crate::lang::typed::Program;
+use crate::model::target::Target;
+use crate::model::words;
 use crate::session::driver::outlet;
 use crate::session::update::{Revision, ScriptId};
 use crate::tracer::script::child::Held;
@@ -43,13 +49,20 @@ pub(super) struct Newcomer {
     pub(super) elapsed_ns: u64,
 }
 
+/// From so many functions on it is asked first.
+const MANY: usize = 1000;
+
+const fn is_function(target: &Target) -> bool {
+    matches!(target, Target::Kprobe { .. } | Target::Fentry { .. })
+}
+
 /// Nobody listens: the session is gone.
 struct Gone;
 
 type Told = Result<(), Gone>;
 
 pub(super) fn run(options: &SessionOptions, desk: &Desk, mail: &SyncSender<Mail<News>>) {
-    let starter = Starter { options, desk, mail };
+    let starter = Starter { asked: Cell::new(None), options, desk, mail };
     loop {
         let told = match desk.take() {
             Order::Quit => return,
@@ -79,6 +92,8 @@ fn survived<T>(work: impl FnOnce() -> T) -> Result<T, Diagnostic> {
 }
 
 struct Starter<'a> {
+    /// The text that was asked about last: sent again, it is meant.
+    asked: Cell<Option<u64>>,
     options: &'a SessionOptions,
     desk: &'a Desk,
     mail: &'a SyncSender<Mail<News>>,
@@ -111,9 +126,29 @@ impl Starter<'_> {
         let figures = compilation.output.as_ref().map(|compiled| compiled.figures);
         self.tell(News::Compiled { trace, diagnostics: compilation.diagnostics, figures })?;
         let Some(mut compiled) = compilation.output else { return Ok(()) };
+        if let Some(question) = self.question(&compiled.program, script, source) {
+            return self.tell(News::Failed { trace, diagnostic: question, raw_log: Arc::from("") });
+        }
         Arc::make_mut(&mut compiled.program).style.bare = true;
         let tracer = self.tracer(compiled, source, child);
         self.start(began, trace, Some(script), Box::new(tracer))
+    }
+
+    /// What is asked before a script is attached to very many places: its text must be sent once more.
+    fn question(&self, program: &Program, script: ScriptId, source: &SourceText) -> Option<Diagnostic> {
+        let many =
+            program.probes.iter().find(|probe| probe.targets.iter().filter(|t| is_function(t)).count() >= MANY)?;
+        let mut hasher = DefaultHasher::new();
+        (script, &source.text).hash(&mut hasher);
+        let text = hasher.finish();
+        if self.asked.replace(Some(text)) == Some(text) {
+            return None;
+        }
+        let count = words::grouped(many.targets.len() as u64);
+        let message = format!("not attached yet: these are {count} functions of the kernel");
+        let help = "run it once more to attach to them all (attaching takes a while, every call of one costs time), or \
+                    name fewer";
+        Some(Diagnostic::error(ASKS_FIRST, many.head, message).help(help))
     }
 
     fn tracer(&self, compiled: Compiled, source: &SourceText, child: Option<Held>) -> ScriptTracer {

@@ -30,6 +30,8 @@ pub struct CostContext<'a> {
     pub facts: &'a TargetFacts,
     /// Functions that may still be entered, against recursion.
     pub depth: u32,
+    /// Iterations of a loop of which nothing is known.
+    pub unknown: u64,
 }
 
 /// Weight of a block.

@@ -41,15 +41,16 @@ fn of_statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> 
     match &s.kind {
         StatementKind::ForRange { start, end, body, .. } => {
             let constant = start.as_int().zip(end.as_int());
-            let iterations = constant.map_or(MOST_ITERATIONS, |(start, end)| (end as i64).saturating_sub(start as i64));
-            loops(iterations.clamp(0, MOST_ITERATIONS) as u64, None, body)
+            let iterations =
+                |(start, end): (u64, u64)| (end as i64).saturating_sub(start as i64).clamp(0, MOST_ITERATIONS) as u64;
+            loops(constant.map_or(scale.unknown, iterations), None, body)
         }
         StatementKind::ForMap { map, body, .. } => {
             let entries = scale.program.maps.get(map.0 as usize).map_or(0, |map| u64::from(map.max_entries));
-            loops(entries, None, body)
+            loops(entries.min(scale.unknown), None, body)
         }
         StatementKind::While(condition, body) => {
-            let iterations = counted::iterations(before, condition, body).unwrap_or(MOST_ITERATIONS as u64);
+            let iterations = counted::iterations(before, condition, body).unwrap_or(scale.unknown);
             loops(iterations, Some(condition), body)
         }
         StatementKind::Unroll(n, body) => loops(u64::from(*n), None, body),

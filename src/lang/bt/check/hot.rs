@@ -6,6 +6,7 @@
 use super::{Checker, HOT_PROBE};
 use crate::lang::source::Span;
 use crate::model::target::{Rate, Target};
+use crate::probe::rate::{HOT_CATEGORIES, HOT_EVENTS, is_hot};
 
 /// That many functions of the kernel together are hot, whatever they are.
 const MANY_FUNCTIONS: usize = 1000;
@@ -13,51 +14,6 @@ const MANY_FUNCTIONS: usize = 1000;
 const MANY_USER_FUNCTIONS: usize = 2000;
 /// Shortest time between two firings of a timer that costs little, ns.
 const SHORT_PERIOD_NS: u64 = 50_000;
-
-/// Categories of tracepoints all of whose events are passed at every allocation, lock or entry to the
-/// kernel (`include/trace/events`).
-const HOT_CATEGORIES: &[&str] =
-    &["context_tracking", "kmem", "lock", "msr", "page_ref", "preemptirq", "rcu", "sched", "tlb"];
-
-/// Single events that are.
-const HOT_EVENTS: &[(&str, &str)] = &[
-    ("kmem", "kfree"),
-    ("kmem", "kmalloc"),
-    ("kmem", "kmem_cache_alloc"),
-    ("kmem", "kmem_cache_free"),
-    ("lock", "lock_acquire"),
-    ("lock", "lock_release"),
-    ("msr", "read_msr"),
-    ("msr", "write_msr"),
-    ("page_ref", "page_ref_mod"),
-    ("preemptirq", "irq_disable"),
-    ("preemptirq", "irq_enable"),
-    ("preemptirq", "preempt_disable"),
-    ("preemptirq", "preempt_enable"),
-];
-
-/// Functions of the kernel that every system call, allocation, lock or turn of the scheduler runs
-/// through, by the beginning of their names up to a suffix such as `_noprof`.
-const HOT_FUNCTIONS: &[&str] = &[
-    "__fdget",
-    "__fget_light",
-    "__kmalloc",
-    "__rcu_read_lock",
-    "__rcu_read_unlock",
-    "_raw_spin_lock",
-    "_raw_spin_lock_irqsave",
-    "_raw_spin_unlock",
-    "_raw_spin_unlock_irqrestore",
-    "do_syscall_64",
-    "fput",
-    "kfree",
-    "kmem_cache_alloc",
-    "kmem_cache_free",
-    "ktime_get",
-    "mutex_lock",
-    "mutex_unlock",
-    "update_curr",
-];
 
 impl Checker<'_> {
     /// Warns when what an attach point stands for is known to be hot.
@@ -113,11 +69,6 @@ const HOT_PATTERN: usize = 12;
 fn too_fast(period_ns: u64) -> Option<(String, String)> {
     let message = format!("a timer that fires every {period_ns} ns takes much of the CPU's time for itself");
     Some((message, "profile:hz:99 or interval:ms:1 tell as much at little cost".into()))
-}
-
-fn is_hot(function: &str) -> bool {
-    let plain = function.strip_suffix("_noprof").unwrap_or(function);
-    HOT_FUNCTIONS.contains(&plain)
 }
 
 #[cfg(test)]

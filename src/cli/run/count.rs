@@ -1,0 +1,146 @@
+//! `--count-first`: how often a script's probes fire, before it is attached to them.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use super::Runner;
+use crate::engine::TraceOptions;
+use crate::engine::attach::Place;
+use crate::kernel::Kernel;
+use crate::lang::source::SourceText;
+use crate::lang::typed::{Probe, Program};
+use crate::model::budget::Budget;
+use crate::model::render;
+use crate::model::snapshot::MapSnapshot;
+use crate::model::stats::{LossCause, TraceStats};
+use crate::model::target::Target;
+use crate::model::value::Value;
+use crate::model::words;
+use crate::session::front::{self, FrontSettings};
+use crate::session::headless::Headless;
+use crate::tracer::report::{Face, Report};
+use crate::tracer::script::names::Sources;
+use crate::tracer::script::{ScriptRun, ScriptTracer, info};
+
+/// What counts the firings.
+const MAP: &str = "@fired";
+
+impl Runner<'_> {
+    /// Counts for a second and prints what came of it on standard error. What can't be counted is said there, too, and
+    /// is no reason not to run.
+    pub(super) fn count_first(&self, kernel: &Arc<Kernel>, program: &Program) {
+        let heads = heads(program, &self.script.source);
+        let told = if heads.is_empty() {
+            "nothing to count: no probe fires by itself\n".to_owned()
+        } else {
+            counted(kernel, self.args.pid, &heads)
+                .map_or_else(|why| format!("not counted: {why}\n"), |counts| table(&heads, &counts))
+        };
+        let _ = io::stderr().write_all(told.as_bytes());
+    }
+}
+
+/// The attach points of each probe, as the script has them.
+fn heads(program: &Program, source: &SourceText) -> Vec<String> {
+    let mut known = HashSet::new();
+    let fires = |probe: &&Probe| probe.targets.iter().any(fires_by_itself);
+    let probes = program.probes.iter().filter(fires).filter(|probe| known.insert(probe.head));
+    let text = |probe: &Probe| source.text.get(probe.head.start as usize..probe.head.end as usize);
+    probes.filter_map(text).map(|head| head.trim().to_owned()).collect()
+}
+
+const fn fires_by_itself(target: &Target) -> bool {
+    !matches!(
+        target,
+        Target::Begin
+            | Target::End
+            | Target::SelfSignal(_)
+            | Target::Test(_)
+            | Target::Bench(_)
+            | Target::Interval { .. }
+            | Target::Iter { .. }
+    )
+}
+
+/// Firings of each, by the order of the heads.
+struct Counts {
+    fired: Vec<u64>,
+    /// Of all: left out to keep the budget.
+    throttled: u64,
+}
+
+fn counted(kernel: &Arc<Kernel>, pid: Option<u32>, heads: &[String]) -> Result<Counts, String> {
+    let mut text = String::new();
+    for (index, head) in heads.iter().enumerate() {
+        let _ = writeln!(text, "{head} {{ {MAP}[{index}] = count(); }}");
+    }
+    text.push_str("interval:s:1 { exit(); }\n");
+    let source = SourceText::new("count", &text);
+    let mut settings = FrontSettings::new(Arc::clone(kernel));
+    (settings.pid, settings.budget) = (pid, true);
+    let compiled =
+        front::compile(&source, None, &settings).output.ok_or("these probes can't be counted by themselves")?;
+    let run = ScriptRun {
+        info: info::of(&compiled.program, &source, kernel),
+        options: TraceOptions { place: Place::new(kernel, pid), measure: false, budget: Some(Budget::DEFAULT) },
+        names: Sources::of_kernel(kernel, &compiled.program),
+        child: None,
+        attach_only: false,
+        reports_maps: true,
+        stopping: Arc::default(),
+        ends_with: None,
+    };
+    let mut counts = Counts { fired: vec![0; heads.len()], throttled: 0 };
+    Headless::default().run(ScriptTracer::new(compiled, run), &mut counts).map_err(|error| error.to_string())?;
+    Ok(counts)
+}
+
+impl Counts {
+    fn take_map(&mut self, map: &MapSnapshot) {
+        for row in &map.rows {
+            let index = row.key.first().and_then(Value::as_number).and_then(|n| usize::try_from(n).ok());
+            let fired = row.value.as_number().and_then(|n| u64::try_from(n).ok());
+            if let Some(slot) = index.and_then(|index| self.fired.get_mut(index)) {
+                *slot = fired.unwrap_or_default();
+            }
+        }
+    }
+
+    fn take_stats(&mut self, stats: &TraceStats) {
+        let throttled = stats.losses.iter().filter(|loss| loss.cause == LossCause::Throttled).map(|loss| loss.count);
+        self.throttled = throttled.fold(0, u64::saturating_add);
+    }
+}
+
+impl Face for Counts {
+    fn report(&mut self, report: &Report<'_>) -> io::Result<()> {
+        match *report {
+            Report::End { maps, .. } => {
+                maps.iter().filter(|map| &*map.name == MAP).for_each(|map| self.take_map(map));
+            }
+            Report::Stats(stats) => self.take_stats(stats),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn table(heads: &[String], counts: &Counts) -> String {
+    let mut out = String::from("in one second, without their predicates:\n");
+    for (head, fired) in heads.iter().zip(&counts.fired) {
+        let first = head.lines().next().unwrap_or_default();
+        let _ = writeln!(out, "{:>15}  {}", words::grouped(*fired), render::neutralise(first));
+    }
+    if counts.throttled > 0 {
+        let (more, budget) = (words::grouped(counts.throttled), Budget::DEFAULT);
+        let _ =
+            writeln!(out, "{more:>15}  more of all together, which were not told apart, to keep a budget of {budget}");
+    }
+    out
+}
