@@ -1,30 +1,52 @@
 //! Stopping at a threshold: the first cycle that passes it ends the run, as `cyclictest -b` does.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use probescope::engine::latency::{Policy, set_policy};
 
 use super::{kernel, last_cpu, probescope, skip, text};
 
 /// us; a blocker holds the CPU for much longer, so that the machine's own noise decides nothing.
 const LIMIT_US: u64 = 20_000;
 
-/// A real-time thread that takes the CPU from all others now and then, in a process of its own; ended when dropped.
-struct Blocker(std::process::Child);
+/// A real-time thread that takes the CPU from all others for 60 ms, now and then; ended when dropped.
+struct Blocker {
+    stop: Arc<AtomicBool>,
+    handle: Option<JoinHandle<()>>,
+}
 
 impl Blocker {
     fn start(cpu: u32) -> Self {
-        // 60 ms in which nothing of a lower priority runs, then time for a measurement to begin.
-        let script =
-            "while :; do e=$(($(date +%s%N) + 60000000)); while [ $(date +%s%N) -lt $e ]; do :; done; sleep 1; done";
-        let mut command = Command::new("chrt");
-        command.args(["-f", "98", "taskset", "-c", &cpu.to_string(), "sh", "-c", script]).stdout(Stdio::null());
-        Self(command.spawn().unwrap())
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let handle = std::thread::spawn(move || {
+            let mut set = rustix::thread::CpuSet::new();
+            set.set(cpu as usize);
+            rustix::thread::sched_setaffinity(None, &set).unwrap();
+            set_policy(Policy::Fifo(98)).unwrap();
+            while !told.load(Ordering::Relaxed) {
+                let end = Instant::now() + Duration::from_millis(60);
+                while Instant::now() < end {
+                    std::hint::spin_loop();
+                }
+                // Time for a measurement to begin.
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        });
+        Self { stop, handle: Some(handle) }
     }
 }
 
 impl Drop for Blocker {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(handle) = self.handle.take() {
+            let _ = handle.join();
+        }
     }
 }
 
