@@ -27,3 +27,4 @@ mod times;
 mod tmux;
 mod tour;
 mod typing;
+mod xray;

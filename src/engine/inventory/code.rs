@@ -76,7 +76,9 @@ impl Costs {
     fn add(&mut self, instruction: &str) {
         let Some(cost) = self.at.as_ref().and_then(|line| self.lines.get_mut(line)) else { return };
         cost.instructions += 1;
-        cost.calls += u32::from(instruction.starts_with("call"));
+        // `(85) call bpf_ktime_get_ns#5`: the operation's number stands before it.
+        let operation = instruction.split_once(") ").map_or(instruction, |(_, operation)| operation);
+        cost.calls += u32::from(operation.starts_with("call"));
     }
 
     /// A table of them, empty where the program tells nothing of its source.
@@ -103,12 +105,12 @@ mod tests {
         let mut costs = Costs::default();
         assert!(costs.lines().is_empty());
         costs.enter(3, "@ = count();", "a.bt:3".to_owned());
-        costs.add("r1 = 0");
-        costs.add("call bpf_ktime_get_ns#5");
+        costs.add("(b7) r1 = 0");
+        costs.add("(85) call bpf_ktime_get_ns#5");
         costs.enter(4, "exit();", "a.bt:4".to_owned());
-        costs.add("exit");
+        costs.add("(95) exit");
         costs.enter(3, "@ = count();", "a.bt:3".to_owned());
-        costs.add("r2 = 0");
+        costs.add("(b7) r2 = 0");
         let lines = costs.lines();
         assert_eq!(lines[1], ";      3   75 %     1  a.bt:3  @ = count();");
         assert_eq!(lines[2], ";      1   25 %     0  a.bt:4  exit();");

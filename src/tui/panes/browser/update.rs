@@ -8,7 +8,7 @@ use crate::tui::effect::{Detail, Effect, Found};
 use crate::tui::input::Input;
 use crate::tui::inspector::Inspect;
 use crate::tui::panes::browser::state::Browser;
-use crate::tui::panes::browser::{heat, questions, several};
+use crate::tui::panes::browser::{heat, kinds, questions, several};
 use crate::tui::panes::{lens, xray};
 use crate::tui::state::{Layer, State};
 
@@ -94,6 +94,10 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         Action::Accept => accept(state),
         question if questions::is_one(question) => ask(state, question),
+        kind if *kind == kinds::NEXT => {
+            kinds::next(browser);
+            search(state)
+        }
         several if *several == several::CHOOSE => several::choose(state),
         favourite if *favourite == several::FAVOURITE => several::favourite(state),
         hits if *hits == heat::HITS => heat::ask(state),
