@@ -53,7 +53,7 @@ fn hits_are_counted_beforehand() {
         return;
     }
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
-    let probes = ["tracepoint:sched:sched_switch", "tracepoint:syscalls:sys_enter_kexec_load"].map(Arc::from);
+    let probes = ["tracepoint:sched:sched_switch", "tracepoint:syscalls:sys_enter_reboot"].map(Arc::from);
     let counts = hits::count(&probes, Duration::from_millis(300), &kernel).unwrap();
     assert!(counts[0] > 0 && counts[1] == 0, "{counts:?}");
     let refused = hits::count(&["tracepoint:no:such".into()], Duration::from_millis(10), &kernel);
