@@ -382,6 +382,14 @@ impl FunctionBuilder {
         self.switch_to(then);
     }
 
+    /// Runs `body` only when the comparison holds, then goes on.
+    pub fn when(&mut self, cond: Cond, a: impl Into<Operand>, b: impl Into<Operand>, body: impl FnOnce(&mut Self)) {
+        let (_, done) = self.branch_new(cond, a, b);
+        body(self);
+        self.jump(done);
+        self.switch_to(done);
+    }
+
     /// Leaves the function.
     pub fn ret(&mut self, value: impl Into<Operand>) {
         self.terminate(Terminator::Return(value.into()));

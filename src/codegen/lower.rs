@@ -15,6 +15,7 @@ mod layout;
 mod loops;
 mod maps;
 mod marks;
+mod numbers;
 mod object;
 mod objects;
 mod place;

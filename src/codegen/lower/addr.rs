@@ -1,6 +1,6 @@
 //! Memory that programs may read and write directly: stack slots, global data, map values, ring records.
 
-mod memory;
+pub mod memory;
 
 use crate::codegen::ir::{Size, Slot, Vreg};
 

@@ -4,19 +4,21 @@
 //! otherwise. Booleans are 0 and 1.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, Cond, Inst, Operand, Vreg};
+use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind, LocalId, UnaryOp};
 use crate::lang::types::Type;
 
-use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::{LocalHome, Lowerer, Role};
-use crate::codegen::lower::place::scalar_shape;
+use crate::codegen::lower::numbers::wrap_constant;
+use crate::codegen::lower::place::{access, read, scalar_shape};
+use crate::codegen::lower::{arith, builtin, intrinsic, maps, marks, numbers, trusted};
 
 impl<'a> Lowerer<'_, 'a> {
     /// Computes an expression whose type fits a register.
     pub fn scalar(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
         let previous = self.function.builder.set_span(e.span);
-        let value = self.scalar_kind(e);
+        let value = scalar_kind(self, e);
         self.function.builder.set_span(previous);
         value
     }
@@ -27,60 +29,6 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(self.function.builder.in_register(value))
     }
 
-    fn scalar_kind(&mut self, e: &'a Expr) -> Result<Operand, CodegenError> {
-        match &e.kind {
-            ExprKind::Int(v) => Ok(Operand::Imm(*v as i64)),
-            ExprKind::Local(id) => Ok(self.read_local(*id)),
-            ExprKind::Builtin(builtin) => self.builtin(*builtin, e),
-            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e),
-            ExprKind::Unary(op, a) => self.unary(*op, a, e),
-            ExprKind::And(..) | ExprKind::Or(..) => self.truth(e),
-            ExprKind::Conditional(c, a, b) => {
-                let value = self.conditional(c, a, b)?;
-                Ok(self.joined(value, &e.ty))
-            }
-            ExprKind::Cast(a) => self.cast(a, e),
-            ExprKind::Field { bits, .. } => {
-                if let Some(value) = self.trusted_field(e)? {
-                    return Ok(value);
-                }
-                let place = self.place(e)?;
-                self.load_place(place, &e.ty, *bits, e.span)
-            }
-            ExprKind::Deref(_) | ExprKind::Index { .. } | ExprKind::TupleField(..) | ExprKind::Within { .. } => {
-                let place = self.place(e)?;
-                self.load_place(place, &e.ty, None, e.span)
-            }
-            ExprKind::AddressOf(a) => self.address_of(a),
-            ExprKind::LocalStep { local, delta, postfix } => self.local_step(*local, *delta, *postfix),
-            ExprKind::Block(block, value) => {
-                self.block(block)?;
-                self.scalar(value)
-            }
-            ExprKind::Call(intrinsic, args) => {
-                let value = self.intrinsic_scalar(intrinsic, args, e)?;
-                Ok(self.joined(value, &e.ty))
-            }
-            ExprKind::CallUser(id, args) => self.call_user(*id, args, e),
-            ExprKind::MapGet { .. }
-            | ExprKind::MapHas { .. }
-            | ExprKind::MapDelete { .. }
-            | ExprKind::MapFind { .. }
-            | ExprKind::MapLen(_)
-            | ExprKind::MapAddress(_)
-            | ExprKind::MapStep { .. } => {
-                let value = self.map_scalar(e)?;
-                self.join_found(e);
-                Ok(self.joined(value, &e.ty))
-            }
-            ExprKind::Str(_) => {
-                let at = self.memory(e)?;
-                Ok(self.pointer(at).into())
-            }
-            ExprKind::Tuple(_) => self.internal(e.span, "a tuple where a number is wanted"),
-        }
-    }
-
     /// The value of a local that fits a register.
     pub fn read_local(&mut self, id: LocalId) -> Operand {
         let (size, signed) = scalar_shape(&self.locals[id.0 as usize].ty);
@@ -89,12 +37,14 @@ impl<'a> Lowerer<'_, 'a> {
             // Frames hold scalars in 8 bytes each, already extended.
             LocalHome::Frame(at) => {
                 let addr = self.frame(at);
-                self.load(addr, 8, false).into()
+                memory::load(&mut self.function.builder, addr, 8, false).into()
             }
-            LocalHome::Slot(slot) => self.load(Addr::new(Base::Slot(slot), 0), size, signed).into(),
+            LocalHome::Slot(slot) => {
+                memory::load(&mut self.function.builder, Addr::new(Base::Slot(slot), 0), size, signed).into()
+            }
             LocalHome::Scratch(at) => {
                 let base = self.function.scratch();
-                self.load(Addr::new(Base::Reg(base), at as i32), size, signed).into()
+                memory::load(&mut self.function.builder, Addr::new(Base::Reg(base), at as i32), size, signed).into()
             }
         }
     }
@@ -106,12 +56,14 @@ impl<'a> Lowerer<'_, 'a> {
             LocalHome::Reg(vreg) => self.function.builder.copy_into(vreg, value),
             LocalHome::Frame(at) => {
                 let addr = self.frame(at);
-                self.store(addr, 8, value);
+                memory::store(&mut self.function.builder, addr, 8, value);
             }
-            LocalHome::Slot(slot) => self.store(Addr::new(Base::Slot(slot), 0), size, value),
+            LocalHome::Slot(slot) => {
+                memory::store(&mut self.function.builder, Addr::new(Base::Slot(slot), 0), size, value);
+            }
             LocalHome::Scratch(at) => {
                 let base = self.function.scratch();
-                self.store(Addr::new(Base::Reg(base), at as i32), size, value);
+                memory::store(&mut self.function.builder, Addr::new(Base::Reg(base), at as i32), size, value);
             }
         }
     }
@@ -142,109 +94,138 @@ impl<'a> Lowerer<'_, 'a> {
             }
         }
     }
+}
 
-    fn local_step(&mut self, id: LocalId, delta: i64, postfix: bool) -> Result<Operand, CodegenError> {
-        let old = self.read_local(id);
-        let old = if postfix { Operand::Reg(self.function.builder.copy(old)) } else { old };
-        let new = self.function.builder.add(old, delta);
-        let new = self.wrap(new, &self.locals[id.0 as usize].ty);
-        self.write_local(id, new.into());
-        Ok(if postfix { old } else { new.into() })
-    }
-
-    fn unary(&mut self, op: UnaryOp, a: &'a Expr, e: &'a Expr) -> Result<Operand, CodegenError> {
-        if op == UnaryOp::Not {
-            return self.truth(e);
+fn scalar_kind<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Operand, CodegenError> {
+    match &e.kind {
+        ExprKind::Int(v) => Ok(Operand::Imm(*v as i64)),
+        ExprKind::Local(id) => Ok(l.read_local(*id)),
+        ExprKind::Builtin(builtin) => builtin::scalar(l, *builtin, e),
+        ExprKind::Binary(op, a, b) => arith::binary(l, *op, a, b, e),
+        ExprKind::Unary(op, a) => unary(l, *op, a, e),
+        ExprKind::And(..) | ExprKind::Or(..) => arith::truth(l, e),
+        ExprKind::Conditional(c, a, b) => {
+            let value = conditional(l, c, a, b)?;
+            Ok(marks::joined(l, value, &e.ty))
         }
-        let value = self.scalar(a)?;
-        if let Operand::Imm(v) = value {
-            let folded = if op == UnaryOp::Neg { v.wrapping_neg() } else { !v };
-            return Ok(Operand::Imm(wrap_constant(folded, &e.ty)));
-        }
-        let value = self.function.builder.in_register(value);
-        let result = match op {
-            UnaryOp::Neg => self.function.builder.neg(value),
-            _ => self.function.builder.alu(Alu::Xor, value, -1),
-        };
-        Ok(self.wrap(result, &e.ty).into())
-    }
-
-    fn conditional(&mut self, c: &'a Expr, a: &'a Expr, b: &'a Expr) -> Result<Operand, CodegenError> {
-        let result = self.function.builder.new_vreg();
-        let (then, otherwise, done) =
-            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
-        self.condition(c, then, otherwise)?;
-        self.function.builder.switch_to(then);
-        let value = self.scalar(a)?;
-        self.function.builder.copy_into(result, value);
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(otherwise);
-        let value = self.scalar(b)?;
-        self.function.builder.copy_into(result, value);
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(done);
-        Ok(result.into())
-    }
-
-    fn cast(&mut self, a: &'a Expr, e: &'a Expr) -> Result<Operand, CodegenError> {
-        if !a.ty.fits_register() {
-            return self.cast_from_memory(a, e);
-        }
-        let value = self.scalar(a)?;
-        if e.ty == Type::Bool && a.ty != Type::Bool {
-            return Ok(self.function.builder.compare(Cond::Ne, value, 0).into());
-        }
-        if let Operand::Imm(v) = value {
-            return Ok(Operand::Imm(wrap_constant(v, &e.ty)));
-        }
-        let ((from, from_signed), (to, to_signed)) = (scalar_shape(&a.ty), scalar_shape(&e.ty));
-        // A register is already extended by its own type: widening keeps it, except that a negative
-        // number in a wider unsigned type is its two's complement, cut to that type.
-        let unchanged = to == 8 || (from == to && from_signed == to_signed) || (from < to && !from_signed);
-        if unchanged {
-            return Ok(value);
-        }
-        let value = self.function.builder.in_register(value);
-        Ok(self.wrap(value, &e.ty).into())
-    }
-
-    /// A byte array as an integer, or the number behind a compound formatted value.
-    fn cast_from_memory(&mut self, a: &'a Expr, e: &'a Expr) -> Result<Operand, CodegenError> {
-        let place = self.place(a)?;
-        if let Type::Array { of, len } = &a.ty {
-            let (element, _) = scalar_shape(of);
-            let bytes = element.saturating_mul(*len).min(8);
-            let (size, _) = scalar_shape(&e.ty);
-            if bytes.is_power_of_two() && bytes <= size {
-                let ty = Type::Int { size: bytes as u8, signed: e.ty.is_signed() };
-                return self.load_place(place, &ty, None, a.span);
+        ExprKind::Cast(a) => cast(l, a, e),
+        ExprKind::Field { bits, .. } => {
+            if let Some(value) = trusted::field(l, e)? {
+                return Ok(value);
             }
+            let place = l.place(e)?;
+            read::load(l, place, &e.ty, *bits, e.span)
         }
-        self.load_place(place, &e.ty, None, a.span)
-    }
-
-    /// Cuts a register to a type and extends it again.
-    pub fn wrap(&mut self, value: Vreg, ty: &Type) -> Vreg {
-        let (size, signed) = scalar_shape(ty);
-        if size >= 8 {
-            return value;
+        ExprKind::Deref(_) | ExprKind::Index { .. } | ExprKind::TupleField(..) | ExprKind::Within { .. } => {
+            let place = l.place(e)?;
+            read::load(l, place, &e.ty, None, e.span)
         }
-        let dst = self.function.builder.new_vreg();
-        self.function.builder.push(Inst::Extend { dst, src: value, bits: (size * 8) as u8, signed });
-        dst
+        ExprKind::AddressOf(a) => access::address_of(l, a),
+        ExprKind::LocalStep { local, delta, postfix } => local_step(l, *local, *delta, *postfix),
+        ExprKind::Block(block, value) => {
+            l.block(block)?;
+            l.scalar(value)
+        }
+        ExprKind::Call(intrinsic, args) => {
+            let value = intrinsic::scalar(l, intrinsic, args, e)?;
+            Ok(marks::joined(l, value, &e.ty))
+        }
+        ExprKind::CallUser(id, args) => l.call_user(*id, args, e),
+        ExprKind::MapGet { .. }
+        | ExprKind::MapHas { .. }
+        | ExprKind::MapDelete { .. }
+        | ExprKind::MapFind { .. }
+        | ExprKind::MapLen(_)
+        | ExprKind::MapAddress(_)
+        | ExprKind::MapStep { .. } => {
+            let value = maps::scalar(l, e)?;
+            marks::join_found(l, e);
+            Ok(marks::joined(l, value, &e.ty))
+        }
+        ExprKind::Str(_) => {
+            let at = l.memory(e)?;
+            Ok(memory::pointer(&mut l.function.builder, at).into())
+        }
+        ExprKind::Tuple(_) => l.internal(e.span, "a tuple where a number is wanted"),
     }
 }
 
-/// Cuts a constant to a type and extends it again.
-pub fn wrap_constant(value: i64, ty: &Type) -> i64 {
-    match (scalar_shape(ty), ty) {
-        (_, Type::Bool) => i64::from(value != 0),
-        ((1, true), _) => i64::from(value as i8),
-        ((1, false), _) => i64::from(value as u8),
-        ((2, true), _) => i64::from(value as i16),
-        ((2, false), _) => i64::from(value as u16),
-        ((4, true), _) => i64::from(value as i32),
-        ((4, false), _) => i64::from(value as u32),
-        _ => value,
+fn local_step(l: &mut Lowerer<'_, '_>, id: LocalId, delta: i64, postfix: bool) -> Result<Operand, CodegenError> {
+    let old = l.read_local(id);
+    let old = if postfix { Operand::Reg(l.function.builder.copy(old)) } else { old };
+    let new = l.function.builder.add(old, delta);
+    let new = numbers::wrap(&mut l.function.builder, new, &l.locals[id.0 as usize].ty);
+    l.write_local(id, new.into());
+    Ok(if postfix { old } else { new.into() })
+}
+
+fn unary<'a>(l: &mut Lowerer<'_, 'a>, op: UnaryOp, a: &'a Expr, e: &'a Expr) -> Result<Operand, CodegenError> {
+    if op == UnaryOp::Not {
+        return arith::truth(l, e);
     }
+    let value = l.scalar(a)?;
+    if let Operand::Imm(v) = value {
+        let folded = if op == UnaryOp::Neg { v.wrapping_neg() } else { !v };
+        return Ok(Operand::Imm(wrap_constant(folded, &e.ty)));
+    }
+    let value = l.function.builder.in_register(value);
+    let result = match op {
+        UnaryOp::Neg => l.function.builder.neg(value),
+        _ => l.function.builder.alu(Alu::Xor, value, -1),
+    };
+    Ok(numbers::wrap(&mut l.function.builder, result, &e.ty).into())
+}
+
+fn conditional<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, a: &'a Expr, b: &'a Expr) -> Result<Operand, CodegenError> {
+    let result = l.function.builder.new_vreg();
+    let (then, otherwise, done) =
+        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
+    l.condition(c, then, otherwise)?;
+    l.function.builder.switch_to(then);
+    let value = l.scalar(a)?;
+    l.function.builder.copy_into(result, value);
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(otherwise);
+    let value = l.scalar(b)?;
+    l.function.builder.copy_into(result, value);
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(done);
+    Ok(result.into())
+}
+
+fn cast<'a>(l: &mut Lowerer<'_, 'a>, a: &'a Expr, e: &'a Expr) -> Result<Operand, CodegenError> {
+    if !a.ty.fits_register() {
+        return cast_from_memory(l, a, e);
+    }
+    let value = l.scalar(a)?;
+    if e.ty == Type::Bool && a.ty != Type::Bool {
+        return Ok(l.function.builder.compare(Cond::Ne, value, 0).into());
+    }
+    if let Operand::Imm(v) = value {
+        return Ok(Operand::Imm(wrap_constant(v, &e.ty)));
+    }
+    let ((from, from_signed), (to, to_signed)) = (scalar_shape(&a.ty), scalar_shape(&e.ty));
+    // A register is already extended by its own type: widening keeps it, except that a negative
+    // number in a wider unsigned type is its two's complement, cut to that type.
+    let unchanged = to == 8 || (from == to && from_signed == to_signed) || (from < to && !from_signed);
+    if unchanged {
+        return Ok(value);
+    }
+    let value = l.function.builder.in_register(value);
+    Ok(numbers::wrap(&mut l.function.builder, value, &e.ty).into())
+}
+
+/// A byte array as an integer, or the number behind a compound formatted value.
+fn cast_from_memory<'a>(l: &mut Lowerer<'_, 'a>, a: &'a Expr, e: &'a Expr) -> Result<Operand, CodegenError> {
+    let place = l.place(a)?;
+    if let Type::Array { of, len } = &a.ty {
+        let (element, _) = scalar_shape(of);
+        let bytes = element.saturating_mul(*len).min(8);
+        let (size, _) = scalar_shape(&e.ty);
+        if bytes.is_power_of_two() && bytes <= size {
+            let ty = Type::Int { size: bytes as u8, signed: e.ty.is_signed() };
+            return read::load(l, place, &ty, None, a.span);
+        }
+    }
+    read::load(l, place, &e.ty, None, a.span)
 }

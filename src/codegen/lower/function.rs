@@ -10,7 +10,7 @@ use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Size, Slot};
 use crate::lang::source::Span;
-use crate::lang::typed::{Local, Probe, fault_code};
+use crate::lang::typed::{Local, Probe};
 use crate::model::stats::LossCause;
 
 use crate::codegen::lower::addr::{Addr, Base};
@@ -122,35 +122,6 @@ impl<'a> Lowerer<'_, 'a> {
         self.function.builder.atomic_add(address, 0, Size::B8, 1);
     }
 
-    /// Counts a failure, and sends it where the reader wants it among the reports: what failed is a helper (by its
-    /// number) with what it returned, or the script itself.
-    pub fn failed(&mut self, cause: LossCause, helper: Option<(u32, Operand)>, span: Span) {
-        if self.leave_by_fault(cause, span) {
-            return;
-        }
-        self.count_loss(cause, None, span);
-        if self.object.facts.sent.includes(cause) {
-            let site = self.object.site(cause, None, self.probe_index, span);
-            self.send_failure(site, helper, span);
-        }
-    }
-
-    /// Leaves the innermost loop of a program that notes its faults; false of others.
-    fn leave_by_fault(&mut self, cause: LossCause, span: Span) -> bool {
-        fault_code(cause).is_some_and(|code| self.leave_by(code, span))
-    }
-
-    /// The same by a fault's number.
-    pub fn leave_by(&mut self, code: i64, span: Span) -> bool {
-        let Some(local) = self.probe.fault.filter(|_| self.inline.is_empty()) else { return false };
-        let Some(targets) = self.function.loops.last().copied() else { return false };
-        self.write_local(local, (code | i64::from(span.start) << 8).into());
-        self.function.builder.jump(targets.on_break);
-        let unreached = self.function.builder.new_block();
-        self.function.builder.switch_to(unreached);
-        true
-    }
-
     /// Runs `body` (which counts, repairs, ...) only when the comparison holds, then goes on.
     pub fn when(
         &mut self,
@@ -168,23 +139,18 @@ impl<'a> Lowerer<'_, 'a> {
         Ok(())
     }
 
-    /// An error: this construct is not to be had.
-    pub fn unsupported<T>(&self, span: Span, what: &str, needs: &str) -> Result<T, CodegenError> {
-        Err(CodegenError::unsupported(span, what, needs))
-    }
-
     /// An error: the front end broke the rules of the typed program.
     pub fn internal<T>(&self, span: Span, detail: &str) -> Result<T, CodegenError> {
-        Err(CodegenError::internal(span, &self.probe_name(), detail))
-    }
-
-    fn probe_name(&self) -> String {
-        let index = self.probe.names.first().copied().unwrap_or(0) as usize;
-        self.object.program.probe_names.get(index).map_or_else(|| "probe".to_owned(), ToString::to_string)
+        Err(CodegenError::internal(span, &probe_name(self), detail))
     }
 
     /// Hands the finished function over; its entry is written at the end.
     pub fn hand_over(u: &mut ObjectBuilder<'a>, state: FunctionState, probe: u32, span: Span) {
         u.drafts.push(Draft { state, probe, span });
     }
+}
+
+fn probe_name(l: &Lowerer<'_, '_>) -> String {
+    let index = l.probe.names.first().copied().unwrap_or(0) as usize;
+    l.object.program.probe_names.get(index).map_or_else(|| "probe".to_owned(), ToString::to_string)
 }

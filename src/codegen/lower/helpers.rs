@@ -45,6 +45,9 @@ pub const GET_FUNC_RET: u32 = 184;
 pub const MAP_LOOKUP_PERCPU_ELEM: u32 = 195;
 pub const KTIME_GET_TAI_NS: u32 = 208;
 
+/// Bytes of `comm` in `struct task_struct` (`TASK_COMM_LEN`).
+pub const COMM_BYTES: u32 = 16;
+
 /// The helper that reads memory of an address space.
 pub const fn probe_read(space: AddressSpace) -> u32 {
     match space {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::codegen::artifact::{CellsSpec, Storage};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::BpfMap;
-use crate::codegen::lower::maps::keys;
 use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{Map, MapStorage, Program, size_align, tuple_layout};
 use crate::lang::types::{Aggregation, Type};
 
 use crate::codegen::lower::helpers::{BPF_F_NO_PREALLOC, map_type};
+use crate::codegen::lower::maps::usage;
 
 /// Name of the section with scalars that all CPUs share.
 pub const SHARED: &str = ".bss.shared";
@@ -89,7 +89,7 @@ pub enum Home {
     /// Value at an offset in [`SHARED`], presence byte at another.
     Shared { offset: u32, present: u32 },
     /// Value at an offset in [`PER_CPU`]'s copy of one CPU, presence byte at another. With `keyed`, the map's
-    /// key is the number of the CPU, see [`crate::codegen::lower::maps::keys::by_cpu`].
+    /// key is the number of the CPU, see [`crate::codegen::lower::maps::usage::by_cpu`].
     PerCpu { offset: u32, present: u32, keyed: bool },
     /// A BPF map: index into the module's.
     Hash { map: u32, per_cpu: bool, lru: bool },
@@ -214,8 +214,8 @@ pub fn plan(
     let memory_left = preallocation(facts);
     let mut layout = Layout { shared_bytes: first_free, memory_left, ..Layout::default() };
     let mut percpu = 0_u32;
-    let only_updated = keys::only_updated(program);
-    let by_cpu = keys::by_cpu(program, facts, &only_updated);
+    let only_updated = usage::only_updated(program);
+    let by_cpu = usage::by_cpu(program, facts, &only_updated);
     let in_cells = in_cells(program, facts, &only_updated, contended);
     for (index, map) in program.maps.iter().enumerate() {
         let (size, align) = size_align(&map.value, &program.structs);
@@ -253,8 +253,8 @@ pub fn plan(
 
 /// By map: how its keys lie if its elements live in cells, see [`crate::codegen::lower::maps::per_cpu_key_cache`].
 fn in_cells(program: &Program, facts: &TargetFacts, updated: &[bool], contended: &[bool]) -> Vec<Option<CellKey>> {
-    let looped = keys::updated_in_loops(program);
-    let updates = keys::updates(program);
+    let looped = usage::updated_in_loops(program);
+    let updates = usage::updates(program);
     let slots = u64::from(cpu_slots(facts));
     let (mut left, mut updates_left) = (LARGEST_CELLS, CELL_UPDATES);
     let fits = |(index, map): (usize, &Map)| {

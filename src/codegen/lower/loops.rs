@@ -17,309 +17,317 @@ pub mod iterator;
 pub mod steps;
 pub mod strategy;
 
+use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Operand, Point, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId};
 use crate::lang::types::Type;
 
-use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::{LoopTargets, Lowerer};
-use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::strategy::{LoopStrategy, MOST_ITERATIONS, PLAIN_ITERATIONS, constant_trip_count};
+use crate::codegen::lower::object::ObjectBuilder;
+use crate::codegen::lower::programs::brake;
+use crate::codegen::lower::{marks, numbers};
 
 /// Helper that starts a loop, with the map in r1 for maps.
-enum Over<'a> {
+pub enum Over<'a> {
     Range { local: LocalId, start: Operand, iterations: Vreg },
     Map { local: LocalId, map: MapId },
     While(&'a Expr),
 }
 
-impl<'a> Lowerer<'_, 'a> {
-    /// `for $i : start..end`.
-    pub fn for_range(
-        &mut self,
-        local: LocalId,
-        start: &'a Expr,
-        end: &'a Expr,
-        body: &'a Block,
-        span: Span,
-    ) -> Result<(), CodegenError> {
-        let strategy = choice::strategy(self.scale(), start, end, body);
-        let first = self.scalar(start)?;
-        let first = self.keep(first, end);
-        let last = self.scalar(end)?;
-        if matches!(strategy, LoopStrategy::Iterator | LoopStrategy::Callback) {
-            self.mark_changed(body);
-        }
-        match strategy {
-            LoopStrategy::Plain { iterations } => {
-                self.warn_of_iterations(Some(iterations), body, span);
-                self.add_steps(iterations, None, body);
-                self.plain_loop(local, first, last, body)
-            }
-            LoopStrategy::Unrolled { iterations } => self.unrolled_range(local, first, iterations, body),
-            LoopStrategy::Iterator => {
-                let iterations = self.iterations(first, last)?;
-                self.iterator_loop(local, first, iterations, body)
-            }
-            LoopStrategy::Callback => {
-                let iterations = self.iterations(first, last)?;
-                self.callback_loop(&Over::Range { local, start: first, iterations }, body, span)
-            }
-            LoopStrategy::None if constant_trip_count(start, end).is_some_and(|n| n <= PLAIN_ITERATIONS) => {
-                let error = CodegenError::unsupported(span, "a loop with so much in it", "bpf_loop (Linux 5.17)");
-                Err(error.with_hint("use fewer iterations, or do less in each"))
-            }
-            LoopStrategy::None => {
-                let what = "a loop with bounds that are not constant";
-                let error = CodegenError::unsupported(span, what, "bpf_loop (Linux 5.17)");
-                Err(error.with_hint(format!("use constant bounds with at most {PLAIN_ITERATIONS} iterations")))
-            }
-        }
-    }
-
-    /// What loops are weighed with.
-    pub const fn scale(&self) -> CostContext<'_> {
-        self.object.scale()
-    }
-
-    /// `end - start`, 0 when negative, at most what the kernel allows.
-    fn iterations(&mut self, first: Operand, last: Operand) -> Result<Vreg, CodegenError> {
-        let iterations = self.function.builder.new_vreg();
-        self.function.builder.copy_into(iterations, 0);
-        let first_ = self.function.builder.copy_to_bound(first);
-        let last = if let Operand::Reg(last) = last { self.function.builder.copy_to_bound(last).into() } else { last };
-        self.when(Cond::SLt, first_.into(), last, |l| {
-            let difference = l.function.builder.sub(last, first_);
-            l.function.builder.copy_into(iterations, difference);
-            l.when(Cond::Gt, iterations.into(), MOST_ITERATIONS.into(), |l| {
-                l.function.builder.copy_into(iterations, MOST_ITERATIONS);
-                Ok(())
-            })
-        })?;
-        let iterations = self.joined(iterations.into(), &Type::I64);
-        Ok(self.function.builder.in_register(iterations))
-    }
-
-    /// The body once for each value of the variable.
-    fn unrolled_range(
-        &mut self,
-        local: LocalId,
-        first: Operand,
-        iterations: u64,
-        body: &'a Block,
-    ) -> Result<(), CodegenError> {
-        let done = self.function.builder.new_block();
-        self.add_steps(iterations, None, body);
-        let first = self.function.builder.copy(first);
-        for iteration in 0..iterations {
-            let next = self.function.builder.new_block();
-            let value = self.function.builder.add(first, iteration as i64);
-            self.write_local(local, value.into());
-            self.unrolled_iteration(body, done, next)?;
-        }
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(done);
-        self.end_counter(local);
-        self.end_loop(body);
-        Ok(())
-    }
-
-    /// One of the iterations of a loop that is written out; goes on in `next`, where `continue` leads to.
-    pub fn unrolled_iteration(&mut self, body: &'a Block, done: BlockId, next: BlockId) -> Result<(), CodegenError> {
-        self.function.loops.push(LoopTargets { on_break: done, on_continue: next });
-        self.block(body)?;
-        self.known.invalidate_all();
-        self.function.loops.pop();
-        self.function.builder.jump(next);
-        self.function.builder.switch_to(next);
-        self.end_iteration(body);
-        Ok(())
-    }
-
-    /// A `while` of so many iterations, its condition and body once for each.
-    pub fn unrolled_while(&mut self, iterations: u64, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
-        let done = self.function.builder.new_block();
-        self.add_steps(iterations, Some(c), body);
-        for _ in 0..iterations {
-            let (inside, next) = (self.function.builder.new_block(), self.function.builder.new_block());
-            let mark = self.mark();
-            self.condition(c, inside, done)?;
-            self.release(mark);
-            self.function.builder.switch_to(inside);
-            self.unrolled_iteration(body, done, next)?;
-        }
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(done);
-        self.end_loop(body);
-        Ok(())
-    }
-
-    fn plain_loop(
-        &mut self,
-        local: LocalId,
-        first: Operand,
-        last: Operand,
-        body: &'a Block,
-    ) -> Result<(), CodegenError> {
-        let counter = self.function.builder.copy(first);
-        let (head, inside, next, done) = (
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-        );
-        self.function.builder.jump(head);
-        self.function.builder.switch_to(head);
-        self.function.builder.branch(Cond::SLt, counter, last, inside, done);
-        self.function.builder.switch_to(inside);
-        self.write_local(local, counter.into());
-        self.function.loops.push(LoopTargets { on_break: done, on_continue: next });
-        self.block(body)?;
-        self.function.loops.pop();
-        self.function.builder.jump(next);
-        self.function.builder.switch_to(next);
-        self.end_iteration(body);
-        self.function.builder.alu_into(
-            counter,
-            crate::codegen::ir::Alu::Add,
-            crate::codegen::ir::Width::W64,
-            counter,
-            1,
-        );
-        self.function.builder.jump(head);
-        self.function.builder.switch_to(done);
-        self.end_counter(local);
-        self.end_loop(body);
-        Ok(())
-    }
-
-    fn iterator_loop(
-        &mut self,
-        local: LocalId,
-        first: Operand,
-        iterations: Vreg,
-        body: &'a Block,
-    ) -> Result<(), CodegenError> {
-        let first = self.function.builder.copy(first);
-        let constants = self.constants_by_iteration(None, body);
-        let slot = self.open_numbers(0.into(), iterations.into());
-        let again = self.function.builder.new_block();
-        let (head, iteration, inside, done) = (
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-        );
-        self.end_locals_of(Point::LoopStart, body);
-        self.function.builder.jump(again);
-        self.function.builder.switch_to(head);
-        let given = self.function.given();
-        let number = self.next_number(slot);
-        self.function.builder.branch(Cond::Ne, number, 0, iteration, done);
-        self.function.builder.switch_to(inside);
-        let index = self.load(Addr::new(Base::Reg(number), 0), 4, true);
-        let value = self.function.builder.add(first, index);
-        self.write_local(local, value.into());
-        self.function.loops.push(LoopTargets { on_break: done, on_continue: again });
-        self.iterators.push(slot);
-        self.count_step(None, body, done);
-        self.block(body)?;
-        self.function.loops.pop();
-        self.function.builder.jump(again);
-        self.begin_iteration(again, given, body, &constants);
-        self.iterators.pop();
-        self.function.builder.jump(head);
-        self.enter_iteration(iteration, inside, again);
-        self.function.builder.switch_to(done);
-        self.close_numbers(slot);
-        self.end_counter(local);
-        self.end_loop(body);
-        Ok(())
-    }
-
-    /// Begins the block that leads to a loop's next number. What the body keeps for a while on the stack has ended there.
-    fn begin_iteration(&mut self, again: BlockId, given: usize, body: &'a Block, constants: &[LocalId]) {
-        self.function.builder.switch_to(again);
-        let slots = self.function.given_back_since(given);
-        self.end_slots(Point::IterationStart, &slots);
-        self.end_left_locals(Point::IterationStart, body);
-        self.mark_numbers(Point::IterationStart, constants);
-    }
-
-    /// Fills the block before an iteration of the numeric iterator. Some verifiers (Linux 6.18) look for a path
-    /// back to its next number and fail with EFAULT where there is none, because the first iteration always
-    /// leaves: those get one that is never taken.
-    fn enter_iteration(&mut self, iteration: BlockId, inside: BlockId, head: BlockId) {
-        self.function.builder.switch_to(iteration);
-        if self.function.builder.leads_to(inside, head) {
-            self.function.builder.jump(inside);
-        } else {
-            let zero = self.hidden(0);
-            self.function.builder.branch(Cond::Ne, zero, 0, head, inside);
-        }
-    }
-
-    /// `while` in iterations of the numeric iterator: what the verifier can't foresee the end of, it need not
-    /// follow to the end. Iterations end at what the kernel allows.
-    pub fn while_iterator(&mut self, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
-        self.mark_changed(body);
-        let constants = self.constants_by_iteration(Some(c), body);
-        let slot = self.open_numbers(0.into(), MOST_ITERATIONS.into());
-        let (again, head, iteration, check, inside, done) = (
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-        );
-        self.end_locals_of(Point::LoopStart, body);
-        self.function.builder.jump(again);
-        self.function.builder.switch_to(head);
-        let given = self.function.given();
-        let number = self.next_number(slot);
-        self.function.builder.branch(Cond::Ne, number, 0, iteration, done);
-        self.function.builder.switch_to(check);
-        self.iterators.push(slot);
-        self.count_step(Some(c), body, done);
-        self.while_iteration(c, body, (again, inside, done))?;
-        self.begin_iteration(again, given, body, &constants);
-        self.iterators.pop();
-        self.function.builder.jump(head);
-        self.enter_iteration(iteration, check, again);
-        self.function.builder.switch_to(done);
-        self.close_numbers(slot);
-        self.end_loop(body);
-        Ok(())
-    }
-
-    /// One iteration of a `while`: its condition in the present block, its body, and back to the head; goes
-    /// on where the loop is done.
-    pub fn while_iteration(
-        &mut self,
-        c: &'a Expr,
-        body: &'a Block,
-        (head, inside, done): (BlockId, BlockId, BlockId),
-    ) -> Result<(), CodegenError> {
-        let mark = self.mark();
-        self.condition(c, inside, done)?;
-        self.release(mark);
-        self.function.builder.switch_to(inside);
-        self.function.loops.push(LoopTargets { on_break: done, on_continue: head });
-        self.block(body)?;
-        self.function.loops.pop();
-        self.function.builder.jump(head);
-        self.function.builder.switch_to(done);
-        Ok(())
-    }
-
+impl Lowerer<'_, '_> {
     /// Destroys the iterators of the loops that a `return` leaves: `from` of them stay.
     pub fn destroy_iterators(&mut self, from: usize) {
         for at in from..self.iterators.len() {
             let slot = self.iterators[at];
-            self.close_numbers(slot);
+            iterator::close_numbers(&mut self.function.builder, slot);
         }
     }
+}
+
+/// `for $i : start..end`.
+pub fn for_range<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    local: LocalId,
+    start: &'a Expr,
+    end: &'a Expr,
+    body: &'a Block,
+    span: Span,
+) -> Result<(), CodegenError> {
+    let strategy = choice::strategy(l.object.scale(), start, end, body);
+    let first = l.scalar(start)?;
+    let first = numbers::keep(&mut l.function.builder, first, end);
+    let last = l.scalar(end)?;
+    if matches!(strategy, LoopStrategy::Iterator | LoopStrategy::Callback) {
+        marks::mark_changed(l, body);
+    }
+    match strategy {
+        LoopStrategy::Plain { iterations } => {
+            bounded_loop_lint::warn_of_iterations(l.object, Some(iterations), body, span);
+            brake::add_steps(l, iterations, None, body);
+            plain_loop(l, local, first, last, body)
+        }
+        LoopStrategy::Unrolled { iterations } => unrolled_range(l, local, first, iterations, body),
+        LoopStrategy::Iterator => {
+            let iterations = iterations(l, first, last)?;
+            iterator_loop(l, local, first, iterations, body)
+        }
+        LoopStrategy::Callback => {
+            let iterations = iterations(l, first, last)?;
+            callback::callback_loop(l, &Over::Range { local, start: first, iterations }, body, span)
+        }
+        LoopStrategy::None if constant_trip_count(start, end).is_some_and(|n| n <= PLAIN_ITERATIONS) => {
+            let error = CodegenError::unsupported(span, "a loop with so much in it", "bpf_loop (Linux 5.17)");
+            Err(error.with_hint("use fewer iterations, or do less in each"))
+        }
+        LoopStrategy::None => {
+            let what = "a loop with bounds that are not constant";
+            let error = CodegenError::unsupported(span, what, "bpf_loop (Linux 5.17)");
+            Err(error.with_hint(format!("use constant bounds with at most {PLAIN_ITERATIONS} iterations")))
+        }
+    }
+}
+
+/// `end - start`, 0 when negative, at most what the kernel allows.
+fn iterations(l: &mut Lowerer<'_, '_>, first: Operand, last: Operand) -> Result<Vreg, CodegenError> {
+    let iterations = l.function.builder.new_vreg();
+    l.function.builder.copy_into(iterations, 0);
+    let first_ = l.function.builder.copy_to_bound(first);
+    let last = if let Operand::Reg(last) = last { l.function.builder.copy_to_bound(last).into() } else { last };
+    l.when(Cond::SLt, first_.into(), last, |l| {
+        let difference = l.function.builder.sub(last, first_);
+        l.function.builder.copy_into(iterations, difference);
+        l.when(Cond::Gt, iterations.into(), MOST_ITERATIONS.into(), |l| {
+            l.function.builder.copy_into(iterations, MOST_ITERATIONS);
+            Ok(())
+        })
+    })?;
+    let iterations = marks::joined(l, iterations.into(), &Type::I64);
+    Ok(l.function.builder.in_register(iterations))
+}
+
+/// The body once for each value of the variable.
+fn unrolled_range<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    local: LocalId,
+    first: Operand,
+    iterations: u64,
+    body: &'a Block,
+) -> Result<(), CodegenError> {
+    let done = l.function.builder.new_block();
+    brake::add_steps(l, iterations, None, body);
+    let first = l.function.builder.copy(first);
+    for iteration in 0..iterations {
+        let next = l.function.builder.new_block();
+        let value = l.function.builder.add(first, iteration as i64);
+        l.write_local(local, value.into());
+        unrolled_iteration(l, body, done, next)?;
+    }
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(done);
+    marks::end_counter(l, local);
+    marks::end_loop(l, body);
+    Ok(())
+}
+
+/// One of the iterations of a loop that is written out; goes on in `next`, where `continue` leads to.
+pub fn unrolled_iteration<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    body: &'a Block,
+    done: BlockId,
+    next: BlockId,
+) -> Result<(), CodegenError> {
+    l.function.loops.push(LoopTargets { on_break: done, on_continue: next });
+    l.block(body)?;
+    l.known.invalidate_all();
+    l.function.loops.pop();
+    l.function.builder.jump(next);
+    l.function.builder.switch_to(next);
+    marks::end_iteration(l, body);
+    Ok(())
+}
+
+/// A `while` of so many iterations, its condition and body once for each.
+pub fn unrolled_while<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    iterations: u64,
+    c: &'a Expr,
+    body: &'a Block,
+) -> Result<(), CodegenError> {
+    let done = l.function.builder.new_block();
+    brake::add_steps(l, iterations, Some(c), body);
+    for _ in 0..iterations {
+        let (inside, next) = (l.function.builder.new_block(), l.function.builder.new_block());
+        let mark = l.mark();
+        l.condition(c, inside, done)?;
+        l.release(mark);
+        l.function.builder.switch_to(inside);
+        unrolled_iteration(l, body, done, next)?;
+    }
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(done);
+    marks::end_loop(l, body);
+    Ok(())
+}
+
+fn plain_loop<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    local: LocalId,
+    first: Operand,
+    last: Operand,
+    body: &'a Block,
+) -> Result<(), CodegenError> {
+    let counter = l.function.builder.copy(first);
+    let (head, inside, next, done) = (
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+    );
+    l.function.builder.jump(head);
+    l.function.builder.switch_to(head);
+    l.function.builder.branch(Cond::SLt, counter, last, inside, done);
+    l.function.builder.switch_to(inside);
+    l.write_local(local, counter.into());
+    l.function.loops.push(LoopTargets { on_break: done, on_continue: next });
+    l.block(body)?;
+    l.function.loops.pop();
+    l.function.builder.jump(next);
+    l.function.builder.switch_to(next);
+    marks::end_iteration(l, body);
+    l.function.builder.alu_into(counter, crate::codegen::ir::Alu::Add, crate::codegen::ir::Width::W64, counter, 1);
+    l.function.builder.jump(head);
+    l.function.builder.switch_to(done);
+    marks::end_counter(l, local);
+    marks::end_loop(l, body);
+    Ok(())
+}
+
+fn iterator_loop<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    local: LocalId,
+    first: Operand,
+    iterations: Vreg,
+    body: &'a Block,
+) -> Result<(), CodegenError> {
+    let first = l.function.builder.copy(first);
+    let constants = marks::constants_by_iteration(l, None, body);
+    let slot = iterator::open_numbers(&mut l.function.builder, 0.into(), iterations.into());
+    let again = l.function.builder.new_block();
+    let (head, iteration, inside, done) = (
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+    );
+    marks::end_locals_of(l, Point::LoopStart, body);
+    l.function.builder.jump(again);
+    l.function.builder.switch_to(head);
+    let given = l.function.given();
+    let number = iterator::next_number(&mut l.function.builder, slot);
+    l.function.builder.branch(Cond::Ne, number, 0, iteration, done);
+    l.function.builder.switch_to(inside);
+    let index = memory::load(&mut l.function.builder, Addr::new(Base::Reg(number), 0), 4, true);
+    let value = l.function.builder.add(first, index);
+    l.write_local(local, value.into());
+    l.function.loops.push(LoopTargets { on_break: done, on_continue: again });
+    l.iterators.push(slot);
+    brake::count_step(l, None, body, done);
+    l.block(body)?;
+    l.function.loops.pop();
+    l.function.builder.jump(again);
+    begin_iteration(l, again, given, body, &constants);
+    l.iterators.pop();
+    l.function.builder.jump(head);
+    enter_iteration(l.object, &mut l.function.builder, iteration, inside, again);
+    l.function.builder.switch_to(done);
+    iterator::close_numbers(&mut l.function.builder, slot);
+    marks::end_counter(l, local);
+    marks::end_loop(l, body);
+    Ok(())
+}
+
+/// Begins the block that leads to a loop's next number. What the body keeps for a while on the stack has ended there.
+fn begin_iteration<'a>(l: &mut Lowerer<'_, 'a>, again: BlockId, given: usize, body: &'a Block, constants: &[LocalId]) {
+    l.function.builder.switch_to(again);
+    let slots = l.function.given_back_since(given);
+    marks::end_slots(l, Point::IterationStart, &slots);
+    marks::end_left_locals(l, Point::IterationStart, body);
+    marks::mark_numbers(l, Point::IterationStart, constants);
+}
+
+/// Fills the block before an iteration of the numeric iterator. Some verifiers (Linux 6.18) look for a path
+/// back to its next number and fail with EFAULT where there is none, because the first iteration always
+/// leaves: those get one that is never taken.
+fn enter_iteration(
+    object: &mut ObjectBuilder<'_>,
+    b: &mut FunctionBuilder,
+    iteration: BlockId,
+    inside: BlockId,
+    head: BlockId,
+) {
+    b.switch_to(iteration);
+    if b.leads_to(inside, head) {
+        b.jump(inside);
+    } else {
+        let zero = marks::hidden(object, b, 0);
+        b.branch(Cond::Ne, zero, 0, head, inside);
+    }
+}
+
+/// `while` in iterations of the numeric iterator: what the verifier can't foresee the end of, it need not
+/// follow to the end. Iterations end at what the kernel allows.
+pub fn while_iterator<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
+    marks::mark_changed(l, body);
+    let constants = marks::constants_by_iteration(l, Some(c), body);
+    let slot = iterator::open_numbers(&mut l.function.builder, 0.into(), MOST_ITERATIONS.into());
+    let (again, head, iteration, check, inside, done) = (
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+    );
+    marks::end_locals_of(l, Point::LoopStart, body);
+    l.function.builder.jump(again);
+    l.function.builder.switch_to(head);
+    let given = l.function.given();
+    let number = iterator::next_number(&mut l.function.builder, slot);
+    l.function.builder.branch(Cond::Ne, number, 0, iteration, done);
+    l.function.builder.switch_to(check);
+    l.iterators.push(slot);
+    brake::count_step(l, Some(c), body, done);
+    while_iteration(l, c, body, (again, inside, done))?;
+    begin_iteration(l, again, given, body, &constants);
+    l.iterators.pop();
+    l.function.builder.jump(head);
+    enter_iteration(l.object, &mut l.function.builder, iteration, check, again);
+    l.function.builder.switch_to(done);
+    iterator::close_numbers(&mut l.function.builder, slot);
+    marks::end_loop(l, body);
+    Ok(())
+}
+
+/// One iteration of a `while`: its condition in the present block, its body, and back to the head; goes
+/// on where the loop is done.
+pub fn while_iteration<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    c: &'a Expr,
+    body: &'a Block,
+    (head, inside, done): (BlockId, BlockId, BlockId),
+) -> Result<(), CodegenError> {
+    let mark = l.mark();
+    l.condition(c, inside, done)?;
+    l.release(mark);
+    l.function.builder.switch_to(inside);
+    l.function.loops.push(LoopTargets { on_break: done, on_continue: head });
+    l.block(body)?;
+    l.function.loops.pop();
+    l.function.builder.jump(head);
+    l.function.builder.switch_to(done);
+    Ok(())
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::ir::{Fact, Mark, Operand, Place, Point, Purpose, Slot, Storage, Vreg};
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, ScopeId, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;
@@ -11,6 +12,7 @@ use crate::lang::types::Type;
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::function::{LocalHome, Lowerer};
 use crate::codegen::lower::layout::SHARED;
+use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::place::scalar_shape;
 use crate::codegen::lower::scopes::{Leaving, Part, blocks_in, leaves};
 use crate::codegen::lower::walk;
@@ -26,246 +28,237 @@ impl Addr {
     }
 }
 
-/// Values.
-impl Lowerer<'_, '_> {
-    /// The value of an expression that several paths lead through.
-    pub fn joined(&mut self, value: Operand, ty: &Type) -> Operand {
-        match value {
-            Operand::Reg(v) if is_number(ty) => {
-                self.reserve_unknown_zero(self.has_explored_loop);
-                self.function.builder.copy_for(Purpose::Joined, v).into()
-            }
-            _ => value,
+/// The value of an expression that several paths lead through.
+pub fn joined(l: &mut Lowerer<'_, '_>, value: Operand, ty: &Type) -> Operand {
+    match value {
+        Operand::Reg(v) if is_number(ty) => {
+            reserve_unknown_zero(l.object, l.has_explored_loop);
+            l.function.builder.copy_for(Purpose::Joined, v).into()
+        }
+        _ => value,
+    }
+}
+
+/// What to compare instead of a value, when that is a variable's.
+pub fn compared(b: &mut FunctionBuilder, e: &Expr, value: Operand) -> Operand {
+    match value {
+        Operand::Reg(v) if is_kept(e) => b.copy_for(Purpose::Compared, v).into(),
+        _ => value,
+    }
+}
+
+/// A number that is not to be known when the script is loaded.
+pub fn hidden(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, value: impl Into<Operand>) -> Vreg {
+    reserve_unknown_zero(object, true);
+    b.copy_for(Purpose::Hidden, value)
+}
+
+/// Makes sure that there is the section with the zero that hides numbers.
+fn reserve_unknown_zero(object: &mut ObjectBuilder<'_>, is_needed: bool) {
+    if is_needed {
+        object.section(SHARED);
+    }
+}
+
+/// Ends a statement: its temporary slots, since there were `used` of them. What one used that leaves the block, the
+/// statement around it ends.
+pub fn end_temporaries(l: &mut Lowerer<'_, '_>, used: usize) {
+    if !l.function.builder.is_terminated() {
+        let slots = l.function.take_used(used);
+        end_slots(l, Point::End, &slots);
+    }
+}
+
+/// Ends a block or a statement: the variables on the stack that only it has.
+pub fn end_scope(l: &mut Lowerer<'_, '_>, part: Part) {
+    let ids = l.scopes.ending(part);
+    end_locals(l, Point::End, ids);
+}
+
+/// Begins a loop, an iteration, or what `break` or `continue` lead to: what an iteration has on the stack is not there.
+pub fn end_locals_of<'a>(l: &mut Lowerer<'_, 'a>, point: Point, body: &'a Block) {
+    let ids = l.scopes.ending_in(body);
+    end_locals(l, point, ids);
+}
+
+/// Where the paths join that `break` or `continue` takes out of an iteration: what they left of it, the variables of
+/// its blocks.
+pub fn end_left_locals<'a>(l: &mut Lowerer<'_, 'a>, point: Point, body: &'a Block) {
+    if leaves(body, Leaving::Iteration) || leaves(body, Leaving::Loop) {
+        end_locals_of(l, point, body);
+    }
+}
+
+/// Behind a function that was lowered in place: what it had on the stack.
+pub fn end_function(l: &mut Lowerer<'_, '_>) {
+    end_locals(l, Point::Join, (0..l.homes.len() as u32).map(LocalId));
+}
+
+/// Behind a loop that counts in a variable of its own.
+pub fn end_counter(l: &mut Lowerer<'_, '_>, local: LocalId) {
+    let (bytes, _) = scalar_shape(&l.locals[local.0 as usize].ty);
+    let storage = match l.homes[local.0 as usize] {
+        LocalHome::Reg(vreg) => Storage { place: Place::Register(vreg), bytes: 8 },
+        LocalHome::Frame(at) => l.frame(at).storage(8),
+        LocalHome::Slot(slot) => Addr::new(Base::Slot(slot), 0).storage(bytes),
+        LocalHome::Scratch(at) => Addr::new(Base::Reg(l.function.scratch()), at as i32).storage(bytes),
+    };
+    note(l, Point::End, Fact::Dead, vec![storage]);
+}
+
+/// Ends slots of so many bytes.
+pub fn end_slots(l: &mut Lowerer<'_, '_>, point: Point, slots: &[(Slot, u32)]) {
+    let storage = slots.iter().map(|(slot, bytes)| Addr::new(Base::Slot(*slot), 0).storage(*bytes)).collect();
+    note(l, point, Fact::Dead, storage);
+}
+
+fn end_locals(l: &mut Lowerer<'_, '_>, point: Point, ids: impl IntoIterator<Item = LocalId>) {
+    let mut storage = Vec::new();
+    for id in ids {
+        let bytes = l.object.size(&l.locals[id.0 as usize].ty).next_multiple_of(8).max(8);
+        match l.homes[id.0 as usize] {
+            LocalHome::Slot(slot) => storage.push(Addr::new(Base::Slot(slot), 0).storage(bytes)),
+            LocalHome::Frame(at) if l.function.has_frame() => storage.push(l.frame(at).storage(bytes)),
+            LocalHome::Frame(_) | LocalHome::Reg(_) | LocalHome::Scratch(_) => {}
         }
     }
+    note(l, point, Fact::Dead, storage);
+}
 
-    /// What to compare instead of a value, when that is a variable's.
-    pub fn compared(&mut self, e: &Expr, value: Operand) -> Operand {
-        match value {
-            Operand::Reg(v) if is_kept(e) => self.function.builder.copy_for(Purpose::Compared, v).into(),
-            _ => value,
-        }
+/// Begins a loop: the numbers that it changes.
+pub fn mark_changed<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block) {
+    let changed = changed_numbers(l, body);
+    mark_numbers(l, Point::LoopStart, &changed);
+}
+
+/// The numbers that a loop changes, where an iteration may find one of them to be a constant.
+pub fn constants_by_iteration<'a>(l: &Lowerer<'_, 'a>, condition: Option<&'a Expr>, body: &'a Block) -> Vec<LocalId> {
+    let changed = changed_numbers(l, body);
+    if meets_constants(&changed, condition, body) { changed } else { Vec::new() }
+}
+
+/// A variable in memory that `e` was written to, when several paths lead through that.
+pub fn join_local(l: &mut Lowerer<'_, '_>, id: LocalId, e: &Expr) {
+    if !is_plain(e) {
+        mark_words(l, Point::Join, id);
     }
+}
 
-    /// A number that is not to be known when the script is loaded.
-    pub fn hidden(&mut self, value: impl Into<Operand>) -> Vreg {
-        self.reserve_unknown_zero(true);
-        self.function.builder.copy_for(Purpose::Hidden, value)
+/// A variable that `find()` may have assigned.
+pub fn join_found(l: &mut Lowerer<'_, '_>, e: &Expr) {
+    if let ExprKind::MapFind { local, .. } = &e.kind {
+        mark_locals(l, &[*local]);
     }
+}
 
-    /// Makes sure that there is the section with the zero that hides numbers.
-    fn reserve_unknown_zero(&mut self, is_needed: bool) {
-        if is_needed {
-            self.object.section(SHARED);
+/// Where the paths through an `if` join: what one of them changed.
+pub fn join_arms<'a>(l: &mut Lowerer<'_, 'a>, arms: [&'a Block; 2]) {
+    let inside = blocks_in(arms);
+    let ids: BTreeSet<LocalId> = arms.into_iter().flat_map(changed).collect();
+    let lasting: Vec<LocalId> = ids.into_iter().filter(|id| l.scopes.outlasts(*id, &inside)).collect();
+    mark_locals(l, &lasting);
+}
+
+/// Ends an iteration of a loop that is unrolled or followed: the paths join there that `continue` took out of it.
+pub fn end_iteration<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block) {
+    end_left_locals(l, Point::Join, body);
+    join_exits(l, body, Leaving::Iteration);
+}
+
+/// Ends a loop: the paths join there that `break` took out of one of its iterations.
+pub fn end_loop<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block) {
+    end_left_locals(l, Point::Join, body);
+    join_exits(l, body, Leaving::Loop);
+}
+
+/// What an iteration changes and some paths left before they did.
+fn join_exits<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block, what: Leaving) {
+    if leaves(body, what) {
+        let inside = blocks_in([body]);
+        let ids = changed(body).into_iter();
+        let lasting: Vec<LocalId> = ids.filter(|id| l.scopes.outlasts(*id, &inside)).collect();
+        mark_locals(l, &lasting);
+    }
+}
+
+/// Ends a statement with paths past helpers, which may have read variables of the stack on some of them.
+pub fn mark_helper_reads<'a>(l: &mut Lowerer<'_, 'a>, block: ScopeId, at: usize, s: &'a Statement) {
+    if !l.has_explored_loop || l.function.builder.is_terminated() || !has_paths(s) {
+        return;
+    }
+    let inside = blocks_in(walk::statement_parts(s).1);
+    let mut ids = BTreeSet::new();
+    walk::each_mention(s, &mut |id| {
+        ids.insert(id);
+    });
+    let own = l.scopes.ending(Part::Statement(block, at));
+    for id in ids.difference(&own) {
+        let memory = !l.locals[id.0 as usize].ty.fits_register();
+        if memory && l.scopes.outlasts(*id, &inside) {
+            mark_words(l, Point::End, *id);
         }
     }
 }
 
-/// Storage that ends.
-impl<'a> Lowerer<'_, 'a> {
-    /// Ends a statement: its temporary slots, since there were `used` of them. What one used that leaves the block, the
-    /// statement around it ends.
-    pub fn end_temporaries(&mut self, used: usize) {
-        if !self.function.builder.is_terminated() {
-            let slots = self.function.take_used(used);
-            self.end_slots(Point::End, &slots);
+/// Marks numbers that vary.
+pub fn mark_numbers(l: &mut Lowerer<'_, '_>, point: Point, ids: &[LocalId]) {
+    let mut storage = Vec::new();
+    for id in ids {
+        match l.homes[id.0 as usize] {
+            LocalHome::Reg(vreg) => storage.push(Storage { place: Place::Register(vreg), bytes: 8 }),
+            LocalHome::Frame(at) => storage.push(l.frame(at).storage(8)),
+            LocalHome::Slot(_) | LocalHome::Scratch(_) => {}
         }
     }
-
-    /// Ends a block or a statement: the variables on the stack that only it has.
-    pub fn end_scope(&mut self, part: Part) {
-        let ids = self.scopes.ending(part);
-        self.end_locals(Point::End, ids);
-    }
-
-    /// Begins a loop, an iteration, or what `break` or `continue` lead to: what an iteration has on the stack is not there.
-    pub fn end_locals_of(&mut self, point: Point, body: &'a Block) {
-        let ids = self.scopes.ending_in(body);
-        self.end_locals(point, ids);
-    }
-
-    /// Where the paths join that `break` or `continue` takes out of an iteration: what they left of it, the variables of
-    /// its blocks.
-    pub fn end_left_locals(&mut self, point: Point, body: &'a Block) {
-        if leaves(body, Leaving::Iteration) || leaves(body, Leaving::Loop) {
-            self.end_locals_of(point, body);
-        }
-    }
-
-    /// Behind a function that was lowered in place: what it had on the stack.
-    pub fn end_function(&mut self) {
-        self.end_locals(Point::Join, (0..self.homes.len() as u32).map(LocalId));
-    }
-
-    /// Behind a loop that counts in a variable of its own.
-    pub fn end_counter(&mut self, local: LocalId) {
-        let (bytes, _) = scalar_shape(&self.locals[local.0 as usize].ty);
-        let storage = match self.homes[local.0 as usize] {
-            LocalHome::Reg(vreg) => Storage { place: Place::Register(vreg), bytes: 8 },
-            LocalHome::Frame(at) => self.frame(at).storage(8),
-            LocalHome::Slot(slot) => Addr::new(Base::Slot(slot), 0).storage(bytes),
-            LocalHome::Scratch(at) => Addr::new(Base::Reg(self.function.scratch()), at as i32).storage(bytes),
-        };
-        self.note(Point::End, Fact::Dead, vec![storage]);
-    }
-
-    /// Ends slots of so many bytes.
-    pub fn end_slots(&mut self, point: Point, slots: &[(Slot, u32)]) {
-        let storage = slots.iter().map(|(slot, bytes)| Addr::new(Base::Slot(*slot), 0).storage(*bytes)).collect();
-        self.note(point, Fact::Dead, storage);
-    }
-
-    fn end_locals(&mut self, point: Point, ids: impl IntoIterator<Item = LocalId>) {
-        let mut storage = Vec::new();
-        for id in ids {
-            let bytes = self.size(&self.locals[id.0 as usize].ty).next_multiple_of(8).max(8);
-            match self.homes[id.0 as usize] {
-                LocalHome::Slot(slot) => storage.push(Addr::new(Base::Slot(slot), 0).storage(bytes)),
-                LocalHome::Frame(at) if self.function.has_frame() => storage.push(self.frame(at).storage(bytes)),
-                LocalHome::Frame(_) | LocalHome::Reg(_) | LocalHome::Scratch(_) => {}
-            }
-        }
-        self.note(point, Fact::Dead, storage);
-    }
+    note(l, point, Fact::Varies, storage);
 }
 
-/// Variables that vary.
-impl<'a> Lowerer<'_, 'a> {
-    /// Begins a loop: the numbers that it changes.
-    pub fn mark_changed(&mut self, body: &'a Block) {
-        let changed = self.changed_numbers(body);
-        self.mark_numbers(Point::LoopStart, &changed);
-    }
+/// Begins a loop whose body is a callback: the numbers in the frame that they share.
+pub fn mark_frame(l: &mut Lowerer<'_, '_>) {
+    let numbers = (0..l.homes.len())
+        .filter(|index| matches!(l.homes[*index], LocalHome::Frame(_)) && is_number(&l.locals[*index].ty));
+    let numbers: Vec<LocalId> = numbers.map(|index| LocalId(index as u32)).collect();
+    mark_numbers(l, Point::CallbackCall, &numbers);
+}
 
-    /// The numbers that a loop changes, where an iteration may find one of them to be a constant.
-    pub fn constants_by_iteration(&self, condition: Option<&'a Expr>, body: &'a Block) -> Vec<LocalId> {
-        let changed = self.changed_numbers(body);
-        if meets_constants(&changed, condition, body) { changed } else { Vec::new() }
-    }
+fn mark_locals(l: &mut Lowerer<'_, '_>, ids: &[LocalId]) {
+    let (numbers, others): (Vec<LocalId>, Vec<LocalId>) =
+        ids.iter().partition(|id| l.locals[id.0 as usize].ty.fits_register());
+    let numbers: Vec<LocalId> = numbers.into_iter().filter(|id| is_followed_number(l, *id)).collect();
+    mark_numbers(l, Point::Join, &numbers);
+    others.into_iter().for_each(|id| mark_words(l, Point::Join, id));
+}
 
-    /// A variable in memory that `e` was written to, when several paths lead through that.
-    pub fn join_local(&mut self, id: LocalId, e: &Expr) {
-        if !is_plain(e) {
-            self.mark_words(Point::Join, id);
-        }
+/// Marks all words of a variable on the stack, when they are numbers.
+fn mark_words(l: &mut Lowerer<'_, '_>, point: Point, id: LocalId) {
+    let ty = &l.locals[id.0 as usize].ty;
+    let on_stack = matches!(l.homes[id.0 as usize], LocalHome::Slot(_) | LocalHome::Frame(_));
+    let size = l.object.size(ty);
+    if !on_stack || !holds_numbers(ty) {
+        return;
     }
+    let Some(place) = l.local_memory(id) else { return };
+    note(l, point, Fact::Varies, vec![place.storage(size)]);
+}
 
-    /// A variable that `find()` may have assigned.
-    pub fn join_found(&mut self, e: &Expr) {
-        if let ExprKind::MapFind { local, .. } = &e.kind {
-            self.mark_locals(&[*local]);
-        }
+fn note(l: &mut Lowerer<'_, '_>, point: Point, fact: Fact, storage: Vec<Storage>) {
+    if storage.is_empty() {
+        return;
     }
+    let varies = fact == Fact::Varies;
+    reserve_unknown_zero(l.object, varies && (l.has_explored_loop || !matches!(point, Point::Join | Point::End)));
+    l.function.builder.mark(Mark { point, fact, storage });
+}
 
-    /// Where the paths through an `if` join: what one of them changed.
-    pub fn join_arms(&mut self, arms: [&'a Block; 2]) {
-        let inside = blocks_in(arms);
-        let ids: BTreeSet<LocalId> = arms.into_iter().flat_map(changed).collect();
-        let lasting: Vec<LocalId> = ids.into_iter().filter(|id| self.scopes.outlasts(*id, &inside)).collect();
-        self.mark_locals(&lasting);
-    }
+/// The numbers that a block changes and that are variables before it.
+fn changed_numbers<'a>(l: &Lowerer<'_, 'a>, body: &'a Block) -> Vec<LocalId> {
+    changed(body).into_iter().filter(|id| is_followed_number(l, *id)).collect()
+}
 
-    /// Ends an iteration of a loop that is unrolled or followed: the paths join there that `continue` took out of it.
-    pub fn end_iteration(&mut self, body: &'a Block) {
-        self.end_left_locals(Point::Join, body);
-        self.join_exits(body, Leaving::Iteration);
-    }
-
-    /// Ends a loop: the paths join there that `break` took out of one of its iterations.
-    pub fn end_loop(&mut self, body: &'a Block) {
-        self.end_left_locals(Point::Join, body);
-        self.join_exits(body, Leaving::Loop);
-    }
-
-    /// What an iteration changes and some paths left before they did.
-    fn join_exits(&mut self, body: &'a Block, what: Leaving) {
-        if leaves(body, what) {
-            let inside = blocks_in([body]);
-            let ids = changed(body).into_iter();
-            let lasting: Vec<LocalId> = ids.filter(|id| self.scopes.outlasts(*id, &inside)).collect();
-            self.mark_locals(&lasting);
-        }
-    }
-
-    /// Ends a statement with paths past helpers, which may have read variables of the stack on some of them.
-    pub fn mark_helper_reads(&mut self, block: ScopeId, at: usize, s: &'a Statement) {
-        if !self.has_explored_loop || self.function.builder.is_terminated() || !has_paths(s) {
-            return;
-        }
-        let inside = blocks_in(walk::statement_parts(s).1);
-        let mut ids = BTreeSet::new();
-        walk::each_mention(s, &mut |id| {
-            ids.insert(id);
-        });
-        let own = self.scopes.ending(Part::Statement(block, at));
-        for id in ids.difference(&own) {
-            let memory = !self.locals[id.0 as usize].ty.fits_register();
-            if memory && self.scopes.outlasts(*id, &inside) {
-                self.mark_words(Point::End, *id);
-            }
-        }
-    }
-
-    /// Marks numbers that vary.
-    pub fn mark_numbers(&mut self, point: Point, ids: &[LocalId]) {
-        let mut storage = Vec::new();
-        for id in ids {
-            match self.homes[id.0 as usize] {
-                LocalHome::Reg(vreg) => storage.push(Storage { place: Place::Register(vreg), bytes: 8 }),
-                LocalHome::Frame(at) => storage.push(self.frame(at).storage(8)),
-                LocalHome::Slot(_) | LocalHome::Scratch(_) => {}
-            }
-        }
-        self.note(point, Fact::Varies, storage);
-    }
-
-    /// Begins a loop whose body is a callback: the numbers in the frame that they share.
-    pub fn mark_frame(&mut self) {
-        let numbers = (0..self.homes.len())
-            .filter(|index| matches!(self.homes[*index], LocalHome::Frame(_)) && is_number(&self.locals[*index].ty));
-        let numbers: Vec<LocalId> = numbers.map(|index| LocalId(index as u32)).collect();
-        self.mark_numbers(Point::CallbackCall, &numbers);
-    }
-
-    fn mark_locals(&mut self, ids: &[LocalId]) {
-        let (numbers, others): (Vec<LocalId>, Vec<LocalId>) =
-            ids.iter().partition(|id| self.locals[id.0 as usize].ty.fits_register());
-        let numbers: Vec<LocalId> = numbers.into_iter().filter(|id| self.is_followed_number(*id)).collect();
-        self.mark_numbers(Point::Join, &numbers);
-        others.into_iter().for_each(|id| self.mark_words(Point::Join, id));
-    }
-
-    /// Marks all words of a variable on the stack, when they are numbers.
-    fn mark_words(&mut self, point: Point, id: LocalId) {
-        let ty = &self.locals[id.0 as usize].ty;
-        let on_stack = matches!(self.homes[id.0 as usize], LocalHome::Slot(_) | LocalHome::Frame(_));
-        let size = self.size(ty);
-        if !on_stack || !holds_numbers(ty) {
-            return;
-        }
-        let Some(place) = self.local_memory(id) else { return };
-        self.note(point, Fact::Varies, vec![place.storage(size)]);
-    }
-
-    fn note(&mut self, point: Point, fact: Fact, storage: Vec<Storage>) {
-        if storage.is_empty() {
-            return;
-        }
-        let varies = fact == Fact::Varies;
-        self.reserve_unknown_zero(varies && (self.has_explored_loop || !matches!(point, Point::Join | Point::End)));
-        self.function.builder.mark(Mark { point, fact, storage });
-    }
-
-    /// The numbers that a block changes and that are variables before it.
-    fn changed_numbers(&self, body: &'a Block) -> Vec<LocalId> {
-        changed(body).into_iter().filter(|id| self.is_followed_number(*id)).collect()
-    }
-
-    /// Whether a variable is a number in a place whose value the verifier follows.
-    fn is_followed_number(&self, id: LocalId) -> bool {
-        let home = self.homes[id.0 as usize];
-        !matches!(home, LocalHome::Scratch(_)) && is_number(&self.locals[id.0 as usize].ty)
-    }
+/// Whether a variable is a number in a place whose value the verifier follows.
+fn is_followed_number(l: &Lowerer<'_, '_>, id: LocalId) -> bool {
+    let home = l.homes[id.0 as usize];
+    !matches!(home, LocalHome::Scratch(_)) && is_number(&l.locals[id.0 as usize].ty)
 }
 
 /// Whether values of a type are numbers, to which zero may be added: no addresses.

@@ -6,25 +6,25 @@ use std::collections::HashMap;
 use crate::codegen::artifact::{BrakeSpec, ProgramSpec, SiteSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
-use crate::codegen::lower::programs::raw;
-use crate::codegen::lower::reports::ring_plan;
-use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionId, Program};
+use crate::lang::typed::{ActionId, MapId, Program, size_align};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
 use crate::codegen::lower::function::state::Draft;
 use crate::codegen::lower::helpers::map_type;
 use crate::codegen::lower::layout::{
-    self, BRAKE, BUDGET, CACHE_LINE, CONSTANTS, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU, SCRATCH,
-    SHARED,
+    BRAKE, BUDGET, CACHE_LINE, CONSTANTS, Cells, Home, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU,
+    SCRATCH, SHARED,
 };
 use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::strategy::MOST_ITERATIONS;
+use crate::codegen::lower::programs::raw;
+use crate::codegen::lower::reports::ring_plan;
 use crate::codegen::lower::reports::ring_plan::{SlotMaps, Slots};
+use crate::codegen::lower::{layout, walk};
 
 /// Offset in the shared section of the start of the trace.
 pub const START_BOOT_NS: u32 = 0;
@@ -333,13 +333,13 @@ impl<'a> ObjectBuilder<'a> {
         // absent on this kernel.
         for home in self.layout.homes.clone() {
             match home {
-                layout::Home::Shared { .. } => self.section(SHARED),
-                layout::Home::PerCpu { .. } => self.section(PER_CPU),
-                layout::Home::Cells(_) => {
+                Home::Shared { .. } => self.section(SHARED),
+                Home::PerCpu { .. } => self.section(PER_CPU),
+                Home::Cells(_) => {
                     self.section(SHARED);
                     self.section(PER_CPU)
                 }
-                layout::Home::Hash { .. } => continue,
+                Home::Hash { .. } => continue,
             };
         }
         let cpus = layout::cpu_slots(self.facts);
@@ -369,6 +369,27 @@ impl<'a> ObjectBuilder<'a> {
                 section.data.clone_from(&self.constants);
                 section.data.resize(section.size as usize, 0);
             }
+        }
+    }
+
+    /// The BPF map of a keyed map.
+    pub fn keyed_map(&self, map: MapId) -> Option<BpfMapId> {
+        match self.layout.homes[map.0 as usize] {
+            Home::Hash { map, .. } => Some(BpfMapId(map)),
+            _ => None,
+        }
+    }
+
+    /// Size in bytes of a value of this type.
+    pub fn size(&self, ty: &Type) -> u32 {
+        size_align(ty, &self.program.structs).0
+    }
+
+    /// The cells of a map that lives in some.
+    pub fn cells(&self, map: MapId) -> Option<Cells> {
+        match self.layout.homes[map.0 as usize] {
+            Home::Cells(cells) => Some(cells),
+            _ => None,
         }
     }
 

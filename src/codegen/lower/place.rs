@@ -1,7 +1,10 @@
 //! Places: memory named by an expression but not yet read. Structs and arrays are only read where a
 //! leaf is used, so that `a.b.c` costs one read for each pointer followed.
 
-mod access;
+pub mod part;
+pub mod read;
+
+pub mod access;
 
 use crate::codegen::ir::Operand;
 use crate::lang::types::{AddressSpace, Type};

@@ -8,9 +8,11 @@ pub mod entry;
 pub mod exclusion;
 pub mod firing;
 pub mod inline;
+pub mod locals;
 pub mod multi;
 pub mod plan;
 pub mod raw;
+pub mod refusal;
 pub mod session;
 pub mod trampolines;
 
@@ -18,24 +20,22 @@ use std::sync::Arc;
 
 use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Cond, FuncId, Linkage, Size};
-use crate::codegen::lower::loops::explored::has_explored_loop;
-use crate::codegen::lower::maps::map_value_cache;
-use crate::codegen::lower::scopes::Scopes;
+use crate::codegen::ir::{FuncId, Linkage};
 use crate::kernel::target::TargetFacts;
-use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Probe, Program, Statement, StatementKind};
+use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, Probe, Program, StatementKind};
 use crate::model::target::{Rate, Target};
 use crate::probe::name::target_name;
 
-use crate::codegen::lower::addr::{Addr, Base};
-use crate::codegen::lower::function::{FRAME_LOCALS, FunctionState, LocalHome, Lowerer, Role};
-use crate::codegen::lower::layout::SHARED;
-use crate::codegen::lower::loops::choice::is_callback;
-use crate::codegen::lower::object::{EXITING, Guard, LimitSections, ObjectBuilder, Region};
+use crate::codegen::lower::builtin::task;
+use crate::codegen::lower::function::{FRAME_LOCALS, FunctionState, Lowerer, Role};
+use crate::codegen::lower::loops::explored::has_explored_loop;
+use crate::codegen::lower::loops::hot_loop_lint;
+use crate::codegen::lower::maps::map_value_cache;
+use crate::codegen::lower::object::{Guard, LimitSections, ObjectBuilder, Region};
 use crate::codegen::lower::programs::exclusion::{Exclusion, exclusion};
+use crate::codegen::lower::programs::plan::{newest_first, plan};
+use crate::codegen::lower::scopes::Scopes;
 use crate::codegen::lower::walk;
-
-use plan::{newest_first, plan};
 
 /// Longest name of a program's function; the kernel takes 127 bytes (`KSYM_NAME_LEN` before Linux 6.1).
 const LONGEST_NAME: usize = 96;
@@ -180,7 +180,7 @@ pub fn lower_function<'a>(
         reads_task: None,
         known: map_value_cache::Known::default(),
     };
-    lowerer.program(targets)?;
+    lower_program(&mut lowerer, targets)?;
     let Lowerer { function, .. } = lowerer;
     Lowerer::hand_over(unit, function, index, probe.span);
     Ok(id)
@@ -237,173 +237,70 @@ fn region_for(unit: &mut ObjectBuilder<'_>, kind: ProgramKind) -> usize {
     unit.regions.len() - 1
 }
 
-impl<'a> Lowerer<'_, 'a> {
-    fn program(&mut self, targets: &[u32]) -> Result<(), CodegenError> {
-        let probe = self.probe;
-        self.function.builder.set_span(probe.head);
-        self.place_locals(&probe.body, probe.predicate.as_ref());
-        self.plan_brake();
-        self.warn_hot_loops(targets);
-        if self.kind == ProgramKind::SyscallDispatch {
-            self.dispatch(targets);
-        }
-        // An iterator goes on to its end, whatever the program does at an object: `exit()` ends the trace after it.
-        let stops = !matches!(self.kind, ProgramKind::TestRun | ProgramKind::Iter);
-        if self.kind == ProgramKind::Iter {
-            self.refuse_end_of_walk();
-        }
-        let late = probe.predicate.as_ref().is_some_and(|p| leaves_no_trace(p, self.object.facts));
-        if stops && !late {
-            self.refuse_after_exit();
-            self.refuse_when_braked();
-        }
-        if let Some(pid) = self.object.facts.filter_pid.filter(|_| self.filters_processes()) {
-            let process = self.pid(true);
-            self.refuse_unless_equal(process, i64::from(pid));
-        }
-        let before_predicate = probe.predicate.is_some() && !late;
-        if before_predicate {
-            budget::begin_firing(self, true);
-        }
-        if let Some(predicate) = &probe.predicate {
-            let (body, refused) = (self.function.builder.new_block(), self.refused());
-            let mark = self.mark();
-            self.initialise_for_predicate();
-            self.begin_steps(true);
-            self.known.note_predicate(predicate);
-            self.condition(predicate, body, refused)?;
-            self.release(mark);
-            self.function.builder.switch_to(body);
-        }
-        if stops && late {
-            self.refuse_after_exit();
-            self.refuse_when_braked();
-        }
-        self.function.begin_body();
-        self.begin_steps(false);
-        if !before_predicate {
-            budget::begin_firing(self, false);
-        }
-        self.initialise_locals(&probe.body, 0);
-        self.block(&probe.body)?;
-        self.leave();
-        Ok(())
+fn lower_program(l: &mut Lowerer<'_, '_>, targets: &[u32]) -> Result<(), CodegenError> {
+    let probe = l.probe;
+    l.function.builder.set_span(probe.head);
+    locals::place_locals(l, &probe.body, probe.predicate.as_ref());
+    brake::plan(l);
+    hot_loop_lint::warn_hot_loops(l, targets);
+    if l.kind == ProgramKind::SyscallDispatch {
+        dispatch::begin(l, targets);
     }
+    // An iterator goes on to its end, whatever the program does at an object: `exit()` ends the trace after it.
+    let stops = !matches!(l.kind, ProgramKind::TestRun | ProgramKind::Iter);
+    if l.kind == ProgramKind::Iter {
+        refusal::refuse_end_of_walk(&mut l.function);
+    }
+    let late = probe.predicate.as_ref().is_some_and(|p| leaves_no_trace(p, l.object.facts));
+    if stops && !late {
+        refusal::refuse_after_exit(l);
+        brake::refuse_when_braked(l);
+    }
+    if let Some(pid) = l.object.facts.filter_pid.filter(|_| filters_processes(l)) {
+        let process = task::pid(l, true);
+        refusal::refuse_unless_equal(&mut l.function, process, i64::from(pid));
+    }
+    let before_predicate = probe.predicate.is_some() && !late;
+    if before_predicate {
+        budget::begin_firing(l, true);
+    }
+    if let Some(predicate) = &probe.predicate {
+        let (body, refused) = (l.function.builder.new_block(), refusal::refused(&mut l.function));
+        let mark = l.mark();
+        locals::initialise_for_predicate(l);
+        brake::begin_steps(l, true);
+        l.known.note_predicate(predicate);
+        l.condition(predicate, body, refused)?;
+        l.release(mark);
+        l.function.builder.switch_to(body);
+    }
+    if stops && late {
+        refusal::refuse_after_exit(l);
+        brake::refuse_when_braked(l);
+    }
+    l.function.begin_body();
+    brake::begin_steps(l, false);
+    if !before_predicate {
+        budget::begin_firing(l, false);
+    }
+    locals::initialise_locals(l, &probe.body, 0);
+    l.block(&probe.body)?;
+    l.leave();
+    Ok(())
+}
 
-    /// Whether `-p` limits this kind of probe here; user probes are limited where they attach.
-    fn filters_processes(&self) -> bool {
-        !matches!(
-            self.probe.targets[self.target],
-            Target::Begin
-                | Target::End
-                | Target::SelfSignal(_)
-                | Target::Test(_)
-                | Target::Bench(_)
-                | Target::Interval { .. }
-                | Target::Uprobe { .. }
-                | Target::Usdt { .. }
-                | Target::Iter { .. }
-        )
-    }
-
-    /// Events after `exit()`, and those that come while probes are being detached, change nothing
-    /// that the end probes and the closing print of the maps show.
-    fn refuse_after_exit(&mut self) {
-        let section = self.object.section(SHARED);
-        let at = self.function.builder.global_addr(section, EXITING);
-        let exiting = self.function.builder.load(at, 0, Size::B8);
-        self.refuse_unless_equal(exiting, 0);
-    }
-
-    /// After its last object an iterator runs the program once more, without one (`bpf_iter_run_prog` from
-    /// the walk's `stop`): the object is the second member of every context, behind `meta`.
-    fn refuse_end_of_walk(&mut self) {
-        let context = self.function.context();
-        let object = self.load(Addr::new(Base::Reg(context), 8), 8, false);
-        let refused = self.refused();
-        self.function.builder.require(Cond::Ne, object, 0, refused);
-    }
-
-    /// Where firings go that don't concern the script.
-    pub fn refused(&mut self) -> crate::codegen::ir::BlockId {
-        let b = &mut self.function.builder;
-        *self.function.refused.get_or_insert_with(|| b.new_block())
-    }
-
-    fn refuse_unless_equal(&mut self, value: crate::codegen::ir::Vreg, wanted: i64) {
-        let refused = self.refused();
-        self.function.builder.require(Cond::Eq, value, wanted, refused);
-    }
-
-    /// Predicates may hold block expressions with variables of their own.
-    fn initialise_for_predicate(&mut self) {
-        if let Some(predicate) = &self.probe.predicate {
-            let mut mentioned = Vec::new();
-            walk::each_in(predicate, &mut |_| (), &mut |e| {
-                if let ExprKind::Local(id) = &e.kind {
-                    mentioned.push(*id);
-                }
-            });
-            for id in mentioned {
-                if self.locals[id.0 as usize].ty.fits_register() {
-                    self.write_local(id, 0.into());
-                }
-            }
-        }
-    }
-
-    /// Gives every local its home.
-    pub fn place_locals(&mut self, body: &'a Block, predicate: Option<&'a Expr>) {
-        let captured = self.captured(body, predicate);
-        let addressed = walk::addressed(body, predicate);
-        self.homes = Vec::with_capacity(self.locals.len());
-        for (index, local) in self.locals.iter().enumerate() {
-            let size = self.size(&local.ty);
-            let id = LocalId(index as u32);
-            let home = if addressed.contains(&id) {
-                // Pointers to the stack can't leave the program; working memory is kernel memory.
-                LocalHome::Scratch(self.scratch_bytes(size))
-            } else if captured.contains(&id) && size <= self.object.on_stack_limit {
-                let at = self.frame_next.next_multiple_of(8);
-                self.frame_next = at + size.next_multiple_of(8).max(8);
-                LocalHome::Frame(at)
-            } else if local.ty.fits_register() {
-                LocalHome::Reg(self.function.builder.new_vreg())
-            } else if size <= self.object.on_stack_limit {
-                LocalHome::Slot(self.function.builder.new_slot(size.next_multiple_of(8).max(8)))
-            } else {
-                LocalHome::Scratch(self.scratch_bytes(size))
-            };
-            self.homes.push(home);
-        }
-        if !self.locals.is_empty() {
-            let on_stack =
-                |id: LocalId| matches!(self.homes.get(id.0 as usize), Some(LocalHome::Slot(_) | LocalHome::Frame(_)));
-            self.scopes = Scopes::of(body, on_stack);
-        }
-    }
-
-    /// Locals that loop callbacks of this body use.
-    fn captured(&self, body: &'a Block, predicate: Option<&'a Expr>) -> Vec<LocalId> {
-        let mut captured = Vec::new();
-        let scale = self.object.scale();
-        let mut visit = |before: &'a [Statement], s: &'a Statement| {
-            if !is_callback(scale, before, s) {
-                return;
-            }
-            if let StatementKind::ForMap { local, .. } | StatementKind::ForRange { local, .. } = &s.kind {
-                captured.push(*local);
-            }
-            let (exprs, blocks) = walk::statement_parts(s);
-            if let StatementKind::While(..) = &s.kind {
-                captured.extend(exprs.into_iter().flat_map(walk::locals_in));
-            }
-            captured.extend(blocks.into_iter().flat_map(walk::locals_of));
-        };
-        walk::each_placed(body, &mut visit);
-        if let Some(predicate) = predicate {
-            walk::each_placed_in(predicate, &mut visit);
-        }
-        captured
-    }
+/// Whether `-p` limits this kind of probe here; user probes are limited where they attach.
+fn filters_processes(l: &Lowerer<'_, '_>) -> bool {
+    !matches!(
+        l.probe.targets[l.target],
+        Target::Begin
+            | Target::End
+            | Target::SelfSignal(_)
+            | Target::Test(_)
+            | Target::Bench(_)
+            | Target::Interval { .. }
+            | Target::Uprobe { .. }
+            | Target::Usdt { .. }
+            | Target::Iter { .. }
+    )
 }

@@ -1,7 +1,9 @@
 //! Loads, stores, copies and fills.
 
 use super::{Addr, Base, chunks, size_of};
+use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::ir::{Operand, Vreg};
+
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::helpers as h;
 
@@ -9,128 +11,120 @@ use crate::codegen::lower::helpers as h;
 /// instructions and keeps programs short.
 const INLINE_BYTES: u32 = 256;
 
-impl Lowerer<'_, '_> {
-    /// The address in a register, for helpers.
-    pub fn pointer(&mut self, addr: Addr) -> Vreg {
-        match addr.base {
-            Base::Slot(slot) => self.function.builder.slot_addr(slot, addr.offset),
-            Base::Reg(base) if addr.offset == 0 => base,
-            Base::Reg(base) => self.function.builder.add(base, i64::from(addr.offset)),
-        }
+/// The address in a register, for helpers.
+pub fn pointer(b: &mut FunctionBuilder, addr: Addr) -> Vreg {
+    match addr.base {
+        Base::Slot(slot) => b.slot_addr(slot, addr.offset),
+        Base::Reg(base) if addr.offset == 0 => base,
+        Base::Reg(base) => b.add(base, i64::from(addr.offset)),
     }
+}
 
-    /// The address with an offset that fits an instruction.
-    fn near(&mut self, addr: Addr) -> (Base, i32) {
-        match addr.base {
-            Base::Reg(base) if i16::try_from(addr.offset).is_err() => {
-                (Base::Reg(self.function.builder.add(base, i64::from(addr.offset))), 0)
-            }
-            base => (base, addr.offset),
-        }
+/// The address with an offset that fits an instruction.
+fn near(b: &mut FunctionBuilder, addr: Addr) -> (Base, i32) {
+    match addr.base {
+        Base::Reg(base) if i16::try_from(addr.offset).is_err() => (Base::Reg(b.add(base, i64::from(addr.offset))), 0),
+        base => (base, addr.offset),
     }
+}
 
-    /// Loads 1, 2, 4 or 8 bytes.
-    pub fn load(&mut self, addr: Addr, bytes: u32, signed: bool) -> Vreg {
-        let signed = signed && bytes < 8;
-        match self.near(addr) {
-            (Base::Slot(slot), offset) if signed => {
-                self.function.builder.slot_load_signed(slot, offset, size_of(bytes))
-            }
-            (Base::Slot(slot), offset) => self.function.builder.slot_load(slot, offset, size_of(bytes)),
-            (Base::Reg(base), offset) if signed => {
-                self.function.builder.load_signed(base, offset as i16, size_of(bytes))
-            }
-            (Base::Reg(base), offset) => self.function.builder.load(base, offset as i16, size_of(bytes)),
-        }
+/// Loads 1, 2, 4 or 8 bytes.
+pub fn load(b: &mut FunctionBuilder, addr: Addr, bytes: u32, signed: bool) -> Vreg {
+    let signed = signed && bytes < 8;
+    match near(b, addr) {
+        (Base::Slot(slot), offset) if signed => b.slot_load_signed(slot, offset, size_of(bytes)),
+        (Base::Slot(slot), offset) => b.slot_load(slot, offset, size_of(bytes)),
+        (Base::Reg(base), offset) if signed => b.load_signed(base, offset as i16, size_of(bytes)),
+        (Base::Reg(base), offset) => b.load(base, offset as i16, size_of(bytes)),
     }
+}
 
-    /// Stores 1, 2, 4 or 8 bytes.
-    pub fn store(&mut self, addr: Addr, bytes: u32, value: impl Into<Operand>) {
-        match self.near(addr) {
-            (Base::Slot(slot), offset) => self.function.builder.slot_store(slot, offset, size_of(bytes), value),
-            (Base::Reg(base), offset) => self.function.builder.store(base, offset as i16, size_of(bytes), value),
-        }
+/// Stores 1, 2, 4 or 8 bytes.
+pub fn store(b: &mut FunctionBuilder, addr: Addr, bytes: u32, value: impl Into<Operand>) {
+    match near(b, addr) {
+        (Base::Slot(slot), offset) => b.slot_store(slot, offset, size_of(bytes), value),
+        (Base::Reg(base), offset) => b.store(base, offset as i16, size_of(bytes), value),
     }
+}
 
-    /// Adds to 4 or 8 bytes: atomically when asked.
-    pub fn add_at(&mut self, addr: Addr, bytes: u32, value: Operand, atomic: bool) {
-        if atomic && bytes >= 4 {
-            let (base, offset) = match self.near(addr) {
-                (Base::Reg(base), offset) => (base, offset),
-                (Base::Slot(slot), offset) => (self.function.builder.slot_addr(slot, offset), 0),
-            };
-            self.function.builder.atomic_add(base, offset as i16, size_of(bytes), value);
-            return;
-        }
-        let old = self.load(addr, bytes, false);
-        let new = self.function.builder.add(old, value);
-        self.store(addr, bytes, new);
+/// Adds to 4 or 8 bytes: atomically when asked.
+pub fn add_at(b: &mut FunctionBuilder, addr: Addr, bytes: u32, value: Operand, atomic: bool) {
+    if atomic && bytes >= 4 {
+        let (base, offset) = match near(b, addr) {
+            (Base::Reg(base), offset) => (base, offset),
+            (Base::Slot(slot), offset) => (b.slot_addr(slot, offset), 0),
+        };
+        b.atomic_add(base, offset as i16, size_of(bytes), value);
+        return;
     }
+    let old = load(b, addr, bytes, false);
+    let new = b.add(old, value);
+    store(b, addr, bytes, new);
+}
 
-    /// Copies `bytes` between places that don't overlap.
-    pub fn copy(&mut self, dst: Addr, src: Addr, bytes: u32) {
-        if bytes > INLINE_BYTES {
-            let (to, from) = (self.pointer(dst), self.pointer(src));
-            self.function.builder.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(bytes).into(), from.into()]);
-            return;
-        }
-        for (at, size) in chunks(bytes, [dst.offset, src.offset]) {
-            let word = self.load(src.at(at), size, false);
-            self.store(dst.at(at), size, word);
-        }
+/// Copies `bytes` between places that don't overlap.
+pub fn copy(b: &mut FunctionBuilder, dst: Addr, src: Addr, bytes: u32) {
+    if bytes > INLINE_BYTES {
+        let (to, from) = (pointer(b, dst), pointer(b, src));
+        b.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(bytes).into(), from.into()]);
+        return;
     }
-
-    /// These bytes where they can be read word by word: inside a tuple, a text begins anywhere, and the
-    /// verifier refuses words across the stack's own.
-    pub fn aligned(&mut self, addr: Addr, bytes: u32) -> Addr {
-        if addr.offset % 8 == 0 {
-            return addr;
-        }
-        let temp = self.temp(bytes);
-        self.copy(temp, addr, bytes);
-        temp
+    for (at, size) in chunks(bytes, [dst.offset, src.offset]) {
+        let word = load(b, src.at(at), size, false);
+        store(b, dst.at(at), size, word);
     }
+}
 
-    /// Fills with zeros.
-    pub fn zero(&mut self, dst: Addr, bytes: u32) {
-        if bytes > INLINE_BYTES {
-            // A read that fails zeroes its destination (`bpf_probe_read_kernel_common`,
-            // kernel/trace/bpf_trace.c): address 0 is refused before any access.
-            let to = self.pointer(dst);
-            self.function.builder.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(bytes).into(), 0.into()]);
-            return;
-        }
-        for (at, size) in chunks(bytes, [dst.offset, 0]) {
-            self.store(dst.at(at), size, 0);
-        }
+/// These bytes where they can be read word by word: inside a tuple, a text begins anywhere, and the
+/// verifier refuses words across the stack's own.
+pub fn aligned(l: &mut Lowerer<'_, '_>, addr: Addr, bytes: u32) -> Addr {
+    if addr.offset % 8 == 0 {
+        return addr;
     }
+    let temp = l.temp(bytes);
+    copy(&mut l.function.builder, temp, addr, bytes);
+    temp
+}
 
-    /// Writes constant bytes, and zeros up to `total`.
-    pub fn write_bytes(&mut self, dst: Addr, bytes: &[u8], total: u32) {
-        let len = (bytes.len() as u32).min(total);
-        let whole = len.next_multiple_of(8).min(total);
-        let mut padded = bytes[..len as usize].to_vec();
-        padded.resize(whole as usize, 0);
-        for (at, size) in chunks(whole, [dst.offset, 0]) {
-            let mut word = [0_u8; 8];
-            let (at_, size_) = (at as usize, size as usize);
-            word[..size_].copy_from_slice(&padded[at_..at_ + size_]);
-            let value = u64::from_le_bytes(word) as i64;
-            self.store_constant(dst.at(at), size, value);
-        }
-        if total > whole {
-            self.zero(dst.at(whole), total - whole);
-        }
+/// Fills with zeros.
+pub fn zero(b: &mut FunctionBuilder, dst: Addr, bytes: u32) {
+    if bytes > INLINE_BYTES {
+        // A read that fails zeroes its destination (`bpf_probe_read_kernel_common`,
+        // kernel/trace/bpf_trace.c): address 0 is refused before any access.
+        let to = pointer(b, dst);
+        b.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(bytes).into(), 0.into()]);
+        return;
     }
+    for (at, size) in chunks(bytes, [dst.offset, 0]) {
+        store(b, dst.at(at), size, 0);
+    }
+}
 
-    fn store_constant(&mut self, dst: Addr, size: u32, value: i64) {
-        // An 8-byte store takes a sign-extended 32-bit constant; larger ones go through a register.
-        if size == 8 && i32::try_from(value).is_err() {
-            let register = self.function.builder.imm(value);
-            self.store(dst, size, register);
-        } else {
-            let value = if size == 4 { i64::from(value as i32) } else { value };
-            self.store(dst, size, value);
-        }
+/// Writes constant bytes, and zeros up to `total`.
+pub fn write_bytes(b: &mut FunctionBuilder, dst: Addr, bytes: &[u8], total: u32) {
+    let len = (bytes.len() as u32).min(total);
+    let whole = len.next_multiple_of(8).min(total);
+    let mut padded = bytes[..len as usize].to_vec();
+    padded.resize(whole as usize, 0);
+    for (at, size) in chunks(whole, [dst.offset, 0]) {
+        let mut word = [0_u8; 8];
+        let (at_, size_) = (at as usize, size as usize);
+        word[..size_].copy_from_slice(&padded[at_..at_ + size_]);
+        let value = u64::from_le_bytes(word) as i64;
+        store_constant(b, dst.at(at), size, value);
+    }
+    if total > whole {
+        zero(b, dst.at(whole), total - whole);
+    }
+}
+
+fn store_constant(b: &mut FunctionBuilder, dst: Addr, size: u32, value: i64) {
+    // An 8-byte store takes a sign-extended 32-bit constant; larger ones go through a register.
+    if size == 8 && i32::try_from(value).is_err() {
+        let register = b.imm(value);
+        store(b, dst, size, register);
+    } else {
+        let value = if size == 4 { i64::from(value as i32) } else { value };
+        store(b, dst, size, value);
     }
 }

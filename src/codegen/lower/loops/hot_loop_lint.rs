@@ -1,13 +1,14 @@
 //! Loops in probes that fire often: what each firing takes is taken thousands of times a second.
 
-use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::loops::cost::CostContext;
-use crate::codegen::lower::loops::steps;
 use crate::lang::codes::check::HOT_PROBE;
 use crate::lang::diagnostic::Diagnostic;
 use crate::model::target::Target;
 use crate::model::words;
 use crate::probe::rate::firings_a_second;
+
+use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::loops::cost::CostContext;
+use crate::codegen::lower::loops::steps;
 
 /// What a step is taken for, ns: an iteration with its tests, or a call, as on a machine of today. An order of size.
 const STEP_NS: u64 = 10;
@@ -17,26 +18,24 @@ const CONCERN: u64 = 10;
 const HELP: &str = "let the loop end sooner, move it to an `interval`, or trace fewer events: the brake turns off what takes \
                     a CPU away";
 
-impl Lowerer<'_, '_> {
-    /// Warns of loops that take much of a CPU's time where the probe fires as often as it may, as far as the script
-    /// shows how long they are.
-    pub fn warn_hot_loops(&mut self, targets: &[u32]) {
-        let steps = steps::of_probe(CostContext { unknown: 1, ..self.scale() }, self.probe);
-        let took_ns = steps.saturating_mul(STEP_NS);
-        let of = |index: &u32| self.probe.targets.get(*index as usize).and_then(firings_a_second);
-        let Some(rate) = targets.iter().filter_map(of).max() else { return };
-        let a_second = took_ns.saturating_mul(rate);
-        if self.probe.targets.iter().any(is_run_by_hand) || a_second < 1_000_000_000 / CONCERN {
-            return;
-        }
-        let message = format!(
-            "loops of up to {} steps in a probe that can fire {} times a second on one CPU: about {} a firing",
-            words::grouped(steps),
-            words::grouped(rate),
-            duration(took_ns),
-        );
-        self.object.warn(Diagnostic::warning(HOT_PROBE, self.probe.head, message).help(HELP));
+/// Warns of loops that take much of a CPU's time where the probe fires as often as it may, as far as the script
+/// shows how long they are.
+pub fn warn_hot_loops(l: &mut Lowerer<'_, '_>, targets: &[u32]) {
+    let steps = steps::of_probe(CostContext { unknown: 1, ..l.object.scale() }, l.probe);
+    let took_ns = steps.saturating_mul(STEP_NS);
+    let of = |index: &u32| l.probe.targets.get(*index as usize).and_then(firings_a_second);
+    let Some(rate) = targets.iter().filter_map(of).max() else { return };
+    let a_second = took_ns.saturating_mul(rate);
+    if l.probe.targets.iter().any(is_run_by_hand) || a_second < 1_000_000_000 / CONCERN {
+        return;
     }
+    let message = format!(
+        "loops of up to {} steps in a probe that can fire {} times a second on one CPU: about {} a firing",
+        words::grouped(steps),
+        words::grouped(rate),
+        duration(took_ns),
+    );
+    l.object.warn(Diagnostic::warning(HOT_PROBE, l.probe.head, message).help(HELP));
 }
 
 fn is_run_by_hand(target: &Target) -> bool {

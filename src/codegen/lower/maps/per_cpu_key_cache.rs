@@ -14,16 +14,19 @@
 //! what lies where.
 
 use crate::codegen::artifact::ProgramKind;
+use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, BpfMapId, Cond, Operand, Size, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, MapId};
 use crate::model::stats::LossCause;
 
-use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::helpers as h;
-use crate::codegen::lower::layout::{Cells, Home, MEMO_SLOTS, PER_CPU, SHARED};
+use crate::codegen::lower::layout::{Cells, MEMO_SLOTS, PER_CPU, SHARED};
+use crate::codegen::lower::maps::{element, key};
+use crate::codegen::lower::object::ObjectBuilder;
+use crate::codegen::lower::{helpers as h, numbers};
 
 /// Multiplier of the hash: the golden ratio in 64 bits.
 const MIX: i64 = 0x9e37_79b9_7f4a_7c15_u64 as i64;
@@ -57,256 +60,243 @@ struct Search {
     span: Span,
 }
 
-impl<'a> Lowerer<'_, 'a> {
-    /// The cells of a map that lives in some.
-    pub fn cells(&self, map: MapId) -> Option<Cells> {
-        match self.object.layout.homes[map.0 as usize] {
-            Home::Cells(cells) => Some(cells),
-            _ => None,
+/// The address of a key's cell, which is made when the key is new; control goes to `full` when there is
+/// no room, which is counted.
+pub fn cell<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    map: MapId,
+    cells: Cells,
+    key: Option<&'a Expr>,
+    full: BlockId,
+    span: Span,
+) -> Result<Vreg, CodegenError> {
+    let (key, full_key) = searched_key(l, map, cells, key, span)?;
+    l.object.section(PER_CPU);
+    let shared = l.object.section(SHARED);
+    let words = l.function.builder.global_addr(shared, cells.words);
+    let epoch = l.function.builder.load(words, 0, Size::B8);
+    let base = l.function.percpu();
+    let search = Search { cells, key, epoch, base, cell: l.function.builder.new_vreg(), full_key, span };
+    let ready = l.function.builder.new_block();
+    // What user space runs between other programs' firings must not touch what these remember.
+    let entry = if l.kind == ProgramKind::TestRun {
+        None
+    } else {
+        let slow = l.function.builder.new_block();
+        let entry = memo_entry(&mut l.function.builder, &search);
+        recall(&mut l.function.builder, &search, entry, ready, slow);
+        l.function.builder.switch_to(slow);
+        Some(entry)
+    };
+    look_up(l, &search, entry, full)?;
+    l.function.builder.jump(ready);
+    l.function.builder.switch_to(ready);
+    Ok(search.cell)
+}
+
+/// The script's key, and where the BPF map's key goes. A key with a long text lies where it is needed for the
+/// BPF map; others are copied there when that is asked.
+fn searched_key<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    map: MapId,
+    cells: Cells,
+    key: Option<&'a Expr>,
+    span: Span,
+) -> Result<(Key, Addr), CodegenError> {
+    match key {
+        Some(key) if cells.key.words == 1 && key.ty.fits_register() => {
+            let word = key::word(l, map, key)?;
+            Ok((Key::Word(word), full_key(l, cells)))
+        }
+        Some(key) if cells.key.text_at.is_some() => {
+            let bytes = cells.key.words * 8;
+            let full_key = l.temp_scratch(8 + bytes + 8);
+            key::write(l, map, key, full_key.at(8), bytes)?;
+            Ok((Key::Memory(full_key.at(8)), full_key))
+        }
+        key => {
+            let at = key::in_memory(l, map, key, span)?;
+            let at = memory::aligned(l, at, cells.key.words * 8);
+            Ok((Key::Memory(at), full_key(l, cells)))
         }
     }
+}
 
-    /// The address of a key's cell, which is made when the key is new; control goes to `full` when there is
-    /// no room, which is counted.
-    pub fn cell(
-        &mut self,
-        map: MapId,
-        cells: Cells,
-        key: Option<&'a Expr>,
-        full: BlockId,
-        span: Span,
-    ) -> Result<Vreg, CodegenError> {
-        let (key, full_key) = self.searched_key(map, cells, key, span)?;
-        self.object.section(PER_CPU);
-        let shared = self.object.section(SHARED);
-        let words = self.function.builder.global_addr(shared, cells.words);
-        let epoch = self.function.builder.load(words, 0, Size::B8);
-        let base = self.function.percpu();
-        let search = Search { cells, key, epoch, base, cell: self.function.builder.new_vreg(), full_key, span };
-        let ready = self.function.builder.new_block();
-        // What user space runs between other programs' firings must not touch what these remember.
-        let entry = if self.kind == ProgramKind::TestRun {
-            None
-        } else {
-            let slow = self.function.builder.new_block();
-            let entry = self.memo_entry(&search);
-            self.recall(&search, entry, ready, slow);
-            self.function.builder.switch_to(slow);
-            Some(entry)
-        };
-        self.look_up(&search, entry, full)?;
-        self.function.builder.jump(ready);
-        self.function.builder.switch_to(ready);
-        Ok(search.cell)
+/// Memory for a key of the BPF map and a tag: on the stack where that is not scarce, for it is seldom
+/// written. In an iterator's iterations the path on which nothing is written would count twice.
+fn full_key(l: &mut Lowerer<'_, '_>, cells: Cells) -> Addr {
+    let bytes = 8 + cells.key.words * 8 + 8;
+    if l.roomy() { Addr::new(Base::Slot(l.function.temp_slot(bytes)), 0) } else { l.temp_scratch(bytes) }
+}
+
+/// Where this CPU would remember the key.
+fn memo_entry(b: &mut FunctionBuilder, search: &Search) -> Vreg {
+    let layout = search.cells.key;
+    let mix = b.imm(MIX);
+    let first = key_part(b, search.key, 0);
+    let hash = b.mul(first, mix);
+    let hash = b.copy(hash);
+    let ended = b.new_block();
+    let mut before = first;
+    for word in 1..layout.memo_words {
+        if layout.ends_in(word - 1) {
+            let before = b.in_register(before);
+            numbers::unless_ended(b, before, ended);
+        }
+        let part = key_part(b, search.key, word);
+        b.alu_into(hash, Alu::Xor, Width::W64, hash, part);
+        b.alu_into(hash, Alu::Mul, Width::W64, hash, mix);
+        before = part;
     }
+    b.jump(ended);
+    b.switch_to(ended);
+    let bytes = search.cells.entry_bytes();
+    // The highest bits are the best mixed ones.
+    let shift = 64 - MEMO_SLOTS.trailing_zeros() - bytes.trailing_zeros();
+    let offset = b.shr(hash, i64::from(shift));
+    let offset = b.and(offset, i64::from((MEMO_SLOTS - 1) * bytes));
+    let table = b.add(search.base, i64::from(search.cells.memo));
+    b.add(table, offset)
+}
 
-    /// The script's key, and where the BPF map's key goes. A key with a long text lies where it is needed for the
-    /// BPF map; others are copied there when that is asked.
-    fn searched_key(
-        &mut self,
-        map: MapId,
-        cells: Cells,
-        key: Option<&'a Expr>,
-        span: Span,
-    ) -> Result<(Key, Addr), CodegenError> {
-        match key {
-            Some(key) if cells.key.words == 1 && key.ty.fits_register() => {
-                let word = self.key_word(map, key)?;
-                Ok((Key::Word(word), self.full_key(cells)))
-            }
-            Some(key) if cells.key.text_at.is_some() => {
-                let bytes = cells.key.words * 8;
-                let full_key = self.temp_scratch(8 + bytes + 8);
-                self.key_into(map, key, full_key.at(8), bytes)?;
-                Ok((Key::Memory(full_key.at(8)), full_key))
-            }
-            key => {
-                let at = self.key(map, key, span)?;
-                let at = self.aligned(at, cells.key.words * 8);
-                Ok((Key::Memory(at), self.full_key(cells)))
-            }
+/// Goes on when all of the key is in the words that are remembered.
+fn in_memo(b: &mut FunctionBuilder, search: &Search, otherwise: BlockId) {
+    let layout = search.cells.key;
+    if layout.memo_words == layout.words {
+        return;
+    }
+    if let Key::Memory(at) = search.key {
+        let last = memory::load(b, at.at(layout.memo_words * 8 - 1), 1, false);
+        b.require(Cond::Eq, last, 0, otherwise);
+    }
+}
+
+fn key_part(b: &mut FunctionBuilder, key: Key, word: u32) -> Operand {
+    match key {
+        Key::Word(value) => value,
+        Key::Memory(at) => memory::load(b, at.at(word * 8), 8, false).into(),
+    }
+}
+
+/// Goes to `ready` with the cell's address when the CPU remembers the key, else to `slow`.
+fn recall(b: &mut FunctionBuilder, search: &Search, entry: Vreg, ready: BlockId, slow: BlockId) {
+    let tag = b.load(entry, 0, Size::B8);
+    cell_of(b, search, tag, search.epoch, slow);
+    in_memo(b, search, slow);
+    let layout = search.cells.key;
+    for word in 0..layout.memo_words {
+        let known = b.load(entry, (8 + word * 8) as i16, Size::B8);
+        let wanted = key_part(b, search.key, word);
+        let wanted = b.in_register(wanted);
+        b.require(Cond::Eq, known, wanted, slow);
+        if layout.ends_in(word) && word + 1 < layout.memo_words {
+            numbers::unless_ended(b, known, ready);
         }
     }
+    b.jump(ready);
+}
 
-    /// Memory for a key of the BPF map and a tag: on the stack where that is not scarce, for it is seldom
-    /// written. In an iterator's iterations the path on which nothing is written would count twice.
-    fn full_key(&mut self, cells: Cells) -> Addr {
-        let bytes = 8 + cells.key.words * 8 + 8;
-        if self.roomy() { Addr::new(Base::Slot(self.function.temp_slot(bytes)), 0) } else { self.temp_scratch(bytes) }
+/// The address of a tag's cell; goes to `otherwise` when the tag is none or of another epoch.
+fn cell_of(b: &mut FunctionBuilder, search: &Search, tag: Vreg, epoch: Vreg, otherwise: BlockId) {
+    let number = b.alu(Alu::Xor, tag, epoch);
+    let number = b.sub(number, 1);
+    b.require(Cond::Lt, number, i64::from(search.cells.capacity) * 2, otherwise);
+    let size = search.cells.value_size;
+    let offset = if size.is_power_of_two() {
+        b.shl(number, i64::from(size.trailing_zeros()))
+    } else {
+        b.mul(number, i64::from(size))
+    };
+    let first = b.add(search.base, i64::from(search.cells.first));
+    let cell = b.add(first, offset);
+    b.copy_into(search.cell, cell);
+}
+
+/// Asks the hash map, and puts a new key into it; what it finds goes to `entry`.
+fn look_up(l: &mut Lowerer<'_, '_>, search: &Search, entry: Option<Vreg>, full: BlockId) -> Result<(), CodegenError> {
+    let map = BpfMapId(search.cells.map);
+    let lost = l.function.builder.new_block();
+    memory::store(&mut l.function.builder, search.full_key, 8, search.epoch);
+    // A key with a text is there already.
+    let copied = if search.cells.key.text_at.is_some() { 0 } else { search.cells.key.words };
+    for word in 0..copied {
+        let part = key_part(&mut l.function.builder, search.key, word);
+        let part = l.function.builder.in_register(part);
+        memory::store(&mut l.function.builder, search.full_key.at(8 + word * 8), 8, part);
     }
-
-    /// Where this CPU would remember the key.
-    fn memo_entry(&mut self, search: &Search) -> Vreg {
-        let layout = search.cells.key;
-        let mix = self.function.builder.imm(MIX);
-        let first = self.key_part(search.key, 0);
-        let hash = self.function.builder.mul(first, mix);
-        let hash = self.function.builder.copy(hash);
-        let ended = self.function.builder.new_block();
-        let mut before = first;
-        for word in 1..layout.memo_words {
-            if layout.ends_in(word - 1) {
-                let before = self.function.builder.in_register(before);
-                self.unless_ended(before, ended);
-            }
-            let part = self.key_part(search.key, word);
-            self.function.builder.alu_into(hash, Alu::Xor, Width::W64, hash, part);
-            self.function.builder.alu_into(hash, Alu::Mul, Width::W64, hash, mix);
-            before = part;
-        }
-        self.function.builder.jump(ended);
-        self.function.builder.switch_to(ended);
-        let bytes = search.cells.entry_bytes();
-        // The highest bits are the best mixed ones.
-        let shift = 64 - MEMO_SLOTS.trailing_zeros() - bytes.trailing_zeros();
-        let offset = self.function.builder.shr(hash, i64::from(shift));
-        let offset = self.function.builder.and(offset, i64::from((MEMO_SLOTS - 1) * bytes));
-        let table = self.function.builder.add(search.base, i64::from(search.cells.memo));
-        self.function.builder.add(table, offset)
-    }
-
-    /// Goes on when all of the key is in the words that are remembered.
-    fn in_memo(&mut self, search: &Search, otherwise: BlockId) {
-        let layout = search.cells.key;
-        if layout.memo_words == layout.words {
-            return;
-        }
-        if let Key::Memory(at) = search.key {
-            let last = self.load(at.at(layout.memo_words * 8 - 1), 1, false);
-            self.function.builder.require(Cond::Eq, last, 0, otherwise);
-        }
-    }
-
-    fn key_part(&mut self, key: Key, word: u32) -> Operand {
-        match key {
-            Key::Word(value) => value,
-            Key::Memory(at) => self.load(at.at(word * 8), 8, false).into(),
-        }
-    }
-
-    /// Goes to `ready` with the cell's address when the CPU remembers the key, else to `slow`.
-    fn recall(&mut self, search: &Search, entry: Vreg, ready: BlockId, slow: BlockId) {
-        let tag = self.function.builder.load(entry, 0, Size::B8);
-        self.cell_of(search, tag, search.epoch, slow);
-        self.in_memo(search, slow);
-        let layout = search.cells.key;
-        for word in 0..layout.memo_words {
-            let known = self.function.builder.load(entry, (8 + word * 8) as i16, Size::B8);
-            let wanted = self.key_part(search.key, word);
-            let wanted = self.function.builder.in_register(wanted);
-            self.function.builder.require(Cond::Eq, known, wanted, slow);
-            if layout.ends_in(word) && word + 1 < layout.memo_words {
-                self.unless_ended(known, ready);
-            }
-        }
-        self.function.builder.jump(ready);
-    }
-
-    /// The address of a tag's cell; goes to `otherwise` when the tag is none or of another epoch.
-    fn cell_of(&mut self, search: &Search, tag: Vreg, epoch: Vreg, otherwise: BlockId) {
-        let number = self.function.builder.alu(Alu::Xor, tag, epoch);
-        let number = self.function.builder.sub(number, 1);
-        self.function.builder.require(Cond::Lt, number, i64::from(search.cells.capacity) * 2, otherwise);
-        let size = search.cells.value_size;
-        let offset = if size.is_power_of_two() {
-            self.function.builder.shl(number, i64::from(size.trailing_zeros()))
-        } else {
-            self.function.builder.mul(number, i64::from(size))
-        };
-        let first = self.function.builder.add(search.base, i64::from(search.cells.first));
-        let cell = self.function.builder.add(first, offset);
-        self.function.builder.copy_into(search.cell, cell);
-    }
-
-    /// Asks the hash map, and puts a new key into it; what it finds goes to `entry`.
-    fn look_up(&mut self, search: &Search, entry: Option<Vreg>, full: BlockId) -> Result<(), CodegenError> {
-        let map = BpfMapId(search.cells.map);
-        let lost = self.function.builder.new_block();
-        self.store(search.full_key, 8, search.epoch);
-        // A key with a text is there already.
-        let copied = if search.cells.key.text_at.is_some() { 0 } else { search.cells.key.words };
-        for word in 0..copied {
-            let part = self.key_part(search.key, word);
-            let part = self.function.builder.in_register(part);
-            self.store(search.full_key.at(8 + word * 8), 8, part);
-        }
-        let found = self.lookup(map, search.full_key);
-        let found = self.function.builder.copy(found);
-        self.when(Cond::Eq, found.into(), 0.into(), |l| {
-            l.insert(search, lost)?;
-            let inserted = l.lookup(map, search.full_key);
-            l.function.builder.copy_into(found, inserted);
-            l.function.builder.require(Cond::Ne, found, 0, lost);
-            Ok(())
-        })?;
-        let tag = self.function.builder.load(found, 0, Size::B8);
-        // What was written before the calls is read again: registers that outlive them are few, and the path
-        // on which the CPU remembers the key would pay for their want.
-        let epoch = self.load(search.full_key, 8, false);
-        self.cell_of(search, tag, epoch, lost);
-        if let Some(entry) = entry {
-            let not_cached = self.function.builder.new_block();
-            self.in_memo(search, not_cached);
-            for word in 0..search.cells.key.memo_words {
-                let part = self.load(search.full_key.at(8 + word * 8), 8, false);
-                self.function.builder.store(entry, (8 + word * 8) as i16, Size::B8, part);
-            }
-            self.function.builder.store(entry, 0, Size::B8, tag);
-            self.function.builder.jump(not_cached);
-            self.function.builder.switch_to(not_cached);
-        }
-        let here = self.function.builder.current();
-        self.function.builder.switch_to(lost);
-        self.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), search.span);
-        self.function.builder.jump(full);
-        self.function.builder.switch_to(here);
+    let found = element::lookup(&mut l.function.builder, map, search.full_key);
+    let found = l.function.builder.copy(found);
+    l.when(Cond::Eq, found.into(), 0.into(), |l| {
+        insert(l.object, &mut l.function.builder, search, lost);
+        let inserted = element::lookup(&mut l.function.builder, map, search.full_key);
+        l.function.builder.copy_into(found, inserted);
+        l.function.builder.require(Cond::Ne, found, 0, lost);
         Ok(())
+    })?;
+    let tag = l.function.builder.load(found, 0, Size::B8);
+    // What was written before the calls is read again: registers that outlive them are few, and the path
+    // on which the CPU remembers the key would pay for their want.
+    let epoch = memory::load(&mut l.function.builder, search.full_key, 8, false);
+    cell_of(&mut l.function.builder, search, tag, epoch, lost);
+    if let Some(entry) = entry {
+        let not_cached = l.function.builder.new_block();
+        in_memo(&mut l.function.builder, search, not_cached);
+        for word in 0..search.cells.key.memo_words {
+            let part = memory::load(&mut l.function.builder, search.full_key.at(8 + word * 8), 8, false);
+            l.function.builder.store(entry, (8 + word * 8) as i16, Size::B8, part);
+        }
+        l.function.builder.store(entry, 0, Size::B8, tag);
+        l.function.builder.jump(not_cached);
+        l.function.builder.switch_to(not_cached);
     }
+    let here = l.function.builder.current();
+    l.function.builder.switch_to(lost);
+    l.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), search.span);
+    l.function.builder.jump(full);
+    l.function.builder.switch_to(here);
+    Ok(())
+}
 
-    /// Puts the key into the hash map with the number of a cell that is free.
-    fn insert(&mut self, search: &Search, lost: BlockId) -> Result<(), CodegenError> {
-        let capacity = i64::from(search.cells.capacity);
-        let shared = self.object.section(SHARED);
-        let words = self.function.builder.global_addr(shared, search.cells.words);
-        let epoch = self.load(search.full_key, 8, false);
-        let tag = self.function.builder.imm(0);
-        let spare = self.function.builder.load(words, SPARE, Size::B8);
-        self.when(Cond::Ne, spare.into(), 0.into(), |l| {
-            let taken = l.function.builder.atomic_xchg(words, SPARE, Size::B8, 0);
-            // One of an earlier epoch is profitable nothing.
-            let number = l.function.builder.alu(Alu::Xor, taken, epoch);
-            l.when(Cond::Le, number.into(), (capacity * 2).into(), |l| {
-                l.function.builder.copy_into(tag, taken);
-                Ok(())
-            })
-        })?;
-        self.when(Cond::Eq, tag.into(), 0.into(), |l| {
-            let half = l.function.builder.shr(epoch, 32);
-            let half = l.function.builder.and(half, 1);
-            let offset = l.function.builder.shl(half, 3);
-            let next = l.function.builder.add(words, NEXT);
-            let next = l.function.builder.add(next, offset);
-            let number = l.function.builder.atomic_fetch_add(next, 0, Size::B8, 1);
-            l.function.builder.require(Cond::Lt, number, capacity, lost);
-            let first = l.function.builder.mul(half, capacity);
-            let number = l.function.builder.add(number, first);
-            let number = l.function.builder.add(number, 1);
-            let made = l.function.builder.add(epoch, number);
-            l.function.builder.copy_into(tag, made);
-            Ok(())
-        })?;
-        let value = search.full_key.at(8 + search.cells.key.words * 8);
-        self.store(value, 8, tag);
-        let handle = self.function.builder.map_addr(BpfMapId(search.cells.map));
-        let (key, from) = (self.pointer(search.full_key), self.pointer(value));
-        let args = [handle.into(), key.into(), from.into(), h::BPF_NOEXIST.into()];
-        let refused = self.function.builder.call(h::MAP_UPDATE_ELEM, &args);
-        self.when(Cond::Ne, refused.into(), 0.into(), |l| {
-            // Another CPU was first: its number holds, this one is for the next key.
-            let words = l.function.builder.global_addr(shared, search.cells.words);
-            let tag = l.load(value, 8, false);
-            l.function.builder.atomic_xchg(words, SPARE, Size::B8, tag);
-            Ok(())
-        })
-    }
+/// Puts the key into the hash map with the number of a cell that is free.
+fn insert(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, search: &Search, lost: BlockId) {
+    let capacity = i64::from(search.cells.capacity);
+    let shared = object.section(SHARED);
+    let words = b.global_addr(shared, search.cells.words);
+    let epoch = memory::load(b, search.full_key, 8, false);
+    let tag = b.imm(0);
+    let spare = b.load(words, SPARE, Size::B8);
+    b.when(Cond::Ne, spare, 0, |b| {
+        let taken = b.atomic_xchg(words, SPARE, Size::B8, 0);
+        // A tag of an earlier epoch is of no use.
+        let number = b.alu(Alu::Xor, taken, epoch);
+        b.when(Cond::Le, number, capacity * 2, |b| {
+            b.copy_into(tag, taken);
+        });
+    });
+    b.when(Cond::Eq, tag, 0, |b| {
+        let half = b.shr(epoch, 32);
+        let half = b.and(half, 1);
+        let offset = b.shl(half, 3);
+        let next = b.add(words, NEXT);
+        let next = b.add(next, offset);
+        let number = b.atomic_fetch_add(next, 0, Size::B8, 1);
+        b.require(Cond::Lt, number, capacity, lost);
+        let first = b.mul(half, capacity);
+        let number = b.add(number, first);
+        let number = b.add(number, 1);
+        let made = b.add(epoch, number);
+        b.copy_into(tag, made);
+    });
+    let value = search.full_key.at(8 + search.cells.key.words * 8);
+    memory::store(b, value, 8, tag);
+    let handle = b.map_addr(BpfMapId(search.cells.map));
+    let (key, from) = (memory::pointer(b, search.full_key), memory::pointer(b, value));
+    let args = [handle.into(), key.into(), from.into(), h::BPF_NOEXIST.into()];
+    let refused = b.call(h::MAP_UPDATE_ELEM, &args);
+    b.when(Cond::Ne, refused, 0, |b| {
+        // Another CPU was first: its number holds, this one is for the next key.
+        let words = b.global_addr(shared, search.cells.words);
+        let tag = memory::load(b, value, 8, false);
+        b.atomic_xchg(words, SPARE, Size::B8, tag);
+    });
 }

@@ -1,5 +1,6 @@
 //! Aggregations read by the script: combined over all CPUs.
 
+use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
@@ -7,185 +8,189 @@ use crate::lang::typed::{Expr, MapId};
 use crate::lang::types::Aggregation;
 use crate::model::histogram::{linear_buckets, log2_buckets};
 
-use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::layout::{Home, PER_CPU};
+use crate::codegen::lower::maps::key;
+use crate::codegen::lower::{helpers as h, numbers};
 
-impl<'a> Lowerer<'_, 'a> {
-    /// The reduction of `@m[key]` over all CPUs.
-    pub fn reduce(
-        &mut self,
-        map: MapId,
-        agg: Aggregation,
-        key: Option<&'a Expr>,
-        e: &'a Expr,
-    ) -> Result<Operand, CodegenError> {
-        if matches!(self.object.layout.homes[map.0 as usize], Home::PerCpu { keyed: false, .. }) {
-            return self.reduce_scalar(map, agg, e.span);
+/// The reduction of `@m[key]` over all CPUs.
+pub fn value<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    map: MapId,
+    agg: Aggregation,
+    key: Option<&'a Expr>,
+    e: &'a Expr,
+) -> Result<Operand, CodegenError> {
+    if matches!(l.object.layout.homes[map.0 as usize], Home::PerCpu { keyed: false, .. }) {
+        return reduce_scalar(l, map, agg, e.span);
+    }
+    let mark = l.mark();
+    let key = key::in_memory(l, map, key, e.span)?;
+    let value = by_key(l, map, agg, key, e.span)?;
+    l.release(mark);
+    Ok(value)
+}
+
+/// The reduction of a keyed aggregation.
+pub fn by_key(
+    l: &mut Lowerer<'_, '_>,
+    map: MapId,
+    agg: Aggregation,
+    key: Addr,
+    span: Span,
+) -> Result<Operand, CodegenError> {
+    let Some(bpf) = l.object.keyed_map(map) else { return l.internal(span, "a scalar map with a key") };
+    if !l.object.facts.features().map_lookup_percpu {
+        return Err(CodegenError::unsupported(
+            span,
+            "the value of a keyed aggregation",
+            "bpf_map_lookup_percpu_elem (Linux 5.19)",
+        ));
+    }
+    let cpus = l.object.facts.possible_cpus.max(1);
+    let state = Totals::new(l);
+    each_cpu(l, cpus, |l, cpu, next| {
+        let handle = l.function.builder.map_addr(bpf);
+        let at = memory::pointer(&mut l.function.builder, key);
+        let element = l.function.builder.call(h::MAP_LOOKUP_PERCPU_ELEM, &[handle.into(), at.into(), cpu.into()]);
+        l.function.builder.require(Cond::Ne, element, 0, next);
+        add_cpu(&mut l.function.builder, &state, agg, Addr::new(Base::Reg(element), 0), span)
+    })?;
+    Ok(result_of(&mut l.function.builder, &state, agg))
+}
+
+fn reduce_scalar(l: &mut Lowerer<'_, '_>, map: MapId, agg: Aggregation, span: Span) -> Result<Operand, CodegenError> {
+    let Home::PerCpu { offset, .. } = l.object.layout.homes[map.0 as usize] else {
+        return l.internal(span, "not a scalar aggregation");
+    };
+    let section = l.object.section(PER_CPU);
+    let stride = i64::from(l.object.layout.percpu_stride);
+    let cpus = l.object.facts.possible_cpus.max(1);
+    let state = Totals::new(l);
+    each_cpu(l, cpus, |l, cpu, _| {
+        let at = l.function.builder.mul(cpu, stride);
+        let base = l.function.builder.global_addr(section, offset);
+        let cell = l.function.builder.add(base, at);
+        add_cpu(&mut l.function.builder, &state, agg, Addr::new(Base::Reg(cell), 0), span)
+    })?;
+    Ok(result_of(&mut l.function.builder, &state, agg))
+}
+
+/// Runs `body` for every possible CPU: a loop that the verifier follows. The block that it gets
+/// is the next iteration.
+fn each_cpu(
+    l: &mut Lowerer<'_, '_>,
+    cpus: u32,
+    body: impl FnOnce(&mut Lowerer<'_, '_>, Vreg, crate::codegen::ir::BlockId) -> Result<(), CodegenError>,
+) -> Result<(), CodegenError> {
+    let cpu = l.function.builder.imm(0);
+    let (head, inside, next, done) = (
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+        l.function.builder.new_block(),
+    );
+    l.function.builder.jump(head);
+    l.function.builder.switch_to(head);
+    l.function.builder.branch(Cond::Lt, cpu, i64::from(cpus), inside, done);
+    l.function.builder.switch_to(inside);
+    body(l, cpu, next)?;
+    l.function.builder.jump(next);
+    l.function.builder.switch_to(next);
+    l.function.builder.alu_into(cpu, Alu::Add, Width::W64, cpu, 1);
+    l.function.builder.jump(head);
+    l.function.builder.switch_to(done);
+    Ok(())
+}
+
+/// Adds one CPU's value to the totals.
+fn add_cpu(
+    b: &mut FunctionBuilder,
+    totals: &Totals,
+    agg: Aggregation,
+    at: Addr,
+    span: Span,
+) -> Result<(), CodegenError> {
+    match agg {
+        Aggregation::Count | Aggregation::Sum { .. } => {
+            let value = memory::load(b, at, 8, false);
+            b.alu_into(totals.value, Alu::Add, Width::W64, totals.value, value);
         }
-        let mark = self.mark();
-        let key = self.key(map, key, e.span)?;
-        let value = self.reduce_by_key(map, agg, key, e.span)?;
-        self.release(mark);
-        Ok(value)
-    }
-
-    /// The reduction of a keyed aggregation.
-    pub fn reduce_by_key(
-        &mut self,
-        map: MapId,
-        agg: Aggregation,
-        key: Addr,
-        span: Span,
-    ) -> Result<Operand, CodegenError> {
-        let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a scalar map with a key") };
-        if !self.object.facts.features().map_lookup_percpu {
-            return self.unsupported(
-                span,
-                "the value of a keyed aggregation",
-                "bpf_map_lookup_percpu_elem (Linux 5.19)",
-            );
+        Aggregation::Avg { .. } | Aggregation::Stats { .. } => {
+            let value = memory::load(b, at, 8, false);
+            let count = memory::load(b, at.at(8), 8, false);
+            b.alu_into(totals.value, Alu::Add, Width::W64, totals.value, value);
+            b.alu_into(totals.count, Alu::Add, Width::W64, totals.count, count);
         }
-        let cpus = self.object.facts.possible_cpus.max(1);
-        let state = Totals::new(self);
-        self.each_cpu(cpus, |l, cpu, next| {
-            let handle = l.function.builder.map_addr(bpf);
-            let at = l.pointer(key);
-            let element = l.function.builder.call(h::MAP_LOOKUP_PERCPU_ELEM, &[handle.into(), at.into(), cpu.into()]);
-            l.function.builder.require(Cond::Ne, element, 0, next);
-            l.add_cpu(&state, agg, Addr::new(Base::Reg(element), 0), span)
-        })?;
-        self.result_of(&state, agg, span)
+        Aggregation::Min { signed } => best(b, totals, at, if signed { Cond::SLt } else { Cond::Lt }),
+        Aggregation::Max { signed } => best(b, totals, at, if signed { Cond::SGt } else { Cond::Gt }),
+        Aggregation::Hist { bits } => add_buckets(b, totals, at, log2_buckets(bits)),
+        Aggregation::LHist { min, max, step } => add_buckets(b, totals, at, linear_buckets(min, max, step)),
+        Aggregation::LogLinear(_) | Aggregation::Quantize | Aggregation::StdDev => {
+            return Err(CodegenError::unsupported(span, "this aggregation as a number", "another aggregation"));
+        }
+        Aggregation::TSeries { .. } => {
+            return Err(CodegenError::unsupported(span, "a time series as a number", "another aggregation"));
+        }
     }
+    Ok(())
+}
 
-    fn reduce_scalar(&mut self, map: MapId, agg: Aggregation, span: Span) -> Result<Operand, CodegenError> {
-        let Home::PerCpu { offset, .. } = self.object.layout.homes[map.0 as usize] else {
-            return self.internal(span, "not a scalar aggregation");
-        };
-        let section = self.object.section(PER_CPU);
-        let stride = i64::from(self.object.layout.percpu_stride);
-        let cpus = self.object.facts.possible_cpus.max(1);
-        let state = Totals::new(self);
-        self.each_cpu(cpus, |l, cpu, _| {
-            let at = l.function.builder.mul(cpu, stride);
-            let base = l.function.builder.global_addr(section, offset);
-            let cell = l.function.builder.add(base, at);
-            l.add_cpu(&state, agg, Addr::new(Base::Reg(cell), 0), span)
-        })?;
-        self.result_of(&state, agg, span)
+fn add_buckets(b: &mut FunctionBuilder, totals: &Totals, at: Addr, buckets: u32) {
+    for bucket in 0..buckets.min(2048) {
+        let value = memory::load(b, at.at(bucket * 8), 8, false);
+        b.alu_into(totals.value, Alu::Add, Width::W64, totals.value, value);
     }
+}
 
-    /// Runs `body` for every possible CPU: a loop that the verifier follows. The block that it gets
-    /// is the next iteration.
-    fn each_cpu(
-        &mut self,
-        cpus: u32,
-        body: impl FnOnce(&mut Self, Vreg, crate::codegen::ir::BlockId) -> Result<(), CodegenError>,
-    ) -> Result<(), CodegenError> {
-        let cpu = self.function.builder.imm(0);
-        let (head, inside, next, done) = (
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-            self.function.builder.new_block(),
-        );
-        self.function.builder.jump(head);
-        self.function.builder.switch_to(head);
-        self.function.builder.branch(Cond::Lt, cpu, i64::from(cpus), inside, done);
-        self.function.builder.switch_to(inside);
-        body(self, cpu, next)?;
-        self.function.builder.jump(next);
-        self.function.builder.switch_to(next);
-        self.function.builder.alu_into(cpu, Alu::Add, Width::W64, cpu, 1);
-        self.function.builder.jump(head);
-        self.function.builder.switch_to(done);
+fn best(b: &mut FunctionBuilder, totals: &Totals, at: Addr, better: Cond) {
+    let set = memory::load(b, at.at(8), 8, false);
+    let (value, count) = (totals.value, totals.count);
+    b.when(Cond::Ne, set, 0, |b| {
+        let new = memory::load(b, at, 8, false);
+        let (compare, take, done) = (b.new_block(), b.new_block(), b.new_block());
+        b.branch(Cond::Eq, count, 0, take, compare);
+        b.switch_to(compare);
+        b.branch(better, new, value, take, done);
+        b.switch_to(take);
+        b.copy_into(value, new);
+        b.copy_into(count, 1);
+        b.jump(done);
+        b.switch_to(done);
+    });
+}
+
+fn result_of(b: &mut FunctionBuilder, totals: &Totals, agg: Aggregation) -> Operand {
+    match agg {
+        Aggregation::Avg { signed } | Aggregation::Stats { signed } => {
+            numbers::average(b, totals.value, totals.count, signed).into()
+        }
+        _ => totals.value.into(),
+    }
+}
+
+/// `clear` of a scalar aggregation from the script: `delete(@m)`. True when any CPU had it.
+pub fn delete_per_cpu<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, e: &'a Expr) -> Result<Operand, CodegenError> {
+    let Home::PerCpu { offset, present, .. } = l.object.layout.homes[map.0 as usize] else {
+        return l.internal(e.span, "not a scalar aggregation");
+    };
+    let section = l.object.section(PER_CPU);
+    let stride = i64::from(l.object.layout.percpu_stride);
+    let cpus = l.object.facts.possible_cpus.max(1);
+    let was = l.function.builder.imm(0);
+    each_cpu(l, cpus, |l, cpu, _| {
+        let at = l.function.builder.mul(cpu, stride);
+        let base = l.function.builder.global_addr(section, offset);
+        let cell = Addr::new(Base::Reg(l.function.builder.add(base, at)), 0);
+        let flag = cell.at(present - offset);
+        let set = memory::load(&mut l.function.builder, flag, 1, false);
+        l.function.builder.alu_into(was, Alu::Or, Width::W64, was, set);
+        memory::zero(&mut l.function.builder, cell, present - offset);
+        memory::store(&mut l.function.builder, flag, 1, 0);
         Ok(())
-    }
-
-    /// Adds one CPU's value to the totals.
-    fn add_cpu(&mut self, totals: &Totals, agg: Aggregation, at: Addr, span: Span) -> Result<(), CodegenError> {
-        match agg {
-            Aggregation::Count | Aggregation::Sum { .. } => {
-                let value = self.load(at, 8, false);
-                self.function.builder.alu_into(totals.value, Alu::Add, Width::W64, totals.value, value);
-            }
-            Aggregation::Avg { .. } | Aggregation::Stats { .. } => {
-                let value = self.load(at, 8, false);
-                let count = self.load(at.at(8), 8, false);
-                self.function.builder.alu_into(totals.value, Alu::Add, Width::W64, totals.value, value);
-                self.function.builder.alu_into(totals.count, Alu::Add, Width::W64, totals.count, count);
-            }
-            Aggregation::Min { signed } => self.best(totals, at, if signed { Cond::SLt } else { Cond::Lt })?,
-            Aggregation::Max { signed } => self.best(totals, at, if signed { Cond::SGt } else { Cond::Gt })?,
-            Aggregation::Hist { bits } => self.add_buckets(totals, at, log2_buckets(bits)),
-            Aggregation::LHist { min, max, step } => self.add_buckets(totals, at, linear_buckets(min, max, step)),
-            Aggregation::LogLinear(_) | Aggregation::Quantize | Aggregation::StdDev => {
-                return self.unsupported(span, "this aggregation as a number", "another aggregation");
-            }
-            Aggregation::TSeries { .. } => {
-                return self.unsupported(span, "a time series as a number", "another aggregation");
-            }
-        }
-        Ok(())
-    }
-
-    fn add_buckets(&mut self, totals: &Totals, at: Addr, buckets: u32) {
-        for bucket in 0..buckets.min(2048) {
-            let value = self.load(at.at(bucket * 8), 8, false);
-            self.function.builder.alu_into(totals.value, Alu::Add, Width::W64, totals.value, value);
-        }
-    }
-
-    fn best(&mut self, totals: &Totals, at: Addr, better: Cond) -> Result<(), CodegenError> {
-        let set = self.load(at.at(8), 8, false);
-        let (value, count) = (totals.value, totals.count);
-        self.when(Cond::Ne, set.into(), 0.into(), |l| {
-            let new = l.load(at, 8, false);
-            let (compare, take, done) =
-                (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-            l.function.builder.branch(Cond::Eq, count, 0, take, compare);
-            l.function.builder.switch_to(compare);
-            l.function.builder.branch(better, new, value, take, done);
-            l.function.builder.switch_to(take);
-            l.function.builder.copy_into(value, new);
-            l.function.builder.copy_into(count, 1);
-            l.function.builder.jump(done);
-            l.function.builder.switch_to(done);
-            Ok(())
-        })
-    }
-
-    fn result_of(&mut self, totals: &Totals, agg: Aggregation, span: Span) -> Result<Operand, CodegenError> {
-        let (Aggregation::Avg { signed } | Aggregation::Stats { signed }) = agg else {
-            return Ok(totals.value.into());
-        };
-        let _ = span;
-        self.average(totals.value, totals.count, signed).map(Into::into)
-    }
-
-    /// `clear` of a scalar aggregation from the script: `delete(@m)`. True when any CPU had it.
-    pub fn delete_per_cpu(&mut self, map: MapId, e: &'a Expr) -> Result<Operand, CodegenError> {
-        let Home::PerCpu { offset, present, .. } = self.object.layout.homes[map.0 as usize] else {
-            return self.internal(e.span, "not a scalar aggregation");
-        };
-        let section = self.object.section(PER_CPU);
-        let stride = i64::from(self.object.layout.percpu_stride);
-        let cpus = self.object.facts.possible_cpus.max(1);
-        let was = self.function.builder.imm(0);
-        self.each_cpu(cpus, |l, cpu, _| {
-            let at = l.function.builder.mul(cpu, stride);
-            let base = l.function.builder.global_addr(section, offset);
-            let cell = Addr::new(Base::Reg(l.function.builder.add(base, at)), 0);
-            let flag = cell.at(present - offset);
-            let set = l.load(flag, 1, false);
-            l.function.builder.alu_into(was, Alu::Or, Width::W64, was, set);
-            l.zero(cell, present - offset);
-            l.store(flag, 1, 0);
-            Ok(())
-        })?;
-        Ok(self.function.builder.compare(Cond::Ne, was, 0).into())
-    }
+    })?;
+    Ok(l.function.builder.compare(Cond::Ne, was, 0).into())
 }
 
 /// Registers that collect a reduction.

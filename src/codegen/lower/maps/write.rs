@@ -1,18 +1,21 @@
 //! Writing values to maps: assignments, `++` and what becomes of a key that the kernel does not take.
 
+use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMapId, Cond, Operand, Size, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, MapId};
 use crate::lang::types::Type;
-use crate::model::stats::LossCause;
 
-use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::layout::Home;
+use crate::codegen::lower::maps::{element, key, reduce};
+use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::place::scalar_shape;
-use crate::codegen::lower::value::Tail;
+use crate::codegen::lower::value::canonical;
+use crate::codegen::lower::value::canonical::Tail;
+use crate::codegen::lower::{helpers as h, numbers};
 
 /// A value before it is written.
 #[derive(Clone, Copy)]
@@ -21,188 +24,210 @@ enum Computed {
     Memory(Addr),
 }
 
-impl<'a> Lowerer<'_, 'a> {
-    /// `@m[key] = value`.
-    pub fn map_set(
-        &mut self,
-        map: MapId,
-        key: Option<&'a Expr>,
-        value: &'a Expr,
-        span: Span,
-    ) -> Result<(), CodegenError> {
-        let ty = &self.object.program.maps[map.0 as usize].value;
-        if let Home::Shared { .. } = self.object.layout.homes[map.0 as usize] {
-            return self.scalar_set(map, value, ty);
-        }
-        let Some(bpf) = self.keyed_map(map) else { return self.internal(span, "a value assigned to an aggregation") };
-        if self.rewrites(map, ty, key) {
-            return self.rewrite(map, bpf, key, value, span);
-        }
-        // bpftrace computes the value before the key; it matters when both have effects.
-        let src = self.whole_value(value, ty)?;
-        let key = self.key(map, key, span)?;
-        self.known.invalidate(map);
-        self.update(bpf, key, src, span)
+/// `@m[key] = value`.
+pub fn set<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    map: MapId,
+    key: Option<&'a Expr>,
+    value: &'a Expr,
+    span: Span,
+) -> Result<(), CodegenError> {
+    let ty = &l.object.program.maps[map.0 as usize].value;
+    if let Home::Shared { .. } = l.object.layout.homes[map.0 as usize] {
+        return scalar_set(l, map, value, ty);
     }
-
-    /// Whether assignments look for the element first and write to it in place, which costs half of
-    /// an update when it is there. Where the script deletes elements, it usually is not; nor may an
-    /// element become another key's between the lookup and the store. A value of several words must have
-    /// one writer at a time, lest it be mixed from two: its key names the thread or the CPU.
-    fn rewrites(&self, map: MapId, ty: &Type, key: Option<&Expr>) -> bool {
-        let shared = matches!(self.object.layout.homes[map.0 as usize], Home::Hash { per_cpu: false, .. });
-        let whole = ty.fits_register() || key.is_some_and(super::keys::one_writer);
-        shared && whole && !self.object.deleted[map.0 as usize]
+    let Some(bpf) = l.object.keyed_map(map) else { return l.internal(span, "a value assigned to an aggregation") };
+    if rewrites(l.object, map, ty, key) {
+        return rewrite(l, map, bpf, key, value, span);
     }
+    // bpftrace computes the value before the key; it matters when both have effects.
+    let src = whole_value(l, value, ty)?;
+    let key = key::in_memory(l, map, key, span)?;
+    l.known.invalidate(map);
+    update(l, bpf, key, src, span)
+}
 
-    fn rewrite(
-        &mut self,
-        map: MapId,
-        bpf: BpfMapId,
-        key: Option<&'a Expr>,
-        value: &'a Expr,
-        span: Span,
-    ) -> Result<(), CodegenError> {
-        let ty = &self.object.program.maps[map.0 as usize].value;
-        let computed = if ty.fits_register() {
-            let computed = self.scalar(value)?;
-            Computed::Word(self.function.builder.copy(computed))
-        } else {
-            Computed::Memory(self.whole_value(value, ty)?)
+/// Whether assignments look for the element first and write to it in place, which costs half of
+/// an update when it is there. Where the script deletes elements, it usually is not; nor may an
+/// element become another key's between the lookup and the store. A value of several words must have
+/// one writer at a time, lest it be mixed from two: its key names the thread or the CPU.
+fn rewrites(object: &ObjectBuilder<'_>, map: MapId, ty: &Type, key: Option<&Expr>) -> bool {
+    let shared = matches!(object.layout.homes[map.0 as usize], Home::Hash { per_cpu: false, .. });
+    let whole = ty.fits_register() || key.is_some_and(crate::codegen::lower::maps::usage::one_writer);
+    shared && whole && !object.deleted[map.0 as usize]
+}
+
+fn rewrite<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    map: MapId,
+    bpf: BpfMapId,
+    key: Option<&'a Expr>,
+    value: &'a Expr,
+    span: Span,
+) -> Result<(), CodegenError> {
+    let ty = &l.object.program.maps[map.0 as usize].value;
+    let computed = if ty.fits_register() {
+        let computed = l.scalar(value)?;
+        Computed::Word(l.function.builder.copy(computed))
+    } else {
+        Computed::Memory(whole_value(l, value, ty)?)
+    };
+    let key = key::in_memory(l, map, key, span)?;
+    l.known.invalidate(map);
+    let (there, absent, done) =
+        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
+    let element = element::lookup(&mut l.function.builder, bpf, key);
+    l.function.builder.branch(Cond::Ne, element, 0, there, absent);
+    l.function.builder.switch_to(there);
+    let at = Addr::new(Base::Reg(element), 0);
+    match computed {
+        Computed::Word(word) => memory::store(&mut l.function.builder, at, scalar_shape(ty).0, word),
+        Computed::Memory(src) => canonical::copy_value(l.object, &mut l.function.builder, src, at, ty, ty),
+    }
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(absent);
+    let src = match computed {
+        Computed::Word(word) => {
+            let src = l.temp(8);
+            memory::store(&mut l.function.builder, src, 8, word);
+            src
+        }
+        Computed::Memory(src) => src,
+    };
+    update(l, bpf, key, src, span)?;
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(done);
+    Ok(())
+}
+
+/// A value in memory, in the form that the map holds.
+fn whole_value<'a>(l: &mut Lowerer<'_, 'a>, value: &'a Expr, ty: &Type) -> Result<Addr, CodegenError> {
+    if !value.ty.fits_register() && value.ty == *ty {
+        return l.memory(value);
+    }
+    let temp = l.temp(l.object.size(ty).max(1));
+    l.store_value(value, temp, ty, Tail::Zeroed)?;
+    Ok(temp)
+}
+
+fn update(l: &mut Lowerer<'_, '_>, bpf: BpfMapId, key: Addr, src: Addr, span: Span) -> Result<(), CodegenError> {
+    let handle = l.function.builder.map_addr(bpf);
+    let at = memory::pointer(&mut l.function.builder, key);
+    let from = memory::pointer(&mut l.function.builder, src);
+    let result =
+        l.function.builder.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
+    l.when(Cond::Ne, result.into(), 0.into(), |l| element::not_inserted(l, result, span))
+}
+
+fn scalar_set<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, value: &'a Expr, ty: &Type) -> Result<(), CodegenError> {
+    if ty.fits_register() {
+        let computed = l.scalar(value)?;
+        let Some(scalar) = element::scalar(l, map) else { return Ok(()) };
+        memory::store(&mut l.function.builder, scalar.value, scalar_shape(ty).0, computed);
+        memory::store(&mut l.function.builder, scalar.present, 1, 1);
+        return Ok(());
+    }
+    let src = l.memory(value)?;
+    let Some(scalar) = element::scalar(l, map) else { return Ok(()) };
+    canonical::copy_value(l.object, &mut l.function.builder, src, scalar.value, &value.ty, ty);
+    memory::store(&mut l.function.builder, scalar.present, 1, 1);
+    Ok(())
+}
+
+/// `@m[key] += delta`; the value before or after it when `postfix` is given, else none is needed.
+pub fn step<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    map: MapId,
+    key: Option<&'a Expr>,
+    delta: &'a Expr,
+    postfix: Option<bool>,
+    e: &'a Expr,
+) -> Result<Operand, CodegenError> {
+    let ty = &l.object.program.maps[map.0 as usize].value;
+    let delta = l.scalar(delta)?;
+    if let Some(scalar) = element::scalar(l, map) {
+        element::note_absent(l, scalar, e.span)?;
+        // Ahead of the addition: behind a locked instruction the store waits for it.
+        memory::store(&mut l.function.builder, scalar.present, 1, 1);
+        return Ok(step_at(l.object, &mut l.function.builder, scalar.value, delta, ty, postfix, true));
+    }
+    l.known.invalidate(map);
+    let mark = l.mark();
+    let key = key::in_memory(l, map, key, e.span)?;
+    let result = l.function.builder.new_vreg();
+    l.function.builder.copy_into(result, 0);
+    let done = l.function.builder.new_block();
+    let element = element::lookup_or_insert(l, map, key, done, true, e.span)?;
+    let per_cpu = matches!(l.object.layout.homes[map.0 as usize], Home::Hash { per_cpu: true, .. });
+    let atomic = !per_cpu || l.object.contended[map.0 as usize];
+    let value =
+        step_at(l.object, &mut l.function.builder, Addr::new(Base::Reg(element), 0), delta, ty, postfix, atomic);
+    l.function.builder.copy_into(result, value);
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(done);
+    l.release(mark);
+    Ok(result.into())
+}
+
+fn step_at(
+    object: &ObjectBuilder<'_>,
+    b: &mut FunctionBuilder,
+    at: Addr,
+    delta: Operand,
+    ty: &Type,
+    postfix: Option<bool>,
+    atomic: bool,
+) -> Operand {
+    let (size, signed) = scalar_shape(ty);
+    if atomic && size >= 4 {
+        let Some(postfix) = postfix else {
+            memory::add_at(b, at, size, delta, true);
+            return 0.into();
         };
-        let key = self.key(map, key, span)?;
-        self.known.invalidate(map);
-        let (there, absent, done) =
-            (self.function.builder.new_block(), self.function.builder.new_block(), self.function.builder.new_block());
-        let element = self.lookup(bpf, key);
-        self.function.builder.branch(Cond::Ne, element, 0, there, absent);
-        self.function.builder.switch_to(there);
-        let at = Addr::new(Base::Reg(element), 0);
-        match computed {
-            Computed::Word(word) => self.store(at, scalar_shape(ty).0, word),
-            Computed::Memory(src) => self.copy_value(src, at, ty, ty),
-        }
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(absent);
-        let src = match computed {
-            Computed::Word(word) => {
-                let src = self.temp(8);
-                self.store(src, 8, word);
-                src
+        if object.facts.atomics {
+            let pointer = memory::pointer(b, at);
+            let width = if size == 4 { Size::B4 } else { Size::B8 };
+            let old = b.atomic_fetch_add(pointer, 0, width, delta);
+            let old = numbers::wrap(b, old, ty);
+            if postfix {
+                return old.into();
             }
-            Computed::Memory(src) => src,
-        };
-        self.update(bpf, key, src, span)?;
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(done);
-        Ok(())
-    }
-
-    /// A value in memory, in the form that the map holds.
-    fn whole_value(&mut self, value: &'a Expr, ty: &Type) -> Result<Addr, CodegenError> {
-        if !value.ty.fits_register() && value.ty == *ty {
-            return self.memory(value);
+            let new = b.add(old, delta);
+            return numbers::wrap(b, new, ty).into();
         }
-        let temp = self.temp(self.size(ty).max(1));
-        self.store_value(value, temp, ty, Tail::Zeroed)?;
-        Ok(temp)
     }
+    let old = memory::load(b, at, size, signed);
+    let new = b.add(old, delta);
+    memory::store(b, at, size, new);
+    if postfix == Some(true) { old.into() } else { numbers::wrap(b, new, ty).into() }
+}
 
-    fn update(&mut self, bpf: BpfMapId, key: Addr, src: Addr, span: Span) -> Result<(), CodegenError> {
-        let handle = self.function.builder.map_addr(bpf);
-        let at = self.pointer(key);
-        let from = self.pointer(src);
-        let result =
-            self.function.builder.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
-        self.when(Cond::Ne, result.into(), 0.into(), |l| l.not_inserted(result, span))
-    }
-
-    /// Counts a key that the kernel did not take, and why.
-    pub fn not_inserted(&mut self, result: Vreg, span: Span) -> Result<(), CodegenError> {
-        let (full, done) = (self.function.builder.new_block(), self.function.builder.new_block());
-        // Before Linux 6.4 a map's update is called in place of the helper and returns an `int`: its upper half is unset.
-        let result = self.function.builder.extend(result, 32, true);
-        self.function.builder.require(Cond::Ne, result, h::E2BIG, full);
-        self.failed(LossCause::KeyRefused, Some((h::MAP_UPDATE_ELEM, result.into())), span);
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(full);
-        self.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), span);
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(done);
-        Ok(())
-    }
-
-    fn scalar_set(&mut self, map: MapId, value: &'a Expr, ty: &Type) -> Result<(), CodegenError> {
-        if ty.fits_register() {
-            let computed = self.scalar(value)?;
-            let Some(scalar) = self.scalar_map(map) else { return Ok(()) };
-            self.store(scalar.value, scalar_shape(ty).0, computed);
-            self.store(scalar.present, 1, 1);
-            return Ok(());
+pub fn delete<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    map: MapId,
+    key: Option<&'a Expr>,
+    e: &'a Expr,
+) -> Result<Operand, CodegenError> {
+    l.known.invalidate(map);
+    match l.object.layout.homes[map.0 as usize] {
+        Home::PerCpu { .. } => return reduce::delete_per_cpu(l, map, e),
+        Home::Cells(_) => return l.internal(e.span, "an element deleted of a map that is only updated"),
+        Home::Shared { .. } => {
+            let Some(scalar) = element::scalar(l, map) else { return Ok(0.into()) };
+            let present = memory::load(&mut l.function.builder, scalar.present, 1, false);
+            memory::store(&mut l.function.builder, scalar.present, 1, 0);
+            let size = l.object.size(&l.object.program.maps[map.0 as usize].value);
+            memory::zero(&mut l.function.builder, scalar.value, size);
+            return Ok(present.into());
         }
-        let src = self.memory(value)?;
-        let Some(scalar) = self.scalar_map(map) else { return Ok(()) };
-        self.copy_value(src, scalar.value, &value.ty, ty);
-        self.store(scalar.present, 1, 1);
-        Ok(())
+        Home::Hash { .. } => {}
     }
-
-    /// `@m[key] += delta`; the value before or after it when `postfix` is given, else none is needed.
-    pub fn map_step(
-        &mut self,
-        map: MapId,
-        key: Option<&'a Expr>,
-        delta: &'a Expr,
-        postfix: Option<bool>,
-        e: &'a Expr,
-    ) -> Result<Operand, CodegenError> {
-        let ty = &self.object.program.maps[map.0 as usize].value;
-        let delta = self.scalar(delta)?;
-        if let Some(scalar) = self.scalar_map(map) {
-            self.note_absent(scalar, e.span)?;
-            // Ahead of the addition: behind a locked instruction the store waits for it.
-            self.store(scalar.present, 1, 1);
-            return Ok(self.step_at(scalar.value, delta, ty, postfix, true));
-        }
-        self.known.invalidate(map);
-        let mark = self.mark();
-        let key = self.key(map, key, e.span)?;
-        let result = self.function.builder.new_vreg();
-        self.function.builder.copy_into(result, 0);
-        let done = self.function.builder.new_block();
-        let element = self.lookup_or_insert(map, key, done, true, e.span)?;
-        let per_cpu = matches!(self.object.layout.homes[map.0 as usize], Home::Hash { per_cpu: true, .. });
-        let atomic = !per_cpu || self.object.contended[map.0 as usize];
-        let value = self.step_at(Addr::new(Base::Reg(element), 0), delta, ty, postfix, atomic);
-        self.function.builder.copy_into(result, value);
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(done);
-        self.release(mark);
-        Ok(result.into())
-    }
-
-    fn step_at(&mut self, at: Addr, delta: Operand, ty: &Type, postfix: Option<bool>, atomic: bool) -> Operand {
-        let (size, signed) = scalar_shape(ty);
-        if atomic && size >= 4 {
-            let Some(postfix) = postfix else {
-                self.add_at(at, size, delta, true);
-                return 0.into();
-            };
-            if self.object.facts.atomics {
-                let pointer = self.pointer(at);
-                let width = if size == 4 { Size::B4 } else { Size::B8 };
-                let old = self.function.builder.atomic_fetch_add(pointer, 0, width, delta);
-                let old = self.wrap(old, ty);
-                if postfix {
-                    return old.into();
-                }
-                let new = self.function.builder.add(old, delta);
-                return self.wrap(new, ty).into();
-            }
-        }
-        let old = self.load(at, size, signed);
-        let new = self.function.builder.add(old, delta);
-        self.store(at, size, new);
-        if postfix == Some(true) { old.into() } else { self.wrap(new, ty).into() }
-    }
+    let Some(bpf) = l.object.keyed_map(map) else { return l.internal(e.span, "a map without a home") };
+    let mark = l.mark();
+    let key = key::in_memory(l, map, key, e.span)?;
+    let handle = l.function.builder.map_addr(bpf);
+    let at = memory::pointer(&mut l.function.builder, key);
+    let result = l.function.builder.call(h::MAP_DELETE_ELEM, &[handle.into(), at.into()]);
+    l.release(mark);
+    Ok(l.function.builder.compare(Cond::Eq, result, 0).into())
 }

@@ -17,16 +17,18 @@ use crate::codegen::artifact::{
 };
 use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, SectionId, Size, Vreg};
+use crate::lang::typed::Probe;
+use crate::model::stats::LossCause;
+use crate::model::target::Target;
+
 use crate::codegen::lower::function::{FunctionState, Lowerer};
-use crate::codegen::lower::helpers as h;
-use crate::codegen::lower::layout::{self, BUDGET, CACHE_LINE};
+use crate::codegen::lower::layout::{BUDGET, CACHE_LINE};
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::programs::branchless::{all_if_zero, at_least, choose};
 use crate::codegen::lower::programs::exclusion::{Exclusion, exclusion};
 use crate::codegen::lower::programs::firing::Budget;
-use crate::lang::typed::Probe;
-use crate::model::stats::LossCause;
-use crate::model::target::Target;
+use crate::codegen::lower::programs::refusal;
+use crate::codegen::lower::{helpers as h, layout};
 
 /// One firing in so many is timed, on average.
 const TIMED_EVERY: i64 = 64;
@@ -118,7 +120,7 @@ pub fn begin_firing(l: &mut Lowerer<'_, '_>, early: bool) {
         l.object.budgets.len() - 1
     });
     let block = block(l.object, index);
-    let throttled_to = if early { l.refused() } else { l.function.exit };
+    let throttled_to = if early { refusal::refused(&mut l.function) } else { l.function.exit };
     let cpu = l.function.cpu();
     let words = of_cpu(l.object, &mut l.function, block, cpu);
     let preempted = exclusion(l.kind, l.object.facts) == Exclusion::Preempted;

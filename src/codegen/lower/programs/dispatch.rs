@@ -8,21 +8,24 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Size, Vreg};
-use crate::kernel::syscalls::{self, Machine};
+use crate::kernel::syscalls;
+use crate::kernel::syscalls::Machine;
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, StatementKind};
 use crate::lang::types::Type;
 use crate::model::target::Target;
 
-use crate::codegen::lower::addr::{Addr, Base};
-use crate::codegen::lower::builtin::REGISTERS;
+use crate::codegen::lower::addr::{Addr, Base, memory};
+use crate::codegen::lower::builtin::registers;
+use crate::codegen::lower::builtin::registers::REGISTERS;
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::layout::CONSTANTS;
 use crate::codegen::lower::loops::choice::strategy;
 use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::strategy::LoopStrategy;
 use crate::codegen::lower::programs::firing::Firing;
-use crate::codegen::lower::walk;
+use crate::codegen::lower::programs::refusal;
+use crate::codegen::lower::{numbers, walk};
 
 /// Fewer tracepoints than this are cheaper one by one: the raw tracepoint fires for every call.
 const FEWEST: usize = 5;
@@ -88,7 +91,7 @@ fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
     let mut on_expr = |e: &crate::lang::typed::Expr| match &e.kind {
         ExprKind::Builtin(Builtin::CtxField(offset)) => {
             fields = true;
-            translatable &= e.ty.fits_register() && field(*offset, exit).is_some();
+            translatable &= e.ty.fits_register() && field_of(*offset, exit).is_some();
         }
         ExprKind::Builtin(Builtin::ProbeId | Builtin::FuncId) => fields = true,
         ExprKind::AddressOf(_) => translatable = false,
@@ -119,7 +122,7 @@ enum Field {
     Result,
 }
 
-fn field(offset: u32, exit: bool) -> Option<Field> {
+fn field_of(offset: u32, exit: bool) -> Option<Field> {
     match offset {
         NUMBER_AT => Some(Field::Number),
         VALUES_AT if exit => Some(Field::Result),
@@ -134,58 +137,56 @@ pub fn section(target: &Target) -> String {
     if exit { "tp_btf/sys_exit" } else { "tp_btf/sys_enter" }.to_owned()
 }
 
-impl Lowerer<'_, '_> {
-    /// Goes on for calls in the table only, as the kernel does: not for other numbers, nor for calls
-    /// of 32-bit programs, whose numbers mean other calls (`trace_get_syscall_nr`).
-    pub fn dispatch(&mut self, targets: &[u32]) {
-        let mut table = vec![0_u8; NUMBERS * 2];
-        for index in targets {
-            let Some((_, number)) = call_of(&self.probe.targets[*index as usize]) else { continue };
-            let name = self.probe.names.get(*index as usize).copied().unwrap_or(0) as u16 + 1;
-            table[usize::from(number) * 2..][..2].copy_from_slice(&name.to_le_bytes());
+/// Goes on for calls in the table only, as the kernel does: not for other numbers, nor for calls
+/// of 32-bit programs, whose numbers mean other calls (`trace_get_syscall_nr`).
+pub fn begin(l: &mut Lowerer<'_, '_>, targets: &[u32]) {
+    let mut table = vec![0_u8; NUMBERS * 2];
+    for index in targets {
+        let Some((_, number)) = call_of(&l.probe.targets[*index as usize]) else { continue };
+        let name = l.probe.names.get(*index as usize).copied().unwrap_or(0) as u16 + 1;
+        table[usize::from(number) * 2..][..2].copy_from_slice(&name.to_le_bytes());
+    }
+    let exit = call_of(&l.probe.targets[l.target]).is_some_and(|(exit, _)| exit);
+    let registers = registers::context_word(&mut l.function, 0);
+    let number = if exit {
+        // An `int` on ARM; -1 for "no call" is beyond the table.
+        l.function.builder.load(registers, CALL.number as i16, Size::B4)
+    } else {
+        registers::context_word(&mut l.function, 8)
+    };
+    let refused = refusal::refused(&mut l.function);
+    l.function.builder.require(Cond::Lt, number, NUMBERS as i64, refused);
+    let at = l.object.constant(&table);
+    let section = l.object.section(CONSTANTS);
+    let start = l.function.builder.global_addr(section, at);
+    let offset = l.function.builder.shl(number, 1);
+    let entry = l.function.builder.add(start, offset);
+    let name = l.function.builder.load(entry, 0, Size::B2);
+    l.function.builder.require(Cond::Ne, name, 0, refused);
+    let mode = l.function.builder.load(registers, REGISTERS.mode as i16, Size::B8);
+    let mode = l.function.builder.and(mode, CALL.mode_mask);
+    l.function.builder.require(Cond::Eq, mode, CALL.wide, refused);
+    l.firing = Some(Firing { number, name, exit });
+}
+
+/// Index of the firing target's name.
+pub fn name(l: &mut Lowerer<'_, '_>) -> Option<Vreg> {
+    let firing = l.firing?;
+    Some(l.function.builder.sub(firing.name, 1))
+}
+
+/// A field of the record that the tracepoint would have written.
+pub fn field(l: &mut Lowerer<'_, '_>, offset: u32, ty: &Type, span: Span) -> Result<Vreg, CodegenError> {
+    let Some(firing) = l.firing else { return l.internal(span, "a field without a firing") };
+    let value = match field_of(offset, firing.exit) {
+        Some(Field::Number) => firing.number,
+        Some(Field::Argument(register)) => {
+            let context = l.function.context();
+            let registers = memory::load(&mut l.function.builder, Addr::new(Base::Reg(context), 0), 8, false);
+            l.function.builder.load(registers, register as i16, Size::B8)
         }
-        let exit = call_of(&self.probe.targets[self.target]).is_some_and(|(exit, _)| exit);
-        let registers = self.context_word(0);
-        let number = if exit {
-            // An `int` on ARM; -1 for "no call" is beyond the table.
-            self.function.builder.load(registers, CALL.number as i16, Size::B4)
-        } else {
-            self.context_word(8)
-        };
-        let refused = self.refused();
-        self.function.builder.require(Cond::Lt, number, NUMBERS as i64, refused);
-        let at = self.object.constant(&table);
-        let section = self.object.section(CONSTANTS);
-        let start = self.function.builder.global_addr(section, at);
-        let offset = self.function.builder.shl(number, 1);
-        let entry = self.function.builder.add(start, offset);
-        let name = self.function.builder.load(entry, 0, Size::B2);
-        self.function.builder.require(Cond::Ne, name, 0, refused);
-        let mode = self.function.builder.load(registers, REGISTERS.mode as i16, Size::B8);
-        let mode = self.function.builder.and(mode, CALL.mode_mask);
-        self.function.builder.require(Cond::Eq, mode, CALL.wide, refused);
-        self.firing = Some(Firing { number, name, exit });
-    }
-
-    /// Index of the firing target's name.
-    pub fn dispatched_name(&mut self) -> Option<Vreg> {
-        let firing = self.firing?;
-        Some(self.function.builder.sub(firing.name, 1))
-    }
-
-    /// A field of the record that the tracepoint would have written.
-    pub fn dispatched_field(&mut self, offset: u32, ty: &Type, span: Span) -> Result<Vreg, CodegenError> {
-        let Some(firing) = self.firing else { return self.internal(span, "a field without a firing") };
-        let value = match field(offset, firing.exit) {
-            Some(Field::Number) => firing.number,
-            Some(Field::Argument(register)) => {
-                let context = self.function.context();
-                let registers = self.load(Addr::new(Base::Reg(context), 0), 8, false);
-                self.function.builder.load(registers, register as i16, Size::B8)
-            }
-            Some(Field::Result) => self.context_word(8),
-            None => return self.internal(span, "a field that no register holds"),
-        };
-        Ok(self.wrap(value, ty))
-    }
+        Some(Field::Result) => registers::context_word(&mut l.function, 8),
+        None => return l.internal(span, "a field that no register holds"),
+    };
+    Ok(numbers::wrap(&mut l.function.builder, value, ty))
 }

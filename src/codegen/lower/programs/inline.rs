@@ -2,27 +2,29 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
-use crate::codegen::lower::walk;
 use crate::lang::typed::{Block, Expr, FunctionId, LocalId};
 use crate::lang::types::Type;
 
-use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::{FRAME_RETURNED, FUNCTION_RETURNED, InlineReturn, Lowerer};
 use crate::codegen::lower::loops::choice::is_callback;
 use crate::codegen::lower::loops::cost::CostContext;
-use crate::codegen::lower::value::Tail;
+use crate::codegen::lower::programs::locals;
+use crate::codegen::lower::value::canonical;
+use crate::codegen::lower::value::canonical::Tail;
+use crate::codegen::lower::{marks, walk};
 
 impl<'a> Lowerer<'_, 'a> {
     /// A user-defined function whose result fits a register (or that has none).
     pub fn call_user(&mut self, id: FunctionId, args: &'a [Expr], e: &'a Expr) -> Result<Operand, CodegenError> {
         if !e.ty.fits_register() && e.ty != Type::Void {
             let at = self.memory(e)?;
-            return Ok(self.pointer(at).into());
+            return Ok(memory::pointer(&mut self.function.builder, at).into());
         }
         let result = self.function.builder.new_vreg();
         self.function.builder.copy_into(result, 0);
-        self.inline_call(id, args, e, Some(result), None)?;
-        Ok(self.joined(result.into(), &e.ty))
+        inline_call(self, id, args, e, Some(result), None)?;
+        Ok(marks::joined(self, result.into(), &e.ty))
     }
 
     /// A user-defined function whose result goes to memory.
@@ -34,152 +36,161 @@ impl<'a> Lowerer<'_, 'a> {
         dst: Addr,
         ty: &Type,
     ) -> Result<(), CodegenError> {
-        self.inline_call(id, args, e, None, Some((dst, ty.clone())))
+        inline_call(self, id, args, e, None, Some((dst, ty.clone())))
     }
+}
 
-    /// Functions are lowered in place, with variables of their own.
-    fn inline_call(
-        &mut self,
-        id: FunctionId,
-        args: &'a [Expr],
-        e: &'a Expr,
-        result: Option<Vreg>,
-        memory: Option<(Addr, Type)>,
-    ) -> Result<(), CodegenError> {
-        if self.inlining.contains(&id.0) {
-            return self.unsupported(e.span, "a function that calls itself", "a loop instead");
-        }
-        let Some(function) = self.object.program.functions.get(id.0 as usize) else {
-            return self.internal(e.span, "a function that is not there");
+/// Functions are lowered in place, with variables of their own.
+fn inline_call<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    id: FunctionId,
+    args: &'a [Expr],
+    e: &'a Expr,
+    result: Option<Vreg>,
+    memory: Option<(Addr, Type)>,
+) -> Result<(), CodegenError> {
+    if l.inlining.contains(&id.0) {
+        return Err(CodegenError::unsupported(e.span, "a function that calls itself", "a loop instead"));
+    }
+    let Some(function) = l.object.program.functions.get(id.0 as usize) else {
+        return l.internal(e.span, "a function that is not there");
+    };
+    let kept = kept_result(l, &function.body, result, memory.as_ref());
+    // Arguments are computed with the caller's variables, then become the callee's.
+    let mut scalars = Vec::new();
+    for arg in args {
+        let ready = if arg.ty.fits_register() {
+            let value = l.scalar(arg)?;
+            Err(l.function.builder.copy(value))
+        } else {
+            let size = l.object.size(&arg.ty);
+            let temp = l.temp(size);
+            l.store_value(arg, temp, &arg.ty, Tail::Zeroed)?;
+            Ok(temp)
         };
-        let kept = self.kept_result(&function.body, result, memory.as_ref());
-        // Arguments are computed with the caller's variables, then become the callee's.
-        let mut scalars = Vec::new();
-        for arg in args {
-            let ready = if arg.ty.fits_register() {
-                let value = self.scalar(arg)?;
-                Err(self.function.builder.copy(value))
-            } else {
-                let size = self.size(&arg.ty);
-                let temp = self.temp(size);
-                self.store_value(arg, temp, &arg.ty, Tail::Zeroed)?;
-                Ok(temp)
-            };
-            scalars.push(ready);
-        }
-        let outer_locals = std::mem::replace(&mut self.locals, &function.locals);
-        let outer_homes = std::mem::take(&mut self.homes);
-        let outer_scopes = std::mem::take(&mut self.scopes);
-        self.place_locals(&function.body, None);
-        for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
-            let local = LocalId(index as u32);
-            match ready {
-                Err(value) => self.write_local(local, value.into()),
-                Ok(src) => {
-                    if let Some(dst) = self.local_memory(local) {
-                        let ty = &function.locals[index].ty;
-                        self.copy_value(src, dst, &arg.ty, ty);
-                    }
+        scalars.push(ready);
+    }
+    let outer_locals = std::mem::replace(&mut l.locals, &function.locals);
+    let outer_homes = std::mem::take(&mut l.homes);
+    let outer_scopes = std::mem::take(&mut l.scopes);
+    locals::place_locals(l, &function.body, None);
+    for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
+        let local = LocalId(index as u32);
+        match ready {
+            Err(value) => l.write_local(local, value.into()),
+            Ok(src) => {
+                if let Some(dst) = l.local_memory(local) {
+                    let ty = &function.locals[index].ty;
+                    canonical::copy_value(l.object, &mut l.function.builder, src, dst, &arg.ty, ty);
                 }
             }
         }
-        self.initialise_locals(&function.body, function.parameters);
-        let done = self.function.builder.new_block();
-        let loops = std::mem::take(&mut self.function.loops);
-        let iterators = self.iterators.len();
-        self.inline.push(InlineReturn { done, result, memory, iterators, callbacks: self.callbacks, kept });
-        self.inlining.push(id.0);
-        let lowered = self.block(&function.body);
-        self.inlining.pop();
-        self.inline.pop();
-        self.function.loops = loops;
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(done);
-        if lowered.is_ok() {
-            self.end_function();
-        }
-        self.locals = outer_locals;
-        self.homes = outer_homes;
-        self.scopes = outer_scopes;
-        lowered
     }
+    locals::initialise_locals(l, &function.body, function.parameters);
+    let done = l.function.builder.new_block();
+    let loops = std::mem::take(&mut l.function.loops);
+    let iterators = l.iterators.len();
+    l.inline.push(InlineReturn { done, result, memory, iterators, callbacks: l.callbacks, kept });
+    l.inlining.push(id.0);
+    let lowered = l.block(&function.body);
+    l.inlining.pop();
+    l.inline.pop();
+    l.function.loops = loops;
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(done);
+    if lowered.is_ok() {
+        marks::end_function(l);
+    }
+    l.locals = outer_locals;
+    l.homes = outer_homes;
+    l.scopes = outer_scopes;
+    lowered
+}
 
-    /// Where callbacks of a function's loops leave its result.
-    fn kept_result(&mut self, body: &Block, result: Option<Vreg>, memory: Option<&(Addr, Type)>) -> Option<u32> {
-        if !has_callback_loop(body, self.object.scale()) {
-            return None;
+/// Where callbacks of a function's loops leave its result.
+fn kept_result(
+    l: &mut Lowerer<'_, '_>,
+    body: &Block,
+    result: Option<Vreg>,
+    memory: Option<&(Addr, Type)>,
+) -> Option<u32> {
+    if !has_callback_loop(body, l.object.scale()) {
+        return None;
+    }
+    match (result, memory) {
+        (Some(_), _) => {
+            let at = l.frame_next.next_multiple_of(8);
+            l.frame_next = at + 8;
+            Some(at)
         }
-        match (result, memory) {
-            (Some(_), _) => {
-                let at = self.frame_next.next_multiple_of(8);
-                self.frame_next = at + 8;
-                Some(at)
+        (None, Some((_, ty))) => {
+            let size = l.object.size(ty);
+            Some(l.scratch_bytes(size))
+        }
+        (None, None) => None,
+    }
+}
+
+/// A `return` inside a callback of a loop of the function: leaves the result where the function
+/// finds it, and ends the loop.
+pub fn return_from_callback<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    inline: &InlineReturn,
+    value: Option<&'a Expr>,
+) -> Result<(), CodegenError> {
+    match (value, inline.kept, &inline.memory) {
+        (Some(e), Some(at), None) => {
+            let value = l.scalar(e)?;
+            let place = l.frame(at);
+            memory::store(&mut l.function.builder, place, 8, value);
+        }
+        (Some(e), Some(at), Some((_, ty))) => {
+            let dst = Addr::new(Base::Reg(l.function.scratch()), at as i32);
+            l.store_value(e, dst, ty, Tail::Zeroed)?;
+        }
+        (value, ..) => {
+            if let Some(e) = value {
+                l.scalar(e)?;
             }
-            (None, Some((_, ty))) => {
-                let size = self.size(ty);
-                Some(self.scratch_bytes(size))
-            }
-            (None, None) => None,
         }
     }
+    l.destroy_iterators(0);
+    let flag = l.frame(FRAME_RETURNED as u32);
+    memory::store(&mut l.function.builder, flag, 8, FUNCTION_RETURNED);
+    l.function.builder.ret(1);
+    Ok(())
+}
 
-    /// A `return` inside a callback of a loop of the function: leaves the result where the function
-    /// finds it, and ends the loop.
-    pub fn return_from_callback(&mut self, inline: &InlineReturn, value: Option<&'a Expr>) -> Result<(), CodegenError> {
-        match (value, inline.kept, &inline.memory) {
-            (Some(e), Some(at), None) => {
-                let value = self.scalar(e)?;
-                let place = self.frame(at);
-                self.store(place, 8, value);
-            }
-            (Some(e), Some(at), Some((_, ty))) => {
-                let dst = Addr::new(Base::Reg(self.function.scratch()), at as i32);
-                self.store_value(e, dst, ty, Tail::Zeroed)?;
-            }
-            (value, ..) => {
-                if let Some(e) = value {
-                    self.scalar(e)?;
-                }
-            }
+/// After a loop whose callback may have ended the function that it is in.
+pub fn take_returned(l: &mut Lowerer<'_, '_>) -> Result<(), CodegenError> {
+    let Some(inline) = l.inline.last().cloned() else { return Ok(()) };
+    let flag = l.frame(FRAME_RETURNED as u32);
+    let returned = memory::load(&mut l.function.builder, flag, 8, false);
+    l.when(Cond::Eq, returned.into(), FUNCTION_RETURNED.into(), |l| {
+        if inline.callbacks < l.callbacks {
+            // Still inside another loop of the function.
+            l.destroy_iterators(0);
+            l.function.builder.ret(1);
+            return Ok(());
         }
-        self.destroy_iterators(0);
-        let flag = self.frame(FRAME_RETURNED as u32);
-        self.store(flag, 8, FUNCTION_RETURNED);
-        self.function.builder.ret(1);
+        let flag = l.frame(FRAME_RETURNED as u32);
+        memory::store(&mut l.function.builder, flag, 8, 0);
+        match (inline.kept, inline.result, &inline.memory) {
+            (Some(at), Some(result), _) => {
+                let place = l.frame(at);
+                let value = memory::load(&mut l.function.builder, place, 8, false);
+                l.function.builder.copy_into(result, value);
+            }
+            (Some(at), None, Some((dst, ty))) => {
+                let src = Addr::new(Base::Reg(l.function.scratch()), at as i32);
+                canonical::copy_value(l.object, &mut l.function.builder, src, *dst, ty, ty);
+            }
+            _ => {}
+        }
+        l.destroy_iterators(inline.iterators);
+        l.function.builder.jump(inline.done);
         Ok(())
-    }
-
-    /// After a loop whose callback may have ended the function that it is in.
-    pub fn take_returned(&mut self) -> Result<(), CodegenError> {
-        let Some(inline) = self.inline.last().cloned() else { return Ok(()) };
-        let flag = self.frame(FRAME_RETURNED as u32);
-        let returned = self.load(flag, 8, false);
-        self.when(Cond::Eq, returned.into(), FUNCTION_RETURNED.into(), |l| {
-            if inline.callbacks < l.callbacks {
-                // Still inside another loop of the function.
-                l.destroy_iterators(0);
-                l.function.builder.ret(1);
-                return Ok(());
-            }
-            let flag = l.frame(FRAME_RETURNED as u32);
-            l.store(flag, 8, 0);
-            match (inline.kept, inline.result, &inline.memory) {
-                (Some(at), Some(result), _) => {
-                    let place = l.frame(at);
-                    let value = l.load(place, 8, false);
-                    l.function.builder.copy_into(result, value);
-                }
-                (Some(at), None, Some((dst, ty))) => {
-                    let src = Addr::new(Base::Reg(l.function.scratch()), at as i32);
-                    l.copy_value(src, *dst, ty, ty);
-                }
-                _ => {}
-            }
-            l.destroy_iterators(inline.iterators);
-            l.function.builder.jump(inline.done);
-            Ok(())
-        })
-    }
+    })
 }
 
 /// Whether a loop of the body is made as a callback, from which `return` can't leave the function.

@@ -10,11 +10,13 @@ use crate::codegen::ir::{Alu, BlockId, BpfMap, BpfMapId, Cond, Size, Vreg, Width
 use crate::lang::source::Span;
 use crate::lang::typed::ActionId;
 
-use crate::codegen::lower::addr::{Addr, Base};
+use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::helpers::{self as h, BPF_F_MMAPABLE, map_type};
 use crate::codegen::lower::layout::ORDER;
+use crate::codegen::lower::maps::element;
 use crate::codegen::lower::object::ObjectBuilder;
+use crate::codegen::lower::reports;
 use crate::codegen::lower::reports::ring_plan::{SPARE_SLOTS, SlotMaps, Slots, WORD_BYTES};
 
 impl ObjectBuilder<'_> {
@@ -55,66 +57,64 @@ impl Reserved {
     }
 }
 
-impl Lowerer<'_, '_> {
-    /// Reserves the CPU's next slot. [`Self::commit_slot`] must follow, which counts the report that finds none.
-    pub fn reserve_slot(&mut self, slots: Slots) -> Reserved {
-        let lost = self.function.builder.new_block();
-        let maps = self.object.slot_maps(slots);
-        let cpu = self.function.cpu();
-        let mark = self.mark();
-        let key = self.temp(8);
-        self.store(key, 4, cpu);
-        let ring = self.lookup(maps.rings, key);
-        self.release(mark);
-        self.function.builder.require(Cond::Ne, ring, 0, lost);
-        let produced = self.function.builder.load(ring, 0, Size::B8);
-        let consumed = self.function.builder.load(ring, SLOTS_CONSUMED as i16, Size::B8);
-        let waiting = self.function.builder.sub(produced, consumed);
-        let room = slots.count - SPARE_SLOTS.min(slots.count / 4);
-        self.function.builder.require(Cond::Lt, waiting, i64::from(room), lost);
-        let one = self.function.builder.imm(1);
-        let number = self.function.builder.atomic_fetch_add(ring, 0, Size::B8, one);
-        let order = self.object.section(ORDER);
-        let order = self.function.builder.global_addr(order, 0);
-        let one = self.function.builder.imm(1);
-        let order = self.function.builder.atomic_fetch_add(order, 0, Size::B4, one);
-        let next = self.function.builder.add(number, 1);
-        let iteration = self.function.builder.and(next, (1 << SLOT_ROUND_BITS) - 1);
-        let order = self.function.builder.shl(order, 32);
-        let word = self.function.builder.alu(Alu::Or, iteration, order);
-        let at = self.function.builder.and(number, i64::from(slots.count - 1));
-        let at = self.function.builder.mul(at, i64::from(slots.bytes));
-        let at = self.function.builder.add(ring, at);
-        Reserved { slot: self.function.builder.add(at, i64::from(FIRST_SLOT)), word, wake: maps.wake, lost }
-    }
+/// Reserves the CPU's next slot. [`Self::commit_slot`] must follow, which counts the report that finds none.
+pub fn reserve_slot(l: &mut Lowerer<'_, '_>, slots: Slots) -> Reserved {
+    let lost = l.function.builder.new_block();
+    let maps = l.object.slot_maps(slots);
+    let cpu = l.function.cpu();
+    let mark = l.mark();
+    let key = l.temp(8);
+    memory::store(&mut l.function.builder, key, 4, cpu);
+    let ring = element::lookup(&mut l.function.builder, maps.rings, key);
+    l.release(mark);
+    l.function.builder.require(Cond::Ne, ring, 0, lost);
+    let produced = l.function.builder.load(ring, 0, Size::B8);
+    let consumed = l.function.builder.load(ring, SLOTS_CONSUMED as i16, Size::B8);
+    let waiting = l.function.builder.sub(produced, consumed);
+    let room = slots.count - SPARE_SLOTS.min(slots.count / 4);
+    l.function.builder.require(Cond::Lt, waiting, i64::from(room), lost);
+    let one = l.function.builder.imm(1);
+    let number = l.function.builder.atomic_fetch_add(ring, 0, Size::B8, one);
+    let order = l.object.section(ORDER);
+    let order = l.function.builder.global_addr(order, 0);
+    let one = l.function.builder.imm(1);
+    let order = l.function.builder.atomic_fetch_add(order, 0, Size::B4, one);
+    let next = l.function.builder.add(number, 1);
+    let iteration = l.function.builder.and(next, (1 << SLOT_ROUND_BITS) - 1);
+    let order = l.function.builder.shl(order, 32);
+    let word = l.function.builder.alu(Alu::Or, iteration, order);
+    let at = l.function.builder.and(number, i64::from(slots.count - 1));
+    let at = l.function.builder.mul(at, i64::from(slots.bytes));
+    let at = l.function.builder.add(ring, at);
+    Reserved { slot: l.function.builder.add(at, i64::from(FIRST_SLOT)), word, wake: maps.wake, lost }
+}
 
-    /// Hands over a slot whose record of so many bytes is written, and wakes the reader if it sleeps.
-    pub fn commit_slot(&mut self, reserved: &Reserved, bytes: u32, action: Option<ActionId>, span: Span) {
-        let length = self.function.builder.imm(i64::from(bytes << SLOT_ROUND_BITS));
-        let word = self.function.builder.alu(Alu::Or, reserved.word, length);
-        self.store(Addr::new(Base::Reg(reserved.slot), 0), 8, word);
-        let asleep = self.wake_wanted();
-        let (wake, done) = (self.function.builder.new_block(), self.function.builder.new_block());
-        self.function.builder.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
-        self.function.builder.switch_to(wake);
-        self.wake_reader(reserved.wake);
-        self.function.builder.jump(done);
-        self.count_lost_report(reserved.lost, action, span);
-        self.function.builder.jump(done);
-        self.function.builder.switch_to(done);
-    }
+/// Hands over a slot whose record of so many bytes is written, and wakes the reader if it sleeps.
+pub fn commit_slot(l: &mut Lowerer<'_, '_>, reserved: &Reserved, bytes: u32, action: Option<ActionId>, span: Span) {
+    let length = l.function.builder.imm(i64::from(bytes << SLOT_ROUND_BITS));
+    let word = l.function.builder.alu(Alu::Or, reserved.word, length);
+    memory::store(&mut l.function.builder, Addr::new(Base::Reg(reserved.slot), 0), 8, word);
+    let asleep = reports::wake_wanted(l.object, &mut l.function.builder);
+    let (wake, done) = (l.function.builder.new_block(), l.function.builder.new_block());
+    l.function.builder.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
+    l.function.builder.switch_to(wake);
+    wake_reader(l, reserved.wake);
+    l.function.builder.jump(done);
+    reports::count_lost_report(l, reserved.lost, action, span);
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(done);
+}
 
-    /// Wakes the reader by an empty report through the kernel's ring buffer.
-    fn wake_reader(&mut self, wake: BpfMapId) {
-        let mark = self.mark();
-        let nothing = self.temp(8);
-        self.store(nothing, 8, 0);
-        let handle = self.function.builder.map_addr(wake);
-        let from = self.pointer(nothing);
-        // One that finds no room has others before it, which wake the reader as well.
-        self.function
-            .builder
-            .call_void(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), 8.into(), h::BPF_RB_FORCE_WAKEUP.into()]);
-        self.release(mark);
-    }
+/// Wakes the reader by an empty report through the kernel's ring buffer.
+fn wake_reader(l: &mut Lowerer<'_, '_>, wake: BpfMapId) {
+    let mark = l.mark();
+    let nothing = l.temp(8);
+    memory::store(&mut l.function.builder, nothing, 8, 0);
+    let handle = l.function.builder.map_addr(wake);
+    let from = memory::pointer(&mut l.function.builder, nothing);
+    // One that finds no room has others before it, which wake the reader as well.
+    l.function
+        .builder
+        .call_void(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), 8.into(), h::BPF_RB_FORCE_WAKEUP.into()]);
+    l.release(mark);
 }
