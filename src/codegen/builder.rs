@@ -117,6 +117,11 @@ impl FunctionBuilder {
         block
     }
 
+    /// Several new blocks.
+    pub fn new_blocks<const COUNT: usize>(&mut self) -> [BlockId; COUNT] {
+        std::array::from_fn(|_| self.new_block())
+    }
+
     /// Makes `block` the current one.
     pub fn switch_to(&mut self, block: BlockId) {
         self.current = block;
@@ -296,7 +301,7 @@ impl FunctionBuilder {
     pub fn compare(&mut self, cond: Cond, a: impl Into<Operand>, b: impl Into<Operand>) -> Vreg {
         let dst = self.new_vreg();
         self.copy_into(dst, 1);
-        let (otherwise, done) = (self.new_block(), self.new_block());
+        let [otherwise, done] = self.new_blocks();
         self.branch(cond, a, b, done, otherwise);
         self.switch_to(otherwise);
         self.copy_into(dst, 0);
@@ -369,7 +374,7 @@ impl FunctionBuilder {
 
     /// Branches to two new blocks `(then, otherwise)` and makes `then` the current one.
     pub fn branch_new(&mut self, cond: Cond, a: impl Into<Operand>, b: impl Into<Operand>) -> (BlockId, BlockId) {
-        let (then, otherwise) = (self.new_block(), self.new_block());
+        let [then, otherwise] = self.new_blocks();
         self.branch(cond, a, b, then, otherwise);
         self.switch_to(then);
         (then, otherwise)

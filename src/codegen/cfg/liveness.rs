@@ -118,7 +118,7 @@ mod tests {
     fn a_loop_variable_is_live_around_the_loop() {
         let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 1);
         let i = b.imm(0);
-        let (head, body, done) = (b.new_block(), b.new_block(), b.new_block());
+        let [head, body, done] = b.new_blocks();
         b.jump(head);
         b.switch_to(head);
         b.branch(Cond::Lt, i, b.parameter(0), body, done);

@@ -68,30 +68,27 @@ fn divide(
 ) -> Result<Vreg, CodegenError> {
     let alu = if op == BinaryOp::Div { Alu::Div } else { Alu::Mod };
     let signed = e.ty.is_signed();
+    let b = &mut l.function.builder;
     if let Operand::Imm(n) = right
         && n != 0
     {
-        return Ok(divide_by_constant(&mut l.function.builder, alu, left, n, signed));
+        return Ok(divide_by_constant(b, alu, left, n, signed));
     }
-    let result = l.function.builder.new_vreg();
-    let (fine, zero, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    let left = l.function.builder.in_register(left);
-    let right = l.function.builder.in_register(right);
-    l.function.builder.branch(Cond::Ne, right, 0, fine, zero);
-    l.function.builder.switch_to(zero);
+    let result = b.new_vreg();
+    let [fine, zero, done] = b.new_blocks();
+    let left = b.in_register(left);
+    let right = b.in_register(right);
+    b.branch(Cond::Ne, right, 0, fine, zero);
+    b.switch_to(zero);
     l.failed(LossCause::DivideByZero, None, e.span);
-    l.function.builder.copy_into(result, 1);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(fine);
-    let value = if signed {
-        numbers::signed_divide(&mut l.function.builder, alu, left, right)
-    } else {
-        l.function.builder.alu(alu, left, right)
-    };
-    l.function.builder.copy_into(result, value);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(done);
+    let b = &mut l.function.builder;
+    b.copy_into(result, 1);
+    b.jump(done);
+    b.switch_to(fine);
+    let value = if signed { numbers::signed_divide(b, alu, left, right) } else { b.alu(alu, left, right) };
+    b.copy_into(result, value);
+    b.jump(done);
+    b.switch_to(done);
     Ok(result)
 }
 
@@ -117,16 +114,16 @@ fn divide_by_constant(b: &mut FunctionBuilder, alu: Alu, left: Operand, n: i64, 
 /// An expression as 0 or 1.
 pub fn truth<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Operand, CodegenError> {
     let result = l.function.builder.new_vreg();
-    let (yes, no, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
+    let [yes, no, done] = l.function.builder.new_blocks();
     l.condition(e, yes, no)?;
-    l.function.builder.switch_to(yes);
-    l.function.builder.copy_into(result, 1);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(no);
-    l.function.builder.copy_into(result, 0);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(done);
+    let b = &mut l.function.builder;
+    b.switch_to(yes);
+    b.copy_into(result, 1);
+    b.jump(done);
+    b.switch_to(no);
+    b.copy_into(result, 0);
+    b.jump(done);
+    b.switch_to(done);
     Ok(marks::joined(l, result.into(), &e.ty))
 }
 

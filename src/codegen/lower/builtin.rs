@@ -203,12 +203,13 @@ fn user_mode(l: &mut Lowerer<'_, '_>, span: Span) -> Result<Vreg, CodegenError> 
         return Err(CodegenError::unsupported(span, "usermode here", "a profile, software or hardware probe"));
     }
     let word = registers::context_word(&mut l.function, REGISTERS.mode);
+    let b = &mut l.function.builder;
     if cfg!(target_arch = "aarch64") {
         // PSR_MODE_EL0t is 0 in the low four bits.
-        let level = l.function.builder.and(word, 0xf);
-        return Ok(l.function.builder.compare(crate::codegen::ir::Cond::Eq, level, 0));
+        let level = b.and(word, 0xf);
+        return Ok(b.compare(crate::codegen::ir::Cond::Eq, level, 0));
     }
     // The low two bits of `cs` are the privilege level, 3 in user mode.
-    let level = l.function.builder.and(word, 3);
-    Ok(l.function.builder.alu(Alu::Shr, level, 1))
+    let level = b.and(word, 3);
+    Ok(b.alu(Alu::Shr, level, 1))
 }

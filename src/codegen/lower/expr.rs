@@ -168,18 +168,18 @@ fn unary<'a>(l: &mut Lowerer<'_, 'a>, op: UnaryOp, a: &'a Expr, e: &'a Expr) -> 
         let folded = if op == UnaryOp::Neg { v.wrapping_neg() } else { !v };
         return Ok(Operand::Imm(wrap_constant(folded, &e.ty)));
     }
-    let value = l.function.builder.in_register(value);
+    let b = &mut l.function.builder;
+    let value = b.in_register(value);
     let result = match op {
-        UnaryOp::Neg => l.function.builder.neg(value),
-        _ => l.function.builder.alu(Alu::Xor, value, -1),
+        UnaryOp::Neg => b.neg(value),
+        _ => b.alu(Alu::Xor, value, -1),
     };
-    Ok(numbers::wrap(&mut l.function.builder, result, &e.ty).into())
+    Ok(numbers::wrap(b, result, &e.ty).into())
 }
 
 fn conditional<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, a: &'a Expr, b: &'a Expr) -> Result<Operand, CodegenError> {
     let result = l.function.builder.new_vreg();
-    let (then, otherwise, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
+    let [then, otherwise, done] = l.function.builder.new_blocks();
     l.condition(c, then, otherwise)?;
     l.function.builder.switch_to(then);
     let value = l.scalar(a)?;
@@ -198,8 +198,9 @@ fn cast<'a>(l: &mut Lowerer<'_, 'a>, a: &'a Expr, e: &'a Expr) -> Result<Operand
         return cast_from_memory(l, a, e);
     }
     let value = l.scalar(a)?;
+    let b = &mut l.function.builder;
     if e.ty == Type::Bool && a.ty != Type::Bool {
-        return Ok(l.function.builder.compare(Cond::Ne, value, 0).into());
+        return Ok(b.compare(Cond::Ne, value, 0).into());
     }
     if let Operand::Imm(v) = value {
         return Ok(Operand::Imm(wrap_constant(v, &e.ty)));
@@ -211,8 +212,8 @@ fn cast<'a>(l: &mut Lowerer<'_, 'a>, a: &'a Expr, e: &'a Expr) -> Result<Operand
     if unchanged {
         return Ok(value);
     }
-    let value = l.function.builder.in_register(value);
-    Ok(numbers::wrap(&mut l.function.builder, value, &e.ty).into())
+    let value = b.in_register(value);
+    Ok(numbers::wrap(b, value, &e.ty).into())
 }
 
 /// A byte array as an integer, or the number behind a compound formatted value.

@@ -130,7 +130,7 @@ impl<'a> Lowerer<'_, 'a> {
         b: Operand,
         body: impl FnOnce(&mut Self) -> Result<(), CodegenError>,
     ) -> Result<(), CodegenError> {
-        let (then, done) = (self.function.builder.new_block(), self.function.builder.new_block());
+        let [then, done] = self.function.builder.new_blocks();
         self.function.builder.branch(cond, a, b, then, done);
         self.function.builder.switch_to(then);
         body(self)?;

@@ -129,19 +129,21 @@ pub fn store<'a>(
         }
         (Intrinsic::CgroupPath, [id, ..]) => {
             let id = l.scalar(id)?;
-            memory::store(&mut l.function.builder, dst, 8, id);
+            let b = &mut l.function.builder;
+            memory::store(b, dst, 8, id);
             let filter = args.get(1).and_then(Expr::as_int).unwrap_or(u64::from(u32::MAX));
-            memory::store(&mut l.function.builder, dst.at(8), 4, i64::from(filter as u32));
-            memory::store(&mut l.function.builder, dst.at(12), 4, 0);
+            memory::store(b, dst.at(8), 4, i64::from(filter as u32));
+            memory::store(b, dst.at(12), 4, 0);
             Ok(())
         }
         (Intrinsic::Strftime, [format, time, ..]) => {
             let ns = l.scalar(time)?;
-            memory::store(&mut l.function.builder, dst, 8, ns);
+            let b = &mut l.function.builder;
+            memory::store(b, dst, 8, ns);
             let index = format.as_int().unwrap_or(0);
             let clock = args.get(2).and_then(Expr::as_int).unwrap_or(0);
-            memory::store(&mut l.function.builder, dst.at(8), 4, index as i64);
-            memory::store(&mut l.function.builder, dst.at(12), 4, clock as i64);
+            memory::store(b, dst.at(8), 4, index as i64);
+            memory::store(b, dst.at(12), 4, clock as i64);
             Ok(())
         }
         (Intrinsic::JoinArgs, [argv, ..]) => transfer::store_join(l, argv, dst, ty, e.span),
@@ -169,11 +171,10 @@ fn concatenate<'a>(
     let length = read::string(l, Place::Memory(left), whole, first, limit.into(), Tail::Loose, false, span)?;
     let at = l.function.builder.new_vreg();
     l.function.builder.copy_into(at, 0);
-    l.when(Cond::SGt, length.into(), 0.into(), |l| {
-        let without = l.function.builder.sub(length, 1);
-        l.function.builder.copy_into(at, without);
-        Ok(())
-    })?;
+    l.function.builder.when(Cond::SGt, length, 0, |b| {
+        let without = b.sub(length, 1);
+        b.copy_into(at, without);
+    });
     numbers::at_most(&mut l.function.builder, at, limit - 1);
     let start = memory::pointer(&mut l.function.builder, whole);
     let to = l.function.builder.add(start, at);

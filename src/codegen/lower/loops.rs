@@ -93,17 +93,18 @@ pub fn for_range<'a>(
 
 /// `end - start`, 0 when negative, at most what the kernel allows.
 fn iterations(l: &mut Lowerer<'_, '_>, first: Operand, last: Operand) -> Result<Vreg, CodegenError> {
-    let iterations = l.function.builder.new_vreg();
-    l.function.builder.copy_into(iterations, 0);
-    let first_ = l.function.builder.copy_to_bound(first);
-    let last = if let Operand::Reg(last) = last { l.function.builder.copy_to_bound(last).into() } else { last };
+    let b = &mut l.function.builder;
+    let iterations = b.new_vreg();
+    b.copy_into(iterations, 0);
+    let first_ = b.copy_to_bound(first);
+    let last = if let Operand::Reg(last) = last { b.copy_to_bound(last).into() } else { last };
     l.when(Cond::SLt, first_.into(), last, |l| {
         let difference = l.function.builder.sub(last, first_);
         l.function.builder.copy_into(iterations, difference);
-        l.when(Cond::Gt, iterations.into(), MOST_ITERATIONS.into(), |l| {
-            l.function.builder.copy_into(iterations, MOST_ITERATIONS);
-            Ok(())
-        })
+        l.function.builder.when(Cond::Gt, iterations, MOST_ITERATIONS, |b| {
+            b.copy_into(iterations, MOST_ITERATIONS);
+        });
+        Ok(())
     })?;
     let iterations = marks::joined(l, iterations.into(), &Type::I64);
     Ok(l.function.builder.in_register(iterations))
@@ -160,7 +161,7 @@ pub fn unrolled_while<'a>(
     let done = l.function.builder.new_block();
     brake::add_steps(l, iterations, Some(c), body);
     for _ in 0..iterations {
-        let (inside, next) = (l.function.builder.new_block(), l.function.builder.new_block());
+        let [inside, next] = l.function.builder.new_blocks();
         let mark = l.mark();
         l.condition(c, inside, done)?;
         l.release(mark);
@@ -180,17 +181,13 @@ fn plain_loop<'a>(
     last: Operand,
     body: &'a Block,
 ) -> Result<(), CodegenError> {
-    let counter = l.function.builder.copy(first);
-    let (head, inside, next, done) = (
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-    );
-    l.function.builder.jump(head);
-    l.function.builder.switch_to(head);
-    l.function.builder.branch(Cond::SLt, counter, last, inside, done);
-    l.function.builder.switch_to(inside);
+    let b = &mut l.function.builder;
+    let counter = b.copy(first);
+    let [head, inside, next, done] = b.new_blocks();
+    b.jump(head);
+    b.switch_to(head);
+    b.branch(Cond::SLt, counter, last, inside, done);
+    b.switch_to(inside);
     l.write_local(local, counter.into());
     l.function.loops.push(LoopTargets { on_break: done, on_continue: next });
     l.block(body)?;
@@ -198,9 +195,10 @@ fn plain_loop<'a>(
     l.function.builder.jump(next);
     l.function.builder.switch_to(next);
     marks::end_iteration(l, body);
-    l.function.builder.alu_into(counter, crate::codegen::ir::Alu::Add, crate::codegen::ir::Width::W64, counter, 1);
-    l.function.builder.jump(head);
-    l.function.builder.switch_to(done);
+    let b = &mut l.function.builder;
+    b.alu_into(counter, crate::codegen::ir::Alu::Add, crate::codegen::ir::Width::W64, counter, 1);
+    b.jump(head);
+    b.switch_to(done);
     marks::end_counter(l, local);
     marks::end_loop(l, body);
     Ok(())
@@ -215,23 +213,20 @@ fn iterator_loop<'a>(
 ) -> Result<(), CodegenError> {
     let first = l.function.builder.copy(first);
     let constants = marks::constants_by_iteration(l, None, body);
-    let slot = iterator::open_numbers(&mut l.function.builder, 0.into(), iterations.into());
-    let again = l.function.builder.new_block();
-    let (head, iteration, inside, done) = (
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-    );
+    let b = &mut l.function.builder;
+    let slot = iterator::open_numbers(b, 0.into(), iterations.into());
+    let again = b.new_block();
+    let [head, iteration, inside, done] = b.new_blocks();
     marks::end_locals_of(l, Point::LoopStart, body);
     l.function.builder.jump(again);
     l.function.builder.switch_to(head);
     let given = l.function.given();
-    let number = iterator::next_number(&mut l.function.builder, slot);
-    l.function.builder.branch(Cond::Ne, number, 0, iteration, done);
-    l.function.builder.switch_to(inside);
-    let index = memory::load(&mut l.function.builder, Addr::new(Base::Reg(number), 0), 4, true);
-    let value = l.function.builder.add(first, index);
+    let b = &mut l.function.builder;
+    let number = iterator::next_number(b, slot);
+    b.branch(Cond::Ne, number, 0, iteration, done);
+    b.switch_to(inside);
+    let index = memory::load(b, Addr::new(Base::Reg(number), 0), 4, true);
+    let value = b.add(first, index);
     l.write_local(local, value.into());
     l.function.loops.push(LoopTargets { on_break: done, on_continue: again });
     l.iterators.push(slot);
@@ -284,21 +279,15 @@ pub fn while_iterator<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, body: &'a Block)
     marks::mark_changed(l, body);
     let constants = marks::constants_by_iteration(l, Some(c), body);
     let slot = iterator::open_numbers(&mut l.function.builder, 0.into(), MOST_ITERATIONS.into());
-    let (again, head, iteration, check, inside, done) = (
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-    );
+    let [again, head, iteration, check, inside, done] = l.function.builder.new_blocks();
     marks::end_locals_of(l, Point::LoopStart, body);
     l.function.builder.jump(again);
     l.function.builder.switch_to(head);
     let given = l.function.given();
-    let number = iterator::next_number(&mut l.function.builder, slot);
-    l.function.builder.branch(Cond::Ne, number, 0, iteration, done);
-    l.function.builder.switch_to(check);
+    let b = &mut l.function.builder;
+    let number = iterator::next_number(b, slot);
+    b.branch(Cond::Ne, number, 0, iteration, done);
+    b.switch_to(check);
     l.iterators.push(slot);
     brake::count_step(l, Some(c), body, done);
     while_iteration(l, c, body, (again, inside, done))?;

@@ -38,9 +38,10 @@ pub fn in_memory<'a>(
     }
     let size = l.object.size(&e.ty).max(l.object.size(&l.object.program.maps[map.0 as usize].value));
     let at = key::in_memory(l, map, key, e.span)?;
-    let element = l.function.builder.new_vreg();
-    let found = element::lookup(&mut l.function.builder, bpf, at);
-    l.function.builder.copy_into(element, found);
+    let b = &mut l.function.builder;
+    let element = b.new_vreg();
+    let found = element::lookup(b, bpf, at);
+    b.copy_into(element, found);
     l.when(Cond::Eq, element.into(), 0.into(), |l| {
         element::count_absent(l, e.span);
         let zeros = canonical::zeros(l.object, &mut l.function.builder, size);
@@ -95,14 +96,14 @@ fn get<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, key: Option<&'a Expr>, e: &'a Ex
     }
     let mark = l.mark();
     let at = key::in_memory(l, map, key, e.span)?;
-    let result = l.function.builder.new_vreg();
-    let element = element::lookup(&mut l.function.builder, bpf, at);
-    l.function.builder.copy_into(result, 0);
-    l.when(Cond::Ne, element.into(), 0.into(), |l| {
-        let value = memory::load(&mut l.function.builder, Addr::new(Base::Reg(element), 0), size, signed);
-        l.function.builder.copy_into(result, value);
-        Ok(())
-    })?;
+    let b = &mut l.function.builder;
+    let result = b.new_vreg();
+    let element = element::lookup(b, bpf, at);
+    b.copy_into(result, 0);
+    l.function.builder.when(Cond::Ne, element, 0, |b| {
+        let value = memory::load(b, Addr::new(Base::Reg(element), 0), size, signed);
+        b.copy_into(result, value);
+    });
     if l.object.facts.absent_keys {
         l.when(Cond::Eq, element.into(), 0.into(), |l| {
             element::count_absent(l, e.span);
@@ -147,9 +148,10 @@ fn find<'a>(
     let aggregation = aggregation(&l.object.program.maps[map.0 as usize]);
     let mark = l.mark();
     let key = key::in_memory(l, map, Some(key), e.span)?;
-    let element = element::lookup(&mut l.function.builder, bpf, key);
-    let result = l.function.builder.new_vreg();
-    l.function.builder.copy_into(result, 0);
+    let b = &mut l.function.builder;
+    let element = element::lookup(b, bpf, key);
+    let result = b.new_vreg();
+    b.copy_into(result, 0);
     l.when(Cond::Ne, element.into(), 0.into(), |l| {
         let src = Addr::new(Base::Reg(element), 0);
         if let Some(agg) = aggregation {
@@ -180,9 +182,10 @@ fn len<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, e: &'a Expr) -> Result<Operand, 
         return Err(CodegenError::unsupported(e.span, "len() of a map", "bpf_for_each_map_elem (Linux 5.13)"));
     }
     let callback = nothing_callback(l.object);
-    let handle = l.function.builder.map_addr(bpf);
-    let function = l.function.builder.func_addr(callback);
-    let count = l.function.builder.call(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), 0.into(), 0.into()]);
+    let b = &mut l.function.builder;
+    let handle = b.map_addr(bpf);
+    let function = b.func_addr(callback);
+    let count = b.call(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), 0.into(), 0.into()]);
     Ok(count.into())
 }
 

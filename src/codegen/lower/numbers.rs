@@ -82,16 +82,13 @@ pub fn average(b: &mut FunctionBuilder, total: Vreg, count: Vreg, signed: bool) 
 
 /// `|v|` without a branch: `(v ^ s) - s` with `s` all sign bits.
 pub fn absolute(b: &mut FunctionBuilder, value: Vreg) -> Vreg {
-    let sign = b.alu(Alu::Sar, value, 63);
-    let flipped = b.alu(Alu::Xor, value, sign);
-    b.sub(flipped, sign)
+    sign_and_magnitude(b, value).1
 }
 
 /// `magnitude`, negated when `sign` is negative.
 pub fn with_sign_of(b: &mut FunctionBuilder, magnitude: Vreg, sign: Vreg) -> Vreg {
     let sign = b.alu(Alu::Sar, sign, 63);
-    let flipped = b.alu(Alu::Xor, magnitude, sign);
-    b.sub(flipped, sign)
+    negated_by(b, magnitude, sign)
 }
 
 /// Goes on unless a text ended at or before this word: nothing but zeros follows its end.

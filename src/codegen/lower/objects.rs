@@ -56,12 +56,13 @@ pub fn path<'a>(
     let size = l.object.size(ty);
     // Always, for the kernel leaves in it what it had found before the place was too small: a path's end.
     memory::zero(&mut l.function.builder, dst, size);
-    let (failed, done) = (l.function.builder.new_block(), l.function.builder.new_block());
+    let [failed, done] = l.function.builder.new_blocks();
     let object = kernel_object(l, path, &Object { span: e.span, what: "path()", absent: failed })?;
-    let to = memory::pointer(&mut l.function.builder, dst);
-    let result = l.function.builder.call(h::D_PATH, &[object, to.into(), i64::from(size).into()]);
-    l.function.builder.branch(Cond::SLt, result, 0, failed, done);
-    l.function.builder.switch_to(failed);
+    let b = &mut l.function.builder;
+    let to = memory::pointer(b, dst);
+    let result = b.call(h::D_PATH, &[object, to.into(), i64::from(size).into()]);
+    b.branch(Cond::SLt, result, 0, failed, done);
+    b.switch_to(failed);
     l.count_loss(LossCause::HelperFailed, None, e.span);
     l.function.builder.jump(done);
     l.function.builder.switch_to(done);
@@ -94,14 +95,15 @@ pub fn socket_cookie<'a>(l: &mut Lowerer<'_, 'a>, socket: &'a Expr, span: Span) 
             "bpf_get_socket_cookie in traced functions (Linux 5.12)",
         ));
     }
-    let (failed, done) = (l.function.builder.new_block(), l.function.builder.new_block());
+    let [failed, done] = l.function.builder.new_blocks();
     let object = kernel_object(l, socket, &Object { span, what: "socket_cookie()", absent: failed })?;
-    let cookie = l.function.builder.new_vreg();
-    let result = l.function.builder.call(h::GET_SOCKET_COOKIE, &[object]);
-    l.function.builder.copy_into(cookie, result);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(failed);
-    l.function.builder.copy_into(cookie, 0);
+    let b = &mut l.function.builder;
+    let cookie = b.new_vreg();
+    let result = b.call(h::GET_SOCKET_COOKIE, &[object]);
+    b.copy_into(cookie, result);
+    b.jump(done);
+    b.switch_to(failed);
+    b.copy_into(cookie, 0);
     l.count_loss(LossCause::HelperFailed, None, span);
     l.function.builder.jump(done);
     l.function.builder.switch_to(done);

@@ -138,21 +138,21 @@ fn send_whole<'a>(l: &mut Lowerer<'_, 'a>, report: &Record<'_, 'a>) -> Result<()
         return send_small(l, report, record);
     }
     let ring = l.object.ring();
-    let handle = l.function.builder.map_addr(ring);
-    let record =
-        l.function.builder.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(report.total).into(), 0.into()]);
-    let (fill, lost, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    l.function.builder.branch(Cond::Ne, record, 0, fill, lost);
+    let b = &mut l.function.builder;
+    let handle = b.map_addr(ring);
+    let record = b.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(report.total).into(), 0.into()]);
+    let [fill, lost, done] = b.new_blocks();
+    b.branch(Cond::Ne, record, 0, fill, lost);
     count_lost_report(l, lost, Some(report.id), report.span);
     l.function.builder.jump(done);
     l.function.builder.switch_to(fill);
     let at = Addr::new(Base::Reg(record), 0);
     write_record(l, report, report.ready.len(), at)?;
     let flags = wake_flags(l.object, &mut l.function.builder);
-    l.function.builder.call_void(h::RINGBUF_SUBMIT, &[record.into(), flags]);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(done);
+    let b = &mut l.function.builder;
+    b.call_void(h::RINGBUF_SUBMIT, &[record.into(), flags]);
+    b.jump(done);
+    b.switch_to(done);
     Ok(())
 }
 
@@ -196,11 +196,12 @@ pub fn send_built(l: &mut Lowerer<'_, '_>, record: Addr, bytes: u32, action: Opt
 fn copy_out(l: &mut Lowerer<'_, '_>, record: Addr, bytes: Operand, action: Option<ActionId>, span: Span) {
     let flags = wake_flags(l.object, &mut l.function.builder);
     let ring = l.object.ring();
-    let handle = l.function.builder.map_addr(ring);
-    let from = memory::pointer(&mut l.function.builder, record);
-    let result = l.function.builder.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes, flags]);
-    let (lost, done) = (l.function.builder.new_block(), l.function.builder.new_block());
-    l.function.builder.branch(Cond::Ne, result, 0, lost, done);
+    let b = &mut l.function.builder;
+    let handle = b.map_addr(ring);
+    let from = memory::pointer(b, record);
+    let result = b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes, flags]);
+    let [lost, done] = b.new_blocks();
+    b.branch(Cond::Ne, result, 0, lost, done);
     count_lost_report(l, lost, action, span);
     l.function.builder.jump(done);
     l.function.builder.switch_to(done);
@@ -230,15 +231,17 @@ fn header(l: &mut Lowerer<'_, '_>, id: ActionId, record: Addr) {
     let name = if l.single { l.probe.names.get(l.target).copied() } else { None };
     if name.is_none() && l.probe.needs_probe_id {
         let cookie = builtin::probe_id(l);
-        let word = l.function.builder.alu(Alu::Or, cpu, i64::from(id.0));
-        memory::store(&mut l.function.builder, record, 4, word);
-        memory::store(&mut l.function.builder, record.at(4), 4, cookie);
+        let b = &mut l.function.builder;
+        let word = b.alu(Alu::Or, cpu, i64::from(id.0));
+        memory::store(b, record, 4, word);
+        memory::store(b, record.at(4), 4, cookie);
         return;
     }
     let known = u64::from(id.0) | u64::from(name.unwrap_or(u32::MAX)) << 32;
-    let known = l.function.builder.imm(known as i64);
-    let word = l.function.builder.alu(Alu::Or, cpu, known);
-    memory::store(&mut l.function.builder, record, 8, word);
+    let b = &mut l.function.builder;
+    let known = b.imm(known as i64);
+    let word = b.alu(Alu::Or, cpu, known);
+    memory::store(b, record, 8, word);
 }
 
 /// Writes the time into a record.
@@ -298,13 +301,12 @@ fn put_last<'a>(l: &mut Lowerer<'_, 'a>, value: &Ready<'a>, ty: &Type, at: Addr)
         }
     };
     let used = l.function.builder.copy(used);
-    l.when(Cond::SLt, used.into(), 1.into(), |l| {
+    l.function.builder.when(Cond::SLt, used, 1, |b| {
         // Nothing could be read, or an empty string, for which older kernels return 0
         // (`strncpy_from_user_nofault`, mm/maccess.c).
-        memory::store(&mut l.function.builder, at, 1, 0);
-        l.function.builder.copy_into(used, 1);
-        Ok(())
-    })?;
+        memory::store(b, at, 1, 0);
+        b.copy_into(used, 1);
+    });
     numbers::at_most(&mut l.function.builder, used, i64::from(size));
     Ok(used)
 }

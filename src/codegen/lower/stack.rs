@@ -50,27 +50,28 @@ pub fn capture(l: &mut Lowerer<'_, '_>, ty: &Type, dst: Addr, span: Span) -> Res
     // kernel/bpf/stackmap.c).
     memory::zero(&mut l.function.builder, frames.at(bytes), (widest - depth) * 8);
     let context = l.function.context();
-    let to = memory::pointer(&mut l.function.builder, frames);
+    let b = &mut l.function.builder;
+    let to = memory::pointer(b, frames);
     let flags = if user { h::BPF_F_USER_STACK } else { 0 };
-    let got =
-        l.function.builder.call(h::GET_STACK, &[context.into(), to.into(), i64::from(bytes).into(), flags.into()]);
-    let (id, count) = (l.function.builder.imm(0), l.function.builder.imm(0));
-    let (store, lost, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    l.function.builder.branch(Cond::SGt, got, 0, store, lost);
-    l.function.builder.switch_to(lost);
+    let got = b.call(h::GET_STACK, &[context.into(), to.into(), i64::from(bytes).into(), flags.into()]);
+    let (id, count) = (b.imm(0), b.imm(0));
+    let [store, lost, done] = b.new_blocks();
+    b.branch(Cond::SGt, got, 0, store, lost);
+    b.switch_to(lost);
     none_captured(l, user, got, span)?;
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(store);
-    let frames_got = l.function.builder.shr(got, 3);
-    l.function.builder.copy_into(count, frames_got);
-    hash_frames(&mut l.function.builder, frames, depth, id);
+    let b = &mut l.function.builder;
+    b.jump(done);
+    b.switch_to(store);
+    let frames_got = b.shr(got, 3);
+    b.copy_into(count, frames_got);
+    hash_frames(b, frames, depth, id);
     keep_stack(l, stacks, id, key, frames, span)?;
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(done);
-    memory::store(&mut l.function.builder, dst, 8, id);
-    memory::store(&mut l.function.builder, dst.at(8), 4, process);
-    memory::store(&mut l.function.builder, dst.at(12), 4, count);
+    let b = &mut l.function.builder;
+    b.jump(done);
+    b.switch_to(done);
+    memory::store(b, dst, 8, id);
+    memory::store(b, dst.at(8), 4, process);
+    memory::store(b, dst.at(12), 4, count);
     l.release(mark);
     Ok(())
 }
@@ -105,21 +106,23 @@ fn keep_stack(
     span: Span,
 ) -> Result<(), CodegenError> {
     let section = l.object.section(KNOWN_STACKS);
+    let b = &mut l.function.builder;
     // The id's highest bits are its best mixed ones.
-    let place = l.function.builder.shr(id, i64::from(64 - 3 - KNOWN_STACK_IDS.trailing_zeros()));
-    let place = l.function.builder.and(place, i64::from(KNOWN_STACK_IDS - 1) * 8);
-    let table = l.function.builder.global_addr(section, 0);
-    let entry = Addr::new(Base::Reg(l.function.builder.add(table, place)), 0);
-    let known = memory::load(&mut l.function.builder, entry, 8, false);
+    let place = b.shr(id, i64::from(64 - 3 - KNOWN_STACK_IDS.trailing_zeros()));
+    let place = b.and(place, i64::from(KNOWN_STACK_IDS - 1) * 8);
+    let table = b.global_addr(section, 0);
+    let entry = Addr::new(Base::Reg(b.add(table, place)), 0);
+    let known = memory::load(b, entry, 8, false);
     l.when(Cond::Ne, known.into(), id.into(), |l| {
         memory::store(&mut l.function.builder, key, 8, id);
         let element = element::lookup(&mut l.function.builder, stacks, key);
         l.when(Cond::Eq, element.into(), 0.into(), |l| {
-            let handle = l.function.builder.map_addr(stacks);
-            let at = memory::pointer(&mut l.function.builder, key);
-            let value = memory::pointer(&mut l.function.builder, frames);
+            let b = &mut l.function.builder;
+            let handle = b.map_addr(stacks);
+            let at = memory::pointer(b, key);
+            let value = memory::pointer(b, frames);
             let args = [handle.into(), at.into(), value.into(), h::BPF_ANY.into()];
-            let result = l.function.builder.call(h::MAP_UPDATE_ELEM, &args);
+            let result = b.call(h::MAP_UPDATE_ELEM, &args);
             l.when(Cond::Ne, result.into(), 0.into(), |l| {
                 l.count_loss(LossCause::Stack, None, span);
                 l.function.builder.copy_into(id, 0);

@@ -153,7 +153,7 @@ fn set_local<'a>(l: &mut Lowerer<'_, 'a>, id: LocalId, e: &'a Expr) -> Result<()
 }
 
 fn if_statement<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, a: &'a Block, b: &'a Block) -> Result<(), CodegenError> {
-    let (then, done) = (l.function.builder.new_block(), l.function.builder.new_block());
+    let [then, done] = l.function.builder.new_blocks();
     let otherwise = if b.statements.is_empty() { done } else { l.function.builder.new_block() };
     l.condition(c, then, otherwise)?;
     l.function.builder.switch_to(then);
@@ -190,10 +190,10 @@ fn while_loop<'a>(
             brake::look_before_loop(l);
         }
     }
-    let (head, inside, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    l.function.builder.jump(head);
-    l.function.builder.switch_to(head);
+    let b = &mut l.function.builder;
+    let [head, inside, done] = b.new_blocks();
+    b.jump(head);
+    b.switch_to(head);
     if strategy == LoopStrategy::None {
         brake::add_steps(l, 1, Some(c), body);
     }

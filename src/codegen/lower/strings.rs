@@ -94,16 +94,16 @@ fn equals_constant<'a>(
         Some(addr) => addr,
         None => trusted::readable(l, e)?,
     };
+    let b = &mut l.function.builder;
     for (at, size) in chunks(compared, [addr.offset, 0]) {
         let mut word = [0_u8; 8];
         word[..size as usize].copy_from_slice(&bytes[at as usize..(at + size) as usize]);
         let value = u64::from_le_bytes(word) as i64;
-        let loaded = memory::load(&mut l.function.builder, addr.at(at), size, false);
-        let constant: Operand =
-            if i32::try_from(value).is_ok() { value.into() } else { l.function.builder.imm(value).into() };
-        l.function.builder.require(Cond::Eq, loaded, constant, other);
+        let loaded = memory::load(b, addr.at(at), size, false);
+        let constant: Operand = if i32::try_from(value).is_ok() { value.into() } else { b.imm(value).into() };
+        b.require(Cond::Eq, loaded, constant, other);
     }
-    l.function.builder.jump(same);
+    b.jump(same);
     Ok(())
 }
 
@@ -202,8 +202,8 @@ fn chunks_by_iterator(
     text: bool,
 ) {
     let slot = iterator::open_numbers(b, 1.into(), i64::from(chunks).into());
-    let (head, out) = (b.new_block(), b.new_block());
-    let (differ, ended) = (b.new_block(), b.new_block());
+    let [head, out] = b.new_blocks();
+    let [differ, ended] = b.new_blocks();
     b.jump(head);
     b.switch_to(head);
     let index = iterator::next_below(b, slot, chunks, out);
@@ -236,20 +236,21 @@ fn chunks_by_callback(
     const DIFFERENT: i64 = 1;
     const ENDED: i64 = 2;
     let found = iterator::iterations_of_callback(l, chunks - 1, 0, &[left, right], |l, index, pointers, result| {
+        let b = &mut l.function.builder;
         // The first chunk is compared already.
-        let offset = l.function.builder.mul(index, i64::from(CHUNK));
-        let offset = l.function.builder.add(offset, i64::from(CHUNK));
-        let (x, y) = (l.function.builder.add(pointers[0], offset), l.function.builder.add(pointers[1], offset));
-        let (differ, ended) = (l.function.builder.new_block(), l.function.builder.new_block());
-        let last = chunk_equal(&mut l.function.builder, x, y, differ);
+        let offset = b.mul(index, i64::from(CHUNK));
+        let offset = b.add(offset, i64::from(CHUNK));
+        let (x, y) = (b.add(pointers[0], offset), b.add(pointers[1], offset));
+        let [differ, ended] = b.new_blocks();
+        let last = chunk_equal(b, x, y, differ);
         if text {
-            numbers::unless_ended(&mut l.function.builder, last, ended);
+            numbers::unless_ended(b, last, ended);
         }
-        l.function.builder.ret(0);
+        b.ret(0);
         for (block, what) in [(differ, DIFFERENT), (ended, ENDED)] {
-            l.function.builder.switch_to(block);
-            memory::store(&mut l.function.builder, result, 8, what);
-            l.function.builder.ret(1);
+            b.switch_to(block);
+            memory::store(b, result, 8, what);
+            b.ret(1);
         }
     });
     l.function.builder.require(Cond::Ne, found, DIFFERENT, other);
@@ -269,7 +270,7 @@ fn chunks_by_counting(
     text: bool,
 ) {
     let offset = b.imm(i64::from(CHUNK));
-    let (head, body, out) = (b.new_block(), b.new_block(), b.new_block());
+    let [head, body, out] = b.new_blocks();
     b.jump(head);
     b.switch_to(head);
     b.branch(Cond::Lt, offset, i64::from(chunks * CHUNK), body, out);
@@ -286,8 +287,7 @@ fn chunks_by_counting(
 
 /// 0 when the first `n` bytes (up to a terminator) are equal, else 1.
 pub fn compare_prefix<'a>(l: &mut Lowerer<'_, 'a>, a: &'a Expr, b: &'a Expr, n: u32) -> Result<Operand, CodegenError> {
-    let (same, other, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
+    let [same, other, done] = l.function.builder.new_blocks();
     let mark = l.mark();
     let constant = constant_text(b).map(|t| (a, t)).or_else(|| constant_text(a).map(|t| (b, t)));
     if n == 0 {
@@ -327,11 +327,10 @@ pub fn length<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Vreg, CodegenE
     l.release(mark);
     let length = l.function.builder.new_vreg();
     l.function.builder.copy_into(length, 0);
-    l.when(Cond::SGt, with_end.into(), 0.into(), |l| {
-        let without = l.function.builder.sub(with_end, 1);
-        l.function.builder.copy_into(length, without);
-        Ok(())
-    })?;
+    l.function.builder.when(Cond::SGt, with_end, 0, |b| {
+        let without = b.sub(with_end, 1);
+        b.copy_into(length, without);
+    });
     Ok(length)
 }
 
@@ -343,7 +342,7 @@ pub fn compare_memory<'a>(
     n: u32,
     span: Span,
 ) -> Result<Operand, CodegenError> {
-    let (other, done) = (l.function.builder.new_block(), l.function.builder.new_block());
+    let [other, done] = l.function.builder.new_blocks();
     let mark = l.mark();
     let (left, right) = (bytes_behind(l, a, n, span)?, bytes_behind(l, b, n, span)?);
     let result = l.function.builder.imm(0);
@@ -371,8 +370,7 @@ fn first_difference(l: &mut Lowerer<'_, '_>, a: Addr, b: Addr, bytes: u32, words
     if looped > 0 {
         let (left, right) = (memory::pointer(&mut l.function.builder, a), memory::pointer(&mut l.function.builder, b));
         let offset = l.function.builder.imm(0);
-        let (head, body, done) =
-            (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
+        let [head, body, done] = l.function.builder.new_blocks();
         l.function.builder.jump(head);
         l.function.builder.switch_to(head);
         l.function.builder.branch(Cond::Lt, offset, i64::from(looped), body, done);

@@ -49,9 +49,10 @@ pub fn store_packet<'a>(
     let from = l.scalar(offset)?;
     let start = l.function.builder.add(start, from);
     let wanted = l.scalar(length)?;
-    let wanted = l.function.builder.copy_to_bound(wanted);
-    numbers::at_most(&mut l.function.builder, wanted, i64::from(*capacity));
-    memory::store(&mut l.function.builder, dst, 4, wanted);
+    let b = &mut l.function.builder;
+    let wanted = b.copy_to_bound(wanted);
+    numbers::at_most(b, wanted, i64::from(*capacity));
+    memory::store(b, dst, 4, wanted);
     if *capacity == 0 {
         return Ok(());
     }
@@ -171,9 +172,10 @@ fn store_numeric_address<'a>(
         }
         None => Operand::Imm(AF_INET),
     };
-    let word = l.function.builder.alu(Alu::Or, upper, family);
-    memory::store(&mut l.function.builder, dst, 8, word);
-    memory::zero(&mut l.function.builder, dst.at(8), 12);
+    let b = &mut l.function.builder;
+    let word = b.alu(Alu::Or, upper, family);
+    memory::store(b, dst, 8, word);
+    memory::zero(b, dst.at(8), 12);
     Ok(())
 }
 
@@ -194,15 +196,17 @@ pub fn store_join<'a>(
     let most = (*capacity).min(1024);
     // Each string may be as long as `most` wherever it starts: the room behind is for the verifier.
     let copy = l.temp_scratch(*capacity + most);
-    let start = memory::pointer(&mut l.function.builder, copy);
-    let used = l.function.builder.imm(0);
-    let done = l.function.builder.new_block();
+    let b = &mut l.function.builder;
+    let start = memory::pointer(b, copy);
+    let used = b.imm(0);
+    let done = b.new_block();
     for i in 0..JOIN_STRINGS {
         let place = Place::Remote { base, offset: i64::from(i) * 8, space };
         let pointer = read::load(l, place, &Type::U64, None, span)?;
-        l.function.builder.require(Cond::Ne, pointer, 0, done);
-        l.function.builder.require(Cond::Lt, used, i64::from(*capacity), done);
-        let to = l.function.builder.add(start, used);
+        let b = &mut l.function.builder;
+        b.require(Cond::Ne, pointer, 0, done);
+        b.require(Cond::Lt, used, i64::from(*capacity), done);
+        let to = b.add(start, used);
         let source = Place::Remote { base: pointer, offset: 0, space };
         let length = read::string(
             l,
@@ -214,18 +218,20 @@ pub fn store_join<'a>(
             false,
             span,
         )?;
-        l.function.builder.require(Cond::SGe, length, 0, done);
-        l.function.builder.alu_into(used, Alu::Add, Width::W64, used, length);
+        let b = &mut l.function.builder;
+        b.require(Cond::SGe, length, 0, done);
+        b.alu_into(used, Alu::Add, Width::W64, used, length);
         // Older kernels return 0 for an empty string, without its terminator. Two paths at each string
         // would be more than the verifier follows to the end.
-        let less = l.function.builder.sub(length, 1);
-        let missing = l.function.builder.shr(less, 63);
-        l.function.builder.alu_into(used, Alu::Add, Width::W64, used, missing);
+        let less = b.sub(length, 1);
+        let missing = b.shr(less, 63);
+        b.alu_into(used, Alu::Add, Width::W64, used, missing);
     }
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(done);
-    numbers::at_most(&mut l.function.builder, used, i64::from(*capacity));
-    memory::store(&mut l.function.builder, dst, 4, used);
-    memory::copy(&mut l.function.builder, dst.at(4), copy, *capacity);
+    let b = &mut l.function.builder;
+    b.jump(done);
+    b.switch_to(done);
+    numbers::at_most(b, used, i64::from(*capacity));
+    memory::store(b, dst, 4, used);
+    memory::copy(b, dst.at(4), copy, *capacity);
     Ok(())
 }

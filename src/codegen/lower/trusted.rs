@@ -104,25 +104,26 @@ pub fn field<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Option<Operand>
     };
     let (size, signed) = scalar_shape(&e.ty);
     let at = Addr::new(Base::Reg(base), field.offset as i32);
+    let b = &mut l.function.builder;
     if field.pointer == Builtin::CurTask {
-        let value = memory::load(&mut l.function.builder, at, size, signed);
-        return Ok(Some(loaded(&mut l.function.builder, value, &e.ty)));
+        let value = memory::load(b, at, size, signed);
+        return Ok(Some(loaded(b, value, &e.ty)));
     }
     // Newer kernels say that some arguments may be null.
-    let result = l.function.builder.new_vreg();
-    let (there, absent, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    l.function.builder.branch(Cond::Ne, base, 0, there, absent);
-    l.function.builder.switch_to(absent);
-    l.function.builder.copy_into(result, 0);
+    let result = b.new_vreg();
+    let [there, absent, done] = b.new_blocks();
+    b.branch(Cond::Ne, base, 0, there, absent);
+    b.switch_to(absent);
+    b.copy_into(result, 0);
     l.count_loss(crate::model::stats::LossCause::ReadFailed, None, e.span);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(there);
-    let value = memory::load(&mut l.function.builder, at, size, signed);
-    let value = loaded(&mut l.function.builder, value, &e.ty);
-    l.function.builder.copy_into(result, value);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(done);
+    let b = &mut l.function.builder;
+    b.jump(done);
+    b.switch_to(there);
+    let value = memory::load(b, at, size, signed);
+    let value = loaded(b, value, &e.ty);
+    b.copy_into(result, value);
+    b.jump(done);
+    b.switch_to(done);
     Ok(Some(result.into()))
 }
 

@@ -176,17 +176,18 @@ fn store_comm(l: &mut Lowerer<'_, '_>, dst: Addr, ty: &Type, tail: Tail) {
     if tail == Tail::Zeroed && l.object.facts.version < 6 << 16 | 4 << 8 {
         memory::zero(&mut l.function.builder, dst, size.min(16));
     }
+    let b = &mut l.function.builder;
     if size >= 16 {
-        let to = memory::pointer(&mut l.function.builder, dst);
-        l.function.builder.call_void(h::GET_CURRENT_COMM, &[to.into(), 16.into()]);
+        let to = memory::pointer(b, dst);
+        b.call_void(h::GET_CURRENT_COMM, &[to.into(), 16.into()]);
         if size > 16 && tail == Tail::Zeroed {
-            memory::zero(&mut l.function.builder, dst.at(16), size - 16);
+            memory::zero(b, dst.at(16), size - 16);
         }
         return;
     }
     // The helper terminates what it cuts (`strscpy`, and an explicit zero before that).
-    let to = memory::pointer(&mut l.function.builder, dst);
-    l.function.builder.call_void(h::GET_CURRENT_COMM, &[to.into(), i64::from(size).into()]);
+    let to = memory::pointer(b, dst);
+    b.call_void(h::GET_CURRENT_COMM, &[to.into(), i64::from(size).into()]);
 }
 
 /// Whether a number and the zeros behind it are a whole word: one store then, which the kernel's
@@ -204,8 +205,7 @@ fn store_conditional<'a>(
     ty: &Type,
     tail: Tail,
 ) -> Result<(), CodegenError> {
-    let (then, otherwise, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
+    let [then, otherwise, done] = l.function.builder.new_blocks();
     l.condition(c, then, otherwise)?;
     for (block, arm) in [(then, arms[0]), (otherwise, arms[1])] {
         l.function.builder.switch_to(block);

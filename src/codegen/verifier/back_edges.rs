@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_loop_entered_in_its_middle_is_closed_by_a_jump() {
         let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 1);
-        let (other, head, middle, done) = (b.new_block(), b.new_block(), b.new_block(), b.new_block());
+        let [other, head, middle, done] = b.new_blocks();
         b.branch(Cond::Lt, b.parameter(0), 1, other, head);
         b.switch_to(other);
         b.jump(middle);

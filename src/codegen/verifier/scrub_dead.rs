@@ -209,7 +209,7 @@ mod tests {
         let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 0);
         let iterator = b.new_slot(8);
         let kept = b.call(RANDOM, &[]);
-        let (head, body, done) = (b.new_block(), b.new_block(), b.new_block());
+        let [head, body, done] = b.new_blocks();
         b.jump(head);
         b.switch_to(head);
         let at = b.slot_addr(iterator, 0);

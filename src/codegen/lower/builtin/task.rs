@@ -18,11 +18,12 @@ pub fn pid(l: &mut Lowerer<'_, '_>, process: bool) -> Vreg {
     // `struct bpf_pidns_info { u32 pid; u32 tgid; }`; zero when the task is not in the namespace.
     let mark = l.mark();
     let info = Addr::new(Base::Slot(l.function.temp_slot(8)), 0);
-    memory::store(&mut l.function.builder, info, 8, 0);
-    let at = memory::pointer(&mut l.function.builder, info);
-    let (device, inode) = (l.function.builder.imm(device as i64), l.function.builder.imm(inode as i64));
-    l.function.builder.call_void(h::GET_NS_CURRENT_PID_TGID, &[device.into(), inode.into(), at.into(), 8.into()]);
-    let value = memory::load(&mut l.function.builder, if process { info.at(4) } else { info }, 4, false);
+    let b = &mut l.function.builder;
+    memory::store(b, info, 8, 0);
+    let at = memory::pointer(b, info);
+    let (device, inode) = (b.imm(device as i64), b.imm(inode as i64));
+    b.call_void(h::GET_NS_CURRENT_PID_TGID, &[device.into(), inode.into(), at.into(), 8.into()]);
+    let value = memory::load(b, if process { info.at(4) } else { info }, 4, false);
     l.release(mark);
     value
 }

@@ -112,7 +112,7 @@ fn callback<'a>(
     l.callbacks += 1;
     l.function.begin_body();
     l.function.builder.set_span(span);
-    let (next, stop) = (l.function.builder.new_block(), l.function.builder.new_block());
+    let [next, stop] = l.function.builder.new_blocks();
     l.function.loops.push(LoopTargets { on_break: stop, on_continue: next });
     l.function.builder.is_loop_body();
     l.function.builder.explores_loop(l.has_explored_loop);

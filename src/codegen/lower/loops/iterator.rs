@@ -27,9 +27,10 @@ pub fn iterations_of_callback(
         memory::store(&mut l.function.builder, result.at(8 + i as u32 * 8), 8, *pointer);
     }
     let id = l.object.reserve_function();
-    let (function, frame) = (l.function.builder.func_addr(id), l.function.builder.slot_addr(slot, 0));
-    l.function.builder.call_void(h::LOOP, &[i64::from(iterations).into(), function.into(), frame.into(), 0.into()]);
-    let (index, frame, span) = (Vreg(0), Vreg(1), l.function.builder.span());
+    let b = &mut l.function.builder;
+    let (function, frame) = (b.func_addr(id), b.slot_addr(slot, 0));
+    b.call_void(h::LOOP, &[i64::from(iterations).into(), function.into(), frame.into(), 0.into()]);
+    let (index, frame, span) = (Vreg(0), Vreg(1), b.span());
     let state = FunctionState::new(
         id,
         &format!("walk_{}", id.0),
@@ -41,12 +42,12 @@ pub fn iterations_of_callback(
     let outer = std::mem::replace(&mut l.function, state);
     l.function.begin_body();
     l.function.builder.explores_loop(l.has_explored_loop);
-    l.function.builder.set_span(span);
-    let out = l.function.builder.new_block();
-    l.function.builder.require(Cond::Lt, index, i64::from(iterations), out);
+    let b = &mut l.function.builder;
+    b.set_span(span);
+    let out = b.new_block();
+    b.require(Cond::Lt, index, i64::from(iterations), out);
     let there = |i: u32| Addr::new(Base::Reg(frame), 8 + i as i32 * 8);
-    let loaded: Vec<Vreg> =
-        (0..pointers.len() as u32).map(|i| memory::load(&mut l.function.builder, there(i), 8, false)).collect();
+    let loaded: Vec<Vreg> = (0..pointers.len() as u32).map(|i| memory::load(b, there(i), 8, false)).collect();
     body(l, index, &loaded, Addr::new(Base::Reg(frame), 0));
     l.function.builder.switch_to(out);
     l.function.builder.ret(1);

@@ -120,7 +120,7 @@ fn apply(
 
 fn extreme(b: &mut FunctionBuilder, at: Addr, value: Operand, better: Cond) {
     let value = b.in_register(value);
-    let (compare, replace, done) = (b.new_block(), b.new_block(), b.new_block());
+    let [compare, replace, done] = b.new_blocks();
     let set = memory::load(b, at.at(8), 8, false);
     b.branch(Cond::Eq, set, 0, replace, compare);
     b.switch_to(compare);
@@ -147,7 +147,7 @@ fn log2_bucket(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, value: O
     let value = b.in_register(value);
     let sub = 1_i64 << bits;
     let result = b.new_vreg();
-    let (small, large, done) = (b.new_block(), b.new_block(), b.new_block());
+    let [small, large, done] = b.new_blocks();
     b.branch(Cond::SLt, value, sub, small, large);
     b.switch_to(small);
     small_bucket(b, result, value, bits);
@@ -225,7 +225,7 @@ fn small_bucket(b: &mut FunctionBuilder, result: Vreg, value: Vreg, bits: u8) {
         b.copy_into(result, bucket);
         return;
     }
-    let (negative, positive, joined) = (b.new_block(), b.new_block(), b.new_block());
+    let [negative, positive, joined] = b.new_blocks();
     b.branch(Cond::SLt, value, 0, negative, positive);
     b.switch_to(negative);
     b.copy_into(result, 0);
@@ -243,7 +243,7 @@ fn small_bucket(b: &mut FunctionBuilder, result: Vreg, value: Vreg, bits: u8) {
 fn highest_bit(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, value: Vreg, first: i64) -> Vreg {
     let (byte, power) = (b.copy(value), b.imm(first));
     for step in [32, 16, 8] {
-        let (higher, on) = (b.new_block(), b.new_block());
+        let [higher, on] = b.new_blocks();
         // A half of all bits does not fit an instruction's constant.
         let shifted = (step == 32).then(|| b.shr(byte, step));
         match shifted {
@@ -284,7 +284,7 @@ fn linear_bucket(
     let range = (i128::from(max) - i128::from(min)).clamp(0, u64::MAX.into()) as u64;
     let value = b.in_register(value);
     let result = b.new_vreg();
-    let (inside, outside, done) = (b.new_block(), b.new_block(), b.new_block());
+    let [inside, outside, done] = b.new_blocks();
     let distance = if min == 0 { value } else { b.sub(value, min) };
     let bound = b.imm(range as i64);
     b.branch(Cond::Lt, distance, bound, inside, outside);
@@ -363,7 +363,7 @@ fn time_series(
                 (_, true) => Cond::SLt,
                 (_, false) => Cond::Lt,
             };
-            let (compare, replace, done) = (b.new_block(), b.new_block(), b.new_block());
+            let [compare, replace, done] = b.new_blocks();
             let count = memory::load(b, count_at, 8, false);
             b.branch(Cond::Eq, count, 0, replace, compare);
             b.switch_to(compare);

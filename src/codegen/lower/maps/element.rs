@@ -55,27 +55,28 @@ pub fn lookup_or_insert(
     span: Span,
 ) -> Result<Vreg, CodegenError> {
     let Some(bpf) = l.object.keyed_map(map) else { return l.internal(span, "a scalar map with a key") };
-    let element = l.function.builder.new_vreg();
-    let found = lookup(&mut l.function.builder, bpf, key);
-    l.function.builder.copy_into(element, found);
-    let (insert, ready, again) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    l.function.builder.branch(Cond::Ne, element, 0, ready, insert);
-    l.function.builder.switch_to(insert);
+    let b = &mut l.function.builder;
+    let element = b.new_vreg();
+    let found = lookup(b, bpf, key);
+    b.copy_into(element, found);
+    let [insert, ready, again] = b.new_blocks();
+    b.branch(Cond::Ne, element, 0, ready, insert);
+    b.switch_to(insert);
     if read {
         count_absent(l, span);
     }
     let size = l.object.size(&l.object.program.maps[map.0 as usize].value).max(1);
     let zeros = canonical::zeros(l.object, &mut l.function.builder, size);
-    let value = memory::pointer(&mut l.function.builder, zeros);
-    let handle = l.function.builder.map_addr(bpf);
-    let at = memory::pointer(&mut l.function.builder, key);
+    let b = &mut l.function.builder;
+    let value = memory::pointer(b, zeros);
+    let handle = b.map_addr(bpf);
+    let at = memory::pointer(b, key);
     let update = [handle.into(), at.into(), value.into(), h::BPF_NOEXIST.into()];
-    let result = l.function.builder.call(h::MAP_UPDATE_ELEM, &update);
-    let found = lookup(&mut l.function.builder, bpf, key);
-    l.function.builder.copy_into(element, found);
-    l.function.builder.branch(Cond::Ne, element, 0, ready, again);
-    l.function.builder.switch_to(again);
+    let result = b.call(h::MAP_UPDATE_ELEM, &update);
+    let found = lookup(b, bpf, key);
+    b.copy_into(element, found);
+    b.branch(Cond::Ne, element, 0, ready, again);
+    b.switch_to(again);
     not_inserted(l, result, span)?;
     l.function.builder.jump(full);
     l.function.builder.switch_to(ready);
@@ -103,10 +104,11 @@ pub fn note_absent(l: &mut Lowerer<'_, '_>, scalar: Scalar, span: Span) -> Resul
 
 /// Counts a key that the kernel did not take, and why.
 pub fn not_inserted(l: &mut Lowerer<'_, '_>, result: Vreg, span: Span) -> Result<(), CodegenError> {
-    let (full, done) = (l.function.builder.new_block(), l.function.builder.new_block());
+    let b = &mut l.function.builder;
+    let [full, done] = b.new_blocks();
     // Before Linux 6.4 a map's update is called in place of the helper and returns an `int`: its upper half is unset.
-    let result = l.function.builder.extend(result, 32, true);
-    l.function.builder.require(Cond::Ne, result, h::E2BIG, full);
+    let result = b.extend(result, 32, true);
+    b.require(Cond::Ne, result, h::E2BIG, full);
     l.failed(LossCause::KeyRefused, Some((h::MAP_UPDATE_ELEM, result.into())), span);
     l.function.builder.jump(done);
     l.function.builder.switch_to(full);

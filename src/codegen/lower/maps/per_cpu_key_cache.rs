@@ -82,10 +82,11 @@ pub fn cell<'a>(
     let entry = if l.kind == ProgramKind::TestRun {
         None
     } else {
-        let slow = l.function.builder.new_block();
-        let entry = memo_entry(&mut l.function.builder, &search);
-        recall(&mut l.function.builder, &search, entry, ready, slow);
-        l.function.builder.switch_to(slow);
+        let b = &mut l.function.builder;
+        let slow = b.new_block();
+        let entry = memo_entry(b, &search);
+        recall(b, &search, entry, ready, slow);
+        b.switch_to(slow);
         Some(entry)
     };
     look_up(l, &search, entry, full)?;
@@ -215,42 +216,45 @@ fn cell_of(b: &mut FunctionBuilder, search: &Search, tag: Vreg, epoch: Vreg, oth
 /// Asks the hash map, and puts a new key into it; what it finds goes to `entry`.
 fn look_up(l: &mut Lowerer<'_, '_>, search: &Search, entry: Option<Vreg>, full: BlockId) -> Result<(), CodegenError> {
     let map = BpfMapId(search.cells.map);
-    let lost = l.function.builder.new_block();
-    memory::store(&mut l.function.builder, search.full_key, 8, search.epoch);
+    let b = &mut l.function.builder;
+    let lost = b.new_block();
+    memory::store(b, search.full_key, 8, search.epoch);
     // A key with a text is there already.
     let copied = if search.cells.key.text_at.is_some() { 0 } else { search.cells.key.words };
     for word in 0..copied {
-        let part = key_part(&mut l.function.builder, search.key, word);
-        let part = l.function.builder.in_register(part);
-        memory::store(&mut l.function.builder, search.full_key.at(8 + word * 8), 8, part);
+        let part = key_part(b, search.key, word);
+        let part = b.in_register(part);
+        memory::store(b, search.full_key.at(8 + word * 8), 8, part);
     }
-    let found = element::lookup(&mut l.function.builder, map, search.full_key);
-    let found = l.function.builder.copy(found);
+    let found = element::lookup(b, map, search.full_key);
+    let found = b.copy(found);
     l.when(Cond::Eq, found.into(), 0.into(), |l| {
         insert(l.object, &mut l.function.builder, search, lost);
-        let inserted = element::lookup(&mut l.function.builder, map, search.full_key);
-        l.function.builder.copy_into(found, inserted);
-        l.function.builder.require(Cond::Ne, found, 0, lost);
+        let b = &mut l.function.builder;
+        let inserted = element::lookup(b, map, search.full_key);
+        b.copy_into(found, inserted);
+        b.require(Cond::Ne, found, 0, lost);
         Ok(())
     })?;
-    let tag = l.function.builder.load(found, 0, Size::B8);
+    let b = &mut l.function.builder;
+    let tag = b.load(found, 0, Size::B8);
     // What was written before the calls is read again: registers that outlive them are few, and the path
     // on which the CPU remembers the key would pay for their want.
-    let epoch = memory::load(&mut l.function.builder, search.full_key, 8, false);
-    cell_of(&mut l.function.builder, search, tag, epoch, lost);
+    let epoch = memory::load(b, search.full_key, 8, false);
+    cell_of(b, search, tag, epoch, lost);
     if let Some(entry) = entry {
-        let not_cached = l.function.builder.new_block();
-        in_memo(&mut l.function.builder, search, not_cached);
+        let not_cached = b.new_block();
+        in_memo(b, search, not_cached);
         for word in 0..search.cells.key.memo_words {
-            let part = memory::load(&mut l.function.builder, search.full_key.at(8 + word * 8), 8, false);
-            l.function.builder.store(entry, (8 + word * 8) as i16, Size::B8, part);
+            let part = memory::load(b, search.full_key.at(8 + word * 8), 8, false);
+            b.store(entry, (8 + word * 8) as i16, Size::B8, part);
         }
-        l.function.builder.store(entry, 0, Size::B8, tag);
-        l.function.builder.jump(not_cached);
-        l.function.builder.switch_to(not_cached);
+        b.store(entry, 0, Size::B8, tag);
+        b.jump(not_cached);
+        b.switch_to(not_cached);
     }
-    let here = l.function.builder.current();
-    l.function.builder.switch_to(lost);
+    let here = b.current();
+    b.switch_to(lost);
     l.failed(LossCause::MapFull, Some((h::MAP_UPDATE_ELEM, h::E2BIG.into())), search.span);
     l.function.builder.jump(full);
     l.function.builder.switch_to(here);

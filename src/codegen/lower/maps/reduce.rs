@@ -51,11 +51,12 @@ pub fn by_key(
     let cpus = l.object.facts.possible_cpus.max(1);
     let state = Totals::new(l);
     each_cpu(l, cpus, |l, cpu, next| {
-        let handle = l.function.builder.map_addr(bpf);
-        let at = memory::pointer(&mut l.function.builder, key);
-        let element = l.function.builder.call(h::MAP_LOOKUP_PERCPU_ELEM, &[handle.into(), at.into(), cpu.into()]);
-        l.function.builder.require(Cond::Ne, element, 0, next);
-        add_cpu(&mut l.function.builder, &state, agg, Addr::new(Base::Reg(element), 0), span)
+        let b = &mut l.function.builder;
+        let handle = b.map_addr(bpf);
+        let at = memory::pointer(b, key);
+        let element = b.call(h::MAP_LOOKUP_PERCPU_ELEM, &[handle.into(), at.into(), cpu.into()]);
+        b.require(Cond::Ne, element, 0, next);
+        add_cpu(b, &state, agg, Addr::new(Base::Reg(element), 0), span)
     })?;
     Ok(result_of(&mut l.function.builder, &state, agg))
 }
@@ -69,10 +70,11 @@ fn reduce_scalar(l: &mut Lowerer<'_, '_>, map: MapId, agg: Aggregation, span: Sp
     let cpus = l.object.facts.possible_cpus.max(1);
     let state = Totals::new(l);
     each_cpu(l, cpus, |l, cpu, _| {
-        let at = l.function.builder.mul(cpu, stride);
-        let base = l.function.builder.global_addr(section, offset);
-        let cell = l.function.builder.add(base, at);
-        add_cpu(&mut l.function.builder, &state, agg, Addr::new(Base::Reg(cell), 0), span)
+        let b = &mut l.function.builder;
+        let at = b.mul(cpu, stride);
+        let base = b.global_addr(section, offset);
+        let cell = b.add(base, at);
+        add_cpu(b, &state, agg, Addr::new(Base::Reg(cell), 0), span)
     })?;
     Ok(result_of(&mut l.function.builder, &state, agg))
 }
@@ -84,23 +86,20 @@ fn each_cpu(
     cpus: u32,
     body: impl FnOnce(&mut Lowerer<'_, '_>, Vreg, crate::codegen::ir::BlockId) -> Result<(), CodegenError>,
 ) -> Result<(), CodegenError> {
-    let cpu = l.function.builder.imm(0);
-    let (head, inside, next, done) = (
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-        l.function.builder.new_block(),
-    );
-    l.function.builder.jump(head);
-    l.function.builder.switch_to(head);
-    l.function.builder.branch(Cond::Lt, cpu, i64::from(cpus), inside, done);
-    l.function.builder.switch_to(inside);
+    let b = &mut l.function.builder;
+    let cpu = b.imm(0);
+    let [head, inside, next, done] = b.new_blocks();
+    b.jump(head);
+    b.switch_to(head);
+    b.branch(Cond::Lt, cpu, i64::from(cpus), inside, done);
+    b.switch_to(inside);
     body(l, cpu, next)?;
-    l.function.builder.jump(next);
-    l.function.builder.switch_to(next);
-    l.function.builder.alu_into(cpu, Alu::Add, Width::W64, cpu, 1);
-    l.function.builder.jump(head);
-    l.function.builder.switch_to(done);
+    let b = &mut l.function.builder;
+    b.jump(next);
+    b.switch_to(next);
+    b.alu_into(cpu, Alu::Add, Width::W64, cpu, 1);
+    b.jump(head);
+    b.switch_to(done);
     Ok(())
 }
 
@@ -149,7 +148,7 @@ fn best(b: &mut FunctionBuilder, totals: &Totals, at: Addr, better: Cond) {
     let (value, count) = (totals.value, totals.count);
     b.when(Cond::Ne, set, 0, |b| {
         let new = memory::load(b, at, 8, false);
-        let (compare, take, done) = (b.new_block(), b.new_block(), b.new_block());
+        let [compare, take, done] = b.new_blocks();
         b.branch(Cond::Eq, count, 0, take, compare);
         b.switch_to(compare);
         b.branch(better, new, value, take, done);
@@ -180,14 +179,15 @@ pub fn delete_per_cpu<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, e: &'a Expr) -> R
     let cpus = l.object.facts.possible_cpus.max(1);
     let was = l.function.builder.imm(0);
     each_cpu(l, cpus, |l, cpu, _| {
-        let at = l.function.builder.mul(cpu, stride);
-        let base = l.function.builder.global_addr(section, offset);
-        let cell = Addr::new(Base::Reg(l.function.builder.add(base, at)), 0);
+        let b = &mut l.function.builder;
+        let at = b.mul(cpu, stride);
+        let base = b.global_addr(section, offset);
+        let cell = Addr::new(Base::Reg(b.add(base, at)), 0);
         let flag = cell.at(present - offset);
-        let set = memory::load(&mut l.function.builder, flag, 1, false);
-        l.function.builder.alu_into(was, Alu::Or, Width::W64, was, set);
-        memory::zero(&mut l.function.builder, cell, present - offset);
-        memory::store(&mut l.function.builder, flag, 1, 0);
+        let set = memory::load(b, flag, 1, false);
+        b.alu_into(was, Alu::Or, Width::W64, was, set);
+        memory::zero(b, cell, present - offset);
+        memory::store(b, flag, 1, 0);
         Ok(())
     })?;
     Ok(l.function.builder.compare(Cond::Ne, was, 0).into())

@@ -74,11 +74,11 @@ fn rewrite<'a>(
     };
     let key = key::in_memory(l, map, key, span)?;
     l.known.invalidate(map);
-    let (there, absent, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    let element = element::lookup(&mut l.function.builder, bpf, key);
-    l.function.builder.branch(Cond::Ne, element, 0, there, absent);
-    l.function.builder.switch_to(there);
+    let b = &mut l.function.builder;
+    let [there, absent, done] = b.new_blocks();
+    let element = element::lookup(b, bpf, key);
+    b.branch(Cond::Ne, element, 0, there, absent);
+    b.switch_to(there);
     let at = Addr::new(Base::Reg(element), 0);
     match computed {
         Computed::Word(word) => memory::store(&mut l.function.builder, at, scalar_shape(ty).0, word),
@@ -111,11 +111,11 @@ fn whole_value<'a>(l: &mut Lowerer<'_, 'a>, value: &'a Expr, ty: &Type) -> Resul
 }
 
 fn update(l: &mut Lowerer<'_, '_>, bpf: BpfMapId, key: Addr, src: Addr, span: Span) -> Result<(), CodegenError> {
-    let handle = l.function.builder.map_addr(bpf);
-    let at = memory::pointer(&mut l.function.builder, key);
-    let from = memory::pointer(&mut l.function.builder, src);
-    let result =
-        l.function.builder.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
+    let b = &mut l.function.builder;
+    let handle = b.map_addr(bpf);
+    let at = memory::pointer(b, key);
+    let from = memory::pointer(b, src);
+    let result = b.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
     l.when(Cond::Ne, result.into(), 0.into(), |l| element::not_inserted(l, result, span))
 }
 
@@ -154,17 +154,19 @@ pub fn step<'a>(
     l.known.invalidate(map);
     let mark = l.mark();
     let key = key::in_memory(l, map, key, e.span)?;
-    let result = l.function.builder.new_vreg();
-    l.function.builder.copy_into(result, 0);
-    let done = l.function.builder.new_block();
+    let b = &mut l.function.builder;
+    let result = b.new_vreg();
+    b.copy_into(result, 0);
+    let done = b.new_block();
     let element = element::lookup_or_insert(l, map, key, done, true, e.span)?;
     let per_cpu = matches!(l.object.layout.homes[map.0 as usize], Home::Hash { per_cpu: true, .. });
     let atomic = !per_cpu || l.object.contended[map.0 as usize];
     let value =
         step_at(l.object, &mut l.function.builder, Addr::new(Base::Reg(element), 0), delta, ty, postfix, atomic);
-    l.function.builder.copy_into(result, value);
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(done);
+    let b = &mut l.function.builder;
+    b.copy_into(result, value);
+    b.jump(done);
+    b.switch_to(done);
     l.release(mark);
     Ok(result.into())
 }
@@ -225,9 +227,10 @@ pub fn delete<'a>(
     let Some(bpf) = l.object.keyed_map(map) else { return l.internal(e.span, "a map without a home") };
     let mark = l.mark();
     let key = key::in_memory(l, map, key, e.span)?;
-    let handle = l.function.builder.map_addr(bpf);
-    let at = memory::pointer(&mut l.function.builder, key);
-    let result = l.function.builder.call(h::MAP_DELETE_ELEM, &[handle.into(), at.into()]);
+    let b = &mut l.function.builder;
+    let handle = b.map_addr(bpf);
+    let at = memory::pointer(b, key);
+    let result = b.call(h::MAP_DELETE_ELEM, &[handle.into(), at.into()]);
     l.release(mark);
     Ok(l.function.builder.compare(Cond::Eq, result, 0).into())
 }

@@ -127,13 +127,14 @@ fn dynamic_element(
             let most = len.unwrap_or(0).saturating_add(1).next_power_of_two();
             let copy = l.temp_scratch(bytes.saturating_add(size).max(most.saturating_mul(size)));
             read::copy(l, place, copy, bytes, span)?;
+            let b = &mut l.function.builder;
             // What an index out of range reads.
-            memory::zero(&mut l.function.builder, copy.at(bytes), size);
-            let start = memory::pointer(&mut l.function.builder, copy);
+            memory::zero(b, copy.at(bytes), size);
+            let start = memory::pointer(b, copy);
             // The mask changes nothing; before 5.16 the verifier keeps no bound of what is spilled.
-            let bounded = l.function.builder.and(index, i64::from(most - 1));
-            let scaled = l.function.builder.mul(bounded, i64::from(size));
-            let at = l.function.builder.add(start, scaled);
+            let bounded = b.and(index, i64::from(most - 1));
+            let scaled = b.mul(bounded, i64::from(size));
+            let at = b.add(start, scaled);
             Ok(Place::Memory(Addr::new(Base::Reg(at), 0)))
         }
     }

@@ -63,12 +63,13 @@ fn own_part<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Addr, CodegenErr
                 Ok(())
             })?;
             let base = own_part(l, base)?;
-            let start = memory::pointer(&mut l.function.builder, base);
+            let b = &mut l.function.builder;
+            let start = memory::pointer(b, base);
             let mask = i64::from(len.max(1).next_power_of_two() - 1);
-            let index = l.function.builder.and(index, mask);
-            numbers::at_most(&mut l.function.builder, index, i64::from(len.max(1)) - 1);
-            let scaled = l.function.builder.mul(index, i64::from(size));
-            let at = l.function.builder.add(start, scaled);
+            let index = b.and(index, mask);
+            numbers::at_most(b, index, i64::from(len.max(1)) - 1);
+            let scaled = b.mul(index, i64::from(size));
+            let at = b.add(start, scaled);
             Ok(Addr::new(Base::Reg(at), 0))
         }
         ExprKind::Within { local, offset } => within(l, *local, offset, l.object.size(&e.ty)),

@@ -71,29 +71,31 @@ pub fn string(
     let Place::Remote { base, offset, space } = place else {
         return l.internal(span, "a string without an address");
     };
+    let b = &mut l.function.builder;
     if tail == Tail::Zeroed {
-        memory::zero(&mut l.function.builder, dst, size);
+        memory::zero(b, dst, size);
     }
-    let limit = numbers::bounded(&mut l.function.builder, limit, size);
-    let from = if offset == 0 { base } else { l.function.builder.add(base, offset).into() };
-    let to = memory::pointer(&mut l.function.builder, dst);
+    let limit = numbers::bounded(b, limit, size);
+    let from = if offset == 0 { base } else { b.add(base, offset).into() };
+    let to = memory::pointer(b, dst);
     let helper = h::probe_read_str(space);
-    let length = l.function.builder.call(helper, &[to.into(), limit, from]);
-    let result = l.function.builder.copy(length);
+    let length = b.call(helper, &[to.into(), limit, from]);
+    let result = b.copy(length);
     // Linux 5.10 believes in numbers that are at least the bound and at most the string's size at
     // once: constants keep it from following the script with those.
     if count_truncated {
         // One comparison finds both: errors are large when taken as unsigned.
         l.when(Cond::Ge, length.into(), limit, |l| {
-            let (failed, long, done) =
-                (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-            l.function.builder.branch(Cond::SLt, length, 0, failed, long);
-            l.function.builder.switch_to(failed);
-            l.function.builder.copy_into(result, -1);
+            let b = &mut l.function.builder;
+            let [failed, long, done] = b.new_blocks();
+            b.branch(Cond::SLt, length, 0, failed, long);
+            b.switch_to(failed);
+            b.copy_into(result, -1);
             l.failed(LossCause::ReadFailed, Some((helper, length.into())), span);
-            l.function.builder.jump(done);
-            l.function.builder.switch_to(long);
-            l.function.builder.copy_into(result, limit);
+            let b = &mut l.function.builder;
+            b.jump(done);
+            b.switch_to(long);
+            b.copy_into(result, limit);
             l.count_loss(LossCause::Truncated, None, span);
             l.function.builder.jump(done);
             l.function.builder.switch_to(done);
@@ -125,10 +127,11 @@ pub fn untyped_space(l: &Lowerer<'_, '_>) -> AddressSpace {
 
 pub fn sized(l: &mut Lowerer<'_, '_>, place: Place, dst: Addr, size: Operand, span: Span) -> Result<(), CodegenError> {
     let Place::Remote { base, offset, space } = place else { return Ok(()) };
-    let from = if offset == 0 { base } else { l.function.builder.add(base, offset).into() };
-    let to = memory::pointer(&mut l.function.builder, dst);
+    let b = &mut l.function.builder;
+    let from = if offset == 0 { base } else { b.add(base, offset).into() };
+    let to = memory::pointer(b, dst);
     let helper = h::probe_read(space);
-    let result = l.function.builder.call(helper, &[to.into(), size, from]);
+    let result = b.call(helper, &[to.into(), size, from]);
     l.when(Cond::Ne, result.into(), 0.into(), |l| {
         l.failed(LossCause::ReadFailed, Some((helper, result.into())), span);
         Ok(())
@@ -144,32 +147,33 @@ pub fn copy_record_text(l: &mut Lowerer<'_, '_>, place: Place, dst: Addr, have: 
     }
     let context = l.function.context();
     let from = Addr::new(Base::Reg(context), offset as i32);
-    let done = l.function.builder.new_block();
+    let b = &mut l.function.builder;
+    let done = b.new_block();
     for at in (0..have).step_by(8) {
-        let word = memory::load(&mut l.function.builder, from.at(at), 8, false);
+        let word = memory::load(b, from.at(at), 8, false);
         if at + 8 == have {
             // A text without an end loses its last byte to one, as the helper does it.
-            let word = l.function.builder.and(word, i64::MAX >> 7);
-            let (cut, whole) = first_end(&mut l.function.builder, word);
-            l.function.builder.switch_to(cut.0);
-            memory::store(&mut l.function.builder, dst.at(at), 8, cut.1);
-            l.function.builder.jump(done);
-            l.function.builder.switch_to(whole);
-            memory::store(&mut l.function.builder, dst.at(at), 8, word);
-            l.function.builder.jump(done);
+            let word = b.and(word, i64::MAX >> 7);
+            let (cut, whole) = first_end(b, word);
+            b.switch_to(cut.0);
+            memory::store(b, dst.at(at), 8, cut.1);
+            b.jump(done);
+            b.switch_to(whole);
+            memory::store(b, dst.at(at), 8, word);
+            b.jump(done);
             break;
         }
-        let (cut, whole) = first_end(&mut l.function.builder, word);
-        l.function.builder.switch_to(cut.0);
-        memory::store(&mut l.function.builder, dst.at(at), 8, cut.1);
-        memory::zero(&mut l.function.builder, dst.at(at + 8), have - at - 8);
-        l.function.builder.jump(done);
-        l.function.builder.switch_to(whole);
-        memory::store(&mut l.function.builder, dst.at(at), 8, word);
+        let (cut, whole) = first_end(b, word);
+        b.switch_to(cut.0);
+        memory::store(b, dst.at(at), 8, cut.1);
+        memory::zero(b, dst.at(at + 8), have - at - 8);
+        b.jump(done);
+        b.switch_to(whole);
+        memory::store(b, dst.at(at), 8, word);
     }
-    l.function.builder.switch_to(done);
+    b.switch_to(done);
     if want > have {
-        memory::zero(&mut l.function.builder, dst.at(have), want - have);
+        memory::zero(b, dst.at(have), want - have);
     }
     true
 }
@@ -185,7 +189,7 @@ fn first_end(
     let inverse = b.alu(Alu::Xor, word, -1);
     let zeros = b.and(less, inverse);
     let zeros = b.and(zeros, high);
-    let (ended, whole) = (b.new_block(), b.new_block());
+    let [ended, whole] = b.new_blocks();
     b.branch(Cond::Ne, zeros, 0, ended, whole);
     b.switch_to(ended);
     let negative = b.neg(zeros);
@@ -262,12 +266,13 @@ fn load_context(
     ) {
         return Ok(memory::load(&mut l.function.builder, addr, size, signed));
     }
+    let b = &mut l.function.builder;
     // Trampoline slots are 8 bytes each and loaded whole (`btf_ctx_access`, kernel/bpf/btf.c).
-    let value = memory::load(&mut l.function.builder, addr, 8, false);
+    let value = memory::load(b, addr, 8, false);
     if matches!(ty, Type::Ptr { .. }) || size == 8 {
-        return Ok(numbers::plain(&mut l.function.builder, value));
+        return Ok(numbers::plain(b, value));
     }
-    Ok(l.function.builder.extend(value, (size * 8) as u8, signed))
+    Ok(b.extend(value, (size * 8) as u8, signed))
 }
 
 /// A word of the traced function's call, as a helper hands it out: an argument by its number, or the result.
@@ -276,11 +281,12 @@ pub fn word_of_call(l: &mut Lowerer<'_, '_>, helper: u32, argument: Option<u32>)
     let slot = Addr::new(Base::Slot(l.function.temp_slot(8)), 0);
     memory::store(&mut l.function.builder, slot, 8, 0);
     let context = l.function.context();
-    let at = memory::pointer(&mut l.function.builder, slot);
+    let b = &mut l.function.builder;
+    let at = memory::pointer(b, slot);
     let number = argument.map(|n| Operand::from(i64::from(n)));
     let operands: Vec<Operand> = std::iter::once(context.into()).chain(number).chain([at.into()]).collect();
-    l.function.builder.call_void(helper, &operands);
-    let value = memory::load(&mut l.function.builder, slot, 8, false);
+    b.call_void(helper, &operands);
+    let value = memory::load(b, slot, 8, false);
     l.release(mark);
     value
 }
@@ -336,10 +342,11 @@ pub fn copy(l: &mut Lowerer<'_, '_>, place: Place, dst: Addr, size: u32, span: S
 /// Reads through a helper; what can't be read is zero and counted.
 fn remote(l: &mut Lowerer<'_, '_>, place: Place, dst: Addr, size: u32, span: Span) -> Result<(), CodegenError> {
     let Place::Remote { base, offset, space } = place else { return Ok(()) };
-    let from = if offset == 0 { base } else { l.function.builder.add(base, offset).into() };
-    let to = memory::pointer(&mut l.function.builder, dst);
+    let b = &mut l.function.builder;
+    let from = if offset == 0 { base } else { b.add(base, offset).into() };
+    let to = memory::pointer(b, dst);
     let helper = h::probe_read(space);
-    let result = l.function.builder.call(helper, &[to.into(), i64::from(size).into(), from]);
+    let result = b.call(helper, &[to.into(), i64::from(size).into(), from]);
     l.when(Cond::Ne, result.into(), 0.into(), |l| {
         l.failed(LossCause::ReadFailed, Some((helper, result.into())), span);
         Ok(())

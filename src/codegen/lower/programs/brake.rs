@@ -94,11 +94,12 @@ pub fn refuse_when_braked(l: &mut Lowerer<'_, '_>) {
     let Some(brake) = l.brake else { return };
     let refused = refusal::refused(&mut l.function);
     let section = l.object.section(BRAKE);
-    let at = l.function.builder.global_addr(section, brake.head);
-    let cause = l.function.builder.load(at, BRAKE_CAUSE as i16, Size::B8);
-    let (off, on) = (l.function.builder.new_block(), l.function.builder.new_block());
-    l.function.builder.branch(Cond::Ne, cause, 0, off, on);
-    l.function.builder.switch_to(off);
+    let b = &mut l.function.builder;
+    let at = b.global_addr(section, brake.head);
+    let cause = b.load(at, BRAKE_CAUSE as i16, Size::B8);
+    let [off, on] = b.new_blocks();
+    b.branch(Cond::Ne, cause, 0, off, on);
+    b.switch_to(off);
     l.count_loss(LossCause::Braked, None, l.probe.head);
     l.function.builder.jump(refused);
     l.function.builder.switch_to(on);
@@ -160,7 +161,7 @@ pub fn count_step(l: &mut Lowerer<'_, '_>, condition: Option<&Expr>, body: &Bloc
     }
     let words = l.function.scratch();
     let b = &mut l.function.builder;
-    let (look, go_on) = (b.new_block(), b.new_block());
+    let [look, go_on] = b.new_blocks();
     let steps = b.load(words, brake.at(STEPS), Size::B8);
     let steps = b.add(steps, weight);
     b.store(words, brake.at(STEPS), Size::B8, steps);
@@ -221,7 +222,7 @@ pub fn leave_when_braked(l: &mut Lowerer<'_, '_>) {
     let words = l.function.scratch();
     let b = &mut l.function.builder;
     let next = b.load(words, brake.at(NEXT), Size::B8);
-    let (braked, go_on) = (b.new_block(), b.new_block());
+    let [braked, go_on] = b.new_blocks();
     b.branch(Cond::Eq, next, 0, braked, go_on);
     b.switch_to(braked);
     l.leave();

@@ -127,7 +127,7 @@ pub fn begin_firing(l: &mut Lowerer<'_, '_>, early: bool) {
     let follows = follows::leader(l.object.program, l.probe_index).is_some();
     l.function.budget = Some(Budget { block, words, early, preempted, follows });
     let b = &mut l.function.builder;
-    let (counted, look, go_on) = (b.new_block(), b.new_block(), b.new_block());
+    let [counted, look, go_on] = b.new_blocks();
     let left = b.load(words, LEFT, Size::B8);
     b.branch(Cond::Eq, left, 0, look, counted);
     b.switch_to(counted);
@@ -171,7 +171,7 @@ fn leave_when_off(b: &mut FunctionBuilder, words: Vreg, (throttled, throttled_to
 /// Reads the clock; a probe that is off does so once a tick.
 fn ask_clock(l: &mut Lowerer<'_, '_>, words: Vreg, throttled: BlockId) -> Vreg {
     let b = &mut l.function.builder;
-    let (is_off, read) = (b.new_block(), b.new_block());
+    let [is_off, read] = b.new_blocks();
     let off = b.load(words, OFF, Size::B8);
     b.branch(Cond::Ne, off, 0, is_off, read);
     b.switch_to(is_off);
@@ -187,7 +187,7 @@ fn ask_clock(l: &mut Lowerer<'_, '_>, words: Vreg, throttled: BlockId) -> Vreg {
 fn renew(l: &mut Lowerer<'_, '_>, (words, line): (Vreg, Vreg), now: Vreg, follows: bool) {
     let section = l.object.section(BUDGET);
     let b = &mut l.function.builder;
-    let (over, same) = (b.new_block(), b.new_block());
+    let [over, same] = b.new_blocks();
     let since = b.load(line, CPU_PERIOD, Size::B8);
     let elapsed = b.sub(now, since);
     b.branch(Cond::Ge, elapsed, BUDGET_PERIOD_NS as i64, over, same);
@@ -197,7 +197,7 @@ fn renew(l: &mut Lowerer<'_, '_>, (words, line): (Vreg, Vreg), now: Vreg, follow
     b.store(line, pool::CPU_DRAWN, Size::B8, 0);
     b.jump(same);
     b.switch_to(same);
-    let (other, done) = (b.new_block(), b.new_block());
+    let [other, done] = b.new_blocks();
     let current = b.load(line, CPU_PERIOD, Size::B8);
     let mine = b.load(words, PERIOD, Size::B8);
     b.branch(Cond::Ne, current, mine, other, done);
@@ -228,7 +228,7 @@ fn renew(l: &mut Lowerer<'_, '_>, (words, line): (Vreg, Vreg), now: Vreg, follow
 
 /// What is still owed is paid from the pool; a probe that owes more is off.
 fn pay(b: &mut FunctionBuilder, section: SectionId, (words, rest): (Vreg, Vreg), (line, limit): (Vreg, Vreg)) {
-    let (owing, paid) = (b.new_block(), b.new_block());
+    let [owing, paid] = b.new_blocks();
     b.store(words, OFF, Size::B8, 0);
     b.branch(Cond::Ge, rest, limit, owing, paid);
     b.switch_to(owing);

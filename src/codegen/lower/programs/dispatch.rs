@@ -158,14 +158,15 @@ pub fn begin(l: &mut Lowerer<'_, '_>, targets: &[u32]) {
     l.function.builder.require(Cond::Lt, number, NUMBERS as i64, refused);
     let at = l.object.constant(&table);
     let section = l.object.section(CONSTANTS);
-    let start = l.function.builder.global_addr(section, at);
-    let offset = l.function.builder.shl(number, 1);
-    let entry = l.function.builder.add(start, offset);
-    let name = l.function.builder.load(entry, 0, Size::B2);
-    l.function.builder.require(Cond::Ne, name, 0, refused);
-    let mode = l.function.builder.load(registers, REGISTERS.mode as i16, Size::B8);
-    let mode = l.function.builder.and(mode, CALL.mode_mask);
-    l.function.builder.require(Cond::Eq, mode, CALL.wide, refused);
+    let b = &mut l.function.builder;
+    let start = b.global_addr(section, at);
+    let offset = b.shl(number, 1);
+    let entry = b.add(start, offset);
+    let name = b.load(entry, 0, Size::B2);
+    b.require(Cond::Ne, name, 0, refused);
+    let mode = b.load(registers, REGISTERS.mode as i16, Size::B8);
+    let mode = b.and(mode, CALL.mode_mask);
+    b.require(Cond::Eq, mode, CALL.wide, refused);
     l.firing = Some(Firing { number, name, exit });
 }
 

@@ -176,7 +176,7 @@ fn scratch_base(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, 
 /// Moves the base of a CPU's slots to the first one that is free, and claims that.
 fn claimed_slot(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, probe: u32, span: Span) {
     let stride = i64::from(unit.regions[f.region].slot_stride());
-    let (lost, mine) = (f.builder.new_block(), f.builder.new_block());
+    let [lost, mine] = f.builder.new_blocks();
     let (first, number) = (f.builder.copy(dst), f.builder.new_vreg());
     for slot in 0..CLAIM_SLOTS {
         if slot > 0 {

@@ -99,7 +99,7 @@ pub fn lower(unit: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Codeg
         Some(SessionCall::OfContext) => b.call_kfunc("bpf_session_is_return___of_context", &context),
         _ => b.call_kfunc("bpf_session_is_return", &[]),
     };
-    let (returns, enters) = (b.new_block(), b.new_block());
+    let [returns, enters] = b.new_blocks();
     b.branch(Cond::Ne, is_return, 0, returns, enters);
     // Anything but 0 would spare the return.
     for (block, part) in [(returns, at_return), (enters, at_entry)] {

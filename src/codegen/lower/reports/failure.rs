@@ -30,9 +30,10 @@ impl Lowerer<'_, '_> {
         let Some(local) = self.probe.fault.filter(|_| self.inline.is_empty()) else { return false };
         let Some(targets) = self.function.loops.last().copied() else { return false };
         self.write_local(local, (code | i64::from(span.start) << 8).into());
-        self.function.builder.jump(targets.on_break);
-        let unreached = self.function.builder.new_block();
-        self.function.builder.switch_to(unreached);
+        let b = &mut self.function.builder;
+        b.jump(targets.on_break);
+        let unreached = b.new_block();
+        b.switch_to(unreached);
         true
     }
 }
@@ -43,11 +44,12 @@ fn send_failure(l: &mut Lowerer<'_, '_>, site: u32, helper: Option<(u32, Operand
     let bytes = FAILURE_RECORD_BYTES as u32;
     let mark = l.mark();
     let record = l.temp(bytes);
-    let id = l.function.builder.imm(i64::from(FAILURE_RECORD | site));
-    memory::store(&mut l.function.builder, record, 4, id);
-    memory::store(&mut l.function.builder, record.at(4), 4, code);
-    reports::stamp(&mut l.function.builder, record);
-    memory::store(&mut l.function.builder, record.at(TIME_AT + 8), 4, i64::from(number));
+    let b = &mut l.function.builder;
+    let id = b.imm(i64::from(FAILURE_RECORD | site));
+    memory::store(b, record, 4, id);
+    memory::store(b, record.at(4), 4, code);
+    reports::stamp(b, record);
+    memory::store(b, record.at(TIME_AT + 8), 4, i64::from(number));
     let cpu = l.function.cpu();
     memory::store(&mut l.function.builder, record.at(TIME_AT + 12), 4, cpu);
     reports::send_built(l, record, bytes, None, span);

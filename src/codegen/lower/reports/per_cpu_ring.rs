@@ -67,37 +67,41 @@ pub fn reserve_slot(l: &mut Lowerer<'_, '_>, slots: Slots) -> Reserved {
     memory::store(&mut l.function.builder, key, 4, cpu);
     let ring = element::lookup(&mut l.function.builder, maps.rings, key);
     l.release(mark);
-    l.function.builder.require(Cond::Ne, ring, 0, lost);
-    let produced = l.function.builder.load(ring, 0, Size::B8);
-    let consumed = l.function.builder.load(ring, SLOTS_CONSUMED as i16, Size::B8);
-    let waiting = l.function.builder.sub(produced, consumed);
+    let b = &mut l.function.builder;
+    b.require(Cond::Ne, ring, 0, lost);
+    let produced = b.load(ring, 0, Size::B8);
+    let consumed = b.load(ring, SLOTS_CONSUMED as i16, Size::B8);
+    let waiting = b.sub(produced, consumed);
     let room = slots.count - SPARE_SLOTS.min(slots.count / 4);
-    l.function.builder.require(Cond::Lt, waiting, i64::from(room), lost);
-    let one = l.function.builder.imm(1);
-    let number = l.function.builder.atomic_fetch_add(ring, 0, Size::B8, one);
+    b.require(Cond::Lt, waiting, i64::from(room), lost);
+    let one = b.imm(1);
+    let number = b.atomic_fetch_add(ring, 0, Size::B8, one);
     let order = l.object.section(ORDER);
-    let order = l.function.builder.global_addr(order, 0);
-    let one = l.function.builder.imm(1);
-    let order = l.function.builder.atomic_fetch_add(order, 0, Size::B4, one);
-    let next = l.function.builder.add(number, 1);
-    let iteration = l.function.builder.and(next, (1 << SLOT_ROUND_BITS) - 1);
-    let order = l.function.builder.shl(order, 32);
-    let word = l.function.builder.alu(Alu::Or, iteration, order);
-    let at = l.function.builder.and(number, i64::from(slots.count - 1));
-    let at = l.function.builder.mul(at, i64::from(slots.bytes));
-    let at = l.function.builder.add(ring, at);
-    Reserved { slot: l.function.builder.add(at, i64::from(FIRST_SLOT)), word, wake: maps.wake, lost }
+    let b = &mut l.function.builder;
+    let order = b.global_addr(order, 0);
+    let one = b.imm(1);
+    let order = b.atomic_fetch_add(order, 0, Size::B4, one);
+    let next = b.add(number, 1);
+    let iteration = b.and(next, (1 << SLOT_ROUND_BITS) - 1);
+    let order = b.shl(order, 32);
+    let word = b.alu(Alu::Or, iteration, order);
+    let at = b.and(number, i64::from(slots.count - 1));
+    let at = b.mul(at, i64::from(slots.bytes));
+    let at = b.add(ring, at);
+    Reserved { slot: b.add(at, i64::from(FIRST_SLOT)), word, wake: maps.wake, lost }
 }
 
 /// Hands over a slot whose record of so many bytes is written, and wakes the reader if it sleeps.
 pub fn commit_slot(l: &mut Lowerer<'_, '_>, reserved: &Reserved, bytes: u32, action: Option<ActionId>, span: Span) {
-    let length = l.function.builder.imm(i64::from(bytes << SLOT_ROUND_BITS));
-    let word = l.function.builder.alu(Alu::Or, reserved.word, length);
-    memory::store(&mut l.function.builder, Addr::new(Base::Reg(reserved.slot), 0), 8, word);
+    let b = &mut l.function.builder;
+    let length = b.imm(i64::from(bytes << SLOT_ROUND_BITS));
+    let word = b.alu(Alu::Or, reserved.word, length);
+    memory::store(b, Addr::new(Base::Reg(reserved.slot), 0), 8, word);
     let asleep = reports::wake_wanted(l.object, &mut l.function.builder);
-    let (wake, done) = (l.function.builder.new_block(), l.function.builder.new_block());
-    l.function.builder.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
-    l.function.builder.switch_to(wake);
+    let b = &mut l.function.builder;
+    let [wake, done] = b.new_blocks();
+    b.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
+    b.switch_to(wake);
     wake_reader(l, reserved.wake);
     l.function.builder.jump(done);
     reports::count_lost_report(l, reserved.lost, action, span);
@@ -109,9 +113,10 @@ pub fn commit_slot(l: &mut Lowerer<'_, '_>, reserved: &Reserved, bytes: u32, act
 fn wake_reader(l: &mut Lowerer<'_, '_>, wake: BpfMapId) {
     let mark = l.mark();
     let nothing = l.temp(8);
-    memory::store(&mut l.function.builder, nothing, 8, 0);
-    let handle = l.function.builder.map_addr(wake);
-    let from = memory::pointer(&mut l.function.builder, nothing);
+    let b = &mut l.function.builder;
+    memory::store(b, nothing, 8, 0);
+    let handle = b.map_addr(wake);
+    let from = memory::pointer(b, nothing);
     // One that finds no room has others before it, which wake the reader as well.
     l.function
         .builder

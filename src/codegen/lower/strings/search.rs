@@ -91,48 +91,48 @@ fn first_match(
         return first_match_by_callback(l, base, positions, result, wanted, difference);
     }
     let blocks = positions.div_ceil(SEARCH_BLOCK);
-    let (head, body, next) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    let (found, out, done) =
-        (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-    let (start, offset) = (l.function.builder.imm(0), l.function.builder.imm(0));
+    let b = &mut l.function.builder;
+    let [head, body, next] = b.new_blocks();
+    let [found, out, done] = b.new_blocks();
+    let (start, offset) = (b.imm(0), b.imm(0));
     let by_iterator = walking == IterationMechanism::Iterator;
-    let iterator =
-        by_iterator.then(|| iterator::open_numbers(&mut l.function.builder, 0.into(), i64::from(blocks).into()));
-    l.function.builder.jump(head);
-    l.function.builder.switch_to(head);
+    let iterator = by_iterator.then(|| iterator::open_numbers(b, 0.into(), i64::from(blocks).into()));
+    b.jump(head);
+    b.switch_to(head);
     let most = match iterator {
         Some(slot) => {
-            let index = iterator::next_below(&mut l.function.builder, slot, blocks, out);
-            l.function.builder.alu_into(start, Alu::Mul, Width::W64, index, i64::from(SEARCH_BLOCK));
-            l.function.builder.copy_into(offset, 0);
+            let index = iterator::next_below(b, slot, blocks, out);
+            b.alu_into(start, Alu::Mul, Width::W64, index, i64::from(SEARCH_BLOCK));
+            b.copy_into(offset, 0);
             SEARCH_BLOCK
         }
         None => blocks * SEARCH_BLOCK,
     };
-    let first = l.function.builder.add(base, start);
-    l.function.builder.jump(body);
-    l.function.builder.switch_to(body);
-    let at = l.function.builder.add(first, offset);
+    let first = b.add(base, start);
+    b.jump(body);
+    b.switch_to(body);
+    let at = b.add(first, offset);
     let differs = difference(l, at, wanted);
-    l.function.builder.branch(Cond::Eq, differs, 0, found, next);
-    l.function.builder.switch_to(next);
-    let byte = memory::load(&mut l.function.builder, Addr::new(Base::Reg(at), 0), 1, false);
-    l.function.builder.alu_into(offset, Alu::Add, Width::W64, offset, 1);
-    l.function.builder.require(Cond::Ne, byte, 0, out);
-    l.function.builder.branch(Cond::Lt, offset, i64::from(most), body, if iterator.is_some() { head } else { out });
-    l.function.builder.switch_to(found);
-    let place = l.function.builder.add(start, offset);
+    let b = &mut l.function.builder;
+    b.branch(Cond::Eq, differs, 0, found, next);
+    b.switch_to(next);
+    let byte = memory::load(b, Addr::new(Base::Reg(at), 0), 1, false);
+    b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
+    b.require(Cond::Ne, byte, 0, out);
+    b.branch(Cond::Lt, offset, i64::from(most), body, if iterator.is_some() { head } else { out });
+    b.switch_to(found);
+    let place = b.add(start, offset);
     // As below: each place, at least in its block, is a constant to the verifier.
     let place = marks::hidden(l.object, &mut l.function.builder, place);
-    l.function.builder.copy_into(result, place);
-    l.function.builder.jump(out);
-    l.function.builder.switch_to(out);
+    let b = &mut l.function.builder;
+    b.copy_into(result, place);
+    b.jump(out);
+    b.switch_to(out);
     if let Some(slot) = iterator {
-        iterator::close_numbers(&mut l.function.builder, slot);
+        iterator::close_numbers(b, slot);
     }
-    l.function.builder.jump(done);
-    l.function.builder.switch_to(done);
+    b.jump(done);
+    b.switch_to(done);
 }
 
 fn first_match_by_callback(
@@ -145,33 +145,35 @@ fn first_match_by_callback(
 ) {
     let blocks = positions.div_ceil(SEARCH_BLOCK);
     let found = iterator::iterations_of_callback(l, blocks, NOT_FOUND, &[base, wanted], |l, index, pointers, place| {
-        let start = l.function.builder.mul(index, i64::from(SEARCH_BLOCK));
-        let first = l.function.builder.add(pointers[0], start);
-        let offset = l.function.builder.imm(0);
-        let (body, next, on) =
-            (l.function.builder.new_block(), l.function.builder.new_block(), l.function.builder.new_block());
-        let (found, ended) = (l.function.builder.new_block(), l.function.builder.new_block());
-        l.function.builder.jump(body);
-        l.function.builder.switch_to(body);
-        let at = l.function.builder.add(first, offset);
+        let b = &mut l.function.builder;
+        let start = b.mul(index, i64::from(SEARCH_BLOCK));
+        let first = b.add(pointers[0], start);
+        let offset = b.imm(0);
+        let [body, next, on] = b.new_blocks();
+        let [found, ended] = b.new_blocks();
+        b.jump(body);
+        b.switch_to(body);
+        let at = b.add(first, offset);
         let differs = difference(l, at, pointers[1]);
-        l.function.builder.branch(Cond::Eq, differs, 0, found, next);
-        l.function.builder.switch_to(next);
-        let byte = memory::load(&mut l.function.builder, Addr::new(Base::Reg(at), 0), 1, false);
-        l.function.builder.alu_into(offset, Alu::Add, Width::W64, offset, 1);
-        l.function.builder.require(Cond::Ne, byte, 0, ended);
-        l.function.builder.branch(Cond::Lt, offset, i64::from(SEARCH_BLOCK), body, on);
-        l.function.builder.switch_to(on);
-        l.function.builder.ret(0);
-        l.function.builder.switch_to(found);
-        let index = l.function.builder.add(start, offset);
+        let b = &mut l.function.builder;
+        b.branch(Cond::Eq, differs, 0, found, next);
+        b.switch_to(next);
+        let byte = memory::load(b, Addr::new(Base::Reg(at), 0), 1, false);
+        b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
+        b.require(Cond::Ne, byte, 0, ended);
+        b.branch(Cond::Lt, offset, i64::from(SEARCH_BLOCK), body, on);
+        b.switch_to(on);
+        b.ret(0);
+        b.switch_to(found);
+        let index = b.add(start, offset);
         // The verifier would go on with each place that it knows by itself: where a later callback makes all
         // that it knows count (`mark_all_scalars_precise`), two searches are followed on 17 paths each.
         let index = marks::hidden(l.object, &mut l.function.builder, index);
-        memory::store(&mut l.function.builder, place, 8, index);
-        l.function.builder.ret(1);
-        l.function.builder.switch_to(ended);
-        l.function.builder.ret(1);
+        let b = &mut l.function.builder;
+        memory::store(b, place, 8, index);
+        b.ret(1);
+        b.switch_to(ended);
+        b.ret(1);
     });
     l.function.builder.copy_into(result, found);
 }
@@ -180,9 +182,10 @@ fn first_match_by_callback(
 fn searched_copy<'a>(l: &mut Lowerer<'_, 'a>, haystack: &'a Expr, size: u32, extra: u32) -> Result<Vreg, CodegenError> {
     let src = l.memory(haystack)?;
     let copy = l.temp_scratch(size + extra);
-    memory::copy(&mut l.function.builder, copy, src, size);
-    memory::zero(&mut l.function.builder, copy.at(size), extra);
-    Ok(memory::pointer(&mut l.function.builder, copy))
+    let b = &mut l.function.builder;
+    memory::copy(b, copy, src, size);
+    memory::zero(b, copy.at(size), extra);
+    Ok(memory::pointer(b, copy))
 }
 
 /// All differing bits of the bytes at `at` and a constant: no branch inside, so that the verifier
@@ -235,16 +238,17 @@ fn search_variable<'a>(
     let wanted = memory::pointer(&mut l.function.builder, wanted);
     let result = l.function.builder.imm(NOT_FOUND);
     first_match(l, base, size, result, Some(wanted), |l, at, wanted| {
-        let difference = l.function.builder.imm(0);
+        let b = &mut l.function.builder;
+        let difference = b.imm(0);
         let first = if in_loop { words.min(WORDS_AT_ONCE) } else { words };
-        masked_difference(&mut l.function.builder, at, wanted, 0..first, difference);
+        masked_difference(b, at, wanted, 0..first, difference);
         if first < words {
-            let (rest, done) = (l.function.builder.new_block(), l.function.builder.new_block());
-            l.function.builder.branch(Cond::Eq, difference, 0, rest, done);
-            l.function.builder.switch_to(rest);
-            masked_difference(&mut l.function.builder, at, wanted, first..words, difference);
-            l.function.builder.jump(done);
-            l.function.builder.switch_to(done);
+            let [rest, done] = b.new_blocks();
+            b.branch(Cond::Eq, difference, 0, rest, done);
+            b.switch_to(rest);
+            masked_difference(b, at, wanted, first..words, difference);
+            b.jump(done);
+            b.switch_to(done);
         }
         difference
     });
@@ -273,17 +277,18 @@ fn needle_masks<'a>(l: &mut Lowerer<'_, 'a>, needle: &'a Expr, words: u32) -> Re
     memory::copy(&mut l.function.builder, padded, src, size);
     memory::zero(&mut l.function.builder, padded.at(size), words * 8 - size);
     let masks = l.temp_scratch(words * 16);
+    let b = &mut l.function.builder;
     for word in 0..words {
-        let bytes = memory::load(&mut l.function.builder, padded.at(word * 8), 8, false);
+        let bytes = memory::load(b, padded.at(word * 8), 8, false);
         // The top bit of each byte that is not zero, then all bits of it.
-        let low = l.function.builder.and(bytes, LOW);
-        let carried = l.function.builder.add(low, LOW);
-        let any = l.function.builder.alu(Alu::Or, carried, bytes);
-        let top = l.function.builder.and(any, !LOW);
-        let ones = l.function.builder.shr(top, 7);
-        let mask = l.function.builder.mul(ones, 0xff);
-        memory::store(&mut l.function.builder, masks.at(word * 16), 8, bytes);
-        memory::store(&mut l.function.builder, masks.at(word * 16 + 8), 8, mask);
+        let low = b.and(bytes, LOW);
+        let carried = b.add(low, LOW);
+        let any = b.alu(Alu::Or, carried, bytes);
+        let top = b.and(any, !LOW);
+        let ones = b.shr(top, 7);
+        let mask = b.mul(ones, 0xff);
+        memory::store(b, masks.at(word * 16), 8, bytes);
+        memory::store(b, masks.at(word * 16 + 8), 8, mask);
     }
     Ok(masks)
 }

@@ -79,10 +79,9 @@ fn string_limit<'a>(l: &mut Lowerer<'_, 'a>, length: &'a Expr, bound: u32) -> Re
     let limit = l.function.builder.copy_to_bound(value);
     numbers::at_most(&mut l.function.builder, limit, i64::from(bound));
     // The kernel's functions write no terminator where there is no room for it.
-    l.when(Cond::Eq, limit.into(), 0.into(), |l| {
-        l.function.builder.copy_into(limit, 1);
-        Ok(())
-    })?;
+    l.function.builder.when(Cond::Eq, limit, 0, |b| {
+        b.copy_into(limit, 1);
+    });
     Ok(limit.into())
 }
 
@@ -116,10 +115,11 @@ pub fn buffer<'a>(
         None => (Operand::Imm(i64::from(longest)), Operand::Imm(i64::from(known))),
         Some(length) => {
             let value = l.scalar(length)?;
-            let length = l.function.builder.copy_to_bound(value);
-            numbers::at_most(&mut l.function.builder, length, i64::from(longest));
-            let wanted = l.function.builder.copy_to_bound(length);
-            numbers::at_most(&mut l.function.builder, wanted, i64::from(known));
+            let b = &mut l.function.builder;
+            let length = b.copy_to_bound(value);
+            numbers::at_most(b, length, i64::from(longest));
+            let wanted = b.copy_to_bound(length);
+            numbers::at_most(b, wanted, i64::from(known));
             (length.into(), wanted.into())
         }
     };

@@ -53,19 +53,15 @@ pub fn store_text<'a>(
     let last = table.len() as i64 - 1;
     let entries = table.len().next_power_of_two();
     bytes.resize(entries * stride as usize, 0);
-    let index = l.function.builder.sub(value, first as i64);
-    let index = if word.ty == Type::Strerror {
-        l.function.builder.extend(index, 32, true)
-    } else {
-        l.function.builder.copy_to_bound(index)
-    };
+    let b = &mut l.function.builder;
+    let index = b.sub(value, first as i64);
+    let index = if word.ty == Type::Strerror { b.extend(index, 32, true) } else { b.copy_to_bound(index) };
     if word.ty == Type::Strerror {
         // The kernel's functions give errors as negative numbers.
-        l.when(Cond::SLt, index.into(), 0.into(), |l| {
-            let positive = l.function.builder.neg(index);
-            l.function.builder.copy_into(index, positive);
-            Ok(())
-        })?;
+        l.function.builder.when(Cond::SLt, index, 0, |b| {
+            let positive = b.neg(index);
+            b.copy_into(index, positive);
+        });
     }
     // Also what lies below the first, as a large unsigned number.
     numbers::at_most(&mut l.function.builder, index, last);
@@ -73,12 +69,13 @@ pub fn store_text<'a>(
     let index = l.function.builder.and(index, entries as i64 - 1);
     let at = l.object.constant(&bytes);
     let section = l.object.section(CONSTANTS);
-    let start = l.function.builder.global_addr(section, at);
-    let offset = l.function.builder.mul(index, i64::from(stride));
-    let entry = l.function.builder.add(start, offset);
-    memory::copy(&mut l.function.builder, dst, Addr::new(Base::Reg(entry), 0), stride);
+    let b = &mut l.function.builder;
+    let start = b.global_addr(section, at);
+    let offset = b.mul(index, i64::from(stride));
+    let entry = b.add(start, offset);
+    memory::copy(b, dst, Addr::new(Base::Reg(entry), 0), stride);
     if size > stride && tail == Tail::Zeroed {
-        memory::zero(&mut l.function.builder, dst.at(stride), size - stride);
+        memory::zero(b, dst.at(stride), size - stride);
     }
     Ok(())
 }

@@ -62,7 +62,7 @@ fn renew(b: &mut FunctionBuilder, head: Vreg) {
     let now = b.call(h::KTIME_GET_NS, &[]);
     let period = b.alu(Alu::Div, now, BUDGET_PERIOD_NS as i64);
     let seen = b.load(head, BUDGET_POOL_PERIOD as i16, Size::B8);
-    let (other, same) = (b.new_block(), b.new_block());
+    let [other, same] = b.new_blocks();
     b.branch(Cond::Ne, period, seen, other, same);
     b.switch_to(other);
     b.store(head, BUDGET_POOL_PERIOD as i16, Size::B8, period);
