@@ -2,7 +2,10 @@
 //! binds a program to one), the layout of maps, records and working memory, and loss counters.
 //!
 //! Values over 32 bytes never live on the BPF stack: they are in per-CPU working memory in global
-//! data, addressed directly. See `func` for the shape of a program and `layout` for where maps live.
+//! data, addressed directly. See `function` for the shape of a program and `layout` for where maps live.
+//!
+//! Functions take the least that they work on: a `FunctionBuilder`, a `FunctionState`, an `ObjectBuilder`, or all of a
+//! program's `Lowerer`, whose methods are the recursion over typed nodes.
 
 mod addr;
 mod arith;
@@ -28,6 +31,7 @@ mod strings;
 mod transfer;
 mod trusted;
 mod value;
+mod variables;
 pub mod walk;
 
 use std::sync::Arc;

@@ -8,8 +8,8 @@ use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind, LocalId, UnaryOp};
 use crate::lang::types::Type;
 
-use crate::codegen::lower::addr::{Addr, Base, memory};
-use crate::codegen::lower::function::{LocalHome, Lowerer, Role};
+use crate::codegen::lower::addr::memory;
+use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::numbers::wrap_constant;
 use crate::codegen::lower::place::{access, read, scalar_shape};
 use crate::codegen::lower::{arith, builtin, intrinsic, maps, marks, numbers, trusted};
@@ -28,78 +28,12 @@ impl<'a> Lowerer<'_, 'a> {
         let value = self.scalar(e)?;
         Ok(self.function.builder.in_register(value))
     }
-
-    /// The value of a local that fits a register.
-    pub fn read_local(&mut self, id: LocalId) -> Operand {
-        let (size, signed) = scalar_shape(&self.locals[id.0 as usize].ty);
-        match self.homes[id.0 as usize] {
-            LocalHome::Reg(vreg) => vreg.into(),
-            // Frames hold scalars in 8 bytes each, already extended.
-            LocalHome::Frame(at) => {
-                let addr = self.frame(at);
-                memory::load(&mut self.function.builder, addr, 8, false).into()
-            }
-            LocalHome::Slot(slot) => {
-                memory::load(&mut self.function.builder, Addr::new(Base::Slot(slot), 0), size, signed).into()
-            }
-            LocalHome::Scratch(at) => {
-                let base = self.function.scratch();
-                memory::load(&mut self.function.builder, Addr::new(Base::Reg(base), at as i32), size, signed).into()
-            }
-        }
-    }
-
-    /// Assigns a local that fits a register.
-    pub fn write_local(&mut self, id: LocalId, value: Operand) {
-        let (size, _) = scalar_shape(&self.locals[id.0 as usize].ty);
-        match self.homes[id.0 as usize] {
-            LocalHome::Reg(vreg) => self.function.builder.copy_into(vreg, value),
-            LocalHome::Frame(at) => {
-                let addr = self.frame(at);
-                memory::store(&mut self.function.builder, addr, 8, value);
-            }
-            LocalHome::Slot(slot) => {
-                memory::store(&mut self.function.builder, Addr::new(Base::Slot(slot), 0), size, value);
-            }
-            LocalHome::Scratch(at) => {
-                let base = self.function.scratch();
-                memory::store(&mut self.function.builder, Addr::new(Base::Reg(base), at as i32), size, value);
-            }
-        }
-    }
-
-    /// Memory of a local that does not fit a register.
-    pub fn local_memory(&mut self, id: LocalId) -> Option<Addr> {
-        Some(match self.homes[id.0 as usize] {
-            LocalHome::Reg(_) => return None,
-            LocalHome::Frame(at) => self.frame(at),
-            LocalHome::Slot(slot) => Addr::new(Base::Slot(slot), 0),
-            LocalHome::Scratch(at) => Addr::new(Base::Reg(self.function.scratch()), at as i32),
-        })
-    }
-
-    /// A place in the frame that callbacks share with their program.
-    pub fn frame(&mut self, at: u32) -> Addr {
-        match (self.function.role, self.function.frame) {
-            (Role::Callback(pointer), _) => Addr::new(Base::Reg(pointer), at as i32),
-            (Role::Program, Some(slot)) => {
-                // Functions with loops of their own add to it.
-                self.function.builder.grow_slot(slot, self.frame_next);
-                Addr::new(Base::Slot(slot), at as i32)
-            }
-            (Role::Program, None) => {
-                let slot = self.function.builder.new_slot(self.frame_next);
-                self.function.frame = Some(slot);
-                Addr::new(Base::Slot(slot), at as i32)
-            }
-        }
-    }
 }
 
 fn scalar_kind<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Operand, CodegenError> {
     match &e.kind {
         ExprKind::Int(v) => Ok(Operand::Imm(*v as i64)),
-        ExprKind::Local(id) => Ok(l.read_local(*id)),
+        ExprKind::Local(id) => Ok(l.variables.read(&mut l.function, *id)),
         ExprKind::Builtin(builtin) => builtin::scalar(l, *builtin, e),
         ExprKind::Binary(op, a, b) => arith::binary(l, *op, a, b, e),
         ExprKind::Unary(op, a) => unary(l, *op, a, e),
@@ -151,11 +85,11 @@ fn scalar_kind<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Operand, Code
 }
 
 fn local_step(l: &mut Lowerer<'_, '_>, id: LocalId, delta: i64, postfix: bool) -> Result<Operand, CodegenError> {
-    let old = l.read_local(id);
+    let old = l.variables.read(&mut l.function, id);
     let old = if postfix { Operand::Reg(l.function.builder.copy(old)) } else { old };
     let new = l.function.builder.add(old, delta);
-    let new = numbers::wrap(&mut l.function.builder, new, &l.locals[id.0 as usize].ty);
-    l.write_local(id, new.into());
+    let new = numbers::wrap(&mut l.function.builder, new, l.variables.ty(id));
+    l.variables.write(&mut l.function, id, new.into());
     Ok(if postfix { old } else { new.into() })
 }
 

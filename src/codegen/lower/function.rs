@@ -10,7 +10,7 @@ use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Size, Slot};
 use crate::lang::source::Span;
-use crate::lang::typed::{Local, Probe};
+use crate::lang::typed::Probe;
 use crate::model::stats::LossCause;
 
 use crate::codegen::lower::addr::{Addr, Base};
@@ -18,11 +18,11 @@ use crate::codegen::lower::layout::LOSSES;
 use crate::codegen::lower::maps::map_value_cache;
 use crate::codegen::lower::object::{GUARD_BYTES, Guard, ObjectBuilder};
 use crate::codegen::lower::programs::firing::{Brake, Firing};
-use crate::codegen::lower::scopes::Scopes;
+use crate::codegen::lower::variables::Variables;
 
 pub use state::{
     Cached, Draft, FRAME_CONTEXT, FRAME_LOCALS, FRAME_RETURNED, FRAME_SCRATCH, FUNCTION_RETURNED, FunctionState,
-    InlineReturn, LITTLE_STACK_LIMIT, LocalHome, LoopTargets, Mark, ON_STACK_LIMIT, Role,
+    InlineReturn, LITTLE_STACK_LIMIT, LoopTargets, Mark, ON_STACK_LIMIT, Role,
 };
 
 /// Lowers one program (and the callbacks of its loops).
@@ -37,18 +37,13 @@ pub struct Lowerer<'u, 'a> {
     /// True when the program runs for one target only.
     pub single: bool,
     pub kind: ProgramKind,
-    /// Locals of the probe or of the function being inlined.
-    pub locals: &'a [Local],
-    pub homes: Vec<LocalHome>,
-    /// Where variables begin and end.
-    pub scopes: Scopes,
+    /// Variables of the probe or of the function being inlined.
+    pub variables: Variables<'a>,
     /// Whether the verifier explores iterations of a loop in this program.
     pub has_explored_loop: bool,
     pub inline: Vec<InlineReturn>,
     /// Next free byte of working memory.
     pub scratch_next: u32,
-    /// Bytes of frame used.
-    pub frame_next: u32,
     /// Numeric iterators of the loops that code is in.
     pub iterators: Vec<Slot>,
     /// How many callbacks of loops code is in.

@@ -124,7 +124,7 @@ fn unrolled_range<'a>(
     for iteration in 0..iterations {
         let next = l.function.builder.new_block();
         let value = l.function.builder.add(first, iteration as i64);
-        l.write_local(local, value.into());
+        l.variables.write(&mut l.function, local, value.into());
         unrolled_iteration(l, body, done, next)?;
     }
     l.function.builder.jump(done);
@@ -188,7 +188,7 @@ fn plain_loop<'a>(
     b.switch_to(head);
     b.branch(Cond::SLt, counter, last, inside, done);
     b.switch_to(inside);
-    l.write_local(local, counter.into());
+    l.variables.write(&mut l.function, local, counter.into());
     l.function.loops.push(LoopTargets { on_break: done, on_continue: next });
     l.block(body)?;
     l.function.loops.pop();
@@ -227,7 +227,7 @@ fn iterator_loop<'a>(
     b.switch_to(inside);
     let index = memory::load(b, Addr::new(Base::Reg(number), 0), 4, true);
     let value = b.add(first, index);
-    l.write_local(local, value.into());
+    l.variables.write(&mut l.function, local, value.into());
     l.function.loops.push(LoopTargets { on_break: done, on_continue: again });
     l.iterators.push(slot);
     brake::count_step(l, None, body, done);

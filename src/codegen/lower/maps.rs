@@ -144,7 +144,7 @@ fn find<'a>(
 ) -> Result<Operand, CodegenError> {
     let Some(bpf) = l.object.keyed_map(map) else { return l.internal(e.span, "find() on a scalar map") };
     let value_type = &l.object.program.maps[map.0 as usize].value;
-    let local_type = &l.locals[local.0 as usize].ty;
+    let local_type = l.variables.ty(local);
     let aggregation = aggregation(&l.object.program.maps[map.0 as usize]);
     let mark = l.mark();
     let key = key::in_memory(l, map, Some(key), e.span)?;
@@ -156,12 +156,12 @@ fn find<'a>(
         let src = Addr::new(Base::Reg(element), 0);
         if let Some(agg) = aggregation {
             let value = reduce::by_key(l, map, agg, key, e.span)?;
-            l.write_local(local, value);
+            l.variables.write(&mut l.function, local, value);
         } else if value_type.fits_register() {
             let (size, signed) = scalar_shape(value_type);
             let value = memory::load(&mut l.function.builder, src, size, signed);
-            l.write_local(local, value.into());
-        } else if let Some(dst) = l.local_memory(local) {
+            l.variables.write(&mut l.function, local, value.into());
+        } else if let Some(dst) = l.variables.memory(&mut l.function, local) {
             canonical::copy_value(l.object, &mut l.function.builder, src, dst, value_type, local_type);
         }
         l.function.builder.copy_into(result, 1);

@@ -10,11 +10,12 @@ use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, ScopeId, Stat
 use crate::lang::types::Type;
 
 use crate::codegen::lower::addr::{Addr, Base};
-use crate::codegen::lower::function::{LocalHome, Lowerer};
+use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::layout::SHARED;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::place::scalar_shape;
 use crate::codegen::lower::scopes::{Leaving, Part, blocks_in, leaves};
+use crate::codegen::lower::variables::LocalHome;
 use crate::codegen::lower::walk;
 
 impl Addr {
@@ -71,13 +72,13 @@ pub fn end_temporaries(l: &mut Lowerer<'_, '_>, used: usize) {
 
 /// Ends a block or a statement: the variables on the stack that only it has.
 pub fn end_scope(l: &mut Lowerer<'_, '_>, part: Part) {
-    let ids = l.scopes.ending(part);
+    let ids = l.variables.scopes().ending(part);
     end_locals(l, Point::End, ids);
 }
 
 /// Begins a loop, an iteration, or what `break` or `continue` lead to: what an iteration has on the stack is not there.
 pub fn end_locals_of<'a>(l: &mut Lowerer<'_, 'a>, point: Point, body: &'a Block) {
-    let ids = l.scopes.ending_in(body);
+    let ids = l.variables.scopes().ending_in(body);
     end_locals(l, point, ids);
 }
 
@@ -91,15 +92,15 @@ pub fn end_left_locals<'a>(l: &mut Lowerer<'_, 'a>, point: Point, body: &'a Bloc
 
 /// Behind a function that was lowered in place: what it had on the stack.
 pub fn end_function(l: &mut Lowerer<'_, '_>) {
-    end_locals(l, Point::Join, (0..l.homes.len() as u32).map(LocalId));
+    end_locals(l, Point::Join, l.variables.ids());
 }
 
 /// Behind a loop that counts in a variable of its own.
 pub fn end_counter(l: &mut Lowerer<'_, '_>, local: LocalId) {
-    let (bytes, _) = scalar_shape(&l.locals[local.0 as usize].ty);
-    let storage = match l.homes[local.0 as usize] {
+    let (bytes, _) = scalar_shape(l.variables.ty(local));
+    let storage = match l.variables.home(local) {
         LocalHome::Reg(vreg) => Storage { place: Place::Register(vreg), bytes: 8 },
-        LocalHome::Frame(at) => l.frame(at).storage(8),
+        LocalHome::Frame(at) => l.variables.frame(&mut l.function, at).storage(8),
         LocalHome::Slot(slot) => Addr::new(Base::Slot(slot), 0).storage(bytes),
         LocalHome::Scratch(at) => Addr::new(Base::Reg(l.function.scratch()), at as i32).storage(bytes),
     };
@@ -115,10 +116,12 @@ pub fn end_slots(l: &mut Lowerer<'_, '_>, point: Point, slots: &[(Slot, u32)]) {
 fn end_locals(l: &mut Lowerer<'_, '_>, point: Point, ids: impl IntoIterator<Item = LocalId>) {
     let mut storage = Vec::new();
     for id in ids {
-        let bytes = l.object.size(&l.locals[id.0 as usize].ty).next_multiple_of(8).max(8);
-        match l.homes[id.0 as usize] {
+        let bytes = l.object.size(l.variables.ty(id)).next_multiple_of(8).max(8);
+        match l.variables.home(id) {
             LocalHome::Slot(slot) => storage.push(Addr::new(Base::Slot(slot), 0).storage(bytes)),
-            LocalHome::Frame(at) if l.function.has_frame() => storage.push(l.frame(at).storage(bytes)),
+            LocalHome::Frame(at) if l.function.has_frame() => {
+                storage.push(l.variables.frame(&mut l.function, at).storage(bytes));
+            }
             LocalHome::Frame(_) | LocalHome::Reg(_) | LocalHome::Scratch(_) => {}
         }
     }
@@ -155,7 +158,7 @@ pub fn join_found(l: &mut Lowerer<'_, '_>, e: &Expr) {
 pub fn join_arms<'a>(l: &mut Lowerer<'_, 'a>, arms: [&'a Block; 2]) {
     let inside = blocks_in(arms);
     let ids: BTreeSet<LocalId> = arms.into_iter().flat_map(changed).collect();
-    let lasting: Vec<LocalId> = ids.into_iter().filter(|id| l.scopes.outlasts(*id, &inside)).collect();
+    let lasting: Vec<LocalId> = ids.into_iter().filter(|id| l.variables.scopes().outlasts(*id, &inside)).collect();
     mark_locals(l, &lasting);
 }
 
@@ -176,7 +179,7 @@ fn join_exits<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block, what: Leaving) {
     if leaves(body, what) {
         let inside = blocks_in([body]);
         let ids = changed(body).into_iter();
-        let lasting: Vec<LocalId> = ids.filter(|id| l.scopes.outlasts(*id, &inside)).collect();
+        let lasting: Vec<LocalId> = ids.filter(|id| l.variables.scopes().outlasts(*id, &inside)).collect();
         mark_locals(l, &lasting);
     }
 }
@@ -191,10 +194,10 @@ pub fn mark_helper_reads<'a>(l: &mut Lowerer<'_, 'a>, block: ScopeId, at: usize,
     walk::each_mention(s, &mut |id| {
         ids.insert(id);
     });
-    let own = l.scopes.ending(Part::Statement(block, at));
+    let own = l.variables.scopes().ending(Part::Statement(block, at));
     for id in ids.difference(&own) {
-        let memory = !l.locals[id.0 as usize].ty.fits_register();
-        if memory && l.scopes.outlasts(*id, &inside) {
+        let memory = !l.variables.ty(*id).fits_register();
+        if memory && l.variables.scopes().outlasts(*id, &inside) {
             mark_words(l, Point::End, *id);
         }
     }
@@ -204,9 +207,9 @@ pub fn mark_helper_reads<'a>(l: &mut Lowerer<'_, 'a>, block: ScopeId, at: usize,
 pub fn mark_numbers(l: &mut Lowerer<'_, '_>, point: Point, ids: &[LocalId]) {
     let mut storage = Vec::new();
     for id in ids {
-        match l.homes[id.0 as usize] {
+        match l.variables.home(*id) {
             LocalHome::Reg(vreg) => storage.push(Storage { place: Place::Register(vreg), bytes: 8 }),
-            LocalHome::Frame(at) => storage.push(l.frame(at).storage(8)),
+            LocalHome::Frame(at) => storage.push(l.variables.frame(&mut l.function, at).storage(8)),
             LocalHome::Slot(_) | LocalHome::Scratch(_) => {}
         }
     }
@@ -215,15 +218,14 @@ pub fn mark_numbers(l: &mut Lowerer<'_, '_>, point: Point, ids: &[LocalId]) {
 
 /// Begins a loop whose body is a callback: the numbers in the frame that they share.
 pub fn mark_frame(l: &mut Lowerer<'_, '_>) {
-    let numbers = (0..l.homes.len())
-        .filter(|index| matches!(l.homes[*index], LocalHome::Frame(_)) && is_number(&l.locals[*index].ty));
-    let numbers: Vec<LocalId> = numbers.map(|index| LocalId(index as u32)).collect();
+    let in_frame = |id: &LocalId| matches!(l.variables.home(*id), LocalHome::Frame(_));
+    let numbers: Vec<LocalId> = l.variables.ids().filter(|id| in_frame(id) && is_number(l.variables.ty(*id))).collect();
     mark_numbers(l, Point::CallbackCall, &numbers);
 }
 
 fn mark_locals(l: &mut Lowerer<'_, '_>, ids: &[LocalId]) {
     let (numbers, others): (Vec<LocalId>, Vec<LocalId>) =
-        ids.iter().partition(|id| l.locals[id.0 as usize].ty.fits_register());
+        ids.iter().partition(|id| l.variables.ty(**id).fits_register());
     let numbers: Vec<LocalId> = numbers.into_iter().filter(|id| is_followed_number(l, *id)).collect();
     mark_numbers(l, Point::Join, &numbers);
     others.into_iter().for_each(|id| mark_words(l, Point::Join, id));
@@ -231,13 +233,13 @@ fn mark_locals(l: &mut Lowerer<'_, '_>, ids: &[LocalId]) {
 
 /// Marks all words of a variable on the stack, when they are numbers.
 fn mark_words(l: &mut Lowerer<'_, '_>, point: Point, id: LocalId) {
-    let ty = &l.locals[id.0 as usize].ty;
-    let on_stack = matches!(l.homes[id.0 as usize], LocalHome::Slot(_) | LocalHome::Frame(_));
+    let ty = l.variables.ty(id);
+    let on_stack = matches!(l.variables.home(id), LocalHome::Slot(_) | LocalHome::Frame(_));
     let size = l.object.size(ty);
     if !on_stack || !holds_numbers(ty) {
         return;
     }
-    let Some(place) = l.local_memory(id) else { return };
+    let Some(place) = l.variables.memory(&mut l.function, id) else { return };
     note(l, point, Fact::Varies, vec![place.storage(size)]);
 }
 
@@ -257,8 +259,8 @@ fn changed_numbers<'a>(l: &Lowerer<'_, 'a>, body: &'a Block) -> Vec<LocalId> {
 
 /// Whether a variable is a number in a place whose value the verifier follows.
 fn is_followed_number(l: &Lowerer<'_, '_>, id: LocalId) -> bool {
-    let home = l.homes[id.0 as usize];
-    !matches!(home, LocalHome::Scratch(_)) && is_number(&l.locals[id.0 as usize].ty)
+    let home = l.variables.home(id);
+    !matches!(home, LocalHome::Scratch(_)) && is_number(l.variables.ty(id))
 }
 
 /// Whether values of a type are numbers, to which zero may be added: no addresses.

@@ -27,14 +27,14 @@ use crate::model::target::{Rate, Target};
 use crate::probe::name::target_name;
 
 use crate::codegen::lower::builtin::task;
-use crate::codegen::lower::function::{FRAME_LOCALS, FunctionState, Lowerer, Role};
+use crate::codegen::lower::function::{FunctionState, Lowerer, Role};
 use crate::codegen::lower::loops::explored::has_explored_loop;
 use crate::codegen::lower::loops::hot_loop_lint;
 use crate::codegen::lower::maps::map_value_cache;
 use crate::codegen::lower::object::{Guard, LimitSections, ObjectBuilder, Region};
 use crate::codegen::lower::programs::exclusion::{Exclusion, exclusion};
 use crate::codegen::lower::programs::plan::{newest_first, plan};
-use crate::codegen::lower::scopes::Scopes;
+use crate::codegen::lower::variables::Variables;
 use crate::codegen::lower::walk;
 
 /// Longest name of a program's function; the kernel takes 127 bytes (`KSYM_NAME_LEN` before Linux 6.1).
@@ -165,13 +165,10 @@ pub fn lower_function<'a>(
         target: targets[0] as usize,
         single: targets.len() == 1,
         kind,
-        locals: &probe.locals,
-        homes: Vec::new(),
-        scopes: Scopes::default(),
+        variables: Variables::new(&probe.locals),
         has_explored_loop,
         inline: Vec::new(),
         scratch_next: 0,
-        frame_next: FRAME_LOCALS,
         iterators: Vec::new(),
         callbacks: 0,
         inlining: Vec::new(),

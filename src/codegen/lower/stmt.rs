@@ -74,7 +74,7 @@ impl<'a> Lowerer<'_, 'a> {
                 self.function.builder.jump(exit);
             }
             function::Role::Callback(_) => {
-                let flag = self.frame(function::FRAME_RETURNED as u32);
+                let flag = self.variables.frame(&mut self.function, function::FRAME_RETURNED as u32);
                 memory::store(&mut self.function.builder, flag, 8, 1);
                 self.function.builder.ret(1);
             }
@@ -131,13 +131,13 @@ fn lower_statement<'a>(l: &mut Lowerer<'_, 'a>, s: &'a Statement, before: &'a [S
 
 /// `$x = e`.
 fn set_local<'a>(l: &mut Lowerer<'_, 'a>, id: LocalId, e: &'a Expr) -> Result<(), CodegenError> {
-    let ty = &l.locals[id.0 as usize].ty;
+    let ty = l.variables.ty(id);
     if ty.fits_register() {
         let value = l.scalar(e)?;
-        l.write_local(id, value);
+        l.variables.write(&mut l.function, id, value);
         return Ok(());
     }
-    let Some(dst) = l.local_memory(id) else {
+    let Some(dst) = l.variables.memory(&mut l.function, id) else {
         return l.internal(e.span, "a variable without memory");
     };
     if walk::expr_mentions(e, id) {

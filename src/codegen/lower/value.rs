@@ -22,7 +22,7 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn memory(&mut self, e: &'a Expr) -> Result<Addr, CodegenError> {
         match &e.kind {
             ExprKind::Local(id) => {
-                if let Some(addr) = self.local_memory(*id)
+                if let Some(addr) = self.variables.memory(&mut self.function, *id)
                     && !e.ty.fits_register()
                 {
                     return Ok(addr);
@@ -147,7 +147,7 @@ fn store_kind<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr, dst: Addr, ty: &Type, ta
             Ok(())
         }
         ExprKind::Local(id) => {
-            let Some(src) = l.local_memory(*id) else {
+            let Some(src) = l.variables.memory(&mut l.function, *id) else {
                 return l.internal(e.span, "a variable without memory");
             };
             canonical::copy_value(l.object, &mut l.function.builder, src, dst, &e.ty, ty);

@@ -37,19 +37,6 @@ pub struct Cached {
     pub placed: bool,
 }
 
-/// Where a local variable lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LocalHome {
-    /// In a register.
-    Reg(Vreg),
-    /// In a stack slot.
-    Slot(Slot),
-    /// In working memory, at this offset.
-    Scratch(u32),
-    /// In the frame shared with loop callbacks, at this offset.
-    Frame(u32),
-}
-
 /// What kind of function it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

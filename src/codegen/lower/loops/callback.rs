@@ -44,7 +44,7 @@ pub fn callback_loop<'a>(
     body: &'a Block,
     span: Span,
 ) -> Result<(), CodegenError> {
-    let frame = l.frame(0);
+    let frame = l.variables.frame(&mut l.function, 0);
     // The callback takes the base of the working memory from the frame.
     if l.function.role == Role::Program {
         l.function.scratch();
@@ -55,7 +55,7 @@ pub fn callback_loop<'a>(
     match over {
         Over::Range { local, start, iterations } => {
             // The first number travels in the loop variable itself.
-            l.write_local(*local, *start);
+            l.variables.write(&mut l.function, *local, *start);
             marks::mark_frame(l);
             l.function
                 .builder
@@ -83,7 +83,7 @@ pub fn callback_loop<'a>(
     }
     inline::take_returned(l)?;
     // A `return` in the callback ends the probe, or the callback that this loop is in.
-    let flag = l.frame(FRAME_RETURNED as u32);
+    let flag = l.variables.frame(&mut l.function, FRAME_RETURNED as u32);
     let returned = memory::load(&mut l.function.builder, flag, 8, false);
     l.when(Cond::Ne, returned.into(), 0.into(), |l| {
         l.leave();
@@ -135,9 +135,9 @@ fn callback<'a>(
     l.function.builder.switch_to(next);
     marks::end_left_locals(l, Point::Join, body);
     if let Over::Range { local, .. } = over {
-        let number = l.read_local(*local);
+        let number = l.variables.read(&mut l.function, *local);
         let number = l.function.builder.add(number, 1);
-        l.write_local(*local, number.into());
+        l.variables.write(&mut l.function, *local, number.into());
     }
     brake::count_step(l, condition, body, stop);
     l.function.builder.ret(0);
@@ -156,13 +156,13 @@ fn callback<'a>(
 fn element_variable(l: &mut Lowerer<'_, '_>, local: LocalId, map: MapId, span: Span) -> Result<(), CodegenError> {
     let (key, value) = (Vreg(1), Vreg(2));
     let spec = &l.object.program.maps[map.0 as usize];
-    let ty = &l.locals[local.0 as usize].ty;
+    let ty = l.variables.ty(local);
     let types: Vec<Type> = element_types(ty).into_iter().cloned().collect();
     let [key_type, value_type] = types.as_slice() else {
         return l.internal(span, "a loop variable that is not a pair");
     };
     let ((size, _), offsets) = tuple_layout([key_type, value_type].into_iter(), &l.object.program.structs);
-    let Some(dst) = l.local_memory(local) else {
+    let Some(dst) = l.variables.memory(&mut l.function, local) else {
         return l.internal(span, "a loop variable without memory");
     };
     let key_size = l.object.size(key_type);

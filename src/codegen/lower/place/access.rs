@@ -154,7 +154,7 @@ fn checked_index(l: &mut Lowerer<'_, '_>, index: Vreg, len: u32, span: Span) -> 
 /// The address that a place stands for.
 pub fn address_of<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Operand, CodegenError> {
     if let ExprKind::Local(id) = &e.kind {
-        let Some(addr) = l.local_memory(*id) else {
+        let Some(addr) = l.variables.memory(&mut l.function, *id) else {
             return l.internal(e.span, "a variable without memory");
         };
         let pointer = memory::pointer(&mut l.function.builder, addr);

@@ -35,7 +35,7 @@ pub fn store_part<'a>(l: &mut Lowerer<'_, 'a>, place: &'a Expr, value: &'a Expr)
 /// Where a part of a variable lies.
 fn own_part<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Addr, CodegenError> {
     match &e.kind {
-        ExprKind::Local(id) => match l.local_memory(*id) {
+        ExprKind::Local(id) => match l.variables.memory(&mut l.function, *id) {
             Some(at) => Ok(at),
             None => l.internal(e.span, "a part of a variable in a register"),
         },
@@ -79,7 +79,7 @@ fn own_part<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Addr, CodegenErr
 
 /// The largest power of two that fits twice into a local that is an array of bytes.
 pub fn half_of(l: &Lowerer<'_, '_>, id: LocalId, span: Span) -> Result<u32, CodegenError> {
-    match l.locals[id.0 as usize].ty {
+    match *l.variables.ty(id) {
         Type::Array { len, .. } => Ok(1 << (len.max(2).ilog2() - 1)),
         _ => l.internal(span, "a place inside of what is no array"),
     }
@@ -102,7 +102,7 @@ pub fn within<'a>(l: &mut Lowerer<'_, 'a>, id: LocalId, offset: &'a Expr, size: 
         Ok(())
     })?;
     let at = l.function.builder.and(at, i64::from(half - 1));
-    let Some(base) = l.local_memory(id) else {
+    let Some(base) = l.variables.memory(&mut l.function, id) else {
         return l.internal(offset.span, "a place inside of a variable without memory");
     };
     let start = memory::pointer(&mut l.function.builder, base);

@@ -70,16 +70,14 @@ fn inline_call<'a>(
         };
         scalars.push(ready);
     }
-    let outer_locals = std::mem::replace(&mut l.locals, &function.locals);
-    let outer_homes = std::mem::take(&mut l.homes);
-    let outer_scopes = std::mem::take(&mut l.scopes);
+    let caller = l.variables.enter(&function.locals);
     locals::place_locals(l, &function.body, None);
     for (index, (ready, arg)) in scalars.into_iter().zip(args).enumerate() {
         let local = LocalId(index as u32);
         match ready {
-            Err(value) => l.write_local(local, value.into()),
+            Err(value) => l.variables.write(&mut l.function, local, value.into()),
             Ok(src) => {
-                if let Some(dst) = l.local_memory(local) {
+                if let Some(dst) = l.variables.memory(&mut l.function, local) {
                     let ty = &function.locals[index].ty;
                     canonical::copy_value(l.object, &mut l.function.builder, src, dst, &arg.ty, ty);
                 }
@@ -101,9 +99,7 @@ fn inline_call<'a>(
     if lowered.is_ok() {
         marks::end_function(l);
     }
-    l.locals = outer_locals;
-    l.homes = outer_homes;
-    l.scopes = outer_scopes;
+    l.variables.leave(caller);
     lowered
 }
 
@@ -118,11 +114,7 @@ fn kept_result(
         return None;
     }
     match (result, memory) {
-        (Some(_), _) => {
-            let at = l.frame_next.next_multiple_of(8);
-            l.frame_next = at + 8;
-            Some(at)
-        }
+        (Some(_), _) => Some(l.variables.reserve_in_frame(8)),
         (None, Some((_, ty))) => {
             let size = l.object.size(ty);
             Some(l.scratch_bytes(size))
@@ -141,7 +133,7 @@ pub fn return_from_callback<'a>(
     match (value, inline.kept, &inline.memory) {
         (Some(e), Some(at), None) => {
             let value = l.scalar(e)?;
-            let place = l.frame(at);
+            let place = l.variables.frame(&mut l.function, at);
             memory::store(&mut l.function.builder, place, 8, value);
         }
         (Some(e), Some(at), Some((_, ty))) => {
@@ -155,7 +147,7 @@ pub fn return_from_callback<'a>(
         }
     }
     l.destroy_iterators(0);
-    let flag = l.frame(FRAME_RETURNED as u32);
+    let flag = l.variables.frame(&mut l.function, FRAME_RETURNED as u32);
     memory::store(&mut l.function.builder, flag, 8, FUNCTION_RETURNED);
     l.function.builder.ret(1);
     Ok(())
@@ -164,7 +156,7 @@ pub fn return_from_callback<'a>(
 /// After a loop whose callback may have ended the function that it is in.
 pub fn take_returned(l: &mut Lowerer<'_, '_>) -> Result<(), CodegenError> {
     let Some(inline) = l.inline.last().cloned() else { return Ok(()) };
-    let flag = l.frame(FRAME_RETURNED as u32);
+    let flag = l.variables.frame(&mut l.function, FRAME_RETURNED as u32);
     let returned = memory::load(&mut l.function.builder, flag, 8, false);
     l.when(Cond::Eq, returned.into(), FUNCTION_RETURNED.into(), |l| {
         if inline.callbacks < l.callbacks {
@@ -173,11 +165,11 @@ pub fn take_returned(l: &mut Lowerer<'_, '_>) -> Result<(), CodegenError> {
             l.function.builder.ret(1);
             return Ok(());
         }
-        let flag = l.frame(FRAME_RETURNED as u32);
+        let flag = l.variables.frame(&mut l.function, FRAME_RETURNED as u32);
         memory::store(&mut l.function.builder, flag, 8, 0);
         match (inline.kept, inline.result, &inline.memory) {
             (Some(at), Some(result), _) => {
-                let place = l.frame(at);
+                let place = l.variables.frame(&mut l.function, at);
                 let value = memory::load(&mut l.function.builder, place, 8, false);
                 l.function.builder.copy_into(result, value);
             }

@@ -4,10 +4,11 @@ use crate::codegen::ir::Operand;
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 
 use crate::codegen::lower::addr::memory;
-use crate::codegen::lower::function::{LocalHome, Lowerer};
+use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::loops::choice::is_callback;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::scopes::{Mentions, Scopes};
+use crate::codegen::lower::variables::LocalHome;
 use crate::codegen::lower::walk;
 
 /// Predicates may hold block expressions with variables of their own.
@@ -20,8 +21,8 @@ pub fn initialise_for_predicate(l: &mut Lowerer<'_, '_>) {
             }
         });
         for id in mentioned {
-            if l.locals[id.0 as usize].ty.fits_register() {
-                l.write_local(id, 0.into());
+            if l.variables.ty(id).fits_register() {
+                l.variables.write(&mut l.function, id, 0.into());
             }
         }
     }
@@ -31,31 +32,26 @@ pub fn initialise_for_predicate(l: &mut Lowerer<'_, '_>) {
 pub fn place_locals<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block, predicate: Option<&'a Expr>) {
     let captured = captured(l.object, body, predicate);
     let addressed = walk::addressed(body, predicate);
-    l.homes = Vec::with_capacity(l.locals.len());
-    for (index, local) in l.locals.iter().enumerate() {
-        let size = l.object.size(&local.ty);
-        let id = LocalId(index as u32);
-        let home = if addressed.contains(&id) {
+    let mut homes = Vec::new();
+    for id in l.variables.ids() {
+        let ty = l.variables.ty(id);
+        let size = l.object.size(ty);
+        homes.push(if addressed.contains(&id) {
             // Pointers to the stack can't leave the program; working memory is kernel memory.
             LocalHome::Scratch(l.scratch_bytes(size))
         } else if captured.contains(&id) && size <= l.object.on_stack_limit {
-            let at = l.frame_next.next_multiple_of(8);
-            l.frame_next = at + size.next_multiple_of(8).max(8);
-            LocalHome::Frame(at)
-        } else if local.ty.fits_register() {
+            LocalHome::Frame(l.variables.reserve_in_frame(size))
+        } else if ty.fits_register() {
             LocalHome::Reg(l.function.builder.new_vreg())
         } else if size <= l.object.on_stack_limit {
             LocalHome::Slot(l.function.builder.new_slot(size.next_multiple_of(8).max(8)))
         } else {
             LocalHome::Scratch(l.scratch_bytes(size))
-        };
-        l.homes.push(home);
+        });
     }
-    if !l.locals.is_empty() {
-        let on_stack =
-            |id: LocalId| matches!(l.homes.get(id.0 as usize), Some(LocalHome::Slot(_) | LocalHome::Frame(_)));
-        l.scopes = Scopes::of(body, on_stack);
-    }
+    let on_stack = |id: LocalId| matches!(homes.get(id.0 as usize), Some(LocalHome::Slot(_) | LocalHome::Frame(_)));
+    let scopes = if homes.is_empty() { Scopes::default() } else { Scopes::of(body, on_stack) };
+    l.variables.place(homes, scopes);
 }
 
 /// Locals that loop callbacks of this body use.
@@ -85,15 +81,14 @@ fn captured<'a>(object: &ObjectBuilder<'a>, body: &'a Block, predicate: Option<&
 /// Gives locals their homes' first value: zero where they may be read before they are set.
 pub fn initialise_locals<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block, skip: u32) {
     let mut mentions = Mentions::default();
-    for index in (skip as usize)..l.locals.len() {
-        let id = LocalId(index as u32);
+    for id in l.variables.ids().skip(skip as usize) {
         if mentions.assigned_first(body, id) {
             continue;
         }
-        let ty = &l.locals[index].ty;
+        let ty = l.variables.ty(id);
         if ty.fits_register() {
-            l.write_local(id, Operand::Imm(0));
-        } else if let Some(addr) = l.local_memory(id) {
+            l.variables.write(&mut l.function, id, Operand::Imm(0));
+        } else if let Some(addr) = l.variables.memory(&mut l.function, id) {
             let size = l.object.size(ty);
             memory::zero(&mut l.function.builder, addr, size);
         }

@@ -29,7 +29,7 @@ impl Lowerer<'_, '_> {
     pub fn leave_by(&mut self, code: i64, span: Span) -> bool {
         let Some(local) = self.probe.fault.filter(|_| self.inline.is_empty()) else { return false };
         let Some(targets) = self.function.loops.last().copied() else { return false };
-        self.write_local(local, (code | i64::from(span.start) << 8).into());
+        self.variables.write(&mut self.function, local, (code | i64::from(span.start) << 8).into());
         let b = &mut self.function.builder;
         b.jump(targets.on_break);
         let unreached = b.new_block();
