@@ -3,11 +3,12 @@
 use super::value::{Frame, Stack};
 
 /// Functions that programs and threads begin in: nobody has called them.
-const FIRST: [&str; 12] = [
+const FIRST: [&str; 13] = [
     "_start",
     "__libc_start_main",
     "__libc_start_call_main",
     "__clone",
+    "__clone3",
     "clone",
     "clone3",
     "start_thread",

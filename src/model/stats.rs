@@ -16,6 +16,7 @@ pub struct TraceStats {
     /// Cost by program.
     pub probes: Vec<ProbeStats>,
     /// Maps whose values are of a part of the firings only.
+    #[serde(default)]
     pub parts: Vec<PartialMap>,
 }
 

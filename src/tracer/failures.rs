@@ -133,6 +133,10 @@ pub fn script(question: &Question, kernel: &Kernel) -> Result<Asked, FailuresErr
         points
     };
     let mut text = head(question, &limits);
+    if !many {
+        // Attached one by one, some are refused: a copy that was compiled without tracing, say.
+        text += "config = {\n    missing_probes = \"warn\";\n}\n\n";
+    }
     if question.of_command {
         text += "begin\n{\n    @of[cpid] = 1;\n}\n\n";
         text += "tracepoint:sched:sched_process_fork\n/@of[pid]/\n{\n    @of[(uint32)args.child_pid] = 1;\n}\n\n";

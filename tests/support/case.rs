@@ -15,6 +15,7 @@
 //! // exit: 3                 exit code, 0 unless said
 //! // expect: text            the next line of standard output, exactly
 //! // match: regex            the next line, by a regular expression over the whole line
+//! // absent: regex           no line of standard output is like this
 //! // loose                   other lines may stand between the expected ones
 //! // any-order               lines are compared as a set
 //! // stderr: text            standard error has this in it
@@ -54,6 +55,7 @@ pub struct Case {
     pub needs: Vec<String>,
     pub exit: i32,
     pub lines: Vec<Line>,
+    pub absent: Vec<Line>,
     pub stderr: Vec<String>,
     pub no_stderr: Vec<String>,
     pub loose: bool,
@@ -116,10 +118,8 @@ fn directive(case: &mut Case, text: &str) -> Result<(), String> {
         "needs" => case.needs.extend(words()),
         "exit" => case.exit = value.trim().parse().map_err(|e| format!("exit: {e}"))?,
         "expect" => case.lines.push(Line::Exact(value.to_owned())),
-        "match" => {
-            let pattern = Regex::new(&format!("^(?:{value})$")).map_err(|e| e.to_string())?;
-            case.lines.push(Line::Pattern(pattern));
-        }
+        "match" => case.lines.push(pattern(value)?),
+        "absent" => case.absent.push(pattern(value)?),
         "no-stderr" => case.no_stderr.push(value.to_owned()),
         "stderr" => case.stderr.push(value.to_owned()),
         "loose" => case.loose = true,
@@ -128,6 +128,10 @@ fn directive(case: &mut Case, text: &str) -> Result<(), String> {
         _ => {}
     }
     Ok(())
+}
+
+fn pattern(value: &str) -> Result<Line, String> {
+    Regex::new(&format!("^(?:{value})$")).map(Line::Pattern).map_err(|e| e.to_string())
 }
 
 impl Line {
@@ -159,6 +163,9 @@ pub fn difference(case: &Case, stdout: &str) -> Option<String> {
     } else {
         got.len() == case.lines.len() && case.lines.iter().zip(&got).all(|(want, line)| want.fits(line))
     };
+    if let Some(line) = got.iter().find(|line| case.absent.iter().any(|absent| absent.fits(line))) {
+        return Some(format!("a line that may not be there:\n{line}\ngot:\n{}", got.join("\n")));
+    }
     if fits {
         return None;
     }

@@ -242,7 +242,7 @@ fn what_is_printed_and_cleared_while_it_is_counted_adds_up() {
 
 fn drain_rests() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").expect("own threads");
-    let drains = tasks.flatten().filter(|t| std::fs::read(t.path().join("comm")).is_ok_and(|c| c == b"drain\n"));
+    let drains = tasks.flatten().filter(|t| std::fs::read(t.path().join("comm")).is_ok_and(|c| c == b"psc-drain\n"));
     let status: String = drains.filter_map(|t| std::fs::read_to_string(t.path().join("status")).ok()).collect();
     let line = status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:")).expect("a drain thread");
     line.trim().parse().expect("a number")

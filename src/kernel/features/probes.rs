@@ -136,8 +136,8 @@ impl Evidence<'_> {
                 self.configured_with(feature, "FPROBE", "each function is attached by itself")?;
                 self.value(feature, "BPF_TRACE_KPROBE_MULTI", (5, 18), "each function is attached by itself")?;
                 // The configuration is not always to be read; the function is there only with the option.
-                let built = self.kernel.btf().ok().map(|btf| btf.func("register_fprobe_ips").is_some());
-                match built {
+                let built = || self.kernel.btf().ok().map(|btf| btf.func("register_fprobe_ips").is_some());
+                match self.option("FPROBE").or_else(built) {
                     Some(false) => Err(self.unset(feature, "FPROBE", "each function is attached by itself")),
                     _ => Ok(()),
                 }

@@ -60,7 +60,7 @@ pub fn others(inventory: &Inventory, probe: &str) -> Vec<String> {
     let is_there = |attached: &String| {
         attached.split(", ").any(|one| {
             // The further names of a link to many functions have no provider.
-            let (kind, name) = place(one).unwrap_or((provider, one.trim()));
+            let (kind, name) = place(one).unwrap_or((provider, bare(one.trim())));
             kind == provider && name == function
         })
     };
@@ -82,7 +82,12 @@ fn place(probe: &str) -> Option<(&'static str, &str)> {
         _ => return None,
     };
     let name = rest.rsplit(':').next()?;
-    Some((kind, name.split(['+', ' ']).next().unwrap_or(name)))
+    Some((kind, bare(name)))
+}
+
+/// A name without an offset and without what is said behind it (`vfs_read and 3 more`).
+fn bare(name: &str) -> &str {
+    name.split(['+', ' ']).next().unwrap_or(name)
 }
 
 #[cfg(test)]

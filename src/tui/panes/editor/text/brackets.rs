@@ -89,8 +89,8 @@ mod tests {
         assert_eq!(pair(0, 6), Some([(0, 6), (2, 0)]));
         assert_eq!(pair(2, 0), Some([(2, 0), (0, 6)]));
         assert_eq!(pair(2, 1), Some([(2, 0), (0, 6)]), "just behind it, too");
-        assert_eq!(pair(1, 8), Some([(1, 8), (1, 17)]));
-        assert_eq!(pair(1, 14), Some([(1, 14), (1, 16)]));
+        assert_eq!(pair(1, 8), Some([(1, 8), (1, 18)]));
+        assert_eq!(pair(1, 15), Some([(1, 15), (1, 17)]));
         assert_eq!(pair(1, 10), None, "in a text");
         assert_eq!(Editor::new("BEGIN { ( }").brackets(), None);
     }
