@@ -236,6 +236,19 @@ fn what_another_program_wrote_meanwhile_is_not_written_over_unasked() {
     terminal.keys(&["C-s"]);
     terminal.wait("the text in the file", |_| std::fs::read_to_string(&file).is_ok_and(|t| t == "BEGIN { exit(); }"));
     terminal.wait("the mark gone", |screen| !screen.contains("unsaved"));
+    // What is typed goes on while another program writes, and its text can be had.
+    terminal.type_text("x");
+    std::fs::write(&file, "BEGIN { printf(\"theirs\"); }\n").unwrap();
+    terminal.wait_for("changed by another program, and here too");
+    terminal.type_text("yz");
+    terminal.wait_for("BEGIN { exit(); }xyz");
+    terminal.keys(&["C-k"]);
+    terminal.wait_for("Commands and scripts");
+    terminal.type_text("reload the text");
+    terminal.keys(&["Enter"]);
+    terminal.wait_for("theirs");
+    terminal.keys(&["C-z"]);
+    terminal.wait_for("BEGIN { exit(); }xyz");
 }
 
 #[test]

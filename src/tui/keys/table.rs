@@ -131,6 +131,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Panes, &[f(2), ctrl('p')], Action::App(App::Browse), "probes", "Browse the probes", true),
     bind(Scope::Panes, &[ctrl('o')], Action::App(App::Scripts), "scripts", "Open one of the bundled scripts", true),
     bind(Scope::Panes, &[alt('0')], Action::App(App::EditOutside), "", "Edit the script in $VISUAL or $EDITOR", true),
+    bind(Scope::Panes, &[], Action::App(App::Reload), "", "Reload the text that another program wrote to the file", true),
     bind(Scope::Panes, &[f(12)], Action::App(App::SaveAs), "", "Save the script under another name", true),
     bind(Scope::Panes, &[f(6)], Action::App(App::Pause), "pause", "Freeze the views, or let them run", true),
     bind(Scope::Panes, &[f(8)], Action::App(App::Stop), "stop", "Stop the trace", true),

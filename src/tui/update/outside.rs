@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::action::{Action, App};
 use super::super::effect::Effect;
-use super::super::state::{Confirm, Layer, State};
+use super::super::state::State;
 use crate::lang::diagnostic::Severity;
 use crate::lang::source::Span;
 
@@ -15,10 +14,10 @@ pub fn touched(state: &State, path: &Path) -> Vec<Effect> {
     if is_open { vec![Effect::Reread(path.to_owned())] } else { Vec::new() }
 }
 
-/// What is in the file now. A script without changes takes it; otherwise the user is asked.
+/// What is in the file now. A script without changes takes it; otherwise it is said, and nothing
+/// comes between what is typed.
 pub fn reread(state: &mut State, path: &Path, text: &Arc<str>) {
     let Some(script) = state.documents().find(|d| d.file.path.as_deref() == Some(path)).map(|d| d.id) else { return };
-    let current = state.document.id;
     state.with(script, |state| {
         let document = &mut state.document;
         if document.file.saved == *text {
@@ -38,20 +37,11 @@ pub fn reread(state: &mut State, path: &Path, text: &Arc<str>) {
             return;
         }
         document.file.outside = Some(Arc::clone(text));
-        if script == current && state.layers.is_empty() {
-            ask(state, &name);
-        } else {
-            state.mention(Severity::Warning, format!("{name} was changed by another program, and here too"));
-        }
+        state.mention(
+            Severity::Warning,
+            format!("{name} was changed by another program, and here too. Ctrl-K, \"reload\" takes its text; a save asks"),
+        );
     });
-}
-
-fn ask(state: &mut State, name: &str) {
-    state.layers.push(Layer::Confirm(Confirm {
-        title: format!("{name} was changed by another program"),
-        about: "Yes takes its text; undo brings yours back. No keeps yours, and a save asks once more.".to_owned(),
-        yes: Action::App(App::Reload),
-    }));
 }
 
 /// Takes the text that another program wrote.
