@@ -358,7 +358,7 @@ fn keeps_a_budget(tour: &mut Tour) {
     tour.press("Alt-Q");
     tour.sees_text("of the CPUs' time");
     tour.press("Alt-X");
-    tour.sees_text("Every trace is being detached");
+    tour.sees_text("■ ended");
     tour.terminal.keys(&["C-q"]);
     tour.sees("the end, or a question about the script", |s| s.contains("exit code 0") || s.contains("unsaved"));
     tour.terminal.keys(&["d"]);

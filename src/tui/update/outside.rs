@@ -39,7 +39,9 @@ pub fn reread(state: &mut State, path: &Path, text: &Arc<str>) {
         document.file.outside = Some(Arc::clone(text));
         state.mention(
             Severity::Warning,
-            format!("{name} was changed by another program, and here too. Ctrl-K, \"reload\" takes its text; a save asks"),
+            format!(
+                "{name} was changed by another program, and here too. Ctrl-K, \"reload\" takes its text; a save asks"
+            ),
         );
     });
 }
