@@ -290,7 +290,11 @@ impl Decoder {
                 Some((shift, width)) => bitfield(field, bytes, shift, width),
                 None => self.value(&field.ty, bytes, stacks),
             };
-            fields.push((Arc::clone(&field.name), value));
+            match value {
+                // As in C, the members of an anonymous struct or union are those of the one around it.
+                Value::Record(inner) if field.name.is_empty() => fields.extend(inner.iter().cloned()),
+                value => fields.push((Arc::clone(&field.name), value)),
+            }
         }
         fields
     }

@@ -84,6 +84,10 @@ pub fn scalar<'a>(
         (Intrinsic::ReadInto, [dst, src, n]) => transfer::read_into(l, dst, src, n, e.span),
         (Intrinsic::WriteUser, [dst, src, n]) => transfer::write_user(l, dst, src, n, e.span),
         (Intrinsic::SocketCookie, [socket]) => objects::socket_cookie(l, socket, e.span),
+        (Intrinsic::IsReadable, [pointer]) => {
+            let place = l.pointee(pointer)?;
+            Ok(read::succeeds(l, place))
+        }
         _ if !e.ty.fits_register() => {
             let at = l.memory(e)?;
             Ok(memory::pointer(&mut l.function.builder, at).into())

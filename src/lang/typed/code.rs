@@ -443,6 +443,8 @@ pub enum Intrinsic {
     ReadInto,
     /// `socket_cookie(sk)`.
     SocketCookie,
+    /// Whether the memory that a pointer leads to can be read: `Bool`.
+    IsReadable,
     /// The packet bytes of a `skboutput`.
     SkbBytes,
 }

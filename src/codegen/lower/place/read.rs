@@ -339,6 +339,20 @@ pub fn copy(l: &mut Lowerer<'_, '_>, place: Place, dst: Addr, size: u32, span: S
     }
 }
 
+/// Whether the first byte of a place can be read.
+pub fn succeeds(l: &mut Lowerer<'_, '_>, place: Place) -> Operand {
+    let Place::Remote { base, offset, space } = place else { return 1.into() };
+    let mark = l.mark();
+    let byte = l.temp(8);
+    let b = &mut l.function.builder;
+    let from = if offset == 0 { base } else { b.add(base, offset).into() };
+    let to = memory::pointer(b, byte);
+    let result = b.call(h::probe_read(space), &[to.into(), 1.into(), from]);
+    let readable = b.compare(Cond::Eq, result, 0);
+    l.release(mark);
+    readable.into()
+}
+
 /// Reads through a helper; what can't be read is zero and counted.
 fn remote(l: &mut Lowerer<'_, '_>, place: Place, dst: Addr, size: u32, span: Span) -> Result<(), CodegenError> {
     let Place::Remote { base, offset, space } = place else { return Ok(()) };

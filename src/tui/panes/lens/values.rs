@@ -1,6 +1,7 @@
 //! Rows of a captured struct, and how it differs from an earlier one.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use super::{MOST_ROWS, Row, matches};
 use crate::model::render;
@@ -39,13 +40,7 @@ impl Walk<'_> {
                 return;
             }
             let old = before.and_then(|before| parts(before).into_iter().nth(index)).map(|(_, value)| value);
-            let anonymous = name.is_empty();
-            let key = match (path, anonymous) {
-                // Two anonymous members of one struct are told apart.
-                (_, true) => format!("{path}/{index}"),
-                ("", false) => name.clone(),
-                _ => format!("{path}.{name}"),
-            };
+            let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             self.member((name, value, old), &key, depth);
         }
     }
@@ -57,17 +52,12 @@ impl Walk<'_> {
         }
         let has_parts = !parts(value).is_empty();
         let flat = !self.filter.is_empty();
-        let is_open = has_parts && (name.is_empty() || flat || self.open.contains(key));
+        let is_open = has_parts && (flat || self.open.contains(key));
         let (what, before) = (text(value), old.filter(|_| differs).map(text));
         if !flat || !has_parts && (matches(key, self.filter) || matches(&what, self.filter)) {
-            let opens = (has_parts && !name.is_empty()).then_some(is_open);
+            let opens = has_parts.then_some(is_open);
             let (what, before) = if is_open { (String::new(), None) } else { (what, before) };
-            let name = match (flat, name.is_empty()) {
-                (true, _) => key.to_owned(),
-                (false, true) => "(anonymous)".to_owned(),
-                (false, false) => name,
-            };
-            let depth = if flat { 0 } else { depth };
+            let (name, depth) = if flat { (key.to_owned(), 0) } else { (name, depth) };
             self.out.push(Row { key: key.to_owned(), depth, opens, name, what, before, place: String::new() });
         }
         if is_open {
@@ -101,8 +91,7 @@ fn text(value: &Value) -> String {
                 break;
             }
             let comma = if n == 0 { "" } else { ", " };
-            let inner = text(member);
-            out.push_str(&if name.is_empty() { format!("{comma}{inner}") } else { format!("{comma}{name} = {inner}") });
+            let _ = write!(out, "{comma}{name} = {}", text(member));
         }
         out = format!("{{ {out} }}");
     } else {
@@ -135,7 +124,7 @@ mod tests {
 
     fn task(pid: u64, state: u64) -> Value {
         let comm = b"bash\0\0".iter().map(|b| Value::Int(i64::from(*b), 1)).collect();
-        let se = record(&[("vruntime", Value::Uint(7, 8)), ("", record(&[("vlag", Value::Uint(state, 8))]))]);
+        let se = record(&[("vruntime", Value::Uint(7, 8)), ("avg", record(&[("load", Value::Uint(state, 8))]))]);
         record(&[("pid", Value::Uint(pid, 4)), ("se", se), ("comm", Value::Array(comm))])
     }
 
@@ -147,18 +136,19 @@ mod tests {
     fn a_captured_struct_opens_member_by_member() {
         let task = task(5, 1);
         let closed = rows(&task, None, &BTreeSet::new(), "", false);
-        assert_eq!(lines(&closed), ["pid 5", "se { vruntime = 7, { vlag = 1 } }", "comm \"bash\""]);
-        let open = BTreeSet::from(["se".to_owned()]);
+        assert_eq!(lines(&closed), ["pid 5", "se { vruntime = 7, avg = { load = 1 } }", "comm \"bash\""]);
+        let open = BTreeSet::from(["se".to_owned(), "se.avg".to_owned()]);
         let opened = rows(&task, None, &open, "", false);
-        assert_eq!(lines(&opened), ["pid 5", "se ", " vruntime 7", " (anonymous) ", "  vlag 1", "comm \"bash\""]);
-        assert_eq!(lines(&rows(&task, None, &open, "vlag", false)), ["se/1.vlag 1"]);
+        assert_eq!(lines(&opened), ["pid 5", "se ", " vruntime 7", " avg ", "  load 1", "comm \"bash\""]);
+        assert_eq!(lines(&rows(&task, None, &open, "load", false)), ["se.avg.load 1"]);
     }
 
     #[test]
     fn two_hits_are_compared() {
         let (first, second) = (task(5, 1), task(5, 2));
-        let differing = rows(&second, Some(&first), &BTreeSet::from(["se".to_owned()]), "", true);
-        assert_eq!(lines(&differing), ["se ", " (anonymous) ", "  vlag 2"]);
+        let open = BTreeSet::from(["se".to_owned(), "se.avg".to_owned()]);
+        let differing = rows(&second, Some(&first), &open, "", true);
+        assert_eq!(lines(&differing), ["se ", " avg ", "  load 2"]);
         assert_eq!(differing[2].before.as_deref(), Some("1"));
     }
 }

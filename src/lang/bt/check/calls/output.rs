@@ -10,7 +10,7 @@ use crate::lang::bt::check::{
     ADDRESS_AS_TEXT, AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, Checker, PRINTED_IN_LOOP, WITHOUT_EFFECT,
 };
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionKind, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
+use crate::lang::typed::{ActionKind, Block, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
 use crate::lang::types::{Aggregation, Type};
 use crate::model::format::{Conversion, ConversionKind, Format, Piece};
 
@@ -196,6 +196,13 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
             format!("Non-map print() only takes 1 argument, {} found", call.args.len()),
         );
     }
+    // What it captures, it prints.
+    if let ast::ExprKind::Call(name, args) = &call.args[0].kind
+        && &*name.text == "lens"
+        && args.len() == 1
+    {
+        return lens(c, Call { name, args, span: call.span });
+    }
     let value = as_written(&call.args[0], c.expr(&call.args[0]));
     let value = match value.ty {
         Type::Agg(_) => c.aggregate_as_value(value),
@@ -228,7 +235,32 @@ pub fn lens(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         let message = format!("lens() captures {MOST_CAPTURED} bytes at most, and this struct has {bytes}");
         return c.error_expr(ARGUMENT_TYPE, call.span, message);
     }
-    c.report(ActionKind::PrintValue, vec![value], call.span)
+    match value.kind {
+        ExprKind::Deref(pointer) => c.capture(*pointer, value.ty, call),
+        _ => c.report(ActionKind::PrintValue, vec![value], call.span),
+    }
+}
+
+impl Checker<'_> {
+    /// Reports the struct at a pointer. Where nothing can be read, zeros would pass for its members: that is said instead.
+    fn capture(&mut self, pointer: Expr, ty: Type, call: Call<'_>) -> Expr {
+        let span = call.span;
+        let local = self.temporary(pointer.ty.clone(), span);
+        let at = Expr::new(ExprKind::Local(local), pointer.ty.clone(), span);
+        let set = Statement { kind: StatementKind::SetLocal(local, pointer), span };
+        let readable = self.intrinsic(Intrinsic::IsReadable, vec![at.clone()], Type::Bool, call);
+        let whole = Expr::new(ExprKind::Deref(Box::new(at.clone())), ty, span);
+        let captured = effect(self.report(ActionKind::PrintValue, vec![whole], span));
+        let unreadable = match crate::lang::format::parse_format("lens(): nothing can be read at %p", span) {
+            Ok(format) => {
+                let warning = ActionKind::Printf { format, sink: PrintfSink::Warning };
+                effect(self.report(warning, vec![at], span))
+            }
+            Err(_) => Block::default(),
+        };
+        let choice = StatementKind::If(readable, captured, unreadable);
+        wrap(vec![set, Statement { kind: choice, span }], Expr::new(ExprKind::Int(0), Type::Void, span), span)
+    }
 }
 
 /// `kptr(n)` and `uptr(n)` of a number say how its memory is to be read; alone they print as that number.
