@@ -11,6 +11,8 @@ use crate::tui::own::Own;
 /// Rows that a filter looks at between two looks at the keyboard, by their texts and by their values.
 const LOOKED_AT_ONCE: u64 = 8192;
 const ENTRIES_AT_ONCE: u64 = 1024;
+/// Bytes of text that count as one more row: whole structs and stacks are long.
+const ROW_BYTES: u64 = 256;
 
 /// A view of the history's rows: those that pass the filter, oldest first.
 #[derive(Clone, Debug, Default)]
@@ -135,8 +137,10 @@ impl EventLog {
         let terms = Terms::new(&filter);
         let expression = self.expression.take();
         let own = self.own.take();
-        let passes = |number| {
+        let mut left = if own.is_some() || expression.is_some() { ENTRIES_AT_ONCE } else { LOOKED_AT_ONCE };
+        let passes = |number, left: &mut u64| {
             store.line_at(number).is_some_and(|row| {
+                *left = left.saturating_sub(1 + row.text.len() as u64 / ROW_BYTES);
                 if traces.as_ref().is_some_and(|t| !t.contains(&row.trace)) {
                     return false;
                 }
@@ -155,16 +159,17 @@ impl EventLog {
                 terms.pass(probe, &String::from_utf8_lossy(&row.text))
             })
         };
-        let at_once = if own.is_some() || expression.is_some() { ENTRIES_AT_ONCE } else { LOOKED_AT_ONCE };
         let rows = self.rows(store);
-        let newer = self.looked.end.max(rows.start)..rows.end.min(self.looked.end.max(rows.start) + at_once);
-        self.looked.end = newer.end.max(self.looked.end);
-        let mut left = at_once - (newer.end.saturating_sub(newer.start)).min(at_once);
-        self.passing.extend(newer.filter(|n| passes(*n)));
+        self.looked.end = self.looked.end.max(rows.start);
+        while left > 0 && self.looked.end < rows.end {
+            if passes(self.looked.end, &mut left) {
+                self.passing.push_back(self.looked.end);
+            }
+            self.looked.end += 1;
+        }
         while left > 0 && self.looked.start > rows.start {
-            left -= 1;
             self.looked.start -= 1;
-            if passes(self.looked.start) {
+            if passes(self.looked.start, &mut left) {
                 self.passing.push_front(self.looked.start);
             }
         }
@@ -434,6 +439,15 @@ mod tests {
             log.look(&store);
         }
         assert_eq!(shown(&log, &store), ["rare", "rare"]);
+    }
+
+    #[test]
+    fn long_texts_are_looked_at_in_smaller_steps() {
+        let (mut store, mut log) = (Store::default(), EventLog::default());
+        let whole_struct = "x".repeat(10_000);
+        append(&mut store, &mut log, &vec![(whole_struct.as_str(), 1); 500]);
+        log.set_filter("x", &store);
+        assert!(log.is_looking(&store) && log.len(&store) > 100, "{}", log.len(&store));
     }
 
     #[test]
