@@ -296,6 +296,6 @@ mod tests {
     fn the_help_names_every_binding() {
         let listed: usize = help().iter().map(|(_, entries)| entries.len()).sum();
         assert_eq!(listed, all().count());
-        assert!(all().all(|b| !b.about.is_empty() && !b.keys.is_empty()));
+        assert!(all().all(|b| !b.about.is_empty() && (!b.keys.is_empty() || b.in_palette)), "each can be reached");
     }
 }
