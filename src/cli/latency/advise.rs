@@ -51,8 +51,7 @@ fn all(kernel: &Kernel) -> String {
 
 fn of_sources(kernel: &Kernel, profile: &profile::Profile, number: usize) -> String {
     let mut text = String::new();
-    let intervals = profile.sources.iter().map(|s| s.net_ns.len()).max().unwrap_or(0).max(1);
-    let seconds = profile.interval_ns.max(1) as f64 / 1e9 * intervals as f64;
+    let seconds = profile.all_lengths_ns().iter().sum::<u64>().max(1) as f64 / 1e9;
     for source in profile.sources.iter().take(number) {
         let time_us = source.net_ns.iter().sum::<u64>() as f64 / 1000.0 / seconds;
         let rate = source.counts.iter().sum::<u64>() as f64 / seconds;

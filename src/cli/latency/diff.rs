@@ -55,14 +55,27 @@ impl Change {
     }
 }
 
-/// Means of equal stretches.
-fn blocks(series: &[u64]) -> Vec<f64> {
-    let size = (series.len() / BLOCKS).max(1);
-    series.chunks(size).filter(|c| c.len() == size).map(|c| c.iter().sum::<u64>() as f64 / size as f64).collect()
+/// A source in a run: how much of it there was in each second.
+struct Amounts {
+    /// Of each of several stretches.
+    stretches: Vec<f64>,
+    /// Over the whole run.
+    mean: f64,
 }
 
-fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+/// `series` has an amount for each interval, and `lengths_ns` how long those were: one that was read late has more in
+/// it and the next less, which is no change.
+fn amounts(series: &[u64], lengths_ns: &[u64]) -> Amounts {
+    let size = (series.len() / BLOCKS).max(1);
+    let a_second = |(amounts, lengths_ns): (&[u64], &[u64])| {
+        let seconds = lengths_ns.iter().sum::<u64>() as f64 / 1e9;
+        (seconds > 0.0).then(|| amounts.iter().sum::<u64>() as f64 / seconds)
+    };
+    let stretches = series.chunks(size).zip(lengths_ns.chunks(size)).filter(|(amounts, _)| amounts.len() == size);
+    Amounts {
+        stretches: stretches.filter_map(a_second).collect(),
+        mean: a_second((series, lengths_ns)).unwrap_or_default(),
+    }
 }
 
 /// The chance that two samples of one population differ in rank by so much (Mann and Whitney's test, by the normal
@@ -100,38 +113,31 @@ fn two_sided(z: f64) -> f64 {
     (series * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
-/// How many intervals a profile has.
-fn intervals(profile: &Profile) -> usize {
-    profile.sources.iter().map(|s| s.counts.len()).max().unwrap_or(0)
-}
-
 fn compare(a: &Profile, b: &Profile, least: f64) -> Vec<Change> {
     let key = |s: &Source| (s.class as u8, s.name.clone());
     let keys: BTreeSet<_> = a.sources.iter().chain(&b.sources).map(key).collect();
     let find = |profile: &Profile, key: &(u8, String)| {
         profile.sources.iter().find(|s| s.class as u8 == key.0 && s.name == key.1).cloned()
     };
-    let seconds = |profile: &Profile| profile.interval_ns.max(1) as f64 / 1e9;
+    let (lengths_a, lengths_b) = (a.all_lengths_ns(), b.all_lengths_ns());
     let mut tested = Vec::new();
     for key in keys {
         let (first, second) = (find(a, &key), find(b, &key));
         let class = first.as_ref().or(second.as_ref()).map_or("", |s| s.class.name());
         let what = format!("{class} {}", key.1);
-        let series = |source: Option<&Source>, of: &Profile, measure| {
-            let values = source.map_or_else(
-                || vec![0; intervals(of)],
-                |s| if measure == Measure::Time { s.net_ns.clone() } else { s.counts.clone() },
-            );
-            blocks(&values).into_iter().map(|v| v / seconds(of)).collect::<Vec<f64>>()
+        let of = |source: Option<&Source>, lengths_ns: &[u64], measure| {
+            let none = vec![0; lengths_ns.len()];
+            let series = source.map(|s| if measure == Measure::Time { &s.net_ns } else { &s.counts });
+            amounts(series.unwrap_or(&none), lengths_ns)
         };
-        let time = [series(first.as_ref(), a, Measure::Time), series(second.as_ref(), b, Measure::Time)];
-        if time.iter().all(|t| mean(t) < LEAST_NS_PER_SECOND) {
+        let both = |measure| [of(first.as_ref(), &lengths_a, measure), of(second.as_ref(), &lengths_b, measure)];
+        let time = both(Measure::Time);
+        if time.iter().all(|t| t.mean < LEAST_NS_PER_SECOND) {
             continue;
         }
-        let rate = [series(first.as_ref(), a, Measure::Rate), series(second.as_ref(), b, Measure::Rate)];
-        for (measure, [before, after]) in [(Measure::Time, time), (Measure::Rate, rate)] {
-            let p = chance(&before, &after);
-            tested.push(Change { what: what.clone(), measure, before: mean(&before), after: mean(&after), p });
+        for (measure, [before, after]) in [(Measure::Time, time), (Measure::Rate, both(Measure::Rate))] {
+            let p = chance(&before.stretches, &after.stretches);
+            tested.push(Change { what: what.clone(), measure, before: before.mean, after: after.mean, p });
         }
     }
     // Each further comparison is one more chance to be wrong.
@@ -163,7 +169,7 @@ fn show(a: &Profile, b: &Profile, changes: &[Change]) -> String {
             change.p
         );
     }
-    if intervals(a).min(intervals(b)) < BLOCKS {
+    if a.all_lengths_ns().len().min(b.all_lengths_ns().len()) < BLOCKS {
         let _ =
             writeln!(text, "the runs are too short to tell a change for sure: {BLOCKS} seconds at least, better 60");
     }
@@ -228,6 +234,7 @@ mod tests {
             topology: std::collections::BTreeMap::new(),
             settings: std::collections::BTreeMap::new(),
             interval_ns: 1_000_000_000,
+            lengths_ns: Vec::new(),
             sources: (0..30).map(|n| source(n, random)).collect(),
         }
     }
@@ -250,8 +257,29 @@ mod tests {
     #[test]
     fn a_run_that_does_not_divide_evenly_tells_as_much() {
         let values: Vec<u64> = (0..60).collect();
-        let counts = [12, 13, 23, 24, 59, 60].map(|long| blocks(&values[..long]).len());
+        let lengths_ns = [1_000_000_000; 60];
+        let counts = [12, 13, 23, 24, 59, 60].map(|long| amounts(&values[..long], &lengths_ns[..long]).stretches.len());
         assert_eq!(counts, [12, 13, 23, 12, 14, 12]);
+    }
+
+    #[test]
+    fn an_interval_that_was_read_late_is_no_change() {
+        let mut random = Random(7);
+        let late = |factor, random: &mut Random| {
+            let mut run = run(random, factor);
+            run.lengths_ns = (0..60).map(|n| [1_900_000_000, 100_000_000][n % 2]).collect();
+            for source in &mut run.sources {
+                for (n, amount) in source.net_ns.iter_mut().enumerate() {
+                    *amount = *amount * [19, 1][n % 2] / 10;
+                }
+            }
+            run
+        };
+        let (a, same, more) = (run(&mut random, 1.0), late(1.0, &mut random), late(1.2, &mut random));
+        assert!(!compare(&a, &same, 10.0).iter().any(|c| c.what == "IRQ source:0" && c.measure == Measure::Time));
+        let changes = compare(&a, &more, 10.0);
+        let found = changes.iter().find(|c| c.what == "IRQ source:0" && c.measure == Measure::Time);
+        assert!(found.is_some_and(|c| (c.percent() - 20.0).abs() < 8.0), "{changes:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::net::UdpSocket;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -54,10 +54,20 @@ pub struct Made {
     pub uncertain: AtomicU64,
     /// For how long altogether, by the thread's own CPU clock; 0 where it takes no time of its own.
     pub busy_ns: AtomicU64,
+    /// The thread that makes it.
+    tid: AtomicU32,
+}
+
+impl Made {
+    /// The name that a measurement has for the thread: other programs may have threads of this name, too.
+    #[must_use]
+    pub fn thread_name(&self) -> String {
+        format!("{NAME}:{}", self.tid.load(Ordering::Relaxed))
+    }
 }
 
 /// The name of the threads that make noise.
-pub const NAME: &str = "inject";
+const NAME: &str = "inject";
 
 impl Injector {
     /// Starts it. `cpu` is the CPU that gets the noise, `other` one that may send it.
@@ -71,6 +81,8 @@ impl Injector {
         let handle = std::thread::Builder::new()
             .name(NAME.to_owned())
             .spawn(move || {
+                let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+                made_too.tid.store(tid, Ordering::Relaxed);
                 let set_up = set_up(noise, cpu, other);
                 let failed = set_up.is_err();
                 drop(tell.send(set_up));
@@ -200,4 +212,28 @@ fn send(sockets: Option<&(UdpSocket, UdpSocket)>) {
     // What could not be sent is seen as packets that are missing.
     let _ = from.send(&[0; 64]);
     let _ = to.recv(&mut [0; 64]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_of_another_program_with_the_same_name_is_not_ours() {
+        use crate::model::latency::{CpuSample, Distribution, NoiseClass, SourceStat, Totals};
+        let made = Made { tid: AtomicU32::new(71), ..Made::default() };
+        let run = |name: &str, count| SourceStat {
+            class: NoiseClass::Thread,
+            name: name.into(),
+            count,
+            net_ns: count,
+            max_ns: count,
+            lengths: Distribution::default(),
+        };
+        let sources = vec![run("injected:9", 1), run("inject:7", 2), run("inject:711", 3), run("inject:71", 4)];
+        let mut totals = Totals::default();
+        totals.add(&CpuSample { cpu: 1, sources, ..CpuSample::default() });
+        let found = totals.exact_source(1, NoiseClass::Thread, &made.thread_name());
+        assert_eq!(found.map(|s| s.count), Some(4));
+    }
 }

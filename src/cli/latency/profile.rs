@@ -1,6 +1,9 @@
 //! `latency profile`: one file that says how noisy a machine is, and by what.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,10 +48,23 @@ pub struct Profile {
     pub topology: BTreeMap<String, String>,
     /// Settings that bear on noise.
     pub settings: BTreeMap<String, String>,
-    /// How long an interval was.
+    /// How long an interval was meant to be.
     pub interval_ns: u64,
+    /// How long each was: a busy machine reads late. Profiles of older versions have none.
+    #[serde(default)]
+    pub lengths_ns: Vec<u64>,
     /// All sources, those with the most time first.
     pub sources: Vec<Source>,
+}
+
+impl Profile {
+    /// How long each interval was; as long as was meant where the profile does not say it.
+    pub fn all_lengths_ns(&self) -> Vec<u64> {
+        let intervals = self.sources.iter().map(|s| s.counts.len().max(s.net_ns.len())).max().unwrap_or(0);
+        let mut lengths = self.lengths_ns.clone();
+        lengths.resize(intervals, self.interval_ns.max(1));
+        lengths
+    }
 }
 
 /// One source over all CPUs.
@@ -85,12 +101,13 @@ fn lasting_name(source: &SourceStat) -> String {
 #[derive(Debug, Default)]
 struct Series {
     sources: BTreeMap<(u8, String), Source>,
-    intervals: usize,
+    lengths_ns: Vec<u64>,
 }
 
 impl Series {
     /// One interval of all CPUs.
     fn add(&mut self, samples: &[CpuSample]) {
+        let interval = self.lengths_ns.len();
         for source in samples.iter().flat_map(|s| &s.sources) {
             let name = lasting_name(source);
             let known = self.sources.entry((source.class as u8, name.clone())).or_insert_with(|| Source {
@@ -101,24 +118,26 @@ impl Series {
                 max_ns: 0,
                 lengths: Distribution::default(),
             });
-            known.counts.resize(self.intervals + 1, 0);
-            known.net_ns.resize(self.intervals + 1, 0);
-            known.counts[self.intervals] += source.count;
-            known.net_ns[self.intervals] += source.net_ns;
+            known.counts.resize(interval + 1, 0);
+            known.net_ns.resize(interval + 1, 0);
+            known.counts[interval] += source.count;
+            known.net_ns[interval] += source.net_ns;
             known.max_ns = known.max_ns.max(source.max_ns);
             known.lengths.add(&source.lengths);
         }
-        self.intervals += 1;
+        let all: u64 = samples.iter().map(|s| s.period_ns).sum();
+        self.lengths_ns.push(all / samples.len().max(1) as u64);
     }
 
-    fn finish(self) -> Vec<Source> {
+    fn finish(self) -> (Vec<u64>, Vec<Source>) {
+        let intervals = self.lengths_ns.len();
         let mut sources: Vec<Source> = self.sources.into_values().collect();
         for source in &mut sources {
-            source.counts.resize(self.intervals, 0);
-            source.net_ns.resize(self.intervals, 0);
+            source.counts.resize(intervals, 0);
+            source.net_ns.resize(intervals, 0);
         }
         sources.sort_by_key(|s| std::cmp::Reverse(s.net_ns.iter().sum::<u64>()));
-        sources
+        (self.lengths_ns, sources)
     }
 }
 
@@ -138,6 +157,7 @@ pub fn measure(kernel: &Arc<Kernel>, long: Duration, stop: &AtomicBool) -> Resul
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+    let (lengths_ns, sources) = series.finish();
     Ok(Profile {
         version: VERSION,
         kernel: kernel.version().to_string(),
@@ -145,7 +165,8 @@ pub fn measure(kernel: &Arc<Kernel>, long: Duration, stop: &AtomicBool) -> Resul
         topology: topology(kernel),
         settings: advice::values(kernel).into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         interval_ns,
-        sources: series.finish(),
+        lengths_ns,
+        sources,
     })
 }
 
@@ -171,7 +192,7 @@ fn topology(kernel: &Kernel) -> BTreeMap<String, String> {
 /// Reads a profile; it is untrusted.
 pub fn read(path: &str) -> Result<Profile, CliError> {
     let read = |source| CliError::Read { path: path.to_owned(), source };
-    let file = crate::regular::open(std::path::Path::new(path)).map_err(read)?;
+    let file = crate::regular::open(Path::new(path)).map_err(read)?;
     let bytes = crate::regular::bounded(file, MOST_BYTES).map_err(read)?;
     let profile: Profile =
         serde_json::from_slice(&bytes).map_err(|e| CliError::Refused(format!("{path} is no latency profile: {e}")))?;
@@ -187,10 +208,47 @@ pub fn read(path: &str) -> Result<Profile, CliError> {
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCode, CliError> {
     let long = arguments::duration(&args.duration)?;
+    // What cannot be written is said before a minute is spent; what the file had stays until there is something better.
+    let mut output = Output::open(&args.output)?;
     let profile = measure(&crate::cli::kernel::running(world), long, stop)?;
     let text = serde_json::to_vec(&profile).map_err(|e| CliError::Refused(format!("cannot write JSON: {e}")))?;
-    std::fs::write(&args.output, text).map_err(|source| CliError::Write { path: args.output.clone(), source })?;
+    output.write(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The file to write, open before there is anything to write.
+struct Output {
+    path: String,
+    file: File,
+    /// It was not there before, and is empty: then it goes again.
+    made: bool,
+}
+
+impl Output {
+    fn open(path: &str) -> Result<Self, CliError> {
+        let made = !Path::new(path).exists();
+        let file = File::options().write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|source| CliError::Write { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), file, made })
+    }
+
+    fn write(&mut self, text: &[u8]) -> Result<(), CliError> {
+        // A pipe or a terminal has no length.
+        let regular = self.file.metadata().is_ok_and(|m| m.is_file());
+        let cut = if regular { self.file.set_len(0) } else { Ok(()) };
+        let written = cut.and_then(|()| self.file.write_all(text));
+        written.map_err(|source| CliError::Write { path: self.path.clone(), source })?;
+        self.made = false;
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.made {
+            drop(std::fs::remove_file(&self.path));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -213,12 +271,30 @@ mod tests {
     #[test]
     fn intervals_without_a_source_count_as_none_of_it() {
         let mut series = Series::default();
-        let sample = |sources| CpuSample { sources, ..CpuSample::default() };
+        let sample = |sources| CpuSample { sources, period_ns: 7, ..CpuSample::default() };
         series.add(&[sample(vec![stat(NoiseClass::Irq, "a:1", 2)]), sample(vec![stat(NoiseClass::Irq, "a:1", 3)])]);
         series.add(&[sample(vec![stat(NoiseClass::Irq, "b:2", 1)])]);
         series.add(&[sample(Vec::new())]);
-        let sources = series.finish();
+        let (lengths_ns, sources) = series.finish();
+        assert_eq!(lengths_ns, [7, 7, 7]);
         assert_eq!((sources[0].name.as_str(), sources[0].counts.as_slice()), ("a:1", [5, 0, 0].as_slice()));
         assert_eq!((sources[1].name.as_str(), sources[1].counts.as_slice()), ("b:2", [0, 1, 0].as_slice()));
+    }
+
+    #[test]
+    fn a_file_keeps_what_it_had_until_there_is_a_profile() {
+        let folder = std::env::temp_dir().join(format!("probescope-profile-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("profile.json");
+        let name = path.to_str().unwrap();
+        drop(Output::open(name).unwrap());
+        assert!(!path.exists(), "nothing was measured, nothing stays");
+        std::fs::write(&path, "a profile of long ago").unwrap();
+        drop(Output::open(name).unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a profile of long ago");
+        Output::open(name).unwrap().write(b"new").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+        assert!(Output::open("/nonexistent/profile").is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::inject::{Injector, Made, NAME, Noise};
+use super::inject::{Injector, Made, Noise};
 use crate::cli::{CliError, World};
 use crate::kernel::Kernel;
 use crate::model::latency::{NoiseClass, SourceStat, Totals};
@@ -110,24 +110,29 @@ const CASES: [Case; 5] = [
     Case { name: "a CPU that is taken for 20 ms", needs_other: false, run: paused },
 ];
 
-/// Measures while noise is made.
-fn measured(
-    kernel: &Arc<Kernel>,
-    noise: Noise,
-    (cpu, other): (u32, u32),
-    mode: Mode,
-    long: Duration,
-) -> Result<(Totals, u64, u64), CliError> {
-    let told = measured_after(kernel, Some(noise), (cpu, other), mode, long)?;
-    let made = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    let (count, busy_ns) = (made(&told.made.count), made(&told.made.busy_ns));
-    Ok((told.totals, count, busy_ns))
-}
-
 /// What was measured, and what was made meanwhile.
 struct Measured {
+    cpu: u32,
     totals: Totals,
     made: Arc<Made>,
+}
+
+impl Measured {
+    /// How often noise was made.
+    fn count(&self) -> f64 {
+        self.made.count.load(Ordering::Relaxed) as f64
+    }
+
+    /// What was measured of the thread that made it.
+    fn thread(&self) -> Option<&SourceStat> {
+        self.totals.exact_source(self.cpu, NoiseClass::Thread, &self.made.thread_name())
+    }
+
+    /// The thread's time, in ms: what its own clock says beside what was measured.
+    fn times(&self) -> (f64, f64) {
+        let busy_ns = self.made.busy_ns.load(Ordering::Relaxed);
+        (busy_ns as f64 / 1e6, self.thread().map_or(0.0, |s| s.net_ns as f64 / 1e6))
+    }
 }
 
 /// How often a source runs on this machine anyway, in as much time as was measured.
@@ -138,13 +143,14 @@ fn background(
     count: impl Fn(&Totals) -> u64,
     during: &Totals,
 ) -> Result<f64, CliError> {
-    let idle = measured_after(kernel, None, (cpu, other), Mode::Passive, long)?.totals;
+    let idle = measured(kernel, None, (cpu, other), Mode::Passive, long)?.totals;
     let time = |totals: &Totals| totals.cpus.get(&cpu).map_or(0, |total| total.measured_ns);
     let share = time(during) as f64 / time(&idle).max(1) as f64;
     Ok(count(&idle) as f64 * share)
 }
 
-fn measured_after(
+/// Measures, while noise is made if any is given.
+fn measured(
     kernel: &Arc<Kernel>,
     noise: Option<Noise>,
     (cpu, other): (u32, u32),
@@ -176,42 +182,40 @@ fn measured_after(
     }
     let made = injector.map(Injector::finish).unwrap_or_default();
     take(measurement.finish()?);
-    Ok(Measured { totals, made })
-}
-
-fn thread(totals: &Totals, cpu: u32) -> Option<&SourceStat> {
-    totals.source(cpu, NoiseClass::Thread, NAME)
+    Ok(Measured { cpu, totals, made })
 }
 
 fn burner(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
     let noise = Noise::Burner { busy_ns: 500_000, hertz: 100 };
-    let (totals, _, busy) = measured(kernel, noise, (cpu, other), Mode::Osnoise, long)?;
-    let source = thread(&totals, cpu);
+    let told = measured(kernel, Some(noise), (cpu, other), Mode::Osnoise, long)?;
+    let (made, measured) = told.times();
     Ok(Outcome {
         name: CASES[0].name,
-        made: busy as f64 / 1e6,
-        measured: source.map_or(0.0, |s| s.net_ns as f64 / 1e6),
+        made,
+        measured,
         unit: "ms",
-        charged_to: source.map_or("nothing".to_owned(), |s| format!("Thread {}", s.name)),
+        charged_to: told.thread().map_or("nothing".to_owned(), |s| format!("Thread {}", s.name)),
     })
 }
 
 fn timers(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
-    let (totals, count, _) = measured(kernel, Noise::Timers { hertz: 1000 }, (cpu, other), Mode::Passive, long)?;
-    let source = totals.source(cpu, NoiseClass::Timer, "hrtimer_wakeup");
+    let told = measured(kernel, Some(Noise::Timers { hertz: 1000 }), (cpu, other), Mode::Passive, long)?;
+    let source = told.totals.source(cpu, NoiseClass::Timer, "hrtimer_wakeup");
+    let thread = told.thread();
     Ok(Outcome {
         name: CASES[1].name,
-        made: count as f64,
+        made: told.count(),
         // Other sleepers have timers there, too: those of the injector are known by its runs.
-        measured: thread(&totals, cpu).map_or(0, |s| s.count).min(source.map_or(0, |s| s.count)) as f64,
+        measured: thread.map_or(0, |s| s.count).min(source.map_or(0, |s| s.count)) as f64,
         unit: "",
-        charged_to: source.map_or("nothing".to_owned(), |s| format!("Timer {}, Thread {NAME}", s.name)),
+        charged_to: source
+            .map_or("nothing".to_owned(), |s| format!("Timer {}, Thread {}", s.name, told.made.thread_name())),
     })
 }
 
 fn interrupts(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
     let noise = Noise::Interrupts { hertz: 4000 };
-    let Measured { totals, made } = measured_after(kernel, Some(noise), (cpu, other), Mode::Passive, long)?;
+    let Measured { totals, made, .. } = measured(kernel, Some(noise), (cpu, other), Mode::Passive, long)?;
     // One target may be told by either vector.
     let sources = |totals: &Totals| -> Vec<SourceStat> {
         let names = ["call_function:", "call_function_single:", "ipi:"];
@@ -231,14 +235,14 @@ fn interrupts(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Res
 }
 
 fn packets(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
-    let (totals, count, _) = measured(kernel, Noise::Packets { hertz: 2000 }, (cpu, other), Mode::Passive, long)?;
+    let told = measured(kernel, Some(Noise::Packets { hertz: 2000 }), (cpu, other), Mode::Passive, long)?;
     let runs = |totals: &Totals| totals.source(cpu, NoiseClass::Softirq, "NET_RX:").map_or(0, |s| s.count);
-    let others = background(kernel, (cpu, other), long / 3, runs, &totals)?;
-    let source = totals.source(cpu, NoiseClass::Softirq, "NET_RX:");
+    let others = background(kernel, (cpu, other), long / 3, runs, &told.totals)?;
+    let source = told.totals.source(cpu, NoiseClass::Softirq, "NET_RX:");
     Ok(Outcome {
         name: CASES[3].name,
-        made: count as f64,
-        measured: (runs(&totals) as f64 - others).max(0.0),
+        made: told.count(),
+        measured: (runs(&told.totals) as f64 - others).max(0.0),
         unit: "",
         charged_to: source.map_or("nothing".to_owned(), |s| format!("Softirq {}", s.name)),
     })
@@ -247,14 +251,15 @@ fn packets(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result
 /// A thread that takes the CPU for long stretches, as one that pauses everything else: the longest is told whole.
 fn paused(kernel: &Arc<Kernel>, cpu: u32, other: u32, long: Duration) -> Result<Outcome, CliError> {
     let noise = Noise::Burner { busy_ns: 20_000_000, hertz: 5 };
-    let (totals, _, busy) = measured(kernel, noise, (cpu, other), Mode::Osnoise, long)?;
-    let source = thread(&totals, cpu);
+    let told = measured(kernel, Some(noise), (cpu, other), Mode::Osnoise, long)?;
+    let (made, measured) = told.times();
     Ok(Outcome {
         name: CASES[4].name,
-        made: busy as f64 / 1e6,
-        measured: source.map_or(0.0, |s| s.net_ns as f64 / 1e6),
+        made,
+        measured,
         unit: "ms",
-        charged_to: source
+        charged_to: told
+            .thread()
             .map_or("nothing".to_owned(), |s| format!("Thread {}, longest {:.1} ms", s.name, s.max_ns as f64 / 1e6)),
     })
 }

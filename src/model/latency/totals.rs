@@ -96,6 +96,12 @@ impl Totals {
     pub fn source(&self, cpu: u32, class: NoiseClass, prefix: &str) -> Option<&SourceStat> {
         self.cpus.get(&cpu)?.sources.iter().find(|s| s.class == class && s.name.starts_with(prefix))
     }
+
+    /// The source on a CPU that has this name.
+    #[must_use]
+    pub fn exact_source(&self, cpu: u32, class: NoiseClass, name: &str) -> Option<&SourceStat> {
+        self.cpus.get(&cpu)?.sources.iter().find(|s| s.class == class && *s.name == *name)
+    }
 }
 
 #[cfg(test)]
