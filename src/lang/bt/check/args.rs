@@ -2,23 +2,26 @@
 
 use std::sync::Arc;
 
-use super::coerce::{convert_scalar, pointer};
-use super::frame::Kind;
-use super::{Checker, NO_ARGUMENTS, NO_FIELD, NOT_IN_PROBE, suggest};
 use crate::binary::dwarf::ParameterPlace;
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{NO_ARGUMENTS, NO_FIELD, NOT_IN_PROBE};
 use crate::lang::facts::{CKind, CParam, CType, Prototype, TraceField, UserParameter};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::target::Target;
 
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::frame::Kind;
+use crate::lang::bt::check::literal::{convert_scalar, pointer};
+use crate::lang::bt::check::suggest;
+
 /// An argument's name, and its value or why it can't be read.
 type Argument = (Arc<str>, Result<Expr, String>);
 
 impl Checker<'_> {
     /// `args.name`.
-    pub(super) fn argument(&mut self, name: &ast::Name, span: Span) -> Expr {
+    pub fn argument(&mut self, name: &ast::Name, span: Span) -> Expr {
         match self.argument_list(span) {
             Err(e) => e,
             Ok(list) => match list.into_iter().find(|(n, _)| *n == name.text) {
@@ -46,7 +49,7 @@ impl Checker<'_> {
     }
 
     /// `args` alone: a record of all of them.
-    pub(super) fn all_arguments(&mut self, span: Span) -> Expr {
+    pub fn all_arguments(&mut self, span: Span) -> Expr {
         let list = match self.argument_list(span) {
             Err(e) => return e,
             Ok(list) => list,
@@ -270,7 +273,7 @@ impl Checker<'_> {
     }
 
     /// `argN`.
-    pub(super) fn numbered_argument(&mut self, n: u32, span: Span) -> Expr {
+    pub fn numbered_argument(&mut self, n: u32, span: Span) -> Expr {
         match self.frame.kind {
             Kind::Kprobe | Kind::Uprobe if n < 6 => {}
             Kind::Kprobe | Kind::Uprobe => {
@@ -316,7 +319,7 @@ impl Checker<'_> {
     }
 
     /// Whether the body runs in a kernel function's trampoline.
-    pub(super) fn in_trampoline(&self) -> bool {
+    pub fn in_trampoline(&self) -> bool {
         matches!(self.frame.targets.first(), Some(Target::Fentry { .. }))
     }
 
@@ -376,7 +379,7 @@ impl Checker<'_> {
     }
 
     /// `sargN`.
-    pub(super) fn stack_argument(&mut self, n: u32, span: Span) -> Expr {
+    pub fn stack_argument(&mut self, n: u32, span: Span) -> Expr {
         match self.frame.kind {
             Kind::Kprobe | Kind::Uprobe => {
                 Expr::new(ExprKind::Builtin(Builtin::StackArg(n.min(255) as u8)), Type::U64, span)
@@ -386,7 +389,7 @@ impl Checker<'_> {
     }
 
     /// `retval`.
-    pub(super) fn retval(&mut self, span: Span) -> Expr {
+    pub fn retval(&mut self, span: Span) -> Expr {
         let raw = Expr::new(ExprKind::Builtin(Builtin::Retval), Type::U64, span);
         match (self.frame.kind, self.frame.targets.first().cloned()) {
             (Kind::Kretprobe | Kind::Uretprobe, _) => raw,
@@ -406,7 +409,7 @@ impl Checker<'_> {
     }
 
     /// `ctx`.
-    pub(super) fn context(&mut self, span: Span) -> Expr {
+    pub fn context(&mut self, span: Span) -> Expr {
         let name = match self.frame.targets.first() {
             Some(Target::Kprobe { .. } | Target::Uprobe { .. } | Target::Usdt { .. }) => "pt_regs".to_owned(),
             Some(

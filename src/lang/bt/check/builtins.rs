@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use super::coerce::pointer;
-use super::frame::Kind;
-use super::{Checker, NOT_IN_PROBE, UNKNOWN_NAME, suggest};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{NOT_IN_PROBE, UNKNOWN_NAME};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Clock, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::frame::Kind;
+use crate::lang::bt::check::literal::pointer;
+use crate::lang::bt::check::suggest;
 
 /// A builtin variable.
 pub struct BuiltinInfo {
@@ -78,7 +81,7 @@ fn builtin(b: Builtin, ty: Type, span: Span) -> Expr {
 
 impl Checker<'_> {
     /// A bare name.
-    pub(super) fn identifier(&mut self, name: &Arc<str>, span: Span) -> Expr {
+    pub fn identifier(&mut self, name: &Arc<str>, span: Span) -> Expr {
         if let Some(info) = find(name) {
             return self.builtin_value(info, span);
         }
@@ -92,7 +95,7 @@ impl Checker<'_> {
             return Expr::new(ExprKind::Int(value as u64), ty, span);
         }
         if let Some(value) = crate::lang::constants::find(name) {
-            return super::coerce::constant(value, span);
+            return crate::lang::bt::check::literal::constant(value, span);
         }
         if name.starts_with("__builtin_")
             && let Some(info) = find(name.trim_start_matches("__builtin_"))
@@ -100,12 +103,12 @@ impl Checker<'_> {
             return self.builtin_value(info, span);
         }
         // A function's name without its parentheses, where it needs no arguments.
-        if let Some(info) = super::calls::find(name)
+        if let Some(info) = crate::lang::bt::check::calls::find(name)
             && info.min == 0
         {
             return self.call(&ast::Name { text: name.clone(), span }, &[], span);
         }
-        let names = BUILTINS.iter().map(|b| b.name).chain(super::calls::names());
+        let names = BUILTINS.iter().map(|b| b.name).chain(crate::lang::bt::check::calls::names());
         let help = crate::lang::bt::builtins::function(name)
             .map(|f| format!("it is a function: `{}`", f.signature))
             .or_else(|| self.own_name(name).map(|own| format!("did you mean `{own}`?")))
@@ -133,7 +136,7 @@ impl Checker<'_> {
         None
     }
 
-    pub(super) fn builtin_value(&mut self, info: &BuiltinInfo, span: Span) -> Expr {
+    pub fn builtin_value(&mut self, info: &BuiltinInfo, span: Span) -> Expr {
         match &info.make {
             Make::Plain(b, ty) => builtin(*b, ty.clone(), span),
             Make::By(f) => f(self, span),
@@ -141,7 +144,7 @@ impl Checker<'_> {
     }
 
     /// Reports that a name means nothing in this kind of probe.
-    pub(super) fn not_here(&mut self, name: &str, span: Span, help: Option<&str>) -> Expr {
+    pub fn not_here(&mut self, name: &str, span: Span, help: Option<&str>) -> Expr {
         let kind = self.frame.kind.name();
         let message = match name {
             "args" => format!(
@@ -165,7 +168,7 @@ impl Checker<'_> {
     }
 
     /// `struct X *` in kernel memory, or `void *` where the kernel's types are not known.
-    pub(super) fn kernel_pointer(&mut self, name: &str, space: AddressSpace) -> Type {
+    pub fn kernel_pointer(&mut self, name: &str, space: AddressSpace) -> Type {
         let to = self.types.of_kernel(name).unwrap_or(Type::Void);
         pointer(to, space)
     }
@@ -218,7 +221,7 @@ fn cpid(c: &mut Checker<'_>, span: Span) -> Expr {
 }
 
 fn has_cpid(c: &mut Checker<'_>, span: Span) -> Expr {
-    super::coerce::boolean(c.options.child_pid.is_some(), span)
+    crate::lang::bt::check::literal::boolean(c.options.child_pid.is_some(), span)
 }
 
 fn func(c: &mut Checker<'_>, span: Span) -> Expr {
@@ -249,7 +252,7 @@ fn probetype(c: &mut Checker<'_>, span: Span) -> Expr {
         Some(crate::model::target::Target::Begin | crate::model::target::Target::End) => "special".into(),
         _ => c.frame.kind.name().into(),
     };
-    super::expr::string(&text, span)
+    crate::lang::bt::check::literal::string(&text, span)
 }
 
 /// The `3` of `arg3`.

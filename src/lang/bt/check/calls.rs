@@ -6,11 +6,14 @@ mod map;
 mod output;
 mod text;
 
-use super::{ARGUMENT_COUNT, ARGUMENT_TYPE, Checker, NEEDS_LITERAL, NEEDS_UNSAFE, UNKNOWN_FUNCTION, suggest};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{ARGUMENT_COUNT, ARGUMENT_TYPE, NEEDS_LITERAL, NEEDS_UNSAFE, UNKNOWN_FUNCTION};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Intrinsic};
 use crate::lang::types::Type;
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::suggest;
 
 /// One call as written.
 #[derive(Clone, Copy)]
@@ -148,7 +151,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 impl Checker<'_> {
     /// `name(args)`.
-    pub(super) fn call(&mut self, name: &ast::Name, args: &[ast::Expr], span: Span) -> Expr {
+    pub fn call(&mut self, name: &ast::Name, args: &[ast::Expr], span: Span) -> Expr {
         let call = Call { name, args, span };
         if let Some(index) = self.functions.iter().position(|f| f.name == name.text) {
             return self.call_user(index, call);
@@ -161,10 +164,10 @@ impl Checker<'_> {
         }
         if args.is_empty() {
             // Builtin variables may be written as calls.
-            if let Some(info) = super::builtins::find(&name.text) {
+            if let Some(info) = crate::lang::bt::check::builtins::find(&name.text) {
                 return self.builtin_value(info, span);
             }
-            if let Some(n) = super::builtins::argument_number(&name.text, "arg") {
+            if let Some(n) = crate::lang::bt::check::builtins::argument_number(&name.text, "arg") {
                 return self.numbered_argument(n, span);
             }
         }
@@ -173,7 +176,7 @@ impl Checker<'_> {
                 let _ = self.value(arg);
             }
             self.error_help(
-                super::AGGREGATION,
+                crate::lang::codes::check::AGGREGATION,
                 span,
                 format!("{}() must be assigned directly to a map", name.text),
                 Some(format!("write `@name = {}(...);`", name.text)),
@@ -184,7 +187,7 @@ impl Checker<'_> {
             let _ = self.expr(arg);
         }
         let own: Vec<_> = self.functions.iter().map(|f| f.name.clone()).collect();
-        let builtins = super::builtins::BUILTINS.iter().map(|b| b.name);
+        let builtins = crate::lang::bt::check::builtins::BUILTINS.iter().map(|b| b.name);
         let near = || {
             suggest::did_you_mean(&name.text, own.iter().map(|n| &**n))
                 .or_else(|| suggest::of_other_languages(&name.text))

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use super::coerce::{convert_scalar, pointer};
-use super::{BAD_CAST, Checker, join};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::BAD_CAST;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, Type};
 
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join;
+use crate::lang::bt::check::literal::{convert_scalar, pointer};
+
 impl Checker<'_> {
-    pub(super) fn cast(&mut self, name: &ast::TypeName, operand: &ast::Expr, span: Span) -> Expr {
+    pub fn cast(&mut self, name: &ast::TypeName, operand: &ast::Expr, span: Span) -> Expr {
         let mut wanted = self.type_name(name);
         let value = self.value(operand);
         if matches!(wanted, Type::Error) || join::unknown(&value.ty) {
@@ -23,10 +26,10 @@ impl Checker<'_> {
         }
         self.warn_unnecessary_cast(&value, &wanted, span);
         let cast = self.cast_to(value, &wanted, span);
-        super::coerce::settled(cast)
+        crate::lang::bt::check::literal::settled(cast)
     }
 
-    pub(super) fn cast_to(&mut self, value: Expr, wanted: &Type, span: Span) -> Expr {
+    pub fn cast_to(&mut self, value: Expr, wanted: &Type, span: Span) -> Expr {
         match (wanted, &value.ty) {
             // Text is true when it is not empty.
             (Type::Bool, Type::Str { .. }) => Expr { span, ..self.condition(value) },
@@ -55,8 +58,10 @@ impl Checker<'_> {
                 };
                 Expr { span, ..convert_scalar(value, &pointer((**to).clone(), space)) }
             }
-            (Type::Ptr { to, .. }, Type::Array { .. } | Type::Str { .. }) if super::place::is_place(&value) => {
-                let space = super::place::space_of(&value).unwrap_or(self.default_space());
+            (Type::Ptr { to, .. }, Type::Array { .. } | Type::Str { .. })
+                if crate::lang::bt::check::place::space::is_place(&value) =>
+            {
+                let space = crate::lang::bt::check::place::space::space_of(&value).unwrap_or(self.default_space());
                 let address = Expr::new(ExprKind::AddressOf(Box::new(value)), pointer((**to).clone(), space), span);
                 Expr { span, ..address }
             }
@@ -83,7 +88,8 @@ impl Checker<'_> {
                 Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
             }
             (Type::Array { .. } | Type::Str { .. } | Type::Struct(_), v)
-                if super::place::is_place(&value) && self.size_of(wanted) <= self.size_of(v) =>
+                if crate::lang::bt::check::place::space::is_place(&value)
+                    && self.size_of(wanted) <= self.size_of(v) =>
             {
                 Self::reinterpret(value, wanted, span)
             }
@@ -99,7 +105,7 @@ impl Checker<'_> {
     }
 
     fn function_address(&mut self, wanted: &Type, span: Span) -> Expr {
-        if self.frame.kind == super::frame::Kind::Uretprobe {
+        if self.frame.kind == crate::lang::bt::check::frame::Kind::Uretprobe {
             let message = "the address of a function is not known at its return";
             let help = "take it at its entry: `uprobe:BINARY:FUNCTION`".to_owned();
             self.error_help(BAD_CAST, span, message, Some(help));
@@ -122,14 +128,14 @@ impl Checker<'_> {
 
     /// The same bytes as another type: a place taken by its address.
     fn reinterpret(value: Expr, wanted: &Type, span: Span) -> Expr {
-        let space = super::place::space_of(&value).unwrap_or(AddressSpace::Kernel);
+        let space = crate::lang::bt::check::place::space::space_of(&value).unwrap_or(AddressSpace::Kernel);
         let to = Type::Ptr { to: Arc::new(wanted.clone()), space };
         let address = Expr::new(ExprKind::AddressOf(Box::new(value)), to, span);
         Expr::new(ExprKind::Deref(Box::new(address)), wanted.clone(), span)
     }
 
     /// The memory that untyped addresses of this probe point to.
-    pub(super) const fn default_space(&self) -> AddressSpace {
+    pub const fn default_space(&self) -> AddressSpace {
         self.frame.kind.space_of_integers()
     }
 }

@@ -1,15 +1,17 @@
 //! Implicit conversions: a value brought to the type that its place has.
 
-use std::sync::Arc;
-
-use super::{Checker, NOT_A_CONDITION, TYPE_MISMATCH};
+use crate::lang::codes::check::{NOT_A_CONDITION, TYPE_MISMATCH};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Intrinsic, Statement, StatementKind};
-use crate::lang::types::{AddressSpace, Aggregation, EnumId, Type};
+use crate::lang::types::{EnumId, Type};
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::{as_text, boolean, convert_scalar, element_types};
+use crate::lang::bt::check::text::aggregation_text;
 
 impl Checker<'_> {
     /// Converts without asking whether it makes sense: `to` is a join of the value's type.
-    pub(super) fn coerce(&mut self, e: Expr, to: &Type) -> Expr {
+    pub fn coerce(&mut self, e: Expr, to: &Type) -> Expr {
         if e.ty == *to || matches!(e.ty, Type::Error) || matches!(to, Type::Error | Type::Void) {
             return e;
         }
@@ -83,17 +85,12 @@ impl Checker<'_> {
     }
 
     /// Converts where an assignment may; else reports by `message(from, to)`.
-    pub(super) fn coerce_or_report(
-        &mut self,
-        e: Expr,
-        to: &Type,
-        message: impl FnOnce(String, String) -> String,
-    ) -> Expr {
+    pub fn coerce_or_report(&mut self, e: Expr, to: &Type, message: impl FnOnce(String, String) -> String) -> Expr {
         self.coerce_or_report_at(e, to, None, message)
     }
 
     /// As [`Self::coerce_or_report`], with the report at another place than the value.
-    pub(super) fn coerce_or_report_at(
+    pub fn coerce_or_report_at(
         &mut self,
         e: Expr,
         to: &Type,
@@ -103,7 +100,7 @@ impl Checker<'_> {
         if matches!(e.ty, Type::Error) || matches!(to, Type::Error) {
             return e;
         }
-        let fits = match super::join::join(&e.ty, to) {
+        let fits = match crate::lang::bt::check::join::join(&e.ty, to) {
             Some(_) => true,
             None => e.ty.is_scalar() && to.is_scalar(),
         };
@@ -115,12 +112,12 @@ impl Checker<'_> {
     }
 
     /// A type as people read it, literals in it as small as their values.
-    pub(super) fn inferred_text(&self, ty: &Type) -> String {
-        self.type_text(&super::join::smallest(ty))
+    pub fn inferred_text(&self, ty: &Type) -> String {
+        self.type_text(&crate::lang::bt::check::join::smallest(ty))
     }
 
     /// The kind of a value in one word, as messages about arguments name it.
-    pub(super) fn kind_text(&self, ty: &Type) -> String {
+    pub fn kind_text(&self, ty: &Type) -> String {
         match ty {
             Type::Int { .. } => "int".into(),
             Type::Str { .. } => "string".into(),
@@ -135,7 +132,7 @@ impl Checker<'_> {
     }
 
     /// A value as a condition: a scalar.
-    pub(super) fn condition(&mut self, e: Expr) -> Expr {
+    pub fn condition(&mut self, e: Expr) -> Expr {
         match &e.ty {
             Type::Error => e,
             t if t.is_scalar() => e,
@@ -167,7 +164,7 @@ impl Checker<'_> {
     }
 
     /// A value as an integer of 8 bytes, of its own signedness.
-    pub(super) fn integer(&mut self, e: Expr) -> Option<Expr> {
+    pub fn integer(&mut self, e: Expr) -> Option<Expr> {
         let to = match &e.ty {
             Type::Error => return Some(e),
             t if t.is_signed() => Type::I64,
@@ -183,13 +180,13 @@ impl Checker<'_> {
     }
 
     /// A type as people read it.
-    pub(super) fn type_text(&self, ty: &Type) -> String {
+    pub fn type_text(&self, ty: &Type) -> String {
         match ty {
             Type::Void => "void".into(),
             Type::Error => "of unknown type".into(),
             Type::Bool => "bool".into(),
             Type::Int { size, signed } => {
-                let size = size & !super::join::LITERAL;
+                let size = size & !crate::lang::bt::check::join::LITERAL;
                 format!("{}int{}", if *signed { "" } else { "u" }, u32::from(size) * 8)
             }
             Type::Enum { id: EnumId(id), .. } => match self.types.enum_defs().get(*id as usize) {
@@ -225,99 +222,4 @@ impl Checker<'_> {
             Type::FuncName => "function name".into(),
         }
     }
-}
-
-/// A value of a type of words as a string; others as they are.
-pub fn as_text(e: Expr) -> Expr {
-    if !e.ty.is_symbolic_number() {
-        return e;
-    }
-    let (ty, span) = (Type::Str { size: e.ty.word_bytes() }, e.span);
-    Expr::new(ExprKind::Call(Intrinsic::SymbolicText, vec![e]), ty, span)
-}
-
-/// The name of an aggregation's function.
-pub fn aggregation_text(agg: Aggregation) -> &'static str {
-    match agg {
-        Aggregation::Count => "count",
-        Aggregation::Sum { .. } => "sum",
-        Aggregation::Min { .. } => "min",
-        Aggregation::Max { .. } => "max",
-        Aggregation::Avg { .. } => "avg",
-        Aggregation::Stats { .. } => "stats",
-        Aggregation::Hist { .. } => "hist",
-        Aggregation::LHist { .. } => "lhist",
-        Aggregation::LogLinear(_) => "llquantize",
-        Aggregation::Quantize => "quantize",
-        Aggregation::StdDev => "stddev",
-        Aggregation::TSeries { .. } => "tseries",
-    }
-}
-
-/// The types of a tuple's or record's elements.
-pub fn element_types(ty: &Type) -> Option<Vec<Type>> {
-    match ty {
-        Type::Tuple(items) => Some(items.to_vec()),
-        Type::Record(items) => Some(items.iter().map(|(_, t)| t.clone()).collect()),
-        _ => None,
-    }
-}
-
-/// A constant of a type that was asked for: no literal, which would take on the type of what it meets.
-pub fn settled(e: Expr) -> Expr {
-    if !matches!(e.kind, ExprKind::Int(_)) || e.ty != Type::I64 {
-        return e;
-    }
-    let (ty, span) = (e.ty.clone(), e.span);
-    Expr::new(ExprKind::Cast(Box::new(e)), ty, span)
-}
-
-/// Whether a value is a literal, or made of literals alone.
-pub fn is_literal(e: &Expr) -> bool {
-    matches!(e.kind, ExprKind::Int(_)) && e.ty == Type::I64
-}
-
-/// Converts between values that fit a register, constants at once.
-pub fn convert_scalar(e: Expr, to: &Type) -> Expr {
-    if e.ty == *to {
-        return e;
-    }
-    let span = e.span;
-    if matches!(to, Type::Bool) {
-        if let Some(v) = e.as_int() {
-            return Expr::new(ExprKind::Int(u64::from(v != 0)), Type::Bool, span);
-        }
-        let zero = Expr::new(ExprKind::Int(0), e.ty.clone(), span);
-        return Expr::new(ExprKind::Binary(BinaryOp::Ne, Box::new(e), Box::new(zero)), Type::Bool, span);
-    }
-    if let Some(v) = e.as_int() {
-        return Expr::new(ExprKind::Int(truncate(v, to)), to.clone(), span);
-    }
-    Expr::new(ExprKind::Cast(Box::new(e)), to.clone(), span)
-}
-
-/// The bits of a constant as a value of a type, extended to 64 by its sign.
-pub fn truncate(v: u64, ty: &Type) -> u64 {
-    match ty {
-        Type::Int { size, signed } | Type::Enum { size, signed, .. } if *size < 8 => {
-            let shift = 64 - u32::from(*size) * 8;
-            if *signed { (((v << shift) as i64) >> shift) as u64 } else { (v << shift) >> shift }
-        }
-        _ => v,
-    }
-}
-
-/// An integer constant of 8 bytes.
-pub fn constant(v: i64, span: Span) -> Expr {
-    Expr::new(ExprKind::Int(v as u64), Type::I64, span)
-}
-
-/// A boolean constant.
-pub fn boolean(v: bool, span: Span) -> Expr {
-    Expr::new(ExprKind::Int(u64::from(v)), Type::Bool, span)
-}
-
-/// A pointer type.
-pub fn pointer(to: Type, space: AddressSpace) -> Type {
-    Type::Ptr { to: Arc::new(to), space }
 }

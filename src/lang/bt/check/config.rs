@@ -2,11 +2,14 @@
 
 use std::ops::RangeInclusive;
 
-use super::{BAD_SETTING, Checker, UNKNOWN_SETTING, WITHOUT_EFFECT, suggest};
 use crate::lang::bt::{ast, constant, settings};
+use crate::lang::codes::check::{BAD_SETTING, UNKNOWN_SETTING, WITHOUT_EFFECT};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, MissingProbes};
 use crate::lang::types::StackMode;
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::suggest;
 
 /// Settings that `config()` can read when nothing sets them.
 fn readable() -> impl Iterator<Item = &'static settings::Setting> {
@@ -20,7 +23,7 @@ const LICENSES: &[&str] =
 
 impl Checker<'_> {
     /// Applies what holds by default, then the `config` block, then what the caller sets.
-    pub(super) fn read_config(&mut self, script: &ast::Script) {
+    pub fn read_config(&mut self, script: &ast::Script) {
         for (name, value) in self.options.config_defaults {
             self.apply_setting(name, value, Span::default());
         }
@@ -74,7 +77,7 @@ impl Checker<'_> {
     }
 
     /// `config().name`: a setting as it is, a constant.
-    pub(super) fn setting_value(&mut self, name: &ast::Name, span: Span) -> Expr {
+    pub fn setting_value(&mut self, name: &ast::Name, span: Span) -> Expr {
         let given = self.settings.get(&*name.text).cloned();
         let default = readable().find(|s| s.name == &*name.text).map(|s| s.default.to_owned());
         let Some(value) = given.or(default) else {
@@ -88,17 +91,17 @@ impl Checker<'_> {
             return Self::error_value(span);
         };
         match value.as_str() {
-            "true" => super::coerce::boolean(true, span),
-            "false" => super::coerce::boolean(false, span),
+            "true" => crate::lang::bt::check::literal::boolean(true, span),
+            "false" => crate::lang::bt::check::literal::boolean(false, span),
             text => match text.parse::<i64>() {
-                Ok(number) => super::coerce::constant(number, span),
-                Err(_) => super::expr::string(&text.into(), span),
+                Ok(number) => crate::lang::bt::check::literal::constant(number, span),
+                Err(_) => crate::lang::bt::check::literal::string(&text.into(), span),
             },
         }
     }
 
     /// Refuses a feature that the script's own settings forbid, warns of one that they say to warn of.
-    pub(super) fn refuse_unstable(&mut self, feature: &str, span: Span) {
+    pub fn refuse_unstable(&mut self, feature: &str, span: Span) {
         let setting = format!("unstable_{feature}");
         match self.settings.get(setting.as_str()).map(String::as_str) {
             Some("error") => {

@@ -3,27 +3,19 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::frame::{Frame, Kind};
-use super::{BAD_DEFINITION, Checker, DUPLICATE};
 use crate::lang::bt::{ast, constant};
+use crate::lang::codes::check::{BAD_DEFINITION, DUPLICATE};
 use crate::lang::facts::CKind;
 use crate::lang::source::Span;
 use crate::lang::typed::{FieldDef, Function};
 use crate::lang::types::{StructId, Type};
 
-/// A user-defined function's head.
-pub struct Signature {
-    /// Name.
-    pub name: Arc<str>,
-    /// Types of the parameters.
-    pub parameters: Vec<Type>,
-    /// Result.
-    pub result: Type,
-}
+use crate::lang::bt::check::checker::{Checker, Signature};
+use crate::lang::bt::check::frame::{Frame, Kind};
 
 impl Checker<'_> {
     /// Takes in the script's C types.
-    pub(super) fn read_definitions(&mut self, script: &ast::Script) {
+    pub fn read_definitions(&mut self, script: &ast::Script) {
         // Tags first, so that pointers to later structs are known.
         for item in &script.items {
             if let ast::Item::TypeDef(ast::TypeDef::Struct { name, union, .. }) = item
@@ -92,7 +84,7 @@ impl Checker<'_> {
             ast::ExprKind::SizeOf(what) => match &**what {
                 ast::TypeOrExpr::Type(name) => {
                     let ty = self.declared_type(name);
-                    (!super::join::unknown(&ty)).then(|| u64::from(self.size_of(&ty)))
+                    (!crate::lang::bt::check::join::unknown(&ty)).then(|| u64::from(self.size_of(&ty)))
                 }
                 ast::TypeOrExpr::Expr(_) => None,
             },
@@ -197,7 +189,9 @@ impl Checker<'_> {
     fn with_suffixes(&self, mut ty: Type, name: &ast::TypeName) -> Type {
         for suffix in &name.suffixes {
             ty = match suffix {
-                ast::TypeSuffix::Pointer => super::coerce::pointer(ty, crate::lang::types::AddressSpace::Kernel),
+                ast::TypeSuffix::Pointer => {
+                    crate::lang::bt::check::literal::pointer(ty, crate::lang::types::AddressSpace::Kernel)
+                }
                 ast::TypeSuffix::Array(len) => {
                     Type::Array { of: Arc::new(ty), len: len.unwrap_or(0).min(1 << 24) as u32 }
                 }
@@ -222,7 +216,7 @@ impl Checker<'_> {
     }
 
     /// Takes in the heads of the script's functions.
-    pub(super) fn read_functions(&mut self, script: &ast::Script) {
+    pub fn read_functions(&mut self, script: &ast::Script) {
         for function in functions(script) {
             if self.functions.iter().any(|f| f.name == function.name.text) {
                 self.error(DUPLICATE, function.name.span, format!("`{}` is defined twice", function.name.text));
@@ -234,7 +228,7 @@ impl Checker<'_> {
     }
 
     /// Checks the bodies of the script's functions.
-    pub(super) fn check_functions(&mut self, script: &ast::Script) {
+    pub fn check_functions(&mut self, script: &ast::Script) {
         for (n, function) in functions(script).enumerate() {
             let Some(signature) = self.functions.get(n) else { return };
             let (types, result) = (signature.parameters.clone(), signature.result.clone());
@@ -242,7 +236,7 @@ impl Checker<'_> {
                 id: u32::MAX - 1 - n as u32,
                 kind: Kind::Function,
                 result: Some(result.clone()),
-                hoisted: super::hoisting::hoisted_names(None, &function.body),
+                hoisted: crate::lang::bt::check::hoisting::hoisted_names(None, &function.body),
                 scopes: vec![BTreeMap::new()],
                 ..Frame::default()
             };

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use super::coerce::{boolean, constant};
-use super::{ARGUMENT_TYPE, Checker, NO_FIELD, NO_VALUE, OPERAND_TYPE, TYPE_MISMATCH, UNKNOWN_TYPE, join, suggest};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{ARGUMENT_TYPE, NO_FIELD, NO_VALUE, OPERAND_TYPE, TYPE_MISMATCH, UNKNOWN_TYPE};
 use crate::lang::source::Span;
-use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
+use crate::lang::typed::{Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::{StructId, Type};
 use crate::model::bytes::bytes_of;
 
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::{boolean, constant, effect, string, wrap};
+use crate::lang::bt::check::{join, suggest};
+
 impl Checker<'_> {
     /// Types an expression that must have a value.
-    pub(super) fn value(&mut self, e: &ast::Expr) -> Expr {
+    pub fn value(&mut self, e: &ast::Expr) -> Expr {
         let typed = self.expr(e);
         if matches!(typed.ty, Type::Void) {
             return self.error_expr(NO_VALUE, e.span, "this gives no value");
@@ -24,7 +27,7 @@ impl Checker<'_> {
     }
 
     /// Types any expression; those made for their effect are `Void`.
-    pub(super) fn expr(&mut self, e: &ast::Expr) -> Expr {
+    pub fn expr(&mut self, e: &ast::Expr) -> Expr {
         let span = e.span;
         match &e.kind {
             ast::ExprKind::Error => Self::error_value(span),
@@ -78,7 +81,12 @@ impl Checker<'_> {
             return typed;
         }
         let message = "this is known only when the script runs, and comptime wants to know it before";
-        self.error_help(super::NEEDS_LITERAL, span, message, Some("leave `comptime` out".to_owned()));
+        self.error_help(
+            crate::lang::codes::check::NEEDS_LITERAL,
+            span,
+            message,
+            Some("leave `comptime` out".to_owned()),
+        );
         Self::error_value(span)
     }
 
@@ -88,7 +96,7 @@ impl Checker<'_> {
         if bytes_of(s).len() >= most as usize {
             let message = format!("String is too long (over {most} bytes): {s}");
             let help = Some("raise it: `config = { max_strlen = ... }`".to_owned());
-            self.error_help(super::OUT_OF_RANGE, span, message, help);
+            self.error_help(crate::lang::codes::check::OUT_OF_RANGE, span, message, help);
         }
         // Strings end at their first zero byte.
         match s.split_once('\0') {
@@ -109,7 +117,11 @@ impl Checker<'_> {
         for (name, value) in items {
             let value = self.element(value);
             if fields.iter().any(|(n, _)| *n == name.text) {
-                self.error(super::DUPLICATE, name.span, format!("the record has two fields `{}`", name.text));
+                self.error(
+                    crate::lang::codes::check::DUPLICATE,
+                    name.span,
+                    format!("the record has two fields `{}`", name.text),
+                );
                 continue;
             }
             fields.push((name.text.clone(), value.ty.clone()));
@@ -126,7 +138,7 @@ impl Checker<'_> {
     }
 
     /// `t.0`, `t[0]`.
-    pub(super) fn tuple_field(&mut self, base: Expr, index: u64, span: Span) -> Expr {
+    pub fn tuple_field(&mut self, base: Expr, index: u64, span: Span) -> Expr {
         let ty = match &base.ty {
             Type::Error => return Self::error_value(span),
             Type::Tuple(items) => items.get(index as usize).cloned(),
@@ -143,7 +155,7 @@ impl Checker<'_> {
                 span,
                 format!(
                     "Invalid tuple index: {index}. Found {} elements in {}.",
-                    super::coerce::element_types(&base.ty).map_or(0, |t| t.len()),
+                    crate::lang::bt::check::literal::element_types(&base.ty).map_or(0, |t| t.len()),
                     self.kind_text(&base.ty)
                 ),
             ),
@@ -164,7 +176,7 @@ impl Checker<'_> {
     }
 
     /// Runs `f` on a body that stands in the place of `call`; the body of a macro stands elsewhere.
-    pub(super) fn expanding<T>(&mut self, body: Span, call: Span, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn expanding<T>(&mut self, body: Span, call: Span, f: impl FnOnce(&mut Self) -> T) -> T {
         let expanded = body.start < call.start || body.end > call.end;
         if expanded {
             let text = self.source.slice(call).trim_end_matches(|c: char| c == ';' || c.is_whitespace());
@@ -252,7 +264,7 @@ impl Checker<'_> {
 
     /// As [`Self::type_of`], but literals, and variables and maps that hold nothing else, are as small
     /// as their values allow.
-    pub(super) fn smallest_type(&mut self, e: &ast::Expr) -> Type {
+    pub fn smallest_type(&mut self, e: &ast::Expr) -> Type {
         if let Some(key) = self.key_type_of(e) {
             return join::smallest(&key);
         }
@@ -279,9 +291,9 @@ impl Checker<'_> {
     }
 
     /// The type of an expression that is not evaluated; a bare name may be a type's.
-    pub(super) fn type_of(&mut self, e: &ast::Expr) -> Type {
+    pub fn type_of(&mut self, e: &ast::Expr) -> Type {
         if let ast::ExprKind::Ident(name) = &e.kind
-            && super::builtins::find(name).is_none()
+            && crate::lang::bt::check::builtins::find(name).is_none()
             && self.types.enumerator(name).is_none()
             && let Some(ty) = self.types.named(name)
         {
@@ -324,7 +336,7 @@ impl Checker<'_> {
     }
 
     /// Reports a field that a struct does not have.
-    pub(super) fn no_field(&mut self, id: StructId, name: &ast::Name) -> Expr {
+    pub fn no_field(&mut self, id: StructId, name: &ast::Name) -> Expr {
         let names = self.types.field_names(id);
         let help = suggest::did_you_mean(&name.text, names.iter().map(|n| &**n))
             .or_else(|| (names.len() <= 12 && !names.is_empty()).then(|| format!("it has: {}", names.join(", "))));
@@ -354,36 +366,4 @@ fn is_known(e: &Expr) -> bool {
 pub fn decided(asked: &ast::Expr, condition: &Expr) -> Option<bool> {
     let known = condition.as_int().map(|n| n != 0);
     known.filter(|_| matches!(asked.kind, ast::ExprKind::Comptime(_)))
-}
-
-/// A string constant.
-pub fn string(s: &Arc<str>, span: Span) -> Expr {
-    Expr::new(ExprKind::Str(s.clone()), Type::Str { size: bytes_of(s).len() as u32 + 1 }, span)
-}
-
-/// Statements before a value; no block where there are none.
-pub fn wrap(statements: Vec<Statement>, value: Expr, span: Span) -> Expr {
-    if statements.is_empty() {
-        return value;
-    }
-    let ty = value.ty.clone();
-    Expr::new(ExprKind::Block(Block::new(statements), Box::new(value)), ty, span)
-}
-
-/// An expression made for its effect, as statements.
-pub fn effect(e: Expr) -> Block {
-    let span = e.span;
-    match e.kind {
-        ExprKind::Block(mut block, value) => {
-            block.statements.extend(effect(*value).statements);
-            block
-        }
-        ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Local(_) => Block::default(),
-        _ => Block::new(vec![Statement { kind: StatementKind::Expr(e), span }]),
-    }
-}
-
-/// A statement as an expression without a value.
-pub fn statement_expr(kind: StatementKind, span: Span) -> Expr {
-    wrap(vec![Statement { kind, span }], Expr::new(ExprKind::Int(0), Type::Void, span), span)
 }

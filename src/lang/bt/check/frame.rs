@@ -5,38 +5,44 @@ pub mod state;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::coerce::is_literal;
-use super::join::{infer_type, join, resolve, smallest};
-use super::{Checker, OUTER_SCOPE, TYPE_MISMATCH, UNDEFINED_VARIABLE, suggest};
+use crate::lang::codes::check::{OUTER_SCOPE, TYPE_MISMATCH, UNDEFINED_VARIABLE};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Local, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
 
-pub use state::{Declaration, Frame, Kind, LocalState};
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join::{infer_type, join, resolve, smallest};
+use crate::lang::bt::check::literal::is_literal;
+use crate::lang::bt::check::suggest;
+
+pub use crate::lang::bt::check::frame::state::Declaration;
+pub use crate::lang::bt::check::frame::state::Frame;
+pub use crate::lang::bt::check::frame::state::Kind;
+pub use crate::lang::bt::check::frame::state::LocalState;
 
 impl Checker<'_> {
     /// Runs `f` in a new block scope.
-    pub(super) fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         self.frame.scopes.push(BTreeMap::new());
         let result = f(self);
         self.frame.scopes.pop();
         result
     }
 
-    pub(super) fn find_local(&self, name: &str) -> Option<LocalId> {
+    pub fn find_local(&self, name: &str) -> Option<LocalId> {
         self.frame.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
     }
 
     /// Where a variable of this name is declared that a new one would hide. Those that belong to the whole body because
     /// old scripts use them outside their block hide nothing.
-    pub(super) fn shadowed(&self, name: &Arc<str>) -> Option<Span> {
+    pub fn shadowed(&self, name: &Arc<str>) -> Option<Span> {
         let innermost = self.frame.scopes.last().is_some_and(|scope| scope.contains_key(name));
         let id = self.find_local(name).filter(|_| innermost || !self.frame.hoisted.contains(name))?;
         self.frame.locals.get(id.0 as usize).map(|local| local.span)
     }
 
     /// Declares a variable in the innermost scope.
-    pub(super) fn declare(&mut self, name: &Arc<str>, fixed: Option<Type>, span: Span) -> LocalId {
+    pub fn declare(&mut self, name: &Arc<str>, fixed: Option<Type>, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
         let declared = self.frame.declared.entry(span).or_default();
         let key = (self.frame.id, Declaration::Text(span, *declared));
@@ -49,7 +55,7 @@ impl Checker<'_> {
     }
 
     /// A made-up variable for a value that is used more than once.
-    pub(super) fn temporary(&mut self, ty: Type, span: Span) -> LocalId {
+    pub fn temporary(&mut self, ty: Type, span: Span) -> LocalId {
         let id = LocalId(self.frame.locals.len() as u32);
         let name = format!("%{}", id.0).into();
         let local = LocalState::new(name, Some(ty), (u32::MAX, Declaration::Temporary), span);
@@ -58,7 +64,7 @@ impl Checker<'_> {
     }
 
     /// The type of a variable, `Error` while it is unknown.
-    pub(super) fn local_type(&self, id: LocalId) -> Type {
+    pub fn local_type(&self, id: LocalId) -> Type {
         let Some(local) = self.frame.locals.get(id.0 as usize) else { return Type::Error };
         match &local.fixed {
             Some(ty) => ty.clone(),
@@ -67,7 +73,7 @@ impl Checker<'_> {
     }
 
     /// The inferred type of a variable, literals in it still flexible.
-    pub(super) fn inferred_local(&self, id: LocalId) -> Option<Type> {
+    pub fn inferred_local(&self, id: LocalId) -> Option<Type> {
         let local = self.frame.locals.get(id.0 as usize)?;
         match local.fixed {
             None => self.variables.get(&local.key).cloned(),
@@ -75,12 +81,12 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn local_expr(&self, id: LocalId, span: Span) -> Expr {
+    pub fn local_expr(&self, id: LocalId, span: Span) -> Expr {
         Expr::new(ExprKind::Local(id), self.local_type(id), span)
     }
 
     /// Reads a variable by name.
-    pub(super) fn variable(&mut self, name: &Arc<str>, span: Span) -> Expr {
+    pub fn variable(&mut self, name: &Arc<str>, span: Span) -> Expr {
         let Some(id) = self.find_local(name) else {
             let known: Vec<Arc<str>> = self.frame.scopes.iter().flat_map(BTreeMap::keys).cloned().collect();
             let help = suggest::did_you_mean(name, known.iter().map(|n| &**n))
@@ -91,13 +97,18 @@ impl Checker<'_> {
         let Some(local) = self.frame.locals.get_mut(id.0 as usize) else { return Self::error_value(span) };
         local.read = true;
         if local.empty && self.options.like_bpftrace {
-            self.warn(super::READ_UNASSIGNED, span, format!("Variable used before it was assigned: {name}"), None);
+            self.warn(
+                crate::lang::codes::check::READ_UNASSIGNED,
+                span,
+                format!("Variable used before it was assigned: {name}"),
+                None,
+            );
         }
         self.local_expr(id, span)
     }
 
     /// Joins a value's type to a variable's and gives the value in the variable's type.
-    pub(super) fn assign_local(&mut self, id: LocalId, value: Expr) -> Expr {
+    pub fn assign_local(&mut self, id: LocalId, value: Expr) -> Expr {
         let Some(local) = self.frame.locals.get_mut(id.0 as usize) else { return value };
         local.empty = false;
         let (name, declared) = (local.name.clone(), local.span);
@@ -163,12 +174,12 @@ impl Checker<'_> {
             "Expression of type: {is} being cast to type: {to}. This may cause unexpected results. Use an explicit \
              cast to suppress this warning."
         );
-        self.warn(super::CUT_NUMBER, value.span, message, None);
+        self.warn(crate::lang::codes::check::CUT_NUMBER, value.span, message, None);
     }
 
     /// A variable that is counted up or down: an integer, which has 8 bytes from then on, and a sign when it may fall
     /// below zero.
-    pub(super) fn widened(&mut self, id: LocalId, e: Expr, falls: bool, span: Span) -> Expr {
+    pub fn widened(&mut self, id: LocalId, e: Expr, falls: bool, span: Span) -> Expr {
         let Type::Int { size, signed } = e.ty else { return e };
         let inferred = self.frame.locals.get(id.0 as usize).filter(|l| l.fixed.is_none()).map(|l| l.key);
         let Some(key) = inferred else { return e };
@@ -184,13 +195,13 @@ impl Checker<'_> {
     }
 
     /// `name = value`, which declares the variable where it is new.
-    pub(super) fn set_variable(&mut self, name: &Arc<str>, span: Span, value: Expr) -> StatementKind {
+    pub fn set_variable(&mut self, name: &Arc<str>, span: Span, value: Expr) -> StatementKind {
         let id = self.variable_to_set(name, span);
         let value = self.assign_local(id, value);
         StatementKind::SetLocal(id, value)
     }
 
-    pub(super) fn variable_to_set(&mut self, name: &Arc<str>, span: Span) -> LocalId {
+    pub fn variable_to_set(&mut self, name: &Arc<str>, span: Span) -> LocalId {
         if let Some(id) = self.find_local(name) {
             return id;
         }
@@ -221,7 +232,7 @@ impl Checker<'_> {
     }
 
     /// Variables of the whole body start as zero or empty.
-    pub(super) fn hoisted_zeros(&mut self, span: Span) -> Vec<Statement> {
+    pub fn hoisted_zeros(&mut self, span: Span) -> Vec<Statement> {
         let hoisted = |local: &LocalState| matches!(local.key.1, Declaration::Body(_)) && local.fixed.is_none();
         let outer: Vec<LocalId> = (0..self.frame.locals.len())
             .filter(|i| hoisted(&self.frame.locals[*i]))
@@ -231,7 +242,7 @@ impl Checker<'_> {
     }
 
     /// The frame's variables, typed.
-    pub(super) fn typed_locals(&self) -> Vec<Local> {
+    pub fn typed_locals(&self) -> Vec<Local> {
         (0..self.frame.locals.len())
             .map(|i| {
                 let ty = match self.local_type(LocalId(i as u32)) {
@@ -244,7 +255,7 @@ impl Checker<'_> {
     }
 
     /// `let $x = zero`, so that a variable declared in a loop starts anew each iteration.
-    pub(super) fn zero_statement(&mut self, id: LocalId, span: Span) -> Option<Statement> {
+    pub fn zero_statement(&mut self, id: LocalId, span: Span) -> Option<Statement> {
         let ty = self.local_type(id);
         let kind = match &ty {
             t if t.fits_register() => ExprKind::Int(0),

@@ -171,3 +171,53 @@ impl ScopeFinder {
         }
     }
 }
+
+/// Visits every expression of a block.
+pub fn walk_block(block: &ast::Block, look: &mut dyn FnMut(&ast::Expr)) {
+    for statement in &block.statements {
+        walk_statement(statement, look);
+    }
+    if let Some(value) = &block.value {
+        walk_expr(value, look);
+    }
+}
+
+pub fn walk_statement(statement: &ast::Statement, look: &mut dyn FnMut(&ast::Expr)) {
+    use ast::StatementKind as S;
+    match &statement.kind {
+        S::Expr(e) | S::Discard(e) => walk_expr(e, look),
+        S::Assign { target, value, .. } => {
+            walk_expr(target, look);
+            walk_expr(value, look);
+        }
+        S::Let { value, .. } => value.iter().for_each(|e| walk_expr(e, look)),
+        S::If(c, a, b) => {
+            walk_expr(c, look);
+            walk_block(a, look);
+            b.iter().for_each(|b| walk_block(b, look));
+        }
+        S::While(e, block) | S::Unroll(e, block) => {
+            walk_expr(e, look);
+            walk_block(block, look);
+        }
+        S::For { over, body, .. } => {
+            if let ast::ForOver::Range(a, b) = over {
+                walk_expr(a, look);
+                walk_expr(b, look);
+            }
+            walk_block(body, look);
+        }
+        S::Return(value) => value.iter().for_each(|e| walk_expr(e, look)),
+        S::Block(block) => walk_block(block, look),
+        S::Break | S::Continue => {}
+    }
+}
+
+/// Visits an expression and every expression in it.
+pub fn walk_expr(e: &ast::Expr, look: &mut dyn FnMut(&ast::Expr)) {
+    look(e);
+    children(e, &mut |child| match child {
+        Child::Expr(e) => walk_expr(e, look),
+        Child::Block(b) => walk_block(b, look),
+    });
+}

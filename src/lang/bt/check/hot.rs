@@ -3,10 +3,12 @@
 //! What counts is how often a place is passed on a busy CPU: from a hundred thousand times a second
 //! on. A script may well mean it, so this is a warning.
 
-use super::{Checker, HOT_PROBE};
+use crate::lang::codes::check::HOT_PROBE;
 use crate::lang::source::Span;
 use crate::model::target::{Rate, Target};
 use crate::probe::rate::{HOT_CATEGORIES, HOT_EVENTS, is_hot};
+
+use crate::lang::bt::check::checker::Checker;
 
 /// That many functions of the kernel together are hot, whatever they are.
 const MANY_FUNCTIONS: usize = 1000;
@@ -17,7 +19,7 @@ const SHORT_PERIOD_NS: u64 = 50_000;
 
 impl Checker<'_> {
     /// Warns when what an attach point stands for is known to be hot.
-    pub(super) fn warn_hot(&mut self, targets: &[(Target, String)], span: Span) {
+    pub fn warn_hot(&mut self, targets: &[(Target, String)], span: Span) {
         let Some((message, help)) = hot(targets) else { return };
         self.warn(HOT_PROBE, span, message, Some(help));
     }

@@ -3,25 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::hoisting::{Child, children};
-use super::{Checker, DISTINCT_POINTERS, NEVER_ASSIGNED, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{DISTINCT_POINTERS, NEVER_ASSIGNED, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::Expr;
 use crate::lang::types::Type;
 
-/// What a finished body tells of its variables.
-pub struct FrameReport {
-    unread: Vec<(Arc<str>, Span)>,
-    read: Vec<Span>,
-    /// Declared without a value and never given one.
-    empty: Vec<(Arc<str>, Span)>,
-}
+use crate::lang::bt::check::checker::{Checker, FrameReport};
+use crate::lang::bt::check::hoisting::{walk_block, walk_expr};
 
 impl Checker<'_> {
     /// Ends the present body.
-    pub(super) fn end_frame(&mut self) {
+    pub fn end_frame(&mut self) {
         let frame = std::mem::take(&mut self.frame);
         let mut report = FrameReport { unread: Vec::new(), read: Vec::new(), empty: Vec::new() };
         for local in frame.locals {
@@ -38,7 +32,7 @@ impl Checker<'_> {
     }
 
     /// Pointers to different things are rarely the same.
-    pub(super) fn warn_pointers(&mut self, a: &Expr, b: &Expr, span: Span) {
+    pub fn warn_pointers(&mut self, a: &Expr, b: &Expr, span: Span) {
         let (Type::Ptr { to: left, .. }, Type::Ptr { to: right, .. }) = (&a.ty, &b.ty) else { return };
         let anything = |to: &Type| *to == Type::Void && !self.options.like_bpftrace;
         if left == right || anything(left) || anything(right) {
@@ -53,7 +47,7 @@ impl Checker<'_> {
     }
 
     /// Warnings about the script as a whole.
-    pub(super) fn lint(&mut self) {
+    pub fn lint(&mut self) {
         let mut reports = std::mem::take(&mut self.frames_done);
         for (name, span) in reports.iter().flat_map(|r| &r.empty) {
             self.warn(NEVER_ASSIGNED, *span, format!("Variable {name} was never assigned to."), None);
@@ -71,7 +65,7 @@ impl Checker<'_> {
                     let span = self.whole_statement(span);
                     notes.push((UNUSED_MAP, span, format!("Unused map: {}", map.name), None));
                 }
-                (true, false, Some(_)) if !map.guessed && !super::join::unknown(&map.value) => {
+                (true, false, Some(_)) if !map.guessed && !crate::lang::bt::check::join::unknown(&map.value) => {
                     notes.push((NEVER_WRITTEN, map.span, format!("nothing ever writes `{}`", map.name), None));
                 }
                 (true, false, _) if map.guessed || map.asked => {
@@ -119,13 +113,13 @@ impl ArgumentUses {
         let (mut args, mut fields) = (0_usize, 0_usize);
         let mut look = |e: &ast::Expr| {
             let name = match &e.kind {
-                ast::ExprKind::Field(base, name) if super::place::is_args(base) => {
+                ast::ExprKind::Field(base, name) if crate::lang::bt::check::place::space::is_args(base) => {
                     uses.names.push(name.text.clone());
                     fields += 1;
                     return;
                 }
                 ast::ExprKind::Ident(name) => {
-                    uses.types |= super::builtins::find(name).is_none();
+                    uses.types |= crate::lang::bt::check::builtins::find(name).is_none();
                     name
                 }
                 ast::ExprKind::Call(name, _) => {
@@ -145,7 +139,7 @@ impl ArgumentUses {
                 "ctx" => uses.context = true,
                 "probetype" => uses.kind = true,
                 "probe" => uses.probe = true,
-                other => uses.numbered |= super::builtins::argument_number(other, "arg").is_some(),
+                other => uses.numbered |= crate::lang::bt::check::builtins::argument_number(other, "arg").is_some(),
             }
         };
         if let Some(e) = &probe.predicate {
@@ -155,54 +149,4 @@ impl ArgumentUses {
         uses.all = args > fields;
         uses
     }
-}
-
-/// Visits every expression of a block.
-pub fn walk_block(block: &ast::Block, look: &mut dyn FnMut(&ast::Expr)) {
-    for statement in &block.statements {
-        walk_statement(statement, look);
-    }
-    if let Some(value) = &block.value {
-        walk_expr(value, look);
-    }
-}
-
-fn walk_statement(statement: &ast::Statement, look: &mut dyn FnMut(&ast::Expr)) {
-    use ast::StatementKind as S;
-    match &statement.kind {
-        S::Expr(e) | S::Discard(e) => walk_expr(e, look),
-        S::Assign { target, value, .. } => {
-            walk_expr(target, look);
-            walk_expr(value, look);
-        }
-        S::Let { value, .. } => value.iter().for_each(|e| walk_expr(e, look)),
-        S::If(c, a, b) => {
-            walk_expr(c, look);
-            walk_block(a, look);
-            b.iter().for_each(|b| walk_block(b, look));
-        }
-        S::While(e, block) | S::Unroll(e, block) => {
-            walk_expr(e, look);
-            walk_block(block, look);
-        }
-        S::For { over, body, .. } => {
-            if let ast::ForOver::Range(a, b) = over {
-                walk_expr(a, look);
-                walk_expr(b, look);
-            }
-            walk_block(body, look);
-        }
-        S::Return(value) => value.iter().for_each(|e| walk_expr(e, look)),
-        S::Block(block) => walk_block(block, look),
-        S::Break | S::Continue => {}
-    }
-}
-
-/// Visits an expression and every expression in it.
-pub fn walk_expr(e: &ast::Expr, look: &mut dyn FnMut(&ast::Expr)) {
-    look(e);
-    children(e, &mut |child| match child {
-        Child::Expr(e) => walk_expr(e, look),
-        Child::Block(b) => walk_block(b, look),
-    });
 }

@@ -5,21 +5,26 @@ pub mod table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::coerce::{aggregation_text, constant, convert_scalar};
-use super::join::{infer_type, join, promote, smallest, unknown};
-use super::{
-    AGGREGATION, Checker, DUPLICATE, KEY_MISMATCH, NEEDS_LITERAL, OPERAND_TYPE, OUT_OF_RANGE, TYPE_MISMATCH,
-    UNDEFINED_MAP, UNKNOWN_NAME, suggest,
-};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{
+    AGGREGATION, DUPLICATE, KEY_MISMATCH, NEEDS_LITERAL, OPERAND_TYPE, OUT_OF_RANGE, TYPE_MISMATCH, UNDEFINED_MAP,
+    UNKNOWN_NAME,
+};
 use crate::lang::diagnostic::{Diagnostic, has_errors};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, MapId, MapStorage, StatementKind, UnaryOp};
 use crate::lang::types::{Aggregation, Type};
 
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join::{infer_type, join, promote, smallest, unknown};
+use crate::lang::bt::check::literal::{constant, convert_scalar};
+use crate::lang::bt::check::maps::table::reduction;
+use crate::lang::bt::check::suggest;
+use crate::lang::bt::check::text::aggregation_text;
+
 impl Checker<'_> {
     /// Numbers all maps in the order of their names, which is the order they are printed in.
-    pub(super) fn name_maps(&mut self, script: &ast::Script) {
+    pub fn name_maps(&mut self, script: &ast::Script) {
         let mut names: BTreeMap<Arc<str>, (Span, bool)> = BTreeMap::new();
         let mut look = |e: &ast::Expr| {
             if let ast::ExprKind::Map(name, keys) = &e.kind {
@@ -29,10 +34,12 @@ impl Checker<'_> {
         for item in &script.items {
             match item {
                 ast::Item::Probe(probe) => {
-                    probe.predicate.iter().for_each(|e| super::lint::walk_expr(e, &mut look));
-                    super::lint::walk_block(&probe.body, &mut look);
+                    probe.predicate.iter().for_each(|e| crate::lang::bt::check::hoisting::walk_expr(e, &mut look));
+                    crate::lang::bt::check::hoisting::walk_block(&probe.body, &mut look);
                 }
-                ast::Item::Function(function) => super::lint::walk_block(&function.body, &mut look),
+                ast::Item::Function(function) => {
+                    crate::lang::bt::check::hoisting::walk_block(&function.body, &mut look);
+                }
                 _ => {}
             }
         }
@@ -48,7 +55,7 @@ impl Checker<'_> {
     }
 
     /// `let @m = lruhash(100);` at the top of the script.
-    pub(super) fn read_map_declarations(&mut self, script: &ast::Script) {
+    pub fn read_map_declarations(&mut self, script: &ast::Script) {
         for item in &script.items {
             if let ast::Item::MapDecl(decl) = item {
                 self.declare_map(decl);
@@ -96,14 +103,14 @@ impl Checker<'_> {
     }
 
     /// The map of a name, marked as used.
-    pub(super) fn map_id(&mut self, name: &Arc<str>, span: Span) -> MapId {
+    pub fn map_id(&mut self, name: &Arc<str>, span: Span) -> MapId {
         let id = self.maps.id(name, span);
         self.maps.get_mut(id).used = true;
         id
     }
 
     /// The key of an access, in the map's key type.
-    pub(super) fn map_key(&mut self, id: MapId, keys: Option<&[ast::Expr]>, span: Span) -> Option<Box<Expr>> {
+    pub fn map_key(&mut self, id: MapId, keys: Option<&[ast::Expr]>, span: Span) -> Option<Box<Expr>> {
         let keys = keys.unwrap_or(&[]);
         let mut values: Vec<Expr> = keys.iter().map(|k| self.value(k)).collect();
         for value in &values {
@@ -122,7 +129,7 @@ impl Checker<'_> {
     }
 
     /// Joins a key to the map's key type.
-    pub(super) fn typed_key(&mut self, id: MapId, key: Option<Expr>, span: Span) -> Option<Box<Expr>> {
+    pub fn typed_key(&mut self, id: MapId, key: Option<Expr>, span: Span) -> Option<Box<Expr>> {
         let new = key.as_ref().map_or(Type::Void, infer_type);
         if matches!(new, Type::Agg(_)) {
             let text = self.type_text(&new);
@@ -179,19 +186,19 @@ impl Checker<'_> {
     }
 
     /// A map's value type as stored: `Error` while unknown.
-    pub(super) fn map_value_type(&self, id: MapId) -> Type {
+    pub fn map_value_type(&self, id: MapId) -> Type {
         promote(&self.maps.get(id).value)
     }
 
     /// Whether a map has keys, as far as uses of it tell so far, or else their syntax.
-    pub(super) fn is_keyed(&self, id: MapId) -> bool {
+    pub fn is_keyed(&self, id: MapId) -> bool {
         let map = self.maps.get(id);
         map.key.as_ref().map_or(map.indexed, |key| *key != Type::Void)
     }
 
     /// Declared kinds that can't hold what the script puts into their maps: aggregations have a value on each CPU, all
     /// others have one.
-    pub(super) fn check_storage(&mut self) {
+    pub fn check_storage(&mut self) {
         let mut found = Vec::new();
         for map in self.maps.all() {
             let each = matches!(map.storage, MapStorage::PerCpuHash | MapStorage::PerCpuLruHash);
@@ -217,12 +224,12 @@ impl Checker<'_> {
     }
 
     /// A map's key type as stored.
-    pub(super) fn map_key_type(&self, id: MapId) -> Type {
+    pub fn map_key_type(&self, id: MapId) -> Type {
         self.maps.get(id).key.as_ref().map_or(Type::Error, promote)
     }
 
     /// `@m` and `@m[key]` as values. Aggregations keep their type: `value` turns them to numbers.
-    pub(super) fn map_get(&mut self, name: &Arc<str>, keys: Option<&[ast::Expr]>, span: Span) -> Expr {
+    pub fn map_get(&mut self, name: &Arc<str>, keys: Option<&[ast::Expr]>, span: Span) -> Expr {
         let id = self.map_id(name, span);
         let key = self.map_key(id, keys, span);
         let ty = self.map_value_type(id);
@@ -234,7 +241,7 @@ impl Checker<'_> {
     }
 
     /// A map that is asked for as a whole but that nothing writes. What is written with a mistake has been told of.
-    pub(super) fn report_undefined(&mut self, id: MapId, span: Span) {
+    pub fn report_undefined(&mut self, id: MapId, span: Span) {
         if self.maps.get(id).written && has_errors(&self.diagnostics) {
             return;
         }
@@ -244,13 +251,13 @@ impl Checker<'_> {
     }
 
     /// What to do about a map that nothing writes.
-    pub(super) fn written_map_help(&self, name: &str) -> String {
+    pub fn written_map_help(&self, name: &str) -> String {
         let known = self.maps.all().iter().filter(|m| m.written && &*m.name != name).map(|m| &*m.name);
         suggest::did_you_mean(name, known).unwrap_or_else(|| format!("assign it somewhere: `{name} = ...;`"))
     }
 
     /// An aggregation read in an expression: the reduction over all CPUs.
-    pub(super) fn aggregate_as_value(&mut self, e: Expr) -> Expr {
+    pub fn aggregate_as_value(&mut self, e: Expr) -> Expr {
         let Type::Agg(agg) = e.ty else { return e };
         match reduction(agg) {
             Some(ty) => Expr { ty, ..e },
@@ -268,7 +275,7 @@ impl Checker<'_> {
     }
 
     /// Joins a value to the map's type; gives it in that type.
-    pub(super) fn map_value(&mut self, id: MapId, value: Expr) -> Expr {
+    pub fn map_value(&mut self, id: MapId, value: Expr) -> Expr {
         self.maps.get_mut(id).written = true;
         let known = self.maps.get(id).value.clone();
         let new = infer_type(&value);
@@ -325,13 +332,7 @@ impl Checker<'_> {
     }
 
     /// `@m[key] = value`.
-    pub(super) fn set_map(
-        &mut self,
-        name: &Arc<str>,
-        keys: Option<&[ast::Expr]>,
-        span: Span,
-        value: Expr,
-    ) -> StatementKind {
+    pub fn set_map(&mut self, name: &Arc<str>, keys: Option<&[ast::Expr]>, span: Span, value: Expr) -> StatementKind {
         let id = self.map_id(name, span);
         let key = self.map_key(id, keys, span).map(|k| *k);
         if let Type::Struct(_) = value.ty {
@@ -342,7 +343,7 @@ impl Checker<'_> {
     }
 
     /// `@m[key] = count()` and its kin.
-    pub(super) fn aggregate(
+    pub fn aggregate(
         &mut self,
         target: (&Arc<str>, Option<&[ast::Expr]>, Span),
         agg: Aggregation,
@@ -364,7 +365,7 @@ impl Checker<'_> {
     }
 
     /// `@m++`, `@m += e`: in place.
-    pub(super) fn map_step(
+    pub fn map_step(
         &mut self,
         name: &Arc<str>,
         keys: Option<&[ast::Expr]>,
@@ -394,31 +395,12 @@ impl Checker<'_> {
     }
 
     /// The negative of a step, for `-=`.
-    pub(super) fn negate(&mut self, e: Expr) -> Expr {
+    pub fn negate(&mut self, e: Expr) -> Expr {
         let span = e.span;
         if let Some(v) = e.as_int() {
             return constant((v as i64).wrapping_neg(), span);
         }
         let e = convert_scalar(e, &Type::I64);
         Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), Type::I64, span)
-    }
-}
-
-/// The number that an aggregation reads as, where it is one.
-pub fn reduction(agg: Aggregation) -> Option<Type> {
-    let by_sign = |signed: bool| if signed { Type::I64 } else { Type::U64 };
-    match agg {
-        Aggregation::Count => Some(Type::U64),
-        Aggregation::Sum { signed }
-        | Aggregation::Min { signed }
-        | Aggregation::Max { signed }
-        | Aggregation::Avg { signed } => Some(by_sign(signed)),
-        Aggregation::Stats { .. }
-        | Aggregation::Hist { .. }
-        | Aggregation::LHist { .. }
-        | Aggregation::LogLinear(_)
-        | Aggregation::Quantize
-        | Aggregation::StdDev
-        | Aggregation::TSeries { .. } => None,
     }
 }

@@ -4,21 +4,25 @@ mod fold;
 
 use std::sync::Arc;
 
-use super::coerce::{boolean, constant, convert_scalar, settled};
-use super::{CONSTANT_CONDITION, Checker, NOT_ASSIGNABLE, OPERAND_TYPE, join};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{CONSTANT_CONDITION, NOT_ASSIGNABLE, OPERAND_TYPE};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind, Statement, StatementKind, UnaryOp, function_of};
 use crate::lang::types::Type;
 
-use fold::{
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join;
+use crate::lang::bt::check::literal::{boolean, constant, convert_scalar, settled};
+use crate::lang::bt::check::operators::fold::{
     arithmetic, common_sign, comparable, compare_words, comparison, complement, flip, fold_texts, fold_wide,
     is_literal, symbol, wide_constant,
 };
-pub use fold::{fold, not};
+
+pub use crate::lang::bt::check::operators::fold::fold;
+pub use crate::lang::bt::check::operators::fold::not;
 
 impl Checker<'_> {
-    pub(super) fn binary(&mut self, op: ast::BinaryOp, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
+    pub fn binary(&mut self, op: ast::BinaryOp, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
         let literals = is_literal(a) && is_literal(b);
         let (a, b) = (self.value(a), self.value(b));
         if literals
@@ -30,7 +34,7 @@ impl Checker<'_> {
         }
         if let Some(folded) = fold_texts(op, &a, &b, span) {
             if op == ast::BinaryOp::Add && matches!(&folded.kind, ExprKind::Str(text) if text.is_empty()) {
-                self.warn(super::EMPTY_TEXT, span, "literal string will always be empty", None);
+                self.warn(crate::lang::codes::check::EMPTY_TEXT, span, "literal string will always be empty", None);
             }
             return folded;
         }
@@ -38,7 +42,7 @@ impl Checker<'_> {
     }
 
     /// Applies an operator to typed operands.
-    pub(super) fn operate(&mut self, op: ast::BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+    pub fn operate(&mut self, op: ast::BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         if matches!(op, ast::BinaryOp::And | ast::BinaryOp::Or) {
             let (a, b) = (Box::new(self.condition(a)), Box::new(self.condition(b)));
             let kind = if op == ast::BinaryOp::And { ExprKind::And(a, b) } else { ExprKind::Or(a, b) };
@@ -51,7 +55,8 @@ impl Checker<'_> {
         if let Some(compare) = comparison(op) {
             return self.compare(compare, a, b, span);
         }
-        let literals = super::coerce::is_literal(&a) && super::coerce::is_literal(&b);
+        let literals =
+            crate::lang::bt::check::literal::is_literal(&a) && crate::lang::bt::check::literal::is_literal(&b);
         let result = self.calculate(arithmetic(op), a, b, span);
         if literals { result } else { settled(result) }
     }
@@ -72,15 +77,17 @@ impl Checker<'_> {
         match fold_wide(op, x, y) {
             Some(v) if v > i128::from(i64::MAX) => Some(Expr::new(ExprKind::Int(v as u64), Type::U64, span)),
             Some(v) => Some(Expr::new(ExprKind::Int(v as u64), Type::I64, span)),
-            None => {
-                Some(self.error_expr(super::OUT_OF_RANGE, span, "unable to fold literals due to overflow or underflow"))
-            }
+            None => Some(self.error_expr(
+                crate::lang::codes::check::OUT_OF_RANGE,
+                span,
+                "unable to fold literals due to overflow or underflow",
+            )),
         }
     }
 
     fn integers(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         if matches!(op, BinaryOp::Div | BinaryOp::Mod) && b.ty == Type::Bool && b.as_int() == Some(0) {
-            return self.error_expr(super::OUT_OF_RANGE, span, "the divisor is always 0");
+            return self.error_expr(crate::lang::codes::check::OUT_OF_RANGE, span, "the divisor is always 0");
         }
         let (ta, tb) = (self.type_text(&a.ty), self.type_text(&b.ty));
         self.warn_signed_division(op, &a, &b, span);
@@ -284,14 +291,14 @@ impl Checker<'_> {
     }
 
     /// Bytes from one element to the next; 1 for `void *`.
-    pub(super) fn pointee_size(&self, ty: &Type) -> u32 {
+    pub fn pointee_size(&self, ty: &Type) -> u32 {
         match ty {
             Type::Ptr { to, .. } => self.size_of(to).max(1),
             _ => 1,
         }
     }
 
-    pub(super) fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
+    pub fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
         match op {
             ast::UnaryOp::Deref => return self.dereference(operand, span),
             ast::UnaryOp::AddressOf => return self.address_of(operand, span),
@@ -320,13 +327,15 @@ impl Checker<'_> {
         }
         if e.as_int().is_some_and(|v| v > 1 << 63) && own == Type::U64 && matches!(operand.kind, ast::ExprKind::Int(..))
         {
-            return self.error_expr(super::OUT_OF_RANGE, span, "negative value will underflow");
+            return self.error_expr(crate::lang::codes::check::OUT_OF_RANGE, span, "negative value will underflow");
         }
         // The largest unsigned type has no signed one above it, but the smallest number is written so.
         let smallest = e.as_int() == Some(1 << 63) && matches!(operand.kind, ast::ExprKind::Int(..));
         // Unsigned values stay so, and as wide as they are.
         let narrow = match own {
-            Type::Int { size: 1..=4, signed: false } if !super::coerce::is_literal(&e) => Some(own.clone()),
+            Type::Int { size: 1..=4, signed: false } if !crate::lang::bt::check::literal::is_literal(&e) => {
+                Some(own.clone())
+            }
             _ => None,
         };
         let ty = if own == Type::U64 && !smallest { Type::U64 } else { Type::I64 };
@@ -363,11 +372,11 @@ impl Checker<'_> {
         let set = self.set_map(name, keys, place, local(after));
         let statements = [StatementKind::SetLocal(before, old), StatementKind::SetLocal(after, new), set];
         let statements = statements.into_iter().map(|kind| Statement { kind, span }).collect();
-        super::expr::wrap(statements, local(if postfix { before } else { after }), span)
+        crate::lang::bt::check::literal::wrap(statements, local(if postfix { before } else { after }), span)
     }
 
     /// `++` and `--`.
-    pub(super) fn step(&mut self, target: &ast::Expr, decrement: bool, postfix: bool, span: Span) -> Expr {
+    pub fn step(&mut self, target: &ast::Expr, decrement: bool, postfix: bool, span: Span) -> Expr {
         let sign = if decrement { -1 } else { 1 };
         match &target.kind {
             ast::ExprKind::Variable(name) => {

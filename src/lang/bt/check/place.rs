@@ -1,18 +1,23 @@
 //! Places: fields, elements, what pointers point to. Pointers are followed wherever a field is asked for.
 
+pub mod space;
+
 use std::sync::Arc;
 
-use super::coerce::{as_text, convert_scalar, pointer};
-use super::join::unknown;
-use super::{BAD_CAST, Checker, NOT_A_STRUCT, NOT_INDEXABLE, OPERAND_TYPE, OUT_OF_RANGE};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{BAD_CAST, NOT_A_STRUCT, NOT_INDEXABLE, OPERAND_TYPE, OUT_OF_RANGE};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind};
+use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join::unknown;
+use crate::lang::bt::check::literal::{as_text, convert_scalar, pointer};
+use crate::lang::bt::check::place::space::{is_args, space_of, space_of_base};
 
 impl Checker<'_> {
     /// `base.name` and `base->name`.
-    pub(super) fn field(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Expr {
+    pub fn field(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Expr {
         if is_args(base) {
             return self.argument(name, span);
         }
@@ -23,7 +28,7 @@ impl Checker<'_> {
         self.field_of(base, name, span)
     }
 
-    pub(super) fn field_of(&mut self, base: Expr, name: &ast::Name, span: Span) -> Expr {
+    pub fn field_of(&mut self, base: Expr, name: &ast::Name, span: Span) -> Expr {
         let base = follow(base);
         match &base.ty {
             Type::Error => Self::error_value(span),
@@ -43,9 +48,10 @@ impl Checker<'_> {
             Type::Record(fields) => match fields.iter().position(|(n, _)| *n == name.text) {
                 Some(index) => self.tuple_field(base, index as u64, span),
                 None => {
-                    let help = super::suggest::did_you_mean(&name.text, fields.iter().map(|(n, _)| &**n));
+                    let help =
+                        crate::lang::bt::check::suggest::did_you_mean(&name.text, fields.iter().map(|(n, _)| &**n));
                     self.error_help(
-                        super::NO_FIELD,
+                        crate::lang::codes::check::NO_FIELD,
                         name.span,
                         format!("Record does not contain a field named '{}'", name.text),
                         help,
@@ -76,7 +82,7 @@ impl Checker<'_> {
     }
 
     /// `base[index]`.
-    pub(super) fn index(&mut self, base: &ast::Expr, index: &ast::Expr, span: Span) -> Expr {
+    pub fn index(&mut self, base: &ast::Expr, index: &ast::Expr, span: Span) -> Expr {
         let base = as_text(self.value(base));
         let index = self.value(index);
         if matches!(base.ty, Type::Error) || matches!(index.ty, Type::Error) {
@@ -128,7 +134,7 @@ impl Checker<'_> {
     }
 
     /// `*e`.
-    pub(super) fn dereference(&mut self, operand: &ast::Expr, span: Span) -> Expr {
+    pub fn dereference(&mut self, operand: &ast::Expr, span: Span) -> Expr {
         if let Some(word) = self.dereference_cast(operand, span) {
             return word;
         }
@@ -179,7 +185,7 @@ impl Checker<'_> {
     }
 
     /// `&place`.
-    pub(super) fn address_of(&mut self, operand: &ast::Expr, span: Span) -> Expr {
+    pub fn address_of(&mut self, operand: &ast::Expr, span: Span) -> Expr {
         if let ast::ExprKind::Map(name, None) = &operand.kind {
             return self.map_address(name, span);
         }
@@ -216,16 +222,6 @@ impl Checker<'_> {
     }
 }
 
-/// `args`, or `args()`.
-pub fn is_args(e: &ast::Expr) -> bool {
-    match &e.kind {
-        ast::ExprKind::Ident(name) => &**name == "args",
-        ast::ExprKind::Call(name, args) => &*name.text == "args" && args.is_empty(),
-        ast::ExprKind::Unary(ast::UnaryOp::Deref, inner) => is_args(inner),
-        _ => false,
-    }
-}
-
 /// `config`, or `config()`, or the name that bpftrace's library has for it.
 fn is_config(e: &ast::Expr) -> bool {
     match &e.kind {
@@ -244,30 +240,4 @@ fn follow(e: Expr) -> Expr {
         }
         _ => e,
     }
-}
-
-/// The memory that a place lies in; none for values that are in no such memory.
-pub fn space_of(e: &Expr) -> Option<AddressSpace> {
-    match &e.kind {
-        ExprKind::Deref(p) => match &p.ty {
-            Type::Ptr { space, .. } => Some(*space),
-            _ => None,
-        },
-        ExprKind::Field { base, .. } => space_of(base),
-        ExprKind::Index { base, .. } => space_of_base(base),
-        ExprKind::Builtin(Builtin::CtxField(_) | Builtin::DataLoc(_)) => Some(AddressSpace::Context),
-        _ => None,
-    }
-}
-
-fn space_of_base(base: &Expr) -> Option<AddressSpace> {
-    match &base.ty {
-        Type::Ptr { space, .. } => Some(*space),
-        _ => space_of(base),
-    }
-}
-
-/// True for expressions that name memory.
-pub fn is_place(e: &Expr) -> bool {
-    space_of(e).is_some()
 }

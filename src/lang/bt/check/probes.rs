@@ -4,16 +4,18 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::frame::{Frame, Kind};
-use super::lint::ArgumentUses;
-use super::{Checker, DUPLICATE, MISSING_PROBE, NO_PROBES, NO_SUCH_PROBE, TOO_MANY_PROBES};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{DUPLICATE, MISSING_PROBE, NO_PROBES, NO_SUCH_PROBE, TOO_MANY_PROBES};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::{Prototype, Refusal};
 use crate::lang::front::Purpose;
 use crate::lang::source::Span;
 use crate::lang::typed::{MissingProbes, Probe};
 use crate::model::target::Target;
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::frame::{Frame, Kind};
+use crate::lang::bt::check::lint::ArgumentUses;
 
 /// Targets that share one typed body.
 pub struct Group<'s> {
@@ -30,7 +32,7 @@ const MAX_BODIES: usize = 4096;
 
 impl Checker<'_> {
     /// Finds the targets of every probe and groups those that mean the same by their body.
-    pub(super) fn expand_probes<'s>(&mut self, script: &'s ast::Script) -> Vec<Group<'s>> {
+    pub fn expand_probes<'s>(&mut self, script: &'s ast::Script) -> Vec<Group<'s>> {
         let mut groups: Vec<Group<'s>> = Vec::new();
         let mut any = false;
         for item in &script.items {
@@ -212,7 +214,7 @@ impl Checker<'_> {
     }
 
     /// The trampoline of a function whose return is probed, or why there is none.
-    pub(super) fn trampoline(&self, target: &Target) -> Option<Result<Target, Refusal>> {
+    pub fn trampoline(&self, target: &Target) -> Option<Result<Target, Refusal>> {
         let Target::Kprobe { module, function, offset: 0, ret: true } = target else { return None };
         let module = if module.is_empty() { String::new() } else { format!("{module}:") };
         let found = self.types.facts.expand(&format!("fexit:{module}{function}"));
@@ -365,7 +367,7 @@ impl Checker<'_> {
     }
 
     /// Checks every body once.
-    pub(super) fn check_groups(&mut self, groups: &[Group<'_>]) -> Vec<Probe> {
+    pub fn check_groups(&mut self, groups: &[Group<'_>]) -> Vec<Probe> {
         groups.iter().enumerate().filter_map(|(n, group)| self.check_group(n as u32, group)).collect()
     }
 
@@ -382,7 +384,7 @@ impl Checker<'_> {
             targets: group.targets.clone(),
             absent: group.absent,
             name,
-            hoisted: super::hoisting::hoisted_names(probe.predicate.as_ref(), &probe.body),
+            hoisted: crate::lang::bt::check::hoisting::hoisted_names(probe.predicate.as_ref(), &probe.body),
             scopes: vec![BTreeMap::new()],
             ..Frame::default()
         };

@@ -1,16 +1,19 @@
 //! The limit of bpftrace's programs: what a script stands for where each place has a program.
 
-use super::{Checker, TOO_MANY_PROBES};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::TOO_MANY_PROBES;
 use crate::model::target::Target;
-use crate::probe::point::{self, PointPattern};
+use crate::probe::point;
+use crate::probe::point::PointPattern;
+
+use crate::lang::bt::check::checker::Checker;
 
 impl Checker<'_> {
     /// Counts the places of an attach point that bpftrace makes a program for each of; false, and told,
     /// when they are more than `max_bpf_progs` allows. Places share programs here, so this holds where
     /// the limit is set, by the script or by who runs it under bpftrace's name: it keeps a pattern that
     /// stands for too much from being attached.
-    pub(super) fn within_limit(&mut self, point: &ast::Name, found: &[(Target, String)], names_probe: bool) -> bool {
+    pub fn within_limit(&mut self, point: &ast::Name, found: &[(Target, String)], names_probe: bool) -> bool {
         let Some(limit) = self.settings.get("max_bpf_progs").and_then(|n| n.parse::<usize>().ok()) else { return true };
         if !names_probe && !each_by_itself(&point.text) {
             return true;

@@ -2,14 +2,19 @@
 
 mod loops;
 
-use super::expr::{decided, effect};
-use super::join;
-use super::{Checker, DISCARDED_VALUE, DUPLICATE, NO_VALUE, NOT_ASSIGNABLE, OUTSIDE_LOOP, TYPE_MISMATCH, UNREACHABLE};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{
+    DISCARDED_VALUE, DUPLICATE, NO_VALUE, NOT_ASSIGNABLE, OUTSIDE_LOOP, TYPE_MISMATCH, UNREACHABLE,
+};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::expr::decided;
+use crate::lang::bt::check::join;
+use crate::lang::bt::check::literal::effect;
 
 /// Does nothing run that stands behind this statement in its block?
 fn ends(statement: &ast::Statement) -> bool {
@@ -25,12 +30,12 @@ fn ends(statement: &ast::Statement) -> bool {
 
 impl Checker<'_> {
     /// A block in a scope of its own; a trailing value is evaluated for its effect.
-    pub(super) fn block(&mut self, block: &ast::Block) -> Block {
+    pub fn block(&mut self, block: &ast::Block) -> Block {
         self.scoped(|c| c.block_body(block))
     }
 
     /// A block's statements in the present scope.
-    pub(super) fn block_body(&mut self, block: &ast::Block) -> Block {
+    pub fn block_body(&mut self, block: &ast::Block) -> Block {
         let mut statements = self.statements(&block.statements);
         if let Some(value) = &block.value {
             if let [.., last] = &*block.statements
@@ -43,7 +48,7 @@ impl Checker<'_> {
         Block::new(statements)
     }
 
-    pub(super) fn statements(&mut self, list: &[ast::Statement]) -> Vec<Statement> {
+    pub fn statements(&mut self, list: &[ast::Statement]) -> Vec<Statement> {
         let mut out = Vec::with_capacity(list.len());
         let mut reached = true;
         for statement in list {
@@ -305,7 +310,7 @@ impl Checker<'_> {
         }
         if join::unknown(&self.maps.get(id).value) && matches!(right.ty, Type::Int { .. } | Type::Bool) {
             // `@m |= 4` of a map that nothing else writes: it holds numbers and begins with 0.
-            let zero = super::coerce::constant(0, value.span);
+            let zero = crate::lang::bt::check::literal::constant(0, value.span);
             return self.set_map(name, keys, target, zero);
         }
         let left = self.map_get(name, keys, target);
@@ -317,7 +322,7 @@ impl Checker<'_> {
     /// `($a, $b) = tuple`.
     fn assign_tuple(&mut self, targets: &[ast::Expr], value: &ast::Expr, span: Span, out: &mut Vec<Statement>) {
         let typed = self.value(value);
-        let count = super::coerce::element_types(&typed.ty).map_or(0, |t| t.len());
+        let count = crate::lang::bt::check::literal::element_types(&typed.ty).map_or(0, |t| t.len());
         if !join::unknown(&typed.ty) && count != targets.len() {
             let text = self.type_text(&typed.ty);
             let message = format!("{} variables for {text}", targets.len());
@@ -355,8 +360,8 @@ impl Checker<'_> {
         let text = self.type_text(&e.ty);
         let bad = matches!(e.ty, Type::Error);
         match self.integer(e) {
-            Some(value) if self.frame.kind == super::frame::Kind::Test => {
-                StatementKind::Return(Some(super::coerce::convert_scalar(value, &Type::I64)))
+            Some(value) if self.frame.kind == crate::lang::bt::check::frame::Kind::Test => {
+                StatementKind::Return(Some(crate::lang::bt::check::literal::convert_scalar(value, &Type::I64)))
             }
             Some(_) => StatementKind::Return(None),
             None if bad => StatementKind::Return(None),
@@ -389,7 +394,7 @@ impl Checker<'_> {
 /// A call that only a map can hold, or a block that ends in one.
 fn is_aggregation(e: &ast::Expr) -> bool {
     match &e.kind {
-        ast::ExprKind::Call(name, _) => super::calls::AGGREGATIONS.iter().any(|a| a.0 == &*name.text),
+        ast::ExprKind::Call(name, _) => crate::lang::bt::check::calls::AGGREGATIONS.iter().any(|a| a.0 == &*name.text),
         ast::ExprKind::Block(block) => block.value.as_ref().is_some_and(|last| is_aggregation(last)),
         _ => false,
     }

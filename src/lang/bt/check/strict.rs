@@ -3,13 +3,16 @@
 //! Its inference gives variables and maps that only literals are assigned to the smallest signed type that
 //! holds these, while they have 8 bytes here. [`Told`] is the type that it would name.
 
-use super::coerce::{element_types, is_literal};
-use super::join::{LITERAL, infer_type, smallest};
-use super::{Checker, DEPRECATED, FOR_DEBUGGING, SIGNED_DIVISION, UNNECESSARY_CAST, maps};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{DEPRECATED, FOR_DEBUGGING, SIGNED_DIVISION, UNNECESSARY_CAST};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind, LocalId, MapId, UnaryOp};
 use crate::lang::types::Type;
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join::{LITERAL, infer_type, smallest};
+use crate::lang::bt::check::literal::{element_types, is_literal};
+use crate::lang::bt::check::maps::table::reduction;
 
 /// The type of a value as bpftrace infers it.
 #[derive(PartialEq, Eq)]
@@ -43,7 +46,7 @@ impl Checker<'_> {
     }
 
     /// The type of a value, literals in it still flexible.
-    pub(super) fn inferred(&self, e: &Expr) -> Type {
+    pub fn inferred(&self, e: &Expr) -> Type {
         match &e.kind {
             ExprKind::Local(id) => self.inferred_local(*id).unwrap_or_else(|| e.ty.clone()),
             ExprKind::MapGet { map, .. } => self.inferred_map(*map),
@@ -56,17 +59,17 @@ impl Checker<'_> {
     }
 
     /// The type of a map's values, as numbers where they are aggregations.
-    pub(super) fn inferred_map(&self, id: MapId) -> Type {
+    pub fn inferred_map(&self, id: MapId) -> Type {
         let map = self.maps.get(id);
         match &map.value {
-            Type::Agg(agg) => maps::reduction(*agg).unwrap_or_else(|| map.value.clone()),
+            Type::Agg(agg) => reduction(*agg).unwrap_or_else(|| map.value.clone()),
             Type::Int { size, .. } if size & LITERAL != 0 && map.stepped => Type::I64,
             ty => ty.clone(),
         }
     }
 
     /// Division of numbers that may be negative: bpftrace divides them as if they could not.
-    pub(super) fn warn_signed_division(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) {
+    pub fn warn_signed_division(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) {
         if !matches!(op, BinaryOp::Div | BinaryOp::Mod) {
             return;
         }
@@ -117,7 +120,7 @@ impl Checker<'_> {
     }
 
     /// Two operands are brought to one type.
-    pub(super) fn warn_operand_casts(&mut self, a: &Expr, b: &Expr, difference: bool) {
+    pub fn warn_operand_casts(&mut self, a: &Expr, b: &Expr, difference: bool) {
         if !self.options.like_bpftrace {
             return;
         }
@@ -131,7 +134,7 @@ impl Checker<'_> {
     }
 
     /// A value is brought to another type without being asked.
-    pub(super) fn warn_cast(&mut self, e: &Expr, to: &Type) {
+    pub fn warn_cast(&mut self, e: &Expr, to: &Type) {
         if !self.options.like_bpftrace || is_literal(e) || self.is_aggregation(e) {
             return;
         }
@@ -151,7 +154,7 @@ impl Checker<'_> {
              cast to suppress this warning."
         );
         let span = self.cast_mark(e.span);
-        self.warn(super::CUT_NUMBER, span, message, None);
+        self.warn(crate::lang::codes::check::CUT_NUMBER, span, message, None);
     }
 
     /// An aggregation that is read as a number.
@@ -160,7 +163,7 @@ impl Checker<'_> {
     }
 
     /// A cast to the type that the value has.
-    pub(super) fn warn_unnecessary_cast(&mut self, value: &Expr, wanted: &Type, span: Span) {
+    pub fn warn_unnecessary_cast(&mut self, value: &Expr, wanted: &Type, span: Span) {
         if self.is_aggregation(value) || matches!(value.kind, ExprKind::Int(_)) && value.ty == Type::Bool {
             return;
         }
@@ -187,7 +190,7 @@ impl Checker<'_> {
     }
 
     /// A statement's place with the semicolon behind it, as bpftrace marks statements.
-    pub(super) fn whole_statement(&self, span: Span) -> Span {
+    pub fn whole_statement(&self, span: Span) -> Span {
         let behind = self.source.text.get(span.end as usize..).unwrap_or("");
         let blank = behind.len() - behind.trim_start().len();
         let closed = behind.trim_start().starts_with(';');
@@ -196,14 +199,14 @@ impl Checker<'_> {
 
     /// Of a value that is thrown away what bpftrace marks: the semicolon too, but for what begins with a variable or a
     /// map and for what ends its block.
-    pub(super) fn discarded_mark(&self, span: Span) -> Span {
+    pub fn discarded_mark(&self, span: Span) -> Span {
         let whole = self.whole_statement(span);
         let text = |from: u32| self.source.text.get(from as usize..).unwrap_or("").trim_start();
         if text(span.start).starts_with(['$', '@']) || text(whole.end).starts_with('}') { span } else { whole }
     }
 
     /// `debugf`, which is slow and writes into one pipe with everybody else.
-    pub(super) fn warn_debugging(&mut self, span: Span) {
+    pub fn warn_debugging(&mut self, span: Span) {
         if self.options.like_bpftrace {
             let message = "The debugf() builtin is not recommended for production use. For more information see \
                            bpf_trace_printk in bpf-helpers(7).";
@@ -212,7 +215,7 @@ impl Checker<'_> {
     }
 
     /// `while`, which bpftrace gives up in favour of `for`.
-    pub(super) fn warn_while(&mut self, span: Span) {
+    pub fn warn_while(&mut self, span: Span) {
         if self.options.like_bpftrace {
             let help = "For loops support ranges (e.g. `for ($x : $start..$end) { ... }`), and can be used in place of \
                         while. These are more easily proven to be bounded by the verifier.";
@@ -222,7 +225,7 @@ impl Checker<'_> {
     }
 
     /// `$x++` gives a variable its value, which bpftrace does not take it for.
-    pub(super) fn counted(&mut self, id: LocalId) {
+    pub fn counted(&mut self, id: LocalId) {
         if !self.options.like_bpftrace
             && let Some(local) = self.frame.locals.get_mut(id.0 as usize)
         {
@@ -231,7 +234,7 @@ impl Checker<'_> {
     }
 
     /// Of `$x /= e` what bpftrace marks: from the operator on. Others see the whole.
-    pub(super) fn compound_mark(&self, target: Span, value: &ast::Expr, whole: Span) -> Span {
+    pub fn compound_mark(&self, target: Span, value: &ast::Expr, whole: Span) -> Span {
         if !self.options.like_bpftrace {
             return whole;
         }

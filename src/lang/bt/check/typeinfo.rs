@@ -1,16 +1,17 @@
 //! `typeinfo`: a type as a record of its number and names, which are known before the script runs.
 
-use super::Checker;
-use super::coerce::aggregation_text;
-use super::expr::string;
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
 
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::string;
+use crate::lang::bt::check::text::aggregation_text;
+
 impl Checker<'_> {
     /// `(btf_id = 0, base_type = "int", full_type = "uint64")` of a type or of an expression's type.
-    pub(super) fn type_info(&mut self, what: &ast::TypeOrExpr, span: Span) -> Expr {
+    pub fn type_info(&mut self, what: &ast::TypeOrExpr, span: Span) -> Expr {
         self.refuse_unstable("typeinfo", span);
         let ty = match what {
             ast::TypeOrExpr::Type(name) => self.type_name(name),

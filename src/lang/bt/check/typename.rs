@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use super::coerce::pointer;
-use super::{Checker, UNKNOWN_TYPE, suggest};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::UNKNOWN_TYPE;
 use crate::lang::facts::CKind;
 use crate::lang::types::{AddressSpace, StackMode, Type};
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::pointer;
+use crate::lang::bt::check::suggest;
 
 const TYPE_NAMES: &[&str] = &[
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "string", "buffer", "inet",
@@ -15,7 +18,7 @@ const TYPE_NAMES: &[&str] = &[
 
 impl Checker<'_> {
     /// The type that a name stands for; reports what is not known.
-    pub(super) fn type_name(&mut self, name: &ast::TypeName) -> Type {
+    pub fn type_name(&mut self, name: &ast::TypeName) -> Type {
         let mut ty = self.base_type(name);
         if matches!(ty, Type::Error) {
             return ty;
@@ -92,7 +95,7 @@ impl Checker<'_> {
     }
 
     /// A type's name in kernel memory, for declarations outside probes.
-    pub(super) fn declared_type(&mut self, name: &ast::TypeName) -> Type {
+    pub fn declared_type(&mut self, name: &ast::TypeName) -> Type {
         match self.type_name(name) {
             Type::Ptr { to, .. } => Type::Ptr { to, space: AddressSpace::Kernel },
             ty => ty,

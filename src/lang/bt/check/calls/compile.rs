@@ -1,13 +1,14 @@
 //! Functions that are decided when the script is compiled, and address spaces.
 
-use super::Call;
 use crate::lang::bt::ast;
-use crate::lang::bt::check::coerce::{boolean, constant, convert_scalar, pointer};
-use crate::lang::bt::check::expr::effect;
-use crate::lang::bt::check::operators::not;
-use crate::lang::bt::check::{ARGUMENT_TYPE, ASSERTION, Checker, NO_FIELD};
+use crate::lang::codes::check::{ARGUMENT_TYPE, ASSERTION, NO_FIELD};
 use crate::lang::typed::{ActionKind, Block, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
+
+use crate::lang::bt::check::calls::Call;
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::{boolean, constant, convert_scalar, effect, pointer};
+use crate::lang::bt::check::operators::not;
 
 pub fn kptr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     in_space(c, call, AddressSpace::Kernel)
@@ -52,7 +53,7 @@ pub fn assert(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     statements.extend(effect(end).statements);
     let failed = not(condition, call.span);
     let kind = StatementKind::If(failed, Block::new(statements), Block::default());
-    crate::lang::bt::check::expr::statement_expr(kind, call.span)
+    crate::lang::bt::check::literal::statement_expr(kind, call.span)
 }
 
 fn nothing(call: Call<'_>) -> Expr {

@@ -1,17 +1,17 @@
 //! Functions on the traced context: stacks, symbols, tasks, registers, signals.
 
-use super::Call;
 use crate::lang::bt::ast;
-use crate::lang::bt::check::coerce::{convert_scalar, pointer};
-use crate::lang::bt::check::frame::Kind;
-use crate::lang::bt::check::join;
-use crate::lang::bt::check::{
-    ARGUMENT_TYPE, Checker, NOT_IN_PROBE, NOT_SUPPORTED, OUT_OF_RANGE, UNKNOWN_NAME, suggest,
-};
+use crate::lang::codes::check::{ARGUMENT_TYPE, NOT_IN_PROBE, NOT_SUPPORTED, OUT_OF_RANGE, UNKNOWN_NAME};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Builtin, Clock, Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, StackMode, Type};
 use crate::model::target::Target;
+
+use crate::lang::bt::check::calls::Call;
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::frame::Kind;
+use crate::lang::bt::check::literal::{convert_scalar, pointer};
+use crate::lang::bt::check::{join, suggest};
 
 /// Frames of a stack that names no depth.
 const DEFAULT_DEPTH: u16 = 127;
@@ -51,7 +51,7 @@ pub fn ustack(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 impl Checker<'_> {
     /// `kstack`, `ustack` with `([mode][, depth])`.
-    pub(in crate::lang::bt::check) fn stack(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Expr {
+    pub fn stack(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Expr {
         let mut mode = self.config.stack_mode;
         let (mut depth, mut named) = (DEFAULT_DEPTH, false);
         for arg in args {
@@ -85,7 +85,7 @@ impl Checker<'_> {
     }
 
     /// `ppid`, `pcomm` of the current task.
-    pub(in crate::lang::bt::check) fn task_call(&mut self, name: &str, span: Span) -> Expr {
+    pub fn task_call(&mut self, name: &str, span: Span) -> Expr {
         let (which, ty) = task_function(name);
         Expr::new(ExprKind::Call(which, Vec::new()), ty, span)
     }

@@ -1,12 +1,14 @@
 //! Functions on maps, and those that a map collects.
 
-use super::{AGGREGATIONS, Call};
 use crate::lang::bt::ast;
-use crate::lang::bt::check::coerce::{constant, convert_scalar};
-use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, OUT_OF_RANGE};
+use crate::lang::codes::check::{ARGUMENT_TYPE, OUT_OF_RANGE};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Intrinsic, MapId, Statement, StatementKind};
 use crate::lang::types::{Aggregation, Reduce, Type};
+
+use crate::lang::bt::check::calls::{AGGREGATIONS, Call};
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::{constant, convert_scalar};
 
 /// Largest number of steps of an `lhist`.
 const MAX_LHIST: i128 = 1000;
@@ -18,7 +20,7 @@ impl Checker<'_> {
     /// `count()` and its kin on the right of `@m =`: the aggregation, its value and its weight.
     /// `None` when it is no such function; the inner `None` when its arguments are wrong.
     #[allow(clippy::option_option, reason = "not one, or one with a reported error")]
-    pub(in crate::lang::bt::check) fn aggregation(
+    pub fn aggregation(
         &mut self,
         name: &ast::Name,
         args: &[ast::Expr],
@@ -143,7 +145,7 @@ impl Checker<'_> {
     }
 
     /// The map that an argument names; reports anything else.
-    pub(super) fn map_argument(&mut self, call: Call<'_>, n: usize) -> Option<MapId> {
+    pub fn map_argument(&mut self, call: Call<'_>, n: usize) -> Option<MapId> {
         let arg = call.args.get(n)?;
         match &arg.kind {
             ast::ExprKind::Map(name, None) => Some(self.map_id(name, arg.span)),
@@ -198,7 +200,7 @@ pub fn delete(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     }
     let Some(last) = deletes.pop() else { return Checker::error_value(call.span) };
     let before = deletes.into_iter().map(|e| Statement { span: e.span, kind: StatementKind::Expr(e) }).collect();
-    crate::lang::bt::check::expr::wrap(before, last, call.span)
+    crate::lang::bt::check::literal::wrap(before, last, call.span)
 }
 
 /// `has_key(@m, key)`.

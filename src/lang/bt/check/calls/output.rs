@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use super::Call;
 use crate::lang::bt::ast;
-use crate::lang::bt::check::coerce::convert_scalar;
-use crate::lang::bt::check::expr::{effect, statement_expr, wrap};
-use crate::lang::bt::check::{
-    ADDRESS_AS_TEXT, AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, Checker, PRINTED_IN_LOOP, WITHOUT_EFFECT,
+use crate::lang::codes::check::{
+    ADDRESS_AS_TEXT, AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, PRINTED_IN_LOOP, WITHOUT_EFFECT,
 };
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, Block, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
 use crate::lang::types::{Aggregation, Type};
 use crate::model::format::{Conversion, ConversionKind, Format, Piece};
+
+use crate::lang::bt::check::calls::Call;
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::{convert_scalar, effect, statement_expr, wrap};
 
 /// Bytes of a struct that `lens` captures.
 const MOST_CAPTURED: u32 = 32 * 1024;
@@ -364,7 +365,7 @@ pub fn exit(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 impl Checker<'_> {
     /// A report after which the probe ends.
-    pub(super) fn then_return(&mut self, report: Expr, span: Span) -> Expr {
+    pub fn then_return(&mut self, report: Expr, span: Span) -> Expr {
         if self.frame.result.is_some() {
             return report;
         }
@@ -397,8 +398,8 @@ pub fn join(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Type::Ptr { space, .. } => *space,
         _ => c.default_space(),
     };
-    let text = crate::lang::bt::check::coerce::pointer(Type::Int { size: 1, signed: true }, space);
-    let argv = convert_scalar(argv, &crate::lang::bt::check::coerce::pointer(text, space));
+    let text = crate::lang::bt::check::literal::pointer(Type::Int { size: 1, signed: true }, space);
+    let argv = convert_scalar(argv, &crate::lang::bt::check::literal::pointer(text, space));
     let buffer = c.intrinsic(Intrinsic::JoinArgs, vec![argv], Type::Buf { size: JOIN_BYTES }, call);
     c.report(ActionKind::Join(separator), vec![buffer], call.span)
 }

@@ -3,14 +3,16 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use super::Call;
 use crate::lang::bt::ast;
-use crate::lang::bt::check::coerce::{as_text, constant, convert_scalar, pointer};
-use crate::lang::bt::check::place::is_place;
-use crate::lang::bt::check::{ARGUMENT_TYPE, Checker, OUT_OF_RANGE};
+use crate::lang::codes::check::{ARGUMENT_TYPE, OUT_OF_RANGE};
 use crate::lang::typed::{Builtin, Clock, Expr, ExprKind, Intrinsic};
 use crate::lang::types::Type;
 use crate::model::bytes::{bytes_of, hold};
+
+use crate::lang::bt::check::calls::Call;
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::{as_text, constant, convert_scalar, pointer};
+use crate::lang::bt::check::place::space::is_place;
 
 /// Longest string or buffer that a script may ask for, bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -19,7 +21,7 @@ const MAX_BYTES: u64 = 1 << 20;
 pub fn str_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     if let Some(number) = literal_number(&call.args[0]) {
         // A number that the script names, as a parameter may be one: its digits.
-        return super::super::expr::string(&number.to_string().into(), call.span);
+        return crate::lang::bt::check::literal::string(&number.to_string().into(), call.span);
     }
     let value = as_text(c.value(&call.args[0]));
     let (size, length) = c.length(call, true);
@@ -83,7 +85,7 @@ impl Checker<'_> {
         match (length, &value.kind) {
             (Some(length), ExprKind::Str(text)) if length.as_int().is_some_and(|n| n < u64::from(have)) => {
                 let bytes = &bytes_of(text)[..size as usize - 1];
-                super::super::expr::string(&hold(bytes, None).into(), call.span)
+                crate::lang::bt::check::literal::string(&hold(bytes, None).into(), call.span)
             }
             (Some(length), _) if length.as_int().is_none_or(|n| n < u64::from(have)) => {
                 self.intrinsic(Intrinsic::Str, vec![value, length], Type::Str { size }, call)
@@ -128,7 +130,7 @@ impl Checker<'_> {
 pub fn buf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = match &call.args[0].kind {
         // Bytes do not end at the first zero, as text does.
-        ast::ExprKind::Str(bytes) => crate::lang::bt::check::expr::string(bytes, call.args[0].span),
+        ast::ExprKind::Str(bytes) => crate::lang::bt::check::literal::string(bytes, call.args[0].span),
         _ => c.value(&call.args[0]),
     };
     let (size, length) = c.length(call, false);
@@ -167,7 +169,7 @@ pub fn path(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Type::Error => return value,
         Type::Ptr { .. } => value,
         Type::Struct(_) if is_place(&value) => {
-            let space = crate::lang::bt::check::place::space_of(&value).unwrap_or(c.default_space());
+            let space = crate::lang::bt::check::place::space::space_of(&value).unwrap_or(c.default_space());
             let (ty, span) = (pointer(value.ty.clone(), space), value.span);
             Expr::new(ExprKind::AddressOf(Box::new(value)), ty, span)
         }
@@ -203,7 +205,7 @@ pub fn strcontains(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     if let (ExprKind::Str(a), ExprKind::Str(b)) = (&a.kind, &b.kind) {
         let (a, b) = (bytes_of(a), bytes_of(b));
         let contains = b.is_empty() || a.windows(b.len()).any(|part| part == &*b);
-        return crate::lang::bt::check::coerce::boolean(contains, call.span);
+        return crate::lang::bt::check::literal::boolean(contains, call.span);
     }
     c.intrinsic(Intrinsic::StrContains, vec![a, b], Type::Bool, call)
 }
@@ -216,7 +218,7 @@ pub fn concat(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let ty = Type::Str { size: if literals { both } else { c.config.max_strlen.max(1) } };
     if [&a, &b].iter().any(|e| matches!(e.ty, Type::Error)) {
         // `@s = str_concat(@s, "x")` tells that the map holds text: the type does not wait for the operands'.
-        let text = super::super::expr::string(&"".into(), call.span);
+        let text = crate::lang::bt::check::literal::string(&"".into(), call.span);
         return Expr::new(ExprKind::Cast(Box::new(text)), ty, call.span);
     }
     c.intrinsic(Intrinsic::StrConcat, vec![a, b], ty, call)

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::super::join::{promote, unknown};
 use crate::lang::source::Span;
 use crate::lang::typed::{Config, Map, MapId, MapStorage};
-use crate::lang::types::Type;
+use crate::lang::types::{Aggregation, Type};
+
+use crate::lang::bt::check::join::{promote, unknown};
 
 /// All maps of a script.
 #[derive(Default)]
@@ -146,5 +147,24 @@ fn known(ty: Type) -> Type {
         Type::Tuple(items) => Type::Tuple(items.iter().cloned().map(known).collect()),
         Type::Record(items) => Type::Record(items.iter().map(|(n, t)| (n.clone(), known(t.clone()))).collect()),
         other => other,
+    }
+}
+
+/// The number that an aggregation reads as, where it is one.
+pub fn reduction(agg: Aggregation) -> Option<Type> {
+    let by_sign = |signed: bool| if signed { Type::I64 } else { Type::U64 };
+    match agg {
+        Aggregation::Count => Some(Type::U64),
+        Aggregation::Sum { signed }
+        | Aggregation::Min { signed }
+        | Aggregation::Max { signed }
+        | Aggregation::Avg { signed } => Some(by_sign(signed)),
+        Aggregation::Stats { .. }
+        | Aggregation::Hist { .. }
+        | Aggregation::LHist { .. }
+        | Aggregation::LogLinear(_)
+        | Aggregation::Quantize
+        | Aggregation::StdDev
+        | Aggregation::TSeries { .. } => None,
     }
 }

@@ -1,13 +1,15 @@
 //! Operators on constants, and the types and names of operators.
 
-use super::super::coerce::{boolean, convert_scalar, truncate};
-use crate::kernel::syscalls::{self, Machine};
+use crate::kernel::syscalls;
+use crate::kernel::syscalls::Machine;
 use crate::lang::bt::ast;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::lang::types::Type;
 use crate::model::bytes::{bytes_of, hold};
 use crate::model::words;
+
+use crate::lang::bt::check::literal::{boolean, convert_scalar, truncate};
 
 /// `strerror(e) == "..."` and its kin: numbers are compared with those that print as the text.
 pub fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
@@ -43,7 +45,7 @@ pub fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Exp
 /// `~e`: unsigned and as wide as its operand; signed where that is the widest there is and no literal.
 pub fn complement(e: Expr, own: &Type, span: Span) -> Expr {
     let narrow = match *own {
-        Type::Int { size: 8, signed: true } if !super::super::coerce::is_literal(&e) => Type::I64,
+        Type::Int { size: 8, signed: true } if !crate::lang::bt::check::literal::is_literal(&e) => Type::I64,
         Type::Int { size, .. } => Type::Int { size, signed: false },
         _ => Type::U64,
     };
@@ -103,7 +105,7 @@ pub fn is_literal(e: &ast::Expr) -> bool {
 
 /// Operators on string literals: they are joined, cut at the front, and compared by their bytes.
 pub fn fold_texts(op: ast::BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
-    let text = |bytes: &[u8]| Some(super::super::expr::string(&hold(bytes, None).into(), span));
+    let text = |bytes: &[u8]| Some(crate::lang::bt::check::literal::string(&hold(bytes, None).into(), span));
     match (&a.kind, &b.kind) {
         (ExprKind::Str(a), ExprKind::Str(b)) => {
             let (a, b) = (bytes_of(a), bytes_of(b));

@@ -1,28 +1,31 @@
 //! Loops.
 
-use super::super::{ARGUMENT_TYPE, Checker, NEEDS_LITERAL, OUT_OF_RANGE, join};
 use crate::lang::bt::ast;
+use crate::lang::codes::check::{ARGUMENT_TYPE, NEEDS_LITERAL, OUT_OF_RANGE};
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, StatementKind};
 use crate::lang::types::Type;
 
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join;
+
 impl Checker<'_> {
     /// The body of a loop that is not unrolled.
-    pub(super) fn program_loop_body(&mut self, body: &ast::Block) -> Block {
+    pub fn program_loop_body(&mut self, body: &ast::Block) -> Block {
         self.frame.program_loops += 1;
         let block = self.loop_body(body);
         self.frame.program_loops -= 1;
         block
     }
 
-    pub(super) fn loop_body(&mut self, body: &ast::Block) -> Block {
+    pub fn loop_body(&mut self, body: &ast::Block) -> Block {
         self.frame.loops += 1;
         let block = self.block(body);
         self.frame.loops -= 1;
         block
     }
 
-    pub(super) fn for_statement(&mut self, name: &ast::Name, over: &ast::ForOver, body: &ast::Block) -> StatementKind {
+    pub fn for_statement(&mut self, name: &ast::Name, over: &ast::ForOver, body: &ast::Block) -> StatementKind {
         match over {
             ast::ForOver::Range(start, end) => {
                 let (start, counts) = self.range_bound(start, "start");
@@ -35,13 +38,13 @@ impl Checker<'_> {
                 let id = self.map_id(&map.text, map.span);
                 let (key, value) = (self.map_key_type(id), self.map_value_type(id));
                 let value = match value {
-                    Type::Agg(agg) => match super::super::maps::reduction(agg) {
+                    Type::Agg(agg) => match crate::lang::bt::check::maps::table::reduction(agg) {
                         Some(ty) => ty,
                         None => {
-                            let what = super::super::coerce::aggregation_text(agg);
+                            let what = crate::lang::bt::check::text::aggregation_text(agg);
                             let message =
                                 format!("Loop expression does not support type: {what}_t, which has no single values");
-                            self.error(super::super::AGGREGATION, map.span, message);
+                            self.error(crate::lang::codes::check::AGGREGATION, map.span, message);
                             Type::Error
                         }
                     },
@@ -54,7 +57,7 @@ impl Checker<'_> {
                 if key == Type::Void {
                     let message =
                         format!("{} has no explicit keys (scalar map), and cannot be used for iteration", map.text);
-                    self.error(super::super::KEY_MISMATCH, map.span, message);
+                    self.error(crate::lang::codes::check::KEY_MISMATCH, map.span, message);
                 }
                 let pair = if join::unknown(&key) || join::unknown(&value) || key == Type::Void {
                     Type::Error
@@ -91,7 +94,7 @@ impl Checker<'_> {
         let value = self.value(e);
         let own = self.inferred(&value);
         let bound = match self.integer(value) {
-            Some(value) => super::super::coerce::convert_scalar(value, &Type::I64),
+            Some(value) => crate::lang::bt::check::literal::convert_scalar(value, &Type::I64),
             None => {
                 let message = format!("Loop range requires an integer for the {which} value");
                 self.error_expr(ARGUMENT_TYPE, e.span, message)
@@ -100,7 +103,7 @@ impl Checker<'_> {
         (bound, own)
     }
 
-    pub(super) fn unroll_count(&mut self, e: &ast::Expr, span: Span) -> u32 {
+    pub fn unroll_count(&mut self, e: &ast::Expr, span: Span) -> u32 {
         let value = self.value(e);
         match value.as_int() {
             Some(n @ 1..=100) => n as u32,

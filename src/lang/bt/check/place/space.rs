@@ -1,0 +1,41 @@
+//! TODO place/space.rs
+
+use crate::lang::bt::ast;
+use crate::lang::typed::{Builtin, Expr, ExprKind};
+use crate::lang::types::{AddressSpace, Type};
+
+/// `args`, or `args()`.
+pub fn is_args(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ast::ExprKind::Ident(name) => &**name == "args",
+        ast::ExprKind::Call(name, args) => &*name.text == "args" && args.is_empty(),
+        ast::ExprKind::Unary(ast::UnaryOp::Deref, inner) => is_args(inner),
+        _ => false,
+    }
+}
+
+/// The memory that a place lies in; none for values that are in no such memory.
+pub fn space_of(e: &Expr) -> Option<AddressSpace> {
+    match &e.kind {
+        ExprKind::Deref(p) => match &p.ty {
+            Type::Ptr { space, .. } => Some(*space),
+            _ => None,
+        },
+        ExprKind::Field { base, .. } => space_of(base),
+        ExprKind::Index { base, .. } => space_of_base(base),
+        ExprKind::Builtin(Builtin::CtxField(_) | Builtin::DataLoc(_)) => Some(AddressSpace::Context),
+        _ => None,
+    }
+}
+
+pub fn space_of_base(base: &Expr) -> Option<AddressSpace> {
+    match &base.ty {
+        Type::Ptr { space, .. } => Some(*space),
+        _ => space_of(base),
+    }
+}
+
+/// True for expressions that name memory.
+pub fn is_place(e: &Expr) -> bool {
+    space_of(e).is_some()
+}
