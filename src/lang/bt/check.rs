@@ -16,6 +16,7 @@
 #![allow(clippy::unused_self, reason = "handlers of one table have one shape")]
 #![allow(clippy::redundant_closure_for_method_calls, reason = "methods of `Checker<'_>` do not coerce to handlers")]
 
+mod absent;
 mod args;
 mod builtins;
 mod calls;
@@ -36,12 +37,14 @@ mod operators;
 mod place;
 mod probes;
 mod programs;
+mod setting;
 mod statements;
 mod strict;
 mod suggest;
 #[cfg(test)]
 mod tests;
-mod text;
+
+mod type_text;
 mod typeinfo;
 mod typename;
 
@@ -63,19 +66,19 @@ fn most_walks(source: &SourceText) -> usize {
 /// Checks a script whose macros and positional parameters are expanded.
 pub fn check(script: &ast::Script, source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'_>) -> Checked {
     let mut checker = Checker::new(source, facts, options);
-    checker.read_config(script);
-    checker.read_definitions(script);
-    checker.name_maps(script);
-    checker.read_map_declarations(script);
-    let groups = checker.expand_probes(script);
-    checker.read_functions(script);
+    config::read_config(&mut checker, script);
+    definitions::read_definitions(&mut checker, script);
+    maps::name_maps(&mut checker, script);
+    maps::read_map_declarations(&mut checker, script);
+    let groups = probes::expand_probes(&mut checker, script);
+    definitions::read_functions(&mut checker, script);
     checker.fixed = std::mem::take(&mut checker.diagnostics);
     let mut probes = Vec::new();
     let walks = most_walks(source);
     for walk in 0..walks {
         checker.start_pass();
-        checker.check_functions(script);
-        probes = checker.check_groups(&groups);
+        definitions::check_functions(&mut checker, script);
+        probes = probes::check_groups(&mut checker, &groups);
         if !checker.changed && !checker.guess_maps() {
             break;
         }
@@ -83,7 +86,7 @@ pub fn check(script: &ast::Script, source: &SourceText, facts: &dyn Facts, optio
             checker.error(UNSETTLED, Span::default(), "the types of this script's variables don't settle");
         }
     }
-    checker.check_storage();
-    checker.lint();
+    maps::check_storage(&mut checker);
+    lint::lint(&mut checker);
     checker.finish(probes)
 }

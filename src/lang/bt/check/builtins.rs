@@ -8,10 +8,12 @@ use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Clock, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
 
+use crate::lang::bt::check::calls::context;
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::frame::Kind;
-use crate::lang::bt::check::literal::pointer;
-use crate::lang::bt::check::suggest;
+use crate::lang::bt::check::literal::{boolean, constant, string};
+use crate::lang::bt::check::place::space;
+use crate::lang::bt::check::{absent, args, place, suggest};
 
 /// A builtin variable.
 pub struct BuiltinInfo {
@@ -53,21 +55,21 @@ pub const BUILTINS: &[BuiltinInfo] = &[
     by("username", username),
     by("curtask", curtask),
     by("latency", latency),
-    by("ppid", |c, s| c.task_call("ppid", s)),
-    by("pcomm", |c, s| c.task_call("pcomm", s)),
-    by("leader_comm", |c, s| c.leader("comm", s)),
-    by("leader_tid", |c, s| c.leader("pid", s)),
+    by("ppid", |_c, s| context::task_call("ppid", s)),
+    by("pcomm", |_c, s| context::task_call("pcomm", s)),
+    by("leader_comm", |c, s| leader(c, "comm", s)),
+    by("leader_tid", |c, s| leader(c, "pid", s)),
     by("usermode", usermode),
     by("cpid", cpid),
     by("has_cpid", has_cpid),
     by("func", func),
     by("probe", probe),
     by("probetype", probetype),
-    by("retval", |c, s| c.retval(s)),
-    by("args", |c, s| c.all_arguments(s)),
-    by("ctx", |c, s| c.context(s)),
-    by("kstack", |c, s| c.stack("kstack", &[], s)),
-    by("ustack", |c, s| c.stack("ustack", &[], s)),
+    by("retval", args::retval),
+    by("args", args::all_arguments),
+    by("ctx", args::context),
+    by("kstack", |c, s| context::stack(c, "kstack", &[], s)),
+    by("ustack", |c, s| context::stack(c, "ustack", &[], s)),
 ];
 
 /// A builtin by its name.
@@ -83,24 +85,24 @@ impl Checker<'_> {
     /// A bare name.
     pub fn identifier(&mut self, name: &Arc<str>, span: Span) -> Expr {
         if let Some(info) = find(name) {
-            return self.builtin_value(info, span);
+            return builtin_value(self, info, span);
         }
         if let Some(n) = argument_number(name, "arg") {
-            return self.numbered_argument(n, span);
+            return args::numbered_argument(self, n, span);
         }
         if let Some(n) = argument_number(name, "sarg") {
-            return self.stack_argument(n, span);
+            return args::stack_argument(self, n, span);
         }
         if let Some((ty, value)) = self.types.enumerator(name) {
             return Expr::new(ExprKind::Int(value as u64), ty, span);
         }
         if let Some(value) = crate::lang::constants::find(name) {
-            return crate::lang::bt::check::literal::constant(value, span);
+            return constant(value, span);
         }
         if name.starts_with("__builtin_")
             && let Some(info) = find(name.trim_start_matches("__builtin_"))
         {
-            return self.builtin_value(info, span);
+            return builtin_value(self, info, span);
         }
         // A function's name without its parentheses, where it needs no arguments.
         if let Some(info) = crate::lang::bt::check::calls::find(name)
@@ -111,75 +113,45 @@ impl Checker<'_> {
         let names = BUILTINS.iter().map(|b| b.name).chain(crate::lang::bt::check::calls::names());
         let help = crate::lang::bt::builtins::function(name)
             .map(|f| format!("it is a function: `{}`", f.signature))
-            .or_else(|| self.own_name(name).map(|own| format!("did you mean `{own}`?")))
+            .or_else(|| own_name(self, name).map(|own| format!("did you mean `{own}`?")))
             .or_else(|| suggest::of_other_languages(name))
             .or_else(|| suggest::did_you_mean(name, names))
             .or_else(|| unknown_name_help(name));
         self.error_help(UNKNOWN_NAME, span, format!("Unknown identifier: '{name}'"), help);
         Self::error_value(span)
     }
+}
 
-    /// The variable, the map or the argument of this name, which is written in another way.
-    fn own_name(&self, name: &str) -> Option<String> {
-        let variable = format!("${name}");
-        if self.find_local(&variable).is_some() {
-            return Some(variable);
-        }
-        let map = format!("@{name}");
-        if self.maps.all().iter().any(|m| m.written && *m.name == map) {
-            return Some(map);
-        }
-        if let Some(crate::model::target::Target::Tracepoint { category, event }) = self.frame.targets.first() {
-            let fields = self.types.facts.tracepoint(category, event).ok()?;
-            return fields.iter().any(|f| *f.name == *name).then(|| format!("args.{name}"));
-        }
-        None
+/// The variable, the map or the argument of this name, which is written in another way.
+fn own_name(c: &Checker<'_>, name: &str) -> Option<String> {
+    let variable = format!("${name}");
+    if c.frame.find_local(&variable).is_some() {
+        return Some(variable);
     }
+    let map = format!("@{name}");
+    if c.maps.all().iter().any(|m| m.written && *m.name == map) {
+        return Some(map);
+    }
+    if let Some(crate::model::target::Target::Tracepoint { category, event }) = c.frame.targets.first() {
+        let fields = c.types.facts.tracepoint(category, event).ok()?;
+        return fields.iter().any(|f| *f.name == *name).then(|| format!("args.{name}"));
+    }
+    None
+}
 
-    pub fn builtin_value(&mut self, info: &BuiltinInfo, span: Span) -> Expr {
-        match &info.make {
-            Make::Plain(b, ty) => builtin(*b, ty.clone(), span),
-            Make::By(f) => f(self, span),
-        }
+pub fn builtin_value(c: &mut Checker<'_>, info: &BuiltinInfo, span: Span) -> Expr {
+    match &info.make {
+        Make::Plain(b, ty) => builtin(*b, ty.clone(), span),
+        Make::By(f) => f(c, span),
     }
+}
 
-    /// Reports that a name means nothing in this kind of probe.
-    pub fn not_here(&mut self, name: &str, span: Span, help: Option<&str>) -> Expr {
-        let kind = self.frame.kind.name();
-        let message = match name {
-            "args" => format!(
-                "The args builtin can only be used with tracepoint, rawtracepoint, fentry/fexit, and uprobe probes \
-                 ({kind} used here)"
-            ),
-            "retval" => {
-                let instead = if self.frame.kind == Kind::Tracepoint { " (try to use args.ret instead)" } else { "" };
-                format!(
-                    "The retval builtin can only be used with 'kretprobe' and 'uretprobe' and 'fentry' probes{instead}"
-                )
-            }
-            "ctx" | "func" => format!("The {name} builtin can not be used with '{kind}' probes"),
-            _ if argument_number(name, "arg").is_some() => {
-                format!("The {name} builtin can only be used with 'kprobes', 'uprobes' and 'usdt' probes")
-            }
-            _ => format!("{name} can not be used with \"{kind}\" probes"),
-        };
-        self.error_help(NOT_IN_PROBE, span, message, help.map(str::to_owned));
-        Self::error_value(span)
-    }
-
-    /// `struct X *` in kernel memory, or `void *` where the kernel's types are not known.
-    pub fn kernel_pointer(&mut self, name: &str, space: AddressSpace) -> Type {
-        let to = self.types.of_kernel(name).unwrap_or(Type::Void);
-        pointer(to, space)
-    }
-
-    /// A field of the current task's main thread.
-    fn leader(&mut self, field: &str, span: Span) -> Expr {
-        let name = |text: &str| ast::Name { text: text.into(), span };
-        let task = curtask(self, span);
-        let leader = self.field_of(task, &name("group_leader"), span);
-        self.field_of(leader, &name(field), span)
-    }
+/// A field of the current task's main thread.
+fn leader(c: &mut Checker<'_>, field: &str, span: Span) -> Expr {
+    let name = |text: &str| ast::Name { text: text.into(), span };
+    let task = curtask(c, span);
+    let leader = place::field_of(c, task, &name("group_leader"), span);
+    place::field_of(c, leader, &name(field), span)
 }
 
 fn username(_: &mut Checker<'_>, span: Span) -> Expr {
@@ -188,14 +160,14 @@ fn username(_: &mut Checker<'_>, span: Span) -> Expr {
 }
 
 fn curtask(c: &mut Checker<'_>, span: Span) -> Expr {
-    let ty = c.kernel_pointer("task_struct", AddressSpace::Kernel);
+    let ty = space::kernel_pointer(&mut c.types, "task_struct", AddressSpace::Kernel);
     builtin(Builtin::CurTask, ty, span)
 }
 
 /// Where it is known it was put in before.
 fn latency(c: &mut Checker<'_>, span: Span) -> Expr {
     let help = "uretprobe, kretprobe, fexit and tracepoint:syscalls:sys_exit_... probes have it, all of a probe's points of one kind";
-    c.not_here("latency", span, Some(help))
+    absent::not_here(c, "latency", span, Some(help))
 }
 
 fn usermode(c: &mut Checker<'_>, span: Span) -> Expr {
@@ -221,7 +193,7 @@ fn cpid(c: &mut Checker<'_>, span: Span) -> Expr {
 }
 
 fn has_cpid(c: &mut Checker<'_>, span: Span) -> Expr {
-    crate::lang::bt::check::literal::boolean(c.options.child_pid.is_some(), span)
+    boolean(c.options.child_pid.is_some(), span)
 }
 
 fn func(c: &mut Checker<'_>, span: Span) -> Expr {
@@ -230,13 +202,13 @@ fn func(c: &mut Checker<'_>, span: Span) -> Expr {
             c.frame.needs_probe_id = true;
             builtin(Builtin::FuncId, Type::FuncName, span)
         }
-        _ => c.not_here("func", span, Some("only probes on functions have it; `probe` works everywhere")),
+        _ => absent::not_here(c, "func", span, Some("only probes on functions have it; `probe` works everywhere")),
     }
 }
 
 fn probe(c: &mut Checker<'_>, span: Span) -> Expr {
     if c.frame.kind == Kind::Function {
-        return c.not_here("probe", span, None);
+        return absent::not_here(c, "probe", span, None);
     }
     c.frame.needs_probe_id = true;
     c.frame.names_probe = true;
@@ -252,7 +224,7 @@ fn probetype(c: &mut Checker<'_>, span: Span) -> Expr {
         Some(crate::model::target::Target::Begin | crate::model::target::Target::End) => "special".into(),
         _ => c.frame.kind.name().into(),
     };
-    crate::lang::bt::check::literal::string(&text, span)
+    string(&text, span)
 }
 
 /// The `3` of `arg3`.

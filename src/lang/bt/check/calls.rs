@@ -1,19 +1,21 @@
 //! Calls: one table of functions with their argument counts, and the map functions.
 
 mod compile;
-mod context;
-mod map;
+pub mod context;
+pub mod intrinsic;
+pub mod map;
 mod output;
 mod text;
 
 use crate::lang::bt::ast;
 use crate::lang::codes::check::{ARGUMENT_COUNT, ARGUMENT_TYPE, NEEDS_LITERAL, NEEDS_UNSAFE, UNKNOWN_FUNCTION};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, Intrinsic};
+use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
 
+use crate::lang::bt::check::builtins::argument_number;
 use crate::lang::bt::check::checker::Checker;
-use crate::lang::bt::check::suggest;
+use crate::lang::bt::check::{args, builtins, coerce, suggest, type_text};
 
 /// One call as written.
 #[derive(Clone, Copy)]
@@ -154,21 +156,21 @@ impl Checker<'_> {
     pub fn call(&mut self, name: &ast::Name, args: &[ast::Expr], span: Span) -> Expr {
         let call = Call { name, args, span };
         if let Some(index) = self.functions.iter().position(|f| f.name == name.text) {
-            return self.call_user(index, call);
+            return call_user(self, index, call);
         }
         if let Some(info) = find(&name.text) {
-            if !self.check_count(call, info.min, info.max) {
+            if !check_count(self, call, info.min, info.max) {
                 return Self::error_value(span);
             }
             return (info.handler)(self, call);
         }
         if args.is_empty() {
             // Builtin variables may be written as calls.
-            if let Some(info) = crate::lang::bt::check::builtins::find(&name.text) {
-                return self.builtin_value(info, span);
+            if let Some(info) = builtins::find(&name.text) {
+                return builtins::builtin_value(self, info, span);
             }
-            if let Some(n) = crate::lang::bt::check::builtins::argument_number(&name.text, "arg") {
-                return self.numbered_argument(n, span);
+            if let Some(n) = argument_number(&name.text, "arg") {
+                return args::numbered_argument(self, n, span);
             }
         }
         if AGGREGATIONS.iter().any(|a| a.0 == &*name.text) {
@@ -187,7 +189,7 @@ impl Checker<'_> {
             let _ = self.expr(arg);
         }
         let own: Vec<_> = self.functions.iter().map(|f| f.name.clone()).collect();
-        let builtins = crate::lang::bt::check::builtins::BUILTINS.iter().map(|b| b.name);
+        let builtins = builtins::BUILTINS.iter().map(|b| b.name);
         let near = || {
             suggest::did_you_mean(&name.text, own.iter().map(|n| &**n))
                 .or_else(|| suggest::of_other_languages(&name.text))
@@ -198,127 +200,119 @@ impl Checker<'_> {
         self.error_help(UNKNOWN_FUNCTION, span, format!("Unknown function: '{}'", name.text), help);
         Self::error_value(span)
     }
+}
 
-    fn check_count(&mut self, call: Call<'_>, min: usize, max: usize) -> bool {
-        let n = call.args.len();
-        if (min..=max).contains(&n) {
-            return true;
-        }
-        for arg in call.args {
-            let _ = self.expr(arg);
-        }
-        let arguments = |count: usize| match count {
-            0 => "no arguments".to_owned(),
-            1 => "one argument".to_owned(),
-            n => format!("{n} arguments"),
-        };
-        // Both take a weight as well, which scripts have no use for.
-        let max = if matches!(&*call.name.text, "hist" | "lhist") { max - 1 } else { max };
-        let wanted = if min == max {
-            format!("requires {}", arguments(min))
-        } else if n < min {
-            format!("requires at least {}", arguments(min))
-        } else {
-            format!("takes up to {}", arguments(max))
-        };
-        let help = crate::lang::bt::builtins::function(&call.name.text).map(|b| b.signature.to_owned());
-        self.error_help(ARGUMENT_COUNT, call.span, format!("{}() {wanted} ({n} provided)", call.name.text), help);
-        false
+pub fn check_count(c: &mut Checker<'_>, call: Call<'_>, min: usize, max: usize) -> bool {
+    let n = call.args.len();
+    if (min..=max).contains(&n) {
+        return true;
     }
-
-    /// A call of the script's own function.
-    fn call_user(&mut self, index: usize, call: Call<'_>) -> Expr {
-        let signature = &self.functions[index];
-        let (types, result) = (signature.parameters.clone(), signature.result.clone());
-        if !self.check_count(call, types.len(), types.len()) {
-            return Self::error_value(call.span);
-        }
-        let mut args = Vec::new();
-        for (arg, ty) in call.args.iter().zip(&types) {
-            let value = self.value(arg);
-            let name = call.name.text.clone();
-            args.push(self.coerce_or_report(value, ty, |from, to| format!("`{name}` takes {to} here, this is {from}")));
-        }
-        let id = crate::lang::typed::FunctionId(index as u32);
-        Expr::new(ExprKind::CallUser(id, args), result, call.span)
+    for arg in call.args {
+        let _ = c.expr(arg);
     }
+    let arguments = |count: usize| match count {
+        0 => "no arguments".to_owned(),
+        1 => "one argument".to_owned(),
+        n => format!("{n} arguments"),
+    };
+    // Both take a weight as well, which scripts have no use for.
+    let max = if matches!(&*call.name.text, "hist" | "lhist") { max - 1 } else { max };
+    let wanted = if min == max {
+        format!("requires {}", arguments(min))
+    } else if n < min {
+        format!("requires at least {}", arguments(min))
+    } else {
+        format!("takes up to {}", arguments(max))
+    };
+    let help = crate::lang::bt::builtins::function(&call.name.text).map(|b| b.signature.to_owned());
+    c.error_help(ARGUMENT_COUNT, call.span, format!("{}() {wanted} ({n} provided)", call.name.text), help);
+    false
+}
 
-    /// An argument as an integer of 8 bytes.
-    fn integer_argument(&mut self, call: Call<'_>, n: usize) -> Expr {
-        let Some(arg) = call.args.get(n) else { return Self::error_value(call.span) };
-        let value = self.value(arg);
-        let text = match &*call.name.text {
-            "sum" | "min" | "max" | "avg" | "stats" => format!("integer arguments ({}", self.inferred_text(&value.ty)),
-            _ => format!("int arguments ({}", self.kind_text(&value.ty)),
-        };
-        match self.integer(value) {
-            Some(value) => value,
-            None => {
-                let message = format!("{}() only supports {text} provided)", call.name.text);
-                self.error_expr(ARGUMENT_TYPE, call.span, message)
-            }
-        }
+/// A call of the script's own function.
+fn call_user(c: &mut Checker<'_>, index: usize, call: Call<'_>) -> Expr {
+    let signature = &c.functions[index];
+    let (types, result) = (signature.parameters.clone(), signature.result.clone());
+    if !check_count(c, call, types.len(), types.len()) {
+        return Checker::error_value(call.span);
     }
-
-    fn bad_argument(&mut self, call: Call<'_>, span: Span, wanted: &str, have: &str) -> Expr {
-        let message = format!("`{}` takes {wanted} here, this is {have}", call.name.text);
-        self.error_expr(ARGUMENT_TYPE, span, message)
+    let mut args = Vec::new();
+    for (arg, ty) in call.args.iter().zip(&types) {
+        let value = c.value(arg);
+        let name = call.name.text.clone();
+        args.push(coerce::coerce_or_report(c, value, ty, |from, to| {
+            format!("`{name}` takes {to} here, this is {from}")
+        }));
     }
+    let id = crate::lang::typed::FunctionId(index as u32);
+    Expr::new(ExprKind::CallUser(id, args), result, call.span)
+}
 
-    /// An argument that must be a constant integer.
-    fn literal_argument(&mut self, call: Call<'_>, n: usize) -> Option<i64> {
-        let arg = call.args.get(n)?;
-        let value = self.value(arg);
-        if matches!(value.ty, Type::Error) {
-            return None;
+/// An argument as an integer of 8 bytes.
+pub fn integer_argument(c: &mut Checker<'_>, call: Call<'_>, n: usize) -> Expr {
+    let Some(arg) = call.args.get(n) else { return Checker::error_value(call.span) };
+    let value = c.value(arg);
+    let text = match &*call.name.text {
+        "sum" | "min" | "max" | "avg" | "stats" => {
+            format!("integer arguments ({}", type_text::inferred(&c.types, &value.ty))
         }
-        match value.as_int() {
-            Some(v) => Some(v as i64),
-            None => {
-                let message = format!("`{}` needs a number here that is known before the script runs", call.name.text);
-                self.error(NEEDS_LITERAL, arg.span, message);
-                None
-            }
+        _ => format!("int arguments ({}", type_text::kind(&c.types, &value.ty)),
+    };
+    match coerce::integer(value) {
+        Some(value) => value,
+        None => {
+            let message = format!("{}() only supports {text} provided)", call.name.text);
+            c.error_expr(ARGUMENT_TYPE, call.span, message)
         }
     }
+}
 
-    /// An argument that must be a string constant.
-    fn string_argument(&mut self, call: Call<'_>, n: usize) -> Option<std::sync::Arc<str>> {
-        let arg = call.args.get(n)?;
-        if let ast::ExprKind::Str(s) = &arg.kind {
-            return Some(s.clone());
-        }
-        let value = self.value(arg);
-        match value.kind {
-            ExprKind::Str(s) => Some(s),
-            _ if matches!(value.ty, Type::Error) => None,
-            _ => {
-                let text = self.kind_text(&value.ty);
-                let message = format!("{}() expects a string literal ({text} provided)", call.name.text);
-                self.error(NEEDS_LITERAL, call.span, message);
-                None
-            }
+/// An argument that must be a constant integer.
+pub fn literal_argument(c: &mut Checker<'_>, call: Call<'_>, n: usize) -> Option<i64> {
+    let arg = call.args.get(n)?;
+    let value = c.value(arg);
+    if matches!(value.ty, Type::Error) {
+        return None;
+    }
+    match value.as_int() {
+        Some(v) => Some(v as i64),
+        None => {
+            let message = format!("`{}` needs a number here that is known before the script runs", call.name.text);
+            c.error(NEEDS_LITERAL, arg.span, message);
+            None
         }
     }
+}
 
-    fn needs_unsafe(&mut self, call: Call<'_>) {
-        if !self.options.unsafe_allowed {
-            self.error_help(
-                NEEDS_UNSAFE,
-                call.span,
-                match &*call.name.text {
-                    "write_user" => "write_user() is unsafe. To use you need the --unsafe flag".to_owned(),
-                    name => format!("{name}() is an unsafe function being used in safe mode"),
-                },
-                Some("start with `--unsafe`".into()),
-            );
+/// An argument that must be a string constant.
+pub fn string_argument(c: &mut Checker<'_>, call: Call<'_>, n: usize) -> Option<std::sync::Arc<str>> {
+    let arg = call.args.get(n)?;
+    if let ast::ExprKind::Str(s) = &arg.kind {
+        return Some(s.clone());
+    }
+    let value = c.value(arg);
+    match value.kind {
+        ExprKind::Str(s) => Some(s),
+        _ if matches!(value.ty, Type::Error) => None,
+        _ => {
+            let text = type_text::kind(&c.types, &value.ty);
+            let message = format!("{}() expects a string literal ({text} provided)", call.name.text);
+            c.error(NEEDS_LITERAL, call.span, message);
+            None
         }
     }
+}
 
-    fn intrinsic(&self, which: Intrinsic, args: Vec<Expr>, ty: Type, call: Call<'_>) -> Expr {
-        if args.iter().any(|a| matches!(a.ty, Type::Error)) {
-            return Expr::new(ExprKind::Int(0), Type::Error, call.span);
-        }
-        Expr::new(ExprKind::Call(which, args), ty, call.span)
+pub fn needs_unsafe(c: &mut Checker<'_>, call: Call<'_>) {
+    if !c.options.unsafe_allowed {
+        c.error_help(
+            NEEDS_UNSAFE,
+            call.span,
+            match &*call.name.text {
+                "write_user" => "write_user() is unsafe. To use you need the --unsafe flag".to_owned(),
+                name => format!("{name}() is an unsafe function being used in safe mode"),
+            },
+            Some("start with `--unsafe`".into()),
+        );
     }
 }

@@ -14,6 +14,7 @@ use crate::lang::types::Type;
 
 use crate::lang::bt::check::frame::state::{Frame, VariableKey};
 use crate::lang::bt::check::maps::table::Maps;
+use crate::lang::bt::check::maps::undefined;
 use crate::lang::bt::check::suggest;
 
 /// Diagnostics beyond this many are dropped: nobody reads on.
@@ -93,7 +94,7 @@ impl<'a> Checker<'a> {
             return true;
         }
         for (id, span) in self.maps.unsettled() {
-            self.report_undefined(id, span);
+            undefined::report_undefined(self, id, span);
         }
         false
     }

@@ -3,11 +3,12 @@
 use crate::lang::codes::check::{NOT_A_CONDITION, TYPE_MISMATCH};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Intrinsic, Statement, StatementKind};
-use crate::lang::types::{EnumId, Type};
+use crate::lang::types::Type;
 
 use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join::join;
 use crate::lang::bt::check::literal::{as_text, boolean, convert_scalar, element_types};
-use crate::lang::bt::check::text::aggregation_text;
+use crate::lang::bt::check::type_text;
 
 impl Checker<'_> {
     /// Converts without asking whether it makes sense: `to` is a join of the value's type.
@@ -30,105 +31,16 @@ impl Checker<'_> {
             && have.len() == wanted.len()
             && have.iter().zip(wanted.iter()).any(|((a, _), (b, _))| a != b)
         {
-            return self.reorder(e, to);
+            return reorder(self, e, to);
         }
         let elements: Option<Vec<Type>> = element_types(to);
         if let (Some(wanted), Some(have)) = (elements, element_types(&e.ty))
             && wanted.len() == have.len()
         {
-            return self.coerce_elements(e, &wanted, to);
+            return coerce_elements(self, e, &wanted, to);
         }
         let span = e.span;
         Expr::new(ExprKind::Cast(Box::new(e)), to.clone(), span)
-    }
-
-    /// A record with its fields in another order. It is made first, so that its parts are computed in
-    /// the order of the text.
-    fn reorder(&mut self, e: Expr, to: &Type) -> Expr {
-        let (whole, span) = (e.ty.clone(), e.span);
-        let (Type::Record(have), Type::Record(wanted)) = (&whole, to) else { return e };
-        let local = self.temporary(whole.clone(), span);
-        let set = Statement { kind: StatementKind::SetLocal(local, e), span };
-        let mut items = Vec::with_capacity(wanted.len());
-        for (name, ty) in wanted.iter() {
-            let Some(at) = have.iter().position(|(n, _)| n == name) else { return Self::error_value(span) };
-            let base = Expr::new(ExprKind::Local(local), whole.clone(), span);
-            let item = Expr::new(ExprKind::TupleField(Box::new(base), at as u32), have[at].1.clone(), span);
-            items.push(self.coerce(item, ty));
-        }
-        let record = Expr::new(ExprKind::Tuple(items), to.clone(), span);
-        Expr::new(ExprKind::Block(Block::new(vec![set]), Box::new(record)), to.clone(), span)
-    }
-
-    fn coerce_elements(&mut self, e: Expr, wanted: &[Type], to: &Type) -> Expr {
-        let span = e.span;
-        if let ExprKind::Tuple(items) = e.kind {
-            let items = items.into_iter().zip(wanted).map(|(item, ty)| self.coerce(item, ty)).collect();
-            return Expr::new(ExprKind::Tuple(items), to.clone(), span);
-        }
-        let have = element_types(&e.ty).unwrap_or_default();
-        let whole = e.ty.clone();
-        let local = self.temporary(whole.clone(), span);
-        let set = Statement { kind: StatementKind::SetLocal(local, e), span };
-        let items = have
-            .iter()
-            .zip(wanted)
-            .enumerate()
-            .map(|(i, (ty, wanted))| {
-                let base = Expr::new(ExprKind::Local(local), whole.clone(), span);
-                let item = Expr::new(ExprKind::TupleField(Box::new(base), i as u32), ty.clone(), span);
-                self.coerce(item, wanted)
-            })
-            .collect();
-        let tuple = Expr::new(ExprKind::Tuple(items), to.clone(), span);
-        Expr::new(ExprKind::Block(Block::new(vec![set]), Box::new(tuple)), to.clone(), span)
-    }
-
-    /// Converts where an assignment may; else reports by `message(from, to)`.
-    pub fn coerce_or_report(&mut self, e: Expr, to: &Type, message: impl FnOnce(String, String) -> String) -> Expr {
-        self.coerce_or_report_at(e, to, None, message)
-    }
-
-    /// As [`Self::coerce_or_report`], with the report at another place than the value.
-    pub fn coerce_or_report_at(
-        &mut self,
-        e: Expr,
-        to: &Type,
-        place: Option<Span>,
-        message: impl FnOnce(String, String) -> String,
-    ) -> Expr {
-        if matches!(e.ty, Type::Error) || matches!(to, Type::Error) {
-            return e;
-        }
-        let fits = match crate::lang::bt::check::join::join(&e.ty, to) {
-            Some(_) => true,
-            None => e.ty.is_scalar() && to.is_scalar(),
-        };
-        if fits {
-            return self.coerce(e, to);
-        }
-        let (from, wanted) = (self.type_text(&e.ty), self.type_text(to));
-        self.error_expr(TYPE_MISMATCH, place.unwrap_or(e.span), message(from, wanted))
-    }
-
-    /// A type as people read it, literals in it as small as their values.
-    pub fn inferred_text(&self, ty: &Type) -> String {
-        self.type_text(&crate::lang::bt::check::join::smallest(ty))
-    }
-
-    /// The kind of a value in one word, as messages about arguments name it.
-    pub fn kind_text(&self, ty: &Type) -> String {
-        match ty {
-            Type::Int { .. } => "int".into(),
-            Type::Str { .. } => "string".into(),
-            Type::Buf { .. } => "buffer".into(),
-            Type::Ptr { .. } => "pointer".into(),
-            Type::Array { .. } => "array".into(),
-            Type::Struct(_) => "struct".into(),
-            Type::Tuple(_) => "tuple".into(),
-            Type::Record(_) => "record".into(),
-            other => self.type_text(other),
-        }
     }
 
     /// A value as a condition: a scalar.
@@ -146,7 +58,7 @@ impl Checker<'_> {
                 Expr::new(ExprKind::Binary(BinaryOp::Ne, Box::new(e), Box::new(empty)), Type::Bool, span)
             }
             _ => {
-                let ty = self.type_text(&e.ty);
+                let ty = type_text::text(&self.types, &e.ty);
                 let span = e.span;
                 self.error_help(
                     NOT_A_CONDITION,
@@ -162,64 +74,94 @@ impl Checker<'_> {
             }
         }
     }
+}
 
-    /// A value as an integer of 8 bytes, of its own signedness.
-    pub fn integer(&mut self, e: Expr) -> Option<Expr> {
-        let to = match &e.ty {
-            Type::Error => return Some(e),
-            t if t.is_signed() => Type::I64,
-            t if t.fits_register() => Type::U64,
-            Type::Array { of, len } if matches!(**of, Type::Int { size: 1, .. }) && matches!(len, 1 | 2 | 4 | 8) => {
-                let (span, size) = (e.span, *len as u8);
-                let narrow = Expr::new(ExprKind::Cast(Box::new(e)), Type::Int { size, signed: false }, span);
-                return Some(convert_scalar(narrow, &Type::U64));
-            }
-            _ => return None,
-        };
-        Some(convert_scalar(e, &to))
+/// A record with its fields in another order. It is made first, so that its parts are computed in
+/// the order of the text.
+fn reorder(c: &mut Checker<'_>, e: Expr, to: &Type) -> Expr {
+    let (whole, span) = (e.ty.clone(), e.span);
+    let (Type::Record(have), Type::Record(wanted)) = (&whole, to) else { return e };
+    let local = c.frame.temporary(whole.clone(), span);
+    let set = Statement { kind: StatementKind::SetLocal(local, e), span };
+    let mut items = Vec::with_capacity(wanted.len());
+    for (name, ty) in wanted.iter() {
+        let Some(at) = have.iter().position(|(n, _)| n == name) else { return Checker::error_value(span) };
+        let base = Expr::new(ExprKind::Local(local), whole.clone(), span);
+        let item = Expr::new(ExprKind::TupleField(Box::new(base), at as u32), have[at].1.clone(), span);
+        items.push(c.coerce(item, ty));
     }
+    let record = Expr::new(ExprKind::Tuple(items), to.clone(), span);
+    Expr::new(ExprKind::Block(Block::new(vec![set]), Box::new(record)), to.clone(), span)
+}
 
-    /// A type as people read it.
-    pub fn type_text(&self, ty: &Type) -> String {
-        match ty {
-            Type::Void => "void".into(),
-            Type::Error => "of unknown type".into(),
-            Type::Bool => "bool".into(),
-            Type::Int { size, signed } => {
-                let size = size & !crate::lang::bt::check::join::LITERAL;
-                format!("{}int{}", if *signed { "" } else { "u" }, u32::from(size) * 8)
-            }
-            Type::Enum { id: EnumId(id), .. } => match self.types.enum_defs().get(*id as usize) {
-                Some(def) if !def.name.is_empty() => format!("enum {}", def.name),
-                _ => "enum".into(),
-            },
-            Type::Str { size } => format!("string[{size}]"),
-            Type::Buf { size } => format!("buffer[{size}]"),
-            Type::Ptr { to, .. } => format!("{} *", self.type_text(to)).replace("* *", "**"),
-            Type::Array { of, len } => format!("{}[{len}]", self.type_text(of)),
-            Type::Struct(id) => self.types.struct_name(*id),
-            Type::Tuple(items) => {
-                format!("({})", items.iter().map(|t| self.type_text(t)).collect::<Vec<_>>().join(","))
-            }
-            Type::Record(items) => {
-                let items: Vec<_> = items.iter().map(|(n, t)| format!("{n}: {}", self.type_text(t))).collect();
-                format!("({})", items.join(", "))
-            }
-            Type::Agg(agg) => format!("{}_t", aggregation_text(*agg)),
-            Type::KStack { .. } => "kstack".into(),
-            Type::UStack { .. } => "ustack".into(),
-            Type::KSym => "ksym".into(),
-            Type::USym => "usym".into(),
-            Type::Inet => "inet".into(),
-            Type::Mac => "macaddr".into(),
-            Type::Username => "username".into(),
-            Type::Timestamp => "timestamp".into(),
-            Type::CgroupPath => "cgroup_path".into(),
-            Type::Strerror => "strerror".into(),
-            Type::SignalName => "signal_name".into(),
-            Type::SyscallName => "syscall_name".into(),
-            Type::ProbeName => "probe name".into(),
-            Type::FuncName => "function name".into(),
+fn coerce_elements(c: &mut Checker<'_>, e: Expr, wanted: &[Type], to: &Type) -> Expr {
+    let span = e.span;
+    if let ExprKind::Tuple(items) = e.kind {
+        let items = items.into_iter().zip(wanted).map(|(item, ty)| c.coerce(item, ty)).collect();
+        return Expr::new(ExprKind::Tuple(items), to.clone(), span);
+    }
+    let have = element_types(&e.ty).unwrap_or_default();
+    let whole = e.ty.clone();
+    let local = c.frame.temporary(whole.clone(), span);
+    let set = Statement { kind: StatementKind::SetLocal(local, e), span };
+    let items = have
+        .iter()
+        .zip(wanted)
+        .enumerate()
+        .map(|(i, (ty, wanted))| {
+            let base = Expr::new(ExprKind::Local(local), whole.clone(), span);
+            let item = Expr::new(ExprKind::TupleField(Box::new(base), i as u32), ty.clone(), span);
+            c.coerce(item, wanted)
+        })
+        .collect();
+    let tuple = Expr::new(ExprKind::Tuple(items), to.clone(), span);
+    Expr::new(ExprKind::Block(Block::new(vec![set]), Box::new(tuple)), to.clone(), span)
+}
+
+/// Converts where an assignment may; else reports by `message(from, to)`.
+pub fn coerce_or_report(
+    c: &mut Checker<'_>,
+    e: Expr,
+    to: &Type,
+    message: impl FnOnce(String, String) -> String,
+) -> Expr {
+    coerce_or_report_at(c, e, to, None, message)
+}
+
+/// As [`Self::coerce_or_report`], with the report at another place than the value.
+pub fn coerce_or_report_at(
+    c: &mut Checker<'_>,
+    e: Expr,
+    to: &Type,
+    place: Option<Span>,
+    message: impl FnOnce(String, String) -> String,
+) -> Expr {
+    if matches!(e.ty, Type::Error) || matches!(to, Type::Error) {
+        return e;
+    }
+    let fits = match join(&e.ty, to) {
+        Some(_) => true,
+        None => e.ty.is_scalar() && to.is_scalar(),
+    };
+    if fits {
+        return c.coerce(e, to);
+    }
+    let (from, wanted) = (type_text::text(&c.types, &e.ty), type_text::text(&c.types, to));
+    c.error_expr(TYPE_MISMATCH, place.unwrap_or(e.span), message(from, wanted))
+}
+
+/// A value as an integer of 8 bytes, of its own signedness.
+pub fn integer(e: Expr) -> Option<Expr> {
+    let to = match &e.ty {
+        Type::Error => return Some(e),
+        t if t.is_signed() => Type::I64,
+        t if t.fits_register() => Type::U64,
+        Type::Array { of, len } if matches!(**of, Type::Int { size: 1, .. }) && matches!(len, 1 | 2 | 4 | 8) => {
+            let (span, size) = (e.span, *len as u8);
+            let narrow = Expr::new(ExprKind::Cast(Box::new(e)), Type::Int { size, signed: false }, span);
+            return Some(convert_scalar(narrow, &Type::U64));
         }
-    }
+        _ => return None,
+    };
+    Some(convert_scalar(e, &to))
 }

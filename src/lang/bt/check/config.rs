@@ -1,192 +1,60 @@
 //! The `config` block and the settings that win over it.
 
-use std::ops::RangeInclusive;
-
-use crate::lang::bt::{ast, constant, settings};
+use crate::lang::bt::{ast, constant};
 use crate::lang::codes::check::{BAD_SETTING, UNKNOWN_SETTING, WITHOUT_EFFECT};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, MissingProbes};
-use crate::lang::types::StackMode;
 
 use crate::lang::bt::check::checker::Checker;
-use crate::lang::bt::check::suggest;
+use crate::lang::bt::check::setting;
+use crate::lang::bt::check::setting::is_switch;
 
-/// Settings that `config()` can read when nothing sets them.
-fn readable() -> impl Iterator<Item = &'static settings::Setting> {
-    settings::SETTINGS.iter().filter(|s| !s.default.is_empty())
+/// Applies what holds by default, then the `config` block, then what the caller sets.
+pub fn read_config(c: &mut Checker<'_>, script: &ast::Script) {
+    for (name, value) in c.options.config_defaults {
+        setting::apply_setting(c, name, value, Span::default());
+    }
+    for item in &script.items {
+        if let ast::Item::Config(settings, _) = item {
+            for setting in settings {
+                read_setting(c, setting);
+            }
+        }
+    }
+    for (name, value) in c.options.config_overrides {
+        setting::apply_setting(c, &name.to_ascii_lowercase(), value, Span::default());
+    }
 }
 
-/// Licences with which the kernel lets programs call what is reserved to the GPL
-/// (`license_is_gpl_compatible`, include/linux/license.h).
-const LICENSES: &[&str] =
-    &["Dual MIT/GPL", "Dual BSD/GPL", "Dual MPL/GPL", "GPL and additional rights", "GPL v2", "GPL"];
-
-impl Checker<'_> {
-    /// Applies what holds by default, then the `config` block, then what the caller sets.
-    pub fn read_config(&mut self, script: &ast::Script) {
-        for (name, value) in self.options.config_defaults {
-            self.apply_setting(name, value, Span::default());
-        }
-        for item in &script.items {
-            if let ast::Item::Config(settings, _) = item {
-                for setting in settings {
-                    self.read_setting(setting);
-                }
+fn read_setting(c: &mut Checker<'_>, setting: &ast::Setting) {
+    let value = match &setting.value.kind {
+        ast::ExprKind::Str(s) | ast::ExprKind::Ident(s) => s.to_string(),
+        ast::ExprKind::Bool(b) => u64::from(*b).to_string(),
+        ast::ExprKind::Error => return,
+        _ => match constant::fold(&setting.value) {
+            // A number turns a switch on unless it is 0.
+            Some(v) if v != 0 && is_switch(&setting.name.text) => "1".to_owned(),
+            Some(v) => v.to_string(),
+            None => {
+                c.error(BAD_SETTING, setting.value.span, "a setting's value must be a number, a word or a string");
+                return;
             }
-        }
-        for (name, value) in self.options.config_overrides {
-            self.apply_setting(&name.to_ascii_lowercase(), value, Span::default());
-        }
+        },
+    };
+    let name = setting.name.text.to_ascii_lowercase();
+    // The environment's spelling is accepted too.
+    let name = name.strip_prefix("bpftrace_").unwrap_or(&name).to_owned();
+    let span = setting.name.span.to(setting.value.span);
+    if name == "max_type_res_iterations" && c.options.like_bpftrace {
+        let message = format!("{} is deprecated and has no effect", setting.name.text);
+        c.warn(WITHOUT_EFFECT, span, message, None);
     }
-
-    fn read_setting(&mut self, setting: &ast::Setting) {
-        let value = match &setting.value.kind {
-            ast::ExprKind::Str(s) | ast::ExprKind::Ident(s) => s.to_string(),
-            ast::ExprKind::Bool(b) => u64::from(*b).to_string(),
-            ast::ExprKind::Error => return,
-            _ => match constant::fold(&setting.value) {
-                // A number turns a switch on unless it is 0.
-                Some(v) if v != 0 && is_switch(&setting.name.text) => "1".to_owned(),
-                Some(v) => v.to_string(),
-                None => {
-                    self.error(
-                        BAD_SETTING,
-                        setting.value.span,
-                        "a setting's value must be a number, a word or a string",
-                    );
-                    return;
-                }
-            },
-        };
-        let name = setting.name.text.to_ascii_lowercase();
-        // The environment's spelling is accepted too.
-        let name = name.strip_prefix("bpftrace_").unwrap_or(&name).to_owned();
-        let span = setting.name.span.to(setting.value.span);
-        if name == "max_type_res_iterations" && self.options.like_bpftrace {
-            let message = format!("{} is deprecated and has no effect", setting.name.text);
-            self.warn(WITHOUT_EFFECT, span, message, None);
+    match RENAMED.iter().find(|(old, _)| *old == name) {
+        Some((_, new)) => {
+            let message = format!("{} has been renamed, please use {new}", setting.name.text);
+            c.warn(UNKNOWN_SETTING, span, message, None);
+            setting::apply_setting(c, new, &value, span);
         }
-        match RENAMED.iter().find(|(old, _)| *old == name) {
-            Some((_, new)) => {
-                let message = format!("{} has been renamed, please use {new}", setting.name.text);
-                self.warn(UNKNOWN_SETTING, span, message, None);
-                self.apply_setting(new, &value, span);
-            }
-            None => self.apply_setting(&name, &value, span),
-        }
-    }
-
-    /// `config().name`: a setting as it is, a constant.
-    pub fn setting_value(&mut self, name: &ast::Name, span: Span) -> Expr {
-        let given = self.settings.get(&*name.text).cloned();
-        let default = readable().find(|s| s.name == &*name.text).map(|s| s.default.to_owned());
-        let Some(value) = given.or(default) else {
-            let help = suggest::did_you_mean(&name.text, readable().map(|s| s.name));
-            self.error_help(
-                UNKNOWN_SETTING,
-                name.span,
-                format!("{}: not a known configuration option", name.text),
-                help,
-            );
-            return Self::error_value(span);
-        };
-        match value.as_str() {
-            "true" => crate::lang::bt::check::literal::boolean(true, span),
-            "false" => crate::lang::bt::check::literal::boolean(false, span),
-            text => match text.parse::<i64>() {
-                Ok(number) => crate::lang::bt::check::literal::constant(number, span),
-                Err(_) => crate::lang::bt::check::literal::string(&text.into(), span),
-            },
-        }
-    }
-
-    /// Refuses a feature that the script's own settings forbid, warns of one that they say to warn of.
-    pub fn refuse_unstable(&mut self, feature: &str, span: Span) {
-        let setting = format!("unstable_{feature}");
-        match self.settings.get(setting.as_str()).map(String::as_str) {
-            Some("error") => {
-                let message = format!(
-                    "{feature} feature is not enabled by default. To enable this unstable feature, set the config flag \
-                     to enable. {setting}=enable"
-                );
-                self.error(BAD_SETTING, span, message);
-            }
-            Some("warn") => {
-                let message = format!(
-                    "Script is using an unstable feature: {feature}. To prevent this warning you must explicitly \
-                     enable it in the config e.g. {setting}=enable"
-                );
-                // It is about the script as a whole, as bpftrace says it.
-                self.warn(BAD_SETTING, Span::default(), message, None);
-            }
-            _ => {}
-        }
-    }
-
-    /// Applies a setting; `span` is the whole of it, nothing for one from outside the script.
-    fn apply_setting(&mut self, name: &str, value: &str, span: Span) {
-        let Some(known) = settings::find(name) else {
-            if ENVIRONMENT.contains(&name) {
-                let message = format!("{name}: can only be set as an environment variable");
-                return self.error(UNKNOWN_SETTING, span, message);
-            }
-            let help = suggest::did_you_mean(name, settings::SETTINGS.iter().map(|s| s.name));
-            let message = format!("{name}: not a known configuration option");
-            return self.error_help(UNKNOWN_SETTING, span, message, help);
-        };
-        let value = &*canonical(known, value);
-        self.settings.insert(name.to_owned(), value.to_owned());
-        if let Some(message) = refusal(known, value) {
-            return self.error(BAD_SETTING, span, message);
-        }
-        let on = value == "true";
-        match name {
-            "max_map_keys" => self.number(name, value, 1..=1 << 26, span, |c, n| c.config.max_map_keys = n as u32),
-            "max_strlen" => self.number(name, value, 1..=1 << 20, span, |c, n| c.config.max_strlen = n as u32),
-            "max_cat_bytes" => self.number(name, value, 1..=1 << 30, span, |c, n| c.config.max_cat_bytes = n as u32),
-            "perf_rb_pages" => self.number(name, value, 0..=1 << 18, span, |c, n| {
-                c.config.ring_bytes = if n == 0 { 0 } else { (n.next_power_of_two() * 4096) as u32 };
-            }),
-            "log_size" | "max_probes" | "max_bpf_progs" | "on_stack_limit" => {
-                self.number(name, value, 0..=u64::MAX, span, |_, _| {});
-            }
-            "print_maps_on_exit" => self.config.print_maps_on_exit = on,
-            "cpp_demangle" => self.config.demangle = on,
-            "lazy_symbolication" => self.config.lazy_symbolication = on,
-            "str_trunc_trailer" => self.config.str_trunc_trailer = value.into(),
-            "dummy_ts_map" => self.series_clock = Some(value.into()),
-            "license" => self.config.license = value.into(),
-            "stack_mode" => self.config.stack_mode = stack_mode(value).unwrap_or(self.config.stack_mode),
-            "missing_probes" => {
-                self.config.missing_probes = match value {
-                    "warn" => MissingProbes::Warn,
-                    "ignore" => MissingProbes::Ignore,
-                    _ => MissingProbes::Error,
-                };
-            }
-            _ => {}
-        }
-    }
-
-    fn number(
-        &mut self,
-        name: &str,
-        value: &str,
-        allowed: RangeInclusive<u64>,
-        span: Span,
-        set: impl FnOnce(&mut Self, u64),
-    ) {
-        let parsed: Option<u64> = match value {
-            "true" => Some(1),
-            "false" => Some(0),
-            text => text.parse().ok(),
-        };
-        let message = match parsed {
-            Some(n) if allowed.contains(&n) => return set(self, n),
-            Some(n) => format!("{name}: {n} is no number from {} to {}", allowed.start(), allowed.end()),
-            None => format!("{name}: expecting a number, got {value}"),
-        };
-        self.error(BAD_SETTING, span, message);
+        None => setting::apply_setting(c, &name, &value, span),
     }
 }
 
@@ -197,58 +65,3 @@ const RENAMED: &[(&str, &str)] = &[
     ("cat_bytes_max", "max_cat_bytes"),
     ("map_keys_max", "max_map_keys"),
 ];
-
-/// What bpftrace reads from its environment alone.
-const ENVIRONMENT: &[&str] = &["btf", "kernel_build", "kernel_source", "vmlinux"];
-
-/// Settings that are on or off, or let something in or not.
-fn is_switch(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let known = settings::find(name.strip_prefix("bpftrace_").unwrap_or(&name));
-    known.is_some_and(|s| matches!(s.words, settings::SWITCH | settings::UNSTABLE) || s.name == "cache_user_symbols")
-}
-
-/// A value in the words that the setting has for it: other words for yes and no, any case. Stack modes
-/// are written in small letters.
-fn canonical(setting: &settings::Setting, value: &str) -> String {
-    let said = value.to_ascii_lowercase();
-    match (setting.words, settings::truth(value)) {
-        (settings::SWITCH, Some(truth)) => truth.to_string(),
-        (settings::UNSTABLE, Some(truth)) => (if truth { "enable" } else { "error" }).to_owned(),
-        _ if setting.name == "cache_user_symbols" => match &*said {
-            "0" => "NONE".to_owned(),
-            "1" => setting.default.to_owned(),
-            _ => said.to_ascii_uppercase(),
-        },
-        _ if setting.name == "missing_probes" || setting.words == settings::UNSTABLE => said,
-        _ => value.to_owned(),
-    }
-}
-
-/// What is wrong about a value that is not among those the setting takes.
-fn refusal(setting: &settings::Setting, value: &str) -> Option<String> {
-    let name = setting.name;
-    if name == "license" {
-        let refused = !LICENSES.contains(&value);
-        return refused
-            .then(|| format!("Invalid value for license. Found: {value}. Valid values: {}.", LICENSES.join(", ")));
-    }
-    if setting.words == settings::SWITCH {
-        let refused = !settings::SWITCH.contains(&value);
-        return refused.then(|| format!("{name}: Invalid bool value: valid values are true, false, 1 or 0."));
-    }
-    let [others @ .., last] = setting.words else { return None };
-    (!setting.words.contains(&value))
-        .then(|| format!("{name}: Invalid value for {name}: valid values are {}, and {last}.", others.join(", ")))
-}
-
-/// A stack mode by its name.
-pub fn stack_mode(name: &str) -> Option<StackMode> {
-    Some(match name {
-        "bpftrace" => StackMode::Bpftrace,
-        "perf" => StackMode::Perf,
-        "raw" => StackMode::Raw,
-        "build_id" => StackMode::BuildId,
-        _ => return None,
-    })
-}

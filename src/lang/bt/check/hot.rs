@@ -17,12 +17,10 @@ const MANY_USER_FUNCTIONS: usize = 2000;
 /// Shortest time between two firings of a timer that costs little, ns.
 const SHORT_PERIOD_NS: u64 = 50_000;
 
-impl Checker<'_> {
-    /// Warns when what an attach point stands for is known to be hot.
-    pub fn warn_hot(&mut self, targets: &[(Target, String)], span: Span) {
-        let Some((message, help)) = hot(targets) else { return };
-        self.warn(HOT_PROBE, span, message, Some(help));
-    }
+/// Warns when what an attach point stands for is known to be hot.
+pub fn warn_hot(c: &mut Checker<'_>, targets: &[(Target, String)], span: Span) {
+    let Some((message, help)) = hot(targets) else { return };
+    c.warn(HOT_PROBE, span, message, Some(help));
 }
 
 fn hot(targets: &[(Target, String)]) -> Option<(String, String)> {

@@ -4,80 +4,64 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::lang::bt::ast;
-use crate::lang::codes::check::{DISTINCT_POINTERS, NEVER_ASSIGNED, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
-use crate::lang::diagnostic::Diagnostic;
+use crate::lang::codes::check::{NEVER_ASSIGNED, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
 use crate::lang::source::Span;
-use crate::lang::typed::Expr;
-use crate::lang::types::Type;
 
+use crate::lang::bt::check::builtins::{argument_number, find};
 use crate::lang::bt::check::checker::{Checker, FrameReport};
 use crate::lang::bt::check::hoisting::{walk_block, walk_expr};
+use crate::lang::bt::check::join::unknown;
+use crate::lang::bt::check::place::space::is_args;
+use crate::lang::bt::check::strict;
 
-impl Checker<'_> {
-    /// Ends the present body.
-    pub fn end_frame(&mut self) {
-        let frame = std::mem::take(&mut self.frame);
-        let mut report = FrameReport { unread: Vec::new(), read: Vec::new(), empty: Vec::new() };
-        for local in frame.locals {
-            if local.empty && (local.read || self.options.like_bpftrace) {
-                report.empty.push((local.name.clone(), local.span));
-            }
-            if local.read {
-                report.read.push(local.span);
-            } else {
-                report.unread.push((local.name, local.span));
-            }
+/// Ends the present body.
+pub fn end_frame(c: &mut Checker<'_>) {
+    let frame = std::mem::take(&mut c.frame);
+    let mut report = FrameReport { unread: Vec::new(), read: Vec::new(), empty: Vec::new() };
+    for local in frame.locals {
+        if local.empty && (local.read || c.options.like_bpftrace) {
+            report.empty.push((local.name.clone(), local.span));
         }
-        self.frames_done.push(report);
+        if local.read {
+            report.read.push(local.span);
+        } else {
+            report.unread.push((local.name, local.span));
+        }
     }
+    c.frames_done.push(report);
+}
 
-    /// Pointers to different things are rarely the same.
-    pub fn warn_pointers(&mut self, a: &Expr, b: &Expr, span: Span) {
-        let (Type::Ptr { to: left, .. }, Type::Ptr { to: right, .. }) = (&a.ty, &b.ty) else { return };
-        let anything = |to: &Type| *to == Type::Void && !self.options.like_bpftrace;
-        if left == right || anything(left) || anything(right) {
-            return;
-        }
-        let (l, r) = (self.type_text(left), self.type_text(right));
-        let message = format!("comparison of distinct pointer types: {l}, {r}");
-        let warning = Diagnostic::warning(DISTINCT_POINTERS, span, message)
-            .label(a.span, format!("left ({l})"))
-            .label(b.span, format!("right ({r})"));
-        self.push(warning);
+/// Warnings about the script as a whole.
+pub fn lint(c: &mut Checker<'_>) {
+    let mut reports = std::mem::take(&mut c.frames_done);
+    for (name, span) in reports.iter().flat_map(|r| &r.empty) {
+        c.warn(NEVER_ASSIGNED, *span, format!("Variable {name} was never assigned to."), None);
     }
-
-    /// Warnings about the script as a whole.
-    pub fn lint(&mut self) {
-        let mut reports = std::mem::take(&mut self.frames_done);
-        for (name, span) in reports.iter().flat_map(|r| &r.empty) {
-            self.warn(NEVER_ASSIGNED, *span, format!("Variable {name} was never assigned to."), None);
+    let read: HashSet<Span> = reports.iter_mut().flat_map(|r| r.read.drain(..)).collect();
+    for (name, span) in reports.into_iter().flat_map(|r| r.unread) {
+        if !read.contains(&span) && !name.starts_with("$_") && !name.starts_with('%') {
+            c.warn(UNUSED_VARIABLE, span, format!("`{name}` is never read"), None);
         }
-        let read: HashSet<Span> = reports.iter_mut().flat_map(|r| r.read.drain(..)).collect();
-        for (name, span) in reports.into_iter().flat_map(|r| r.unread) {
-            if !read.contains(&span) && !name.starts_with("$_") && !name.starts_with('%') {
-                self.warn(UNUSED_VARIABLE, span, format!("`{name}` is never read"), None);
+    }
+    let mut notes = Vec::new();
+    for map in c.maps.all() {
+        match (map.used, map.written, map.declared) {
+            (false, _, Some(span)) => {
+                let span = strict::whole_statement(c, span);
+                notes.push((UNUSED_MAP, span, format!("Unused map: {}", map.name), None));
             }
-        }
-        let mut notes = Vec::new();
-        for map in self.maps.all() {
-            match (map.used, map.written, map.declared) {
-                (false, _, Some(span)) => {
-                    let span = self.whole_statement(span);
-                    notes.push((UNUSED_MAP, span, format!("Unused map: {}", map.name), None));
-                }
-                (true, false, Some(_)) if !map.guessed && !crate::lang::bt::check::join::unknown(&map.value) => {
-                    notes.push((NEVER_WRITTEN, map.span, format!("nothing ever writes `{}`", map.name), None));
-                }
-                (true, false, _) if map.guessed || map.asked => {
-                    let message = format!("nothing ever writes `{}`: it reads as 0", map.name);
-                    notes.push((NEVER_WRITTEN, map.span, message, Some(self.written_map_help(&map.name))));
-                }
-                _ => {}
+            (true, false, Some(_)) if !map.guessed && !unknown(&map.value) => {
+                notes.push((NEVER_WRITTEN, map.span, format!("nothing ever writes `{}`", map.name), None));
             }
+            (true, false, _) if map.guessed || map.asked => {
+                let message = format!("nothing ever writes `{}`: it reads as 0", map.name);
+                notes.push((NEVER_WRITTEN, map.span, message, Some(c.maps.written_map_help(&map.name))));
+            }
+            _ => {}
         }
-        for (code, span, message, help) in notes {
-            self.warn(code, span, message, help);
-        }
+    }
+    for (code, span, message, help) in notes {
+        c.warn(code, span, message, help);
     }
 }
 
@@ -113,13 +97,13 @@ impl ArgumentUses {
         let (mut args, mut fields) = (0_usize, 0_usize);
         let mut look = |e: &ast::Expr| {
             let name = match &e.kind {
-                ast::ExprKind::Field(base, name) if crate::lang::bt::check::place::space::is_args(base) => {
+                ast::ExprKind::Field(base, name) if is_args(base) => {
                     uses.names.push(name.text.clone());
                     fields += 1;
                     return;
                 }
                 ast::ExprKind::Ident(name) => {
-                    uses.types |= crate::lang::bt::check::builtins::find(name).is_none();
+                    uses.types |= find(name).is_none();
                     name
                 }
                 ast::ExprKind::Call(name, _) => {
@@ -139,7 +123,7 @@ impl ArgumentUses {
                 "ctx" => uses.context = true,
                 "probetype" => uses.kind = true,
                 "probe" => uses.probe = true,
-                other => uses.numbered |= crate::lang::bt::check::builtins::argument_number(other, "arg").is_some(),
+                other => uses.numbered |= argument_number(other, "arg").is_some(),
             }
         };
         if let Some(e) = &probe.predicate {

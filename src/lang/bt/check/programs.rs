@@ -8,28 +8,26 @@ use crate::probe::point::PointPattern;
 
 use crate::lang::bt::check::checker::Checker;
 
-impl Checker<'_> {
-    /// Counts the places of an attach point that bpftrace makes a program for each of; false, and told,
-    /// when they are more than `max_bpf_progs` allows. Places share programs here, so this holds where
-    /// the limit is set, by the script or by who runs it under bpftrace's name: it keeps a pattern that
-    /// stands for too much from being attached.
-    pub fn within_limit(&mut self, point: &ast::Name, found: &[(Target, String)], names_probe: bool) -> bool {
-        let Some(limit) = self.settings.get("max_bpf_progs").and_then(|n| n.parse::<usize>().ok()) else { return true };
-        if !names_probe && !each_by_itself(&point.text) {
-            return true;
-        }
-        self.programs = self.programs.saturating_add(found.len());
-        if self.programs <= limit {
-            return true;
-        }
-        let message = format!(
-            "Your program is trying to generate more than {} BPF programs, which exceeds the current limit of {limit}",
-            self.programs
-        );
-        let help = "You can increase the limit through the BPFTRACE_MAX_BPF_PROGS environment variable.";
-        self.error_help(TOO_MANY_PROBES, point.span, message, Some(help.into()));
-        false
+/// Counts the places of an attach point that bpftrace makes a program for each of; false, and told,
+/// when they are more than `max_bpf_progs` allows. Places share programs here, so this holds where
+/// the limit is set, by the script or by who runs it under bpftrace's name: it keeps a pattern that
+/// stands for too much from being attached.
+pub fn within_limit(c: &mut Checker<'_>, point: &ast::Name, found: &[(Target, String)], names_probe: bool) -> bool {
+    let Some(limit) = c.settings.get("max_bpf_progs").and_then(|n| n.parse::<usize>().ok()) else { return true };
+    if !names_probe && !each_by_itself(&point.text) {
+        return true;
     }
+    c.programs = c.programs.saturating_add(found.len());
+    if c.programs <= limit {
+        return true;
+    }
+    let message = format!(
+        "Your program is trying to generate more than {} BPF programs, which exceeds the current limit of {limit}",
+        c.programs
+    );
+    let help = "You can increase the limit through the BPFTRACE_MAX_BPF_PROGS environment variable.";
+    c.error_help(TOO_MANY_PROBES, point.span, message, Some(help.into()));
+    false
 }
 
 /// Whether bpftrace gives each place of an attach point its own program, the script using no `probe`

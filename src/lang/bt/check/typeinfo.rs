@@ -7,45 +7,24 @@ use crate::lang::types::Type;
 
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::literal::string;
-use crate::lang::bt::check::text::aggregation_text;
+use crate::lang::bt::check::type_text::aggregation_text;
+use crate::lang::bt::check::{setting, type_text, typename};
 
-impl Checker<'_> {
-    /// `(btf_id = 0, base_type = "int", full_type = "uint64")` of a type or of an expression's type.
-    pub fn type_info(&mut self, what: &ast::TypeOrExpr, span: Span) -> Expr {
-        self.refuse_unstable("typeinfo", span);
-        let ty = match what {
-            ast::TypeOrExpr::Type(name) => self.type_name(name),
-            ast::TypeOrExpr::Expr(e) => self.smallest_type(e),
-        };
-        if matches!(ty, Type::Error) {
-            return Self::error_value(span);
-        }
-        let id = Expr::new(ExprKind::Int(0), Type::U64, span);
-        let (base, full) = (string(&base_text(&ty).into(), span), string(&self.full_text(&ty).into(), span));
-        let fields = [("btf_id", &id), ("base_type", &base), ("full_type", &full)];
-        let ty = Type::Record(fields.iter().map(|(name, e)| ((*name).into(), e.ty.clone())).collect());
-        Expr::new(ExprKind::Tuple(vec![id, base, full]), ty, span)
+/// `(btf_id = 0, base_type = "int", full_type = "uint64")` of a type or of an expression's type.
+pub fn type_info(c: &mut Checker<'_>, what: &ast::TypeOrExpr, span: Span) -> Expr {
+    setting::refuse_unstable(c, "typeinfo", span);
+    let ty = match what {
+        ast::TypeOrExpr::Type(name) => typename::type_name(c, name),
+        ast::TypeOrExpr::Expr(e) => typename::smallest_type(c, e),
+    };
+    if matches!(ty, Type::Error) {
+        return Checker::error_value(span);
     }
-
-    /// The type as bpftrace writes it.
-    fn full_text(&self, ty: &Type) -> String {
-        match ty {
-            Type::Tuple(items) => {
-                format!("({})", items.iter().map(|t| self.full_text(t)).collect::<Vec<_>>().join(","))
-            }
-            Type::Record(items) => {
-                let items: Vec<_> = items.iter().map(|(n, t)| format!(".{n} = {}", self.full_text(t))).collect();
-                format!("record {{ {} }}", items.join(", "))
-            }
-            Type::Ptr { to, .. } => format!("{} *", self.full_text(to)),
-            Type::Array { of, len } => format!("{}[{len}]", self.full_text(of)),
-            Type::Agg(agg) => format!("{}_t", aggregation_text(*agg)),
-            Type::KStack { .. } | Type::UStack { .. } | Type::KSym | Type::USym | Type::Username | Type::Timestamp => {
-                format!("{}_t", self.type_text(ty))
-            }
-            other => self.type_text(other),
-        }
-    }
+    let id = Expr::new(ExprKind::Int(0), Type::U64, span);
+    let (base, full) = (string(&base_text(&ty).into(), span), string(&type_text::full(&c.types, &ty).into(), span));
+    let fields = [("btf_id", &id), ("base_type", &base), ("full_type", &full)];
+    let ty = Type::Record(fields.iter().map(|(name, e)| ((*name).into(), e.ty.clone())).collect());
+    Expr::new(ExprKind::Tuple(vec![id, base, full]), ty, span)
 }
 
 fn base_text(ty: &Type) -> String {

@@ -5,10 +5,12 @@ use crate::lang::codes::check::{ARGUMENT_TYPE, ASSERTION, NO_FIELD};
 use crate::lang::typed::{ActionKind, Block, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
 
-use crate::lang::bt::check::calls::Call;
+use crate::lang::bt::check::calls::{Call, intrinsic, map, output};
 use crate::lang::bt::check::checker::Checker;
-use crate::lang::bt::check::literal::{boolean, constant, convert_scalar, effect, pointer};
-use crate::lang::bt::check::operators::not;
+use crate::lang::bt::check::literal::{boolean, constant, convert_scalar, effect, pointer, statement_expr};
+use crate::lang::bt::check::operators::{fold, not};
+use crate::lang::bt::check::place::space;
+use crate::lang::bt::check::{calls, place, type_text, typename};
 
 pub fn kptr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     in_space(c, call, AddressSpace::Kernel)
@@ -25,8 +27,8 @@ fn in_space(c: &mut Checker<'_>, call: Call<'_>, space: AddressSpace) -> Expr {
         Type::Ptr { to, .. } => (**to).clone(),
         t if t.fits_register() => Type::Int { size: 1, signed: true },
         other => {
-            let text = c.type_text(other);
-            return c.bad_argument(call, call.args[0].span, "an address", &text);
+            let text = type_text::text(&c.types, other);
+            return intrinsic::bad_argument(c, call, call.args[0].span, "an address", &text);
         }
     };
     convert_scalar(value, &pointer(to, space))
@@ -36,7 +38,7 @@ fn in_space(c: &mut Checker<'_>, call: Call<'_>, space: AddressSpace) -> Expr {
 pub fn assert(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let condition = c.value(&call.args[0]);
     let condition = c.condition(condition);
-    let said = (call.args.len() > 1).then(|| c.string_argument(call, 1)).flatten();
+    let said = (call.args.len() > 1).then(|| calls::string_argument(c, call, 1)).flatten();
     let said = said.unwrap_or_else(|| c.source.slice(call.args[0].span).into());
     let message = format!("assert failed: {said}").into();
     if matches!(condition.ty, Type::Error) {
@@ -49,11 +51,11 @@ pub fn assert(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Statement { kind: StatementKind::Report { action, values: Vec::new() }, span: call.span },
         Statement { kind: StatementKind::Report { action: exit, values: vec![code] }, span: call.span },
     ];
-    let end = c.then_return(Expr::new(ExprKind::Int(0), Type::Void, call.span), call.span);
+    let end = output::then_return(c, Expr::new(ExprKind::Int(0), Type::Void, call.span), call.span);
     statements.extend(effect(end).statements);
     let failed = not(condition, call.span);
     let kind = StatementKind::If(failed, Block::new(statements), Block::default());
-    crate::lang::bt::check::literal::statement_expr(kind, call.span)
+    statement_expr(kind, call.span)
 }
 
 fn nothing(call: Call<'_>) -> Expr {
@@ -66,7 +68,7 @@ pub fn static_assert(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     match condition.as_int() {
         _ if matches!(condition.ty, Type::Error) => {}
         Some(0) => {
-            let message = if call.args.len() > 1 { c.string_argument(call, 1) } else { None };
+            let message = if call.args.len() > 1 { calls::string_argument(c, call, 1) } else { None };
             c.error(ASSERTION, call.span, message.map_or_else(|| "this does not hold".to_owned(), |m| m.to_string()));
         }
         Some(_) => {}
@@ -76,7 +78,7 @@ pub fn static_assert(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 }
 
 pub fn fail(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    if let Some(message) = c.string_argument(call, 0) {
+    if let Some(message) = calls::string_argument(c, call, 0) {
         c.error(ASSERTION, call.span, message.to_string());
     }
     nothing(call)
@@ -116,15 +118,15 @@ pub fn is_literal(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 /// `is_scalar(@m)`: whether the map has no keys.
 pub fn is_scalar(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    match c.map_argument(call, 0) {
-        Some(id) => boolean(!c.is_keyed(id), call.span),
+    match map::map_argument(c, call, 0) {
+        Some(id) => boolean(!c.maps.is_keyed(id), call.span),
         None => Checker::error_value(call.span),
     }
 }
 
 /// `is_err(p)`: an error code in place of an address, the last 4095 numbers.
 pub fn is_err(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let value = c.integer_argument(call, 0);
+    let value = calls::integer_argument(c, call, 0);
     if matches!(value.ty, Type::Error) {
         return value;
     }
@@ -135,7 +137,7 @@ pub fn is_err(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 }
 
 pub fn kfunc_exist(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    match c.string_argument(call, 0) {
+    match calls::string_argument(c, call, 0) {
         Some(name) => boolean(c.types.facts.prototype("", &name).is_some(), call.span),
         None => Checker::error_value(call.span),
     }
@@ -143,7 +145,7 @@ pub fn kfunc_exist(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 /// Scripts ask this before they call kernel functions, which this compiler does not do.
 pub fn kfunc_allowed(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let _ = c.string_argument(call, 0);
+    let _ = calls::string_argument(c, call, 0);
     boolean(false, call.span)
 }
 
@@ -151,15 +153,15 @@ pub fn kfunc_allowed(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 pub fn container_of(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = c.value(&call.args[0]);
     let outer = match &call.args[1].kind {
-        ast::ExprKind::Type(name) => c.type_name(name),
-        _ => c.type_of(&call.args[1]),
+        ast::ExprKind::Type(name) => typename::type_name(c, name),
+        _ => typename::type_of(c, &call.args[1]),
     };
     if matches!(value.ty, Type::Error) || matches!(outer, Type::Error) {
         return Checker::error_value(call.span);
     }
     let Type::Struct(_) = outer else {
-        let text = c.type_text(&outer);
-        return c.bad_argument(call, call.args[1].span, "a struct", &text);
+        let text = type_text::text(&c.types, &outer);
+        return intrinsic::bad_argument(c, call, call.args[1].span, "a struct", &text);
     };
     let Some(path) = member_path(&call.args[2]) else {
         return c.error_expr(ARGUMENT_TYPE, call.args[2].span, "a member's name is needed here");
@@ -170,18 +172,20 @@ pub fn container_of(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         let Type::Struct(id) = ty else {
             return c.error_expr(NO_FIELD, name.span, format!("nothing here has a field `{}`", name.text));
         };
-        let Some(field) = c.types.field(id, &name.text, AddressSpace::Kernel) else { return c.no_field(id, name) };
+        let Some(field) = c.types.field(id, &name.text, AddressSpace::Kernel) else {
+            return place::no_field(c, id, name);
+        };
         offset += u64::from(field.offset);
         ty = field.ty;
     }
     let space = match &value.ty {
         Type::Ptr { space, .. } => *space,
-        _ => c.default_space(),
+        _ => space::default_space(c),
     };
     let start = convert_scalar(value, &Type::U64);
     let offset = Expr::new(ExprKind::Int(offset), Type::U64, call.span);
     let sub = crate::lang::typed::BinaryOp::Sub;
-    let address = crate::lang::bt::check::operators::fold(sub, start, offset, Type::U64, call.span);
+    let address = fold(sub, start, offset, Type::U64, call.span);
     convert_scalar(address, &pointer(outer, space))
 }
 

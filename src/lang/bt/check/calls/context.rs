@@ -7,11 +7,13 @@ use crate::lang::typed::{BinaryOp, Builtin, Clock, Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, StackMode, Type};
 use crate::model::target::Target;
 
-use crate::lang::bt::check::calls::Call;
+use crate::lang::bt::check::calls::{Call, intrinsic};
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::frame::Kind;
 use crate::lang::bt::check::literal::{convert_scalar, pointer};
-use crate::lang::bt::check::{join, suggest};
+use crate::lang::bt::check::place::space;
+use crate::lang::bt::check::setting::stack_mode;
+use crate::lang::bt::check::{absent, args, calls, join, place, strict, suggest, type_text};
 
 /// Frames of a stack that names no depth.
 const DEFAULT_DEPTH: u16 = 127;
@@ -42,69 +44,67 @@ const REGISTERS_X86: &[(&str, u16)] = &[
 ];
 
 pub fn kstack(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.stack("kstack", call.args, call.span)
+    stack(c, "kstack", call.args, call.span)
 }
 
 pub fn ustack(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.stack("ustack", call.args, call.span)
+    stack(c, "ustack", call.args, call.span)
 }
 
-impl Checker<'_> {
-    /// `kstack`, `ustack` with `([mode][, depth])`.
-    pub fn stack(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Expr {
-        let mut mode = self.config.stack_mode;
-        let (mut depth, mut named) = (DEFAULT_DEPTH, false);
-        for arg in args {
-            match &arg.kind {
-                ast::ExprKind::Ident(word) => match crate::lang::bt::check::config::stack_mode(word) {
-                    Some(asked) => (mode, named) = (asked, true),
-                    None => {
-                        let modes = ["bpftrace", "perf", "raw", "build_id"];
-                        let help = suggest::did_you_mean(word, modes)
-                            .unwrap_or_else(|| format!("one of: {}", modes.join(", ")));
-                        self.error_help(UNKNOWN_NAME, arg.span, format!("there is no stack mode `{word}`"), Some(help));
-                    }
-                },
-                _ => match self.value(arg).as_int() {
-                    Some(n @ 0..=1024) => depth = n as u16,
-                    _ => self.error(OUT_OF_RANGE, arg.span, "the number of frames must be from 0 to 1024"),
-                },
-            }
+/// `kstack`, `ustack` with `([mode][, depth])`.
+pub fn stack(c: &mut Checker<'_>, name: &str, args: &[ast::Expr], span: Span) -> Expr {
+    let mut mode = c.config.stack_mode;
+    let (mut depth, mut named) = (DEFAULT_DEPTH, false);
+    for arg in args {
+        match &arg.kind {
+            ast::ExprKind::Ident(word) => match stack_mode(word) {
+                Some(asked) => (mode, named) = (asked, true),
+                None => {
+                    let modes = ["bpftrace", "perf", "raw", "build_id"];
+                    let help =
+                        suggest::did_you_mean(word, modes).unwrap_or_else(|| format!("one of: {}", modes.join(", ")));
+                    c.error_help(UNKNOWN_NAME, arg.span, format!("there is no stack mode `{word}`"), Some(help));
+                }
+            },
+            _ => match c.value(arg).as_int() {
+                Some(n @ 0..=1024) => depth = n as u16,
+                _ => c.error(OUT_OF_RANGE, arg.span, "the number of frames must be from 0 to 1024"),
+            },
         }
-        let (which, ty) = if name == "kstack" {
-            if named && mode == StackMode::BuildId {
-                let message = "'build_id' stack mode can only be used for ustack";
-                return self.error_expr(NOT_IN_PROBE, span, message);
-            }
-            let mode = if mode == StackMode::BuildId { StackMode::Bpftrace } else { mode };
-            (Intrinsic::KStack, Type::KStack { mode, depth })
-        } else {
-            (Intrinsic::UStack, Type::UStack { mode, depth })
-        };
-        Expr::new(ExprKind::Call(which, Vec::new()), ty, span)
     }
-
-    /// `ppid`, `pcomm` of the current task.
-    pub fn task_call(&mut self, name: &str, span: Span) -> Expr {
-        let (which, ty) = task_function(name);
-        Expr::new(ExprKind::Call(which, Vec::new()), ty, span)
-    }
-
-    fn address_argument(&mut self, call: Call<'_>) -> Expr {
-        let value = self.value(&call.args[0]);
-        if matches!(value.ty, Type::Error) || value.ty.fits_register() {
-            return convert_or_error(value);
+    let (which, ty) = if name == "kstack" {
+        if named && mode == StackMode::BuildId {
+            let message = "'build_id' stack mode can only be used for ustack";
+            return c.error_expr(NOT_IN_PROBE, span, message);
         }
-        let text = self.type_text(&value.ty);
-        self.bad_argument(call, call.args[0].span, "an address", &text)
-    }
+        let mode = if mode == StackMode::BuildId { StackMode::Bpftrace } else { mode };
+        (Intrinsic::KStack, Type::KStack { mode, depth })
+    } else {
+        (Intrinsic::UStack, Type::UStack { mode, depth })
+    };
+    Expr::new(ExprKind::Call(which, Vec::new()), ty, span)
+}
 
-    fn word(&mut self, call: Call<'_>) -> Option<String> {
-        match &call.args.first()?.kind {
-            ast::ExprKind::Ident(word) => Some(word.to_string()),
-            ast::ExprKind::Call(name, args) if args.is_empty() => Some(name.text.to_string()),
-            _ => None,
-        }
+/// `ppid`, `pcomm` of the current task.
+pub fn task_call(name: &str, span: Span) -> Expr {
+    let (which, ty) = task_function(name);
+    Expr::new(ExprKind::Call(which, Vec::new()), ty, span)
+}
+
+fn address_argument(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let value = c.value(&call.args[0]);
+    if matches!(value.ty, Type::Error) || value.ty.fits_register() {
+        return convert_or_error(value);
+    }
+    let text = type_text::text(&c.types, &value.ty);
+    intrinsic::bad_argument(c, call, call.args[0].span, "an address", &text)
+}
+
+fn word(call: Call<'_>) -> Option<String> {
+    match &call.args.first()?.kind {
+        ast::ExprKind::Ident(word) => Some(word.to_string()),
+        ast::ExprKind::Call(name, args) if args.is_empty() => Some(name.text.to_string()),
+        _ => None,
     }
 }
 
@@ -120,18 +120,18 @@ fn task_function(name: &str) -> (Intrinsic, Type) {
 }
 
 pub fn ksym(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let address = c.address_argument(call);
-    c.intrinsic(Intrinsic::KSym, vec![address], Type::KSym, call)
+    let address = address_argument(c, call);
+    intrinsic::intrinsic(Intrinsic::KSym, vec![address], Type::KSym, call)
 }
 
 pub fn usym(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let address = c.address_argument(call);
-    c.intrinsic(Intrinsic::USym, vec![address], Type::USym, call)
+    let address = address_argument(c, call);
+    intrinsic::intrinsic(Intrinsic::USym, vec![address], Type::USym, call)
 }
 
 /// `kaddr("symbol")`: a constant.
 pub fn kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
+    let Some(name) = calls::string_argument(c, call, 0) else { return Checker::error_value(call.span) };
     match c.types.facts.symbol_address(&name) {
         Some(address) => Expr::new(ExprKind::Int(address), Type::U64, call.span),
         None => {
@@ -163,11 +163,11 @@ pub fn dw_ustack(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 /// be loaded anywhere; where is told by the place of the probe, at which the process is.
 pub fn uaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let span = call.span;
-    let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(span) };
+    let Some(name) = calls::string_argument(c, call, 0) else { return Checker::error_value(span) };
     let (path, file_offset, at_return) = match c.frame.targets.first() {
         Some(Target::Uprobe { path, file_offset, ret, .. }) => (path.clone(), *file_offset, *ret),
         Some(Target::Usdt { path, file_offset, .. }) => (path.clone(), *file_offset, false),
-        _ => return c.not_here("uaddr", span, Some("uprobe and usdt probes have it")),
+        _ => return absent::not_here(c, "uaddr", span, Some("uprobe and usdt probes have it")),
     };
     let Some(symbol) = c.types.facts.user_symbol(&path, &name, file_offset) else {
         return c.error_expr(UNKNOWN_NAME, span, format!("Could not resolve symbol: {path}:{name}"));
@@ -198,12 +198,12 @@ const INSTRUCTION_POINTER: u16 = if cfg!(target_arch = "aarch64") { 256 } else {
 
 /// `percpu_kaddr("symbol"[, cpu])`.
 pub fn percpu_kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
+    let Some(name) = calls::string_argument(c, call, 0) else { return Checker::error_value(call.span) };
     let Some(address) = c.types.facts.symbol_address(&name) else {
         return c.error_expr(UNKNOWN_NAME, call.args[0].span, format!("the kernel has no symbol `{name}`"));
     };
     let cpu = if call.args.len() > 1 {
-        c.integer_argument(call, 1)
+        calls::integer_argument(c, call, 1)
     } else {
         Expr::new(ExprKind::Builtin(Builtin::Cpu), Type::U32, call.span)
     };
@@ -213,12 +213,12 @@ pub fn percpu_kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let table = c.types.facts.symbol_address("__per_cpu_offset");
     let table = table.map(|at| Expr::new(ExprKind::Int(at), Type::U64, call.span));
     let args = [address, cpu].into_iter().chain(table).collect();
-    c.intrinsic(Intrinsic::PerCpuAddress, args, pointer(Type::U64, AddressSpace::Kernel), call)
+    intrinsic::intrinsic(Intrinsic::PerCpuAddress, args, pointer(Type::U64, AddressSpace::Kernel), call)
 }
 
 /// `cgroupid("/sys/fs/cgroup/...")`: a constant.
 pub fn cgroupid(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let Some(path) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
+    let Some(path) = calls::string_argument(c, call, 0) else { return Checker::error_value(call.span) };
     match c.types.facts.cgroup_id(&path) {
         Some(id) => Expr::new(ExprKind::Int(id), Type::U64, call.span),
         None => c.error_expr(UNKNOWN_NAME, call.args[0].span, format!("there is no cgroup `{path}`")),
@@ -227,24 +227,24 @@ pub fn cgroupid(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 /// `cgroup_path(id[, filter])`.
 pub fn cgroup_path(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let id = convert_or_error(c.integer_argument(call, 0));
+    let id = convert_or_error(calls::integer_argument(c, call, 0));
     let filter = if call.args.len() > 1 {
-        let Some(filter) = c.string_argument(call, 1) else { return Checker::error_value(call.span) };
+        let Some(filter) = calls::string_argument(c, call, 1) else { return Checker::error_value(call.span) };
         Checker::intern(&mut c.cgroup_filters, &filter)
     } else {
         u64::from(u32::MAX)
     };
     let filter = Expr::new(ExprKind::Int(filter), Type::U64, call.span);
-    c.intrinsic(Intrinsic::CgroupPath, vec![id, filter], Type::CgroupPath, call)
+    intrinsic::intrinsic(Intrinsic::CgroupPath, vec![id, filter], Type::CgroupPath, call)
 }
 
 /// `reg("ip")`.
 pub fn reg(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let Some(name) = c.string_argument(call, 0) else { return Checker::error_value(call.span) };
+    let Some(name) = calls::string_argument(c, call, 0) else { return Checker::error_value(call.span) };
     match c.frame.kind {
-        Kind::Kretprobe if c.in_trampoline() => {
+        Kind::Kretprobe if args::in_trampoline(c) => {
             let help = "a return that uses arguments runs in the function's trampoline, which has no registers";
-            return c.not_here("reg", call.span, Some(help));
+            return absent::not_here(c, "reg", call.span, Some(help));
         }
         Kind::Kprobe
         | Kind::Kretprobe
@@ -255,7 +255,7 @@ pub fn reg(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         | Kind::Profile
         | Kind::Interval
         | Kind::Watchpoint => {}
-        _ => return c.not_here("reg", call.span, Some("only probes that interrupt code have its registers")),
+        _ => return absent::not_here(c, "reg", call.span, Some("only probes that interrupt code have its registers")),
     }
     let offset = if cfg!(target_arch = "aarch64") {
         match &*name {
@@ -284,27 +284,27 @@ pub fn reg(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 pub fn bswap(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = c.value(&call.args[0]);
     // Literals are as small as they can be, and so is what they alone are assigned to.
-    let ty = match join::smallest(&c.inferred(&value)) {
+    let ty = match join::smallest(&strict::inferred(c, &value)) {
         Type::Error => return value,
         Type::Int { size, .. } | Type::Enum { size, .. } => Type::Int { size, signed: false },
         Type::Bool => Type::Int { size: 1, signed: false },
         other => {
-            let text = c.type_text(&other);
-            return c.bad_argument(call, call.args[0].span, "an integer", &text);
+            let text = type_text::text(&c.types, &other);
+            return intrinsic::bad_argument(c, call, call.args[0].span, "an integer", &text);
         }
     };
     if matches!(ty, Type::Int { size: 1, .. }) {
         return convert_scalar(value, &ty);
     }
     let value = convert_scalar(value, &ty);
-    c.intrinsic(Intrinsic::Bswap, vec![value], ty, call)
+    intrinsic::intrinsic(Intrinsic::Bswap, vec![value], ty, call)
 }
 
 /// `nsecs([clock])`.
 pub fn nsecs(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let clock = match call.args.first() {
         None => Clock::Boot,
-        Some(arg) => match c.word(call).as_deref() {
+        Some(arg) => match word(call).as_deref() {
             Some("boot") => Clock::Boot,
             Some("monotonic") => Clock::Monotonic,
             Some("tai") => Clock::Tai,
@@ -333,12 +333,12 @@ pub fn tid(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 
 /// `pid(init)` is the id in the first pid namespace: the kernel's own number of the task.
 fn task_id(c: &mut Checker<'_>, call: Call<'_>, builtin: Builtin, field: &str) -> Expr {
-    match (call.args.first(), c.word(call).as_deref()) {
+    match (call.args.first(), word(call).as_deref()) {
         (None, _) | (_, Some("curr_ns")) => Expr::new(ExprKind::Builtin(builtin), Type::U32, call.span),
         (_, Some("init")) => {
-            let task = c.kernel_pointer("task_struct", AddressSpace::Kernel);
+            let task = space::kernel_pointer(&mut c.types, "task_struct", AddressSpace::Kernel);
             let task = Expr::new(ExprKind::Builtin(Builtin::CurTask), task, call.span);
-            let value = c.field_of(task, &ast::Name { text: field.into(), span: call.span }, call.span);
+            let value = place::field_of(c, task, &ast::Name { text: field.into(), span: call.span }, call.span);
             if matches!(value.ty, Type::Error) { value } else { convert_scalar(value, &Type::U32) }
         }
         (Some(arg), _) => {
@@ -366,24 +366,24 @@ pub fn comm(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
             return Expr::new(ExprKind::Builtin(Builtin::Comm), ty, call.span);
         }
         ExprKind::Builtin(Builtin::Pid) => {
-            let task = c.kernel_pointer("task_struct", AddressSpace::Kernel);
+            let task = space::kernel_pointer(&mut c.types, "task_struct", AddressSpace::Kernel);
             let task = Expr::new(ExprKind::Builtin(Builtin::CurTask), task, call.span);
             let name = |text: &str| ast::Name { text: text.into(), span: call.span };
-            let leader = c.field_of(task, &name("group_leader"), call.span);
-            return c.field_of(leader, &name("comm"), call.span);
+            let leader = place::field_of(c, task, &name("group_leader"), call.span);
+            return place::field_of(c, leader, &name("comm"), call.span);
         }
         _ => {}
     }
     match &value.ty {
         Type::Error => value,
-        Type::Ptr { .. } => c.intrinsic(Intrinsic::TaskComm, vec![value], ty, call),
+        Type::Ptr { .. } => intrinsic::intrinsic(Intrinsic::TaskComm, vec![value], ty, call),
         t if t.is_scalar() => {
             let value = convert_scalar(value, &Type::U32);
-            c.intrinsic(Intrinsic::TaskComm, vec![value], ty, call)
+            intrinsic::intrinsic(Intrinsic::TaskComm, vec![value], ty, call)
         }
         other => {
-            let text = c.type_text(other);
-            c.bad_argument(call, call.args[0].span, "a process id or a task", &text)
+            let text = type_text::text(&c.types, other);
+            intrinsic::bad_argument(c, call, call.args[0].span, "a process id or a task", &text)
         }
     }
 }
@@ -393,13 +393,13 @@ pub fn pcomm(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let task = match call.args.first() {
         Some(arg) => c.value(arg),
         None => {
-            let ty = c.kernel_pointer("task_struct", AddressSpace::Kernel);
+            let ty = space::kernel_pointer(&mut c.types, "task_struct", AddressSpace::Kernel);
             Expr::new(ExprKind::Builtin(Builtin::CurTask), ty, call.span)
         }
     };
     let name = |text: &str| ast::Name { text: text.into(), span: call.span };
-    let parent = c.field_of(task, &name("real_parent"), call.span);
-    c.field_of(parent, &name("comm"), call.span)
+    let parent = place::field_of(c, task, &name("real_parent"), call.span);
+    place::field_of(c, parent, &name("comm"), call.span)
 }
 
 /// `ppid([task])`.
@@ -408,7 +408,7 @@ pub fn ppid(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Some(arg) => vec![c.value(arg)],
         None => Vec::new(),
     };
-    c.intrinsic(Intrinsic::TaskPpid, args, Type::U32, call)
+    intrinsic::intrinsic(Intrinsic::TaskPpid, args, Type::U32, call)
 }
 
 /// Signal numbers by name, the same on x86-64 and arm64 (`include/uapi/asm-generic/signal.h`).
@@ -427,7 +427,7 @@ pub fn signal_thread(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 }
 
 fn send_signal(c: &mut Checker<'_>, call: Call<'_>, which: Intrinsic) -> Expr {
-    c.needs_unsafe(call);
+    calls::needs_unsafe(c, call);
     let arg = &call.args[0];
     let value = if let ast::ExprKind::Str(name) | ast::ExprKind::Ident(name) = &arg.kind {
         let upper = name.to_ascii_uppercase();
@@ -441,41 +441,46 @@ fn send_signal(c: &mut Checker<'_>, call: Call<'_>, which: Intrinsic) -> Expr {
             }
         }
     } else {
-        c.integer_argument(call, 0)
+        calls::integer_argument(c, call, 0)
     };
     if value.as_int().is_some_and(|n| !(1..=64).contains(&n)) && !matches!(value.ty, Type::Error) {
         return c.error_expr(OUT_OF_RANGE, arg.span, "signals have numbers from 1 to 64");
     }
     let value = if matches!(value.ty, Type::Error) { value } else { convert_scalar(value, &Type::I64) };
-    c.intrinsic(which, vec![value], Type::Void, call)
+    intrinsic::intrinsic(which, vec![value], Type::Void, call)
 }
 
 /// `override(rc)`.
 pub fn override_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.needs_unsafe(call);
-    let value = c.integer_argument(call, 0);
+    calls::needs_unsafe(c, call);
+    let value = calls::integer_argument(c, call, 0);
     if c.frame.kind != Kind::Kprobe {
-        return c.not_here("override", call.span, Some("only kprobes can, on functions that allow error injection"));
+        return absent::not_here(
+            c,
+            "override",
+            call.span,
+            Some("only kprobes can, on functions that allow error injection"),
+        );
     }
-    c.intrinsic(Intrinsic::Override, vec![value], Type::Void, call)
+    intrinsic::intrinsic(Intrinsic::Override, vec![value], Type::Void, call)
 }
 
 /// `write_user(dst, src, n)`.
 pub fn write_user(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.needs_unsafe(call);
+    calls::needs_unsafe(c, call);
     let (dst, src) = (c.value(&call.args[0]), c.value(&call.args[1]));
-    let n = convert_or_error(c.integer_argument(call, 2));
-    c.intrinsic(Intrinsic::WriteUser, vec![dst, src, n], Type::Void, call)
+    let n = convert_or_error(calls::integer_argument(c, call, 2));
+    intrinsic::intrinsic(Intrinsic::WriteUser, vec![dst, src, n], Type::Void, call)
 }
 
 /// `socket_cookie(sk)`.
 pub fn socket_cookie(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = c.value(&call.args[0]);
     if !matches!(value.ty, Type::Error | Type::Ptr { .. }) {
-        let text = c.type_text(&value.ty);
+        let text = type_text::text(&c.types, &value.ty);
         return c.error_expr(ARGUMENT_TYPE, call.args[0].span, format!("a `struct sock *` is needed, this is {text}"));
     }
-    c.intrinsic(Intrinsic::SocketCookie, vec![value], Type::U64, call)
+    intrinsic::intrinsic(Intrinsic::SocketCookie, vec![value], Type::U64, call)
 }
 
 /// `unwatch(address)`.

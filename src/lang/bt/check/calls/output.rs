@@ -11,9 +11,13 @@ use crate::lang::typed::{ActionKind, Block, Expr, ExprKind, Intrinsic, MapId, Pr
 use crate::lang::types::{Aggregation, Type};
 use crate::model::format::{Conversion, ConversionKind, Format, Piece};
 
-use crate::lang::bt::check::calls::Call;
+use crate::lang::bt::check::calls::{Call, intrinsic, map};
 use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::join::{infer_type, unknown};
 use crate::lang::bt::check::literal::{convert_scalar, effect, statement_expr, wrap};
+use crate::lang::bt::check::maps::undefined;
+use crate::lang::bt::check::place::space;
+use crate::lang::bt::check::{calls, coerce, maps, strict, type_text};
 
 /// Bytes of a struct that `lens` captures.
 const MOST_CAPTURED: u32 = 32 * 1024;
@@ -21,133 +25,131 @@ const MOST_CAPTURED: u32 = 32 * 1024;
 const JOIN_BYTES: u32 = 16 * 1024;
 
 pub fn printf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::Out })
+    formatted(c, call, |format| ActionKind::Printf { format, sink: PrintfSink::Out })
 }
 
 pub fn errorf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::Error })
+    formatted(c, call, |format| ActionKind::Printf { format, sink: PrintfSink::Error })
 }
 
 pub fn warnf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::Warning })
+    formatted(c, call, |format| ActionKind::Printf { format, sink: PrintfSink::Warning })
 }
 
 pub fn debugf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.warn_debugging(call.span);
-    c.formatted(call, |format| ActionKind::Printf { format, sink: PrintfSink::TracePipe })
+    strict::warn_debugging(c, call.span);
+    formatted(c, call, |format| ActionKind::Printf { format, sink: PrintfSink::TracePipe })
 }
 
 pub fn cat(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.formatted(call, ActionKind::Cat)
+    formatted(c, call, ActionKind::Cat)
 }
 
 pub fn system(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.needs_unsafe(call);
-    c.formatted(call, ActionKind::System)
+    calls::needs_unsafe(c, call);
+    formatted(c, call, ActionKind::System)
 }
 
-impl Checker<'_> {
-    fn report(&mut self, kind: ActionKind, values: Vec<Expr>, span: Span) -> Expr {
-        if values.iter().any(|v| crate::lang::bt::check::join::unknown(&v.ty)) {
-            return Expr::new(ExprKind::Int(0), Type::Void, span);
-        }
-        let types = values.iter().map(|v| v.ty.clone()).collect();
-        let action = self.add_action(kind, types, span);
-        statement_expr(StatementKind::Report { action, values }, span)
+fn report(c: &mut Checker<'_>, kind: ActionKind, values: Vec<Expr>, span: Span) -> Expr {
+    if values.iter().any(|v| unknown(&v.ty)) {
+        return Expr::new(ExprKind::Int(0), Type::Void, span);
     }
+    let types = values.iter().map(|v| v.ty.clone()).collect();
+    let action = c.add_action(kind, types, span);
+    statement_expr(StatementKind::Report { action, values }, span)
+}
 
-    fn formatted(&mut self, call: Call<'_>, kind: impl FnOnce(Format) -> ActionKind) -> Expr {
-        let text = self.string_argument(call, 0);
-        let values: Vec<Expr> = call.args[1..].iter().map(|a| self.value(a)).collect();
-        let nothing = Expr::new(ExprKind::Int(0), Type::Void, call.span);
-        let Some(text) = text else { return nothing };
-        let format = match crate::lang::format::parse_format(&text, call.args[0].span) {
-            Ok(format) => format,
-            Err(e) => {
-                let diagnostic = e.diagnostic(self.source);
-                self.push(diagnostic);
-                return nothing;
-            }
-        };
-        match self.match_format(&format, values, call) {
-            Some(values) => self.report(kind(format), values, call.span),
-            None => nothing,
+fn formatted(c: &mut Checker<'_>, call: Call<'_>, kind: impl FnOnce(Format) -> ActionKind) -> Expr {
+    let text = calls::string_argument(c, call, 0);
+    let values: Vec<Expr> = call.args[1..].iter().map(|a| c.value(a)).collect();
+    let nothing = Expr::new(ExprKind::Int(0), Type::Void, call.span);
+    let Some(text) = text else { return nothing };
+    let format = match crate::lang::format::parse_format(&text, call.args[0].span) {
+        Ok(format) => format,
+        Err(e) => {
+            let diagnostic = e.diagnostic(c.source);
+            c.push(diagnostic);
+            return nothing;
         }
+    };
+    match match_format(c, &format, values, call) {
+        Some(values) => report(c, kind(format), values, call.span),
+        None => nothing,
     }
+}
 
-    /// Brings each value to what its conversion prints.
-    fn match_format(&mut self, format: &Format, values: Vec<Expr>, call: Call<'_>) -> Option<Vec<Expr>> {
-        let wanted: Vec<&Conversion> = format
-            .pieces
-            .iter()
-            .filter_map(|p| match p {
-                Piece::Conversion(c) => Some(c),
-                Piece::Literal(_) => None,
-            })
-            .collect();
-        if wanted.len() != values.len() {
-            let (n, m) = (wanted.len(), values.len());
-            let word = if m < n { "not enough" } else { "too many" };
-            let message = format!("{word} arguments for format string ({m} supplied, {n} expected)");
-            self.error(ARGUMENT_COUNT, call.span, message);
-            return None;
-        }
-        let values = wanted.into_iter().zip(values).map(|(w, v)| self.convert_for(w, v, call)).collect();
-        Some(values)
+/// Brings each value to what its conversion prints.
+fn match_format(c: &mut Checker<'_>, format: &Format, values: Vec<Expr>, call: Call<'_>) -> Option<Vec<Expr>> {
+    let wanted: Vec<&Conversion> = format
+        .pieces
+        .iter()
+        .filter_map(|p| match p {
+            Piece::Conversion(c) => Some(c),
+            Piece::Literal(_) => None,
+        })
+        .collect();
+    if wanted.len() != values.len() {
+        let (n, m) = (wanted.len(), values.len());
+        let word = if m < n { "not enough" } else { "too many" };
+        let message = format!("{word} arguments for format string ({m} supplied, {n} expected)");
+        c.error(ARGUMENT_COUNT, call.span, message);
+        return None;
     }
+    let values = wanted.into_iter().zip(values).map(|(w, v)| convert_for(c, w, v, call)).collect();
+    Some(values)
+}
 
-    fn convert_for(&mut self, wanted: &Conversion, value: Expr, call: Call<'_>) -> Expr {
-        use ConversionKind as K;
-        let ty = value.ty.clone();
-        if matches!(ty, Type::Error) {
-            return value;
-        }
-        let numeric = ty.fits_register();
-        let good = match wanted.kind {
-            K::Signed | K::Unsigned | K::HexLower | K::HexUpper | K::Octal | K::Char | K::Pointer | K::Gfp => {
-                if let Type::Array { .. } = ty
-                    && let Some(integer) = self.integer(value.clone())
-                {
-                    return integer;
-                }
-                numeric
-            }
-            K::Bytes | K::BytesHex | K::BytesHexEscaped => match &ty {
-                Type::Buf { .. } | Type::Str { .. } => true,
-                Type::Array { .. } => {
-                    let size = self.size_of(&ty);
-                    return self.intrinsic(Intrinsic::Buf, vec![value], Type::Buf { size }, call);
-                }
-                _ => false,
-            },
-            // As in bpftrace, text can be made of anything; an address prints as one.
-            K::Str => {
-                if matches!(&ty, Type::Ptr { to, .. } if matches!(**to, Type::Int { size: 1, .. })) {
-                    let help = Some("the text at it is `str(...)`; to print the address write `%p`".to_owned());
-                    self.warn(ADDRESS_AS_TEXT, value.span, "`%s` prints this address, not the text at it", help);
-                }
-                true
-            }
-        };
-        if good {
-            return value;
-        }
-        let text = self.inferred_text(&crate::lang::bt::check::join::infer_type(&value));
-        let letter = letter(wanted.kind);
-        let help = match &ty {
-            Type::Int { signed: true, .. } => Some("use `%d` for a number".to_owned()),
-            Type::Int { .. } => Some("use `%u` or `%d` for a number".to_owned()),
-            Type::Ptr { to, .. } if matches!(**to, Type::Int { size: 1, .. }) => {
-                Some("turn the address into text with `str(...)`".to_owned())
-            }
-            Type::Ptr { .. } => Some("use `%p` for an address, or `str(...)` for the text at it".to_owned()),
-            Type::Buf { .. } => Some("use `%r`, `%rx` or `%rh` for bytes".to_owned()),
-            _ => Some("use `%s`".to_owned()),
-        };
-        let message = format!("unsupported format specifier for type '{text}': {letter}");
-        self.error_help(BAD_FORMAT, call.span, message, help);
-        Self::error_value(value.span)
+fn convert_for(c: &mut Checker<'_>, wanted: &Conversion, value: Expr, call: Call<'_>) -> Expr {
+    use ConversionKind as K;
+    let ty = value.ty.clone();
+    if matches!(ty, Type::Error) {
+        return value;
     }
+    let numeric = ty.fits_register();
+    let good = match wanted.kind {
+        K::Signed | K::Unsigned | K::HexLower | K::HexUpper | K::Octal | K::Char | K::Pointer | K::Gfp => {
+            if let Type::Array { .. } = ty
+                && let Some(integer) = coerce::integer(value.clone())
+            {
+                return integer;
+            }
+            numeric
+        }
+        K::Bytes | K::BytesHex | K::BytesHexEscaped => match &ty {
+            Type::Buf { .. } | Type::Str { .. } => true,
+            Type::Array { .. } => {
+                let size = c.size_of(&ty);
+                return intrinsic::intrinsic(Intrinsic::Buf, vec![value], Type::Buf { size }, call);
+            }
+            _ => false,
+        },
+        // As in bpftrace, text can be made of anything; an address prints as one.
+        K::Str => {
+            if matches!(&ty, Type::Ptr { to, .. } if matches!(**to, Type::Int { size: 1, .. })) {
+                let help = Some("the text at it is `str(...)`; to print the address write `%p`".to_owned());
+                c.warn(ADDRESS_AS_TEXT, value.span, "`%s` prints this address, not the text at it", help);
+            }
+            true
+        }
+    };
+    if good {
+        return value;
+    }
+    let text = type_text::inferred(&c.types, &infer_type(&value));
+    let letter = letter(wanted.kind);
+    let help = match &ty {
+        Type::Int { signed: true, .. } => Some("use `%d` for a number".to_owned()),
+        Type::Int { .. } => Some("use `%u` or `%d` for a number".to_owned()),
+        Type::Ptr { to, .. } if matches!(**to, Type::Int { size: 1, .. }) => {
+            Some("turn the address into text with `str(...)`".to_owned())
+        }
+        Type::Ptr { .. } => Some("use `%p` for an address, or `str(...)` for the text at it".to_owned()),
+        Type::Buf { .. } => Some("use `%r`, `%rx` or `%rh` for bytes".to_owned()),
+        _ => Some("use `%s`".to_owned()),
+    };
+    let message = format!("unsupported format specifier for type '{text}': {letter}");
+    c.error_help(BAD_FORMAT, call.span, message, help);
+    Checker::error_value(value.span)
 }
 
 fn letter(kind: ConversionKind) -> &'static str {
@@ -171,18 +173,18 @@ fn letter(kind: ConversionKind) -> &'static str {
 /// `print(x)`, `print(@m[, top[, div]])`, `print(@m[key])`.
 pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     if let ast::ExprKind::Map(name, keys) = &call.args[0].kind {
-        let id = c.map_id(name, call.args[0].span);
-        let value = c.map_value_type(id);
+        let id = c.maps.map_id(name, call.args[0].span);
+        let value = c.maps.map_value_type(id);
         if matches!(value, Type::Error) && c.maps.get(id).declared.is_none() {
-            c.report_undefined(id, call.args[0].span);
+            undefined::report_undefined(c, id, call.args[0].span);
         }
         match keys {
             None => return print_map(c, id, call),
             // One number prints as that number; the others as the map's entry.
             Some(keys) if matches!(value, Type::Agg(agg) if printed_as_entry(agg)) => {
-                let key = c.map_key(id, Some(keys), call.args[0].span);
+                let key = maps::map_key(c, id, Some(keys), call.args[0].span);
                 let kind = ActionKind::PrintMapEntry { map: id };
-                return c.report(kind, key.into_iter().map(|k| *k).collect(), call.span);
+                return report(c, kind, key.into_iter().map(|k| *k).collect(), call.span);
             }
             Some(_) => {}
         }
@@ -206,11 +208,11 @@ pub fn print(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     }
     let value = as_written(&call.args[0], c.expr(&call.args[0]));
     let value = match value.ty {
-        Type::Agg(_) => c.aggregate_as_value(value),
+        Type::Agg(_) => maps::aggregate_as_value(c, value),
         Type::Void => c.error_expr(ARGUMENT_TYPE, call.span, "none type passed to print() is not printable"),
         _ => value,
     };
-    c.report(ActionKind::PrintValue, vec![value], call.span)
+    report(c, ActionKind::PrintValue, vec![value], call.span)
 }
 
 /// The whole struct at a pointer, as one value that is looked into later.
@@ -227,7 +229,8 @@ pub fn lens(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Type::Error => return value,
         Type::Struct(_) => {}
         other => {
-            let message = format!("lens() captures a struct: this points to '{}'", c.inferred_text(other));
+            let message =
+                format!("lens() captures a struct: this points to '{}'", type_text::inferred(&c.types, other));
             return c.error_expr(ARGUMENT_TYPE, call.span, message);
         }
     }
@@ -236,32 +239,7 @@ pub fn lens(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         let message = format!("lens() captures {MOST_CAPTURED} bytes at most, and this struct has {bytes}");
         return c.error_expr(ARGUMENT_TYPE, call.span, message);
     }
-    match value.kind {
-        ExprKind::Deref(pointer) => c.capture(*pointer, value.ty, call),
-        _ => c.report(ActionKind::PrintValue, vec![value], call.span),
-    }
-}
-
-impl Checker<'_> {
-    /// Reports the struct at a pointer. Where nothing can be read, zeros would pass for its members: that is said instead.
-    fn capture(&mut self, pointer: Expr, ty: Type, call: Call<'_>) -> Expr {
-        let span = call.span;
-        let local = self.temporary(pointer.ty.clone(), span);
-        let at = Expr::new(ExprKind::Local(local), pointer.ty.clone(), span);
-        let set = Statement { kind: StatementKind::SetLocal(local, pointer), span };
-        let readable = self.intrinsic(Intrinsic::IsReadable, vec![at.clone()], Type::Bool, call);
-        let whole = Expr::new(ExprKind::Deref(Box::new(at.clone())), ty, span);
-        let captured = effect(self.report(ActionKind::PrintValue, vec![whole], span));
-        let unreadable = match crate::lang::format::parse_format("lens(): nothing can be read at %p", span) {
-            Ok(format) => {
-                let warning = ActionKind::Printf { format, sink: PrintfSink::Warning };
-                effect(self.report(warning, vec![at], span))
-            }
-            Err(_) => Block::default(),
-        };
-        let choice = StatementKind::If(readable, captured, unreadable);
-        wrap(vec![set, Statement { kind: choice, span }], Expr::new(ExprKind::Int(0), Type::Void, span), span)
-    }
+    report(c, ActionKind::PrintValue, vec![value], call.span)
 }
 
 /// `kptr(n)` and `uptr(n)` of a number say how its memory is to be read; alone they print as that number.
@@ -300,7 +278,7 @@ fn print_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) -> Expr {
         if call.args.len() <= n {
             return 0;
         }
-        match c.literal_argument(call, n) {
+        match calls::literal_argument(c, call, n) {
             // No limit.
             Some(v) if v < 0 && n == 1 => 0,
             Some(v) if v < 0 => {
@@ -311,10 +289,10 @@ fn print_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) -> Expr {
         }
     };
     let (top, div) = (number(c, 1), number(c, 2));
-    if matches!(c.map_value_type(map), Type::Agg(Aggregation::TSeries { .. })) && call.args.len() > 1 {
+    if matches!(c.maps.map_value_type(map), Type::Agg(Aggregation::TSeries { .. })) && call.args.len() > 1 {
         c.error(AGGREGATION, call.span, "time series are printed without limit and divisor");
     }
-    if matches!(c.map_value_type(map), Type::Agg(Aggregation::Stats { .. })) && call.args.len() > 1 {
+    if matches!(c.maps.map_value_type(map), Type::Agg(Aggregation::Stats { .. })) && call.args.len() > 1 {
         let message = "print()'s top and div arguments are ignored when used on stats() maps.";
         c.warn(WITHOUT_EFFECT, call.span, message, None);
     }
@@ -323,32 +301,32 @@ fn print_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) -> Expr {
                        map will likely be updated before the runtime can 'print' it.";
         c.warn(PRINTED_IN_LOOP, call.span, message, None);
     }
-    c.report(ActionKind::PrintMap { map, top, div }, Vec::new(), call.span)
+    report(c, ActionKind::PrintMap { map, top, div }, Vec::new(), call.span)
 }
 
 pub fn clear(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    match c.map_argument(call, 0) {
+    match map::map_argument(c, call, 0) {
         Some(map) => {
             known_map(c, map, call);
-            c.report(ActionKind::Clear(map), Vec::new(), call.span)
+            report(c, ActionKind::Clear(map), Vec::new(), call.span)
         }
         None => Checker::error_value(call.span),
     }
 }
 
 pub fn zero(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    match c.map_argument(call, 0) {
+    match map::map_argument(c, call, 0) {
         Some(map) => {
             known_map(c, map, call);
-            c.report(ActionKind::Zero(map), Vec::new(), call.span)
+            report(c, ActionKind::Zero(map), Vec::new(), call.span)
         }
         None => Checker::error_value(call.span),
     }
 }
 
 fn known_map(c: &mut Checker<'_>, map: MapId, call: Call<'_>) {
-    if matches!(c.map_value_type(map), Type::Error) && c.maps.get(map).declared.is_none() {
-        c.report_undefined(map, call.args[0].span);
+    if matches!(c.maps.map_value_type(map), Type::Error) && c.maps.get(map).declared.is_none() {
+        undefined::report_undefined(c, map, call.args[0].span);
     }
 }
 
@@ -357,30 +335,28 @@ pub fn exit(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let code = if call.args.is_empty() {
         Expr::new(ExprKind::Int(0), Type::I64, call.span)
     } else {
-        convert_scalar(c.integer_argument(call, 0), &Type::I64)
+        convert_scalar(calls::integer_argument(c, call, 0), &Type::I64)
     };
-    let report = c.report(ActionKind::Exit, vec![code], call.span);
-    c.then_return(report, call.span)
+    let report = report(c, ActionKind::Exit, vec![code], call.span);
+    then_return(c, report, call.span)
 }
 
-impl Checker<'_> {
-    /// A report after which the probe ends.
-    pub fn then_return(&mut self, report: Expr, span: Span) -> Expr {
-        if self.frame.result.is_some() {
-            return report;
-        }
-        let mut statements = effect(report).statements;
-        statements.push(Statement { kind: StatementKind::Return(None), span });
-        wrap(statements, Expr::new(ExprKind::Int(0), Type::Void, span), span)
+/// A report after which the probe ends.
+pub fn then_return(c: &mut Checker<'_>, report: Expr, span: Span) -> Expr {
+    if c.frame.result.is_some() {
+        return report;
     }
+    let mut statements = effect(report).statements;
+    statements.push(Statement { kind: StatementKind::Return(None), span });
+    wrap(statements, Expr::new(ExprKind::Int(0), Type::Void, span), span)
 }
 
 /// `time([format])`.
 pub fn time(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let format: Option<Arc<str>> =
-        if call.args.is_empty() { Some("%H:%M:%S\n".into()) } else { c.string_argument(call, 0) };
+        if call.args.is_empty() { Some("%H:%M:%S\n".into()) } else { calls::string_argument(c, call, 0) };
     match format {
-        Some(format) => c.report(ActionKind::Time(format), Vec::new(), call.span),
+        Some(format) => report(c, ActionKind::Time(format), Vec::new(), call.span),
         None => Checker::error_value(call.span),
     }
 }
@@ -388,35 +364,35 @@ pub fn time(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
 /// `join(argv[, separator])`.
 pub fn join(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let argv = c.value(&call.args[0]);
-    let separator = if call.args.len() > 1 { c.string_argument(call, 1) } else { Some(" ".into()) };
+    let separator = if call.args.len() > 1 { calls::string_argument(c, call, 1) } else { Some(" ".into()) };
     let Some(separator) = separator else { return Checker::error_value(call.span) };
     if !argv.ty.is_scalar() && !matches!(argv.ty, Type::Error) {
-        let text = c.type_text(&argv.ty);
-        return c.bad_argument(call, argv.span, "an array of strings, as argv is", &text);
+        let text = type_text::text(&c.types, &argv.ty);
+        return intrinsic::bad_argument(c, call, argv.span, "an array of strings, as argv is", &text);
     }
     let space = match &argv.ty {
         Type::Ptr { space, .. } => *space,
-        _ => c.default_space(),
+        _ => space::default_space(c),
     };
     let text = crate::lang::bt::check::literal::pointer(Type::Int { size: 1, signed: true }, space);
     let argv = convert_scalar(argv, &crate::lang::bt::check::literal::pointer(text, space));
-    let buffer = c.intrinsic(Intrinsic::JoinArgs, vec![argv], Type::Buf { size: JOIN_BYTES }, call);
-    c.report(ActionKind::Join(separator), vec![buffer], call.span)
+    let buffer = intrinsic::intrinsic(Intrinsic::JoinArgs, vec![argv], Type::Buf { size: JOIN_BYTES }, call);
+    report(c, ActionKind::Join(separator), vec![buffer], call.span)
 }
 
 /// `skboutput(file, skb, length, offset)`.
 pub fn skboutput(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    let file = c.string_argument(call, 0);
+    let file = calls::string_argument(c, call, 0);
     let skb = c.value(&call.args[1]);
     if let Type::Ptr { to, .. } = &skb.ty {
         // Where the packet's bytes are is told by a field that the script need not name.
         c.types.complete(to);
     }
-    let (length, offset) = (c.integer_argument(call, 2), c.integer_argument(call, 3));
+    let (length, offset) = (calls::integer_argument(c, call, 2), calls::integer_argument(c, call, 3));
     let Some(file) = file else { return Checker::error_value(call.span) };
     let size = c.config.max_strlen.max(2048);
-    let bytes = c.intrinsic(Intrinsic::SkbBytes, vec![skb, length, offset], Type::Buf { size }, call);
-    let done = c.report(ActionKind::SkbOutput(file), vec![bytes], call.span);
+    let bytes = intrinsic::intrinsic(Intrinsic::SkbBytes, vec![skb, length, offset], Type::Buf { size }, call);
+    let done = report(c, ActionKind::SkbOutput(file), vec![bytes], call.span);
     // The packet is written by whoever reads the report: here it always succeeds.
     wrap(effect(done).statements, Expr::new(ExprKind::Int(0), Type::U32, call.span), call.span)
 }

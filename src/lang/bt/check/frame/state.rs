@@ -185,3 +185,39 @@ impl LocalState {
         Self { name, fixed, key, span, read: false, counts: None, empty: false }
     }
 }
+
+impl Frame {
+    pub fn find_local(&self, name: &str) -> Option<LocalId> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name)).copied()
+    }
+
+    /// Where a variable of this name is declared that a new one would hide. Those that belong to the whole body because
+    /// old scripts use them outside their block hide nothing.
+    pub fn shadowed(&self, name: &Arc<str>) -> Option<Span> {
+        let innermost = self.scopes.last().is_some_and(|scope| scope.contains_key(name));
+        let id = self.find_local(name).filter(|_| innermost || !self.hoisted.contains(name))?;
+        self.locals.get(id.0 as usize).map(|local| local.span)
+    }
+
+    /// Declares a variable in the innermost scope.
+    pub fn declare(&mut self, name: &Arc<str>, fixed: Option<Type>, span: Span) -> LocalId {
+        let id = LocalId(self.locals.len() as u32);
+        let declared = self.declared.entry(span).or_default();
+        let key = (self.id, Declaration::Text(span, *declared));
+        *declared += 1;
+        self.locals.push(LocalState::new(name.clone(), fixed, key, span));
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.clone(), id);
+        }
+        id
+    }
+
+    /// A made-up variable for a value that is used more than once.
+    pub fn temporary(&mut self, ty: Type, span: Span) -> LocalId {
+        let id = LocalId(self.locals.len() as u32);
+        let name = format!("%{}", id.0).into();
+        let local = LocalState::new(name, Some(ty), (u32::MAX, Declaration::Temporary), span);
+        self.locals.push(LocalState { read: true, ..local });
+        id
+    }
+}

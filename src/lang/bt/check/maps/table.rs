@@ -8,6 +8,7 @@ use crate::lang::typed::{Config, Map, MapId, MapStorage};
 use crate::lang::types::{Aggregation, Type};
 
 use crate::lang::bt::check::join::{promote, unknown};
+use crate::lang::bt::check::suggest;
 
 /// All maps of a script.
 #[derive(Default)]
@@ -166,5 +167,36 @@ pub fn reduction(agg: Aggregation) -> Option<Type> {
         | Aggregation::Quantize
         | Aggregation::StdDev
         | Aggregation::TSeries { .. } => None,
+    }
+}
+
+impl Maps {
+    /// The map of a name, marked as used.
+    pub fn map_id(&mut self, name: &Arc<str>, span: Span) -> MapId {
+        let id = self.id(name, span);
+        self.get_mut(id).used = true;
+        id
+    }
+
+    /// A map's value type as stored: `Error` while unknown.
+    pub fn map_value_type(&self, id: MapId) -> Type {
+        promote(&self.get(id).value)
+    }
+
+    /// Whether a map has keys, as far as uses of it tell so far, or else their syntax.
+    pub fn is_keyed(&self, id: MapId) -> bool {
+        let map = self.get(id);
+        map.key.as_ref().map_or(map.indexed, |key| *key != Type::Void)
+    }
+
+    /// A map's key type as stored.
+    pub fn map_key_type(&self, id: MapId) -> Type {
+        self.get(id).key.as_ref().map_or(Type::Error, promote)
+    }
+
+    /// What to do about a map that nothing writes.
+    pub fn written_map_help(&self, name: &str) -> String {
+        let known = self.all().iter().filter(|m| m.written && &*m.name != name).map(|m| &*m.name);
+        suggest::did_you_mean(name, known).unwrap_or_else(|| format!("assign it somewhere: `{name} = ...;`"))
     }
 }

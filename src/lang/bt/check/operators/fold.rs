@@ -9,7 +9,7 @@ use crate::lang::types::Type;
 use crate::model::bytes::{bytes_of, hold};
 use crate::model::words;
 
-use crate::lang::bt::check::literal::{boolean, convert_scalar, truncate};
+use crate::lang::bt::check::literal::{boolean, convert_scalar, string, truncate};
 
 /// `strerror(e) == "..."` and its kin: numbers are compared with those that print as the text.
 pub fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
@@ -105,7 +105,7 @@ pub fn is_literal(e: &ast::Expr) -> bool {
 
 /// Operators on string literals: they are joined, cut at the front, and compared by their bytes.
 pub fn fold_texts(op: ast::BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
-    let text = |bytes: &[u8]| Some(crate::lang::bt::check::literal::string(&hold(bytes, None).into(), span));
+    let text = |bytes: &[u8]| Some(string(&hold(bytes, None).into(), span));
     match (&a.kind, &b.kind) {
         (ExprKind::Str(a), ExprKind::Str(b)) => {
             let (a, b) = (bytes_of(a), bytes_of(b));

@@ -1,8 +1,12 @@
 //! TODO place/space.rs
 
 use crate::lang::bt::ast;
+use crate::lang::facts::table::TypeTable;
 use crate::lang::typed::{Builtin, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
+
+use crate::lang::bt::check::checker::Checker;
+use crate::lang::bt::check::literal::pointer;
 
 /// `args`, or `args()`.
 pub fn is_args(e: &ast::Expr) -> bool {
@@ -38,4 +42,26 @@ pub fn space_of_base(base: &Expr) -> Option<AddressSpace> {
 /// True for expressions that name memory.
 pub fn is_place(e: &Expr) -> bool {
     space_of(e).is_some()
+}
+
+/// Pointers read out of user memory point into user memory, and those out of either into either.
+pub fn inherit_space(ty: Type, space: Option<AddressSpace>) -> Type {
+    match (ty, space) {
+        (Type::Ptr { to, .. }, Some(AddressSpace::User)) => Type::Ptr { to, space: AddressSpace::User },
+        (Type::Ptr { to, space: AddressSpace::Kernel }, Some(AddressSpace::Either)) => {
+            Type::Ptr { to, space: AddressSpace::Either }
+        }
+        (ty, _) => ty,
+    }
+}
+
+/// The memory that untyped addresses of this probe point to.
+pub fn default_space(c: &Checker<'_>) -> AddressSpace {
+    c.frame.kind.space_of_integers()
+}
+
+/// `struct X *` in kernel memory, or `void *` where the kernel's types are not known.
+pub fn kernel_pointer(types: &mut TypeTable<'_>, name: &str, space: AddressSpace) -> Type {
+    let to = types.of_kernel(name).unwrap_or(Type::Void);
+    pointer(to, space)
 }

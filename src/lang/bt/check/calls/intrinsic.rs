@@ -1,0 +1,26 @@
+//! Calls that the code generator knows, and arguments that don't fit.
+
+use crate::lang::codes::check::{ARGUMENT_TYPE, OUT_OF_RANGE};
+use crate::lang::source::Span;
+use crate::lang::typed::{Expr, ExprKind, Intrinsic};
+use crate::lang::types::Type;
+
+use crate::lang::bt::check::calls::Call;
+use crate::lang::bt::check::checker::Checker;
+
+pub fn bad_argument(c: &mut Checker<'_>, call: Call<'_>, span: Span, wanted: &str, have: &str) -> Expr {
+    let message = format!("`{}` takes {wanted} here, this is {have}", call.name.text);
+    c.error_expr(ARGUMENT_TYPE, span, message)
+}
+
+pub fn intrinsic(which: Intrinsic, args: Vec<Expr>, ty: Type, call: Call<'_>) -> Expr {
+    if args.iter().any(|a| matches!(a.ty, Type::Error)) {
+        return Expr::new(ExprKind::Int(0), Type::Error, call.span);
+    }
+    Expr::new(ExprKind::Call(which, args), ty, call.span)
+}
+
+pub fn out_of_range<T>(c: &mut Checker<'_>, call: Call<'_>, problem: String) -> Option<T> {
+    c.error(OUT_OF_RANGE, call.span, problem);
+    None
+}
