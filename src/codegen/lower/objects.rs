@@ -26,7 +26,7 @@ const PATH_FUNCTIONS: [&str; 9] = [
     "vfs_getattr",
     "filp_close",
 ];
-/// Iterators may, too, since Linux 5.12 (commit 3d06f34aa89e).
+/// Iterators may, too, since Linux 5.12 (`bpf_d_path_allowed`).
 const ITERATORS_SINCE: u32 = 5 << 16 | 12 << 8;
 /// Since when tracing programs may ask for a socket's cookie.
 const COOKIES_SINCE: u32 = 5 << 16 | 12 << 8;

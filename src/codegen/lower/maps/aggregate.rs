@@ -379,7 +379,7 @@ fn time_series(
 }
 
 /// Verifiers that know the bounds of a number that was compared in one register and read again from the stack
-/// ("bpf: Assign ID to scalars on spill", commit e67ddd9b1cff of 6.9; seen on 6.12).
+/// ("bpf: Track spilled unbounded scalars", commit e67ddd9b1cff of 6.9; seen on 6.12).
 const FOLLOWS_SPILLED: u32 = 6 << 16 | 12 << 8;
 
 /// A factor and a shift with which `n * factor >> shift` is `n / divisor` for all `n` below `range`: exact
