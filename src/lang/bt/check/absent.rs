@@ -1,10 +1,10 @@
 //! What a probe does not have.
 
+use crate::lang::bt::builtins::argument_number;
 use crate::lang::codes::check::NOT_IN_PROBE;
 use crate::lang::source::Span;
 use crate::lang::typed::Expr;
 
-use crate::lang::bt::check::builtins::argument_number;
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::frame::Kind;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::lang::bt::ast;
+use crate::lang::bt::builtins::argument_number;
 use crate::lang::codes::check::{NOT_IN_PROBE, UNKNOWN_NAME};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Clock, Expr, ExprKind};
@@ -225,11 +226,6 @@ fn probetype(c: &mut Checker<'_>, span: Span) -> Expr {
         _ => c.frame.kind.name().into(),
     };
     string(&text, span)
-}
-
-/// The `3` of `arg3`.
-pub fn argument_number(name: &str, prefix: &str) -> Option<u32> {
-    name.strip_prefix(prefix).filter(|n| !n.is_empty() && n.len() < 4)?.parse().ok()
 }
 
 fn unknown_name_help(name: &str) -> Option<String> {

@@ -8,25 +8,15 @@ mod output;
 mod text;
 
 use crate::lang::bt::ast;
+use crate::lang::bt::builtins::argument_number;
 use crate::lang::codes::check::{ARGUMENT_COUNT, ARGUMENT_TYPE, NEEDS_LITERAL, NEEDS_UNSAFE, UNKNOWN_FUNCTION};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
 
-use crate::lang::bt::check::builtins::argument_number;
+use crate::lang::bt::check::calls::intrinsic::Call;
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::{args, builtins, coerce, suggest, type_text};
-
-/// One call as written.
-#[derive(Clone, Copy)]
-pub struct Call<'s> {
-    /// The function's name.
-    pub name: &'s ast::Name,
-    /// Arguments.
-    pub args: &'s [ast::Expr],
-    /// All of it.
-    pub span: Span,
-}
 
 type Handler = fn(&mut Checker<'_>, Call<'_>) -> Expr;
 

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::lang::bt::ast;
+use crate::lang::bt::builtins::argument_number;
 use crate::lang::codes::check::{NEVER_ASSIGNED, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
 use crate::lang::source::Span;
 
-use crate::lang::bt::check::builtins::{argument_number, find};
+use crate::lang::bt::check::builtins::find;
 use crate::lang::bt::check::checker::{Checker, FrameReport};
 use crate::lang::bt::check::hoisting::{walk_block, walk_expr};
 use crate::lang::bt::check::join::unknown;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::lang::bt::ast;
+use crate::lang::bt::builtins::is_variable;
 use crate::lang::codes::check::UNKNOWN_TYPE;
 use crate::lang::facts::CKind;
 use crate::lang::typed::ExprKind;
 use crate::lang::types::{AddressSpace, StackMode, Type};
 
-use crate::lang::bt::check::builtins::find;
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::frame::variables;
 use crate::lang::bt::check::literal::pointer;
@@ -130,7 +130,7 @@ pub fn smallest_type(c: &mut Checker<'_>, e: &ast::Expr) -> Type {
 /// The type of an expression that is not evaluated; a bare name may be a type's.
 pub fn type_of(c: &mut Checker<'_>, e: &ast::Expr) -> Type {
     if let ast::ExprKind::Ident(name) = &e.kind
-        && find(name).is_none()
+        && !is_variable(name)
         && c.types.enumerator(name).is_none()
         && let Some(ty) = c.types.named(name)
     {

@@ -5,7 +5,8 @@ use crate::lang::codes::check::{ARGUMENT_TYPE, ASSERTION, NO_FIELD};
 use crate::lang::typed::{ActionKind, Block, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
 
-use crate::lang::bt::check::calls::{Call, intrinsic, map, output};
+use crate::lang::bt::check::calls::intrinsic::Call;
+use crate::lang::bt::check::calls::{intrinsic, map, output};
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::literal::{boolean, constant, convert_scalar, effect, pointer, statement_expr};
 use crate::lang::bt::check::operators::{fold, not};

@@ -7,7 +7,8 @@ use crate::lang::typed::{BinaryOp, Builtin, Clock, Expr, ExprKind, Intrinsic};
 use crate::lang::types::{AddressSpace, StackMode, Type};
 use crate::model::target::Target;
 
-use crate::lang::bt::check::calls::{Call, intrinsic};
+use crate::lang::bt::check::calls::intrinsic;
+use crate::lang::bt::check::calls::intrinsic::Call;
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::frame::Kind;
 use crate::lang::bt::check::literal::{convert_scalar, pointer};

@@ -1,12 +1,23 @@
 //! Calls that the code generator knows, and arguments that don't fit.
 
+use crate::lang::bt::ast;
 use crate::lang::codes::check::{ARGUMENT_TYPE, OUT_OF_RANGE};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Intrinsic};
 use crate::lang::types::Type;
 
-use crate::lang::bt::check::calls::Call;
 use crate::lang::bt::check::checker::Checker;
+
+/// One call as written.
+#[derive(Clone, Copy)]
+pub struct Call<'s> {
+    /// The function's name.
+    pub name: &'s ast::Name,
+    /// Arguments.
+    pub args: &'s [ast::Expr],
+    /// All of it.
+    pub span: Span,
+}
 
 pub fn bad_argument(c: &mut Checker<'_>, call: Call<'_>, span: Span, wanted: &str, have: &str) -> Expr {
     let message = format!("`{}` takes {wanted} here, this is {have}", call.name.text);

@@ -11,7 +11,8 @@ use crate::lang::typed::{ActionKind, Block, Expr, ExprKind, Intrinsic, MapId, Pr
 use crate::lang::types::{Aggregation, Type};
 use crate::model::format::{Conversion, ConversionKind, Format, Piece};
 
-use crate::lang::bt::check::calls::{Call, intrinsic, map};
+use crate::lang::bt::check::calls::intrinsic::Call;
+use crate::lang::bt::check::calls::{intrinsic, map};
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::join::{infer_type, unknown};
 use crate::lang::bt::check::literal::{convert_scalar, effect, statement_expr, wrap};
@@ -239,7 +240,30 @@ pub fn lens(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         let message = format!("lens() captures {MOST_CAPTURED} bytes at most, and this struct has {bytes}");
         return c.error_expr(ARGUMENT_TYPE, call.span, message);
     }
-    report(c, ActionKind::PrintValue, vec![value], call.span)
+    match value.kind {
+        ExprKind::Deref(pointer) => capture(c, *pointer, value.ty, call),
+        _ => report(c, ActionKind::PrintValue, vec![value], call.span),
+    }
+}
+
+/// Reports the struct at a pointer. Where nothing can be read, zeros would pass for its members: that is said instead.
+fn capture(c: &mut Checker<'_>, pointer: Expr, ty: Type, call: Call<'_>) -> Expr {
+    let span = call.span;
+    let local = c.frame.temporary(pointer.ty.clone(), span);
+    let at = Expr::new(ExprKind::Local(local), pointer.ty.clone(), span);
+    let set = Statement { kind: StatementKind::SetLocal(local, pointer), span };
+    let readable = intrinsic::intrinsic(Intrinsic::IsReadable, vec![at.clone()], Type::Bool, call);
+    let whole = Expr::new(ExprKind::Deref(Box::new(at.clone())), ty, span);
+    let captured = effect(report(c, ActionKind::PrintValue, vec![whole], span));
+    let unreadable = match crate::lang::format::parse_format("lens(): nothing can be read at %p", span) {
+        Ok(format) => {
+            let warning = ActionKind::Printf { format, sink: PrintfSink::Warning };
+            effect(report(c, warning, vec![at], span))
+        }
+        Err(_) => Block::default(),
+    };
+    let choice = StatementKind::If(readable, captured, unreadable);
+    wrap(vec![set, Statement { kind: choice, span }], Expr::new(ExprKind::Int(0), Type::Void, span), span)
 }
 
 /// `kptr(n)` and `uptr(n)` of a number say how its memory is to be read; alone they print as that number.

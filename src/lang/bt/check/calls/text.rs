@@ -9,7 +9,8 @@ use crate::lang::typed::{Builtin, Clock, Expr, ExprKind, Intrinsic};
 use crate::lang::types::Type;
 use crate::model::bytes::{bytes_of, hold};
 
-use crate::lang::bt::check::calls::{Call, intrinsic};
+use crate::lang::bt::check::calls::intrinsic;
+use crate::lang::bt::check::calls::intrinsic::Call;
 use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::literal::{as_text, boolean, constant, convert_scalar, pointer, string};
 use crate::lang::bt::check::place::space;
