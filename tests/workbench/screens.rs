@@ -96,7 +96,8 @@ fn the_selected_map_of_many_has_the_room() {
     let template = state.document.maps.current().unwrap().snapshot.clone();
     let rows_of =
         |many: u64| (0..many).map(|n| MapRow { key: vec![Value::Uint(n, 8)], value: Value::Uint(n, 8) }).collect();
-    let map = |n: usize| MapSnapshot { name: format!("@m{n:02}").into(), rows: rows_of(30), ..template.clone() };
+    let map =
+        |n: usize| MapSnapshot { name: format!("@m{n:02}").into(), rows: rows_of(30), ..MapSnapshot::clone(&template) };
     let maps: Vec<MapSnapshot> = (0..14).map(map).collect();
     let mut builder = ChunkBuilder::new();
     let (trace, at_ns) = (state.document.trace.id, maps[0].at_ns);

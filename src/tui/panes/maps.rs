@@ -14,6 +14,7 @@ use crate::tui::layout::arrange::MinSize;
 use crate::tui::layout::tree::Axis;
 use crate::tui::state::State;
 
+mod buckets;
 pub mod cells;
 pub mod draw;
 mod histogram;

@@ -11,9 +11,10 @@ use crate::tui::document::Document;
 use crate::tui::paint::{bar, chart, note, put, put_end, sparkline, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
+use crate::tui::panes::maps::buckets::{buckets, percentiles, shape, used};
 use crate::tui::panes::maps::cells::{cell, common_frames, frames, key_fit, key_text};
 use crate::tui::panes::maps::histogram::{bucket, histogram};
-use crate::tui::panes::maps::views::{MapView, buckets, percentiles, shape, used};
+use crate::tui::panes::maps::views::MapView;
 use crate::tui::state::{Layer, State};
 use crate::tui::text::{counted, fit, grouped, short_count, width};
 use crate::tui::theme::Slot;
@@ -21,7 +22,8 @@ use crate::tui::trace::Phase;
 
 /// Most rows of one open row (frames of a stack, buckets of a histogram).
 const OPEN_ROWS: usize = 40;
-
+/// Rows of the highest screen.
+const TALLEST: usize = 512;
 /// Rows of a time series that has a map of its own.
 const CHART_ROWS: usize = 5;
 
@@ -35,8 +37,8 @@ pub fn wanted(document: &Document) -> usize {
 fn rows_wanted(view: &MapView) -> usize {
     let rows = &view.snapshot.rows;
     if view.snapshot.keyed {
-        let open: usize = view.order.iter().filter(|r| view.is_open(**r)).map(|r| open_rows(&rows[*r as usize])).sum();
-        return 2 + rows.len().max(1) + open;
+        let open = view.order.iter().take(TALLEST).filter(|r| view.is_open(**r));
+        return 2 + rows.len().max(1) + open.map(|r| open_rows(&rows[*r as usize])).sum::<usize>();
     }
     if let Some(Value::TSeries(_)) = rows.first().map(|r| &r.value) {
         return 1 + CHART_ROWS;
@@ -312,7 +314,7 @@ fn table(state: &State, view: &MapView, (selected, over): (bool, bool), buf: &mu
     let look = theme[Slot::Heading];
     let arrow = if view.descending { "↓" } else { "↑" };
     let title = |column: usize, name: &str| {
-        if selected && view.sort == column { format!("{arrow}{name}") } else { name.to_owned() }
+        if selected && view.sorted_by() == column { format!("{arrow}{name}") } else { name.to_owned() }
     };
     let value_name = if view.is_histogram() { "values" } else { MAP[1].title };
     put(buf, area, 2, 1, &title(0, MAP[0].title), look);

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::views::buckets;
+use super::buckets::buckets;
 use crate::model::value::Value;
 use crate::tui::paint::{bar, put, put_end};
 use crate::tui::state::State;

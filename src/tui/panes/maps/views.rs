@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::cells::{cell, key_hash, key_text};
-use crate::model::histogram::{Linear, Log2};
 use crate::model::snapshot::{MapKind, MapSnapshot};
 use crate::model::value::Value;
 
 /// How many readings a sparkline shows.
 const HISTORY: usize = 60;
+/// Rows of a map that are sorted and told rates of: of more, keys would have to wait.
+const MOST_SORTED: usize = 50_000;
 
 /// All maps.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +37,7 @@ pub struct MapViews {
 #[derive(Clone, Debug)]
 pub struct MapView {
     /// Its contents.
-    pub snapshot: MapSnapshot,
+    pub snapshot: SharedSnapshot,
     /// Rows in the order shown, by index.
     pub order: Vec<u32>,
     /// Index in [`crate::tui::columns::MAP`] to sort by.
@@ -51,6 +52,23 @@ pub struct MapView {
     before: (HashMap<u64, i128>, u64),
     /// Change of the whole map a second, oldest first.
     pub history: VecDeque<u64>,
+    /// Largest number of all rows.
+    largest: i128,
+}
+
+/// One map of a reading, which all views of it share.
+#[derive(Clone, Debug)]
+pub struct SharedSnapshot {
+    reading: Arc<[MapSnapshot]>,
+    at: usize,
+}
+
+impl std::ops::Deref for SharedSnapshot {
+    type Target = MapSnapshot;
+
+    fn deref(&self) -> &MapSnapshot {
+        &self.reading[self.at]
+    }
 }
 
 impl MapViews {
@@ -62,11 +80,20 @@ impl MapViews {
         }
         self.reading = Some(Arc::clone(snapshots));
         let mut old: Vec<MapView> = std::mem::take(&mut self.views);
-        let shown: Vec<&MapSnapshot> = snapshots.iter().filter(|s| self.is_shown(&s.name)).collect();
-        for snapshot in shown {
+        for (at, snapshot) in snapshots.iter().enumerate() {
+            if !self.is_shown(&snapshot.name) {
+                continue;
+            }
             let same = old.iter().position(|v| v.snapshot.name == snapshot.name && v.snapshot.kind == snapshot.kind);
-            let mut view = same.map_or_else(|| MapView::new(snapshot), |at| old.swap_remove(at));
-            view.take(snapshot, &self.filter);
+            let read = SharedSnapshot { reading: Arc::clone(snapshots), at };
+            let view = match same {
+                Some(at) => {
+                    let mut view = old.swap_remove(at);
+                    view.take(read, &self.filter);
+                    view
+                }
+                None => MapView::new(read, &self.filter),
+            };
             self.views.push(view);
         }
         self.selected = self.selected.min(self.views.len().saturating_sub(1));
@@ -150,9 +177,9 @@ impl MapViews {
 }
 
 impl MapView {
-    fn new(snapshot: &MapSnapshot) -> Self {
-        Self {
-            snapshot: MapSnapshot { rows: Vec::new(), ..snapshot.clone() },
+    fn new(snapshot: SharedSnapshot, filter: &str) -> Self {
+        let mut view = Self {
+            snapshot,
             order: Vec::new(),
             sort: 1,
             descending: true,
@@ -160,28 +187,35 @@ impl MapView {
             open: HashSet::new(),
             before: (HashMap::new(), 0),
             history: VecDeque::new(),
-        }
+            largest: 0,
+        };
+        view.arrange(filter);
+        view
     }
 
-    fn take(&mut self, snapshot: &MapSnapshot, filter: &str) {
-        let selected = self.selected_key();
+    fn take(&mut self, snapshot: SharedSnapshot, filter: &str) {
+        // Rows of so many are not found again.
+        let selected = self.selected_key().filter(|_| self.row > 0 && snapshot.rows.len() <= MOST_SORTED);
         if snapshot.at_ns < self.snapshot.at_ns {
             // Back in time: nothing is known of the reading before.
             self.before = (HashMap::new(), 0);
         } else if snapshot.at_ns > self.snapshot.at_ns && !self.snapshot.rows.is_empty() {
-            let numbers = self.snapshot.rows.iter().filter_map(|r| Some((key_hash(&r.key), r.value.as_number()?)));
-            self.before = (numbers.collect(), self.snapshot.at_ns);
+            self.before = if snapshot.rows.len() <= MOST_SORTED {
+                let numbers = self.snapshot.rows.iter().filter_map(|r| Some((key_hash(&r.key), r.value.as_number()?)));
+                (numbers.collect(), self.snapshot.at_ns)
+            } else {
+                (HashMap::new(), 0)
+            };
             let seconds = (snapshot.at_ns - self.snapshot.at_ns) as f64 / 1e9;
-            let change = (total(snapshot) - total(&self.snapshot)).max(0) as f64;
+            let change = (total(&snapshot) - total(&self.snapshot)).max(0) as f64;
             self.history.push_back((change / seconds) as u64);
             if self.history.len() > HISTORY {
                 self.history.pop_front();
             }
         }
-        self.snapshot = snapshot.clone();
+        self.snapshot = snapshot;
         self.arrange(filter);
-        let keep = selected.filter(|_| self.row > 0);
-        let found = keep.and_then(|key| self.order.iter().position(|r| self.key_at(*r) == Some(key)));
+        let found = selected.and_then(|key| self.order.iter().position(|r| self.key_at(*r) == Some(key)));
         self.row = found.unwrap_or(self.row).min(self.order.len().saturating_sub(1));
     }
 
@@ -204,7 +238,9 @@ impl MapView {
             words.iter().all(|word| key.contains(word))
         };
         self.order = (0..rows.len() as u32).filter(fits).collect();
-        match self.sort {
+        self.largest = rows.iter().filter_map(|r| r.value.as_number()).max().unwrap_or(0);
+        match self.sorted_by() {
+            1 if rows.is_sorted_by(|a, b| a.value.as_number().is_some_and(|a| Some(a) <= b.value.as_number())) => {}
             0 => self.order.sort_by_cached_key(|r| SortKey::of(&rows[*r as usize].key)),
             2 => {
                 let rate = |r: u32| self.rate(r as usize).unwrap_or(f64::NEG_INFINITY);
@@ -219,6 +255,12 @@ impl MapView {
         }
     }
 
+    /// The column that rows are sorted by: of many rows it is their value, as they were read.
+    #[must_use]
+    pub fn sorted_by(&self) -> usize {
+        if self.snapshot.rows.len() > MOST_SORTED { 1 } else { self.sort }
+    }
+
     /// Change of a row a second since the reading before.
     #[must_use]
     pub fn rate(&self, row: usize) -> Option<f64> {
@@ -231,20 +273,20 @@ impl MapView {
 
     /// Whether a change per second means anything for this kind of map.
     #[must_use]
-    pub const fn has_rate(&self) -> bool {
+    pub fn has_rate(&self) -> bool {
         matches!(self.snapshot.kind, MapKind::Count | MapKind::Sum | MapKind::Hist | MapKind::LHist)
     }
 
     /// Whether its values are histograms.
     #[must_use]
-    pub const fn is_histogram(&self) -> bool {
+    pub fn is_histogram(&self) -> bool {
         matches!(self.snapshot.kind, MapKind::Hist | MapKind::LHist)
     }
 
     /// Largest number of all rows, for bars.
     #[must_use]
-    pub fn largest(&self) -> i128 {
-        self.snapshot.rows.iter().filter_map(|r| r.value.as_number()).max().unwrap_or(0)
+    pub const fn largest(&self) -> i128 {
+        self.largest
     }
 
     /// Whether a row is open: stacks that are values are, until they are closed.
@@ -285,98 +327,9 @@ impl SortKey {
     }
 }
 
-/// The counts of a histogram's buckets, used or not.
-fn counts(value: &Value) -> &[u64] {
-    match value {
-        Value::Hist(h) => &h.counts,
-        Value::LHist(h) => &h.counts,
-        _ => &[],
-    }
-}
-
-/// The buckets that are used in any of these values: the first and one past the last.
-#[must_use]
-pub fn used<'v>(values: impl Iterator<Item = &'v Value>) -> std::ops::Range<usize> {
-    let (mut first, mut end) = (usize::MAX, 0);
-    for counts in values.map(counts) {
-        first = first.min(counts.iter().position(|c| *c > 0).unwrap_or(usize::MAX));
-        end = end.max(counts.iter().rposition(|c| *c > 0).map_or(0, |b| b + 1));
-    }
-    first.min(end)..end
-}
-
-/// The counts of some buckets in at most `columns` groups of the same number of buckets.
-#[must_use]
-pub fn shape(value: &Value, buckets: &std::ops::Range<usize>, columns: usize) -> Vec<u64> {
-    let shown = counts(value).get(buckets.clone()).unwrap_or(&[]);
-    shown.chunks(shown.len().div_ceil(columns.max(1)).max(1)).map(|g| g.iter().sum()).collect()
-}
-
-/// A histogram ready to draw: label and count of each bucket that matters, ascending.
-#[must_use]
-pub fn buckets(value: &Value) -> Vec<(String, u64)> {
-    let label: Box<dyn Fn(usize) -> String> = match value {
-        Value::Hist(h) => Box::new(|b| log2_label(b, h)),
-        Value::LHist(h) => Box::new(|b| linear_label(b, h)),
-        _ => return Vec::new(),
-    };
-    let counts = counts(value);
-    used(std::iter::once(value)).map(|b| (label(b), counts[b])).collect()
-}
-
-fn log2_label(bucket: usize, h: &Log2) -> String {
-    let (low, high) = h.bounds(bucket as u32);
-    match (low, high) {
-        (None, _) => "(..., 0)".to_owned(),
-        (Some(low), Some(high)) if high - low == 1 => format!("[{low}]"),
-        (Some(low), Some(high)) => format!("[{}, {})", crate::tui::text::edge(low), crate::tui::text::edge(high)),
-        (Some(low), None) => format!("[{}, ...)", crate::tui::text::edge(low)),
-    }
-}
-
-fn linear_label(bucket: usize, h: &Linear) -> String {
-    use crate::tui::text::edge;
-    if h.log_linear().is_some() {
-        return match h.bounds(bucket) {
-            (None, end) => format!("(..., {})", edge(end.unwrap_or(0))),
-            (Some(low), None) => format!("[{}, ...)", edge(low)),
-            (Some(low), Some(high)) => format!("[{}, {})", edge(low), edge(high)),
-        };
-    }
-    if bucket == 0 {
-        return format!("(..., {})", edge(h.min));
-    }
-    if bucket + 1 == h.counts.len() {
-        return format!("[{}, ...)", edge(h.max));
-    }
-    let low = h.min.saturating_add(h.step.saturating_mul(bucket as i64 - 1));
-    format!("[{}, {})", edge(low), edge(low.saturating_add(h.step)))
-}
-
-/// Upper edges below which half and 99 % of the values fall, as text.
-#[must_use]
-pub fn percentiles(value: &Value) -> Option<(String, String)> {
-    let (counts, high): (&[u64], Box<dyn Fn(usize) -> Option<i64>>) = match value {
-        Value::Hist(h) => (&h.counts, Box::new(|b| h.bounds(b as u32).1)),
-        Value::LHist(h) => (&h.counts, Box::new(|b| h.bounds(b).1)),
-        _ => return None,
-    };
-    let total: u64 = counts.iter().fold(0, |a, b| a.saturating_add(*b));
-    let at = |part: u128| {
-        let mut sum = 0_u128;
-        let bucket = counts.iter().position(|c| {
-            sum += u128::from(*c);
-            sum * 100 >= u128::from(total) * part
-        })?;
-        Some(high(bucket).map_or_else(|| "∞".to_owned(), crate::tui::text::edge))
-    };
-    if total == 0 { None } else { Some((at(50)?, at(99)?)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::histogram::{log2_bucket, log2_buckets};
     use crate::model::snapshot::MapRow;
 
     fn counts(at_s: u64, rows: &[(&str, u64)]) -> Arc<[MapSnapshot]> {
@@ -445,6 +398,25 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_keys_the_largest_stand_first_as_they_were_read() {
+        let many: Vec<String> = (0..=MOST_SORTED).map(|n| format!("k{n}")).collect();
+        let reading =
+            |at_s: u64| counts(at_s, &many.iter().zip(at_s..).map(|(key, n)| (key.as_str(), n)).collect::<Vec<_>>());
+        let mut maps = MapViews::default();
+        maps.take(&reading(1), false);
+        maps.views[0].sort = 0;
+        maps.views[0].row = 3;
+        maps.take(&reading(2), false);
+        let view = &maps.views[0];
+        let last = MOST_SORTED as u32;
+        assert_eq!((view.sorted_by(), view.row, view.rate(0)), (1, 3, None));
+        assert_eq!(view.order[..2], [last, last - 1]);
+        assert_eq!((view.largest(), view.history.len()), (i128::from(last) + 2, 1));
+        maps.set_filter("k777");
+        assert_eq!(shown(&maps.views[0])[..2], ["k7779", "k7778"]);
+    }
+
+    #[test]
     fn a_pause_keeps_the_last_reading_for_later() {
         let mut maps = MapViews::default();
         maps.take(&counts(1, &[("a", 5)]), false);
@@ -452,33 +424,5 @@ mod tests {
         assert_eq!(maps.views[0].largest(), 5);
         maps.resume();
         assert_eq!(maps.views[0].largest(), 6);
-    }
-
-    #[test]
-    fn histograms_show_their_used_buckets_only() {
-        let mut counts = vec![0; log2_buckets(0) as usize];
-        counts[log2_bucket(5000, 0) as usize] = 99;
-        counts[log2_bucket(70_000, 0) as usize] = 1;
-        let value = Value::Hist(Arc::new(Log2 { bits: 0, counts }));
-        let shown = buckets(&value);
-        assert_eq!(shown.first().unwrap(), &("[4K, 8K)".to_owned(), 99));
-        assert_eq!(shown.last().unwrap(), &("[64K, 128K)".to_owned(), 1));
-        assert_eq!(shown.len(), 5);
-        assert_eq!(percentiles(&value).unwrap(), ("8K".to_owned(), "8K".to_owned()));
-    }
-
-    #[test]
-    fn histograms_of_one_map_share_their_axis() {
-        let value = |n: i64| {
-            let mut counts = vec![0; log2_buckets(0) as usize];
-            counts[log2_bucket(n, 0) as usize] = 7;
-            Value::Hist(Arc::new(Log2 { bits: 0, counts }))
-        };
-        let (small, large) = (value(4), value(64));
-        let axis = used([&small, &large].into_iter());
-        assert_eq!(shape(&small, &axis, 40), [7, 0, 0, 0, 0]);
-        assert_eq!(shape(&large, &axis, 40), [0, 0, 0, 0, 7]);
-        assert_eq!(shape(&large, &axis, 3), [0, 0, 7], "two buckets a column");
-        assert!(used(std::iter::empty()).is_empty());
     }
 }
