@@ -43,7 +43,7 @@ pub struct Totals {
 impl Totals {
     /// Adds a sample.
     pub fn add(&mut self, sample: &CpuSample) {
-        let end = sample.began_ns + sample.period_ns;
+        let end = sample.began_ns.saturating_add(sample.period_ns);
         // All CPUs of an interval tell the same cost, which is that of all programs.
         if sample.began_ns >= self.last_ns {
             self.last_ns = end;
@@ -68,8 +68,8 @@ impl Totals {
         for source in &sample.sources {
             match cpu.sources.iter_mut().find(|s| s.class == source.class && s.name == source.name) {
                 Some(known) => {
-                    known.count += source.count;
-                    known.net_ns += source.net_ns;
+                    known.count = known.count.saturating_add(source.count);
+                    known.net_ns = known.net_ns.saturating_add(source.net_ns);
                     known.max_ns = known.max_ns.max(source.max_ns);
                     known.lengths.add(&source.lengths);
                 }

@@ -54,13 +54,34 @@ const fn class_of(table: Table) -> NoiseClass {
     }
 }
 
-/// What was added to a source since `earlier`.
+/// One entry for each source: while a table is forgotten, a thread that runs takes a new place in it, and may later take
+/// one that its search comes to sooner. Its runs are then in two.
+fn merged(sources: Vec<Source>) -> Vec<Source> {
+    let mut places: HashMap<Option<u64>, usize> = HashMap::new();
+    let mut all: Vec<Source> = Vec::with_capacity(sources.len());
+    for source in sources {
+        let place = *places.entry(source.id).or_insert(all.len());
+        let Some(known) = all.get_mut(place) else {
+            all.push(source);
+            continue;
+        };
+        known.count = known.count.wrapping_add(source.count);
+        known.total = known.total.wrapping_add(source.total);
+        known.max = known.max.max(source.max);
+        known.log2.iter_mut().zip(source.log2).for_each(|(times, more)| *times = times.wrapping_add(more));
+    }
+    all
+}
+
+/// What was added to a source since `earlier`. One that has less than then was begun anew in between.
 fn difference(now: &Source, earlier: Option<&Source>) -> LatencyStat {
+    let earlier = earlier.filter(|e| now.count >= e.count);
     let mut lengths = Distribution::default();
     let mut top = 0;
     for (n, count) in now.log2.iter().enumerate() {
         let before = earlier.map_or(0, |e| e.log2[n]);
-        let times = count.wrapping_sub(before);
+        // A place that is taken anew keeps the lengths of who had it.
+        let times = count.saturating_sub(before);
         if times > 0 {
             lengths.record((1_u64 << n) + (1_u64 << n) / 2, u64::from(times));
             top = (2_u64 << n) - 1;
@@ -73,7 +94,7 @@ fn difference(now: &Source, earlier: Option<&Source>) -> LatencyStat {
         min_ns: 0,
         // Only the longest since the start is known: of a later interval, the bound of its longest's bucket.
         max_ns: if grew { now.max } else { top.min(now.max) },
-        sum_ns: now.total.wrapping_sub(earlier.map_or(0, |e| e.total)),
+        sum_ns: now.total.saturating_sub(earlier.map_or(0, |e| e.total)),
         lengths,
     }
 }
@@ -95,7 +116,7 @@ impl Known {
         let mut told = Vec::new();
         let mut late = LatencyStat::default();
         for table in Table::ALL {
-            let all = memory.sources(cpu, table);
+            let all = merged(memory.sources(cpu, table));
             let crowded = self.is_crowded(table, &all);
             for source in all {
                 let key = (table as u8, source.id);
@@ -154,5 +175,16 @@ mod tests {
         let added = difference(&then, Some(&first));
         assert_eq!((added.count, added.sum_ns, added.lengths.count()), (2, 10_000, 2));
         assert_eq!(added.max_ns, 1_500, "no longer than the longest since the start");
+    }
+
+    #[test]
+    fn a_source_in_two_places_is_one_and_one_that_was_begun_anew_counts_from_there() {
+        let source = |id, count, total| Source { id, count, total, max: total, ..Source::default() };
+        let twice = merged(vec![source(Some(7), 1, 10), source(Some(8), 2, 20), source(Some(7), 500, 9_000)]);
+        assert_eq!((twice.len(), twice[0].count, twice[0].total, twice[0].max), (2, 501, 9_010, 9_000));
+        let later = merged(vec![source(Some(7), 1, 10), source(Some(7), 520, 9_900)]);
+        assert_eq!(difference(&later[0], Some(&twice[0])).count, 20);
+        let anew = difference(&source(Some(7), 3, 30), Some(&twice[0]));
+        assert_eq!((anew.count, anew.sum_ns), (3, 30), "nothing ran a negative number of times");
     }
 }
