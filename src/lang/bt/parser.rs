@@ -3,6 +3,8 @@
 //! Recovery: a broken statement ends at its `;` or before the block's `}`; a broken item ends where
 //! the next begins. One place gets one error. Nesting is bounded twice: `depth` bounds this
 //! parser's own recursion, `height` the tree's, since long operator chains nest without recursion.
+//!
+//! `Parser` is the tokens, where it stands, and errors; the grammar is functions on it. Methods are only what its parts call in each other.
 
 mod blocks;
 mod ctypes;
@@ -54,7 +56,7 @@ pub fn parse(source: &SourceText) -> Parsed {
         given_up: false,
         diagnostics: lexed.diagnostics,
     };
-    let script = parser.script();
+    let script = items::script(&mut parser);
     let mut diagnostics = parser.diagnostics;
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
     Parsed { script, diagnostics }

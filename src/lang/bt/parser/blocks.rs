@@ -1,29 +1,16 @@
 //! Blocks, and where their last expression is a value.
 
-use super::Parser;
 use crate::lang::bt::ast::{Block, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::Diagnostic;
 
+use crate::lang::bt::parser::Parser;
+
 impl Parser<'_> {
-    /// A body: run for its effect, so a last expression without `;` is a statement.
-    pub(super) fn effect_block(&mut self) -> Block {
-        let mut block = self.raw_block();
-        make_effect(&mut block);
-        block
-    }
-
-    /// A block whose last expression without `;` is its value.
-    pub(super) fn value_block(&mut self) -> Block {
-        let mut block = self.raw_block();
-        make_value(&mut block);
-        block
-    }
-
     /// A block as written: only a plain expression at its end is its value so far, and blocks of
     /// `if` statements inside are as written too. Braces must follow.
-    pub(super) fn raw_block(&mut self) -> Block {
+    pub fn raw_block(&mut self) -> Block {
         let outer = std::mem::replace(&mut self.predicate, false);
         let block = self.nested(Self::block_inside).unwrap_or_default();
         self.predicate = outer;
@@ -46,7 +33,7 @@ impl Parser<'_> {
             }
             match self.statement() {
                 Some(Statement { kind: StatementKind::Expr(e), span: _ })
-                    if self.at_kind(T::RBrace) && !self.ended() =>
+                    if self.at_kind(T::RBrace) && !ended(self) =>
                 {
                     value = Some(Box::new(e));
                 }
@@ -70,11 +57,25 @@ impl Parser<'_> {
         self.grow(height);
         Block { statements, value, span: self.since(open.span) }
     }
+}
 
-    /// True when the token before this one is a `;`.
-    pub(super) fn ended(&self) -> bool {
-        self.taken(1).is_some_and(|t| t.kind == T::Semicolon)
-    }
+/// A body: run for its effect, so a last expression without `;` is a statement.
+pub fn effect_block(p: &mut Parser<'_>) -> Block {
+    let mut block = p.raw_block();
+    make_effect(&mut block);
+    block
+}
+
+/// A block whose last expression without `;` is its value.
+pub fn value_block(p: &mut Parser<'_>) -> Block {
+    let mut block = p.raw_block();
+    make_value(&mut block);
+    block
+}
+
+/// True when the token before this one is a `;`.
+pub fn ended(p: &Parser<'_>) -> bool {
+    p.taken(1).is_some_and(|t| t.kind == T::Semicolon)
 }
 
 /// A statement that others follow is run for its effect, and so are its blocks.
@@ -92,7 +93,7 @@ fn settle(statement: &mut Statement) {
 }
 
 /// Turns a last value into a statement, here and in the blocks at the end.
-pub(super) fn make_effect(block: &mut Block) {
+pub fn make_effect(block: &mut Block) {
     if let Some(value) = block.value.take() {
         let span = value.span;
         block.statements.push(Statement { kind: StatementKind::Expr(*value), span });
@@ -112,7 +113,7 @@ fn ends_in_value(block: &Block) -> bool {
 }
 
 /// Turns a last `if ... else ...` or block that has a value into the block's value.
-pub(super) fn make_value(block: &mut Block) {
+pub fn make_value(block: &mut Block) {
     if block.value.is_some() {
         return;
     }

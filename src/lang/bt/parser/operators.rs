@@ -4,7 +4,7 @@ use crate::lang::bt::ast::BinaryOp;
 use crate::lang::bt::lexer::TokenKind as T;
 
 /// The operator of a token and its strength, C's: 1 (`||`) to 10 (`*`).
-pub(super) fn binary(kind: T) -> Option<(BinaryOp, u8)> {
+pub fn binary(kind: T) -> Option<(BinaryOp, u8)> {
     Some(match kind {
         T::PipePipe => (BinaryOp::Or, 1),
         T::AmpAmp => (BinaryOp::And, 2),
@@ -29,7 +29,7 @@ pub(super) fn binary(kind: T) -> Option<(BinaryOp, u8)> {
 }
 
 /// Operators that other languages write as words: the sign for it here, and what [`binary`] says of that.
-pub(super) fn worded(word: &str) -> Option<(&'static str, (BinaryOp, u8))> {
+pub fn worded(word: &str) -> Option<(&'static str, (BinaryOp, u8))> {
     let (sign, kind) = match word {
         "and" => ("&&", T::AmpAmp),
         "or" => ("||", T::PipePipe),

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Parser;
 use crate::lang::bt::ast::{Expr, ExprKind, TypeBase, TypeName, TypeSuffix};
 use crate::lang::bt::lexer::TokenKind as T;
 use crate::lang::codes::parse as codes;
+
+use crate::lang::bt::parser::Parser;
 
 /// Words that are part of C's many-worded integer names.
 pub(in crate::lang) const C_INT_WORDS: &[&str] =
@@ -94,236 +95,236 @@ pub(in crate::lang) const TYPE_WORDS: &[&str] = &[
 const MAX_LAYERS: usize = 64;
 
 impl Parser<'_> {
-    /// True where a type begins for certain.
-    pub(super) fn at_type(&self) -> bool {
-        self.type_ahead(0)
-    }
-
-    fn type_ahead(&self, ahead: usize) -> bool {
-        let Some(word) = self.word_ahead(ahead) else { return false };
-        let next = self.peek(ahead + 1).kind;
-        if matches!(word, "struct" | "union" | "enum" | "const" | "volatile") {
-            return next == T::Word;
-        }
-        if word == "typeof" {
-            return next == T::LParen;
-        }
-        if C_INT_WORDS.contains(&word) || TYPE_WORDS.contains(&word) {
-            // A call such as `buffer(...)` or a field of that name is no type.
-            return matches!(
-                next,
-                T::Star | T::LBracket | T::RParen | T::Comma | T::Word | T::Assign | T::Semicolon | T::LBrace
-            );
-        }
-        next == T::Star && self.only_stars_then_close(ahead + 1)
-    }
-
-    /// `* * )` or `* ,`: an unknown word before it must be a type.
-    fn only_stars_then_close(&self, mut ahead: usize) -> bool {
-        while self.peek(ahead).kind == T::Star {
-            ahead += 1;
-        }
-        matches!(self.peek(ahead).kind, T::RParen)
-    }
-
-    /// At `(`: is it a cast?
-    pub(super) fn at_cast(&self) -> bool {
-        if self.type_ahead(1) {
-            return !matches!(self.word_ahead(1), Some("typeof")) || self.typeof_cast();
-        }
-        let Some(word) = self.word_ahead(1) else { return false };
-        if word.starts_with(|c: char| c.is_ascii_digit()) || self.peek(2).kind != T::RParen {
-            return false;
-        }
-        // `(word)` before a value: two values side by side make no sense, so it is a type.
-        let value = match self.peek(3).kind {
-            T::Variable | T::Map | T::Int | T::Str | T::Positional => true,
-            T::LParen => word.ends_with("_t"),
-            T::Word => !matches!(self.word_ahead(3), Some("else")),
-            _ => false,
-        };
-        value && !crate::lang::bt::builtins::is_variable(word)
-    }
-
-    /// `(typeof(x))y` rather than `(typeof(x) ...)`.
-    fn typeof_cast(&self) -> bool {
-        let mut depth = 0_u32;
-        for ahead in 2.. {
-            match self.peek(ahead).kind {
-                T::LParen => depth += 1,
-                T::RParen if depth <= 1 => {
-                    let next = self.peek(ahead + 1).kind;
-                    return matches!(next, T::RParen | T::Star | T::LBracket);
-                }
-                T::RParen => depth -= 1,
-                T::Eof | T::Semicolon | T::Unclosed => return false,
-                _ => {}
-            }
-        }
-        false
-    }
-
     /// A type with its stars and sizes.
-    pub(super) fn type_name(&mut self) -> Option<TypeName> {
+    pub fn type_name(&mut self) -> Option<TypeName> {
         self.nested(|p| {
             let start = p.token().span;
-            let base = p.type_base()?;
+            let base = type_base(p)?;
             let mut suffixes = Vec::new();
-            p.stars(&mut suffixes);
-            p.sizes(&mut suffixes);
+            stars(p, &mut suffixes);
+            sizes(p, &mut suffixes);
             Some(TypeName { base, suffixes, span: p.since(start) })
         })
         .flatten()
     }
+}
 
-    pub(super) fn qualifiers(&mut self) {
-        while self.word_ahead(0).is_some_and(|w| QUALIFIERS.contains(&w)) {
-            self.bump();
+/// True where a type begins for certain.
+pub fn at_type(p: &Parser<'_>) -> bool {
+    type_ahead(p, 0)
+}
+
+fn type_ahead(p: &Parser<'_>, ahead: usize) -> bool {
+    let Some(word) = p.word_ahead(ahead) else { return false };
+    let next = p.peek(ahead + 1).kind;
+    if matches!(word, "struct" | "union" | "enum" | "const" | "volatile") {
+        return next == T::Word;
+    }
+    if word == "typeof" {
+        return next == T::LParen;
+    }
+    if C_INT_WORDS.contains(&word) || TYPE_WORDS.contains(&word) {
+        // A call such as `buffer(...)` or a field of that name is no type.
+        return matches!(
+            next,
+            T::Star | T::LBracket | T::RParen | T::Comma | T::Word | T::Assign | T::Semicolon | T::LBrace
+        );
+    }
+    next == T::Star && only_stars_then_close(p, ahead + 1)
+}
+
+/// `* * )` or `* ,`: an unknown word before it must be a type.
+fn only_stars_then_close(p: &Parser<'_>, mut ahead: usize) -> bool {
+    while p.peek(ahead).kind == T::Star {
+        ahead += 1;
+    }
+    matches!(p.peek(ahead).kind, T::RParen)
+}
+
+/// At `(`: is it a cast?
+pub fn at_cast(p: &Parser<'_>) -> bool {
+    if type_ahead(p, 1) {
+        return !matches!(p.word_ahead(1), Some("typeof")) || typeof_cast(p);
+    }
+    let Some(word) = p.word_ahead(1) else { return false };
+    if word.starts_with(|c: char| c.is_ascii_digit()) || p.peek(2).kind != T::RParen {
+        return false;
+    }
+    // `(word)` before a value: two values side by side make no sense, so it is a type.
+    let value = match p.peek(3).kind {
+        T::Variable | T::Map | T::Int | T::Str | T::Positional => true,
+        T::LParen => word.ends_with("_t"),
+        T::Word => !matches!(p.word_ahead(3), Some("else")),
+        _ => false,
+    };
+    value && !crate::lang::bt::builtins::is_variable(word)
+}
+
+/// `(typeof(x))y` rather than `(typeof(x) ...)`.
+fn typeof_cast(p: &Parser<'_>) -> bool {
+    let mut depth = 0_u32;
+    for ahead in 2.. {
+        match p.peek(ahead).kind {
+            T::LParen => depth += 1,
+            T::RParen if depth <= 1 => {
+                let next = p.peek(ahead + 1).kind;
+                return matches!(next, T::RParen | T::Star | T::LBracket);
+            }
+            T::RParen => depth -= 1,
+            T::Eof | T::Semicolon | T::Unclosed => return false,
+            _ => {}
         }
     }
+    false
+}
 
-    pub(super) fn stars(&mut self, suffixes: &mut Vec<TypeSuffix>) {
-        loop {
-            self.qualifiers();
-            if !self.at_kind(T::Star) || !self.layered(suffixes.len()) {
-                return;
-            }
-            self.bump();
-            suffixes.push(TypeSuffix::Pointer);
+pub fn qualifiers(p: &mut Parser<'_>) {
+    while p.word_ahead(0).is_some_and(|w| QUALIFIERS.contains(&w)) {
+        p.bump();
+    }
+}
+
+pub fn stars(p: &mut Parser<'_>, suffixes: &mut Vec<TypeSuffix>) {
+    loop {
+        qualifiers(p);
+        if !p.at_kind(T::Star) || !layered(p, suffixes.len()) {
+            return;
         }
+        p.bump();
+        suffixes.push(TypeSuffix::Pointer);
     }
+}
 
-    /// `[2][3]`: an array of 2 arrays of 3, so the last size applies first.
-    pub(super) fn sizes(&mut self, suffixes: &mut Vec<TypeSuffix>) {
-        let mut sizes = Vec::new();
-        while let Some(open) = self.accept(T::LBracket) {
-            if !self.layered(suffixes.len() + sizes.len()) {
-                break;
-            }
-            let size = if self.at_kind(T::RBracket) { None } else { Some(self.constant()) };
-            self.close(T::RBracket, "]", open);
-            sizes.push(TypeSuffix::Array(size));
+/// `[2][3]`: an array of 2 arrays of 3, so the last size applies first.
+pub fn sizes(p: &mut Parser<'_>, suffixes: &mut Vec<TypeSuffix>) {
+    let mut sizes = Vec::new();
+    while let Some(open) = p.accept(T::LBracket) {
+        if !layered(p, suffixes.len() + sizes.len()) {
+            break;
         }
-        sizes.reverse();
-        suffixes.append(&mut sizes);
+        let size = if p.at_kind(T::RBracket) { None } else { Some(constant(p)) };
+        p.close(T::RBracket, "]", open);
+        sizes.push(TypeSuffix::Array(size));
     }
+    sizes.reverse();
+    suffixes.append(&mut sizes);
+}
 
-    /// Whether a type may have one more layer over so many: types are walked layer by layer.
-    fn layered(&mut self, layers: usize) -> bool {
-        let fine = layers < MAX_LAYERS;
-        if !fine {
-            self.too_deep();
-        }
-        fine
+/// Whether a type may have one more layer over so many: types are walked layer by layer.
+fn layered(p: &mut Parser<'_>, layers: usize) -> bool {
+    let fine = layers < MAX_LAYERS;
+    if !fine {
+        p.too_deep();
     }
+    fine
+}
 
-    /// The base of a type: everything before its stars.
-    pub(super) fn type_base(&mut self) -> Option<TypeBase> {
-        self.qualifiers();
-        if self.at_kind(T::LParen) {
-            return self.tuple_type();
-        }
-        let Some(word) = self.word_ahead(0) else {
-            let message = format!("expected a type, found {}", self.found());
-            self.error_here(
-                codes::BAD_TYPE,
-                message,
-                "types are `uint64`, `string`, `struct x`, `struct x *`, `int32[4]`, `(int64, string)`",
-            );
-            return None;
-        };
-        let base = match word {
-            "struct" | "union" | "enum" => {
-                self.bump();
-                let tag = self.tag()?;
-                match word {
-                    "struct" => TypeBase::Struct(tag),
-                    "union" => TypeBase::Union(tag),
-                    _ => TypeBase::Enum(tag),
-                }
-            }
-            "typeof" => {
-                self.bump();
-                let open = self.expect(T::LParen, "`(`", "write `typeof(expression)`")?;
-                let start = self.token().span;
-                let ty = if self.at_type() { self.type_name() } else { None };
-                let inner = match ty {
-                    Some(ty) => Expr { kind: ExprKind::Type(ty), span: self.since(start) },
-                    None => self.expression(),
-                };
-                self.close(T::RParen, ")", open);
-                TypeBase::TypeOf(Box::new(inner))
-            }
-            "string" | "buffer" | "inet" if self.peek(1).kind == T::LBracket => self.sized(word),
-            _ if C_INT_WORDS.contains(&word) => TypeBase::Named(self.c_words()),
-            _ => {
-                self.bump();
-                TypeBase::Named(word.into())
-            }
-        };
-        self.qualifiers();
-        Some(base)
+/// The base of a type: everything before its stars.
+pub fn type_base(p: &mut Parser<'_>) -> Option<TypeBase> {
+    qualifiers(p);
+    if p.at_kind(T::LParen) {
+        return tuple_type(p);
     }
-
-    fn tag(&mut self) -> Option<Arc<str>> {
-        let token = self.expect(T::Word, "the type's name", "write `struct name`")?;
-        Some(self.text_of(token).into())
-    }
-
-    /// `string[64]`
-    fn sized(&mut self, word: &str) -> TypeBase {
-        self.bump();
-        let open = self.bump();
-        let size = self.constant();
-        self.close(T::RBracket, "]", open);
-        TypeBase::Sized(word.into(), size)
-    }
-
-    /// `unsigned long long`, joined by one space.
-    fn c_words(&mut self) -> Arc<str> {
-        let mut words = Vec::new();
-        while let Some(word) = self.word_ahead(0) {
-            if QUALIFIERS.contains(&word) {
-                self.bump();
-                continue;
-            }
-            if !C_INT_WORDS.contains(&word) {
-                break;
-            }
-            words.push(word);
-            self.bump();
-        }
-        words.join(" ").into()
-    }
-
-    /// `(int64, string)`
-    fn tuple_type(&mut self) -> Option<TypeBase> {
-        let open = self.bump();
-        let mut parts = Vec::new();
-        while !self.at_end() && !self.at_kind(T::RParen) {
-            parts.push(self.type_name()?);
-            if self.accept(T::Comma).is_none() {
-                break;
+    let Some(word) = p.word_ahead(0) else {
+        let message = format!("expected a type, found {}", p.found());
+        p.error_here(
+            codes::BAD_TYPE,
+            message,
+            "types are `uint64`, `string`, `struct x`, `struct x *`, `int32[4]`, `(int64, string)`",
+        );
+        return None;
+    };
+    let base = match word {
+        "struct" | "union" | "enum" => {
+            p.bump();
+            let tag = tag(p)?;
+            match word {
+                "struct" => TypeBase::Struct(tag),
+                "union" => TypeBase::Union(tag),
+                _ => TypeBase::Enum(tag),
             }
         }
-        self.close(T::RParen, ")", open);
-        Some(TypeBase::Tuple(parts))
-    }
-
-    /// A constant integer: a literal, or arithmetic with literals and `sizeof`-free names.
-    pub(super) fn constant(&mut self) -> u64 {
-        let expr = self.expression();
-        let value = crate::lang::bt::constant::fold(&expr);
-        if value.is_none() && !matches!(expr.kind, ExprKind::Error) {
-            self.report_always(
-                crate::lang::diagnostic::Diagnostic::error(
-                    codes::NOT_CONSTANT,
-                    expr.span,
-                    "this size must be an integer literal",
-                )
-                .help("sizes are part of a type, so they must be known when the script is compiled"),
-            );
+        "typeof" => {
+            p.bump();
+            let open = p.expect(T::LParen, "`(`", "write `typeof(expression)`")?;
+            let start = p.token().span;
+            let ty = if at_type(p) { p.type_name() } else { None };
+            let inner = match ty {
+                Some(ty) => Expr { kind: ExprKind::Type(ty), span: p.since(start) },
+                None => p.expression(),
+            };
+            p.close(T::RParen, ")", open);
+            TypeBase::TypeOf(Box::new(inner))
         }
-        value.unwrap_or(0)
+        "string" | "buffer" | "inet" if p.peek(1).kind == T::LBracket => sized(p, word),
+        _ if C_INT_WORDS.contains(&word) => TypeBase::Named(c_words(p)),
+        _ => {
+            p.bump();
+            TypeBase::Named(word.into())
+        }
+    };
+    qualifiers(p);
+    Some(base)
+}
+
+fn tag(p: &mut Parser<'_>) -> Option<Arc<str>> {
+    let token = p.expect(T::Word, "the type's name", "write `struct name`")?;
+    Some(p.text_of(token).into())
+}
+
+/// `string[64]`
+fn sized(p: &mut Parser<'_>, word: &str) -> TypeBase {
+    p.bump();
+    let open = p.bump();
+    let size = constant(p);
+    p.close(T::RBracket, "]", open);
+    TypeBase::Sized(word.into(), size)
+}
+
+/// `unsigned long long`, joined by one space.
+fn c_words(p: &mut Parser<'_>) -> Arc<str> {
+    let mut words = Vec::new();
+    while let Some(word) = p.word_ahead(0) {
+        if QUALIFIERS.contains(&word) {
+            p.bump();
+            continue;
+        }
+        if !C_INT_WORDS.contains(&word) {
+            break;
+        }
+        words.push(word);
+        p.bump();
     }
+    words.join(" ").into()
+}
+
+/// `(int64, string)`
+fn tuple_type(p: &mut Parser<'_>) -> Option<TypeBase> {
+    let open = p.bump();
+    let mut parts = Vec::new();
+    while !p.at_end() && !p.at_kind(T::RParen) {
+        parts.push(p.type_name()?);
+        if p.accept(T::Comma).is_none() {
+            break;
+        }
+    }
+    p.close(T::RParen, ")", open);
+    Some(TypeBase::Tuple(parts))
+}
+
+/// A constant integer: a literal, or arithmetic with literals and `sizeof`-free names.
+pub fn constant(p: &mut Parser<'_>) -> u64 {
+    let expr = p.expression();
+    let value = crate::lang::bt::constant::fold(&expr);
+    if value.is_none() && !matches!(expr.kind, ExprKind::Error) {
+        p.report_always(
+            crate::lang::diagnostic::Diagnostic::error(
+                codes::NOT_CONSTANT,
+                expr.span,
+                "this size must be an integer literal",
+            )
+            .help("sizes are part of a type, so they must be known when the script is compiled"),
+        );
+    }
+    value.unwrap_or(0)
 }
