@@ -45,6 +45,8 @@ pub struct Options {
     pub interval: Duration,
     /// Nothing is told before this has passed.
     pub warm_up: Duration,
+    /// Measuring threads end by themselves after this: real-time threads may leave a slow machine no time to end them.
+    pub at_most: Option<Duration>,
     /// Buckets of the exact histograms: width in ns and number.
     pub buckets: Option<(u64, usize)>,
     /// Keep CPUs from idle states that take longer than this to leave, us.
@@ -72,6 +74,7 @@ impl Default for Options {
             thresholds: Thresholds::default(),
             interval: Duration::from_secs(1),
             warm_up: Duration::ZERO,
+            at_most: None,
             buckets: None,
             dma_latency_us: None,
             stacks: false,

@@ -7,6 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use probescope::engine::latency::{Policy, set_policy};
+use probescope::tracer::latency::bpf::BpfMeasurement;
+use probescope::tracer::latency::{Item, Measurement as _, Mode, Options};
 
 use super::{kernel, last_cpu, probescope, skip, text};
 
@@ -93,4 +95,32 @@ fn cyclictest_stops_at_the_same_blocker() {
     let ours = probescope(&["timerlat", "top", "-q", "-u", "--backend", "bpf", "-c", &cpu, "-T", &limit, "-d", "60s"]);
     assert_eq!(ours.status.code(), Some(2), "{}", text(&ours));
     assert!(text(&ours).contains("hit stop tracing, analyzing it"), "{}", text(&ours));
+}
+
+/// A reader that gets no CPU beside real-time threads cannot end them.
+#[test]
+fn threads_end_in_time_though_nobody_reads() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let cpu = last_cpu(&kernel);
+    let options = Options {
+        mode: Mode::Timerlat,
+        cpus: vec![cpu],
+        period_ns: 1_000_000,
+        at_most: Some(Duration::from_millis(100)),
+        ..Options::default()
+    };
+    let mut measurement = BpfMeasurement::start(&kernel, options).unwrap();
+    let runs = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        let names = tasks.map(|task| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default());
+        names.into_iter().any(|name| name.trim() == format!("timerlat/{cpu}"))
+    };
+    let patience = Instant::now() + Duration::from_secs(60);
+    while runs() {
+        assert!(Instant::now() < patience, "the thread goes on without its reader");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let items = measurement.finish().unwrap();
+    let counted = |item: &Item| matches!(item, Item::Sample(s) if s.timer.as_ref().is_some_and(|t| t.user.count > 0));
+    assert!(items.iter().any(counted), "what it measured is there: {items:?}");
 }

@@ -350,12 +350,16 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
         (Some(Json::Oslat), _) => return refuse("--json=oslat tells gaps of spinning threads: use osnoise"),
     }
     let house_keeping = common.house_keeping.as_deref().map(|text| cpus(text, kernel)).transpose()?.unwrap_or_default();
+    let long = common.duration.as_deref().map(duration).transpose()?;
+    let warm_up = Duration::from_secs(common.warm_up);
     Ok(Plan {
         options: Options {
             mode,
             cpus: measured,
             policy,
-            warm_up: Duration::from_secs(common.warm_up),
+            warm_up,
+            // Who reads ends them sooner, where it gets a CPU.
+            at_most: long.map(|long| warm_up.saturating_add(long).saturating_add(Duration::from_secs(1))),
             join_cgroup: common.extra.cgroup.is_some(),
             buckets,
             ..Options::default()
@@ -364,7 +368,7 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
         view: common.view,
         backend: common.backend,
         kernel_threads: false,
-        duration: common.duration.as_deref().map(duration).transpose()?,
+        duration: long,
         quiet: common.quiet || common.json.is_some(),
         json: common.json,
         ns: false,

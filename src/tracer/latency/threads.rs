@@ -83,6 +83,8 @@ pub struct Shared {
     /// Its counts.
     pub pair: Pair,
     stop: AtomicBool,
+    /// When the thread ends by itself, ns.
+    end_ns: u64,
     state: AtomicU32,
     limits: Limits,
     /// The latency over a threshold that it saw last: its kind (1 gap, 2 user, 3 period), beginning and end.
@@ -122,11 +124,17 @@ pub struct Thread {
 }
 
 impl Shared {
+    /// Whether the thread was asked to end, or has measured for as long as it may.
+    fn is_done(&self, now: u64) -> bool {
+        self.stop.load(Ordering::Relaxed) || now >= self.end_ns
+    }
+
     fn new(options: &Options, cpu: u32) -> Self {
         Self {
             cpu,
             pair: Pair::new(options.buckets),
             stop: AtomicBool::new(false),
+            end_ns: options.at_most.map_or(u64::MAX, |long| monotonic_ns().saturating_add(long.as_nanos() as u64)),
             state: AtomicU32::new(0),
             limits: Limits::new(&options.thresholds),
             hit: [const { AtomicU64::new(0) }; 3],
@@ -267,7 +275,7 @@ fn moment_and_net(slot: Slot<'_>) -> (Moment, ByClass) {
 
 fn spin_periods(slot: Slot<'_>, shared: &Shared, options: &Options) {
     let mut next = monotonic_ns();
-    while !shared.stop.load(Ordering::Relaxed) {
+    while !shared.is_done(next) {
         let side = shared.pair.side();
         let noise = spin(slot, shared, side, options);
         if shared.stop.load(Ordering::Relaxed) {
@@ -391,7 +399,7 @@ fn sleep_cycles(slot: Slot<'_>, shared: &Shared, options: &Options, first_ns: Op
         Some(first) => first + now.saturating_sub(first).div_ceil(period) * period,
         None => now + period,
     };
-    while !shared.stop.load(Ordering::Relaxed) {
+    while !shared.is_done(expected) {
         let side = shared.pair.side();
         slot.set(slot::EXPECTED, expected);
         sleep_to(expected);
