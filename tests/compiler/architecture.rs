@@ -227,3 +227,48 @@ fn few_files_import_each_other() {
         }
     }
 }
+
+/// Types of the compiler that have more methods than [`MOST_METHODS`], with how many they may have. The list only shrinks.
+const LARGE_TYPES: &[(&str, &str, usize)] =
+    &[("lang/d", "Checker", 230), ("codegen", "FunctionBuilder", 68), ("lang/d", "Parser", 65)];
+const MOST_METHODS: usize = 40;
+
+/// Methods of types in a file's own `impl` blocks, by the type's name.
+fn methods(text: &str) -> BTreeMap<String, usize> {
+    let (mut found, mut own) = (BTreeMap::new(), None);
+    for line in text.split("#[cfg(test)]\nmod tests {").next().unwrap().lines() {
+        if line.starts_with("impl") && !line.contains(" for ") {
+            let head = line.trim_end_matches(" {");
+            let bare = head.rsplit_once('<').filter(|(_, rest)| rest.ends_with('>')).map_or(head, |(before, _)| before);
+            own = bare.rsplit([' ', '>']).next().map(str::to_owned);
+        } else if line.starts_with('}') {
+            own = None;
+        }
+        let code = line.strip_prefix("    ").filter(|code| !code.starts_with(' ')).unwrap_or("");
+        let is_method = code.starts_with("fn ")
+            || code.starts_with("const fn ")
+            || code.starts_with("pub") && code.contains(" fn ");
+        if let Some(name) = own.as_ref().filter(|_| is_method) {
+            *found.entry(name.clone()).or_insert(0) += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn no_type_of_the_compiler_grows_beyond_what_one_can_keep_in_mind() {
+    let mut all: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for room in ["lang/bt", "lang/d", "codegen"] {
+        for path in sources(&root().join("src").join(room)) {
+            for (name, count) in methods(&fs::read_to_string(&path).unwrap()) {
+                *all.entry((room, name)).or_insert(0) += count;
+            }
+        }
+    }
+    assert!(all.get(&("lang/bt", "Parser".to_owned())).is_some_and(|count| *count > 20), "methods are found: {all:?}");
+    let may = |room: &str, name: &str| {
+        LARGE_TYPES.iter().find(|(r, n, _)| *r == room && *n == name).map_or(MOST_METHODS, |(.., most)| *most)
+    };
+    let large: Vec<_> = all.iter().filter(|((room, name), count)| **count > may(room, name)).collect();
+    assert!(large.is_empty(), "these types have more than {MOST_METHODS} methods, or more than they had: {large:?}");
+}
