@@ -30,7 +30,7 @@ use crate::tracer::script::child::Held;
 use crate::tracer::script::compilation::Compiled;
 use crate::tracer::script::names::Sources;
 use crate::tracer::script::{ScriptRun, ScriptTracer, info};
-use options::{Options, Source};
+use options::{Options, Refused, Source};
 
 /// Environment variable of D's own tests: the columns of processors and numbers are left out.
 const TESTING: &str = "_DTRACE_TESTING";
@@ -71,7 +71,11 @@ pub fn main(words: &[String], world: &World) -> ExitCode {
     };
     let options = match Options::read(words) {
         Ok(options) => options,
-        Err(why) => {
+        Err(Refused { why, usage: false }) => {
+            told(&why);
+            return ExitCode::FAILURE;
+        }
+        Err(Refused { why, .. }) => {
             told(&why);
             let _ = std::io::stderr().write_all(options::USAGE.as_bytes());
             return ExitCode::from(2);
@@ -111,13 +115,13 @@ fn program(options: &Options) -> Result<Program, CliError> {
     for source in &options.sources {
         match source {
             Source::File(path) => {
-                text.push_str(&prepared(&read_file(path)?.text, options)?);
+                text.push_str(&prepared(&read_file(path)?.text, options, &format!("script {path}"))?);
                 of_command_line = false;
                 name.clone_from(path);
                 what.get_or_insert_with(|| format!("script '{path}'"));
             }
             Source::Clause { text: clause, shown } => {
-                text.push_str(&prepared(clause, options)?);
+                text.push_str(&prepared(clause, options, &format!("description '{shown}'"))?);
                 what.get_or_insert_with(|| format!("description '{shown}'"));
             }
         }
@@ -138,8 +142,8 @@ fn program(options: &Options) -> Result<Program, CliError> {
     Ok(Program { source: SourceText::new(&name, &text), what, of_command_line })
 }
 
-fn prepared(text: &str, options: &Options) -> Result<String, CliError> {
-    if options.set.cpp { preprocess::preprocess(text, &options.set) } else { Ok(text.to_owned()) }
+fn prepared(text: &str, options: &Options, what: &str) -> Result<String, CliError> {
+    if options.set.cpp { preprocess::preprocess(text, &options.set, what) } else { Ok(text.to_owned()) }
 }
 
 /// Probes by their numbers, which are those that they have in records of this program.
@@ -172,15 +176,29 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     let short = world.variable(TESTING).is_some();
     let held = child.as_ref().map(|child| (child.pid(), child.program().to_string_lossy().into_owned()));
     let (checked, set) = compile(&program, options, &kernel, (target, held), short);
+    let quiet = checked.program.style.quiet;
+    let matched = checked.program.matched;
+    let plural = if matched == 1 { "" } else { "s" };
+    let told_matched = || {
+        if !quiet {
+            let _ = writeln!(std::io::stderr(), "dtrace: {} matched {matched} probe{plural}", program.what);
+        }
+    };
     if let Some(error) = front::first_error(&checked.diagnostics) {
+        if let Some(why) = refused_when_enabled(error) {
+            told_matched();
+            return Err(CliError::Refused(format!("could not enable tracing: {why}")));
+        }
         told_error(&program, error, set.errtags);
         return Ok(ExitCode::FAILURE);
+    }
+    if set.empty && matched == 0 && !options.list && !options.compile_only {
+        told_matched();
+        return Err(CliError::Refused("no probes matched".to_owned()));
     }
     if options.list {
         return Ok(list(&checked.program));
     }
-    let quiet = checked.program.style.quiet;
-    let matched = checked.program.matched;
     let compilation = session_front::generate(&program.source, checked, target, &kernel);
     if let Some(error) = front::first_error(&compilation.diagnostics) {
         told_error(&program, error, set.errtags);
@@ -190,9 +208,9 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     if options.compile_only {
         return Ok(ExitCode::SUCCESS);
     }
-    if !quiet {
-        let plural = if matched == 1 { "" } else { "s" };
-        let _ = writeln!(std::io::stderr(), "dtrace: {} matched {matched} probe{plural}", program.what);
+    told_matched();
+    if set.destructive && !quiet {
+        let _ = std::io::stderr().write_all(b"dtrace: allowing destructive actions\n");
     }
     let code = trace(options, world, &kernel, &compiled, program.source, child);
     match code {
@@ -213,9 +231,8 @@ fn compile(
     macros.arguments.push(program.source.name.to_string());
     macros.arguments.extend(options.arguments.iter().cloned());
     macros.named.extend(front::ids());
-    if let Some(target) = target {
-        macros.named.insert("target", i64::from(target));
-    }
+    // Without a process of -c or -p it is 0, which none is.
+    macros.named.insert("target", target.map_or(0, i64::from));
     let facts = KernelFacts::new(kernel, None, options.set.destructive).with_held(held);
     let compiled = DOptions {
         macros,
@@ -226,6 +243,16 @@ fn compile(
         facts: &facts,
     };
     d::compile(&program.source.text, &compiled)
+}
+
+/// What the reference tells only when it enables a program.
+fn refused_when_enabled(error: &Diagnostic) -> Option<&str> {
+    use crate::lang::codes::d::{D_BUFFERS, D_DESTRUCTIVE};
+    match error.code {
+        D_DESTRUCTIVE => Some("Destructive actions not allowed"),
+        D_BUFFERS => Some(&error.message),
+        _ => None,
+    }
 }
 
 fn told_error(program: &Program, error: &Diagnostic, tags: bool) {

@@ -11,7 +11,7 @@ use super::symbols::{KernelSymbols, Of, UserSymbols};
 use crate::binary::demangle;
 use crate::codegen::artifact::{ACTION_BITS, CPU_BITS, FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::kernel::syscalls::{self, Machine};
-use crate::lang::typed::{FieldDef, Program, StructDef, size_align, tuple_layout};
+use crate::lang::typed::{FieldDef, Program, StructDef, SymbolForm, size_align, tuple_layout};
 use crate::lang::types::{StackMode, StructId, Type};
 use crate::model::value::{Frame, Stack, StackStyle, Value};
 
@@ -191,7 +191,7 @@ impl Decoder {
         let number = u64_at(bytes, 0);
         let text: Arc<str> = match ty {
             Type::KSym => self.kernel_symbol(number),
-            Type::USym => self.user_symbol(u32_at(bytes, 8), number),
+            Type::USym => self.user_symbol(u32_at(bytes, 8), number, SymbolForm::of(u32_at(bytes, 12).into())),
             Type::Inet => inet(bytes).into(),
             Type::Mac => mac(bytes).into(),
             Type::Username => self.names.users.name(number),
@@ -223,17 +223,28 @@ impl Decoder {
         readable.map_or_else(|| function.into(), Arc::from)
     }
 
-    fn kernel_symbol(&self, address: u64) -> Arc<str> {
+    fn kernel_symbol(&self, word: u64) -> Arc<str> {
+        let (form, address) = SymbolForm::unmarked(word);
         match self.names.kernel.symbolize(address) {
-            Some((name, _, _)) => name,
+            Some((name, offset, module)) => {
+                let module = module.unwrap_or_else(|| "vmlinux".into());
+                in_form(form, address, &module, Some((name, offset)))
+            }
             None => unknown_address(address),
         }
     }
 
-    fn user_symbol(&mut self, pid: u32, address: u64) -> Arc<str> {
+    fn user_symbol(&mut self, pid: u32, address: u64, form: SymbolForm) -> Arc<str> {
         let frames = self.names.user.frames(pid, address, Of::Anything);
-        let name = frames.last().and_then(|f| f.symbol.clone());
-        name.unwrap_or_else(|| unknown_address(address))
+        let Some(frame) = frames.last() else { return unknown_address(address) };
+        let symbol = frame.symbol.clone().map(|name| (name, frame.offset));
+        match (&frame.object, symbol) {
+            (Some(object), symbol) if form != SymbolForm::Name => {
+                in_form(form, address, object.rsplit('/').next().unwrap_or(object), symbol)
+            }
+            (_, Some((name, _))) => name,
+            _ => unknown_address(address),
+        }
     }
 
     fn timestamp(&self, ns: u64, format: u32, clock: u32) -> String {
@@ -356,11 +367,25 @@ fn glob(pattern: &str, text: &str) -> bool {
 
 fn inet(bytes: &[u8]) -> String {
     let address = padded(from(bytes, 4), 16);
+    let v4 = |at: usize| std::net::Ipv4Addr::new(address[at], address[at + 1], address[at + 2], address[at + 3]);
     match u32_at(bytes, 0) {
-        2 => std::net::Ipv4Addr::new(address[0], address[1], address[2], address[3]).to_string(),
+        2 => v4(0).to_string(),
+        // As `inet_ntop(3)` has it: what embeds an address of version 4 ends with that.
+        10 if address[..12].iter().all(|b| *b == 0) && address[12..14] != [0, 0] => format!("::{}", v4(12)),
         10 => <[u8; 16]>::try_from(&address[..])
             .map_or_else(|_| String::new(), |a| std::net::Ipv6Addr::from(a).to_string()),
         _ => String::new(),
+    }
+}
+
+/// A symbol with its object, as a form has it.
+fn in_form(form: SymbolForm, address: u64, object: &str, symbol: Option<(Arc<str>, u64)>) -> Arc<str> {
+    match (form, symbol) {
+        (SymbolForm::Object, _) => object.into(),
+        (SymbolForm::Name, Some((name, _))) => name,
+        (SymbolForm::WithOffset, Some((name, offset))) if offset > 0 => format!("{object}`{name}+{offset:#x}").into(),
+        (_, Some((name, _))) => format!("{object}`{name}").into(),
+        (_, None) => format!("{object}`{address:#x}").into(),
     }
 }
 

@@ -147,7 +147,7 @@ impl Trace {
         let (map, storage) = self.find_map(id)?;
         let Type::Agg(agg) = &map.value else { return Ok(()) };
         let mut entries = self.entries(&map, &storage)?;
-        entries.sort_by_cached_key(|e| reduce(*agg, &e.values).as_number().unwrap_or(0));
+        entries.sort_by_cached_key(|e| crate::model::render::d::weight(Some(&reduce(*agg, &e.values))));
         if keep > 0 {
             entries.reverse();
         }

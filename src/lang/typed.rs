@@ -25,7 +25,7 @@ use crate::model::format::Format;
 use crate::model::target::Target;
 
 pub use code::{
-    BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, UnaryOp,
+    BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, SymbolForm, UnaryOp,
 };
 pub use ids::{ActionId, FunctionId, LocalId, MapId};
 pub use layout::{aggregate_size, enum_index, pointer, size_align, tuple_layout};

@@ -6,6 +6,8 @@ use std::sync::Arc;
 /// A clause's record. Its first value is the processor's number.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
+    /// The clause's number.
+    pub clause: u32,
     /// In the order of the statements.
     pub items: Vec<Item>,
 }
@@ -15,6 +17,8 @@ pub struct Record {
 pub enum Item {
     /// `trace(e)`, and stacks and symbols that stand alone.
     Trace(usize),
+    /// A symbol that stands alone, or is traced.
+    Symbol(usize),
     /// `printf(format, ...)`.
     Printf {
         /// The format.
@@ -50,9 +54,26 @@ pub enum Item {
         /// The first of its values.
         first: usize,
     },
+    /// `freopen(format, ...)`: where output goes from here on; back to where it went first, for an empty name.
+    Reopen {
+        /// The format of the path.
+        format: Arc<Format>,
+        /// The first of its values.
+        first: usize,
+    },
+    /// `setopt(name[, value])`.
+    SetOption {
+        /// The option.
+        name: Arc<str>,
+        /// What it is set to; 1 without one.
+        value: Option<Arc<str>>,
+    },
     /// `exit(n)` and what else shows as an empty record.
     Nothing,
 }
+
+/// The map that counts calls of `speculation` that found none free.
+pub const FAILED_SPECULATIONS: &str = "failed speculations";
 
 /// How records are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

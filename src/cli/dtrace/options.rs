@@ -27,6 +27,20 @@ pub enum Source {
     },
 }
 
+/// Why a command line is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub why: String,
+    /// Shown with the flags that there are.
+    pub usage: bool,
+}
+
+impl From<String> for Refused {
+    fn from(why: String) -> Self {
+        Self { why, usage: true }
+    }
+}
+
 /// A command line.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -63,7 +77,7 @@ impl Options {
     ///
     /// # Errors
     /// What is wrong with them.
-    pub fn read(words: &[String]) -> Result<Self, String> {
+    pub fn read(words: &[String]) -> Result<Self, Refused> {
         let mut options = Self::default();
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
@@ -77,7 +91,7 @@ impl Options {
             }
             match flags {
                 "64" => continue,
-                "32" => return Err("-32: programs are of 64 bits here".to_owned()),
+                "32" => return Err("-32: programs are of 64 bits here".to_owned().into()),
                 _ => {}
             }
             let mut flags = flags.chars();
@@ -85,7 +99,7 @@ impl Options {
                 if VALUED.contains(flag) {
                     let attached: String = flags.by_ref().collect();
                     let value = if attached.is_empty() {
-                        rest.next().cloned().ok_or_else(|| format!("option requires an argument -- '{flag}'"))?
+                        rest.next().cloned().ok_or_else(|| format!("option requires an argument -- '{flag}'")).map_err(Refused::from)?
                     } else {
                         attached
                     };
@@ -118,7 +132,21 @@ impl Options {
         Ok(())
     }
 
-    fn valued(&mut self, flag: char, value: &str) -> Result<(), String> {
+    /// `-x name[=value]`
+    fn set_by_name(&mut self, given: &str) -> Result<(), Refused> {
+        let (name, value) = match given.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (given, None),
+        };
+        self.set.set(name, value).map_err(|why| {
+            let why = why.rsplit_once("': ").map_or(&*why, |(_, why)| why);
+            let of_version = name == "version" && why.starts_with("Invalid");
+            let why = if of_version { "Requested version is not supported by compiler" } else { why };
+            Refused { why: format!("failed to set -x {name}: {why}"), usage: false }
+        })
+    }
+
+    fn valued(&mut self, flag: char, value: &str) -> Result<(), Refused> {
         match flag {
             's' => self.sources.push(Source::File(value.to_owned())),
             'n' | 'f' | 'm' | 'P' => self.sources.push(clause(flag, value)),
@@ -130,15 +158,11 @@ impl Options {
             'U' => self.set.set("undef", Some(value))?,
             'I' => self.set.set("incdir", Some(value))?,
             'X' => self.set.set("stdc", Some(value))?,
-            'x' => {
-                let (name, value) = match value.split_once('=') {
-                    Some((name, value)) => (name, Some(value)),
-                    None => (value, None),
-                };
-                self.set.set(name, value)?;
+            'x' => self.set_by_name(value)?,
+            'i' => return Err("-i: probes are numbered anew by each program; name them with -n".to_owned().into()),
+            _ => {
+                return Err(format!("-{flag}: D's libraries are built in; give files of your own with -s, in order").into());
             }
-            'i' => return Err("-i: probes are numbered anew by each program; name them with -n".to_owned()),
-            _ => return Err(format!("-{flag}: D's libraries are built in; give files of your own with -s, in order")),
         }
         Ok(())
     }
@@ -148,7 +172,7 @@ impl Options {
 mod tests {
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Options, String> {
+    fn read(words: &[&str]) -> Result<Options, Refused> {
         Options::read(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>())
     }
 

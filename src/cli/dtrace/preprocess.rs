@@ -28,14 +28,14 @@ const MOST_MOVED: usize = 100_000;
 ///
 /// # Errors
 /// When there is no preprocessor, or it finds a mistake, which it tells on standard error itself.
-pub fn preprocess(text: &str, options: &Options) -> Result<String, CliError> {
+pub fn preprocess(text: &str, options: &Options, what: &str) -> Result<String, CliError> {
     let path = &options.cpppath;
     let failed = |why: &str| CliError::Refused(format!("failed to preprocess the program with {path}: {why}"));
     // A first line `#!` is none of C's.
     let text =
         if text.starts_with("#!") { text.get(text.find('\n').unwrap_or(text.len())..).unwrap_or("") } else { text };
     let mut command = Command::new(path);
-    command.args(DEFINED).args(&options.cpparguments).arg("-");
+    command.args(DEFINED).args(&options.cpparguments).args(from_environment()).arg("/dev/stdin");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| failed(&e.to_string()))?;
     let mut input = child.stdin.take();
     let given = text.to_owned();
@@ -52,9 +52,15 @@ pub fn preprocess(text: &str, options: &Options) -> Result<String, CliError> {
     let status = child.wait().map_err(|e| failed(&e.to_string()))?;
     let _ = writer.join();
     if !status.success() {
-        return Err(failed("it found a mistake"));
+        return Err(CliError::Refused(format!("failed to compile {what}: Preprocessor failed to process input program")));
     }
     Ok(aligned(&String::from_utf8_lossy(&out)))
+}
+
+/// Words for the preprocessor from the environment, as the reference takes them.
+fn from_environment() -> Vec<String> {
+    let words = std::env::var("DTRACE_OPT_CPPARGS").unwrap_or_default();
+    words.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Puts lines of the program itself at their own numbers, as far as what is included leaves room.
@@ -64,7 +70,7 @@ fn aligned(text: &str) -> String {
     for line in text.lines() {
         let marker = line.strip_prefix("# ").and_then(|rest| rest.split_once(' '));
         if let Some((number, file)) = marker.and_then(|(n, file)| Some((n.parse::<usize>().ok()?, file))) {
-            if file.starts_with("\"<stdin>\"") || file.starts_with("\"\"") {
+            if file.starts_with("\"/dev/stdin\"") || file.starts_with("\"<stdin>\"") || file.starts_with("\"\"") {
                 while lines + 1 < number && number - lines < MOST_MOVED {
                     out.push('\n');
                     lines += 1;

@@ -65,6 +65,15 @@ pub fn scalar<'a>(l: &mut Lowerer<'_, 'a>, builtin: Builtin, e: &'a Expr) -> Res
         Builtin::UserMode => user_mode(l, e.span)?.into(),
         Builtin::ChildPid => i64::from(l.object.facts.child_pid).into(),
         Builtin::Register(offset) => registers::context_word(&mut l.function, offset).into(),
+        Builtin::UserRegisters => {
+            // Of the same release (Linux 5.15).
+            if !l.object.facts.features().attach_cookie {
+                let needs = "the helper bpf_task_pt_regs (Linux 5.15)";
+                return Err(CodegenError::unsupported(e.span, "a process's registers", needs));
+            }
+            let task = l.function.builder.call(h::GET_CURRENT_TASK_BTF, &[]);
+            l.function.builder.call(h::TASK_PT_REGS, &[task.into()]).into()
+        }
         Builtin::Ncpus => i64::from(l.object.facts.online_cpus).into(),
         Builtin::Comm => {
             let at = l.memory(e)?;

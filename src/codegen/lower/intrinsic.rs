@@ -2,9 +2,9 @@
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Cond, Operand, Vreg};
+use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, Intrinsic};
+use crate::lang::typed::{Expr, Intrinsic, SymbolForm};
 use crate::lang::types::{AddressSpace, Type};
 
 use crate::codegen::lower::addr::{Addr, Base, memory};
@@ -58,7 +58,20 @@ pub fn scalar<'a>(
             let at = l.memory(stack)?;
             Ok(memory::load(&mut l.function.builder, at.at(12), 4, false).into())
         }
+        (Intrinsic::StackFrame, [user, skipped]) => {
+            let (user, skipped) = (constant(user).unwrap_or(0) != 0, constant(skipped).unwrap_or(0));
+            Ok(stack::frame(l, user, (skipped & 0xff) as i64).into())
+        }
         (Intrinsic::KSym, [a]) => l.scalar(a),
+        (Intrinsic::KSym, [a, form]) => {
+            let address = l.scalar(a)?;
+            let form = SymbolForm::of(constant(form).unwrap_or(0));
+            let b = &mut l.function.builder;
+            let whole = b.copy(address);
+            let changed = b.imm(form.mark() as i64);
+            b.alu_into(whole, Alu::Xor, Width::W64, whole, changed);
+            Ok(whole.into())
+        }
         (Intrinsic::FuncAddress, _) => function_address(l, e.span).map(Into::into),
         (Intrinsic::Bswap, [a]) => byte_swap(l, a, e),
         (Intrinsic::TaskPpid, _) => parent(l, args, e.span),
@@ -116,9 +129,11 @@ pub fn store<'a>(
         (Intrinsic::SymbolicText, [word]) => symbolic_number::store_text(l, word, dst, ty, tail),
         (Intrinsic::StrConcat, [a, b]) => concatenate(l, a, b, dst, ty, e.span),
         (Intrinsic::KStack | Intrinsic::UStack, _) => stack::capture(l, &e.ty, dst, e.span),
-        (Intrinsic::USym, [a]) => {
+        (Intrinsic::USym, [a, form @ ..]) => {
             let address = l.scalar(a)?;
             store_user_symbol(l, address, dst);
+            let form = form.first().and_then(constant).unwrap_or(0);
+            memory::store(&mut l.function.builder, dst.at(12), 4, form as i64);
             Ok(())
         }
         (Intrinsic::FuncAddress, _) => {

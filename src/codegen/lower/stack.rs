@@ -76,6 +76,21 @@ pub fn capture(l: &mut Lowerer<'_, '_>, ty: &Type, dst: Addr, span: Span) -> Res
     Ok(())
 }
 
+/// The address of the frame behind some that are left out; 0 where there is none.
+pub fn frame(l: &mut Lowerer<'_, '_>, user: bool, skipped: i64) -> Vreg {
+    let mark = l.mark();
+    let frame = Addr::new(Base::Slot(l.function.temp_slot(8)), 0);
+    let context = l.function.context();
+    let flags = skipped | if user { h::BPF_F_USER_STACK } else { 0 };
+    let b = &mut l.function.builder;
+    memory::store(b, frame, 8, 0);
+    let to = memory::pointer(b, frame);
+    b.call(h::GET_STACK, &[context.into(), to.into(), 8.into(), flags.into()]);
+    let address = memory::load(b, frame, 8, false);
+    l.release(mark);
+    address
+}
+
 /// No frames came. Kernel threads have no user stack, and a sample that hits user code no kernel stack:
 /// that is no loss. Before Linux 5.18 the helper fails with `-EFAULT` then, later it returns 0
 /// (`__bpf_get_stack`, kernel/bpf/stackmap.c).

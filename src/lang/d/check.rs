@@ -8,9 +8,11 @@
 #![allow(clippy::single_match_else, reason = "`match` reads as a table of what is accepted and what is reported")]
 
 mod actions;
+mod addresses;
 mod aggregations;
 pub(super) mod builtins;
 pub(super) mod calls;
+mod cleanpath;
 mod declarations;
 mod descriptions;
 mod expressions;
@@ -22,6 +24,7 @@ mod options;
 mod paths;
 mod pragmas;
 mod probes;
+mod registers;
 mod scratch;
 mod semantic;
 mod site;
@@ -46,6 +49,9 @@ use crate::lang::typed::{
 use crate::lang::types::Type;
 pub use options::Options;
 use variables::table::{Inline, Variables};
+
+/// What stands before the values of a record, in the reference's buffers, bytes.
+const RECORD_HEAD: u64 = 56;
 
 /// What a program is checked with.
 pub struct Env<'a> {
@@ -78,10 +84,12 @@ pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, O
         .filter_map(|i| if let ItemKind::Clause(clause) = &i.kind { Some(clause) } else { None })
         .collect();
     if clauses.is_empty() && checker.diagnostics.is_empty() && script.items.is_empty() && !checker.options.empty {
-        checker.error(tags::D_EMPTY, Span::default(), "empty D program translation unit");
+        let end = checker.lines.last().copied().unwrap_or(0);
+        checker.error(tags::D_EMPTY, Span { start: end, end: end + 1 }, "empty D program translation unit");
     }
     checker.clauses(&clauses);
     checker.unused_arguments(script);
+    checker.room();
     checker.finish()
 }
 
@@ -93,6 +101,13 @@ struct Frame {
     items: Vec<crate::model::d::Item>,
     values: Vec<Expr>,
     exit: Option<Expr>,
+    /// Set once a clause has called `exit`: later ones of the firing do not run.
+    exited: Option<LocalId>,
+    /// The time of the firing, once it was asked for; 0 before.
+    now: Option<LocalId>,
+    /// Bytes that recorded values wait in, those that are in use, and the most that were.
+    recorded: Option<LocalId>,
+    recorded_bytes: (u32, u32),
     /// The clause's number.
     clause: u32,
     /// Set by a fault: its kind, and the address that could not be read.
@@ -197,6 +212,22 @@ impl<'a> Checker<'a> {
     fn action(&mut self, kind: ActionKind, values: Vec<Type>, span: Span) -> ActionId {
         self.program.actions.push(Action { kind, values, span, expanded: Vec::new() });
         ActionId((self.program.actions.len() - 1) as u32)
+    }
+
+    /// Whether buffers of the sizes that options give hold a record, an element and a variable.
+    fn room(&mut self) {
+        let bytes = |ty: &Type| u64::from(crate::lang::typed::size_align(ty, &[]).0);
+        let records = self.program.actions.iter().filter(|a| matches!(a.kind, ActionKind::Record(_)));
+        // Each record has a head, and what the buffer itself keeps.
+        let record = records.map(|a| RECORD_HEAD + a.values.iter().map(&bytes).sum::<u64>()).max().unwrap_or(0);
+        let aggregates = self.program.maps.iter().any(|m| matches!(m.value, Type::Agg(_)));
+        let arrays = self.variables.known.iter().any(|((scope, _), v)| *scope == variables::Scope::Global && v.indexed);
+        let small = (self.options.bufsize > 0 && self.options.bufsize < record)
+            || (aggregates && self.options.aggsize < 16)
+            || (arrays && self.options.dynvarsize < 16);
+        if small && self.diagnostics.is_empty() {
+            self.error(tags::D_BUFFERS, Span::default(), "Enabling exceeds size of buffer");
+        }
     }
 
     fn finish(mut self) -> (Program, Vec<Diagnostic>, Options) {

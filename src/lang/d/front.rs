@@ -1,5 +1,6 @@
 //! D as a language among others: text to typed program.
 
+use super::ast::{ItemKind, Script};
 use super::check::{Env, Options, check};
 use super::lexer::Macros;
 use super::parser::{ParseOptions, Parsed, parse, parse_with};
@@ -32,13 +33,13 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
     let types = std::cell::RefCell::new(TypeTable::new(d.facts));
     let is_type = |name: &str| {
         let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
-        name.ends_with("_t") && types.borrow_mut().of_kernel(plain).is_some()
+        name == "cpuinfo_t" || name.ends_with("_t") && types.borrow_mut().of_kernel(plain).is_some()
     };
     let read = |macros: &Macros| -> Parsed {
         parse_with(text, &ParseOptions { macros, is_type: &is_type, of_command_line: d.of_command_line })
     };
     let mut parsed = read(&d.macros);
-    if !d.macros.defaults && has_errors(&parsed.diagnostics) && text.contains("defaultargs") {
+    if !d.macros.defaults && has_errors(&parsed.diagnostics) && asks_for_defaults(&parsed.script) {
         parsed = read(&Macros { defaults: true, ..d.macros.clone() });
     }
     let env = Env {
@@ -48,9 +49,21 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
         lines: line_starts(text),
     };
     let (mut program, found, options) = check(&parsed.script, env);
-    program.style = Style {
+    program.style = Style { quiet: d.style.quiet || options.quiet, ..styled(&options, d.style) };
+    let mut diagnostics = parsed.diagnostics;
+    // Where the text makes no sense, what is made of it is no news.
+    if !has_errors(&diagnostics) {
+        diagnostics.extend(found);
+    }
+    (Checked { program, diagnostics }, options)
+}
+
+/// How records are printed by options.
+#[must_use]
+pub fn styled(options: &Options, style: Style) -> Style {
+    Style {
         records: true,
-        quiet: d.style.quiet || options.quiet,
+        quiet: options.quiet,
         flowindent: options.flowindent,
         stack_indent: options.stackindent,
         order: crate::model::render::d::Order {
@@ -60,14 +73,17 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
             key_position: options.aggsortkeypos as usize,
         },
         raw_bytes: if options.rawbytes { options.strsize as u16 + 1 } else { 0 },
-        ..d.style
-    };
-    let mut diagnostics = parsed.diagnostics;
-    // Where the text makes no sense, what is made of it is no news.
-    if !has_errors(&diagnostics) {
-        diagnostics.extend(found);
+        ..style
     }
-    (Checked { program, diagnostics }, options)
+}
+
+/// `#pragma D option defaultargs`
+fn asks_for_defaults(script: &Script) -> bool {
+    script.items.iter().any(|item| {
+        let ItemKind::Pragma(pragma) = &item.kind else { return false };
+        let option = pragma.words.iter().position(|w| &*w.text == "option");
+        option.and_then(|at| pragma.words.get(at + 1)).is_some_and(|w| w.text.starts_with("defaultargs"))
+    })
 }
 
 fn line_starts(text: &str) -> std::sync::Arc<[u32]> {

@@ -111,7 +111,7 @@ impl<'t> Lexer<'t> {
             if rest.starts_with("/*") {
                 let Some(end) = rest.get(2..).and_then(|r| r.find("*/")) else {
                     let at = span(self.at, self.at + 2);
-                    self.error(tags::D_SYNTAX, at, "end of file encountered before the `*/` of this comment");
+                    self.error(tags::D_SYNTAX, at, "end-of-file encountered before matching */");
                     self.at = self.text.len();
                     return;
                 };
@@ -215,7 +215,11 @@ impl<'t> Lexer<'t> {
         if let Some(value) = self.macros.named.get(name) {
             return (value.to_string(), quoted, at);
         }
-        self.error(tags::D_MACRO_UNDEF, at, format!("macro variable ${name} is not defined"));
+        if name.is_empty() {
+            self.error(tags::D_SYNTAX, at, "syntax error near \"$\"");
+        } else {
+            self.error(tags::D_MACRO_UNDEF, at, format!("macro variable ${name} is not defined"));
+        }
         ("0".into(), quoted, at)
     }
 

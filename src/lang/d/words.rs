@@ -88,6 +88,11 @@ pub const INTEGERS: &[(&str, u8, bool)] = &[
     ("_Bool", 1, false),
 ];
 
+/// `const` and its kin.
+pub fn is_qualifier(word: &str) -> bool {
+    matches!(word, "const" | "volatile" | "restrict")
+}
+
 /// Whether a word begins a declaration.
 pub fn begins_declaration(word: &str) -> bool {
     DECLARATION_WORDS.contains(&word)

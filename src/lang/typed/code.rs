@@ -359,6 +359,8 @@ pub enum Builtin {
     UserMode,
     /// The child started by `-c`: `uint32`.
     ChildPid,
+    /// The address of the registers with which the process entered the kernel (`struct pt_regs`): `uint64`.
+    UserRegisters,
     /// Stack pointer based frame: byte offset into `struct pt_regs` for `reg()`: `uint64`.
     Register(u16),
     /// Number of online CPUs: `uint64`.
@@ -376,6 +378,49 @@ pub enum Clock {
     Tai,
     /// TAI computed from the boot clock and an offset taken at the start.
     SoftwareTai,
+}
+
+/// How the address of a symbol is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SymbolForm {
+    /// The function's name.
+    #[default]
+    Name = 0,
+    /// `object` and function: "libc.so.6`read".
+    InObject = 1,
+    /// The same with the distance from the function's begin.
+    WithOffset = 2,
+    /// The object alone.
+    Object = 3,
+}
+
+impl SymbolForm {
+    /// The form of a number; others are the plain name.
+    #[must_use]
+    pub const fn of(number: u64) -> Self {
+        match number {
+            1 => Self::InObject,
+            2 => Self::WithOffset,
+            3 => Self::Object,
+            _ => Self::Name,
+        }
+    }
+
+    /// What turns an address of the kernel into one that says its form: addresses there begin with four ones, or with
+    /// four zeros where they are none of the kernel's.
+    #[must_use]
+    pub const fn mark(self) -> u64 {
+        (self as u64) << 60
+    }
+
+    /// The form of what [`Self::mark`] was applied to, and the address.
+    #[must_use]
+    pub const fn unmarked(word: u64) -> (Self, u64) {
+        let first = word >> 60;
+        let form = Self::of(if first >= 8 { first ^ 0xf } else { first });
+        (form, word ^ form.mark())
+    }
 }
 
 /// Functions computed inside the BPF program. Argument and result types are those of the expressions.
@@ -407,9 +452,12 @@ pub enum Intrinsic {
     UStack,
     /// `len(stack)`.
     StackLen,
+    /// The address of one frame of a stack, 0 where it has none: whether it is the process's (constant), and how many
+    /// frames are left out before it (constant). `uint64`.
+    StackFrame,
     /// `ksym(addr)`.
     KSym,
-    /// `usym(addr)`.
+    /// `usym(addr[, form])`; the constant form is one of [`SymbolForm`].
     USym,
     /// `func` in probes whose function is only known by its address (kprobe and uprobe wildcards).
     FuncAddress,

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use super::value_into;
 use crate::model::d::Style;
 use crate::model::value::{Frame, Stack, Value};
-pub use aggregation::{Order, Row, printa, table};
+pub use aggregation::{Order, Row, printa, table, weight};
 pub use format::printf;
 
 /// The line above the columns.
@@ -126,15 +126,18 @@ pub fn trace(style: Style, value: &Value, out: &mut Vec<u8>) {
             let _ = write!(out, " {n:>20}");
         }
         Value::Str(text) => text_column(style, text, out),
-        Value::Text(text, _) => {
-            if !style.quiet {
-                out.extend_from_slice(b"  ");
-            }
-            let _ = write!(out, "{text:<50}");
-        }
+        Value::Text(text, _) => text_column(style, text.as_bytes(), out),
         Value::Stack(stack) => self::stack(style.stack_indent, stack, out),
+        Value::Bytes(bytes) => raw_bytes(bytes, out),
         other => value_into(other, out),
     }
+}
+
+/// A symbol, which has its column in quiet programs, too.
+pub fn symbol(value: &Value, out: &mut Vec<u8>) {
+    let mut text = Vec::new();
+    value_into(value, &mut text);
+    let _ = write!(out, "  {:<50}", String::from_utf8_lossy(&text));
 }
 
 /// Bytes as numbers, 16 a line, and as text beside them.

@@ -5,11 +5,16 @@ mod speculations;
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
+use std::sync::Arc;
 
 use crate::engine::Trace;
 use crate::engine::decode::{Decoder, Header};
 use crate::lang::typed::{MapId, Program};
-use crate::model::d::{Item, Record};
+use crate::lang::types::{Aggregation, Type};
+use crate::lang::d::Options;
+use crate::lang::d::front;
+use crate::model::d::{FAILED_SPECULATIONS, Format, Item, Record, Style};
+use crate::model::histogram::{Linear, Log2, QUANTIZE_BUCKETS};
 use crate::model::render::d::{self, Flow, Row};
 use crate::model::snapshot::MapSnapshot;
 use crate::model::value::Value;
@@ -32,6 +37,12 @@ pub struct Records {
     told_of_room: bool,
     /// Aggregations that the program printed itself: they are not printed at its end.
     printed: HashSet<u32>,
+    /// The style, once the program has set an option of it.
+    style: Option<Style>,
+    /// What `setopt` of the record at hand could not set.
+    refused: Vec<String>,
+    /// Where output goes instead (`freopen`).
+    reopened: Option<std::fs::File>,
 }
 
 /// What stands behind a record.
@@ -57,7 +68,7 @@ impl Records {
         context: &mut Context<'_>,
         face: &mut dyn Face,
     ) -> Result<(), TracerError> {
-        let style = context.program.style;
+        let style = self.style.unwrap_or(context.program.style);
         let mut out = Vec::new();
         if !std::mem::replace(&mut self.began, true) && !style.bare {
             d::header(style, &mut out);
@@ -85,10 +96,80 @@ impl Records {
         }
         out.extend(self.speculations.settle(record, values, own));
         self.tell_of_room(face)?;
-        if !out.is_empty() {
-            face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
+        self.print(&out, face)?;
+        for refused in std::mem::take(&mut self.refused) {
+            let clause = record.clause;
+            let text =
+                format!("dtrace: error in dt_clause_{clause} for probe ID {id} ({}): {refused}\n\n", who.probe);
+            face.report(&Report::Text { kind: TextKind::Fault, text: text.as_bytes() })?;
+        }
+        for item in &record.items {
+            if let Item::Reopen { format, first } = item {
+                self.reopen(format, values.get(*first..).unwrap_or(&[]), style, face)?;
+            }
         }
         Ok(())
+    }
+
+    /// To where output goes now.
+    fn print(&mut self, text: &[u8], face: &mut dyn Face) -> Result<(), TracerError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if let Some(file) = &mut self.reopened {
+            return file.write_all(text).map_err(TracerError::Write);
+        }
+        face.report(&Report::Text { kind: TextKind::Record, text })?;
+        Ok(())
+    }
+
+    /// `freopen`: an empty name leads back to where output went first.
+    fn reopen(
+        &mut self,
+        format: &Format,
+        values: &[Value],
+        style: Style,
+        face: &mut dyn Face,
+    ) -> Result<(), TracerError> {
+        let mut path = Vec::new();
+        d::printf(style, format, values, &mut path);
+        if path.is_empty() {
+            self.reopened = None;
+            return Ok(());
+        }
+        let path = std::path::PathBuf::from(String::from_utf8_lossy(&path).into_owned());
+        match std::fs::File::create(&path) {
+            Ok(file) => self.reopened = Some(file),
+            Err(error) => {
+                let text = format!("dtrace: failed to freopen() \"{}\": {error}\n", path.display());
+                face.report(&Report::Text { kind: TextKind::Fault, text: text.as_bytes() })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `setopt`
+    fn set_option(&mut self, name: &str, value: Option<&str>, style: Style) {
+        let mut options = Options {
+            quiet: style.quiet,
+            flowindent: style.flowindent,
+            aggsortkey: style.order.by_key,
+            aggsortrev: style.order.reversed,
+            aggsortpos: style.order.position as u32,
+            aggsortkeypos: style.order.key_position as u32,
+            stackindent: style.stack_indent,
+            ..Options::default()
+        };
+        match options.set_dynamic(name, value) {
+            Ok(()) => {
+                let changed = front::styled(&options, style);
+                self.style = Some(Style { raw_bytes: style.raw_bytes, ..changed });
+            }
+            Err(why) => {
+                let value = value.unwrap_or("1");
+                self.refused.push(format!("couldn't set option \"{name}\" to \"{value}\": {why}"));
+            }
+        }
     }
 
     /// Tells once that speculations are full.
@@ -115,7 +196,7 @@ impl Records {
             text.clear();
             self.item(item, values, context, &mut text)?;
             let blank = |b: &u8| *b == b' ' || *b == b'\n';
-            if let Item::Trace(_) | Item::Printa { format: None, .. } = item {
+            if let Item::Trace(_) | Item::Symbol(_) | Item::Printa { format: None, .. } = item {
                 let first = text.iter().position(|b| !blank(b)).unwrap_or(text.len());
                 let end = text.iter().rposition(|b| !blank(b)).map_or(first, |last| last + 1);
                 if !out.is_empty() && !out.ends_with(b"\n") && first < end {
@@ -139,21 +220,24 @@ impl Records {
         context: &mut Context<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), TracerError> {
+        let style = self.style.unwrap_or(context.program.style);
         let number = |at: usize| values.get(at).and_then(Value::as_number).unwrap_or(0) as i64;
         match item {
-            Item::Trace(at) => d::trace(context.program.style, values.get(*at).unwrap_or(&Value::None), out),
+            Item::Trace(at) => d::trace(style, values.get(*at).unwrap_or(&Value::None), out),
+            Item::Symbol(at) => d::symbol(values.get(*at).unwrap_or(&Value::None), out),
             Item::Printf { format, first } => {
-                d::printf(context.program.style, format, values.get(*first..).unwrap_or(&[]), out);
+                d::printf(style, format, values.get(*first..).unwrap_or(&[]), out);
             }
             Item::Printa { format, maps } => {
                 let snapshots = maps.iter().map(|m| context.read(*m)).collect::<Result<Vec<_>, _>>()?;
-                let mut rows = self.rows(maps, &snapshots);
-                context.program.style.order.sort(&mut rows);
+                let empty = empty_histograms(context.program, maps);
+                let mut rows = self.rows(maps, &snapshots, &empty);
+                style.order.sort(&mut rows);
                 if let Some(format) = format {
-                    d::printa(context.program.style, format, &rows, out);
+                    d::printa(style, format, &rows, out);
                 } else {
                     out.push(b'\n');
-                    d::table(context.program.style, &rows, out);
+                    d::table(style, &rows, out);
                 }
                 self.printed.extend(maps);
             }
@@ -171,7 +255,7 @@ impl Records {
             }
             Item::System { format, first } => {
                 let mut command = Vec::new();
-                d::printf(context.program.style, format, values.get(*first..).unwrap_or(&[]), &mut command);
+                d::printf(style, format, values.get(*first..).unwrap_or(&[]), &mut command);
                 match super::reporter::shell(&String::from_utf8_lossy(&command)) {
                     Ok((_, said)) => out.extend(said),
                     Err(error) => {
@@ -179,20 +263,26 @@ impl Records {
                     }
                 }
             }
-            Item::Speculate(_) | Item::Commit(_) | Item::Discard(_) | Item::Nothing => {}
+            Item::SetOption { name, value } => self.set_option(name, value.as_deref(), style),
+            Item::Speculate(_)
+            | Item::Commit(_)
+            | Item::Discard(_)
+            | Item::Reopen { .. }
+            | Item::Nothing => {}
         }
         Ok(())
     }
 
     /// The aggregations' rows, those of one key side by side.
-    fn rows<'s>(&self, maps: &[u32], snapshots: &'s [MapSnapshot]) -> Vec<Row<'s>> {
+    fn rows<'s>(&self, maps: &[u32], snapshots: &'s [MapSnapshot], empty: &'s [Option<Value>]) -> Vec<Row<'s>> {
         let norm = |map: u32| self.norms.get(&map).copied().unwrap_or(1);
         let mut rows: Vec<Row<'s>> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for (position, (map, snapshot)) in maps.iter().zip(snapshots).enumerate() {
             for row in &snapshot.rows {
                 let place = *places.entry(format!("{:?}", row.key)).or_insert_with(|| {
-                    rows.push(Row { key: &row.key, values: maps.iter().map(|m| (None, norm(*m))).collect() });
+                    let none = |(at, map): (usize, &u32)| (empty.get(at).and_then(Option::as_ref), norm(*map));
+                    rows.push(Row { key: &row.key, values: maps.iter().enumerate().map(none).collect() });
                     rows.len() - 1
                 });
                 if let Some(cell) = rows.get_mut(place).and_then(|r| r.values.get_mut(position)) {
@@ -234,18 +324,43 @@ impl Records {
         let mut out = vec![b'\n'];
         let maps: Vec<u32> = (0..context.program.maps.len() as u32).collect();
         for map in maps {
-            let is_aggregation = matches!(context.program.maps[map as usize].value, crate::lang::types::Type::Agg(_));
+            let is_aggregation = matches!(context.program.maps[map as usize].value, Type::Agg(_));
             if !is_aggregation || self.printed.contains(&map) {
                 continue;
             }
             let snapshots = [context.read(map)?];
-            let mut rows = self.rows(&[map], &snapshots);
-            context.program.style.order.sort(&mut rows);
-            d::table(context.program.style, &rows, &mut out);
+            let mut rows = self.rows(&[map], &snapshots, &[]);
+            self.style.unwrap_or(context.program.style).order.sort(&mut rows);
+            d::table(self.style.unwrap_or(context.program.style), &rows, &mut out);
         }
-        face.report(&Report::Text { kind: TextKind::Record, text: &out })?;
+        self.print(&out, face)?;
+        let failed = context.program.maps.iter().position(|m| &*m.name == FAILED_SPECULATIONS);
+        let Some(map) = failed else { return Ok(()) };
+        let snapshot = context.read(map as u32)?;
+        let count = snapshot.rows.first().and_then(|row| row.value.as_number()).unwrap_or(0);
+        if count > 0 {
+            let plural = if count == 1 { "" } else { "s" };
+            let text =
+                format!("dtrace: {count} failed speculation{plural} (no speculative buffer available)\n");
+            face.report(&Report::Text { kind: TextKind::Fault, text: text.as_bytes() })?;
+        }
         Ok(())
     }
+}
+
+/// What histograms without a value print, where a key is in other aggregations only.
+fn empty_histograms(program: &Program, maps: &[u32]) -> Vec<Option<Value>> {
+    let empty = |map: &u32| match &program.maps.get(*map as usize)?.value {
+        Type::Agg(Aggregation::Quantize) => {
+            Some(Value::Hist(Arc::new(Log2 { bits: 0, counts: vec![0; QUANTIZE_BUCKETS] })))
+        }
+        Type::Agg(Aggregation::LHist { min, max, step }) => {
+            let buckets = usize::try_from((max - min) / step.max(&1)).unwrap_or(0).min(1 << 16) + 2;
+            Some(Value::LHist(Arc::new(Linear { min: *min, max: *max, step: *step, counts: vec![0; buckets] })))
+        }
+        _ => None,
+    };
+    maps.iter().map(empty).collect()
 }
 
 const fn ends_speculation(item: &Item) -> bool {

@@ -1,7 +1,6 @@
 /*
  * expect: first
  * expect: rest of the clause
- * expect: later clause
  * expect: END
  * exit: 3
  */

@@ -1,6 +1,6 @@
 /*
  * exit: 1
- * stderr: destructive actions are not allowed
+ * stderr: Destructive actions not allowed
  */
 BEGIN
 {

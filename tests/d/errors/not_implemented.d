@@ -1,8 +1,8 @@
 /*
  * exit: 1
- * stderr: progenyof( ) can't be used yet
+ * stderr: d_path( ) can't be used yet
  */
 BEGIN
 {
-	trace(progenyof(1));
+	trace(stringof(d_path(NULL)));
 }

@@ -94,6 +94,11 @@ pub fn within<'a>(l: &mut Lowerer<'_, 'a>, id: LocalId, offset: &'a Expr, size: 
         let (size, limit) = (u64::from(size), u64::from(half));
         return Err(CodegenError::TooLarge { span, what, size, limit, hint: None });
     }
+    if let Some(known) = offset.as_int().filter(|known| known.saturating_add(u64::from(size)) <= u64::from(half))
+        && let Some(base) = l.variables.memory(&mut l.function, id)
+    {
+        return Ok(base.at(known as u32));
+    }
     let offset_value = l.scalar(offset)?;
     let at = l.function.builder.copy(offset_value);
     l.when(Cond::Ge, at.into(), i64::from(half).into(), |l| {

@@ -54,7 +54,7 @@ fn needs_no_breakpoint(probe: &Probe) -> bool {
     let mut free = true;
     let mut visit = |e: &Expr| match &e.kind {
         ExprKind::Builtin(Builtin::Ctx | Builtin::Register(_) | Builtin::UserMode | Builtin::StackArg(_))
-        | ExprKind::Call(Intrinsic::KStack | Intrinsic::Override, _)
+        | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override, _)
         | ExprKind::CallUser(..) => free = false,
         _ => {}
     };

@@ -12,11 +12,17 @@ use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
-use crate::model::d::Item;
+use crate::model::d::{Format, Item, Piece};
 
 /// Actions that change the traced system.
 const DESTRUCTIVE: &[&str] =
     &["system", "raise", "freopen", "breakpoint", "chill", "panic", "stop", "copyout", "copyoutstr"];
+
+/// Most bytes that `tracemem` records.
+const MOST_TRACED: u64 = 4096;
+
+/// Values of a record that stay on the stack or in registers.
+const ON_THE_STACK: usize = 8;
 
 impl Checker<'_> {
     /// One statement of a clause.
@@ -76,6 +82,8 @@ impl Checker<'_> {
         let index = self.frame.values.len() + 1;
         let (statements, kept) = match e.kind {
             ExprKind::Call(_, ref items) if items.is_empty() => (Vec::new(), e),
+            ExprKind::Int(_) | ExprKind::Str(_) => (Vec::new(), e),
+            _ if index > ON_THE_STACK && e.ty.fits_register() => self.set_aside(e),
             _ => self.kept(e),
         };
         out.extend(statements);
@@ -83,10 +91,34 @@ impl Checker<'_> {
         index
     }
 
+    /// Keeps a value in memory: the stack of a program has room for some.
+    fn set_aside(&mut self, e: Expr) -> (Vec<Statement>, Expr) {
+        let span = e.span;
+        let known = self.frame.recorded;
+        // How many bytes there are is known when the program is whole.
+        let local = known.unwrap_or_else(|| self.local("%recorded", Type::Void));
+        self.frame.recorded = Some(local);
+        let (used, most) = self.frame.recorded_bytes;
+        self.frame.recorded_bytes = (used + 8, most.max(used + 8));
+        let place = ExprKind::Within { local, offset: Box::new(int(i64::from(used), Type::U64, span)) };
+        let place = Expr::new(place, e.ty.clone(), span);
+        (vec![statement(StatementKind::Store { place: place.clone(), value: e }, span)], place)
+    }
+
+    /// Gives the memory of recorded values its size.
+    pub fn size_of_recorded(&mut self) {
+        if let Some(local) = self.frame.recorded {
+            let half = self.frame.recorded_bytes.1.next_power_of_two().max(64);
+            self.frame.locals[local.0 as usize].ty =
+                Type::Array { of: std::sync::Arc::new(super::paths::BYTE), len: half * 2 };
+        }
+    }
+
     fn keep_item(&mut self, value: Value, out: &mut Vec<Statement>) {
         self.records(value.span(), true);
+        let symbol = matches!(value.ty(), Type::KSym | Type::USym);
         let index = self.keep(value.e, out);
-        self.frame.items.push(Item::Trace(index));
+        self.frame.items.push(if symbol { Item::Symbol(index) } else { Item::Trace(index) });
     }
 
     fn action_call(&mut self, f: &'static Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
@@ -122,7 +154,8 @@ impl Checker<'_> {
                     out.extend(statements);
                 }
             }
-            "tracemem" => self.tracemem(items, span),
+            "setopt" => self.set_option(items, span),
+            "tracemem" => self.tracemem(items, out),
             "print" => {
                 let value = self.expr(&items[0]);
                 if value.is_error() {
@@ -141,6 +174,10 @@ impl Checker<'_> {
                     );
                     return;
                 }
+                if matches!(value.ty(), Type::Ptr { to, .. } if self.size_of(to) == 0) {
+                    self.error(tags::D_PRINT_SIZE, span, "print( ) argument #1 has a type of no size");
+                    return;
+                }
                 self.unsupported(span, "print( )");
             }
             "freopen" | "system" => {
@@ -150,11 +187,11 @@ impl Checker<'_> {
                 };
                 let text = String::from_utf8_lossy(text).into_owned();
                 let Some((format, values)) = self.format(f.name, &text, &items[1..], span, out) else { return };
-                if f.name == "freopen" {
-                    self.unsupported(span, "freopen( )");
+                if f.name == "freopen" && format.pieces == [Piece::Literal(".".into())] {
+                    self.error(tags::D_FREOPEN_INVALID, span, "freopen( ) argument #1 cannot be \".\"");
                     return;
                 }
-                self.system(format, values, span, out);
+                self.with_the_reader(f.name, format, values, span, out);
             }
             _ => {
                 if self.arguments(f, items).is_some() {
@@ -193,7 +230,11 @@ impl Checker<'_> {
         match value.ty() {
             Type::Error => {}
             Type::Void => self.error(tags::D_TRACE_VOID, span, "trace( ) may not be applied to a void expression"),
-            Type::Struct(_) | Type::Array { .. } => self.unsupported(span, "trace( ) of a struct or an array"),
+            Type::Struct(_) | Type::Array { .. } => {
+                let size = self.size_of(value.ty());
+                let bytes = ExprKind::Call(crate::lang::typed::Intrinsic::Buf, vec![value.e]);
+                self.keep_item(Value::new(Expr::new(bytes, Type::Buf { size }, span)), out);
+            }
             Type::FuncName | Type::Str { .. } => {
                 let e = self.text(value.e);
                 self.keep_item(Value::new(e), out);
@@ -209,7 +250,7 @@ impl Checker<'_> {
         }
     }
 
-    fn tracemem(&mut self, items: &[Ast], span: Span) {
+    fn tracemem(&mut self, items: &[Ast], out: &mut Vec<Statement>) {
         let at = self.expr(&items[0]);
         if !at.is_error() && !is_scalar(at.ty()) && !matches!(at.ty(), Type::Array { .. } | Type::Str { .. }) {
             self.error(
@@ -220,19 +261,41 @@ impl Checker<'_> {
             return;
         }
         let size = self.expr(&items[1]);
+        if !size.is_error() && !is_int(size.ty()) {
+            let text = self.type_text(size.ty());
+            let message = format!(
+                "tracemem( ) argument #2 is incompatible with prototype:\n\tprototype: size_t\n\t argument: {text}"
+            );
+            self.error(tags::D_PROTO_ARG, items[1].span, message);
+            return;
+        }
         if !size.is_error() && size.e.as_int().is_none_or(|n| n == 0 || n > i32::MAX as u64) {
             let message = "tracemem( ) argument #2 must be a non-zero positive integral constant expression";
             self.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
             return;
         }
+        let mut length = None;
         if let Some(item) = items.get(2) {
             let size = self.expr(item);
             if !size.is_error() && !is_int(size.ty()) {
                 self.error(tags::D_TRACEMEM_DYNSIZE, item.span, "tracemem( ) argument #3 must be an integer");
                 return;
             }
+            length = Some(cast(self.word(size.e), &Type::U64));
         }
-        self.unsupported(span, "tracemem( )");
+        let Some(bytes) = size.e.as_int().filter(|_| !at.is_error()) else { return };
+        if bytes > MOST_TRACED {
+            let message = format!("tracemem( ) of {bytes} bytes: at most {MOST_TRACED} can be recorded");
+            self.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
+            return;
+        }
+        let at = match at.ty() {
+            Type::Array { .. } => self.decay(at),
+            Type::Str { .. } => self.address_of_bytes(at, out),
+            _ => self.word(at.e),
+        };
+        let bytes = self.bytes_at(at, bytes as u32, length);
+        self.keep_item(Value::new(bytes), out);
     }
 
     /// Says so where the program may not change the traced system.
@@ -240,14 +303,21 @@ impl Checker<'_> {
         if !self.options.destructive {
             let message =
                 format!("{name}( ): destructive actions are not allowed without -w or `#pragma D option destructive`");
-            self.error(tags::D_UNKNOWN, span, message);
+            self.error(tags::D_DESTRUCTIVE, span, message);
         }
         self.options.destructive
     }
 
-    /// `system(format, ...)`: the command is run when its record is printed.
-    fn system(&mut self, format: crate::model::d::Format, values: Vec<Expr>, span: Span, out: &mut Vec<Statement>) {
-        if !self.is_destructive(span, "system") {
+    /// `system(format, ...)` and `freopen(format, ...)`: done when the record is printed.
+    fn with_the_reader(
+        &mut self,
+        name: &str,
+        format: Format,
+        values: Vec<Expr>,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) {
+        if !self.is_destructive(span, name) {
             return;
         }
         self.records(span, true);
@@ -255,7 +325,32 @@ impl Checker<'_> {
         for value in values {
             self.keep(value, out);
         }
-        self.frame.items.push(Item::System { format: std::sync::Arc::new(format), first });
+        let format = std::sync::Arc::new(format);
+        let reopens = name == "freopen";
+        self.frame.items.push(if reopens { Item::Reopen { format, first } } else { Item::System { format, first } });
+    }
+
+    /// `setopt(name[, value])`: an option of the output, from this record on.
+    fn set_option(&mut self, items: &[Ast], span: Span) {
+        let constant = |e: &Ast| match &e.kind {
+            Kind::Str(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            _ => None,
+        };
+        let Some(name) = constant(&items[0]) else {
+            let message = "setopt( ) argument #1 must be a string constant";
+            self.error(tags::D_PROTO_ARG, items[0].span, message);
+            return;
+        };
+        let value = match items.get(1).map(constant) {
+            Some(None) => {
+                let message = "setopt( ) argument #2 must be a string constant";
+                self.error(tags::D_PROTO_ARG, items[1].span, message);
+                return;
+            }
+            given => given.flatten(),
+        };
+        self.records(span, false);
+        self.frame.items.push(Item::SetOption { name: name.into(), value: value.map(Into::into) });
     }
 
     /// `raise(signal)`: to the process that runs.
@@ -264,6 +359,8 @@ impl Checker<'_> {
         if !self.is_destructive(span, "raise") {
             return;
         }
+        self.records(span, false);
+        self.frame.items.push(Item::Nothing);
         let number = cast(arguments.remove(0).e, &Type::U32);
         let call = ExprKind::Call(crate::lang::typed::Intrinsic::Signal, vec![number]);
         out.push(statement(StatementKind::Expr(Expr::new(call, Type::I64, span)), span));

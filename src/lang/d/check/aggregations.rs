@@ -24,7 +24,10 @@ impl Checker<'_> {
             Kind::Aggregation(name) => (name, &[]),
             Kind::Index(base, items) => match &base.kind {
                 Kind::Aggregation(name) => (name, items),
-                _ => return Self::error_value(span),
+                _ => {
+                    self.error(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
+                    return Self::error_value(span);
+                }
             },
             _ => return Self::error_value(span),
         };
@@ -137,7 +140,7 @@ impl Checker<'_> {
             );
             return None;
         }
-        let value = Some(cast(self.word(value.e), &Type::I64));
+        let value = Some(cast(self.whole(&value), &Type::I64));
         let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
         let signed = true;
         let simple = |aggregation| Some((aggregation, Vec::new(), value.clone(), None));
@@ -350,6 +353,6 @@ impl Checker<'_> {
             self.error(tags::D_PROTO_ARG, e.span, format!("{function}( ) increment value must be of scalar type"));
             return Err(());
         }
-        Ok(Some(cast(self.word(value.e), &Type::I64)))
+        Ok(Some(cast(self.whole(&value), &Type::I64)))
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Checker;
-use super::value::{Value, cast, int};
+use super::value::{Value, block, cast, int};
+use super::{Checker, statement};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Builtin, Clock, Expr, ExprKind, Intrinsic};
+use crate::lang::typed::{BinaryOp, Block, Builtin, Clock, Expr, ExprKind, FieldDef, Intrinsic, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
 
 impl Checker<'_> {
@@ -22,7 +22,7 @@ impl Checker<'_> {
             "uid" => get(Builtin::Uid, Type::U32, Type::U32),
             "gid" => get(Builtin::Gid, Type::U32, Type::U32),
             "cpu" => get(Builtin::Cpu, Type::U32, Type::I32),
-            "timestamp" => get(Builtin::Nsecs(Clock::Monotonic), Type::U64, Type::U64),
+            "timestamp" => self.time_of_firing(span),
             "walltimestamp" => {
                 let now = get(Builtin::Nsecs(Clock::Monotonic), Type::U64, Type::I64);
                 let offset = int(self.wall_minus_monotonic_ns, Type::I64, span);
@@ -46,9 +46,15 @@ impl Checker<'_> {
             "id" | "epid" | "probeprov" | "probemod" | "probefunc" | "probename" => {
                 return Some(self.probe_part(name, span));
             }
+            "caller" | "ucaller" => return Some(self.caller(name == "ucaller", span)),
+            "stackdepth" | "ustackdepth" => return Some(self.stack_depth(name == "ustackdepth", span)),
+            // Processors are in no sets and no groups here, and which package one is in programs can't ask.
+            "pset" | "chip" => int(0, Type::I32, span),
+            "lgrp" => get(Builtin::NumaNode, Type::U32, Type::I32),
             "errno" => return Some(self.errno(span)),
             // What the scheduler has charged to the thread: it counts up at each tick and switch.
             "vtimestamp" => return Some(self.of_row("uint64_t", "curthread->se.sum_exec_runtime", span)),
+            "curcpu" => return Some(self.current_processor(span)),
             "NULL" => {
                 let to = Arc::new(Type::Void);
                 int(0, Type::Ptr { to, space: AddressSpace::Kernel }, span)
@@ -64,6 +70,60 @@ impl Checker<'_> {
             _ => return None,
         };
         Some(Value::new(e))
+    }
+
+    /// One reading of the clock for all of a firing.
+    fn time_of_firing(&mut self, span: Span) -> Expr {
+        let known = self.frame.now;
+        let now = known.unwrap_or_else(|| self.local("%now", Type::U64));
+        self.frame.now = Some(now);
+        let read = || Expr::new(ExprKind::Local(now), Type::U64, span);
+        let clock = Expr::new(ExprKind::Builtin(Builtin::Nsecs(Clock::Monotonic)), Type::U64, span);
+        let taken = Block::new(vec![statement(StatementKind::SetLocal(now, clock), span)]);
+        let first = StatementKind::If(Self::not(read()), taken, Block::default());
+        block(vec![statement(first, span)], read())
+    }
+
+    /// `curcpu`: a struct of the program's own that tells of the processor.
+    fn current_processor(&mut self, span: Span) -> Value {
+        let ty = self.cpuinfo();
+        let Type::Struct(id) = ty else { return Self::error_value(span) };
+        let local = self.local("%processor", ty.clone());
+        let whole = Expr::new(ExprKind::Local(local), ty.clone(), span);
+        let mut out = Vec::new();
+        for (name, value) in [("cpu_id", "cpu"), ("cpu_pset", "pset"), ("cpu_chip", "chip"), ("cpu_lgrp", "lgrp")] {
+            let (Some(field), Some(value)) =
+                (self.types.field(id, name, AddressSpace::Kernel), self.builtin(value, span))
+            else {
+                continue;
+            };
+            let place = ExprKind::Field { base: Box::new(whole.clone()), offset: field.offset, bits: None };
+            let place = Expr::new(place, Type::I32, span);
+            out.push(statement(StatementKind::Store { place, value: cast(value.e, &Type::I32) }, span));
+        }
+        let to = Type::Ptr { to: Arc::new(ty), space: AddressSpace::Kernel };
+        Value::new(block(out, Expr::new(ExprKind::AddressOf(Box::new(whole)), to, span)))
+    }
+
+    /// `cpuinfo_t`
+    pub fn cpuinfo(&mut self) -> Type {
+        if let Some((id, _)) = self.tags.get("cpuinfo") {
+            return Type::Struct(*id);
+        }
+        let name: Arc<str> = "cpuinfo".into();
+        let id = self.types.declare_struct(&name, false);
+        let field = |(number, name): (u32, &str)| FieldDef {
+            name: name.into(),
+            ty: Type::I32,
+            offset: number * 4,
+            bits: None,
+        };
+        // Longer than what programs keep on their stack.
+        let names = ["cpu_id", "cpu_pset", "cpu_chip", "cpu_lgrp"];
+        let fields = (0..).zip(names).map(field).collect();
+        self.types.define(id, 40, 8, fields);
+        self.tags.insert(name, (id, true));
+        Type::Struct(id)
     }
 
     pub fn kernel_symbol(&mut self, name: &str, span: Span) -> Value {

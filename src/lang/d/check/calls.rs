@@ -5,8 +5,8 @@ use super::value::{Value, cast, int, is_int, is_scalar, is_text};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, Intrinsic};
-use crate::lang::types::{AddressSpace, StackMode, Type};
+use crate::lang::typed::{Expr, ExprKind, Intrinsic, SymbolForm};
+use crate::lang::types::{StackMode, Type};
 
 /// Kinds of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +98,10 @@ const FUNCTIONS: &[Function] = &[
     f("mod", Subroutine, &[Address], 1, false),
     f("msgdsize", Subroutine, &[Pointer], 1, false),
     f("msgsize", Subroutine, &[Pointer], 1, false),
-    f("mutex_owned", Subroutine, &[Pointer], 1, false),
-    f("mutex_owner", Subroutine, &[Pointer], 1, false),
-    f("mutex_type_adaptive", Subroutine, &[Pointer], 1, false),
-    f("mutex_type_spin", Subroutine, &[Pointer], 1, false),
+    f("mutex_owned", Subroutine, &[Address], 1, false),
+    f("mutex_owner", Subroutine, &[Address], 1, false),
+    f("mutex_type_adaptive", Subroutine, &[Address], 1, false),
+    f("mutex_type_spin", Subroutine, &[Address], 1, false),
     f("ntohl", Subroutine, &[Int], 1, false),
     f("ntohll", Subroutine, &[Int], 1, false),
     f("ntohs", Subroutine, &[Int], 1, false),
@@ -116,9 +116,9 @@ const FUNCTIONS: &[Function] = &[
     f("raise", Action, &[Int], 1, false),
     f("rand", Subroutine, &[], 0, false),
     f("rindex", Subroutine, &[Text, Text, Int], 2, false),
-    f("rw_iswriter", Subroutine, &[Pointer], 1, false),
-    f("rw_read_held", Subroutine, &[Pointer], 1, false),
-    f("rw_write_held", Subroutine, &[Pointer], 1, false),
+    f("rw_iswriter", Subroutine, &[Address], 1, false),
+    f("rw_read_held", Subroutine, &[Address], 1, false),
+    f("rw_write_held", Subroutine, &[Address], 1, false),
     f("setopt", Action, &[Text, Text], 1, false),
     f("speculate", Action, &[Int], 1, false),
     f("speculation", Subroutine, &[], 0, false),
@@ -156,7 +156,7 @@ pub fn is_function(name: &str) -> bool {
 
 /// A pointer that points nowhere: a text that is none.
 fn is_null(value: &Value) -> bool {
-    matches!(value.ty(), Type::Ptr { .. }) && value.e.as_int() == Some(0)
+    is_scalar(value.ty()) && value.e.as_int() == Some(0)
 }
 
 impl Checker<'_> {
@@ -259,7 +259,16 @@ impl Checker<'_> {
         let mut depth = if user { self.options.ustackframes } else { self.options.stackframes };
         for (number, item) in items.iter().enumerate() {
             let value = self.expr(item);
-            let constant = value.e.as_int().filter(|_| is_int(value.ty()));
+            if !value.is_error() && !is_int(value.ty()) {
+                let text = self.type_text(value.ty());
+                let message = format!(
+                    "{name}( ) argument #{} is incompatible with prototype:\n\tprototype: uint32_t\n\t argument: {text}",
+                    number + 1
+                );
+                self.error(tags::D_PROTO_ARG, item.span, message);
+                continue;
+            }
+            let constant = value.e.as_int();
             match (number, constant) {
                 (0, Some(n)) if (1..=i32::MAX as u64).contains(&n) => depth = n.min(1024) as u16,
                 (0, _) => {
@@ -280,7 +289,7 @@ impl Checker<'_> {
                 }
             }
         }
-        depth = depth.min(self.options.maxframes.unwrap_or(depth));
+        depth = self.frames_of(user, depth);
         let mode = StackMode::Bpftrace;
         if user {
             let ty = Type::UStack { mode, depth };
@@ -289,14 +298,6 @@ impl Checker<'_> {
             let ty = Type::KStack { mode, depth };
             Value::new(Expr::new(ExprKind::Call(Intrinsic::KStack, Vec::new()), ty, span))
         }
-    }
-
-    fn user_text(&mut self, value: Value) -> Expr {
-        let span = value.span();
-        let pointer =
-            Type::Ptr { to: std::sync::Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::User };
-        let at = self.checked_pointer(cast(self.word(value.e), &pointer));
-        Expr::new(ExprKind::Call(Intrinsic::Str, vec![at]), self.string(), span)
     }
 
     fn subroutine(&mut self, name: &str, mut arguments: Vec<Value>, span: Span) -> Value {
@@ -336,31 +337,21 @@ impl Checker<'_> {
                 let delimiters = arguments.remove(1);
                 self.next_word(arguments.remove(0), delimiters, span)
             }
-            "inet_ntop" => {
-                let pointer = arguments.remove(1);
-                match arguments.remove(0).e.as_int() {
-                    Some(family @ (2 | 10)) => self.network_address(family as i64, pointer),
-                    Some(other) => {
-                        self.error(tags::D_PROTO_ARG, span, format!("inet_ntop( ) of the address family {other}"));
-                        Self::error_value(span)
-                    }
-                    None => {
-                        self.unsupported(span, "inet_ntop( ) of a family that is not constant");
-                        Self::error_value(span)
-                    }
-                }
-            }
+            "inet_ntop" => self.inet_ntop(arguments, span),
+            "link_ntop" => self.link_ntop(arguments, span),
+            "rindex" => self.last_index(arguments, span),
+            "cleanpath" => self.clean_path(arguments.remove(0), span),
+            "progenyof" => self.progenyof(arguments.remove(0), span),
+            "mutex_owned" | "mutex_owner" | "mutex_type_adaptive" | "mutex_type_spin" | "rw_iswriter"
+            | "rw_read_held" | "rw_write_held" => self.lock(name, arguments.remove(0), span),
             "alloca" => self.alloca(arguments.remove(0), span),
             "bcopy" => self.bcopy(arguments, span),
             "copyin" => self.copyin(arguments, span),
             "copyinto" => self.copyinto(arguments, span),
             "speculation" => self.new_speculation(span),
             "inet_ntoa" => self.network_address(2, arguments.remove(0)),
-            "inet_ntoa6" if arguments.len() == 1 => self.network_address(10, arguments.remove(0)),
-            "copyinstr" => {
-                let text = self.user_text(arguments.remove(0));
-                Value::new(text)
-            }
+            "inet_ntoa6" => self.inet_ntoa6(arguments, span),
+            "copyinstr" => self.copyinstr(arguments),
             "rand" => {
                 let e = Expr::new(ExprKind::Builtin(crate::lang::typed::Builtin::Rand), Type::U32, span);
                 Value::new(cast(e, &Type::I32))
@@ -370,13 +361,20 @@ impl Checker<'_> {
             "htonll" | "ntohll" => self.swapped(arguments.remove(0), 8),
             "getmajor" => self.shifted(arguments.remove(0), 20, u64::from(u32::MAX >> 20)),
             "getminor" => self.shifted(arguments.remove(0), 0, (1 << 20) - 1),
-            "sym" | "func" if arguments.len() == 1 => {
-                let e = cast(self.word(arguments.remove(0).e), &Type::U64);
-                call(Intrinsic::KSym, vec![e], Type::KSym)
-            }
-            "usym" | "ufunc" => {
-                let e = cast(self.word(arguments.remove(0).e), &Type::U64);
-                call(Intrinsic::USym, vec![e], Type::USym)
+            "sym" | "func" | "mod" | "usym" | "ufunc" | "umod" | "uaddr" => {
+                let address = cast(self.word(arguments.remove(0).e), &Type::U64);
+                let form = match name {
+                    "mod" | "umod" => SymbolForm::Object,
+                    "uaddr" => SymbolForm::WithOffset,
+                    _ => SymbolForm::InObject,
+                };
+                let form = int(form as i64, Type::U64, span);
+                let (which, ty) = if name.starts_with('u') {
+                    (Intrinsic::USym, Type::USym)
+                } else {
+                    (Intrinsic::KSym, Type::KSym)
+                };
+                call(which, vec![address, form], ty)
             }
             _ => {
                 self.unsupported(span, &format!("{name}( )"));

@@ -74,8 +74,15 @@ impl Checker<'_> {
                 if signs > 0 {
                     self.error(tags::D_DECL_SIGNINT, s.span, "only integers have a sign");
                 }
-                self.unsupported(s.span, "floating-point types");
-                Type::Error
+                if shorts > 0 || (longs > 0 && rest[0] == "float") || longs > 1 {
+                    self.error(tags::D_DECL_COMBO, s.span, "invalid type combination");
+                    return Type::Error;
+                }
+                match (rest[0], longs) {
+                    ("float", _) => self.floating("float", 4),
+                    (_, 0) => self.floating("double", 8),
+                    _ => self.floating("long double", 16),
+                }
             }
             Some("string") => {
                 if signs > 0 {
@@ -96,12 +103,40 @@ impl Checker<'_> {
         }
     }
 
+    /// A number with a point: it has a size and prints, and nothing is computed with it.
+    fn floating(&mut self, name: &str, size: u32) -> Type {
+        if let Some((id, _)) = self.tags.get(name) {
+            return Type::Struct(*id);
+        }
+        let name: Arc<str> = name.into();
+        let id = self.types.declare_struct(&name, false);
+        self.types.define(id, size, size, Vec::new());
+        self.tags.insert(name, (id, true));
+        Type::Struct(id)
+    }
+
+    /// Bytes of a number with a point that prints.
+    pub fn floating_size(&self, ty: &Type) -> Option<u8> {
+        let Type::Struct(id) = ty else { return None };
+        let is = |name: &str| self.tags.get(name).is_some_and(|(of, _)| of == id);
+        if is("float") {
+            Some(4)
+        } else if is("double") {
+            Some(8)
+        } else {
+            None
+        }
+    }
+
     fn named_type(&mut self, name: &str, span: Span) -> Type {
         if let Some(ty) = self.types.aliases.get(name) {
             return ty.clone();
         }
         if let Some((_, size, signed)) = INTEGERS.iter().find(|(n, ..)| *n == name) {
             return Type::Int { size: *size, signed: *signed };
+        }
+        if name == "cpuinfo_t" {
+            return self.cpuinfo();
         }
         let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
         self.types.of_kernel(plain).unwrap_or_else(|| {
@@ -139,7 +174,8 @@ impl Checker<'_> {
                             Some(n) if n >= 0 => n,
                             _ => {
                                 self.error(tags::D_DECL_ARRSUB, *at, "positive integral constant expression or tuple signature expected as array declaration subscript");
-                                0
+                                shaped.ty = Type::Error;
+                                continue;
                             }
                         },
                     };
@@ -152,11 +188,11 @@ impl Checker<'_> {
                     shaped.ty = Type::Array { of: Arc::new(shaped.ty), len: len as u32 };
                 }
                 DeclaratorPart::Keys(keys, at) => {
-                    let types = self.signature(keys, *at);
+                    let types = self.signature(keys, *at, true);
                     shaped.keys = Some(types);
                 }
                 DeclaratorPart::Function(parameters, at) => {
-                    self.signature(parameters, *at);
+                    self.signature(parameters, *at, false);
                     shaped.is_function = true;
                 }
             }
@@ -164,9 +200,13 @@ impl Checker<'_> {
         shaped
     }
 
-    fn signature(&mut self, items: &[TypeName], at: Span) -> Vec<Type> {
+    /// Types of parameters, or of an associative array's keys.
+    fn signature(&mut self, items: &[TypeName], at: Span, of_keys: bool) -> Vec<Type> {
         let mut types = Vec::new();
         for item in items {
+            if item.variadic && !of_keys {
+                continue;
+            }
             if item.variadic {
                 self.error(tags::D_DECL_PROTO_VARARGS, item.span, "cannot use variable-length argument list here");
                 continue;
@@ -175,6 +215,12 @@ impl Checker<'_> {
                 self.error(tags::D_DECL_PARMCLASS, item.span, "a parameter has no storage class");
             }
             let ty = self.type_name(item);
+            let associative = item.declarator.parts.iter().any(|part| matches!(part, DeclaratorPart::Keys(..)));
+            if (ty == Type::Void && of_keys) || associative {
+                let message = "a prototype may not use parameters of this type: void, or an associative array";
+                self.error(tags::D_DECL_PROTO_TYPE, item.span, message);
+                continue;
+            }
             if ty == Type::Void {
                 if items.len() > 1 {
                     self.error(tags::D_DECL_PROTO_VOID, at, "void must be the sole parameter");
@@ -193,6 +239,11 @@ impl Checker<'_> {
 
     /// The type that a name of a type means.
     pub fn type_name(&mut self, t: &TypeName) -> Type {
+        let is = |word: &str| t.specifiers.words.iter().any(|w| &*w.text == word);
+        if is("long") && is("short") {
+            self.error(tags::D_UNKNOWN, t.span, "failed to resolve type: there is none that is short and long");
+            return Type::Error;
+        }
         let base = self.base(&t.specifiers);
         self.shape(base, &t.declarator).ty
     }
@@ -206,7 +257,11 @@ impl Checker<'_> {
 
     pub fn declaration(&mut self, d: &Declaration) {
         let class = self.class(&d.specifiers);
+        let told = self.diagnostics.len();
         let base = self.base(&d.specifiers);
+        if self.diagnostics.len() > told {
+            return;
+        }
         if d.declarators.is_empty() {
             if d.specifiers.tagged.as_ref().is_none_or(|t| t.name.is_none() && t.kind != TagKind::Enum) {
                 self.error(tags::D_DECL_USELESS, d.specifiers.span, "useless declaration");
@@ -221,7 +276,7 @@ impl Checker<'_> {
             match class.map(|c| &*c.text) {
                 Some("typedef") => {
                     if self.types.aliases.get(&name.text).is_some_and(|known| *known != shaped.ty) {
-                        self.error(tags::D_DECL_TYPERED, name.span, format!("type redeclared: {}", name.text));
+                        self.error(tags::D_DECL_IDRED, name.span, format!("typedef redeclared: {}", name.text));
                     }
                     self.types.aliases.insert(name.text.clone(), shaped.ty);
                 }
@@ -318,6 +373,35 @@ impl Checker<'_> {
             self.error(tags::D_DECL_IDRED, name.span, format!("identifier redeclared: {}", name.text));
             return;
         }
+        if keys.is_empty() {
+            self.definition(&name.text, &ty, value);
+        }
         self.inlines.insert(name.text.clone(), Inline { ty, keys, value: value.clone() });
+    }
+
+    /// Tells where an inline names itself, or has a value of another kind; what only a probe knows is told where it is
+    /// put in.
+    fn definition(&mut self, name: &Arc<str>, ty: &Type, e: &Expr) {
+        let told = self.diagnostics.len();
+        if let crate::lang::d::ast::ExprKind::Binary(_, a, b) = &e.kind {
+            for side in [a, b] {
+                if matches!(&side.kind, crate::lang::d::ast::ExprKind::Ident(word) if word == name) {
+                    self.error(tags::D_IDENT_UNDEF, side.span, format!("failed to resolve {name}: unknown variable name"));
+                    return;
+                }
+            }
+        }
+        if !matches!(e.kind, crate::lang::d::ast::ExprKind::Str(_) | crate::lang::d::ast::ExprKind::Int(_)) {
+            return;
+        }
+        let value = self.expr(e);
+        let from = self.type_text(value.ty());
+        let fits = self.convert(value, ty).is_some();
+        self.diagnostics.truncate(told);
+        if !fits {
+            let to = self.type_text(ty);
+            let message = format!("inline {name} definition uses incompatible types: \"{to}\" = \"{from}\"");
+            self.error(tags::D_OP_INCOMPAT, e.span, message);
+        }
     }
 }

@@ -22,6 +22,24 @@ fn literal_type(l: Literal) -> Type {
     Type::Int { size, signed }
 }
 
+/// `@a`, `@a[k]`, and what indexes it again.
+fn is_of_aggregation(e: &Ast) -> bool {
+    match &e.kind {
+        Kind::Aggregation(_) => true,
+        Kind::Index(base, _) => is_of_aggregation(base),
+        _ => false,
+    }
+}
+
+/// What begins at a variable of the kernel's own.
+fn is_of_the_kernel(e: &Ast) -> bool {
+    match &e.kind {
+        Kind::Ident(name) => super::is_builtin(name) || name.contains('`'),
+        Kind::Member { base, .. } | Kind::Index(base, _) | Kind::Unary(_, base) => is_of_the_kernel(base),
+        _ => false,
+    }
+}
+
 impl Checker<'_> {
     pub fn expr(&mut self, e: &Ast) -> Value {
         let span = e.span;
@@ -78,9 +96,19 @@ impl Checker<'_> {
     }
 
     fn sizeof_expr(&mut self, a: &Ast, span: Span) -> Value {
+        // Constants have sizes of their own.
+        let known = match &a.kind {
+            Kind::Str(text) => Some(text.len() as i64 + 1),
+            Kind::Ident(name) if &**name == "NULL" => Some(4),
+            _ => None,
+        };
+        if let Some(size) = known {
+            return Value { constant: true, ..Value::new(int(size, Type::U64, span)) };
+        }
         let value = self.expr(a);
         if value.bits.is_some() {
             self.error(tags::D_SIZEOF_BITFIELD, span, "cannot apply sizeof to a bit-field");
+            return Self::error_value(span);
         }
         let ty = value.ty().clone();
         self.sizeof(&ty, span)
@@ -88,6 +116,10 @@ impl Checker<'_> {
 
     fn offsetof(&mut self, ty: &crate::lang::d::ast::TypeName, name: &Name, span: Span) -> Value {
         let found = self.type_name(ty);
+        if self.is_incomplete(&found) {
+            self.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
+            return Self::error_value(span);
+        }
         let Type::Struct(id) = found else {
             if found != Type::Error {
                 self.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
@@ -95,7 +127,8 @@ impl Checker<'_> {
             return Self::error_value(span);
         };
         let Some(field) = self.types.field(id, &name.text, AddressSpace::Kernel) else {
-            self.error(tags::D_TYPE_MEMBER, name.span, format!("there is no member {}", name.text));
+            let message = format!("failed to determine offset of {}: there is no member of this name", name.text);
+            self.error(tags::D_UNKNOWN, name.span, message);
             return Self::error_value(span);
         };
         if field.bits.is_some() {
@@ -125,7 +158,7 @@ impl Checker<'_> {
                 Value::new(text)
             }
             Unary::Not => {
-                if !is_scalar(&ty) && !is_text(&ty) {
+                if !is_scalar(&ty) {
                     self.error(tags::D_OP_SCALAR, span, "operator ! requires an operand of scalar type");
                     return Self::error_value(span);
                 }
@@ -140,12 +173,17 @@ impl Checker<'_> {
                 }
                 let promoted = Self::promoted(&ty);
                 let constant = value.constant;
+                let whole = self.whole(&value);
                 let e = cast(value.e, &promoted);
                 let e = match (op, e.as_int()) {
                     (Unary::Plus, _) => e,
                     (Unary::Negate, Some(n)) => cast(int((n as i64).wrapping_neg(), Type::I64, span), &promoted),
                     (_, Some(n)) => cast(int(!(n as i64), Type::I64, span), &promoted),
-                    (Unary::Negate, _) => Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(e)), promoted, span),
+                    (Unary::Negate, _) => {
+                        let whole = Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(whole.clone())), whole.ty, span);
+                        let wide = Some(Box::new(whole.clone()));
+                        return Value { wide, ..Value::new(cast(whole, &promoted)) };
+                    }
                     _ => Expr::new(ExprKind::Unary(UnaryOp::BitNot, Box::new(e)), promoted, span),
                 };
                 Value { constant, ..Value::new(e) }
@@ -214,11 +252,15 @@ impl Checker<'_> {
 
     fn conditional(&mut self, c: &Ast, a: &Ast, b: &Ast, span: Span) -> Value {
         let condition = self.expr(c);
-        if !condition.is_error() && !is_scalar(condition.ty()) && !is_text(condition.ty()) {
+        if !condition.is_error() && !is_scalar(condition.ty()) {
             self.error(tags::D_OP_SCALAR, c.span, "operator ?: expression must be of scalar type");
         }
         let (x, y) = (self.expr(a), self.expr(b));
         if x.is_error() || y.is_error() || condition.is_error() {
+            return Self::error_value(span);
+        }
+        if *x.ty() == Type::Void && *y.ty() == Type::Void {
+            self.error(tags::D_OP_ACT, span, "an action can't be used in a conditional context");
             return Self::error_value(span);
         }
         let condition = self.condition(condition);
@@ -244,12 +286,18 @@ impl Checker<'_> {
     }
 
     fn assignment(&mut self, op: Option<Binary>, a: &Ast, b: &Ast, span: Span) -> Value {
-        if matches!(&a.kind, Kind::Aggregation(_))
-            || matches!(&a.kind, Kind::Index(base, _) if matches!(base.kind, Kind::Aggregation(_)))
-        {
+        if is_of_aggregation(a) {
             return self.aggregation(op, a, b, span);
         }
         let right = self.expr(b);
+        if op.is_some()
+            && *right.ty() == Type::Void
+            && let Kind::Ident(name) = &a.kind
+            && !self.variables.known.contains_key(&(Scope::Global, name.clone()))
+        {
+            self.error(tags::D_VAR_UNDEF, a.span, format!("{name} has not yet been declared or assigned"));
+            return Self::error_value(span);
+        }
         if right.is_error() && op.is_none() {
             // The variable is known all the same, so that only what is wrong is told.
             return right;
@@ -266,8 +314,11 @@ impl Checker<'_> {
         if left.is_error() || right.is_error() {
             return Self::error_value(span);
         }
+        let left = self.with_target(left, a);
         let Some(target) = left.target.clone() else {
-            let read_only = matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. });
+            let named = matches!(&a.kind, Kind::Ident(name) if super::is_builtin(name));
+            let read_only = named
+                || matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. });
             let (tag, why) = if read_only {
                 (tags::D_OP_WRITE, "operator = can only be applied to a writable variable")
             } else {
@@ -277,6 +328,19 @@ impl Checker<'_> {
             return Self::error_value(span);
         };
         let (ty, bits) = (left.ty().clone(), left.bits);
+        if op.is_none() && matches!(ty, Type::Array { .. }) {
+            let text = self.type_text(&ty);
+            self.error(tags::D_OP_ARRFUN, span, format!("operator = may not be applied to operand of type \"{text}\""));
+            return Self::error_value(span);
+        }
+        let no_number = |v: &Type| !is_int(v);
+        let to_nowhere = |v: &Type| !matches!(v, Type::Ptr { to, .. } if **to != Type::Void);
+        if op.is_some() && (no_number(&ty) || no_number(right.ty())) && to_nowhere(&ty) {
+            let message = "the operator requires a left-hand scalar operand of known size";
+            let texts = is_text(&ty) || is_text(right.ty());
+            self.error(if texts { tags::D_OP_INCOMPAT } else { tags::D_OP_VFPTR }, span, message);
+            return Self::error_value(span);
+        }
         if op.is_none() && right.e.as_int() == Some(0) && !is_scalar(&ty) {
             return self.emptied(&target, &ty, span);
         }
@@ -299,6 +363,16 @@ impl Checker<'_> {
             None => value,
         };
         self.set(&target, value, span)
+    }
+
+    /// What a pointer leads to can be written when it turns out to lie in scratch memory.
+    fn with_target(&mut self, left: Value, a: &Ast) -> Value {
+        let through_pointer = matches!(left.e.kind, ExprKind::Deref(_) | ExprKind::Field { .. });
+        if left.target.is_some() || self.uses_scratch || !through_pointer || is_of_the_kernel(a) {
+            return left;
+        }
+        self.uses_scratch = true;
+        self.expr(a)
     }
 
     /// 0 or NULL for what is no number: an element is removed, a text is none.
@@ -370,6 +444,11 @@ impl Checker<'_> {
                 if matches!(from, Type::Ptr { .. }) { cast(cast(value.e, &Type::U64), &to) } else { cast(value.e, &to) }
             }
             (Type::Ptr { .. }, Type::Ptr { .. }) => cast(value.e, &to),
+            (Type::Ptr { .. }, Type::Str { .. }) => {
+                let mut out = Vec::new();
+                let address = self.address_of_bytes(value, &mut out);
+                block(out, cast(address, &to))
+            }
             (Type::Ptr { .. }, _) if is_int(&from) => cast(self.word(value.e), &to),
             (s, t) if s == t => value.e,
             _ => {
@@ -399,7 +478,8 @@ impl Checker<'_> {
         if let Kind::Ident(name) = &base.kind {
             match &**name {
                 "args" => return self.typed_argument(items, span),
-                "fds" | "uregs" => {
+                "uregs" => return self.user_register(items, span),
+                "fds" => {
                     for item in items {
                         self.expr(item);
                     }
@@ -429,7 +509,7 @@ impl Checker<'_> {
         let array = self.expr(base);
         let [item] = items else {
             if !array.is_error() {
-                self.error(tags::D_OP_INCOMPAT, span, "only associative arrays have several keys");
+                self.error(tags::D_ARR_BADREF, span, "only associative arrays have several keys");
             }
             return Self::error_value(span);
         };

@@ -3,6 +3,7 @@
 /// The value of a name that D's libraries define.
 pub fn constant(name: &str) -> Option<i64> {
     let own = CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let own = own.or_else(|| super::registers::register(name));
     own.or_else(|| super::builtins::fault(name)).or_else(|| crate::lang::constants::find(name))
 }
 

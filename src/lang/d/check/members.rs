@@ -83,14 +83,21 @@ impl Checker<'_> {
             Expr::new(kind, field.ty.clone(), span)
         };
         let target = value.written().map(|base| Target::Part(without_bits(&part(base))));
-        let e = part(value.e);
+        let mut e = part(value.e);
+        if let (Some((_, width)), Type::Int { signed: true, .. }) = (field.bits, &field.ty) {
+            e = with_sign(e, width, &field.ty);
+        }
         Value { target, bits: field.bits, ..Value::new(e) }
     }
 
     /// The word that holds a bitfield, with the bits replaced.
     pub fn with_bits(&mut self, old: &Value, value: Expr, (first, width): (u8, u8), span: Span) -> Expr {
         let ty = value.ty.clone();
-        let whole = cast(without_bits(&old.e), &Type::U64);
+        let word = match &old.target {
+            Some(Target::Part(place)) => place.clone(),
+            _ => without_bits(&old.e),
+        };
+        let whole = cast(word, &Type::U64);
         let mask = (u64::MAX >> (64 - u32::from(width.clamp(1, 64)))) << first;
         let pair = |op, a, b| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), Type::U64, span);
         let kept = pair(BinaryOp::BitAnd, whole, int(!mask as i64, Type::U64, span));
@@ -126,6 +133,11 @@ impl Checker<'_> {
                 if at.is_error() { at } else { self.deref(at, span) }
             }
             Type::Str { .. } => {
+                if let Some(known) = index.e.as_int().filter(|i| *i >= u64::from(self.options.strsize)) {
+                    let message = format!("index outside array bounds: {}", known as i64);
+                    self.error(tags::D_ARR_BOUNDS, span, message);
+                    return Self::error_value(span);
+                }
                 let index = cast(self.word(index.e), &Type::I64);
                 let kind = ExprKind::Index { base: Box::new(array.e), index: Box::new(index) };
                 Value::new(Expr::new(kind, Type::Int { size: 1, signed: true }, span))
@@ -137,6 +149,15 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+/// A bitfield's value with its sign.
+fn with_sign(e: Expr, width: u8, ty: &Type) -> Expr {
+    let span = e.span;
+    let spare = || Box::new(int(i64::from(64 - width.clamp(1, 64)), Type::I64, span));
+    let word = cast(cast(e, &Type::U64), &Type::I64);
+    let high = Expr::new(ExprKind::Binary(BinaryOp::Shl, Box::new(word), spare()), Type::I64, span);
+    cast(Expr::new(ExprKind::Binary(BinaryOp::Shr, Box::new(high), spare()), Type::I64, span), ty)
 }
 
 /// The word that a bitfield lies in.

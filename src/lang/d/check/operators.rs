@@ -20,7 +20,9 @@ impl Checker<'_> {
 
     /// The type in which two integers meet.
     pub fn common(a: &Type, b: &Type) -> Type {
-        let (a, b) = (Self::promoted(a), Self::promoted(b));
+        // Small integers are not promoted before, as the reference has it.
+        let plain = |ty: &Type| if matches!(ty, Type::Int { .. }) { ty.clone() } else { Self::promoted(ty) };
+        let (a, b) = (plain(a), plain(b));
         match (&a, &b) {
             (Type::Int { size: x, signed: s }, Type::Int { size: y, signed: t }) => match x.cmp(y) {
                 std::cmp::Ordering::Greater => a,
@@ -51,7 +53,7 @@ impl Checker<'_> {
 
     fn logical(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
         for v in [&x, &y] {
-            if !is_scalar(v.ty()) && !is_text(v.ty()) {
+            if !is_scalar(v.ty()) {
                 let message = format!("operator {} requires operands of scalar type", op.sign());
                 self.error(tags::D_OP_SCALAR, v.span(), message);
                 return Self::error_value(span);
@@ -93,8 +95,8 @@ impl Checker<'_> {
         }
         let (x, y) = match (&a, &b) {
             _ if is_int(&a) && is_int(&b) => {
-                let ty = Self::common(&a, &b);
-                (cast(x.e, &ty), cast(y.e, &ty))
+                let ty = Self::in_64_bits(&Self::common(&a, &b));
+                (cast(self.whole(&x), &ty), cast(self.whole(&y), &ty))
             }
             (Type::Ptr { .. } | Type::Array { .. }, Type::Ptr { .. } | Type::Array { .. }) => {
                 let (x, y) = (self.decay(x), self.decay(y));
@@ -197,11 +199,17 @@ impl Checker<'_> {
         let shift = matches!(op, Binary::Shl | Binary::Shr);
         let ty = if shift { Self::promoted(&a) } else { Self::common(&a, &b) };
         let constant = x.constant && y.constant;
-        let (x, y) = (cast(x.e, &ty), cast(y.e, &ty));
+        let wide = Self::in_64_bits(&ty);
+        let (x, y) = (cast(self.whole(&x), &wide), cast(self.whole(&y), &wide));
+        let cut = |whole: Expr, constant| {
+            let e = cast(whole.clone(), &ty);
+            let wide = (ty != wide).then(|| Box::new(whole));
+            Value { constant, wide, ..Value::new(e) }
+        };
         if let (Some(m), Some(n)) = (x.as_int(), y.as_int())
             && let Some(folded) = fold(op, m as i64, n as i64, ty.is_signed())
         {
-            return Value { constant, ..Value::new(cast(int(folded, Type::I64, span), &ty)) };
+            return cut(cast(int(folded, Type::I64, span), &wide), constant);
         }
         let kind = match op {
             Binary::Add => BinaryOp::Add,
@@ -215,7 +223,12 @@ impl Checker<'_> {
             Binary::Shl => BinaryOp::Shl,
             _ => BinaryOp::Shr,
         };
-        Value { constant, ..Value::new(Self::pair(kind, x, y, ty, span)) }
+        cut(Self::pair(kind, x, y, wide.clone(), span), constant)
+    }
+
+    /// The type of 64 bits with the sign of another.
+    fn in_64_bits(ty: &Type) -> Type {
+        Type::Int { size: 8, signed: ty.is_signed() }
     }
 }
 

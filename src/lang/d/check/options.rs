@@ -79,6 +79,20 @@ impl Default for Options {
 /// How often DTrace does what is done here as soon as there is something to do.
 const MET_RATES: &[&str] = &["switchrate", "aggrate", "statusrate", "cleanrate"];
 
+/// Options that a program can set while it runs.
+const DYNAMIC: &[&str] = &[
+    "aggrate",
+    "aggsortkey",
+    "aggsortkeypos",
+    "aggsortpos",
+    "aggsortrev",
+    "flowindent",
+    "quiet",
+    "rawbytes",
+    "stackindent",
+    "switchrate",
+];
+
 /// Options that are refused, by the reason.
 const REFUSED: &[(&str, &[&str])] = &[
     (
@@ -179,6 +193,19 @@ fn flag(to: &mut bool, value: Option<&str>) -> bool {
 }
 
 impl Options {
+    /// Sets an option of the output while the program runs.
+    ///
+    /// # Errors
+    /// Why it can't be set then.
+    pub fn set_dynamic(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+        if !DYNAMIC.contains(&name) {
+            let known = self.clone().set(name, value).map_err(|why| why.contains("Invalid option name"));
+            let why = if known == Err(true) { "Invalid option name" } else { "Operation illegal when tracing is active" };
+            return Err(why.to_owned());
+        }
+        self.set(name, value).map_err(|why| why.rsplit(": ").next().unwrap_or("").to_owned())
+    }
+
     /// Sets an option; what is wrong in plain words.
     ///
     /// # Errors
@@ -227,7 +254,7 @@ impl Options {
     fn set_number(&mut self, name: &str, value: Option<&str>) -> Option<bool> {
         const LARGEST: u64 = 1 << 32;
         Some(match name {
-            "strsize" => within(&mut self.strsize, value, 1..=4096),
+            "strsize" => within(&mut self.strsize, value, 2..=4096),
             "scratchsize" => within(&mut self.scratchsize, value, 0..=8192),
             "stackframes" => within(&mut self.stackframes, value, 1..=1024),
             "ustackframes" => within(&mut self.ustackframes, value, 1..=1024),
@@ -319,6 +346,9 @@ fn is_met(name: &str, value: Option<&str>) -> Option<bool> {
         "temporal" => value.is_none_or(|v| v == "1" || v == "on"),
         "version" => {
             let number = |part: Option<&str>| part.map_or(Some(0), |p| p.parse::<u32>().ok());
+            if value.is_some_and(|v| v.split('.').next().and_then(|n| n.parse::<u32>().ok()).is_some_and(|n| n > 2)) {
+                return Some(false);
+            }
             let mut parts = value?.splitn(3, '.').map(Some);
             let major = number(parts.next().flatten())?;
             let minor = number(parts.next().flatten())?;

@@ -8,12 +8,12 @@ use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
 
-const BYTE: Type = Type::Int { size: 1, signed: false };
+pub(super) const BYTE: Type = Type::Int { size: 1, signed: false };
 
 /// A text with its bytes, of which each is had by its place.
-struct Bytes {
-    text: Expr,
-    bytes: LocalId,
+pub(super) struct Bytes {
+    pub text: Expr,
+    pub bytes: LocalId,
 }
 
 /// What a `strtok` goes on with.
@@ -26,15 +26,15 @@ pub struct Words {
     delimiters: LocalId,
 }
 
-fn number(n: i64, span: Span) -> Expr {
+pub(super) fn number(n: i64, span: Span) -> Expr {
     int(n, Type::I64, span)
 }
 
-fn read(local: LocalId, span: Span) -> Expr {
+pub(super) fn read(local: LocalId, span: Span) -> Expr {
     Expr::new(ExprKind::Local(local), Type::I64, span)
 }
 
-fn pair(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+pub(super) fn pair(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     let (span, ty) = (a.span, if is_comparison(op) { Type::Bool } else { Type::I64 });
     Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
 }
@@ -43,40 +43,40 @@ const fn is_comparison(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge)
 }
 
-fn set(local: LocalId, value: Expr) -> Statement {
+pub(super) fn set(local: LocalId, value: Expr) -> Statement {
     let span = value.span;
     statement(StatementKind::SetLocal(local, value), span)
 }
 
-fn when(condition: Expr, then: Vec<Statement>, otherwise: Vec<Statement>) -> Statement {
+pub(super) fn when(condition: Expr, then: Vec<Statement>, otherwise: Vec<Statement>) -> Statement {
     let span = condition.span;
     let (then, otherwise) = (Block::new(then), Block::new(otherwise));
     statement(StatementKind::If(condition, then, otherwise), span)
 }
 
-fn choose(condition: Expr, a: Expr, b: Expr) -> Expr {
+pub(super) fn choose(condition: Expr, a: Expr, b: Expr) -> Expr {
     let (ty, span) = (a.ty.clone(), a.span);
     Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(a), Box::new(b)), ty, span)
 }
 
-fn leave(span: Span) -> Statement {
+pub(super) fn leave(span: Span) -> Statement {
     statement(StatementKind::Break, span)
 }
 
-fn byte_at(bytes: LocalId, at: Expr) -> Expr {
+pub(super) fn byte_at(bytes: LocalId, at: Expr) -> Expr {
     let span = at.span;
     let place = ExprKind::Within { local: bytes, offset: Box::new(cast(at, &Type::U64)) };
     cast(Expr::new(place, BYTE, span), &Type::I64)
 }
 
-fn each(local: LocalId, end: i64, span: Span, body: Vec<Statement>) -> Statement {
+pub(super) fn each(local: LocalId, end: i64, span: Span, body: Vec<Statement>) -> Statement {
     let (start, end) = (number(0, span), number(end, span));
     statement(StatementKind::ForRange { local, start, end, body: Block::new(body) }, span)
 }
 
 impl Checker<'_> {
     /// Bytes of a text with its end: at most so many.
-    fn most_bytes(&self) -> i64 {
+    pub(super) fn most_bytes(&self) -> i64 {
         i64::from(self.options.strsize) + 1
     }
 
@@ -84,19 +84,19 @@ impl Checker<'_> {
         Expr::new(ExprKind::Str(text.into()), self.string(), span)
     }
 
-    fn counter(&mut self, name: &str, value: i64, span: Span, out: &mut Vec<Statement>) -> LocalId {
+    pub(super) fn counter(&mut self, name: &str, value: i64, span: Span, out: &mut Vec<Statement>) -> LocalId {
         let local = self.local(name, Type::I64);
         out.push(set(local, number(value, span)));
         local
     }
 
-    fn byte_array(&mut self, name: &str) -> LocalId {
+    pub(super) fn byte_array(&mut self, name: &str) -> LocalId {
         let half = (self.most_bytes() as u32).next_power_of_two().max(64);
         self.local(name, Type::Array { of: Arc::new(BYTE), len: half * 2 })
     }
 
     /// A text in a variable of its own, with its bytes in another.
-    fn bytes_of(&mut self, text: Expr, out: &mut Vec<Statement>) -> Bytes {
+    pub(super) fn bytes_of(&mut self, text: Expr, out: &mut Vec<Statement>) -> Bytes {
         let span = text.span;
         let text = self.text(text);
         let ty = text.ty.clone();

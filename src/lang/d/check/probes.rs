@@ -100,6 +100,7 @@ impl Checker<'_> {
         for (number, clause) in clauses {
             self.frame.fault = Some((fault, address));
             let at = head(clause);
+            let (before, earlier) = (self.frame.exited, body.len());
             let statements = self.clause(*number, clause);
             let zero = |l, ty: Type| statement(StatementKind::SetLocal(l, int(0, ty, at)), at);
             body.extend(self.reset_scratch(at));
@@ -127,6 +128,18 @@ impl Checker<'_> {
                 at,
             );
             body.push(statement(StatementKind::If(failed, Block::new(handler), Block::default()), at));
+            if let Some(exited) = before {
+                let rest = Block::new(body.split_off(earlier));
+                let over = Expr::new(ExprKind::Local(exited), Type::I64, at);
+                body.push(statement(StatementKind::If(Self::not(over), rest, Block::default()), at));
+            }
+        }
+        if let Some(exited) = self.frame.exited {
+            body.insert(0, statement(StatementKind::SetLocal(exited, int(0, Type::I64, span)), span));
+        }
+        self.size_of_recorded();
+        if let Some(now) = self.frame.now {
+            body.insert(0, statement(StatementKind::SetLocal(now, int(0, Type::U64, span)), span));
         }
         if let Some(none) = self.no_words(span) {
             body.insert(0, none);
@@ -202,6 +215,7 @@ impl Checker<'_> {
         self.frame.items.clear();
         self.frame.values.clear();
         self.frame.exit = None;
+        self.frame.recorded_bytes.0 = 0;
         (self.frame.speculates, self.frame.commits, self.frame.records) = (false, false, false);
         self.frame.reports = false;
         let predicate = clause.predicate.as_ref().map(|e| self.predicate(e, clause));
@@ -219,7 +233,7 @@ impl Checker<'_> {
             let id = int(name.unwrap_or(0), Type::U32, at);
             let mut values = vec![id];
             values.append(&mut self.frame.values);
-            let record = crate::model::d::Record { items: std::mem::take(&mut self.frame.items) };
+            let record = crate::model::d::Record { clause: number as u32, items: std::mem::take(&mut self.frame.items) };
             let types = values.iter().map(|e| e.ty.clone()).collect();
             let action = self.action(ActionKind::Record(Arc::new(record)), types, at);
             statements.push(statement(StatementKind::Report { action, values }, at));
@@ -227,6 +241,10 @@ impl Checker<'_> {
         if let Some(code) = self.frame.exit.take() {
             let action = self.action(ActionKind::Exit, vec![Type::I64], at);
             statements.push(statement(StatementKind::Report { action, values: vec![code] }, at));
+            let exited = self.frame.exited;
+            let exited = exited.unwrap_or_else(|| self.local("%exited", Type::I64));
+            self.frame.exited = Some(exited);
+            statements.push(statement(StatementKind::SetLocal(exited, int(1, Type::I64, at)), at));
         }
         match predicate {
             None => statements,
@@ -240,7 +258,7 @@ impl Checker<'_> {
     fn predicate(&mut self, e: &ast::Expr, clause: &Clause) -> Expr {
         let told = self.diagnostics.len();
         let mut value = self.expr(e);
-        let unknown = |d: &Diagnostic| d.code == tags::D_VAR_UNDEF;
+        let unknown = |d: &Diagnostic| matches!(d.code, tags::D_VAR_UNDEF | tags::D_IDENT_UNDEF);
         if self.diagnostics.get(told..).unwrap_or(&[]).iter().any(unknown) {
             self.diagnostics.truncate(told);
             self.made_known(clause);

@@ -219,21 +219,34 @@ impl Checker<'_> {
 
     /// `copyinto(address, size, to)`.
     pub fn copyinto(&mut self, mut arguments: Vec<Value>, span: Span) -> Value {
+        let mut out = Vec::new();
+        self.in_order(&mut arguments, &mut out);
         let Some(to) = self.address_in_scratch("copyinto", 3, arguments.remove(2)) else {
             return Self::error_value(span);
         };
         let size = arguments.remove(1).e;
         let from = cast(self.word(arguments.remove(0).e), &byte_pointer(AddressSpace::User));
-        self.copy_bytes(from, to, size, span)
+        let copied = self.copy_bytes(from, to, size, span);
+        Value::new(block(out, copied.e))
+    }
+
+    /// Numbers and addresses that are arguments, in the order in which they stand.
+    fn in_order(&mut self, arguments: &mut [Value], out: &mut Vec<Statement>) {
+        for argument in arguments.iter_mut().filter(|a| super::value::is_scalar(a.ty())) {
+            let (statements, kept) = self.kept(argument.e.clone());
+            out.extend(statements);
+            *argument = Value { constant: argument.constant, ..Value::new(kept) };
+        }
     }
 
     /// `bcopy(from, to, size)`.
     pub fn bcopy(&mut self, mut arguments: Vec<Value>, span: Span) -> Value {
+        let mut out = Vec::new();
+        self.in_order(&mut arguments, &mut out);
         let size = arguments.remove(2).e;
         let Some(to) = self.address_in_scratch("bcopy", 2, arguments.remove(1)) else {
             return Self::error_value(span);
         };
-        let mut out = Vec::new();
         let from = arguments.remove(0);
         let from = self.address_of_bytes(from, &mut out);
         let copied = self.copy_bytes(cast(from, &byte_pointer(AddressSpace::Kernel)), to, size, span);

@@ -16,6 +16,12 @@ use crate::model::target::Target;
 /// Functions that texts of rows may call besides those of the language.
 const OF_ROWS: &[&str] = &["nsecs", "ntop", "str", "uptr"];
 
+/// Members that the reference declares and gives no value.
+const NOT_CONVERTED: &[&str] = &[
+    "pr_argc", "pr_argv", "pr_cpu", "pr_ctime", "pr_envp", "pr_lwp", "pr_nice", "pr_oldpri", "pr_pctcpu", "pr_pctmem",
+    "pr_rssize", "pr_size", "pr_start", "pr_time",
+];
+
 /// An expression of a row, as if it stood at a place of the program.
 fn expression(text: &str, span: Span) -> Option<Ast> {
     let macros = Macros { defaults: true, ..Macros::default() };
@@ -68,6 +74,16 @@ impl Checker<'_> {
         let value = self.expr(&e);
         self.frame.in_row = outer;
         if value.is_error() { value } else { self.as_named(value, ty, span) }
+    }
+
+    /// The same with names that stand for values.
+    pub fn snippet(&mut self, ty: &str, text: &str, named: &[(&str, Expr)], span: Span) -> Value {
+        let outer = self.frame.site.inline_arguments.clone();
+        let named = named.iter().map(|(name, value)| ((*name).into(), value.clone()));
+        self.frame.site.inline_arguments.extend(named);
+        let value = self.of_row(ty, text, span);
+        self.frame.site.inline_arguments = outer;
+        value
     }
 
     /// A condition of a row.
@@ -150,7 +166,8 @@ impl Checker<'_> {
         Some(match told {
             Ok((ty, text)) => self.of_row(ty, &text, span),
             Err(message) => {
-                self.error(tags::D_TYPE_MEMBER, name.span, message);
+                let tag = if NOT_CONVERTED.contains(&&*name.text) { tags::D_XLATE_NOCONV } else { tags::D_TYPE_MEMBER };
+                self.error(tag, name.span, message);
                 Self::error_value(span)
             }
         })

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Checker;
-use super::value::{Value, cast, int};
+use super::value::{Value, cast, int, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast;
 use crate::lang::source::Span;
@@ -85,11 +85,24 @@ impl Checker<'_> {
             // A system call's record: common fields, the number, then the arguments as words.
             SiteKind::Entry if number < 6 => Value::new(field(16 + u32::from(number) * 8)),
             SiteKind::Return if number < 2 => Value::new(field(16)),
+            SiteKind::Timer if number < 2 => self.interrupted(number == 1, span),
             SiteKind::KernelEntry | SiteKind::UserEntry if number < 6 => self.word_of(Builtin::Arg(number), span),
             SiteKind::Static => self.word_of(Builtin::Arg(number), span),
             SiteKind::KernelReturn | SiteKind::UserReturn if number == 1 => self.word_of(Builtin::Retval, span),
             _ => Value::new(int(0, Type::I64, span)),
         }
+    }
+
+    /// Where a timer found its processor: in the kernel or in a process.
+    fn interrupted(&self, user: bool, span: Span) -> Value {
+        /// The instruction pointer in the registers of a perf event's program.
+        const INSTRUCTION: u16 = if cfg!(target_arch = "x86_64") { 128 } else { 256 };
+        let in_user = Expr::new(ExprKind::Builtin(Builtin::UserMode), Type::Int { size: 1, signed: false }, span);
+        let at = Expr::new(ExprKind::Builtin(Builtin::Register(INSTRUCTION)), Type::U64, span);
+        let none = int(0, Type::U64, span);
+        let (there, here) = if user { (at, none) } else { (none, at) };
+        let found = ExprKind::Conditional(Box::new(in_user), Box::new(there), Box::new(here));
+        Value::new(cast(Expr::new(found, Type::U64, span), &Type::I64))
     }
 
     fn word_of(&self, builtin: Builtin, span: Span) -> Value {
@@ -129,6 +142,14 @@ impl Checker<'_> {
         if value.is_error() {
             return value;
         }
+        if !is_int(value.ty()) {
+            let text = self.type_text(value.ty());
+            let message = format!(
+                "args[ ] argument #1 is incompatible with prototype:\n\tprototype: integer\n\t argument: {text}"
+            );
+            self.error(tags::D_PROTO_ARG, span, message);
+            return Self::error_value(span);
+        }
         let Some(number) = value.e.as_int().filter(|_| value.constant) else {
             self.error(tags::D_ARGS_TYPE, span, "args[ ] must be indexed by an integer constant");
             return Self::error_value(span);
@@ -143,7 +164,8 @@ impl Checker<'_> {
             return value;
         }
         let most = match self.frame.site.kind {
-            SiteKind::Entry | SiteKind::KernelEntry | SiteKind::UserEntry => 6,
+            SiteKind::Entry => self.system_call_arguments(),
+            SiteKind::KernelEntry | SiteKind::UserEntry => 6,
             SiteKind::Static => 10,
             SiteKind::Return | SiteKind::KernelReturn | SiteKind::UserReturn => 2,
             _ => 0,
@@ -154,6 +176,16 @@ impl Checker<'_> {
             return Self::error_value(span);
         }
         self.argument(number as u8, span)
+    }
+
+    /// How many arguments the system call has whose entry this is.
+    fn system_call_arguments(&self) -> u64 {
+        const MOST: usize = 6;
+        let name = self.frame.site.name.as_deref().and_then(|name| name.split(':').nth(2));
+        let fields = name.and_then(|name| self.facts.tracepoint("syscalls", &format!("sys_enter_{name}")).ok());
+        // Before the arguments stand the call's number, and what all tracepoints have.
+        let own = |f: &&crate::lang::facts::TraceField| f.offset >= 16;
+        fields.map_or(MOST, |fields| fields.iter().filter(own).count().min(MOST)) as u64
     }
 
     pub fn errno(&mut self, span: Span) -> Value {

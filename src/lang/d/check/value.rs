@@ -27,11 +27,13 @@ pub struct Value {
     pub bits: Option<(u8, u8)>,
     /// The value is a constant that was written as such.
     pub constant: bool,
+    /// What it is before it is cut to its type: D computes with 64 bits, and cuts where a value is kept.
+    pub wide: Option<Box<Expr>>,
 }
 
 impl Value {
     pub const fn new(e: Expr) -> Self {
-        Self { e, target: None, bits: None, constant: false }
+        Self { e, target: None, bits: None, constant: false, wide: None }
     }
 
     pub fn ty(&self) -> &Type {
@@ -143,6 +145,14 @@ impl Checker<'_> {
         cast(e, &wide)
     }
 
+    /// The number in 64 bits, not cut to its type.
+    pub fn whole(&self, value: &Value) -> Expr {
+        match &value.wide {
+            Some(wide) => (**wide).clone(),
+            None => self.word(value.e.clone()),
+        }
+    }
+
     pub fn condition(&mut self, value: Value) -> Expr {
         match value.ty() {
             Type::Str { .. } | Type::Array { .. } => {
@@ -240,6 +250,7 @@ impl Checker<'_> {
             (Type::Str { .. }, Type::Ptr { .. }) if value.e.as_int() == Some(0) => {
                 Some(Expr::new(ExprKind::Str("".into()), ty.clone(), value.span()))
             }
+            (Type::Int { size: 8, .. }, _) if is_int(&from) => Some(cast(self.whole(&value), ty)),
             (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_int(&from) => Some(cast(value.e, ty)),
             (Type::Ptr { to, .. }, Type::Ptr { to: other, .. })
                 if **to == Type::Void || **other == Type::Void || Self::alike(to, other) =>
@@ -248,6 +259,11 @@ impl Checker<'_> {
             }
             (Type::Ptr { to, .. }, Type::Array { of, .. }) if **to == Type::Void || Self::alike(to, of) => {
                 Some(cast(self.decay(value), ty))
+            }
+            (Type::Ptr { to, .. }, Type::Str { .. }) if matches!(**to, Type::Int { size: 1, .. }) => {
+                let mut out = Vec::new();
+                let address = self.address_of_bytes(value, &mut out);
+                Some(block(out, cast(address, ty)))
             }
             (Type::Ptr { .. }, _) if is_int(&from) && value.e.as_int() == Some(0) => Some(cast(value.e, ty)),
             (Type::Array { of, len }, Type::Array { of: other, len: have }) if of == other && have <= len => {

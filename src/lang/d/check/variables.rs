@@ -217,6 +217,11 @@ impl Checker<'_> {
 
     /// A key of an array or an aggregation: numbers as 64 bits, text in full.
     pub fn key_part(&mut self, e: &ast::Expr) -> Expr {
+        let whole = matches!(&e.kind, ast::ExprKind::Ident(name) if matches!(&**name, "curpsinfo" | "curlwpsinfo"));
+        if whole || matches!(e.kind, ast::ExprKind::Aggregation(_)) {
+            self.error(tags::D_KEY_TYPE, e.span, "expression may not be used as a key");
+            return int(0, WORD, e.span);
+        }
         let value = self.expr(e);
         let span = value.span();
         match value.ty() {
@@ -232,6 +237,7 @@ impl Checker<'_> {
                 }
             }
             Type::Array { of, .. } if matches!(**of, Type::Int { size: 1, .. }) => self.text(value.e),
+            Type::Struct(_) => value.e,
             Type::KStack { .. } | Type::UStack { .. } | Type::KSym | Type::USym | Type::FuncName | Type::Inet => {
                 value.e
             }

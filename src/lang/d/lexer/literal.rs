@@ -60,16 +60,17 @@ impl Lexer<'_> {
         Kind::Int(literal)
     }
 
-    /// One character of a literal, an escape resolved.
-    fn unescaped(&mut self) -> u8 {
+    /// One character of a literal, an escape resolved. What is none stays as it is written, as the reference has it.
+    fn unescaped(&mut self, bytes: &mut Vec<u8>) {
         let byte = self.byte().unwrap_or(0);
         self.at += 1;
         if byte != b'\\' {
-            return byte;
+            bytes.push(byte);
+            return;
         }
         let escape = self.byte().unwrap_or(b'\\');
         self.at += 1;
-        match escape {
+        let value = match escape {
             b'a' => 7,
             b'b' => 8,
             b'f' => 12,
@@ -94,8 +95,13 @@ impl Lexer<'_> {
                 }
                 value as u8
             }
-            other => other,
-        }
+            b'"' | b'\\' => escape,
+            other => {
+                bytes.push(b'\\');
+                other
+            }
+        };
+        bytes.push(value);
     }
 
     /// Bytes up to the closing quote; `None` when the line or the text ends before it.
@@ -113,7 +119,7 @@ impl Lexer<'_> {
                     self.at += 1;
                     return None;
                 }
-                Some(_) => bytes.push(self.unescaped()),
+                Some(_) => self.unescaped(&mut bytes),
             }
         }
     }

@@ -50,7 +50,10 @@ impl Parser<'_> {
             };
             if let Some(kind) = tag {
                 let tagged = self.nested(None, |p| Some(p.tagged(kind)));
-                if found.tagged.is_some() || has_type {
+                let sized = |w: &Name| matches!(&*w.text, "signed" | "unsigned" | "long" | "short");
+                // Signs and lengths of structs are told by the checker.
+                let named = found.words.iter().any(|w| !sized(w) && !words::is_qualifier(&w.text));
+                if found.tagged.is_some() || named {
                     self.error(tags::D_DECL_COMBO, self.since(start), "invalid type combination");
                 }
                 found.tagged = tagged.map(Box::new);

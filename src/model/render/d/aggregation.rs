@@ -55,14 +55,25 @@ impl Order {
         let order = (0..count).map(|i| (first + i) % count.max(1));
         let one = |i: usize| match (&a.key[i], &b.key[i]) {
             (Value::Str(x), Value::Str(y)) => x.cmp(y),
-            (x, y) => x.as_number().cmp(&y.as_number()),
+            (x, y) => key_number(x).cmp(&key_number(y)),
         };
         order.map(one).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 }
 
+/// What keys are compared by: numbers as if they had no sign, as the reference has it.
+fn key_number(value: &Value) -> i128 {
+    match value {
+        Value::Int(n, size) => {
+            let spare = 64 - u32::from((*size).clamp(1, 8)) * 8;
+            i128::from((*n as u64) << spare >> spare)
+        }
+        other => other.as_number().unwrap_or(0),
+    }
+}
+
 /// What values are compared by; histograms by the sum of their values, then by how many lie at 0.
-fn weight(value: Option<&Value>) -> (i128, u64) {
+pub fn weight(value: Option<&Value>) -> (i128, u64) {
     match value {
         Some(Value::Hist(h)) => {
             let sum = h.counts.iter().enumerate().fold(0_i128, |s, (i, n)| {

@@ -81,6 +81,11 @@ pub fn convert(
             let _ = write!(body, "{:x}", unsigned(value));
             sign = if c.alternate { b"0x" } else { b"" };
         }
+        'e' | 'E' | 'f' | 'g' | 'G' => {
+            let number = floating(value);
+            sign = if number.is_sign_negative() { b"-" } else if c.plus { b"+" } else { b"" };
+            body = floating_text(number.abs(), c.kind, digits.unwrap_or(6), c.alternate).into_bytes();
+        }
         'c' => {
             numeric = false;
             body.push(unsigned(value) as u8);
@@ -98,8 +103,10 @@ pub fn convert(
             body = text(value);
         }
     }
+    let of_floating = matches!(c.kind, 'e' | 'E' | 'f' | 'g' | 'G');
     if numeric {
         if let Some(least) = digits
+            && !of_floating
             && body.len() < least
         {
             body.splice(0..0, std::iter::repeat_n(b'0', least - body.len()));
@@ -122,6 +129,51 @@ pub fn convert(
         out.extend_from_slice(sign);
         out.extend_from_slice(&body);
     }
+}
+
+/// A number with a point, by the size of its bits.
+fn floating(value: &Value) -> f64 {
+    match value {
+        Value::Uint(bits, 4) => f64::from(f32::from_bits(*bits as u32)),
+        other => f64::from_bits(unsigned(other)),
+    }
+}
+
+/// A number with a point as C prints it.
+fn floating_text(number: f64, kind: char, precision: usize, alternate: bool) -> String {
+    if !number.is_finite() {
+        return if number.is_nan() { "nan".to_owned() } else { "inf".to_owned() };
+    }
+    let scientific = |precision: usize| {
+        let text = format!("{number:.precision$e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (digits, exponent) = (digits.to_owned(), exponent.parse::<i32>().unwrap_or(0));
+        (digits, exponent)
+    };
+    let with_exponent = |(digits, exponent): (String, i32)| {
+        format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.unsigned_abs())
+    };
+    let text = match kind {
+        'f' => format!("{number:.precision$}"),
+        'e' | 'E' => with_exponent(scientific(precision)),
+        _ => {
+            let significant = precision.max(1);
+            let (digits, exponent) = scientific(significant - 1);
+            let short = |text: String| {
+                if alternate || !text.contains('.') {
+                    return text;
+                }
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            };
+            if exponent < -4 || exponent >= significant as i32 {
+                with_exponent((short(digits), exponent))
+            } else {
+                let precision = (significant as i32 - 1 - exponent).max(0) as usize;
+                short(format!("{number:.precision$}"))
+            }
+        }
+    };
+    if kind.is_ascii_uppercase() { text.to_uppercase() } else { text }
 }
 
 /// A number as the width of its type has it.

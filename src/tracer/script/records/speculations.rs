@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn settle(s: &mut Speculations, items: Vec<Item>, own: Vec<u8>) -> Vec<u8> {
-        s.settle(&Record { items }, &[Value::Int(1, 8)], own)
+        s.settle(&Record { clause: 0, items }, &[Value::Int(1, 8)], own)
     }
 
     #[test]

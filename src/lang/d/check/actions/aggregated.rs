@@ -46,6 +46,14 @@ impl Checker<'_> {
         let Some(map) = self.named_aggregation(f.name, &items[0], codes) else { return };
         let mut number = None;
         if let Some(item) = items.get(1) {
+            if let Kind::Aggregation(_) = item.kind {
+                let message = format!(
+                    "{}( ) argument #2 is incompatible with prototype: an integer is expected, not an aggregation",
+                    f.name
+                );
+                self.error(tags::D_PROTO_ARG, item.span, message);
+                return;
+            }
             let value = self.expr(item);
             if value.is_error() {
                 return;
@@ -92,14 +100,8 @@ impl Checker<'_> {
             }
             _ => (None, items),
         };
-        if rest.is_empty() || (format.is_none() && rest.len() > 1) {
-            if format.is_none() && rest.len() > 1 && matches!(items[0].kind, Kind::Aggregation(_)) {
-                self.error(
-                    tags::D_PRINTA_PROTO,
-                    span,
-                    "printa( ) prototype mismatch: only one aggregation without a format",
-                );
-            } else if format.is_none() && !matches!(items[0].kind, Kind::Aggregation(_)) {
+        if rest.is_empty() || (format.is_none() && !matches!(rest[0].kind, Kind::Aggregation(_))) {
+            if format.is_none() && !matches!(items[0].kind, Kind::Aggregation(_)) {
                 self.error(
                     tags::D_PRINTA_AGGARG,
                     span,
@@ -128,12 +130,10 @@ impl Checker<'_> {
                 continue;
             }
             let own = known.keys.clone();
-            if keys.as_ref().is_some_and(|keys| !alike(keys, &own)) {
-                self.error(
-                    tags::D_PRINTA_AGGKEY,
-                    item.span,
-                    format!("printa( ) aggregation {name} has other keys than the first one"),
-                );
+            if let Some(first) = keys.as_ref().filter(|keys| !alike(keys, &own)) {
+                let tag = if first.len() == own.len() { tags::D_PRINTA_AGGPROTO } else { tags::D_PRINTA_AGGKEY };
+                let message = format!("printa( ) aggregation {name} has other keys than the first one");
+                self.error(tag, item.span, message);
                 return;
             }
             keys.get_or_insert(own);

@@ -50,6 +50,15 @@ impl Checker<'_> {
         span: Span,
         _: &mut Vec<Statement>,
     ) -> Option<(Format, Vec<Expr>)> {
+        if let Some(at) = items.iter().position(|e| matches!(e.kind, Kind::Aggregation(_))) {
+            let message = format!("{name}( ) argument #{} is an aggregation: use printa( )", at + 2);
+            self.error(tags::D_PRINTF_ARG_TYPE, items[at].span, message);
+            return None;
+        }
+        let mut values: Vec<Value> = items.iter().map(|e| self.expr(e)).collect();
+        if values.iter().any(Value::is_error) {
+            return None;
+        }
         let format = match Format::parse(text) {
             Ok(format) => format,
             Err(why) => {
@@ -57,10 +66,6 @@ impl Checker<'_> {
                 return None;
             }
         };
-        let mut values: Vec<Value> = items.iter().map(|e| self.expr(e)).collect();
-        if values.iter().any(Value::is_error) {
-            return None;
-        }
         let mut taken = Vec::new();
         let mut rest = values.drain(..);
         for (number, conversion) in format.conversions().enumerate() {
@@ -99,7 +104,8 @@ impl Checker<'_> {
                 self.error(tags::D_PRINTF_ARG_PROTO, span, message);
                 return None;
             };
-            if !fits(conversion.kind, &conversion.length, value.ty()) {
+            let floating = self.floating_size(value.ty()).is_some() && is_floating(conversion.kind);
+            if !floating && !fits(conversion.kind, &conversion.length, value.ty()) {
                 let text = self.type_text(value.ty());
                 let message = format!(
                     "{name}( ) argument #{} is incompatible with conversion #{number}: %{} of {text}",
@@ -126,7 +132,11 @@ impl Checker<'_> {
         match value.ty() {
             Type::FuncName => self.text(value.e),
             ty if kind == 's' && is_text(ty) => self.text(value.e),
-            Type::Ptr { .. } => cast(value.e, &Type::U64),
+            Type::Ptr { .. } if !matches!(kind, 'a' | 'A') => cast(value.e, &Type::U64),
+            Type::Struct(_) if let Some(size) = self.floating_size(value.ty()) => {
+                let (span, ty) = (value.span(), Type::Int { size, signed: false });
+                Expr::new(ExprKind::Field { base: Box::new(value.e), offset: 0, bits: None }, ty, span)
+            }
             Type::Array { .. } => {
                 let at = self.decay(value);
                 cast(at, &Type::U64)
@@ -137,10 +147,11 @@ impl Checker<'_> {
                 let text = if kind == 'Y' { "%Y %b %e %H:%M:%S" } else { "%a, %d %b %Y %H:%M:%S %z" };
                 self.date(text, value)
             }
-            _ if matches!(kind, 'a' | 'A') && is_int(value.ty()) => {
+            _ if matches!(kind, 'a' | 'A') && is_scalar(value.ty()) => {
                 let span = value.span();
                 let e = cast(self.word(value.e), &Type::U64);
-                Expr::new(ExprKind::Call(crate::lang::typed::Intrinsic::KSym, vec![e]), Type::KSym, span)
+                let form = int(crate::lang::typed::SymbolForm::InObject as i64, Type::U64, span);
+                Expr::new(ExprKind::Call(crate::lang::typed::Intrinsic::KSym, vec![e, form]), Type::KSym, span)
             }
             _ => value.e,
         }
@@ -204,6 +215,11 @@ impl Checker<'_> {
         }
         true
     }
+}
+
+/// Whether a conversion is of numbers with a point.
+const fn is_floating(kind: char) -> bool {
+    matches!(kind, 'e' | 'E' | 'f' | 'g' | 'G')
 }
 
 /// Whether a conversion prints a type of value.

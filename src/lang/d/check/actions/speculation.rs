@@ -11,7 +11,7 @@ use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, MapId, Statement, StatementKind};
 use crate::lang::types::Type;
-use crate::model::d::Item;
+use crate::model::d::{FAILED_SPECULATIONS, Item};
 
 impl Checker<'_> {
     /// The speculations in use, by number.
@@ -22,6 +22,12 @@ impl Checker<'_> {
         let map = self.map("speculations", Type::U64, Type::I64, span);
         self.speculations = Some(map);
         map
+    }
+
+    /// How many calls of `speculation` found none free.
+    fn failed_speculations(&mut self, span: Span) -> MapId {
+        let known = self.program.maps.iter().position(|m| &*m.name == FAILED_SPECULATIONS);
+        known.map_or_else(|| self.map(FAILED_SPECULATIONS, Type::Void, Type::I64, span), |at| MapId(at as u32))
     }
 
     /// `speculation()`: the first number that is not in use, or 0.
@@ -50,8 +56,17 @@ impl Checker<'_> {
             end: int(most + 1, Type::I64, span),
             body: Block::new(body),
         };
-        let statements =
-            vec![statement(StatementKind::SetLocal(result, int(0, Type::I64, span)), span), statement(look, span)];
+        let failed = self.failed_speculations(span);
+        let count = Expr::new(ExprKind::MapGet { map: failed, key: None }, Type::I64, span);
+        let more = ExprKind::Binary(BinaryOp::Add, Box::new(count), Box::new(int(1, Type::I64, span)));
+        let more = Expr::new(more, Type::I64, span);
+        let counted = statement(StatementKind::SetMap { map: failed, key: None, value: more }, span);
+        let nothing = Block::new(vec![counted]);
+        let statements = vec![
+            statement(StatementKind::SetLocal(result, int(0, Type::I64, span)), span),
+            statement(look, span),
+            statement(StatementKind::If(Self::not(of(result)), nothing, Block::default()), span),
+        ];
         Value::new(cast(block(statements, of(result)), &Type::I32))
     }
 
@@ -88,6 +103,12 @@ impl Checker<'_> {
             out.push(Self::fault_if(none, super::super::scratch::ILLEGAL));
         }
         let key = Some(Box::new(cast(id.clone(), &Type::U64)));
+        if f.name == "speculate" {
+            // With no speculation in use the clause is over.
+            let used = Expr::new(ExprKind::MapHas { map, key: key.clone() }, Type::Bool, span);
+            let over = Block::new(vec![statement(StatementKind::Break, span)]);
+            out.push(statement(StatementKind::If(Self::not(used), over, Block::default()), span));
+        }
         let there =
             if f.name == "speculate" { ExprKind::MapHas { map, key } } else { ExprKind::MapDelete { map, key } };
         let there = Expr::new(there, Type::Bool, span);

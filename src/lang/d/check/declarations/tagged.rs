@@ -76,7 +76,8 @@ impl Checker<'_> {
                 let name = declarator.name.as_ref().map_or_else(|| Arc::from(""), |n| n.text.clone());
                 let at = declarator.span;
                 if !name.is_empty() && fields.iter().any(|f| f.name == name) {
-                    self.error(tags::D_DECL_MNAME, at, format!("duplicate member name {name}"));
+                    let message = format!("failed to define member '{name}': duplicate member name");
+                    self.error(tags::D_UNKNOWN, at, message);
                 }
                 if shaped.ty == Type::Void || shaped.is_function {
                     self.error(tags::D_DECL_VOIDOBJ, at, format!("cannot have member of type void: {name}"));
