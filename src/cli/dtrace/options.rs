@@ -99,7 +99,10 @@ impl Options {
                 if VALUED.contains(flag) {
                     let attached: String = flags.by_ref().collect();
                     let value = if attached.is_empty() {
-                        rest.next().cloned().ok_or_else(|| format!("option requires an argument -- '{flag}'")).map_err(Refused::from)?
+                        rest.next()
+                            .cloned()
+                            .ok_or_else(|| format!("option requires an argument -- '{flag}'"))
+                            .map_err(Refused::from)?
                     } else {
                         attached
                     };
@@ -161,7 +164,9 @@ impl Options {
             'x' => self.set_by_name(value)?,
             'i' => return Err("-i: probes are numbered anew by each program; name them with -n".to_owned().into()),
             _ => {
-                return Err(format!("-{flag}: D's libraries are built in; give files of your own with -s, in order").into());
+                return Err(
+                    format!("-{flag}: D's libraries are built in; give files of your own with -s, in order").into()
+                );
             }
         }
         Ok(())

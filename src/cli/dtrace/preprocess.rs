@@ -52,7 +52,9 @@ pub fn preprocess(text: &str, options: &Options, what: &str) -> Result<String, C
     let status = child.wait().map_err(|e| failed(&e.to_string()))?;
     let _ = writer.join();
     if !status.success() {
-        return Err(CliError::Refused(format!("failed to compile {what}: Preprocessor failed to process input program")));
+        return Err(CliError::Refused(format!(
+            "failed to compile {what}: Preprocessor failed to process input program"
+        )));
     }
     Ok(aligned(&String::from_utf8_lossy(&out)))
 }

@@ -70,12 +70,7 @@ const LWPSINFO_MEMBERS: &[Member] = &[
     m("pr_onpro", "int", &["R->thread_info.cpu", "R->cpu", "R->recent_used_cpu"], "the processor that it ran on last"),
     m("pr_stype", "int", &["0"], "no such thing here"),
     m("pr_wchan", "uintptr_t", &["0"], "no such thing here"),
-    m(
-        "pr_flag",
-        "int",
-        &["(R->__state & 0xc) ? 4 : 0", "(R->state & 0xc) ? 4 : 0"],
-        "4 where it is stopped, else 0",
-    ),
+    m("pr_flag", "int", &["(R->__state & 0xc) ? 4 : 0", "(R->state & 0xc) ? 4 : 0"], "4 where it is stopped, else 0"),
 ];
 
 /// The processor that runs the probe.

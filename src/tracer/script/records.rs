@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use crate::engine::Trace;
 use crate::engine::decode::{Decoder, Header};
-use crate::lang::typed::{MapId, Program};
-use crate::lang::types::{Aggregation, Type};
 use crate::lang::d::Options;
 use crate::lang::d::front;
+use crate::lang::typed::{MapId, Program};
+use crate::lang::types::{Aggregation, Type};
 use crate::model::d::{FAILED_SPECULATIONS, Format, Item, Record, Style};
 use crate::model::histogram::{Linear, Log2, QUANTIZE_BUCKETS};
 use crate::model::render::d::{self, Flow, Row};
@@ -99,8 +99,7 @@ impl Records {
         self.print(&out, face)?;
         for refused in std::mem::take(&mut self.refused) {
             let clause = record.clause;
-            let text =
-                format!("dtrace: error in dt_clause_{clause} for probe ID {id} ({}): {refused}\n\n", who.probe);
+            let text = format!("dtrace: error in dt_clause_{clause} for probe ID {id} ({}): {refused}\n\n", who.probe);
             face.report(&Report::Text { kind: TextKind::Fault, text: text.as_bytes() })?;
         }
         for item in &record.items {
@@ -264,11 +263,7 @@ impl Records {
                 }
             }
             Item::SetOption { name, value } => self.set_option(name, value.as_deref(), style),
-            Item::Speculate(_)
-            | Item::Commit(_)
-            | Item::Discard(_)
-            | Item::Reopen { .. }
-            | Item::Nothing => {}
+            Item::Speculate(_) | Item::Commit(_) | Item::Discard(_) | Item::Reopen { .. } | Item::Nothing => {}
         }
         Ok(())
     }
@@ -340,8 +335,7 @@ impl Records {
         let count = snapshot.rows.first().and_then(|row| row.value.as_number()).unwrap_or(0);
         if count > 0 {
             let plural = if count == 1 { "" } else { "s" };
-            let text =
-                format!("dtrace: {count} failed speculation{plural} (no speculative buffer available)\n");
+            let text = format!("dtrace: {count} failed speculation{plural} (no speculative buffer available)\n");
             face.report(&Report::Text { kind: TextKind::Fault, text: text.as_bytes() })?;
         }
         Ok(())

@@ -14,8 +14,7 @@ use super::case::Case;
 const TIMED_OUT: i32 = 124;
 const TIMEOUT_S: u32 = 41;
 /// Flags to GCC that make its messages those that the suite expects.
-const CPP: &str =
-    "-fno-diagnostics-show-caret -fdiagnostics-color=never -fno-diagnostics-show-option -fno-show-column";
+const CPP: &str = "-fno-diagnostics-show-caret -fdiagnostics-color=never -fno-diagnostics-show-option -fno-show-column";
 
 static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new("0x[0-9a-f][0-9a-f]*").unwrap());
 /// Where the reference names an instruction, the program's line is told here.

@@ -97,7 +97,9 @@ fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
         ExprKind::AddressOf(_) => translatable = false,
         // Stacks begin elsewhere in a raw tracepoint: with the program itself.
         ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)
-        | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes, _) => translatable = false,
+        | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes, _) => {
+            translatable = false;
+        }
         _ => {}
     };
     let mut callbacks = false;

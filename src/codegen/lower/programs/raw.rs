@@ -48,7 +48,9 @@ pub fn needs_no_record(probe: &Probe) -> bool {
             | Builtin::StackArg(_)
             | Builtin::Retval,
         )
-        | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes, _) => free = false,
+        | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes, _) => {
+            free = false;
+        }
         // By its id a process is found by one of the kernel's functions, which programs attached without types may
         // not call.
         ExprKind::Call(Intrinsic::TaskComm, args) => {

@@ -309,14 +309,7 @@ impl Checker<'_> {
     }
 
     /// `system(format, ...)` and `freopen(format, ...)`: done when the record is printed.
-    fn with_the_reader(
-        &mut self,
-        name: &str,
-        format: Format,
-        values: Vec<Expr>,
-        span: Span,
-        out: &mut Vec<Statement>,
-    ) {
+    fn with_the_reader(&mut self, name: &str, format: Format, values: Vec<Expr>, span: Span, out: &mut Vec<Statement>) {
         if !self.is_destructive(span, name) {
             return;
         }

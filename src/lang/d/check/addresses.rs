@@ -63,7 +63,8 @@ impl Checker<'_> {
         let strict = if arguments.len() > 1 { Some(arguments.remove(1)) } else { None };
         let strict = match strict.as_ref().map(|value| value.e.as_int()) {
             Some(None) => {
-                let message = "inet_ntoa6( ) argument #2 is incompatible with prototype:\n\tprototype: integer constant";
+                let message =
+                    "inet_ntoa6( ) argument #2 is incompatible with prototype:\n\tprototype: integer constant";
                 self.error(tags::D_PROTO_ARG, span, message);
                 return Self::error_value(span);
             }
@@ -210,8 +211,7 @@ impl Checker<'_> {
             }
             None => int(most, Type::U64, span),
         };
-        let pointer =
-            Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::User };
+        let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::User };
         let at = self.checked_pointer(cast(self.word(value.e), &pointer));
         Value::new(Expr::new(ExprKind::Call(Intrinsic::Str, vec![at, size]), self.string(), span))
     }
@@ -222,9 +222,8 @@ impl Checker<'_> {
         let from = (arguments.len() > 2).then(|| arguments.remove(2));
         let part = self.bytes_of(arguments.remove(1).e, &mut out);
         let text = self.bytes_of(arguments.remove(0).e, &mut out);
-        let length = |e: &Expr| {
-            cast(Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![e.clone()]), Type::U64, span), &Type::I64)
-        };
+        let length =
+            |e: &Expr| cast(Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![e.clone()]), Type::U64, span), &Type::I64);
         let last = self.local("%last", Type::I64);
         out.push(set(last, pair(BinaryOp::Sub, length(&text.text), length(&part.text))));
         if let Some(from) = from.filter(|from| is_int(from.ty())) {
@@ -266,4 +265,3 @@ pub fn put(local: LocalId, at: Expr, value: Expr) -> Statement {
     let place = ExprKind::Within { local, offset: Box::new(cast(at, &Type::U64)) };
     statement(StatementKind::Store { place: Expr::new(place, BYTE, span), value: cast(value, &BYTE) }, span)
 }
-

@@ -112,12 +112,8 @@ impl Checker<'_> {
         }
         let name: Arc<str> = "cpuinfo".into();
         let id = self.types.declare_struct(&name, false);
-        let field = |(number, name): (u32, &str)| FieldDef {
-            name: name.into(),
-            ty: Type::I32,
-            offset: number * 4,
-            bits: None,
-        };
+        let field =
+            |(number, name): (u32, &str)| FieldDef { name: name.into(), ty: Type::I32, offset: number * 4, bits: None };
         // Longer than what programs keep on their stack.
         let names = ["cpu_id", "cpu_pset", "cpu_chip", "cpu_lgrp"];
         let fields = (0..).zip(names).map(field).collect();

@@ -342,8 +342,13 @@ impl Checker<'_> {
             "rindex" => self.last_index(arguments, span),
             "cleanpath" => self.clean_path(arguments.remove(0), span),
             "progenyof" => self.progenyof(arguments.remove(0), span),
-            "mutex_owned" | "mutex_owner" | "mutex_type_adaptive" | "mutex_type_spin" | "rw_iswriter"
-            | "rw_read_held" | "rw_write_held" => self.lock(name, arguments.remove(0), span),
+            "mutex_owned"
+            | "mutex_owner"
+            | "mutex_type_adaptive"
+            | "mutex_type_spin"
+            | "rw_iswriter"
+            | "rw_read_held"
+            | "rw_write_held" => self.lock(name, arguments.remove(0), span),
             "alloca" => self.alloca(arguments.remove(0), span),
             "bcopy" => self.bcopy(arguments, span),
             "copyin" => self.copyin(arguments, span),
@@ -369,11 +374,8 @@ impl Checker<'_> {
                     _ => SymbolForm::InObject,
                 };
                 let form = int(form as i64, Type::U64, span);
-                let (which, ty) = if name.starts_with('u') {
-                    (Intrinsic::USym, Type::USym)
-                } else {
-                    (Intrinsic::KSym, Type::KSym)
-                };
+                let (which, ty) =
+                    if name.starts_with('u') { (Intrinsic::USym, Type::USym) } else { (Intrinsic::KSym, Type::KSym) };
                 call(which, vec![address, form], ty)
             }
             _ => {

@@ -132,10 +132,8 @@ impl Checker<'_> {
         let place = pair(BinaryOp::Mul, read(parts.depth, span), number(2, span));
         let low = byte_at(parts.starts, place.clone());
         let high = pair(BinaryOp::Shl, byte_at(parts.starts, plus(place, 1)), number(8, span));
-        let back = vec![
-            set(parts.depth, plus(read(parts.depth, span), -1)),
-            set(parts.to, pair(BinaryOp::BitOr, low, high)),
-        ];
+        let back =
+            vec![set(parts.depth, plus(read(parts.depth, span), -1)), set(parts.to, pair(BinaryOp::BitOr, low, high))];
         let rooted = pair(BinaryOp::Ne, read(absolute, span), number(0, span));
         vec![when(some, back, vec![when(rooted, vec![], itself)])]
     }

@@ -386,7 +386,11 @@ impl Checker<'_> {
         if let crate::lang::d::ast::ExprKind::Binary(_, a, b) = &e.kind {
             for side in [a, b] {
                 if matches!(&side.kind, crate::lang::d::ast::ExprKind::Ident(word) if word == name) {
-                    self.error(tags::D_IDENT_UNDEF, side.span, format!("failed to resolve {name}: unknown variable name"));
+                    self.error(
+                        tags::D_IDENT_UNDEF,
+                        side.span,
+                        format!("failed to resolve {name}: unknown variable name"),
+                    );
                     return;
                 }
             }

@@ -1,5 +1,6 @@
 //! Expressions.
 
+use super::members::is_of_aggregation;
 use super::value::{Target, Value, block, cast, int, is_int, is_scalar, is_text};
 use super::variables::Scope;
 use super::{Checker, statement};
@@ -20,24 +21,6 @@ fn literal_type(l: Literal) -> Type {
         (false, ..) => (8, i64::try_from(l.value).is_ok()),
     };
     Type::Int { size, signed }
-}
-
-/// `@a`, `@a[k]`, and what indexes it again.
-fn is_of_aggregation(e: &Ast) -> bool {
-    match &e.kind {
-        Kind::Aggregation(_) => true,
-        Kind::Index(base, _) => is_of_aggregation(base),
-        _ => false,
-    }
-}
-
-/// What begins at a variable of the kernel's own.
-fn is_of_the_kernel(e: &Ast) -> bool {
-    match &e.kind {
-        Kind::Ident(name) => super::is_builtin(name) || name.contains('`'),
-        Kind::Member { base, .. } | Kind::Index(base, _) | Kind::Unary(_, base) => is_of_the_kernel(base),
-        _ => false,
-    }
 }
 
 impl Checker<'_> {
@@ -316,9 +299,9 @@ impl Checker<'_> {
         }
         let left = self.with_target(left, a);
         let Some(target) = left.target.clone() else {
-            let named = matches!(&a.kind, Kind::Ident(name) if super::is_builtin(name));
-            let read_only = named
-                || matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. });
+            let named = matches!(&a.kind, Kind::Ident(name) if super::builtins::is_builtin(name));
+            let read_only =
+                named || matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. });
             let (tag, why) = if read_only {
                 (tags::D_OP_WRITE, "operator = can only be applied to a writable variable")
             } else {
@@ -363,16 +346,6 @@ impl Checker<'_> {
             None => value,
         };
         self.set(&target, value, span)
-    }
-
-    /// What a pointer leads to can be written when it turns out to lie in scratch memory.
-    fn with_target(&mut self, left: Value, a: &Ast) -> Value {
-        let through_pointer = matches!(left.e.kind, ExprKind::Deref(_) | ExprKind::Field { .. });
-        if left.target.is_some() || self.uses_scratch || !through_pointer || is_of_the_kernel(a) {
-            return left;
-        }
-        self.uses_scratch = true;
-        self.expr(a)
     }
 
     /// 0 or NULL for what is no number: an element is removed, a text is none.
@@ -440,9 +413,11 @@ impl Checker<'_> {
                 let pointer = self.decay(value);
                 cast(cast(pointer, &Type::U64), &to)
             }
-            (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_scalar(&from) => {
-                if matches!(from, Type::Ptr { .. }) { cast(cast(value.e, &Type::U64), &to) } else { cast(value.e, &to) }
-            }
+            (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_scalar(&from) => match (&to, &from) {
+                (_, Type::Ptr { .. }) => cast(cast(value.e, &Type::U64), &to),
+                (Type::Int { size: 8, .. }, _) => cast(self.whole(&value), &to),
+                _ => cast(value.e, &to),
+            },
             (Type::Ptr { .. }, Type::Ptr { .. }) => cast(value.e, &to),
             (Type::Ptr { .. }, Type::Str { .. }) => {
                 let mut out = Vec::new();

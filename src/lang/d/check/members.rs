@@ -9,7 +9,35 @@ use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
 
+/// `@a`, `@a[k]`, and what indexes it again.
+pub fn is_of_aggregation(e: &Ast) -> bool {
+    match &e.kind {
+        Kind::Aggregation(_) => true,
+        Kind::Index(base, _) => is_of_aggregation(base),
+        _ => false,
+    }
+}
+
+/// What begins at a variable of the kernel's own.
+fn is_of_the_kernel(e: &Ast) -> bool {
+    match &e.kind {
+        Kind::Ident(name) => super::builtins::is_builtin(name) || name.contains('`'),
+        Kind::Member { base, .. } | Kind::Index(base, _) | Kind::Unary(_, base) => is_of_the_kernel(base),
+        _ => false,
+    }
+}
+
 impl Checker<'_> {
+    /// What a pointer leads to can be written when it turns out to lie in scratch memory.
+    pub fn with_target(&mut self, left: Value, a: &Ast) -> Value {
+        let through_pointer = matches!(left.e.kind, ExprKind::Deref(_) | ExprKind::Field { .. });
+        if left.target.is_some() || self.uses_scratch || !through_pointer || is_of_the_kernel(a) {
+            return left;
+        }
+        self.uses_scratch = true;
+        self.expr(a)
+    }
+
     pub fn member(&mut self, base: &Ast, arrow: bool, name: &Name, span: Span) -> Value {
         if let (Kind::Ident(word), true) = (&base.kind, arrow) {
             match &**word {

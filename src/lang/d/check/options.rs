@@ -200,7 +200,8 @@ impl Options {
     pub fn set_dynamic(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
         if !DYNAMIC.contains(&name) {
             let known = self.clone().set(name, value).map_err(|why| why.contains("Invalid option name"));
-            let why = if known == Err(true) { "Invalid option name" } else { "Operation illegal when tracing is active" };
+            let why =
+                if known == Err(true) { "Invalid option name" } else { "Operation illegal when tracing is active" };
             return Err(why.to_owned());
         }
         self.set(name, value).map_err(|why| why.rsplit(": ").next().unwrap_or("").to_owned())

@@ -233,7 +233,8 @@ impl Checker<'_> {
             let id = int(name.unwrap_or(0), Type::U32, at);
             let mut values = vec![id];
             values.append(&mut self.frame.values);
-            let record = crate::model::d::Record { clause: number as u32, items: std::mem::take(&mut self.frame.items) };
+            let record =
+                crate::model::d::Record { clause: number as u32, items: std::mem::take(&mut self.frame.items) };
             let types = values.iter().map(|e| e.ty.clone()).collect();
             let action = self.action(ActionKind::Record(Arc::new(record)), types, at);
             statements.push(statement(StatementKind::Report { action, values }, at));

@@ -18,8 +18,20 @@ const OF_ROWS: &[&str] = &["nsecs", "ntop", "str", "uptr"];
 
 /// Members that the reference declares and gives no value.
 const NOT_CONVERTED: &[&str] = &[
-    "pr_argc", "pr_argv", "pr_cpu", "pr_ctime", "pr_envp", "pr_lwp", "pr_nice", "pr_oldpri", "pr_pctcpu", "pr_pctmem",
-    "pr_rssize", "pr_size", "pr_start", "pr_time",
+    "pr_argc",
+    "pr_argv",
+    "pr_cpu",
+    "pr_ctime",
+    "pr_envp",
+    "pr_lwp",
+    "pr_nice",
+    "pr_oldpri",
+    "pr_pctcpu",
+    "pr_pctmem",
+    "pr_rssize",
+    "pr_size",
+    "pr_start",
+    "pr_time",
 ];
 
 /// An expression of a row, as if it stood at a place of the program.

@@ -83,7 +83,13 @@ pub fn convert(
         }
         'e' | 'E' | 'f' | 'g' | 'G' => {
             let number = floating(value);
-            sign = if number.is_sign_negative() { b"-" } else if c.plus { b"+" } else { b"" };
+            sign = if number.is_sign_negative() {
+                b"-"
+            } else if c.plus {
+                b"+"
+            } else {
+                b""
+            };
             body = floating_text(number.abs(), c.kind, digits.unwrap_or(6), c.alternate).into_bytes();
         }
         'c' => {
