@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::breaks::Breaks;
-use super::chunk::{Chunk, Parts};
+use super::chunk::Chunk;
 use super::codec::Encoder;
 use super::codec::payload::Weight;
 use super::entry::{Entry, Payload, PayloadKind, TraceId};
@@ -187,18 +187,18 @@ impl ChunkBuilder {
         if self.pending.is_empty() {
             return None;
         }
-        let Parts { data, restarts, states, mut summary } = layout::lay_out(
+        let mut parts = layout::lay_out(
             &mut self.encoder,
             &mut self.pending,
             &self.bodies,
             &self.states,
             std::mem::take(&mut self.unsorted),
         );
-        summary.lost = std::mem::take(&mut self.weight).lost;
-        summary.warnings = std::mem::take(&mut self.warnings);
+        parts.summary.lost = std::mem::take(&mut self.weight).lost;
+        parts.summary.warnings = std::mem::take(&mut self.warnings);
         self.pending.clear();
         self.bodies.clear();
         self.states.clear();
-        Some(Arc::new(Chunk::new(self.encoder.take(), Parts { data, restarts, states, summary })))
+        Some(Arc::new(Chunk::new(self.encoder.take(), parts)))
     }
 }

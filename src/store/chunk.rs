@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::codec::decode::Decoder;
 use super::codec::payload;
@@ -71,6 +71,18 @@ pub(super) struct Parts {
     pub restarts: Vec<Restart>,
     pub states: Vec<State>,
     pub summary: Summary,
+    pub fresh: Vec<FreshMaps>,
+}
+
+/// The newest reading of a trace's maps, as it was before it was encoded.
+#[derive(Clone, Debug)]
+pub struct FreshMaps {
+    /// Its entry.
+    pub entry: u32,
+    /// Whose maps.
+    pub trace: TraceId,
+    /// The reading.
+    pub maps: Arc<[MapSnapshot]>,
 }
 
 /// An immutable run of entries in time order.
@@ -81,6 +93,8 @@ pub struct Chunk {
     data: Box<[u8]>,
     restarts: Box<[Restart]>,
     states: Box<[State]>,
+    /// Of a chunk that was just made, until somebody takes them.
+    fresh: Mutex<Vec<FreshMaps>>,
 }
 
 /// An entry in its chunk, decoded only as far as it is asked for.
@@ -138,8 +152,21 @@ impl EntryRef<'_> {
 
 impl Chunk {
     pub(super) fn new(tables: Tables, parts: Parts) -> Self {
-        let Parts { data, restarts, states, summary } = parts;
-        Self { summary, tables, data: data.into(), restarts: restarts.into(), states: states.into() }
+        let Parts { data, restarts, states, summary, fresh } = parts;
+        Self {
+            summary,
+            tables,
+            data: data.into(),
+            restarts: restarts.into(),
+            states: states.into(),
+            fresh: Mutex::new(fresh),
+        }
+    }
+
+    /// Takes the newest reading of each trace's maps, which need not be decoded then. Only the first who asks gets
+    /// them, and of a chunk that was read from a file nobody does: a history does not hold them beside their bytes.
+    pub fn take_fresh(&self) -> Vec<FreshMaps> {
+        std::mem::take(&mut *self.fresh.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What it holds, in numbers.

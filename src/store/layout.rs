@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::builder::Pending;
-use super::chunk::{Head, Parts, Restart, State};
+use super::chunk::{FreshMaps, Head, Parts, Restart, State};
 use super::codec::payload::{self, skip_event};
 use super::codec::varint::{Reader, put};
 use super::codec::{Encoder, Tables};
@@ -66,7 +66,18 @@ pub(super) fn lay_out(
             out.data.extend_from_slice(&bodies[entry.body as usize..(entry.body + length) as usize]);
         }
     }
-    out.parts()
+    let mut parts = out.parts();
+    parts.fresh = fresh(&parts.states, &before);
+    parts
+}
+
+/// The newest maps of each trace, with their entries.
+fn fresh(states: &[State], before: &HashMap<TraceId, Before>) -> Vec<FreshMaps> {
+    let of_trace = |(trace, before): (&TraceId, &Before)| {
+        let last = states.iter().rfind(|s| s.trace == *trace && s.kind == PayloadKind::Maps)?;
+        Some(FreshMaps { entry: last.entry, trace: *trace, maps: Arc::clone(&before.maps.as_ref()?.0) })
+    };
+    before.iter().filter_map(of_trace).collect()
 }
 
 const fn is_state(kind: PayloadKind) -> bool {
@@ -163,7 +174,8 @@ impl Writer {
     }
 
     fn parts(self) -> Parts {
-        Parts { data: self.data, restarts: self.restarts, states: self.states, summary: self.summary }
+        let Self { data, restarts, states, summary, .. } = self;
+        Parts { data, restarts, states, summary, fresh: Vec::new() }
     }
 }
 
@@ -266,5 +278,5 @@ pub(super) fn check(tables: &Tables, data: Vec<u8>, first_ns: u64) -> Option<Par
             states.push(State { entry: lying.index, trace, kind, whole });
         }
     }
-    Some(Parts { data, restarts, states, summary })
+    Some(Parts { data, restarts, states, summary, fresh: Vec::new() })
 }

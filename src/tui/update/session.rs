@@ -64,12 +64,20 @@ pub fn receive(state: &mut State, update: Update) {
 pub(super) fn append(state: &mut State, chunk: Arc<Chunk>) {
     let mut maps: Vec<(ScriptId, Arc<[MapSnapshot]>)> = Vec::new();
     let mut partial = None;
+    let fresh = chunk.take_fresh();
     for (index, head) in (0..).zip(chunk.heads(0)) {
         if !matches!(head.kind, PayloadKind::Maps | PayloadKind::Stats | PayloadKind::Diagnostic) {
             continue;
         }
         let Some(document) = state.documents_mut().find(|d| d.trace.id == head.trace) else { continue };
-        match chunk.entry(index).map(|entry| entry.payload) {
+        // Only the newest reading of the maps is shown.
+        let newest = fresh.iter().find(|f| head.kind == PayloadKind::Maps && f.trace == head.trace);
+        let payload = match newest {
+            Some(fresh) if fresh.entry != index => continue,
+            Some(fresh) => Some(Payload::Maps(Arc::clone(&fresh.maps))),
+            None => chunk.entry(index).map(|entry| entry.payload),
+        };
+        match payload {
             Some(Payload::Maps(read)) => {
                 let script = document.id;
                 maps.retain(|(of, _)| *of != script);
