@@ -83,6 +83,37 @@ fn the_systems_bpftool_loads_them() {
     }
 }
 
+/// The shared libbpf of the system (1.1 on Debian 12), from a program of C: older libraries know fewer sections.
+#[test]
+fn the_systems_libbpf_loads_and_attaches_them() {
+    if root::missing() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("probescope-libbpf-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/c/attach_object.c");
+    let loader = folder.join("attach_object");
+    let built = Command::new("cc").args([source, "-ldl", "-o"]).arg(&loader).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return skip("there is no C compiler");
+    }
+    for (name, script) in SCRIPTS {
+        let path = compiled(name, script);
+        let output = Command::new(&loader).arg(&path).output().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        if output.status.code() == Some(NO_LIBBPF) {
+            skip("there is no libbpf.so.1");
+            break;
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {}{said}", String::from_utf8_lossy(&output.stdout));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What the loader in C ends with where the library is missing.
+const NO_LIBBPF: i32 = 77;
+
 /// A file system of its own to pin programs in: they go with it.
 struct PinFolder(PathBuf);
 

@@ -39,10 +39,49 @@ pub struct BudgetKeeper {
 #[derive(Debug)]
 struct Costs {
     at_ns: u64,
-    /// By probe, ns.
-    took_ns: BTreeMap<u32, u64>,
+    probes: BTreeMap<u32, Cost>,
     throttled: u64,
 }
+
+/// What the programs of a probe have cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cost {
+    runs: u64,
+    /// In the programs, measured by the kernel, ns.
+    programs_ns: u64,
+    /// On the kernel's way to them, by guess, also at the firings that it skipped, ns.
+    dispatch_ns: u64,
+}
+
+impl Cost {
+    fn since(self, before: Self) -> Self {
+        Self {
+            runs: self.runs.saturating_sub(before.runs),
+            programs_ns: self.programs_ns.saturating_sub(before.programs_ns),
+            dispatch_ns: self.dispatch_ns.saturating_sub(before.dispatch_ns),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.runs = self.runs.saturating_add(other.runs);
+        self.programs_ns = self.programs_ns.saturating_add(other.programs_ns);
+        self.dispatch_ns = self.dispatch_ns.saturating_add(other.dispatch_ns);
+    }
+
+    fn ns(self, slowness: f64) -> f64 {
+        self.programs_ns as f64 + self.dispatch_ns as f64 * slowness
+    }
+}
+
+/// How much longer everything takes here than where the guesses of dispatch are from, by what throttled firings take:
+/// an emulated CPU needs microseconds for them. `allowed_ns` is what those that were let through may have taken.
+fn slowness(all: Cost, allowed_ns: f64) -> f64 {
+    let throttled_ns = (all.programs_ns as f64 - allowed_ns) / all.runs.max(1) as f64;
+    (throttled_ns / THROTTLED_RUN_NS).max(1.0)
+}
+
+/// What a throttled firing takes by the kernel's statistics on an ordinary CPU, most of it their own, ns.
+const THROTTLED_RUN_NS: f64 = 40.0;
 
 impl BudgetKeeper {
     /// For a trace with a budget.
@@ -94,15 +133,20 @@ impl BudgetKeeper {
         if !trace.measure() {
             return Ok(());
         }
-        let now = Costs { at_ns: stats.at_ns, took_ns: took(trace, stats), throttled };
+        let now = Costs { at_ns: stats.at_ns, probes: costs(trace, stats), throttled };
         let Some(last) = self.last.replace(now) else { return Ok(()) };
         let Some(now) = &self.last else { return Ok(()) };
         let elapsed = now.at_ns.saturating_sub(last.at_ns).max(1) as f64 * f64::from(trace.online_cpus());
-        let share = |probe: &u32| {
-            let before = last.took_ns.get(probe).copied().unwrap_or_default();
-            now.took_ns.get(probe).map_or(0.0, |took| took.saturating_sub(before) as f64 / elapsed * 100.0)
-        };
-        let mut shares: Vec<(u32, f64)> = now.took_ns.keys().map(|probe| (*probe, share(probe))).collect();
+        let spent: BTreeMap<u32, Cost> = now
+            .probes
+            .iter()
+            .map(|(probe, cost)| (*probe, cost.since(last.probes.get(probe).copied().unwrap_or_default())))
+            .collect();
+        let mut all = Cost::default();
+        spent.values().for_each(|cost| all.add(*cost));
+        let slowness = slowness(all, elapsed * budget.percent() / 100.0);
+        let share = |cost: &Cost| cost.ns(slowness) / elapsed * 100.0;
+        let mut shares: Vec<(u32, f64)> = spent.iter().map(|(probe, cost)| (*probe, share(cost))).collect();
         let mut total: f64 = shares.iter().map(|(_, share)| share).sum();
         // A budget is kept by throttling where that can keep it: with a tenth of its own for what the periods overlap.
         if total <= budget.percent() * 1.1 + 1.0 {
@@ -202,15 +246,15 @@ fn are(maps: &[&str]) -> String {
     }
 }
 
-/// What all programs of each probe took, with what the kernel needs to come to them.
-fn took(trace: &Trace, stats: &TraceStats) -> BTreeMap<u32, u64> {
-    let mut took = BTreeMap::new();
+/// What all programs of each probe took, and what the kernel needed to come to them, or to find that it has to skip them.
+fn costs(trace: &Trace, stats: &TraceStats) -> BTreeMap<u32, Cost> {
+    let mut costs: BTreeMap<u32, Cost> = BTreeMap::new();
     for (spec, stats) in trace.artifact().programs.iter().zip(&stats.probes) {
-        let (Some(runs), Some(time)) = (stats.runs, stats.run_time_ns) else { continue };
-        let all = time.saturating_add(runs.saturating_mul(dispatch_ns(spec.kind)));
-        *took.entry(spec.probe).or_default() += all;
+        let (Some(runs), Some(programs_ns)) = (stats.runs, stats.run_time_ns) else { continue };
+        let dispatch_ns = runs.saturating_add(stats.misses).saturating_mul(dispatch_ns(spec.kind));
+        costs.entry(spec.probe).or_default().add(Cost { runs, programs_ns, dispatch_ns });
     }
-    took
+    costs
 }
 
 /// What is taken for the kernel's own way to a program at a firing, ns: the kernel's statistics count the program alone.
@@ -225,5 +269,21 @@ const fn dispatch_ns(kind: ProgramKind) -> u64 {
         ProgramKind::Kprobe => 100,
         ProgramKind::PerfEvent => 200,
         ProgramKind::Uprobe | ProgramKind::UprobeMulti => 800,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_cpu_pays_more_for_dispatch() {
+        let cost = |programs_ns| Cost { runs: 1000, programs_ns, dispatch_ns: 150_000 };
+        let is = |cost, allowed_ns, wanted: f64| (slowness(cost, allowed_ns) - wanted).abs() < 1e-9;
+        assert!(is(cost(40_000), 0.0, 1.0));
+        assert!(is(cost(90_000), 50_000.0, 1.0), "what was let through says nothing of the CPU");
+        assert!(is(cost(4_050_000), 50_000.0, 100.0));
+        assert!(is(Cost::default(), 50_000.0, 1.0));
+        assert!((cost(0).ns(100.0) - 15_000_000.0).abs() < 1.0);
     }
 }

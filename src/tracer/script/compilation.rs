@@ -1,5 +1,6 @@
 //! What compiling a script gives, and the form in which a session is given a compiler.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -43,19 +44,24 @@ pub struct Given {
 
 impl Given {
     /// Sorts words into options (`--NAME`, `--NAME=VALUE`, and for those that the script is known to have `-N`,
-    /// `-N VALUE`, `-NVALUE`, `--NAME VALUE`) and parameters.
+    /// `-N VALUE`, `-NVALUE`, `-NM` for `-N -M`, `--NAME VALUE`) and parameters.
     #[must_use]
     pub fn from_words(words: Vec<String>, wanted: &Wanted) -> Self {
         let mut given = Self::default();
-        let mut words = words.into_iter().peekable();
-        while let Some(word) = words.next() {
+        let mut words = VecDeque::from(words);
+        while let Some(word) = words.pop_front() {
+            if let Some((flag, rest)) = flag_of_several(&word, wanted) {
+                given.named.push((flag.to_owned(), None));
+                words.push_front(format!("-{rest}"));
+                continue;
+            }
             let Some((option, mut value)) = option_of(&word, wanted) else {
                 given.params.push(word);
                 continue;
             };
             let takes_value = wanted.options.iter().any(|known| *known.name == *option && known.takes_value);
-            if takes_value && value.is_none() && words.peek().is_some_and(|next| !next.starts_with("--")) {
-                value = words.next();
+            if takes_value && value.is_none() && words.front().is_some_and(|next| !next.starts_with("--")) {
+                value = words.pop_front();
             }
             given.named.push((option.to_owned(), value));
         }
@@ -70,11 +76,28 @@ fn option_of<'w>(word: &'w str, wanted: &Wanted) -> Option<(&'w str, Option<Stri
     }
     let rest = word.strip_prefix('-')?;
     let (name, value) = rest.split_at(rest.chars().next()?.len_utf8());
-    let known = wanted.options.iter().find(|option| *option.name == *name)?;
+    let Some(known) = wanted.options.iter().find(|option| *option.name == *name) else {
+        return is_mistyped_letter(name, value, wanted).then_some((name, None));
+    };
     match value.strip_prefix('=').unwrap_or(value) {
         "" => Some((name, None)),
         value => known.takes_value.then(|| (name, Some(value.to_owned()))),
     }
+}
+
+/// Whether `-Z` can only be a mistake: the script has options of one letter, not this one, and needs no parameters.
+/// The compiler refuses what the script does not ask for.
+fn is_mistyped_letter(name: &str, value: &str, wanted: &Wanted) -> bool {
+    let letter = value.is_empty() && name.chars().all(char::is_alphabetic);
+    letter && wanted.positional == 0 && wanted.options.iter().any(|option| option.name.chars().count() == 1)
+}
+
+/// The first flag of a word that holds several (`-xn`), and what stands behind it.
+fn flag_of_several<'w>(word: &'w str, wanted: &Wanted) -> Option<(&'w str, &'w str)> {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    let (flag, rest) = letters.split_at(letters.chars().next()?.len_utf8());
+    let known = wanted.options.iter().any(|option| *option.name == *flag && !option.takes_value);
+    (known && !rest.is_empty() && !rest.starts_with(['=', '-'])).then_some((flag, rest))
 }
 
 /// Compiles a text in the language that its name tells; the second argument is the process of `-c`, when there is one,
@@ -109,6 +132,11 @@ mod tests {
         assert_eq!((given("-p7").named, given("-p=7").named), (vec![pid("7")], vec![pid("7")]));
         assert_eq!(given("--p 7").named, [pid("7")]);
         assert_eq!(given("-x -p 7 a").params, ["a"]);
-        assert_eq!(given("-y -5 -xy").params, ["-y", "-5", "-xy"], "what is no option is a parameter");
+        assert_eq!(given("-xp7 -5").named, [("x".to_owned(), None), pid("7")]);
+        assert_eq!(given("-x -5").params, ["-5"], "a number is a parameter");
+        assert_eq!(given("-y").named, [("y".to_owned(), None)], "an option that the script has not is refused later");
+        let takes_parameters = Wanted { positional: 1, ..wanted.clone() };
+        let words = vec!["-y".to_owned()];
+        assert_eq!(Given::from_words(words.clone(), &takes_parameters).params, words);
     }
 }

@@ -184,8 +184,7 @@ impl Expander<'_> {
     /// Options that were given and that the script never asks for.
     pub(super) fn unknown_options(&mut self) {
         let asked = |name: &str| self.options.iter().any(|o| **o == *name);
-        let unknown: Vec<_> =
-            self.inputs.named.iter().filter(|(n, _)| !asked(n)).map(|(n, _)| format!("--{n}")).collect();
+        let unknown: Vec<_> = self.inputs.named.iter().filter(|(n, _)| !asked(n)).map(|(n, _)| dashed(n)).collect();
         if unknown.is_empty() {
             return;
         }
@@ -194,7 +193,7 @@ impl Expander<'_> {
             None => format!("\n{}", dashed(o)),
         };
         // Who asks for help wants to read what each does, others mistyped a name.
-        let listed = unknown.iter().any(|name| name == "--help");
+        let listed = unknown.iter().any(|name| name == "--help" || name == "-h");
         let help = if self.options.is_empty() {
             "the script has no options".to_owned()
         } else if listed {
