@@ -68,7 +68,8 @@ fn a_program_is_listed_with_its_holder_its_place_its_runs_and_its_lines() {
     let (_, now, program) = until_it_runs(&mut reader, pid);
     assert_eq!(now.uncounted, None, "runs are counted while the reader lives");
     assert!(program.attached.iter().any(|place| place.contains("sys_enter")), "{program:?}");
-    assert!(program.holders.iter().all(|h| h.pid == pid && &*h.comm == "probescope"), "{program:?}");
+    // Other readers hold it while they look at it.
+    assert!(program.holders.iter().any(|h| h.pid == pid && &*h.comm == "probescope"), "{program:?}");
     let map = now.maps.iter().find(|m| program.maps.contains(&m.id) && m.name.contains("calls")).unwrap();
     assert_eq!((&*map.kind, map.key_bytes, map.value_bytes), ("hash", 8, 8));
     let entries = contents(map.id).unwrap();
