@@ -164,7 +164,7 @@ pub fn run(name: &str, kernel: &Bootable, programs: &Programs, filter: Option<&s
     let boot = |outcome| (format!("{name}/boot"), outcome);
     let filter = filter.map_or("", |f| f.strip_prefix(name).map_or(f, |rest| rest.trim_start_matches('/')));
     let mut script = String::from("cp -r /run/results/bin /run/bin && cd /tmp\n");
-    let generated = std::env::var("PROBESCOPE_GENERATED").ok().and_then(|n| n.parse::<u32>().ok()).unwrap_or(16);
+    let generated = std::env::var("PROBESCOPE_GENERATED").ok().and_then(|n| n.parse::<u32>().ok()).unwrap_or(6);
     let _ = writeln!(
         script,
         "export {}=/run/bin/{SUBJECT} PROPTEST_CASES=16 PROBESCOPE_GENERATED={generated}",

@@ -1,5 +1,5 @@
 /*
- * needs: bpf_loop
+ * needs: linux>=6.4
  * expect: 00:01:02:03:04:05
  * expect: 127.0.0.1 ::127.0.0.1
  * expect: 4 -1 0

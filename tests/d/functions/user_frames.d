@@ -1,6 +1,7 @@
 /*
  * needs: cc
  * needs: uprobe
+ * needs: linux>=5.15
  * compile: recursive.c -O1 -static
  * command: @COMPILED@
  * match: .*`nested.*
