@@ -1,15 +1,19 @@
 //! `probescope run`.
 
+mod arguments;
 mod count;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::face::{Buffering, Settings, StreamFace};
-use super::script::{Script, ScriptArgs};
+pub(super) use arguments::setting;
+pub use arguments::{Args, Format};
+
+use super::face::{Settings, StreamFace};
+use super::script::Script;
 use super::testing::TestPrinter;
 use super::{CliError, World, signals};
 use crate::codegen::dump;
@@ -24,7 +28,6 @@ use crate::lang::front::{AbsentParameters, Purpose};
 use crate::lang::front_end;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::dump as types;
-use crate::model::budget::Budget;
 use crate::model::snapshot::MapSnapshot;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
@@ -44,108 +47,6 @@ const BAD_ENVIRONMENT: u8 = 2;
 /// The exit code when nothing could be loaded or attached, as bpftrace has it.
 const NOT_RUN: u8 = 255;
 
-/// Run a script and print what it reports.
-///
-/// The script's output goes to standard output (or `-o`), everything else to standard error. Ctrl-C
-/// ends the trace in order: end probes run and maps are printed; a second Ctrl-C ends at once.
-///
-/// Examples:
-///
-///   probescope run -e 'tracepoint:syscalls:sys_enter_openat { printf("%s %s\n", comm, str(args.filename)); }'
-///
-///   probescope run biolatency.bt
-///
-///   probescope run -f json -o out.json -c 'ls -l' count.bt
-#[derive(Debug, clap::Args)]
-#[command(about = "Run a script and print what it reports", verbatim_doc_comment)]
-pub struct Args {
-    /// Output form.
-    #[arg(short = 'f', long = "format", value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-
-    /// Write the script's output to a file.
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub output: Option<PathBuf>,
-
-    /// Run a command: it starts when everything is attached, and the trace ends with it.
-    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
-    pub command: Option<String>,
-
-    /// Limit the trace to a process, where its probes can.
-    #[arg(short = 'p', long = "pid", value_name = "PID")]
-    pub pid: Option<u32>,
-
-    /// Nothing but the script's own output.
-    #[arg(short = 'q', long = "quiet")]
-    pub quiet: bool,
-
-    /// Say when each event happened, and on which CPU: local time with microseconds and the CPU before each line. In
-    /// JSON each object begins with `at_ns`, in ns of `CLOCK_MONOTONIC`, and `cpu`, null for what no event printed.
-    #[arg(long, conflicts_with_all = ["test", "bench"])]
-    pub times: bool,
-
-    /// Also record to a file: events with their values, times and CPUs, printed maps and losses, and what is needed to
-    /// print them elsewhere. See `probescope replay`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "bench", "dry_run"])]
-    pub record: Option<PathBuf>,
-
-    /// Also say which reads failed, which strings were cut and which keys maps did not have.
-    #[arg(short = 'k')]
-    pub keen: bool,
-
-    /// When output is written.
-    #[arg(short = 'B', long = "buffer", value_enum, default_value_t = Buffering::Line)]
-    pub buffering: Buffering,
-
-    /// Allow what changes the traced system: system(), signal(), override().
-    #[arg(long = "unsafe")]
-    pub allow_unsafe: bool,
-
-    /// Never turn a probe off whose loops take a CPU away. By default one is once a firing makes 16 million steps in its
-    /// loops, or long firings take more than 90 % of a CPU's second: results are partial then, and the exit code is 3.
-    #[arg(long)]
-    pub no_brake: bool,
-
-    /// Part of all CPUs' time that the probes may take together, such as `5%`. One CPU may take what others leave, but not
-    /// more than half of itself. A probe that takes more than its share is turned off for the rest of each tenth of a
-    /// second: its firings are counted, and aggregations are of a sample.
-    #[arg(long, value_name = "PERCENT", conflicts_with_all = ["test", "bench"])]
-    pub budget: Option<Budget>,
-
-    /// First count for a second how often each probe fires, with a budget of 10 % at most, and print that; then run.
-    #[arg(long, conflicts_with_all = ["test", "bench", "dry_run"])]
-    pub count_first: bool,
-
-    /// Attach everything, then end.
-    #[arg(long)]
-    pub dry_run: bool,
-
-    /// Run the script's `test:` probes, one after the other, in place of its other probes: each passes
-    /// when it returns 0.
-    #[arg(long, conflicts_with = "bench")]
-    pub test: bool,
-
-    /// Run the script's `bench:` probes many times each and print what a run of them takes.
-    #[arg(long)]
-    pub bench: bool,
-
-    /// Only probes whose full name this regular expression matches.
-    #[arg(long, value_name = "REGEX")]
-    pub probe_filter: Option<regex::Regex>,
-
-    /// Set a value of the script's config block; wins over the script.
-    #[arg(long = "config", value_name = "NAME=VALUE", value_parser = setting)]
-    pub config: Vec<(String, String)>,
-
-    /// No warnings: of bpftrace's command line only.
-    #[arg(skip)]
-    pub no_warnings: bool,
-
-    /// Script and parameters.
-    #[command(flatten)]
-    pub script: ScriptArgs,
-}
-
 /// A stage of the compiler that is shown in place of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
@@ -157,31 +58,6 @@ pub(super) enum Shown {
     Code,
     /// Machine code.
     Instructions,
-}
-
-impl Args {
-    /// What the script is run for.
-    const fn purpose(&self) -> Purpose {
-        match (self.test, self.bench) {
-            (true, _) => Purpose::Test,
-            (false, true) => Purpose::Bench,
-            (false, false) => Purpose::Trace,
-        }
-    }
-}
-
-/// Output forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// As the script prints it.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-pub(super) fn setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// The exit code of a script that can't be run: what bpftrace finds when it attaches ends as its attaching does.
