@@ -118,6 +118,23 @@ pub enum Target {
     },
 }
 
+impl Target {
+    /// Whether the tracer itself or a clock of its own makes it fire, and nothing of the traced system.
+    #[must_use]
+    pub const fn is_fired_by_tracer(&self) -> bool {
+        matches!(
+            self,
+            Self::Begin
+                | Self::End
+                | Self::SelfSignal(_)
+                | Self::Test(_)
+                | Self::Bench(_)
+                | Self::Interval { .. }
+                | Self::Iter { .. }
+        )
+    }
+}
+
 /// Sampling rate of a profile target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rate {

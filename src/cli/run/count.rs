@@ -15,7 +15,6 @@ use crate::model::budget::Budget;
 use crate::model::render;
 use crate::model::snapshot::MapSnapshot;
 use crate::model::stats::{LossCause, TraceStats};
-use crate::model::target::Target;
 use crate::model::value::Value;
 use crate::model::words;
 use crate::session::front::{self, FrontSettings};
@@ -45,23 +44,10 @@ impl Runner<'_> {
 /// The attach points of each probe, as the script has them.
 fn heads(program: &Program, source: &SourceText) -> Vec<String> {
     let mut known = HashSet::new();
-    let fires = |probe: &&Probe| probe.targets.iter().any(fires_by_itself);
+    let fires = |probe: &&Probe| probe.targets.iter().any(|target| !target.is_fired_by_tracer());
     let probes = program.probes.iter().filter(fires).filter(|probe| known.insert(probe.head));
     let text = |probe: &Probe| source.text.get(probe.head.start as usize..probe.head.end as usize);
     probes.filter_map(text).map(|head| head.trim().to_owned()).collect()
-}
-
-const fn fires_by_itself(target: &Target) -> bool {
-    !matches!(
-        target,
-        Target::Begin
-            | Target::End
-            | Target::SelfSignal(_)
-            | Target::Test(_)
-            | Target::Bench(_)
-            | Target::Interval { .. }
-            | Target::Iter { .. }
-    )
 }
 
 /// Firings of each, by the order of the heads.

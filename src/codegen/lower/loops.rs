@@ -125,7 +125,7 @@ fn unrolled_range<'a>(
         let next = l.function.builder.new_block();
         let value = l.function.builder.add(first, iteration as i64);
         l.variables.write(&mut l.function, local, value.into());
-        unrolled_iteration(l, body, done, next)?;
+        one_iteration(l, body, done, next)?;
     }
     l.function.builder.jump(done);
     l.function.builder.switch_to(done);
@@ -134,8 +134,8 @@ fn unrolled_range<'a>(
     Ok(())
 }
 
-/// One of the iterations of a loop that is written out; goes on in `next`, where `continue` leads to.
-pub fn unrolled_iteration<'a>(
+/// An iteration of a loop; goes on in `next`, where `continue` leads to.
+pub fn one_iteration<'a>(
     l: &mut Lowerer<'_, 'a>,
     body: &'a Block,
     done: BlockId,
@@ -166,7 +166,7 @@ pub fn unrolled_while<'a>(
         l.condition(c, inside, done)?;
         l.release(mark);
         l.function.builder.switch_to(inside);
-        unrolled_iteration(l, body, done, next)?;
+        one_iteration(l, body, done, next)?;
     }
     l.function.builder.jump(done);
     l.function.builder.switch_to(done);
@@ -189,12 +189,7 @@ fn plain_loop<'a>(
     b.branch(Cond::SLt, counter, last, inside, done);
     b.switch_to(inside);
     l.variables.write(&mut l.function, local, counter.into());
-    l.function.loops.push(LoopTargets { on_break: done, on_continue: next });
-    l.block(body)?;
-    l.function.loops.pop();
-    l.function.builder.jump(next);
-    l.function.builder.switch_to(next);
-    marks::end_iteration(l, body);
+    one_iteration(l, body, done, next)?;
     let b = &mut l.function.builder;
     b.alu_into(counter, crate::codegen::ir::Alu::Add, crate::codegen::ir::Width::W64, counter, 1);
     b.jump(head);

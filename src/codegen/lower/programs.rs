@@ -288,16 +288,6 @@ fn lower_program(l: &mut Lowerer<'_, '_>, targets: &[u32]) -> Result<(), Codegen
 
 /// Whether `-p` limits this kind of probe here; user probes are limited where they attach.
 fn filters_processes(l: &Lowerer<'_, '_>) -> bool {
-    !matches!(
-        l.probe.targets[l.target],
-        Target::Begin
-            | Target::End
-            | Target::SelfSignal(_)
-            | Target::Test(_)
-            | Target::Bench(_)
-            | Target::Interval { .. }
-            | Target::Uprobe { .. }
-            | Target::Usdt { .. }
-            | Target::Iter { .. }
-    )
+    let target = &l.probe.targets[l.target];
+    !target.is_fired_by_tracer() && !matches!(target, Target::Uprobe { .. } | Target::Usdt { .. })
 }

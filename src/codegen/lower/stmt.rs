@@ -207,7 +207,7 @@ fn unroll<'a>(l: &mut Lowerer<'_, 'a>, n: u32, body: &'a Block) -> Result<(), Co
     brake::add_steps(l, u64::from(n), None, body);
     for _ in 0..n {
         let next = l.function.builder.new_block();
-        loops::unrolled_iteration(l, body, done, next)?;
+        loops::one_iteration(l, body, done, next)?;
     }
     l.function.builder.jump(done);
     l.function.builder.switch_to(done);

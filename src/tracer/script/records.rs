@@ -14,7 +14,7 @@ use crate::lang::d::front;
 use crate::lang::typed::{MapId, Program};
 use crate::lang::types::{Aggregation, Type};
 use crate::model::d::{FAILED_SPECULATIONS, Format, Item, Record, Style};
-use crate::model::histogram::{Linear, Log2, QUANTIZE_BUCKETS};
+use crate::model::histogram::{Linear, Log2, QUANTIZE_BUCKETS, linear_buckets};
 use crate::model::render::d::{self, Flow, Row};
 use crate::model::snapshot::MapSnapshot;
 use crate::model::value::Value;
@@ -68,7 +68,7 @@ impl Records {
         context: &mut Context<'_>,
         face: &mut dyn Face,
     ) -> Result<(), TracerError> {
-        let style = self.style.unwrap_or(context.program.style);
+        let style = self.style(context);
         let mut out = Vec::new();
         if !std::mem::replace(&mut self.began, true) && !style.bare {
             d::header(style, &mut out);
@@ -108,6 +108,11 @@ impl Records {
             }
         }
         Ok(())
+    }
+
+    /// How records are printed now.
+    fn style(&self, context: &Context<'_>) -> Style {
+        self.style.unwrap_or(context.program.style)
     }
 
     /// To where output goes now.
@@ -219,7 +224,7 @@ impl Records {
         context: &mut Context<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), TracerError> {
-        let style = self.style.unwrap_or(context.program.style);
+        let style = self.style(context);
         let number = |at: usize| values.get(at).and_then(Value::as_number).unwrap_or(0) as i64;
         match item {
             Item::Trace(at) => d::trace(style, values.get(*at).unwrap_or(&Value::None), out),
@@ -325,8 +330,9 @@ impl Records {
             }
             let snapshots = [context.read(map)?];
             let mut rows = self.rows(&[map], &snapshots, &[]);
-            self.style.unwrap_or(context.program.style).order.sort(&mut rows);
-            d::table(self.style.unwrap_or(context.program.style), &rows, &mut out);
+            let style = self.style(context);
+            style.order.sort(&mut rows);
+            d::table(style, &rows, &mut out);
         }
         self.print(&out, face)?;
         let failed = context.program.maps.iter().position(|m| &*m.name == FAILED_SPECULATIONS);
@@ -342,6 +348,9 @@ impl Records {
     }
 }
 
+/// Buckets of a linear histogram without a value, at most: as many as D's levels can be.
+const MOST_EMPTY_BUCKETS: u32 = (1 << 16) + 2;
+
 /// What histograms without a value print, where a key is in other aggregations only.
 fn empty_histograms(program: &Program, maps: &[u32]) -> Vec<Option<Value>> {
     let empty = |map: &u32| match &program.maps.get(*map as usize)?.value {
@@ -349,7 +358,7 @@ fn empty_histograms(program: &Program, maps: &[u32]) -> Vec<Option<Value>> {
             Some(Value::Hist(Arc::new(Log2 { bits: 0, counts: vec![0; QUANTIZE_BUCKETS] })))
         }
         Type::Agg(Aggregation::LHist { min, max, step }) => {
-            let buckets = usize::try_from((max - min) / step.max(&1)).unwrap_or(0).min(1 << 16) + 2;
+            let buckets = linear_buckets(*min, *max, *step).min(MOST_EMPTY_BUCKETS) as usize;
             Some(Value::LHist(Arc::new(Linear { min: *min, max: *max, step: *step, counts: vec![0; buckets] })))
         }
         _ => None,

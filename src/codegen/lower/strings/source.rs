@@ -51,14 +51,7 @@ fn str_source<'a>(
     room: u32,
 ) -> Result<(Place, Operand), CodegenError> {
     let Some(source) = args.first() else { return l.internal(e.span, "str() without an argument") };
-    let place = match &source.ty {
-        Type::Ptr { .. } => l.pointee(source)?,
-        t if t.fits_register() => {
-            let base = l.scalar(source)?;
-            Place::Remote { base, offset: 0, space: read::untyped_space(l) }
-        }
-        _ => l.place(source)?,
-    };
+    let place = bytes_of(l, source)?;
     let bound = match &source.ty {
         Type::Array { .. } | Type::Str { .. } => room.min(l.object.size(&source.ty).max(1)),
         _ => room,
@@ -68,6 +61,18 @@ fn str_source<'a>(
         Some(length) => string_limit(l, length, bound)?,
     };
     Ok((place, limit))
+}
+
+/// Where the bytes of an argument are: behind a pointer or an address, or in the value itself.
+fn bytes_of<'a>(l: &mut Lowerer<'_, 'a>, source: &'a Expr) -> Result<Place, CodegenError> {
+    match &source.ty {
+        Type::Ptr { .. } => l.pointee(source),
+        t if t.fits_register() => {
+            let base = l.scalar(source)?;
+            Ok(Place::Remote { base, offset: 0, space: read::untyped_space(l) })
+        }
+        _ => l.place(source),
+    }
 }
 
 /// Length of a `str()` with the terminator, at most `bound`.
@@ -94,14 +99,7 @@ pub fn buffer<'a>(
 ) -> Result<(), CodegenError> {
     let Some(source) = args.first() else { return l.internal(e.span, "buf() without an argument") };
     let Type::Buf { size: capacity } = ty else { return l.internal(e.span, "a buffer of another type") };
-    let place = match &source.ty {
-        Type::Ptr { .. } => l.pointee(source)?,
-        t if t.fits_register() => {
-            let base = l.scalar(source)?;
-            Place::Remote { base, offset: 0, space: read::untyped_space(l) }
-        }
-        _ => l.place(source)?,
-    };
+    let place = bytes_of(l, source)?;
     let known = if matches!(source.ty, Type::Ptr { .. }) || source.ty.fits_register() {
         *capacity
     } else {

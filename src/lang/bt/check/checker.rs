@@ -41,9 +41,9 @@ pub struct Checker<'a> {
     pub frame: Frame,
     pub frames_done: Vec<FrameReport>,
     pub changed: bool,
-    /// Found before the walks.
+    /// Found before probes and functions are checked.
     pub fixed: Vec<Diagnostic>,
-    /// Found in the present walk.
+    /// Found in the present pass over them.
     pub diagnostics: Vec<Diagnostic>,
     pub actions: Vec<Action>,
     pub time_formats: Vec<Arc<str>>,
