@@ -183,6 +183,7 @@ fn keep(state: &mut State) -> Vec<Effect> {
     if !state.document.editor.differs_from(&state.document.kept) {
         return Vec::new();
     }
+    state.document.editor.end_step();
     let text = state.document.editor.shared();
     state.document.kept = text.clone();
     let path = state.document.file.recovery.clone();

@@ -229,6 +229,7 @@ pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<Stri
         state.document.take_language();
     }
     state.document.file.told = None;
+    state.document.editor.end_step();
     state.document.kept = Arc::clone(text);
     let mut effects = vec![Effect::Discard(state.document.file.recovery.clone())];
     if leaving && !state.dirty() {

@@ -95,6 +95,11 @@ impl Editor {
         true
     }
 
+    /// What is typed from here on is undone by itself: after a pause and a save.
+    pub const fn end_step(&mut self) {
+        self.steps.end();
+    }
+
     /// Applies a change; true when the text is another one now.
     pub fn edit(&mut self, edit: &Edit) -> bool {
         match edit {

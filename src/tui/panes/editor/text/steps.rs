@@ -1,4 +1,5 @@
-//! Undo in steps that a person would name: a word typed, a run of letters erased, a clause inserted.
+//! Undo in steps that a person would name: a word typed, a run of letters erased, a clause inserted; a pause or a save
+//! ends a step, too.
 
 use std::ops::Range;
 
@@ -131,6 +132,11 @@ impl Steps {
         }
         self.past.extend(step);
         self.trim();
+    }
+
+    /// Ends the step at hand: what comes next is one of its own.
+    pub const fn end(&mut self) {
+        self.last = None;
     }
 
     /// Forgets the oldest steps where there are too many.

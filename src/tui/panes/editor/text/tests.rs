@@ -151,6 +151,16 @@ fn undo_goes_by_words_runs_and_whole_changes() {
 }
 
 #[test]
+fn a_pause_ends_a_step() {
+    let mut editor = Editor::new("");
+    typed(&mut editor, "{ @ = 1; }");
+    editor.end_step();
+    typed(&mut editor, "}");
+    assert_eq!(undo(&mut editor), "{ @ = 1; }");
+    assert_eq!(undo(&mut editor), "{ @ = 1;");
+}
+
+#[test]
 fn undo_takes_back_edits_of_several_places_and_of_wide_letters() {
     for (start, edits) in [
         ("aaa", vec![Edit::Insert('a'), Edit::Delete, Edit::Paste("é漢\nb".to_owned()), Edit::Backspace]),
