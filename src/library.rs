@@ -72,6 +72,12 @@ pub fn script(name: &str) -> Option<Script> {
     TEXTS.iter().find(|(n, _)| *n == name).map(|(name, text)| describe(name, text))
 }
 
+/// What is said when a copy of it is opened.
+#[must_use]
+pub fn copied(script: &Script) -> String {
+    format!("A copy of {}: it needs {} Ctrl-S saves and runs it", script.name, script.needs)
+}
+
 fn describe(name: &'static str, text: &'static str) -> Script {
     let paragraph = |head: &str| {
         let comment = text.lines().map_while(|l| l.strip_prefix("//"));

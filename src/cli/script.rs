@@ -6,7 +6,6 @@ use super::CliError;
 use crate::kernel::{Kernel, Roots};
 use crate::lang::front_end;
 use crate::lang::source::SourceText;
-use crate::library;
 use crate::regular;
 use crate::session::front::FrontSettings;
 use crate::tracer::script::compilation::Given;
@@ -66,8 +65,7 @@ impl ScriptArgs {
 
 /// The bundled script of a name that is no file's.
 fn bundled(name: &str) -> Option<SourceText> {
-    let plain = !name.contains(['/', '.']) && !std::path::Path::new(name).exists();
-    let script = library::script(name).filter(|_| plain)?;
+    let script = super::workbench::bundled(std::path::Path::new(name))?;
     Some(SourceText::new(&format!("{name}.bt"), script.text))
 }
 

@@ -5,30 +5,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::CommandFactory as _;
-
 use super::script::ScriptArgs;
 use super::tracing::{self, Tracing};
-use super::{Cli, CliError, World, config};
+use super::{CliError, World, config};
 use crate::kernel::Kernel;
 use crate::lang::diagnostic::Severity;
 use crate::lang::source::SourceText;
-use crate::probe::suggest;
+use crate::library;
 use crate::session::front::FrontSettings;
 use crate::tracer::script::compilation::Given;
 use crate::tui::catalogue::Catalogue;
-use crate::tui::files::{Latest, read};
+use crate::tui::files::Latest;
 use crate::tui::journal::LogFile;
 use crate::tui::recovery::{self, keep};
 use crate::tui::replay::{self, Opened};
 use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
-use crate::tui::state::{File, Layer, Reader, State};
+use crate::tui::state::{Layer, Reader, State};
 use crate::tui::terminal::Terminal;
 use crate::tui::used::Used;
 
 mod folders;
+mod opened;
 mod themes;
+
+pub(super) use opened::bundled;
 
 use folders::{layouts, recovery_folder, state_folder};
 
@@ -93,11 +94,8 @@ impl Args {
 
 /// Opens the workbench.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
-    if let Some(command) = args.file().and_then(meant_command) {
-        return Err(CliError::Refused(format!(
-            "there is no file and no command of that name; did you mean `probescope {command}`? (A new script has an \
-             ending: `{command}.bt`.)"
-        )));
+    if let Some(why) = args.file().and_then(opened::not_a_script) {
+        return Err(CliError::Refused(why));
     }
     run_on(args, world, None)
 }
@@ -118,7 +116,7 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     }
     let state_folder = state_folder(world);
     tracing::find_processes(args.pid, args.command.as_deref())?;
-    let (mut text, mut file) = script(args.file(), state_folder.as_deref())?;
+    let (mut text, mut file) = opened::script(args.file(), state_folder.as_deref())?;
     if let Some(program) = &args.program {
         text.clone_from(program);
     }
@@ -133,7 +131,9 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     state.used = state_folder.as_ref().map_or_else(Used::default, |folder| Used::read(&folder.join("probes")));
     // Before any pane of the layout is there: one of latency would begin to measure.
     state.replayed = opened.as_ref().map(Opened::replayed);
-    if let Some(path) = args.file().filter(|p| !p.exists()) {
+    if let Some(script) = args.file().and_then(bundled) {
+        state.tell(Severity::Info, library::copied(&script));
+    } else if let Some(path) = args.file().filter(|p| !p.exists()) {
         state.tell(Severity::Info, format!("{} is a new script: Ctrl-S makes it", path.display()));
     }
     if let Some(chosen) = chosen {
@@ -211,26 +211,6 @@ fn tell_of_configuration(state: &mut State, wrong: impl Iterator<Item = String>)
     }
 }
 
-/// The subcommand that a bare word was meant for: one that is no file, has no ending, and looks like a command.
-fn meant_command(word: &Path) -> Option<String> {
-    let text = word.to_str().filter(|t| !t.contains(['/', '.']) && !word.exists())?;
-    let command = Cli::command();
-    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    suggest::nearest(text, names.into_iter(), 1).first().map(|name| (*name).to_owned())
-}
-
-/// The script's text and file.
-fn script(path: Option<&Path>, state_folder: Option<&Path>) -> Result<(String, File), CliError> {
-    let unnamed = state_folder.map(|f| f.join("untitled.bt"));
-    let Some(path) = path else { return Ok((String::new(), File { unnamed, ..File::default() })) };
-    let (text, read_only) = read(path).map_err(|source| match source.kind() {
-        std::io::ErrorKind::InvalidData => CliError::Refused(source.to_string()),
-        _ => CliError::Read { path: path.display().to_string(), source },
-    })?;
-    let file = File { path: Some(path.to_owned()), unnamed, saved: text.as_str().into(), read_only, ..File::default() };
-    Ok((text, file))
-}
-
 /// A panic gives the terminal back first and keeps the script, then reports as usual.
 fn guard_panics(latest: &Arc<Mutex<Latest>>) {
     let report = std::panic::take_hook();
@@ -258,15 +238,6 @@ fn rescue(latest: &Mutex<Latest>) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_mistyped_command_is_no_new_script() {
-        assert_eq!(meant_command(Path::new("lsit")).as_deref(), Some("list"));
-        assert_eq!(meant_command(Path::new("chek")).as_deref(), Some("check"));
-        for script in ["opensnoop", "list.bt", "./lsit", "/tmp/lsit"] {
-            assert_eq!(meant_command(Path::new(script)), None, "{script}");
-        }
-    }
 
     #[test]
     fn a_panic_keeps_the_script_even_when_it_held_the_text() {

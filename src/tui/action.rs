@@ -141,6 +141,10 @@ pub enum Edit {
     Undo,
     /// Make it again.
     Redo,
+    /// The state that the text had before this one came to be, on whatever branch of undo.
+    Older,
+    /// The state that came to be next.
+    Newer,
     /// Mark everything.
     SelectAll,
     /// Copy what is marked.

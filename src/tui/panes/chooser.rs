@@ -27,6 +27,10 @@ pub enum Taken {
     Values,
     /// This goes on the clipboard.
     Copy,
+    /// The text of the script becomes that of this state.
+    Stage,
+    /// The clause of the event gets this predicate.
+    Predicate,
 }
 
 /// Something to choose.

@@ -17,6 +17,7 @@ pub mod assist;
 pub(in crate::tui) mod completing;
 pub(in crate::tui) mod documents;
 pub mod draw;
+pub(in crate::tui) mod history;
 pub(in crate::tui) mod keys;
 pub(in crate::tui) mod names;
 pub mod popup;

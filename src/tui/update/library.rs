@@ -87,6 +87,6 @@ pub fn open(state: &mut State, name: &str) -> Vec<Effect> {
     if !state.panes.is_zoomed() {
         state.focus_on(crate::tui::panes::editor::KIND);
     }
-    state.tell(Severity::Info, format!("A copy of {name}: it needs {} Ctrl-S saves and runs it", script.needs));
+    state.tell(Severity::Info, library::copied(&script));
     Vec::new()
 }

@@ -11,6 +11,9 @@ use crate::tui::keys::build::{
 use crate::tui::keys::{Binding, Key, Scope};
 use crate::tui::panes::lens::keys as lens;
 
+/// List the states of the text.
+pub const HISTORY: Action = Action::Named("history");
+
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
     bind(
@@ -53,6 +56,16 @@ pub static BINDINGS: &[Binding] = &[
     ),
     bind(Scope::Pane(KIND), &[ctrl('z'), ctrl('u')], Action::Edit(Edit::Undo), "", "Undo", true),
     bind(Scope::Pane(KIND), &[ctrl('y'), ctrl('r')], Action::Edit(Edit::Redo), "", "Redo", true),
+    bind(
+        Scope::Pane(KIND),
+        &[Key { code: KeyCode::Char('z'), modifiers: KeyModifiers::CONTROL.union(KeyModifiers::ALT) }],
+        HISTORY,
+        "",
+        "Choose among all states of the text, those that were undone too",
+        true,
+    ),
+    bind(Scope::Pane(KIND), &[], Action::Edit(Edit::Older), "", "Undo in the order of time, across branches", true),
+    bind(Scope::Pane(KIND), &[], Action::Edit(Edit::Newer), "", "Redo in the order of time, across branches", true),
     bind(Scope::Pane(KIND), &[ctrl('a')], Action::Edit(Edit::SelectAll), "", "Mark the whole script", true),
     bind(Scope::Pane(KIND), &[ctrl('x')], Action::Edit(Edit::Cut), "", "Cut what is marked", false),
     bind(Scope::Pane(KIND), &[ctrl('v')], Action::Edit(Edit::PasteCopied), "", "Insert what was cut or copied", false),

@@ -18,6 +18,7 @@ mod brackets;
 mod edits;
 mod steps;
 
+pub use steps::Stage;
 use steps::Steps;
 
 /// Columns of a tab stop, and blanks of one step of indentation.

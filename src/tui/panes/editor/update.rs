@@ -1,6 +1,6 @@
 //! Intents in the script.
 
-use super::completing;
+use super::{completing, history, keys};
 use crate::tui::action::{Action, Edit, Pick, Picked};
 use crate::tui::effect::Effect;
 use crate::tui::panes::browser::update as browser;
@@ -34,6 +34,10 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
         Action::Extend(go) => {
             let page = page(area);
             state.document.editor.go(*go, true, page);
+            Vec::new()
+        }
+        list if *list == keys::HISTORY => {
+            history::open(state);
             Vec::new()
         }
         open if *open == lens::keys::OPEN => lens::update::of_script(state),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tui_textarea::CursorMove;
 
-use super::steps::{Kind, Moment, Swap, Way};
+use super::steps::{Kind, Moment, Stage, Swap, Way};
 use super::{Editor, TAB, place};
 use crate::lang::source::Span;
 use crate::tui::action::Edit;
@@ -83,16 +83,38 @@ impl Editor {
         true
     }
 
-    /// Goes a step back, or forward again; true when there was one.
-    fn step(&mut self, way: Way) -> bool {
-        let old = self.text();
-        let Some(Swap { range, text, cursor }) = self.steps.go(way) else { return false };
-        self.swap(&old, range, &text);
-        self.jump(cursor.0, cursor.1);
-        let new = self.text();
-        self.follow_edit(&old, &new);
-        self.rescan(new);
-        true
+    /// Goes through these steps of undo; true when there was one.
+    fn go_through(&mut self, swaps: impl IntoIterator<Item = Swap>) -> bool {
+        let before = self.text();
+        let mut went = false;
+        for Swap { range, text, cursor } in swaps {
+            let old = self.text();
+            self.swap(&old, range, &text);
+            self.jump(cursor.0, cursor.1);
+            went = true;
+        }
+        if went {
+            let new = self.text();
+            self.follow_edit(&before, &new);
+            self.rescan(new);
+        }
+        went
+    }
+
+    /// Every state that the text was in, those of branches that were undone included.
+    #[must_use]
+    pub fn stages(&self) -> Vec<Stage> {
+        self.steps.stages()
+    }
+
+    /// Gives the text the state of this number; true when it had another one.
+    pub fn go_to_stage(&mut self, number: usize) -> bool {
+        let swaps = self.steps.go_to(number);
+        self.go_through(swaps)
+    }
+
+    fn go_beside(&mut self, way: Way) -> bool {
+        self.steps.beside(way).is_some_and(|number| self.go_to_stage(number))
     }
 
     /// What is typed from here on is undone by itself: after a pause and a save.
@@ -103,8 +125,16 @@ impl Editor {
     /// Applies a change; true when the text is another one now.
     pub fn edit(&mut self, edit: &Edit) -> bool {
         match edit {
-            Edit::Undo => self.step(Way::Back),
-            Edit::Redo => self.step(Way::Forward),
+            Edit::Undo => {
+                let swap = self.steps.go(Way::Back);
+                self.go_through(swap)
+            }
+            Edit::Redo => {
+                let swap = self.steps.go(Way::Forward);
+                self.go_through(swap)
+            }
+            Edit::Older => self.go_beside(Way::Back),
+            Edit::Newer => self.go_beside(Way::Forward),
             _ => self.change(kind_of(edit), |editor| editor.apply(edit)),
         }
     }
@@ -137,7 +167,7 @@ impl Editor {
                 self.area.delete_line_by_head();
             }
             // Steps, see `edit`.
-            Edit::Undo | Edit::Redo => {}
+            Edit::Undo | Edit::Redo | Edit::Older | Edit::Newer => {}
             Edit::SelectAll => self.area.select_all(),
             Edit::Copy => self.area.copy(),
             Edit::Cut => {

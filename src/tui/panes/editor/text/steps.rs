@@ -1,5 +1,5 @@
 //! Undo in steps that a person would name: a word typed, a run of letters erased, a clause inserted; a pause or a save
-//! ends a step, too.
+//! ends a step, too. What was undone and then done otherwise stays as a branch of a tree.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ pub(super) struct Moment {
 
 /// Back or forward again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(in crate::tui) enum Way {
     Back,
     Forward,
 }
@@ -99,6 +99,15 @@ impl Step {
     const fn bytes(&self) -> usize {
         self.old.len() + self.new.len()
     }
+
+    /// What to do to make it, or to take it back.
+    fn swap(&self, way: Way) -> Swap {
+        let (gone, text, cursor) = match way {
+            Way::Back => (&self.new, &self.old, self.before),
+            Way::Forward => (&self.old, &self.new, self.after),
+        };
+        Swap { range: self.at..self.at + gone.len(), text: text.clone(), cursor }
+    }
 }
 
 /// Bytes of the characters that are equal in both before the first that is not, at most `most`.
@@ -113,24 +122,59 @@ fn same(pairs: impl Iterator<Item = (char, char)>, most: usize) -> usize {
     bytes
 }
 
-/// What was done and what was undone.
+/// A state of the text: what led there, and from which state.
+#[derive(Clone, Debug)]
+struct Node {
+    step: Step,
+    /// The state before; absent where that was the first one that is still known.
+    parent: Option<usize>,
+    /// The state that redo goes to: the one that was left last.
+    next: Option<usize>,
+}
+
+/// A state that can be gone back to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Names it until the next edit; 0 is the oldest state.
+    pub number: usize,
+    /// The state that it was made from; the oldest has none.
+    pub from: Option<usize>,
+    /// What was put in, and what was taken out, to get there.
+    pub put: String,
+    /// See `put`.
+    pub taken: String,
+    /// Whether it is the state of now.
+    pub is_now: bool,
+    /// Whether the state of now comes from it, or is it.
+    pub is_past: bool,
+}
+
+/// All states of the text: what is undone and then done otherwise is a branch, and stays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
-    past: Vec<Step>,
-    future: Vec<Step>,
+    /// In the order in which they came to be, so a parent is before its children.
+    nodes: Vec<Node>,
+    /// The state of now; absent at the oldest.
+    now: Option<usize>,
+    /// Where redo goes from the oldest.
+    first: Option<usize>,
     last: Option<Kind>,
 }
 
 impl Steps {
     /// Notes an edit.
     pub fn note(&mut self, kind: Kind, before: &Moment, after: &Moment) {
-        self.future.clear();
         let mut step = Some(Step::between(before, after));
         let goes_on = self.last.replace(kind).is_some_and(|last| kind.follows(last));
-        if let Some(last) = self.past.last_mut().filter(|last| goes_on && last.after == before.cursor) {
-            step = step.and_then(|step| last.extend(step));
+        // What has been gone on from is a state that somebody may come back to.
+        let open = self.now.and_then(|now| self.nodes.get_mut(now)).filter(|node| goes_on && node.next.is_none());
+        if let Some(node) = open.filter(|node| node.step.after == before.cursor) {
+            step = step.and_then(|step| node.step.extend(step));
         }
-        self.past.extend(step);
+        if let Some(step) = step {
+            self.nodes.push(Node { step, parent: self.now, next: None });
+            self.arrive(self.nodes.len() - 1);
+        }
         self.trim();
     }
 
@@ -139,30 +183,114 @@ impl Steps {
         self.last = None;
     }
 
-    /// Forgets the oldest steps where there are too many.
+    /// A state becomes the one of now; redo comes back to it.
+    fn arrive(&mut self, at: usize) {
+        let parent = self.nodes[at].parent;
+        *parent.map_or(&mut self.first, |parent| &mut self.nodes[parent].next) = Some(at);
+        self.now = Some(at);
+    }
+
+    /// Forgets the oldest states where there are too many: half of them, so that this is rare.
     fn trim(&mut self) {
-        let mut bytes = 0;
-        let kept = self.past.iter().rev().take(MOST_STEPS).take_while(|step| {
-            bytes += step.bytes();
-            bytes <= MOST_BYTES
-        });
-        self.past.drain(..self.past.len() - kept.count());
+        let bytes: usize = self.nodes.iter().map(|node| node.step.bytes()).sum();
+        if self.nodes.len() <= MOST_STEPS && bytes <= MOST_BYTES {
+            return;
+        }
+        let mut path: Vec<usize> = self.ancestors(self.now).collect();
+        path.reverse();
+        // The newest step stays, however large it is.
+        let most = path.len().saturating_sub(1);
+        let cut = (path.len() / 2).max(usize::from(!path.is_empty())).min(most);
+        let mut new_place = vec![None; self.nodes.len()];
+        let root = cut.checked_sub(1).map(|before| path[before]);
+        let mut kept: Vec<Node> = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let parent = node.parent.and_then(|parent| new_place[parent]);
+            let branches = cut > 0 || path.contains(&index);
+            if branches && (parent.is_some() || node.parent == root) {
+                new_place[index] = Some(kept.len());
+                kept.push(Node { parent, ..node.clone() });
+            }
+        }
+        let place = |at: Option<usize>| at.and_then(|at| new_place[at]);
+        for node in &mut kept {
+            node.next = place(node.next);
+        }
+        self.first = place(root.map_or(self.first, |root| self.nodes[root].next));
+        self.now = place(self.now);
+        self.nodes = kept;
+    }
+
+    /// A state and those before it, the newest first.
+    fn ancestors(&self, from: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(from, |at| self.nodes[*at].parent)
     }
 
     /// The next step in a direction.
     pub fn go(&mut self, way: Way) -> Option<Swap> {
         self.last = None;
-        let (from, to) = match way {
-            Way::Back => (&mut self.past, &mut self.future),
-            Way::Forward => (&mut self.future, &mut self.past),
+        match way {
+            Way::Back => {
+                let at = self.now?;
+                self.now = self.nodes[at].parent;
+                Some(self.nodes[at].step.swap(way))
+            }
+            Way::Forward => {
+                let at = self.now.map_or(self.first, |now| self.nodes[now].next)?;
+                self.arrive(at);
+                Some(self.nodes[at].step.swap(way))
+            }
+        }
+    }
+
+    /// What leads to a state of this number: back to where it branches off, then forward.
+    pub fn go_to(&mut self, number: usize) -> Vec<Swap> {
+        if number > self.nodes.len() {
+            return Vec::new();
+        }
+        let wanted = number.checked_sub(1);
+        let path: Vec<usize> = self.ancestors(wanted).collect();
+        let mut swaps = Vec::new();
+        while self.now.is_some_and(|now| !path.contains(&now)) {
+            swaps.extend(self.go(Way::Back));
+        }
+        let on = path.iter().rev().skip_while(|at| self.now.is_some_and(|now| **at <= now));
+        for at in on.copied().collect::<Vec<_>>() {
+            self.arrive(at);
+            swaps.push(self.nodes[at].step.swap(Way::Forward));
+        }
+        self.last = None;
+        swaps
+    }
+
+    /// The number of the state that came to be before that of now, or after it, whatever branch it is on.
+    pub fn beside(&self, way: Way) -> Option<usize> {
+        let now = self.now.map_or(0, |at| at + 1);
+        match way {
+            Way::Back => now.checked_sub(1),
+            Way::Forward => (now < self.nodes.len()).then_some(now + 1),
+        }
+    }
+
+    /// All states, the oldest first.
+    pub fn stages(&self) -> Vec<Stage> {
+        let past: Vec<usize> = self.ancestors(self.now).collect();
+        let oldest = Stage {
+            number: 0,
+            from: None,
+            put: String::new(),
+            taken: String::new(),
+            is_now: self.now.is_none(),
+            is_past: true,
         };
-        let step = from.pop()?;
-        let (gone, text, cursor) = match way {
-            Way::Back => (&step.new, &step.old, step.before),
-            Way::Forward => (&step.old, &step.new, step.after),
-        };
-        let swap = Swap { range: step.at..step.at + gone.len(), text: text.clone(), cursor };
-        to.push(step);
-        Some(swap)
+        let later = self.nodes.iter().enumerate().map(|(at, node)| Stage {
+            number: at + 1,
+            from: Some(node.parent.map_or(0, |parent| parent + 1)),
+            put: node.step.new.clone(),
+            taken: node.step.old.clone(),
+            is_now: self.now == Some(at),
+            is_past: past.contains(&at),
+        });
+        std::iter::once(oldest).chain(later).collect()
     }
 }

@@ -147,7 +147,7 @@ fn undo_goes_by_words_runs_and_whole_changes() {
     assert!(!editor.edit(&Edit::Redo));
     undo(&mut editor);
     typed(&mut editor, "x");
-    assert!(!editor.edit(&Edit::Redo), "what was undone is gone with the next edit");
+    assert!(!editor.edit(&Edit::Redo), "redo stays on the branch of now");
 }
 
 #[test]
@@ -184,4 +184,62 @@ fn undo_takes_back_edits_of_several_places_and_of_wide_letters() {
         while editor.edit(&Edit::Redo) {}
         assert_eq!(editor.text(), end);
     }
+}
+
+#[test]
+fn what_was_undone_stays_as_a_branch() {
+    let mut editor = Editor::new("");
+    for word in ["one", " two", " three"] {
+        editor.edit(&Edit::Paste(word.to_owned()));
+    }
+    undo(&mut editor);
+    undo(&mut editor);
+    editor.edit(&Edit::Paste(" deux".to_owned()));
+    assert_eq!(editor.text(), "one deux");
+    let stages = editor.stages();
+    let told: Vec<_> = stages.iter().map(|s| (s.number, s.from, s.put.as_str(), s.is_past, s.is_now)).collect();
+    assert_eq!(
+        told,
+        [
+            (0, None, "", true, false),
+            (1, Some(0), "one", true, false),
+            (2, Some(1), " two", false, false),
+            (3, Some(2), " three", false, false),
+            (4, Some(1), " deux", true, true),
+        ]
+    );
+    assert!(editor.go_to_stage(3));
+    assert_eq!(editor.text(), "one two three", "back to the branch point, and out on the other branch");
+    assert_eq!(undo(&mut editor), "one two");
+    assert!(editor.edit(&Edit::Redo));
+    assert_eq!(editor.text(), "one two three", "redo goes where one came from");
+    let older: Vec<String> = (0..4).filter_map(|_| editor.edit(&Edit::Older).then(|| editor.text())).collect();
+    assert_eq!(older, ["one two", "one", ""], "in the order of time");
+    let newer: Vec<String> = (0..5).filter_map(|_| editor.edit(&Edit::Newer).then(|| editor.text())).collect();
+    assert_eq!(newer, ["one", "one two", "one two three", "one deux"]);
+    assert!(!editor.go_to_stage(99) && editor.text() == "one deux");
+}
+
+#[test]
+fn steps_of_undo_are_bounded_and_the_newest_stay() {
+    let mut editor = Editor::new("");
+    for _ in 0..5_100 {
+        editor.edit(&Edit::Paste("x".to_owned()));
+        editor.edit(&Edit::Undo);
+    }
+    editor.edit(&Edit::Paste("last".to_owned()));
+    assert!(editor.stages().len() <= 5_001, "{}", editor.stages().len());
+    assert_eq!(undo(&mut editor), "");
+    let mut editor = Editor::new("");
+    for _ in 0..6_000 {
+        editor.edit(&Edit::Paste("x".to_owned()));
+    }
+    let mut undone = 0;
+    while editor.edit(&Edit::Undo) {
+        undone += 1;
+    }
+    assert!((2_000..=5_000).contains(&undone), "{undone}");
+    assert_eq!(editor.text().len(), 6_000 - undone);
+    editor.edit(&Edit::Redo);
+    assert_eq!(editor.text().len(), 6_001 - undone);
 }
