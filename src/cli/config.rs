@@ -13,6 +13,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::{CliError, World};
+use crate::model::budget::Limit;
 use crate::tui::keys;
 use crate::tui::keys::remap::{Remap, check, parse_key, remap, scope_names, written};
 
@@ -77,6 +78,8 @@ pub struct Trace {
     pub allow_unsafe: Option<bool>,
     /// Programs whose loops take a CPU away turn themselves off.
     pub brake: Option<bool>,
+    /// Part of the CPUs' time that probes may take.
+    pub budget: Option<Limit>,
     /// Folders of separate debug files.
     pub debuginfo: Vec<PathBuf>,
 }

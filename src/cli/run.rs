@@ -28,6 +28,7 @@ use crate::lang::front::{AbsentParameters, Purpose};
 use crate::lang::front_end;
 use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::dump as types;
+use crate::model::budget::Budget;
 use crate::model::snapshot::MapSnapshot;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
@@ -258,7 +259,7 @@ impl Runner<'_> {
         settings.absent_keys = self.args.keen;
         settings.sent = self.sent();
         settings.brake = !self.args.no_brake && brake;
-        settings.budget = self.args.budget.is_some();
+        settings.budget = self.budget().is_some();
         settings.like_bpftrace = self.like_bpftrace;
         settings.absent_parameters = if self.like_bpftrace { AbsentParameters::All } else { AbsentParameters::Unasked };
         settings.probe_filter.clone_from(&self.args.probe_filter);
@@ -314,8 +315,14 @@ impl Runner<'_> {
     /// commands with all of them.
     fn rights(&self) -> Option<fn()> {
         let keeps_all = self.args.allow_unsafe || self.world.config.trace.allow_unsafe == Some(true);
-        let give_up: fn() = if self.args.budget.is_some() { || keep_needed(true) } else { || keep_needed(false) };
+        let give_up: fn() = if self.budget().is_some() { || keep_needed(true) } else { || keep_needed(false) };
         (!keeps_all).then_some(give_up)
+    }
+
+    /// The flag's, else the configuration's: tests and benchmarks, and bpftrace's runs, have none.
+    fn budget(&self) -> Option<Budget> {
+        let own = self.world.config.trace.budget.filter(|_| !self.like_bpftrace);
+        self.args.budget.or(own).and_then(|limit| limit.0).filter(|_| self.args.purpose() == Purpose::Trace)
     }
 
     /// Runs the script's tests or benchmarks.
@@ -340,7 +347,7 @@ impl Runner<'_> {
         let purpose = self.args.purpose();
         let run = ScriptRun {
             info: info::of(&compiled.program, &self.script.source, kernel),
-            options: TraceOptions { place, measure: purpose == Purpose::Bench, budget: self.args.budget },
+            options: TraceOptions { place, measure: purpose == Purpose::Bench, budget: self.budget() },
             names: Sources::of_kernel(kernel, &compiled.program),
             child,
             attach_only: self.args.dry_run && purpose == Purpose::Trace,

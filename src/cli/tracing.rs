@@ -19,6 +19,8 @@ pub struct Tracing {
     pub settings: FrontSettings,
     /// The command of `-c`.
     pub command: Option<String>,
+    /// What they may take of the CPUs' time; the workbench's key changes it.
+    pub budget: Option<Budget>,
 }
 
 /// Starts a session, or tells why scripts can't run here.
@@ -30,7 +32,7 @@ pub fn session(kernel: &Arc<Kernel>, tracing: Tracing) -> Result<(SessionHandle,
         compiler: front::compiler(FrontSettings { budget: true, ..tracing.settings }),
         command: tracing.command,
         measure: true,
-        budget: Some(Budget::DEFAULT),
+        budget: tracing.budget,
     };
     Session::spawn(options).map_err(|e| format!("cannot start a thread: {e}"))
 }

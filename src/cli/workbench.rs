@@ -12,6 +12,7 @@ use crate::kernel::Kernel;
 use crate::lang::diagnostic::Severity;
 use crate::lang::source::SourceText;
 use crate::library;
+use crate::model::budget::{Budget, Limit};
 use crate::session::front::FrontSettings;
 use crate::tracer::script::compilation::Given;
 use crate::tui::catalogue::Catalogue;
@@ -57,6 +58,16 @@ pub struct Args {
     /// Never turn a probe off whose loops take a CPU away.
     #[arg(long)]
     pub no_brake: bool,
+    /// Part of all CPUs' time that the probes of a trace may take together, such as `5%`, or `none` (10 %; Alt-Q changes it
+    /// later).
+    #[arg(long, value_name = "PERCENT")]
+    pub budget: Option<Limit>,
+    /// Also count keys that maps did not have among the losses.
+    #[arg(short = 'k')]
+    pub keen: bool,
+    /// Only probes whose full name this regular expression matches.
+    #[arg(long, value_name = "REGEX")]
+    pub probe_filter: Option<regex::Regex>,
     /// Set a value of scripts' config blocks; wins over the script.
     #[arg(long = "config", value_name = "NAME=VALUE", value_parser = super::run::setting)]
     pub config: Vec<(String, String)>,
@@ -82,7 +93,13 @@ impl Args {
         settings.brake = !self.no_brake && world.config.trace.brake != Some(false);
         settings.defaults = world.config.settings();
         settings.overrides.clone_from(&self.config);
-        Tracing { settings, command: self.command.clone() }
+        settings.absent_keys = self.keen;
+        settings.probe_filter.clone_from(&self.probe_filter);
+        Tracing { settings, command: self.command.clone(), budget: self.budget(world) }
+    }
+
+    fn budget(&self, world: &World) -> Option<Budget> {
+        self.budget.or(world.config.trace.budget).map_or(Some(Budget::DEFAULT), |limit| limit.0)
     }
 
     /// The parameters and options of the script.
@@ -128,6 +145,7 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     state.document.given = args.given(&state.document.source());
     state.mouse = !args.no_mouse && world.config.workbench.mouse != Some(false);
     state.home.clone_from(&world.home);
+    state.budget = args.budget(world);
     state.used = state_folder.as_ref().map_or_else(Used::default, |folder| Used::read(&folder.join("probes")));
     // Before any pane of the layout is there: one of latency would begin to measure.
     state.replayed = opened.as_ref().map(Opened::replayed);

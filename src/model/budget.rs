@@ -11,10 +11,10 @@ pub struct Budget(u32);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
     /// Not a number with `%`.
-    #[error("expected a percentage such as `5%`")]
+    #[error("expected a percentage such as `5%`, or `none`")]
     NoPercentage,
     /// Nothing would run.
-    #[error("a budget of 0 leaves no probe any time; without `--budget` there is no bound")]
+    #[error("a budget of 0 leaves no probe any time; `none` is no bound")]
     Nothing,
     /// Finer than it can be kept.
     #[error("a budget is at least 0.01 % of the CPUs' time")]
@@ -77,6 +77,28 @@ impl FromStr for Budget {
     }
 }
 
+/// A budget or, where it is `none`, no bound: what a flag or the configuration asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(pub Option<Budget>);
+
+impl FromStr for Limit {
+    type Err = BudgetError;
+
+    fn from_str(text: &str) -> Result<Self, BudgetError> {
+        if text.trim() == "none" {
+            return Ok(Self(None));
+        }
+        text.parse().map(|budget| Self(Some(budget)))
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Limit {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +115,9 @@ mod tests {
         assert_eq!(read("-1%"), Err(BudgetError::NoPercentage));
         assert_eq!(read("nan"), Err(BudgetError::NoPercentage));
         assert_eq!(read("much"), Err(BudgetError::NoPercentage));
+        assert_eq!("none".parse(), Ok(Limit(None)));
+        assert_eq!("10%".parse(), Ok(Limit(Some(Budget::DEFAULT))));
+        assert_eq!("0".parse::<Limit>(), Err(BudgetError::Nothing));
     }
 
     #[test]

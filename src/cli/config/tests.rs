@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::budget::Budget;
 
 fn parsed(text: &str) -> Result<(Config, Vec<Remap>), ConfigError> {
     Config::parse("config.toml", text)
@@ -20,6 +21,7 @@ fn what_config_init_writes_is_read_again_with_and_without_its_comments() {
     let (config, choices) = parsed(&taken).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!((config.workbench.theme.as_deref(), config.workbench.mouse), (Some("dark"), Some(true)));
     assert_eq!((config.trace.allow_unsafe, config.trace.brake), (Some(false), Some(true)));
+    assert_eq!(config.trace.budget, Some(Limit(Some(Budget::DEFAULT))));
     assert_eq!(config.settings(), [("max_map_keys".to_owned(), "4096".to_owned())]);
     assert_eq!(choices.len(), keys::all().count(), "every command is there");
 }
@@ -41,6 +43,8 @@ fn mistakes_are_told_with_line_and_column() {
     assert_eq!((line, message.contains("runn")), (3, true), "{message}");
     let (line, _, message, _) = place("[script]\nstack_mode = [1]\n");
     assert_eq!((line, message.contains("stack_mode")), (2, true), "{message}");
+    let (line, _, message, _) = place("[trace]\nbudget = \"0%\"\n");
+    assert!(line == 2 && message.contains("leaves no probe any time"), "{message}");
     assert!(place("[keys.nowhere]\nrun = \"F5\"\n").2.contains("nowhere"));
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cli::face::Buffering;
 use crate::cli::script::ScriptArgs;
 use crate::lang::front::Purpose;
-use crate::model::budget::Budget;
+use crate::model::budget::Limit;
 
 /// Run a script and print what it reports.
 ///
@@ -71,9 +71,9 @@ pub struct Args {
 
     /// Part of all CPUs' time that the probes may take together, such as `5%`. One CPU may take what others leave, but not
     /// more than half of itself. A probe that takes more than its share is turned off for the rest of each tenth of a
-    /// second: its firings are counted, and aggregations are of a sample.
+    /// second: its firings are counted, and aggregations are of a sample. `none` is no bound, the default.
     #[arg(long, value_name = "PERCENT", conflicts_with_all = ["test", "bench"])]
-    pub budget: Option<Budget>,
+    pub budget: Option<Limit>,
 
     /// First count for a second how often each probe fires, with a budget of 10 % at most, and print that; then run.
     #[arg(long, conflicts_with_all = ["test", "bench", "dry_run"])]
