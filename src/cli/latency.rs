@@ -11,6 +11,7 @@ mod profile;
 mod run;
 mod selftest;
 mod task;
+mod values;
 
 use std::process::ExitCode;
 use std::sync::Arc;

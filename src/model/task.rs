@@ -235,6 +235,13 @@ const FUNCTIONS: &[(&str, Reason)] = &[
     ("btrfs_", Reason::Io),
     ("nfs_", Reason::Io),
     ("rpc_", Reason::Io),
+    ("p9_client", Reason::Io),
+    ("v9fs_", Reason::Io),
+    ("netfs_", Reason::Io),
+    ("fuse_", Reason::Io),
+    ("cifs_", Reason::Io),
+    ("smb2_", Reason::Io),
+    ("ceph_", Reason::Io),
     ("balance_dirty", Reason::Io),
 ];
 

@@ -10,10 +10,12 @@ pub mod bpf;
 pub mod events;
 pub mod meter;
 pub mod places;
+mod smi;
 pub mod sources;
 mod tally;
 pub mod threads;
 pub mod tracefs;
+mod watch;
 
 use std::io;
 use std::time::Duration;

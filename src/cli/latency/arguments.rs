@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::actions::{self, Action};
 use super::extra::{Extra, Sleepers};
+use super::values::{cpus, refuse};
+pub use super::values::{duration, policy};
 use crate::cli::CliError;
 use crate::kernel::Kernel;
-use crate::kernel::cpus::CpuSet;
 use crate::tracer::latency::{Mode, Options, Policy, Thresholds};
 
 /// How results are shown.
@@ -44,6 +45,14 @@ pub enum Json {
     Oslat,
 }
 
+/// Longest warm-up, s, and longest time of an option, us: a month.
+const MOST_SECONDS: u64 = 2_592_000;
+
+/// Reads a time in us.
+pub fn times() -> clap::builder::RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(..=MOST_SECONDS * 1_000_000)
+}
+
 /// Options that osnoise and timerlat share.
 #[derive(Clone, Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "rtla's options")]
@@ -67,7 +76,7 @@ pub struct Common {
     #[arg(short, long)]
     quiet: bool,
     /// Leave out what comes in this many seconds at the beginning.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=MOST_SECONDS))]
     warm_up: u64,
     /// Print one JSON object at the end: our own, or one in the form of cyclictest (timerlat) or oslat (osnoise).
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "own")]
@@ -115,22 +124,22 @@ pub struct Osnoise {
     #[command(flatten)]
     common: Common,
     /// Stop at a gap over this many us and save the trace: -s US -T 1 -t.
-    #[arg(short, long, value_name = "US")]
+    #[arg(short, long, value_name = "US", value_parser = times())]
     auto: Option<u64>,
     /// Period in us.
-    #[arg(short, long, value_name = "US", default_value_t = 1_000_000)]
+    #[arg(short, long, value_name = "US", value_parser = times(), default_value_t = 1_000_000)]
     period: u64,
     /// Run time in each period in us.
-    #[arg(short, long, value_name = "US")]
+    #[arg(short, long, value_name = "US", value_parser = times())]
     runtime: Option<u64>,
     /// Stop when one gap is longer, us.
-    #[arg(short, long, value_name = "US", default_value_t = 0)]
+    #[arg(short, long, value_name = "US", value_parser = times(), default_value_t = 0)]
     stop: u64,
     /// Stop when the noise of a period is more, us.
-    #[arg(short = 'S', long, value_name = "US", default_value_t = 0)]
+    #[arg(short = 'S', long, value_name = "US", value_parser = times(), default_value_t = 0)]
     stop_total: u64,
     /// Gaps shorter than this are no noise, us.
-    #[arg(short = 'T', long, value_name = "US", default_value_t = 5)]
+    #[arg(short = 'T', long, value_name = "US", value_parser = times(), default_value_t = 5)]
     threshold: u64,
 }
 
@@ -141,22 +150,22 @@ pub struct Timerlat {
     #[command(flatten)]
     common: Common,
     /// Stop at this latency in us, analyse it and save the trace: -T US -i US -s US -t.
-    #[arg(short, long, value_name = "US")]
+    #[arg(short, long, value_name = "US", value_parser = times())]
     auto: Option<u64>,
     /// Analyse only: no table.
-    #[arg(long, value_name = "US")]
+    #[arg(long, value_name = "US", value_parser = times())]
     aa_only: Option<u64>,
     /// Period in us.
-    #[arg(short, long, value_name = "US", default_value_t = 1000)]
+    #[arg(short, long, value_name = "US", value_parser = times(), default_value_t = 1000)]
     period: u64,
     /// Stop when the timer's interrupt is so late, us.
-    #[arg(short, long, value_name = "US", default_value_t = 0)]
+    #[arg(short, long, value_name = "US", value_parser = times(), default_value_t = 0)]
     irq: u64,
     /// Stop when the thread is so late, us.
-    #[arg(short = 'T', long, value_name = "US", default_value_t = 0)]
+    #[arg(short = 'T', long, value_name = "US", value_parser = times(), default_value_t = 0)]
     thread: u64,
     /// Keep stacks of blocking threads.
-    #[arg(short, long, value_name = "US")]
+    #[arg(short, long, value_name = "US", value_parser = times())]
     stack: Option<u64>,
     /// Nanoseconds.
     #[arg(short, long)]
@@ -225,80 +234,11 @@ pub struct Plan {
 /// Buckets of a microsecond in the forms of others.
 const SHAPED: usize = 10_000;
 
-fn refuse<T>(why: impl Into<String>) -> Result<T, CliError> {
-    Err(CliError::Refused(why.into()))
-}
-
 fn range(name: &str, value: u64, least: u64, most: u64) -> Result<u64, CliError> {
     if (least..=most).contains(&value) {
         return Ok(value);
     }
     refuse(format!("{name} must be >= {least} us and <= {most} us"))
-}
-
-/// A number of seconds, or with m, h, d.
-pub fn duration(text: &str) -> Result<Duration, CliError> {
-    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
-        Some(number) => (number, text.as_bytes()[text.len() - 1]),
-        None => (text, b's'),
-    };
-    let factor = match unit {
-        b'm' => 60,
-        b'h' => 3600,
-        b'd' => 86_400,
-        _ => 1,
-    };
-    let seconds = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).filter(|n| *n > 0);
-    match seconds {
-        Some(seconds) => Ok(Duration::from_secs(seconds)),
-        None => refuse(format!("`{text}` is no duration: write a number with s, m, h or d")),
-    }
-}
-
-fn cpus(text: &str, kernel: &Kernel) -> Result<Vec<u32>, CliError> {
-    if text == "all" {
-        return Ok(kernel.online_cpus().as_slice().to_vec());
-    }
-    let set = CpuSet::parse(text);
-    if set.is_empty() {
-        refuse(format!("`{text}` is no list of CPUs: write 0-3,8"))
-    } else {
-        Ok(set.as_slice().to_vec())
-    }
-}
-
-fn time_ns(text: &str) -> Option<u64> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let factor = match &text[split..] {
-        "ns" => 1,
-        "" | "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        _ => return None,
-    };
-    text[..split].parse::<u64>().ok()?.checked_mul(factor)
-}
-
-/// `f:95`, `d:500us:1ms`.
-pub fn policy(text: &str) -> Result<Policy, CliError> {
-    let priority = |text: &str| text.parse::<u32>().ok().filter(|p| (1..=99).contains(p));
-    let mut parts = text.split(':');
-    let parsed = match (parts.next().map(str::to_ascii_lowercase).as_deref(), parts.next(), parts.next()) {
-        (Some("o"), None | Some("0"), None) => Some(Policy::Other),
-        (Some("f"), Some(p), None) => priority(p).map(Policy::Fifo),
-        (Some("r"), Some(p), None) => priority(p).map(Policy::RoundRobin),
-        (Some("d"), Some(runtime), Some(period)) => match (time_ns(runtime), time_ns(period)) {
-            (Some(runtime_ns), Some(period_ns)) if runtime_ns <= period_ns => {
-                Some(Policy::Deadline { runtime_ns, period_ns })
-            }
-            _ => None,
-        },
-        _ => None,
-    };
-    parsed.map_or_else(
-        || refuse(format!("`{text}` is no scheduling policy: write o:0, f:PRIO, r:PRIO or d:RUNTIME:PERIOD")),
-        Ok,
-    )
 }
 
 /// CPUs to measure: those asked for, else all but the first, which is left for everything else.
@@ -314,6 +254,33 @@ fn places(common: &Common, kernel: &Kernel, spins: bool, notes: &mut Vec<String>
     Ok(online[1..].to_vec())
 }
 
+/// What to say of threads that spin on every CPU there is. Of the only one nothing is left to anybody without being told
+/// so, by its number.
+fn on_all_cpus(
+    common: &Common,
+    kernel: &Kernel,
+    measured: &[u32],
+    policy: Policy,
+    tool: &str,
+) -> Result<Option<String>, CliError> {
+    let online = kernel.online_cpus();
+    if online.as_slice().iter().any(|cpu| !measured.contains(cpu)) {
+        return Ok(None);
+    }
+    let ordinary = policy == Policy::Other && tool != "hwnoise";
+    Ok(Some(match (online.len(), ordinary) {
+        (1, true) => {
+            "this machine has one CPU: the measuring thread shares it with everything else, which is noise".to_owned()
+        }
+        (1, false) if common.cpus.is_none() => {
+            let what = if tool == "hwnoise" { "hwnoise spins with interrupts off" } else { "a real-time thread spins" };
+            return refuse(format!("{what} on the only CPU of this machine, and nothing is left free: say so by -c 0"));
+        }
+        (_, true) => return Ok(None),
+        (_, false) => "measuring threads spin on all CPUs: everything else waits for what they leave".to_owned(),
+    }))
+}
+
 fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Result<Plan, CliError> {
     let mut notes = Vec::new();
     let measured = places(common, kernel, mode == Mode::Osnoise, &mut notes)?;
@@ -322,9 +289,8 @@ fn plan(common: &Common, kernel: &Kernel, tool: &'static str, mode: Mode) -> Res
         None if mode == Mode::Timerlat => Policy::Fifo(95),
         None => Policy::Other,
     };
-    let online = kernel.online_cpus().len() as usize;
-    if mode == Mode::Osnoise && policy != Policy::Other && measured.len() >= online {
-        notes.push("real-time threads spin on all CPUs: everything else waits for what they leave".to_owned());
+    if mode == Mode::Osnoise {
+        notes.extend(on_all_cpus(common, kernel, &measured, policy, tool)?);
     }
     if !(1..1_000_000).contains(&common.bucket_size) {
         return refuse("Bucket size needs to be > 0 and <= 1000000");
@@ -472,26 +438,4 @@ pub fn timerlat(args: &Timerlat, kernel: &Kernel) -> Result<Plan, CliError> {
         plan.on_threshold.insert(0, Action::Trace { file: actions::trace_file(plan.tool) });
     }
     Ok(plan)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_and_policies_are_rtlas() {
-        assert_eq!(duration("5").unwrap(), Duration::from_secs(5));
-        assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
-        for bad in ["", "s", "0s", "5x", "-1", "5.5s"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
-        assert_eq!(policy("f:1").unwrap(), Policy::Fifo(1));
-        assert_eq!(policy("R:99").unwrap(), Policy::RoundRobin(99));
-        assert_eq!(policy("o:0").unwrap(), Policy::Other);
-        let deadline = Policy::Deadline { runtime_ns: 500_000, period_ns: 1_000_000 };
-        assert_eq!(policy("d:500us:1ms").unwrap(), deadline);
-        for bad in ["f", "f:0", "f:100", "x:1", "d:2ms:1ms", "o:5"] {
-            assert!(policy(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::arguments::{Backend, Plan};
+use super::arguments::{Backend, Plan, times};
 use crate::cli::CliError;
 use crate::engine::latency::action::{Action, Context};
 use crate::kernel::Kernel;
@@ -53,7 +53,7 @@ enum StackFormat {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Sleepers {
     /// Wake each thread so many us after the one before.
-    #[arg(short = 'A', long, value_name = "US")]
+    #[arg(short = 'A', long, value_name = "US", value_parser = times())]
     pub aligned: Option<u64>,
     /// Keep the measured CPUs from idle states deeper than this one; -1 from all.
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
@@ -122,8 +122,12 @@ impl Beside {
                  leave -U out, or watch the program itself with `probescope latency task -p PID`",
             );
         }
-        if plan.sleepers.bpf_action.is_some() && (plan.backend == Backend::Tracefs || plan.kernel_threads) {
-            return refuse("BPF actions are not supported in tracefs-only mode");
+        let by_tracer = plan.backend == Backend::Tracefs || plan.kernel_threads;
+        if plan.sleepers.bpf_action.is_some() && by_tracer && !has_sample_event(kernel) {
+            return refuse(
+                "BPF actions are not supported in tracefs-only mode: this kernel's timerlat tracer has no event \
+                 timerlat_sample (Linux 6.15); use --backend bpf",
+            );
         }
         let action = plan.sleepers.bpf_action.as_deref().map(|path| Action::load(kernel, path));
         if let Some(group) = plan.extra.cgroup.as_deref().filter(|group| !group.is_empty()) {
@@ -170,6 +174,11 @@ impl Beside {
             }
         }
     }
+}
+
+/// Whether the kernel's timerlat tracer tells its samples by an event, which is what actions are written for.
+fn has_sample_event(kernel: &Kernel) -> bool {
+    kernel.tracefs().is_ok_and(|tracefs| tracefs.join("events/osnoise/timerlat_sample").exists())
 }
 
 /// Moves this process to a control group.

@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(short, long, value_name = "TIME")]
     duration: Option<String>,
     /// Waits shorter than this (us) are in the sums only.
-    #[arg(long, value_name = "US", default_value_t = 100)]
+    #[arg(long, value_name = "US", default_value_t = 100, value_parser = arguments::times())]
     keep: u64,
     /// How many of the worst waits are told.
     #[arg(long, value_name = "N", default_value_t = 5)]

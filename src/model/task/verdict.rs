@@ -138,14 +138,15 @@ fn causes(report: &TaskReport) -> Vec<(Cause, u64, String)> {
     let (locks, lock) = waits(Reason::Lock);
     let (io, device) = waits(Reason::Io);
     let (memory, reclaim) = waits(Reason::Memory);
-    let interrupts = parts.get(Part::Irqs) + parts.get(Part::Softirqs);
+    let (irqs, softirqs) = (parts.get(Part::Irqs), parts.get(Part::Softirqs));
+    let interrupts = format!("{} of IRQs, {} of softirqs", ms(irqs), ms(softirqs));
     vec![
         (Cause::Quota, parts.get(Part::Throttled), quota.unwrap_or_default()),
         (Cause::Itself, itself, own),
         (Cause::Siblings, siblings, sibling),
         (Cause::Neighbours, neighbours, neighbour),
         (Cause::Idle, idle + parts.get(Part::Waking), String::new()),
-        (Cause::Interrupts, interrupts, String::new()),
+        (Cause::Interrupts, irqs + softirqs, interrupts),
         (Cause::Locks, locks, lock),
         (Cause::Io, io.max(parts.get(Part::Io)), device),
         (Cause::Memory, memory, reclaim),

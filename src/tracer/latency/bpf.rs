@@ -5,16 +5,19 @@ pub mod simulated;
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
+use super::smi::{self, Smis};
 use super::sources::Known;
 use super::tally::Taken;
 use super::threads::{self, Thread, word};
+use super::watch::Watch;
 use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, Thresholds, badges, places};
 use crate::engine::latency::layout::{RECORD, SENDERS, STACKS, slot};
 use crate::engine::latency::{Memory, Meter};
+use crate::engine::monotonic_ns;
 use crate::engine::symbols::UserSymbols;
-use crate::engine::{boot_ns, monotonic_ns};
 use crate::kernel::Kernel;
 use crate::model::latency::{Buckets, ByClass, CpuSample, NoiseSample, OwnCost, TimerSample};
 
@@ -42,10 +45,10 @@ pub struct BpfMeasurement {
     /// When the threads were asked to write to their other side, which they have not all done yet.
     asked_ns: Option<u64>,
     warm: bool,
-    suspended_ns: u64,
+    watch: Watch,
     cost: OwnCost,
     stolen: HashMap<u32, u64>,
-    gone: Vec<u32>,
+    smis: Smis,
     meter: Meter,
     _dma_latency: Option<File>,
 }
@@ -88,21 +91,22 @@ impl BpfMeasurement {
             .iter()
             .map(|cpu| CpuBuckets { cpu: cpu.cpu, first: empty(), thread: empty(), user: empty() })
             .collect();
+        let smis = Smis::start(Path::new(smi::REGISTERS), &cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>());
         let wait = if options.warm_up.is_zero() { options.interval } else { options.warm_up };
         Self {
             next_ns: now + wait.as_nanos() as u64,
             asked_ns: None,
             warm: options.warm_up.is_zero(),
-            suspended_ns: boot_ns().saturating_sub(monotonic_ns()),
+            watch: Watch::new(&cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>(), threads.is_empty()),
             cost: meter.cost(),
             stolen: badges::stolen(kernel),
-            gone: Vec::new(),
             symbols: UserSymbols::new(kernel.roots().proc.clone(), true),
             kernel: Arc::clone(kernel),
             options,
             threads,
             cpus,
             buckets,
+            smis,
             meter,
             _dma_latency: dma_latency,
         }
@@ -187,20 +191,11 @@ impl BpfMeasurement {
         sample
     }
 
-    fn watch(&mut self, items: &mut Vec<Item>) {
-        for thread in &self.threads {
-            let cpu = thread.shared.cpu;
-            if thread.shared.left_cpu() && !self.gone.contains(&cpu) {
-                self.gone.push(cpu);
-                items.push(Item::Note(format!("CPU {cpu} went offline: it is measured no longer")));
-            }
+    fn look(&mut self, items: &mut Vec<Item>) {
+        for thread in self.threads.iter().filter(|thread| thread.shared.left_cpu()) {
+            self.watch.left(thread.shared.cpu, items);
         }
-        let suspended = boot_ns().saturating_sub(monotonic_ns());
-        if suspended > self.suspended_ns + 100_000_000 {
-            let slept = (suspended - self.suspended_ns) / 1_000_000;
-            items.push(Item::Note(format!("the machine was suspended for {slept} ms: that is in no figure")));
-        }
-        self.suspended_ns = suspended;
+        self.watch.look(&self.kernel, items);
     }
 
     fn episodes(&mut self, items: &mut Vec<Item>) {
@@ -244,7 +239,7 @@ impl Measurement for BpfMeasurement {
         let mut items = Vec::new();
         self.episodes(&mut items);
         self.due(&mut items);
-        self.watch(&mut items);
+        self.look(&mut items);
         Ok(items)
     }
 
@@ -259,6 +254,7 @@ impl Measurement for BpfMeasurement {
             self.tell(&mut items, false);
             self.tell(&mut items, true);
         }
+        items.extend(self.smis.since().map(Item::Note));
         Ok(items)
     }
 
@@ -290,6 +286,9 @@ impl Measurement for BpfMeasurement {
             names => format!("tracepoints that are not here: {}", names.join(" ")),
         };
         let mut lines = vec![format!("BPF, kernel {}; handler bodies only, {missing}", self.kernel.version())];
+        if self.smis.is_counted() {
+            lines.push("interrupts of the firmware (SMI) are counted; the end tells which CPUs had some".to_owned());
+        }
         if self.kernel.is_realtime() {
             lines.push("PREEMPT_RT: softirqs are counted as threads".to_owned());
         }

@@ -21,11 +21,12 @@ pub fn check(options: &Options, kernel: &Kernel) -> Result<(), LatencyError> {
         return Err(LatencyError::Options("no CPU to measure".to_owned()));
     }
     let spins = options.mode == Mode::Osnoise && options.policy != Policy::Other;
-    if spins && online.len() == 1 && options.runtime_ns * 20 > options.period_ns * 19 {
-        return Err(LatencyError::Options(
-            "a real-time thread that spins over 95 % of the only CPU would freeze this machine; use --runtime"
-                .to_owned(),
-        ));
+    let everywhere = online.as_slice().iter().all(|cpu| options.cpus.contains(cpu));
+    if spins && everywhere && options.runtime_ns.saturating_mul(20) > options.period_ns.saturating_mul(19) {
+        let whole = if online.len() == 1 { "the only CPU" } else { "every CPU" };
+        return Err(LatencyError::Options(format!(
+            "real-time threads that spin over 95 % of {whole} would freeze this machine; use --runtime, or leave a CPU out"
+        )));
     }
     Ok(())
 }

@@ -220,7 +220,8 @@ fn set_up(cpu: u32, policy: Policy) -> Result<(), LatencyError> {
         if deadline {
             "; the kernel takes a pinned deadline thread only in a cpuset that is a root domain of its own"
         } else {
-            "; it needs root or CAP_SYS_NICE, and with RT_GROUP_SCHED real-time run time for its cgroup"
+            "; it needs root or CAP_SYS_NICE, and with RT_GROUP_SCHED real-time run time for its cgroup; -P o:0 measures \
+             with an ordinary thread"
         },
     ))
 }
@@ -273,6 +274,16 @@ fn moment_and_net(slot: Slot<'_>) -> (Moment, ByClass) {
     }
 }
 
+/// Whether the thread runs elsewhere: its CPU went offline. It is noted for the reader.
+#[inline]
+fn has_left(shared: &Shared) -> bool {
+    let left = sched_getcpu() != shared.cpu as usize;
+    if left {
+        shared.state.store(LEFT_CPU, Ordering::Release);
+    }
+    left
+}
+
 fn spin_periods(slot: Slot<'_>, shared: &Shared, options: &Options) {
     let mut next = monotonic_ns();
     while !shared.is_done(next) {
@@ -281,12 +292,11 @@ fn spin_periods(slot: Slot<'_>, shared: &Shared, options: &Options) {
         if shared.stop.load(Ordering::Relaxed) {
             return;
         }
-        side.add(word::PERIODS, 1);
-        side.most(word::MAX_NOISE, noise);
-        if sched_getcpu() != shared.cpu as usize {
-            shared.state.store(LEFT_CPU, Ordering::Release);
+        if has_left(shared) {
             return;
         }
+        side.add(word::PERIODS, 1);
+        side.most(word::MAX_NOISE, noise);
         next += options.period_ns;
         let now = monotonic_ns();
         if options.runtime_ns >= options.period_ns || next <= now {
@@ -311,6 +321,10 @@ fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 
         }
         let gap = now.ns.wrapping_sub(last.ns);
         if gap >= options.gap_ns {
+            // Moved off its CPU it would tell of another one's gaps by this one's counts.
+            if has_left(shared) {
+                break;
+            }
             account(side, gap, entered, &after.since(&net));
             noise += gap;
             if shared.limits.is_over(GAP, gap) {
@@ -408,14 +422,13 @@ fn sleep_cycles(slot: Slot<'_>, shared: &Shared, options: &Options, first_ns: Op
         if woke < expected {
             continue;
         }
+        if has_left(shared) {
+            return;
+        }
         cycle(slot, shared, side, expected, woke);
         let missed = woke.saturating_sub(expected) / period;
         side.add(word::SKIPPED, missed);
         expected += (missed + 1) * period;
-        if sched_getcpu() != shared.cpu as usize {
-            shared.state.store(LEFT_CPU, Ordering::Release);
-            return;
-        }
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::analysis::Facts;
+use super::watch::Watch;
 use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, places};
 use crate::engine::monotonic_ns;
 use crate::kernel::Kernel;
@@ -69,6 +70,7 @@ pub struct TracefsMeasurement {
     last_ns: u64,
     stopped: bool,
     lost: u64,
+    watch: Watch,
     _dma_latency: Option<File>,
 }
 
@@ -99,6 +101,7 @@ impl TracefsMeasurement {
             last_ns: now,
             stopped: false,
             lost: 0,
+            watch: Watch::new(&options.cpus, true),
             options,
             _dma_latency: dma_latency,
         })
@@ -367,6 +370,7 @@ impl Measurement for TracefsMeasurement {
         if monotonic_ns() >= self.next_ns {
             self.tell(&mut items);
         }
+        self.watch.look(&self.kernel, &mut items);
         if self.stopped {
             // The tracer stops recording when its threshold is passed; the next period goes on.
             self.stopped = false;

@@ -76,6 +76,14 @@ pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> R
     let tracefs = available(kernel, tracer)?;
     let journals = Path::new(JOURNALS);
     let mut guard = Guard::new(journals).map_err(failed("keep a journal of settings in", journals))?;
+    // What an ended process of ours has left is removed by now; whoever is there still lives.
+    if let Some((other, place)) = in_use(&tracefs, tracer) {
+        let or = if workload == Workload::Kernel { ", or use --backend bpf, which needs no tracer" } else { "" };
+        return Err(LatencyError::Options(format!(
+            "the {tracer} tracer cannot run: {other} is in use {place}, and its settings are those of the whole system; \
+             end it there{or}"
+        )));
+    }
     let instance = tracefs.join("instances").join(format!("probescope_{tracer}_{}", std::process::id()));
     if workload == Workload::Hwlat {
         hwlat_settings(&tracefs, &mut guard, options)?;
@@ -105,6 +113,22 @@ pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> R
     let pipe = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).map_err(failed("open", &path))?;
     place(kernel, tracer, options)?;
     Ok(Started { guard, instance, pipe })
+}
+
+/// A tracer that shares settings with this one and is in use, and where. osnoise and timerlat exclude each other; of two
+/// users of one tracer the second would change what the first one measures.
+fn in_use(tracefs: &Path, tracer: &str) -> Option<(String, String)> {
+    let sharing: &[&str] = if tracer == "hwlat" { &["hwlat"] } else { &["osnoise", "timerlat"] };
+    let of = |folder: &Path| {
+        let text = std::fs::read_to_string(folder.join("current_tracer")).ok()?;
+        sharing.contains(&text.trim()).then(|| text.trim().to_owned())
+    };
+    let instances = std::fs::read_dir(tracefs.join("instances")).into_iter().flatten().flatten();
+    let inside = |entry: std::fs::DirEntry| {
+        Some((of(&entry.path())?, format!("by the instance {}", entry.file_name().to_string_lossy())))
+    };
+    let whole = of(tracefs).map(|other| (other, "as the tracer of the whole system".to_owned()));
+    whole.or_else(|| instances.into_iter().find_map(inside))
 }
 
 /// Gives the tracer's threads the policy and the control group that are asked for, where those are not what they have.
@@ -277,5 +301,24 @@ mod tests {
         assert_eq!(list(&[3]), "3");
         assert_eq!(mask(&[0, 1, 3]), "0000000b");
         assert_eq!(mask(&[0, 33]), "00000002,00000001");
+    }
+
+    #[test]
+    fn a_tracer_that_others_use_is_found_where_it_is() {
+        let root = std::env::temp_dir().join(format!("probescope-in-use-{}", std::process::id()));
+        let set = |folder: &str, tracer: &str| {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+            std::fs::write(root.join(folder).join("current_tracer"), format!("{tracer}\n")).unwrap();
+        };
+        set("", "nop");
+        set("instances/other", "function");
+        assert_eq!(in_use(&root, "osnoise"), None);
+        set("instances/timerlat_top", "timerlat");
+        let found = in_use(&root, "osnoise").unwrap();
+        assert_eq!((found.0.as_str(), found.1.as_str()), ("timerlat", "by the instance timerlat_top"));
+        assert_eq!(in_use(&root, "hwlat"), None);
+        set("", "hwlat");
+        assert!(in_use(&root, "hwlat").unwrap().1.contains("whole system"));
+        std::fs::remove_dir_all(root).unwrap();
     }
 }
