@@ -190,7 +190,7 @@ impl Steps {
         self.now = Some(at);
     }
 
-    /// Forgets the oldest states where there are too many: half of them, so that this is rare.
+    /// Drops the oldest states where there are too many: half of them, so that this is rare.
     fn trim(&mut self) {
         let bytes: usize = self.nodes.iter().map(|node| node.step.bytes()).sum();
         if self.nodes.len() <= MOST_STEPS && bytes <= MOST_BYTES {
