@@ -6,6 +6,7 @@ mod docs;
 pub mod dump;
 pub mod front;
 pub(crate) mod lexer;
+pub mod listing;
 pub mod parser;
 mod service;
 pub(crate) mod words;

@@ -54,6 +54,39 @@ pub enum Given {
     Object(&'static View, &'static str),
     /// A number or text: its type in D, and how it is had.
     Plain(&'static str, &'static str),
+    /// Nanoseconds since something began. The place is left out where it did not begin, and ends it.
+    Since(&'static Begin),
+}
+
+/// Where what a place ends has begun, in the same thread: a wait.
+#[derive(Debug)]
+pub struct Begin {
+    /// Attach point.
+    pub point: &'static str,
+    /// Begins only when this holds.
+    pub when: &'static str,
+    /// What tells it from others that are open in the thread, as a number that both places have.
+    pub key: &'static str,
+}
+
+impl Given {
+    /// Its type in D: an object's name has its star.
+    #[must_use]
+    pub fn d_type(&self) -> String {
+        match self {
+            Self::Object(view, _) => format!("{} *", view.name),
+            Self::Plain(ty, _) => (*ty).to_owned(),
+            Self::Since(_) => "uint64_t".to_owned(),
+        }
+    }
+
+    /// The texts that name arguments of the place.
+    fn texts(&self) -> &'static str {
+        match self {
+            Self::Object(_, text) | Self::Plain(_, text) => text,
+            Self::Since(begin) => begin.key,
+        }
+    }
 }
 
 /// A place of the kernel where a semantic probe fires.
@@ -78,6 +111,9 @@ pub struct Field {
     pub member: &'static str,
 }
 
+/// What the time since a [`Begin`] is called in texts.
+pub const SINCE: &str = "since_begin";
+
 /// A semantic probe.
 #[derive(Debug)]
 pub struct Row {
@@ -96,7 +132,7 @@ pub struct Row {
 }
 
 /// All rows.
-const TABLES: &[&[Row]] = &[counters::ROWS, io::ROWS, lockstat::ROWS, net::ROWS, proc::ROWS, sched::ROWS];
+const TABLES: &[&[Row]] = &[counters::ROWS, io::ROWS, lockstat::ROWS, net::ROWS, net::CONNECTIONS, proc::ROWS, sched::ROWS];
 
 /// All semantic probes, in the order of listings.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
@@ -133,6 +169,8 @@ pub struct Found {
     pub source: &'static Source,
     /// What it attaches to.
     pub targets: Vec<Target>,
+    /// Where what it ends has begun.
+    pub begin: Option<(&'static Begin, Vec<Target>)>,
     kernel: Arc<requirements::Members>,
 }
 
@@ -160,7 +198,9 @@ impl Found {
                     .map_err(|missing| format!("this kernel does not tell {name}: it has no {missing}"))?;
                 Ok((member.ty, requirements::with_base(text, base)))
             }
-            Some(Given::Plain(..)) => Err(format!("args[{argument}] is a plain value and has no member {name}")),
+            Some(Given::Plain(..) | Given::Since(_)) => {
+                Err(format!("args[{argument}] is a plain value and has no member {name}"))
+            }
             None => Err(format!("there is no args[{argument}] here")),
         }
     }
@@ -170,6 +210,7 @@ impl Found {
     pub fn plain(&self, argument: usize) -> Option<(&'static str, &'static str)> {
         match self.source.given.get(argument) {
             Some(Given::Plain(ty, text)) => Some((ty, text)),
+            Some(Given::Since(_)) => Some(("uint64_t", SINCE)),
             _ => None,
         }
     }
@@ -242,7 +283,7 @@ pub fn resolve(row: &'static Row, kernel: &Kernel) -> Result<Vec<Found>, Absence
     for alternatives in row.places {
         let mut reasons = Vec::new();
         let first = alternatives.iter().find_map(|source| match targets(source, kernel, &members) {
-            Ok(targets) => Some(Found { row, source, targets, kernel: Arc::clone(&members) }),
+            Ok((targets, begin)) => Some(Found { row, source, targets, begin, kernel: Arc::clone(&members) }),
             Err(reason) => {
                 reasons.push(format!("{}: {reason}", source.point));
                 None
@@ -262,8 +303,26 @@ pub fn resolve(row: &'static Row, kernel: &Kernel) -> Result<Vec<Found>, Absence
     Ok(found)
 }
 
-fn targets(source: &Source, kernel: &Kernel, members: &requirements::Members) -> Result<Vec<Target>, String> {
-    let pattern = point::parse(source.point).map_err(|e| e.message)?;
+type Places = (Vec<Target>, Option<(&'static Begin, Vec<Target>)>);
+
+fn targets(source: &'static Source, kernel: &Kernel, members: &requirements::Members) -> Result<Places, String> {
+    let texts = std::iter::once(source.when).chain(source.given.iter().map(Given::texts));
+    let targets = targets_of(source.point, texts, kernel, members)?;
+    let begins = source.given.iter().find_map(|given| if let Given::Since(begin) = given { Some(*begin) } else { None });
+    let begin = begins.map(|begin| {
+        let texts = [begin.when, begin.key].into_iter();
+        targets_of(begin.point, texts, kernel, members).map(|targets| (begin, targets))
+    });
+    Ok((targets, begin.transpose()?))
+}
+
+fn targets_of(
+    point: &str,
+    texts: impl Iterator<Item = &'static str>,
+    kernel: &Kernel,
+    members: &requirements::Members,
+) -> Result<Vec<Target>, String> {
+    let pattern = point::parse(point).map_err(|e| e.message)?;
     let feature = match &pattern {
         PointPattern::Fentry { .. } => Some(Feature::Fentry),
         PointPattern::Kprobe { .. } => Some(Feature::Kprobe),
@@ -276,9 +335,6 @@ fn targets(source: &Source, kernel: &Kernel, members: &requirements::Members) ->
         other => other.to_string().trim_end_matches('.').to_owned(),
     })?;
     let parameters = requirements::parameters(&pattern, kernel);
-    let texts = std::iter::once(source.when).chain(source.given.iter().map(|given| match given {
-        Given::Object(_, text) | Given::Plain(_, text) => *text,
-    }));
     for text in texts {
         members.meets(text, parameters.as_deref())?;
     }

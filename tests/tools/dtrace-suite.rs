@@ -2,18 +2,22 @@
 //!
 //! ```text
 //! cargo run --example dtrace-suite -- SUITE [--dtrace PROGRAM] [--jobs N] [--all] [--log DIR] [FILTER...]
+//! cargo run --example dtrace-suite -- --toolkit FOLDER [--dtrace PROGRAM] [FILTER...]
 //! ```
 //!
 //! SUITE is a checkout of dtrace-utils. Tests are `.d` files of `test/unittest`; a file's name, its `.r`, `.r.p`, `.x` and
 //! `.t` files and the `@@` words in it say how it is run and what it must print. Without `--all`, tests are left out that
 //! need probes of other providers than dtrace, profile and syscall, kernel symbols, or the reference's own library.
-//! Output of tests that fail goes to DIR. The last lines are the table.
+//! Output of tests that fail goes to DIR. The last lines are the table. FOLDER is a checkout of the DTraceToolkit, of which
+//! the second form tells what compiles.
 #![allow(clippy::unwrap_used, reason = "a tool of the maintainers fails by panicking")]
 
 #[path = "dtrace-suite/case.rs"]
 mod case;
 #[path = "dtrace-suite/run.rs"]
 mod run;
+#[path = "dtrace-suite/toolkit.rs"]
+mod toolkit;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +33,7 @@ struct Arguments {
     jobs: usize,
     all: bool,
     log: Option<PathBuf>,
+    toolkit: bool,
     filters: Vec<String>,
 }
 
@@ -39,6 +44,7 @@ fn arguments() -> Arguments {
         jobs: 2,
         all: false,
         log: None,
+        toolkit: false,
         filters: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -50,6 +56,7 @@ fn arguments() -> Arguments {
             "--jobs" => read.jobs = value().parse().unwrap(),
             "--log" => read.log = Some(value().into()),
             "--all" => read.all = true,
+            "--toolkit" => read.toolkit = true,
             _ => free.push(word),
         }
     }
@@ -67,6 +74,11 @@ fn main() {
     std::os::unix::fs::symlink(std::fs::canonicalize(&arguments.program).unwrap(), &dtrace).unwrap();
     if let Some(log) = &arguments.log {
         std::fs::create_dir_all(log).unwrap();
+    }
+    if arguments.toolkit {
+        toolkit::run(&arguments.suite, &dtrace, &folder, &arguments.filters);
+        std::fs::remove_dir_all(&folder).unwrap();
+        return;
     }
     run::build_triggers(&arguments.suite);
     let cases = chosen(&arguments);

@@ -14,7 +14,7 @@ use crate::probe::point::Provider;
 const RETURN_ADDRESS: u32 = if cfg!(target_arch = "x86_64") { 8 } else { 0 };
 
 /// What tells threads apart; idle ones by their processor.
-const THREAD: &str = "(tid != 0 ? (uint64)tid : (uint64)cpu + 0x100000000)";
+pub const THREAD: &str = "(tid != 0 ? (uint64)tid : (uint64)cpu + 0x100000000)";
 
 /// Adds what keeps the times of entries, and puts the difference in for `latency`.
 pub fn rewrite(script: &mut Script) {
@@ -31,20 +31,27 @@ pub fn rewrite(script: &mut Script) {
             let at = probe.points.first().map_or(probe.span, |point| point.span);
             let (entry, exit) = if of_programs { by_stack(&name) } else { by_depth(&name) };
             items.extend(written(&format!("{entries} {{ {entry} }}"), at).map(Item::Probe));
+            every(&mut probe, &mut |e| {
+                if is_latency(e) {
+                    e.kind = ExprKind::Variable("$__latency".into());
+                }
+            });
             wrap(&mut probe, &exit, at);
             maps.push((name, of_programs));
         }
         items.push(Item::Probe(probe));
     }
-    if !maps.is_empty() {
-        // They are no part of what the script prints at its end.
-        let clear = |(map, of_programs): &(String, bool)| {
-            if *of_programs { format!("clear({map});") } else { format!("clear({map}); clear({map}_depth);") }
-        };
-        let clears: Vec<String> = maps.iter().map(clear).collect();
-        items.extend(written(&format!("end {{ {} }}", clears.concat()), Span::default()).map(Item::Probe));
-    }
+    let of_call = |(map, of_programs): (String, bool)| {
+        if of_programs { vec![map] } else { vec![format!("{map}_depth"), map] }
+    };
+    items.extend(clearing(&maps.into_iter().flat_map(of_call).collect::<Vec<_>>()).map(Item::Probe));
     script.items = items;
+}
+
+/// Clears maps at the end: they are no part of what the script prints then.
+pub fn clearing(maps: &[String]) -> Option<Probe> {
+    let clears: String = maps.iter().map(|map| format!("clear({map});")).collect();
+    written(&format!("end {{ {clears} }}"), Span::default()).filter(|_| !maps.is_empty())
 }
 
 fn is_latency(e: &Expr) -> bool {
@@ -121,12 +128,7 @@ fn by_depth(map: &str) -> (String, [String; 2]) {
 }
 
 /// Puts what a return does before the probe's own predicate and body.
-fn wrap(probe: &mut Probe, [condition, exit]: &[String; 2], at: Span) {
-    every(probe, &mut |e| {
-        if is_latency(e) {
-            e.kind = ExprKind::Variable("$__latency".into());
-        }
-    });
+pub fn wrap(probe: &mut Probe, [condition, exit]: &[String; 2], at: Span) {
     let Some(outer) = written(&format!("begin /{condition}/ {{ {exit} }}"), at) else { return };
     let own = std::mem::take(&mut probe.body);
     let span = own.span;
@@ -141,7 +143,7 @@ fn wrap(probe: &mut Probe, [condition, exit]: &[String; 2], at: Span) {
 }
 
 /// A probe of our own, as if it stood at a place of the script.
-fn written(text: &str, at: Span) -> Option<Probe> {
+pub fn written(text: &str, at: Span) -> Option<Probe> {
     let parsed = parse(&SourceText::new("", text));
     if !parsed.diagnostics.is_empty() {
         return None;

@@ -2,24 +2,27 @@
 //! row says of the place.
 
 use super::ast::{BinaryOp, Expr, ExprKind, Item, Name, Probe, Script, StatementKind};
+use super::latency::{self, THREAD};
 use super::parser::parse;
 use super::visit::{self, NodeMut};
 use crate::lang::codes::check::NO_FIELD;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::Facts;
 use crate::lang::source::{SourceText, Span};
-use crate::probe::providers::Found;
+use crate::probe::providers::{Found, SINCE};
 
 /// Puts places in for semantic probes. Those that this kernel can't have stay, and are refused as other probes are.
 pub fn rewrite(script: &mut Script, facts: &dyn Facts) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut items = Vec::with_capacity(script.items.len());
+    let mut begun = Vec::new();
     for item in std::mem::take(&mut script.items) {
         match item {
-            Item::Probe(probe) => split(probe, facts, &mut items, &mut diagnostics),
+            Item::Probe(probe) => split(probe, facts, &mut items, &mut begun, &mut diagnostics),
             other => items.push(other),
         }
     }
+    items.extend(latency::clearing(&begun).map(Item::Probe));
     script.items = items;
     // A probe at several places is one to who wrote it.
     let mut told: Vec<Diagnostic> = Vec::new();
@@ -31,7 +34,14 @@ pub fn rewrite(script: &mut Script, facts: &dyn Facts) -> Vec<Diagnostic> {
     told
 }
 
-fn split(probe: Probe, facts: &dyn Facts, items: &mut Vec<Item>, diagnostics: &mut Vec<Diagnostic>) {
+/// Adds a probe's instances at its places to the items, and the maps of what they end to those that have begun.
+fn split(
+    probe: Probe,
+    facts: &dyn Facts,
+    items: &mut Vec<Item>,
+    begun: &mut Vec<String>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let found = |point: &Name| facts.semantic(&point.text).and_then(Result::ok);
     let (mut rest, mut places) = (Vec::new(), Vec::new());
     for point in &probe.points {
@@ -41,7 +51,18 @@ fn split(probe: Probe, facts: &dyn Facts, items: &mut Vec<Item>, diagnostics: &m
         }
     }
     for (point, place) in places {
-        items.push(Item::Probe(instance(&probe, &point, &place, diagnostics)));
+        let mut own = instance(&probe, &point, &place, diagnostics);
+        if let Some((begin, _)) = &place.begin {
+            let map = format!("@__begun{}", begun.len());
+            let key = format!("{THREAD}, (uint64)({})", begin.key);
+            let kept = format!("{} /{}/ {{ {map}[{key}] = nsecs; }}", begin.point, begin.when);
+            items.extend(latency::written(&kept, point.span).map(Item::Probe));
+            let ended = format!("${SINCE} = nsecs - {map}[{key}]; delete({map}, ({key}));");
+            latency::wrap(&mut own, &[format!("has_key({map}, ({key}))"), ended], point.span);
+            begun.push(map);
+        }
+        own.predicate = with_condition(&place, point.span, own.predicate.take());
+        items.push(Item::Probe(own));
     }
     if !rest.is_empty() {
         items.push(Item::Probe(Probe { points: rest, ..probe }));
@@ -58,16 +79,19 @@ fn instance(probe: &Probe, point: &Name, place: &Found, diagnostics: &mut Vec<Di
         put_in(predicate);
     }
     visit::block_mut(&mut own.body, &mut |node| each(node, &mut put_in));
-    if let Some(when) = place.when().and_then(|text| expression(text, point.span)) {
-        own.predicate = Some(match own.predicate.take() {
-            Some(other) => {
-                let span = other.span;
-                Expr { kind: ExprKind::Binary(BinaryOp::And, Box::new(when), Box::new(other)), span }
-            }
-            None => when,
-        });
-    }
     own
+}
+
+/// The place's own condition before a predicate.
+fn with_condition(place: &Found, span: Span, predicate: Option<Expr>) -> Option<Expr> {
+    let Some(when) = place.when().and_then(|text| expression(text, span)) else { return predicate };
+    Some(match predicate {
+        Some(other) => {
+            let span = other.span;
+            Expr { kind: ExprKind::Binary(BinaryOp::And, Box::new(when), Box::new(other)), span }
+        }
+        None => when,
+    })
 }
 
 fn each(node: NodeMut<'_>, f: &mut dyn FnMut(&mut Expr)) {
@@ -109,6 +133,9 @@ fn put_in(e: &mut Expr, place: &Found, diagnostics: &mut Vec<Diagnostic>) {
 
 /// An expression of a row, as if it stood at a place of the script.
 fn expression(text: &str, span: Span) -> Option<Expr> {
+    if text == SINCE {
+        return Some(Expr { kind: ExprKind::Variable(format!("${SINCE}").into()), span });
+    }
     let source = SourceText::new("", &format!("begin {{ _ = ({text}); }}"));
     let parsed = parse(&source);
     let Item::Probe(probe) = parsed.script.items.into_iter().next()? else { return None };
@@ -146,6 +173,7 @@ mod tests {
             for given in source.given {
                 match given {
                     Given::Plain(_, text) => parses(text),
+                    Given::Since(begin) => [begin.when, begin.key].into_iter().for_each(parses),
                     Given::Object(view, base) => {
                         parses(base);
                         view.all().flat_map(|member| member.texts).for_each(|text| parses(text));

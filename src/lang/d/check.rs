@@ -10,6 +10,7 @@
 mod actions;
 mod addresses;
 mod aggregations;
+mod begun;
 pub(super) mod builtins;
 pub(super) mod calls;
 mod cleanpath;

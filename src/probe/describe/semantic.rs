@@ -41,6 +41,7 @@ fn declared(row: &Row, name: &str) -> &'static str {
     let source = row.places.first().and_then(|list| list.first());
     match field.zip(source).and_then(|(field, source)| Some((source.given.get(field.argument)?, field.member))) {
         Some((Given::Plain(ty, _), _)) => ty,
+        Some((Given::Since(_), _)) => "uint64_t",
         Some((Given::Object(view, _), member)) => view.member(member).map_or("", |m| m.ty),
         None => "",
     }
@@ -54,7 +55,7 @@ fn describe_field(row: &Row, place: Option<&Found>, name: &str) -> Option<DocFie
     let shown = match ty {
         "string" => Shown::Text,
         "uint64_t" | "size_t" => Shown::Long,
-        "uintptr_t" => Shown::Pointer,
+        ty if ty == "uintptr_t" || ty.ends_with('*') => Shown::Pointer,
         _ => Shown::Int,
     };
     let declaration = format!("{ty} {name}").trim().to_owned();

@@ -3,8 +3,12 @@
 //! A packet is told of at each device that it passes, headers and all: as one where the kernel splits or joins it for the
 //! device. States of connections are the kernel's own tracepoint.
 
+mod connections;
+
 use super::views::m;
-use super::{Field, Given, Member, Row, Source, View};
+use super::{Field, Given, Row, Source, View};
+
+pub(super) use connections::ROWS as CONNECTIONS;
 
 const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
     Field { name, argument, member }
@@ -99,6 +103,15 @@ macro_rules! protocol {
         )
     };
 }
+/// The name of a protocol's number.
+macro_rules! named {
+    ($($e:expr),+) => {
+        concat!(
+            "(", $($e),+, ") == 6 ? \"TCP\" : (", $($e),+, ") == 17 ? \"UDP\" : (", $($e),+, ") == 1 ? \"ICMP\" : (",
+            $($e),+, ") == 58 ? \"ICMPV6\" : (", $($e),+, ") == 2 ? \"IGMP\" : (", $($e),+, ") == 132 ? \"SCTP\" : \"<unknown>\""
+        )
+    };
+}
 const IS_IP: &str = "args.skb->protocol == 0x0008 || args.skb->protocol == 0xdd86";
 
 macro_rules! views {
@@ -141,8 +154,15 @@ macro_rules! views {
                 m("ipv4_tos", "uint8_t", &[concat!($four!("R"), "->tos")], "type of service"),
                 m("ipv4_length", "uint16_t", &[short!($four!("R"), "->tot_len")], "bytes with the header"),
                 m("ipv4_ident", "uint16_t", &[short!($four!("R"), "->id")], "identification"),
+                m("ipv4_flags", "uint8_t", &[concat!("(", short!($four!("R"), "->frag_off"), ") >> 13")], "1 more, 2 whole"),
+                m("ipv4_offset", "uint16_t", &[concat!("((", short!($four!("R"), "->frag_off"), ") & 0x1fff) * 8")], "bytes"),
                 m("ipv4_ttl", "uint8_t", &[concat!($four!("R"), "->ttl")], "hops that are left"),
                 m("ipv4_protocol", "uint8_t", &[concat!($four!("R"), "->protocol")], "protocol"),
+                m("ipv4_protostr", "string", &[named!($four!("R"), "->protocol")], "the protocol's name"),
+                m("ipv4_checksum", "uint16_t", &[short!($four!("R"), "->check")], "sum over the header"),
+                m("ipv4_src", "uint32_t", &[concat!($four!("R"), "->saddr")], "who sent it, in the network's order"),
+                m("ipv4_dst", "uint32_t", &[concat!($four!("R"), "->daddr")], "whom it is for, in the network's order"),
+                m("ipv4_hdr", "uintptr_t", &[concat!("(unsigned long)", $four!("R"))], "where the header is"),
                 m("ipv4_saddr", "string", &[concat!("ntop(", $four!("R"), "->saddr)")], "who sent it"),
                 m("ipv4_daddr", "string", &[concat!("ntop(", $four!("R"), "->daddr)")], "whom it is for"),
             ]],
@@ -153,7 +173,11 @@ macro_rules! views {
             members: &[&[
                 m("ipv6_ver", "uint8_t", &[concat!($four!("R"), "->version")], "6"),
                 m("ipv6_plen", "uint16_t", &[short!($six!("R"), "->payload_len")], "bytes behind the header"),
+                m("ipv6_tclass", "uint8_t", &[concat!("(", word!("*((unsigned int *)", $six!("R"), ")"), ") >> 20 & 0xff")], "class"),
+                m("ipv6_flow", "uint32_t", &[concat!("(", word!("*((unsigned int *)", $six!("R"), ")"), ") & 0xfffff")], "flow label"),
                 m("ipv6_nexthdr", "uint8_t", &[concat!($six!("R"), "->nexthdr")], "what follows the header"),
+                m("ipv6_nextstr", "string", &[named!($six!("R"), "->nexthdr")], "its name"),
+                m("ipv6_hdr", "uintptr_t", &[concat!("(unsigned long)", $six!("R"))], "where the header is"),
                 m("ipv6_hlim", "uint8_t", &[concat!($six!("R"), "->hop_limit")], "hops that are left"),
                 m("ipv6_saddr", "string", &[concat!("ntop(", $six!("R"), "->saddr.in6_u.u6_addr8)")], "who sent it"),
                 m("ipv6_daddr", "string", &[concat!("ntop(", $six!("R"), "->daddr.in6_u.u6_addr8)")], "whom it is for"),
@@ -175,6 +199,9 @@ macro_rules! views {
                     "1 FIN, 2 SYN, 4 RST, 8 PUSH, 0x10 ACK",
                 ),
                 m("tcp_window", "uint16_t", &[short!($inner!("tcphdr", "R"), "->window")], "window as it is sent"),
+                m("tcp_checksum", "uint16_t", &[short!($inner!("tcphdr", "R"), "->check")], "sum over the segment"),
+                m("tcp_urgent", "uint16_t", &[short!($inner!("tcphdr", "R"), "->urg_ptr")], "where urgent data end"),
+                m("tcp_hdr", "uintptr_t", &[concat!("(unsigned long)", $inner!("tcphdr", "R"))], "where the header is"),
             ]],
         };
         static $udp: View = View {
@@ -184,6 +211,8 @@ macro_rules! views {
                 m("udp_sport", "uint16_t", &[short!($inner!("udphdr", "R"), "->source")], "the sender's port"),
                 m("udp_dport", "uint16_t", &[short!($inner!("udphdr", "R"), "->dest")], "the receiver's port"),
                 m("udp_length", "uint16_t", &[short!($inner!("udphdr", "R"), "->len")], "bytes with the header"),
+                m("udp_checksum", "uint16_t", &[short!($inner!("udphdr", "R"), "->check")], "sum over the datagram"),
+                m("udp_hdr", "uintptr_t", &[concat!("(unsigned long)", $inner!("udphdr", "R"))], "where the header is"),
             ]],
         };
     };
@@ -199,101 +228,67 @@ static PACKET: View = View {
 static SOCKET_OF_PACKET: View = View {
     name: "csinfo_t",
     root: "sk_buff",
-    members: &[&[m("cs_addr", "uintptr_t", &["(unsigned long)R->sk"], "the kernel's sock, where it is known already")]],
-};
-static SOCKET: View = View {
-    name: "csinfo_t",
-    root: "sock",
-    members: &[&[m("cs_addr", "uintptr_t", &["(unsigned long)R"], "the kernel's sock")]],
+    members: &[&[
+        m("cs_addr", "uintptr_t", &["(unsigned long)R->sk"], "the kernel's sock, where it is known already"),
+        m("cs_cid", "uint64_t", &["(unsigned long)R->sk"], "the same"),
+    ]],
 };
 static DEVICE: View = View {
     name: "ifinfo_t",
     root: "sk_buff",
     members: &[&[
         m("if_name", "string", &["R->dev->name"], "the device"),
+        m("if_local", "int", &["R->dev == 0"], "1 where there is none"),
+        m("if_ipstack", "uintptr_t", &["(unsigned long)R->dev->nd_net.net"], "the network namespace"),
         m("if_addr", "uintptr_t", &["(unsigned long)R->dev"], "the kernel's net_device"),
     ]],
 };
 
-macro_rules! own {
-    ($member:literal, $six:literal) => {
-        concat!(
-            "R->__sk_common.skc_family == 2 ? ntop(R->__sk_common.",
-            $member,
-            ") : ntop(R->__sk_common.",
-            $six,
-            ".in6_u.u6_addr8)"
-        )
+/// The ends of a packet's connection, by which of them this machine is.
+macro_rules! ends {
+    ($name:ident, $ty:literal, $prefix:literal, $header:literal, $four:ident, $six:ident, $inner:ident, $own:literal, $port:literal, $other:literal, $other_port:literal, $sock:literal $(, $more:expr)?) => {
+        static $name: View = View {
+            name: $ty,
+            root: "sk_buff",
+            members: &[&[
+                m(concat!($prefix, "_addr"), "uintptr_t", &[$sock], "the kernel's sock, where it is known already"),
+                m(concat!($prefix, "_lport"), "uint16_t", &[short!($inner!($header, "R"), "->", $port)], "the port here"),
+                m(concat!($prefix, "_rport"), "uint16_t", &[short!($inner!($header, "R"), "->", $other_port)], "the port there"),
+                m(concat!($prefix, "_laddr"), "string", &[address!($four!("R"), $six!("R"), $own)], "the address here"),
+                m(concat!($prefix, "_raddr"), "string", &[address!($four!("R"), $six!("R"), $other)], "the address there"),
+            ] $(, $more)?],
+        };
     };
 }
-const ENDS: &[Member] = &[
-    m("tcps_addr", "uintptr_t", &["(unsigned long)R"], "the kernel's sock"),
-    m("tcps_lport", "uint16_t", &["R->__sk_common.skc_num"], "the port here"),
-    m("tcps_rport", "uint16_t", &[short!("R->__sk_common.skc_dport")], "the port there"),
-    m("tcps_laddr", "string", &[own!("skc_rcv_saddr", "skc_v6_rcv_saddr")], "the address here"),
-    m("tcps_raddr", "string", &[own!("skc_daddr", "skc_v6_daddr")], "the address there"),
-];
-const NEW_STATE: &[Member] =
-    &[m("tcps_state", "int", &["args.newstate"], "the new state: 1 established, 2 SYN sent, 7 closed")];
-static CONNECTION: View = View { name: "tcpsinfo_t", root: "sock", members: &[ENDS, NEW_STATE] };
-static OLD: View = View {
-    name: "tcplsinfo_t",
-    root: "sock",
-    members: &[&[m("tcps_state", "int", &["args.oldstate"], "the old state")]],
-};
+ends!(
+    SENT_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", placed, placed6, inner, "saddr", "source", "daddr", "dest",
+    "(unsigned long)R->sk", connections::OF_PACKET
+);
+ends!(
+    GOT_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", fresh, fresh6, behind, "daddr", "dest", "saddr", "source", "0"
+);
+ends!(
+    TAKEN_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", placed, placed6, inner, "daddr", "dest", "saddr", "source", "0"
+);
+ends!(
+    SENT_DATAGRAMS, "udpsinfo_t", "udps", "udphdr", placed, placed6, inner, "saddr", "source", "daddr", "dest",
+    "(unsigned long)R->sk"
+);
+ends!(
+    GOT_DATAGRAMS, "udpsinfo_t", "udps", "udphdr", fresh, fresh6, behind, "daddr", "dest", "saddr", "source", "0"
+);
 
-const CHANGE: &[Given] = &[
-    Given::Plain("uintptr_t", "0"),
-    Given::Object(&SOCKET, "args.sk"),
-    Given::Plain("uintptr_t", "0"),
-    Given::Object(&CONNECTION, "args.sk"),
-    Given::Plain("uintptr_t", "0"),
-    Given::Object(&OLD, "args.sk"),
-];
-const CHANGE_ARGUMENTS: &[(&str, &str)] = &[
-    ("uintptr_t", "no packet is told"),
-    ("csinfo_t *", "the socket"),
-    ("uintptr_t", "no packet is told"),
-    ("tcpsinfo_t *", "the connection, with its new state"),
-    ("uintptr_t", "no packet is told"),
-    ("tcplsinfo_t *", "the old state"),
-];
-const CHANGE_FIELDS: &[Field] = &[
-    field("laddr", 3, "tcps_laddr"),
-    field("lport", 3, "tcps_lport"),
-    field("raddr", 3, "tcps_raddr"),
-    field("rport", 3, "tcps_rport"),
-    field("state", 3, "tcps_state"),
-    field("oldstate", 5, "tcps_state"),
-    field("socket", 1, "cs_addr"),
-];
-
-/// A change of a connection's state.
-macro_rules! change {
-    ($name:literal, $about:literal, $when:literal) => {
-        Row {
-            provider: "tcp",
-            name: $name,
-            about: $about,
-            arguments: CHANGE_ARGUMENTS,
-            fields: CHANGE_FIELDS,
-            places: &[&[Source {
-                point: "rawtracepoint:inet_sock_set_state",
-                when: concat!("args.sk->sk_protocol == 6", $when),
-                given: CHANGE,
-            }]],
-        }
-    };
-}
-
+/// What is told of a packet; the device is for fields only.
 macro_rules! packet {
-    ($ip:ident, $last:expr) => {
+    ($ip:ident, $ends:ident, $last:ident) => {
         &[
             Given::Object(&PACKET, "args.skb"),
             Given::Object(&SOCKET_OF_PACKET, "args.skb"),
             Given::Object(&$ip, "args.skb"),
+            Given::Object(&$ends, "args.skb"),
+            Given::Object(&$last, "args.skb"),
+            Given::Plain("void", "0"),
             Given::Object(&DEVICE, "args.skb"),
-            $last,
         ]
     };
 }
@@ -317,8 +312,9 @@ const TCP_ARGUMENTS: &[(&str, &str)] = &[
     ("pktinfo_t *", "the packet"),
     ("csinfo_t *", "its socket"),
     ("ipinfo_t *", "its addresses"),
-    ("ifinfo_t *", "the device"),
+    ("tcpsinfo_t *", "its connection"),
     ("tcpinfo_t *", "the header of TCP"),
+    ("void", "nothing"),
 ];
 const TCP_FIELDS: &[Field] = &[
     field("saddr", 2, "ip_saddr"),
@@ -329,13 +325,13 @@ const TCP_FIELDS: &[Field] = &[
     field("flags", 4, "tcp_flags"),
     field("seq", 4, "tcp_seq"),
     field("ack", 4, "tcp_ack"),
-    field("device", 3, "if_name"),
+    field("device", 6, "if_name"),
 ];
 const UDP_ARGUMENTS: &[(&str, &str)] = &[
     ("pktinfo_t *", "the packet"),
     ("csinfo_t *", "its socket"),
     ("ipinfo_t *", "its addresses"),
-    ("ifinfo_t *", "the device"),
+    ("udpsinfo_t *", "its ends"),
     ("udpinfo_t *", "the header of UDP"),
 ];
 const UDP_FIELDS: &[Field] = &[
@@ -344,11 +340,15 @@ const UDP_FIELDS: &[Field] = &[
     field("daddr", 2, "ip_daddr"),
     field("dport", 4, "udp_dport"),
     field("length", 4, "udp_length"),
-    field("device", 3, "if_name"),
+    field("device", 6, "if_name"),
 ];
 
 const SEND: &str = "rawtracepoint:net_dev_queue";
 const RECEIVE: &str = "rawtracepoint:netif_receive_skb";
+
+/// A packet that asks for a connection: SYN, without ACK.
+const ASKS: &str = concat!("(*((unsigned char *)", inner!("tcphdr", "args.skb"), " + 13) & 0x12) == 2");
+const REFUSED: &[Given] = packet!(SENT_IP, TAKEN_CONNECTION, SENT_TCP);
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -389,23 +389,6 @@ pub(super) const ROWS: &[Row] = &[
             ],
         }]],
     },
-    change!("state-change", "A connection's state changes.", ""),
-    change!("connect-request", "A connection is asked for from here.", " && args.newstate == 2"),
-    change!(
-        "connect-established",
-        "A connection that was asked for from here stands.",
-        " && args.oldstate == 2 && args.newstate == 1"
-    ),
-    change!(
-        "connect-refused",
-        "A connection that was asked for from here is refused, or given up.",
-        " && args.oldstate == 2 && args.newstate == 7"
-    ),
-    change!(
-        "accept-established",
-        "A connection that was asked for from elsewhere stands.",
-        " && args.oldstate == 3 && args.newstate == 1"
-    ),
     Row {
         provider: "tcp",
         name: "send",
@@ -415,7 +398,7 @@ pub(super) const ROWS: &[Row] = &[
         places: &[&[Source {
             point: SEND,
             when: protocol!(placed!("args.skb"), placed6!("args.skb"), "6"),
-            given: packet!(SENT_IP, Given::Object(&SENT_TCP, "args.skb")),
+            given: packet!(SENT_IP, SENT_CONNECTION, SENT_TCP),
         }]],
     },
     Row {
@@ -427,8 +410,19 @@ pub(super) const ROWS: &[Row] = &[
         places: &[&[Source {
             point: RECEIVE,
             when: protocol!(fresh!("args.skb"), fresh6!("args.skb"), "6"),
-            given: packet!(GOT_IP, Given::Object(&GOT_TCP, "args.skb")),
+            given: packet!(GOT_IP, GOT_CONNECTION, GOT_TCP),
         }]],
+    },
+    Row {
+        provider: "tcp",
+        name: "accept-refused",
+        about: "A connection that was asked for from elsewhere is refused: the packet that asks for it is told.",
+        arguments: TCP_ARGUMENTS,
+        fields: TCP_FIELDS,
+        places: &[&[
+            Source { point: "rawtracepoint:tcp_send_reset", when: ASKS, given: REFUSED },
+            Source { point: "fentry:vmlinux:tcp_v4_send_reset", when: ASKS, given: REFUSED },
+        ]],
     },
     Row {
         provider: "udp",
@@ -439,7 +433,7 @@ pub(super) const ROWS: &[Row] = &[
         places: &[&[Source {
             point: SEND,
             when: protocol!(placed!("args.skb"), placed6!("args.skb"), "17"),
-            given: packet!(SENT_IP, Given::Object(&SENT_UDP, "args.skb")),
+            given: packet!(SENT_IP, SENT_DATAGRAMS, SENT_UDP),
         }]],
     },
     Row {
@@ -451,7 +445,7 @@ pub(super) const ROWS: &[Row] = &[
         places: &[&[Source {
             point: RECEIVE,
             when: protocol!(fresh!("args.skb"), fresh6!("args.skb"), "17"),
-            given: packet!(GOT_IP, Given::Object(&GOT_UDP, "args.skb")),
+            given: packet!(GOT_IP, GOT_DATAGRAMS, GOT_UDP),
         }]],
     },
 ];

@@ -188,7 +188,7 @@ pub(super) const ROWS: &[Row] = &[
         provider: "proc",
         name: "signal-handle",
         about: "A thread takes a signal that was sent to it.",
-        arguments: &[("int", "the signal"), ("uintptr_t", "the kernel's kernel_siginfo"), ("uintptr_t", "the handler")],
+        arguments: &[("int", "the signal"), ("siginfo_t *", "what came with it"), ("uintptr_t", "the handler")],
         fields: &[plain("signal", 0), plain("info", 1), plain("handler", 2)],
         places: &[&[Source {
             point: "rawtracepoint:signal_deliver",
@@ -200,7 +200,7 @@ pub(super) const ROWS: &[Row] = &[
                     "args.sig == 9 && curtask->signal->group_exit_code != 0 ? curtask->signal->group_exit_code & 0x7f : \
                      args.sig",
                 ),
-                Given::Plain("uintptr_t", "(unsigned long)args.info"),
+                Given::Plain("siginfo_t *", "(unsigned long)args.info"),
                 Given::Plain("uintptr_t", "(unsigned long)args.ka->sa.sa_handler"),
             ],
         }]],

@@ -9,17 +9,14 @@ fn members_of_arguments_and_fields_are_there() {
             for field in row.fields {
                 let given = &source.given[field.argument];
                 match given {
-                    Given::Plain(..) => assert!(field.member.is_empty(), "{} {}", row.point(), field.name),
+                    Given::Plain(..) | Given::Since(_) => assert!(field.member.is_empty(), "{} {}", row.point(), field.name),
                     Given::Object(view, _) => {
                         assert!(view.member(field.member).is_some(), "{} {}", row.point(), field.name);
                     }
                 }
             }
             for (given, (ty, _)) in source.given.iter().zip(row.arguments) {
-                match given {
-                    Given::Object(view, _) => assert_eq!(*ty, format!("{} *", view.name), "{}", row.point()),
-                    Given::Plain(own, _) => assert_eq!(ty, own, "{}", row.point()),
-                }
+                assert_eq!(*ty, given.d_type(), "{}", row.point());
             }
         }
     }

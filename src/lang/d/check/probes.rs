@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::descriptions::Found;
 use super::site::{Site, SiteKind};
 use super::value::{cast, int};
-use super::{Checker, Frame, statement};
+use super::{Checker, Frame, begun, statement};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{self, Clause};
 use crate::lang::diagnostic::Diagnostic;
@@ -93,10 +93,11 @@ impl Checker<'_> {
             place: found[0].place.clone(),
             ..Site::default()
         };
+        let span = clauses.first().map_or(Span::default(), |(_, c)| head(c));
+        let begun = begun::of_place(self, span);
         let fault = self.local("%fault", Type::I64);
         let address = self.local("%address", Type::U64);
         let mut body = Vec::new();
-        let span = clauses.first().map_or(Span::default(), |(_, c)| head(c));
         for (number, clause) in clauses {
             self.frame.fault = Some((fault, address));
             let at = head(clause);
@@ -144,6 +145,9 @@ impl Checker<'_> {
         if let Some(none) = self.no_words(span) {
             body.insert(0, none);
         }
+        if let Some(begun) = begun {
+            body = begun::within(self, begun, body, span);
+        }
         if let Some(when) = self.frame.site.place.as_ref().and_then(|place| place.when()) {
             let condition = self.condition_of_row(when, span);
             let whole = Block::new(std::mem::take(&mut body));
@@ -151,6 +155,10 @@ impl Checker<'_> {
         }
         let frame = std::mem::take(&mut self.frame);
         let many = found.len() > 1;
+        if let (Some(begun), Some(place)) = (begun, &frame.site.place) {
+            let program = begun::program(self, begun, place, names[0], span);
+            self.program.probes.extend(program);
+        }
         self.program.probes.push(Probe {
             targets: found.into_iter().filter_map(|f| f.target).collect(),
             names,

@@ -7,11 +7,13 @@ use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, ItemKind, Name};
 use crate::lang::d::lexer::Macros;
 use crate::lang::d::parser::{ParseOptions, parse_with};
 use crate::lang::d::words;
-use crate::lang::facts::{CParam, CTypeId, TraceField};
+use crate::lang::facts::table::TypeTable;
+use crate::lang::facts::{CKind, CParam, CTypeId, TraceField};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::target::Target;
+use crate::probe::providers::SINCE;
 
 /// Functions that texts of rows may call besides those of the language.
 const OF_ROWS: &[&str] = &["nsecs", "ntop", "str", "uptr"];
@@ -75,6 +77,18 @@ fn place_at(e: &mut Ast, span: Span) {
     }
 }
 
+/// A number as the address of an object by its type's name; what the kernel's types don't have is a number.
+fn as_pointer(types: &mut TypeTable<'_>, word: Expr, object: &str) -> Expr {
+    let (kind, name) = match object.strip_prefix("struct ") {
+        Some(tag) => (CKind::Struct, tag),
+        None => (CKind::Typedef, object),
+    };
+    match types.tagged(kind, name) {
+        Some(to) => cast(word, &Type::Ptr { to: std::sync::Arc::new(to), space: AddressSpace::Kernel }),
+        None => cast(word, &Type::U64),
+    }
+}
+
 impl Checker<'_> {
     /// The value of a row's text, as one of a type by its name in D.
     pub fn of_row(&mut self, ty: &str, text: &str, span: Span) -> Value {
@@ -115,6 +129,10 @@ impl Checker<'_> {
             let text = self.text(value.e);
             return Value::new(Expr { span, ..text });
         }
+        if let Some(object) = ty.strip_suffix(" *") {
+            let word = self.word(value.e);
+            return Value::new(Expr { span, ..as_pointer(&mut self.types, word, object) });
+        }
         let by_word = match ty {
             "char" => Some((1, true)),
             "short" => Some((2, true)),
@@ -129,10 +147,12 @@ impl Checker<'_> {
 
     /// What only texts of rows may say; `None` for what means what it says everywhere.
     pub fn word_of_row(&mut self, name: &str, span: Span) -> Option<Value> {
-        if !self.frame.in_row || name != "curtask" {
-            return None;
+        match name {
+            _ if !self.frame.in_row => None,
+            "curtask" => self.builtin("curthread", span),
+            SINCE => self.frame.site.since.map(|l| Value::new(Expr::new(ExprKind::Local(l), Type::U64, span))),
+            _ => None,
         }
-        self.builtin("curthread", span)
     }
 
     /// A call that only texts of rows may make.
@@ -280,6 +300,7 @@ mod tests {
             for given in source.given {
                 match given {
                     Given::Plain(_, text) => parses(text),
+                    Given::Since(begin) => [begin.when, begin.key].into_iter().for_each(parses),
                     Given::Object(view, base) => {
                         parses(base);
                         view.all().flat_map(|member| member.texts).for_each(|text| parses(text));

@@ -8,7 +8,7 @@ use super::value::{Value, cast, int, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Builtin, Expr, ExprKind};
+use crate::lang::typed::{BinaryOp, Builtin, Expr, ExprKind, LocalId};
 use crate::lang::types::Type;
 use crate::probe::providers;
 
@@ -59,6 +59,8 @@ pub struct Site {
     pub error_arguments: Option<[Expr; 6]>,
     /// The place where a semantic probe fires.
     pub place: Option<Arc<providers::Found>>,
+    /// How long ago what the place ends has begun.
+    pub since: Option<LocalId>,
     /// Arguments of the inline that is being put in.
     pub inline_arguments: HashMap<Arc<str>, Expr>,
 }

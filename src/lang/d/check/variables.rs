@@ -72,7 +72,7 @@ impl Checker<'_> {
     }
 
     /// The key of thread-local variables: the thread, or the processor of an idle one.
-    fn thread_key(span: Span) -> Expr {
+    pub fn thread_key(span: Span) -> Expr {
         let of = |b, ty: Type| cast(Expr::new(ExprKind::Builtin(b), ty, span), &Type::U64);
         let tid = of(Builtin::Tid, Type::U32);
         let cpu = of(Builtin::Cpu, Type::U32);

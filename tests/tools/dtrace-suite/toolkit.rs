@@ -1,0 +1,127 @@
+//! Scripts of the DTraceToolkit: which of them compile.
+//!
+//! A `.d` file is compiled with the flags of its first line. Programs that shell and Perl scripts hold are compiled as the
+//! scripts put them together with their default options: a stand-in for `/usr/sbin/dtrace` compiles what it is given.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Folders without scripts.
+const NO_SCRIPTS: &[&str] = &["Bin", "Code", "Docs", "Examples", "Include", "Man", "Notes", "Snippits"];
+const DTRACE: &str = "/usr/sbin/dtrace";
+const TIMEOUT_S: &str = "60";
+
+/// What came of a script: nothing, or why it does not compile.
+type Compiled = Result<(), String>;
+
+/// Compiles all scripts below a folder and prints which do.
+pub fn run(root: &Path, dtrace: &Path, folder: &Path, filters: &[String]) {
+    let scripts = scripts(root);
+    let mut target = Command::new("sleep").arg("100000").stdin(Stdio::null()).spawn().unwrap();
+    let (mut passed, mut failed) = ([0_usize; 2], [0_usize; 2]);
+    for path in scripts {
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        if !filters.is_empty() && !filters.iter().any(|f| name.contains(f.as_str())) {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+        let is_d = path.extension().is_some_and(|e| e == "d");
+        let process = target.id();
+        let compiled =
+            if is_d { of_d(&path, &text, dtrace, process) } else { of_shell(&path, &text, dtrace, folder, process) };
+        match compiled {
+            Ok(()) => {
+                passed[usize::from(is_d)] += 1;
+                println!("LOADS {name}");
+            }
+            Err(why) => {
+                failed[usize::from(is_d)] += 1;
+                println!("FAILS {name} ({})", why.lines().next().unwrap_or(""));
+            }
+        }
+    }
+    let _ = target.kill();
+    let _ = target.wait();
+    let mut line = String::new();
+    for (what, n) in [("of D", 1), ("of the shell and Perl", 0)] {
+        let _ = write!(line, "{} of {} {what}, ", passed[n], passed[n] + failed[n]);
+    }
+    let all: usize = passed.iter().sum();
+    println!("{line}{all} of {} load", all + failed.iter().sum::<usize>());
+}
+
+/// All `.d` files, and the scripts that call DTrace.
+fn scripts(root: &Path) -> Vec<PathBuf> {
+    let (mut folders, mut found) = (vec![root.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_symlink() || name.starts_with('.') || NO_SCRIPTS.contains(&&*name) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "d") || calls_dtrace(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn calls_dtrace(path: &Path) -> bool {
+    let Ok(text) = std::fs::read(path) else { return false };
+    text.starts_with(b"#!") && String::from_utf8_lossy(&text).contains("dtrace -")
+}
+
+fn of_d(path: &Path, text: &str, dtrace: &Path, process: u32) -> Compiled {
+    let flags = text.lines().next().and_then(|line| line.strip_prefix("#!")?.trim().strip_prefix(DTRACE));
+    let mut command = Command::new("timeout");
+    command.arg(TIMEOUT_S).arg(dtrace).arg("-e");
+    if text.contains("$target") {
+        command.args(["-p", &process.to_string()]);
+    }
+    command.args(flags.unwrap_or(" -s").split_whitespace()).arg(path);
+    let output = command.current_dir(path.parent().unwrap()).stdin(Stdio::null()).output().unwrap();
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+fn of_shell(path: &Path, text: &str, dtrace: &Path, folder: &Path, process: u32) -> Compiled {
+    let (stand_in, log) = (folder.join("bin/dtrace"), folder.join("stand-in.log"));
+    std::fs::create_dir_all(folder.join("bin")).unwrap();
+    // What compiles goes on as if it had printed something.
+    let body = format!(
+        "#!/bin/bash\nif why=$({} -e \"$@\" 2>&1 </dev/null); then echo fine >>{log}; echo 1; else echo \"$why\" >>{log}; fi\n",
+        dtrace.display(),
+        log = log.display()
+    );
+    write_program(&stand_in, &body);
+    let copy = folder.join("script");
+    write_program(&copy, &text.replace(DTRACE, &stand_in.display().to_string()));
+    let perl = text.lines().next().is_some_and(|line| line.contains("perl"));
+    let searched = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    // Scripts that do nothing without arguments are given a process, or a name.
+    for arguments in [&[][..], &["-p", &process.to_string()], &["sleep"]] {
+        std::fs::write(&log, "").unwrap();
+        let mut command = Command::new("timeout");
+        command.args([TIMEOUT_S, if perl { "perl" } else { "bash" }]).arg(&copy).args(arguments);
+        command.env("PATH", &searched).current_dir(path.parent().unwrap()).stdin(Stdio::null());
+        let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let told = std::fs::read_to_string(&log).unwrap();
+        match told.lines().find(|line| *line != "fine") {
+            Some(why) => return Err(why.to_owned()),
+            None if told.is_empty() => {}
+            None => return Ok(()),
+        }
+    }
+    Err("the script never came to its program".to_owned())
+}
+
+fn write_program(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
