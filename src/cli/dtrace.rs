@@ -16,7 +16,7 @@ use crate::engine::TraceOptions;
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
 use crate::lang::codes::d::tag;
-use crate::lang::d::{self, DOptions, Macros, front};
+use crate::lang::d::{self, DOptions, Macros, front, listing};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::kernel::KernelFacts;
 use crate::lang::front::Checked;
@@ -146,17 +146,15 @@ fn prepared(text: &str, options: &Options, what: &str) -> Result<String, CliErro
     if options.set.cpp { preprocess::preprocess(text, &options.set, what) } else { Ok(text.to_owned()) }
 }
 
-/// Probes by their numbers, which are those that they have in records of this program.
-fn list(program: &crate::lang::typed::Program) -> ExitCode {
-    let mut out = format!("{:>5} {:>10} {:>17} {:>33} {}\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME");
-    for (id, name) in program.probe_ids.iter().zip(&program.probe_names) {
-        let mut fields = name.splitn(4, ':');
-        let mut field = || fields.next().unwrap_or("");
-        let (provider, module, function) = (field(), field(), field());
-        out.push_str(&format!("{id:>5} {provider:>10} {module:>17} {function:>33} {}\n", field()));
-    }
+/// Probes by their numbers, which are those that they have in records of this program; with `-v` also what they tell. What
+/// the descriptions name and this kernel can't have stands behind them, each with its reason.
+fn list(program: &Program, checked: &Checked, options: &Options, kernel: &Kernel) -> ExitCode {
+    let facts = KernelFacts::new(kernel, None, options.set.destructive);
+    let mut out = listing::head();
+    out.push_str(&listing::probes(&checked.program, options.verbose, &facts));
+    out.push_str(&listing::absent(&program.source.text, &macros(program, options, None), &facts));
     println_out(&out);
-    if program.probe_names.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if checked.program.probe_names.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
@@ -197,7 +195,7 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
         return Err(CliError::Refused("no probes matched".to_owned()));
     }
     if options.list {
-        return Ok(list(&checked.program));
+        return Ok(list(&program, &checked, options, &kernel));
     }
     let compilation = session_front::generate(&program.source, checked, target, &kernel);
     if let Some(error) = front::first_error(&compilation.diagnostics) {
@@ -220,6 +218,17 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     }
 }
 
+/// What macro variables of a program stand for.
+fn macros(program: &Program, options: &Options, target: Option<u32>) -> Macros {
+    let mut macros = Macros { defaults: options.set.defaultargs, ..Macros::default() };
+    macros.arguments.push(program.source.name.to_string());
+    macros.arguments.extend(options.arguments.iter().cloned());
+    macros.named.extend(front::ids());
+    // Without a process of -c or -p it is 0, which none is.
+    macros.named.insert("target", target.map_or(0, i64::from));
+    macros
+}
+
 fn compile(
     program: &Program,
     options: &Options,
@@ -227,15 +236,9 @@ fn compile(
     (target, held): (Option<u32>, Option<(u32, String)>),
     short: bool,
 ) -> (Checked, d::Options) {
-    let mut macros = Macros { defaults: options.set.defaultargs, ..Macros::default() };
-    macros.arguments.push(program.source.name.to_string());
-    macros.arguments.extend(options.arguments.iter().cloned());
-    macros.named.extend(front::ids());
-    // Without a process of -c or -p it is 0, which none is.
-    macros.named.insert("target", target.map_or(0, i64::from));
     let facts = KernelFacts::new(kernel, None, options.set.destructive).with_held(held);
     let compiled = DOptions {
-        macros,
+        macros: macros(program, options, target),
         options: options.set.clone(),
         of_command_line: program.of_command_line,
         style: Style { short, quiet: options.set.quiet, ..Style::default() },

@@ -175,6 +175,12 @@ pub struct Found {
 }
 
 impl Found {
+    /// The same at other targets.
+    #[must_use]
+    pub fn at(&self, targets: Vec<Target>) -> Self {
+        Self { targets, ..self.clone() }
+    }
+
     /// The condition, unless it always holds.
     #[must_use]
     pub fn when(&self) -> Option<&'static str> {

@@ -10,7 +10,7 @@ tcp:::connect-request
 	@asked[args[3]->tcps_raddr] = count();
 }
 tcp:::send
-/args[4]->tcp_flags == 2 && args[3]->if_name == "lo"/
+/args[4]->tcp_flags == 2 && args[3]->tcps_rport != 0/
 {
 	@syn[args[2]->ip_saddr, args[2]->ip_daddr] = count();
 }

@@ -47,7 +47,7 @@ pub fn within(c: &mut Checker<'_>, begun: Begun, body: Vec<Statement>, span: Spa
 pub fn program(c: &mut Checker<'_>, begun: Begun, place: &providers::Found, name: u32, span: Span) -> Option<Probe> {
     let (begin, targets) = place.begin.as_ref()?;
     c.frame = Frame::default();
-    c.frame.site.place = Some(Arc::new(providers::Found { targets: targets.clone(), ..place.clone() }));
+    c.frame.site.place = Some(Arc::new(place.at(targets.clone())));
     let condition = c.condition_of_row(begin.when, span);
     let key = Some(key(c, begin, span));
     let kept = statement(StatementKind::SetMap { map: begun.map, key, value: now(span) }, span);
