@@ -132,7 +132,8 @@ pub struct Row {
 }
 
 /// All rows.
-const TABLES: &[&[Row]] = &[counters::ROWS, io::ROWS, lockstat::ROWS, net::ROWS, net::CONNECTIONS, proc::ROWS, sched::ROWS];
+const TABLES: &[&[Row]] =
+    &[counters::ROWS, io::ROWS, lockstat::ROWS, net::ROWS, net::CONNECTIONS, proc::ROWS, sched::ROWS];
 
 /// All semantic probes, in the order of listings.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
@@ -314,7 +315,8 @@ type Places = (Vec<Target>, Option<(&'static Begin, Vec<Target>)>);
 fn targets(source: &'static Source, kernel: &Kernel, members: &requirements::Members) -> Result<Places, String> {
     let texts = std::iter::once(source.when).chain(source.given.iter().map(Given::texts));
     let targets = targets_of(source.point, texts, kernel, members)?;
-    let begins = source.given.iter().find_map(|given| if let Given::Since(begin) = given { Some(*begin) } else { None });
+    let begins =
+        source.given.iter().find_map(|given| if let Given::Since(begin) = given { Some(*begin) } else { None });
     let begin = begins.map(|begin| {
         let texts = [begin.when, begin.key].into_iter();
         targets_of(begin.point, texts, kernel, members).map(|targets| (begin, targets))

@@ -187,10 +187,7 @@ pub(super) const ROWS: &[Row] = &[
         "A thread has slept for a lock of readers and writers.",
         [SEMAPHORE, WAITED, KIND],
         WAIT_KIND_FIELDS,
-        &[
-            end!("struct rw_semaphore *", SLEEPS_TO_READ, "1"),
-            end!("struct rw_semaphore *", SLEEPS_TO_WRITE, "0"),
-        ]
+        &[end!("struct rw_semaphore *", SLEEPS_TO_READ, "1"), end!("struct rw_semaphore *", SLEEPS_TO_WRITE, "0"),]
     ),
     row!(
         "rw-spin",

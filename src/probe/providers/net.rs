@@ -154,8 +154,18 @@ macro_rules! views {
                 m("ipv4_tos", "uint8_t", &[concat!($four!("R"), "->tos")], "type of service"),
                 m("ipv4_length", "uint16_t", &[short!($four!("R"), "->tot_len")], "bytes with the header"),
                 m("ipv4_ident", "uint16_t", &[short!($four!("R"), "->id")], "identification"),
-                m("ipv4_flags", "uint8_t", &[concat!("(", short!($four!("R"), "->frag_off"), ") >> 13")], "1 more, 2 whole"),
-                m("ipv4_offset", "uint16_t", &[concat!("((", short!($four!("R"), "->frag_off"), ") & 0x1fff) * 8")], "bytes"),
+                m(
+                    "ipv4_flags",
+                    "uint8_t",
+                    &[concat!("(", short!($four!("R"), "->frag_off"), ") >> 13")],
+                    "1 more, 2 whole",
+                ),
+                m(
+                    "ipv4_offset",
+                    "uint16_t",
+                    &[concat!("((", short!($four!("R"), "->frag_off"), ") & 0x1fff) * 8")],
+                    "bytes",
+                ),
                 m("ipv4_ttl", "uint8_t", &[concat!($four!("R"), "->ttl")], "hops that are left"),
                 m("ipv4_protocol", "uint8_t", &[concat!($four!("R"), "->protocol")], "protocol"),
                 m("ipv4_protostr", "string", &[named!($four!("R"), "->protocol")], "the protocol's name"),
@@ -173,8 +183,18 @@ macro_rules! views {
             members: &[&[
                 m("ipv6_ver", "uint8_t", &[concat!($four!("R"), "->version")], "6"),
                 m("ipv6_plen", "uint16_t", &[short!($six!("R"), "->payload_len")], "bytes behind the header"),
-                m("ipv6_tclass", "uint8_t", &[concat!("(", word!("*((unsigned int *)", $six!("R"), ")"), ") >> 20 & 0xff")], "class"),
-                m("ipv6_flow", "uint32_t", &[concat!("(", word!("*((unsigned int *)", $six!("R"), ")"), ") & 0xfffff")], "flow label"),
+                m(
+                    "ipv6_tclass",
+                    "uint8_t",
+                    &[concat!("(", word!("*((unsigned int *)", $six!("R"), ")"), ") >> 20 & 0xff")],
+                    "class",
+                ),
+                m(
+                    "ipv6_flow",
+                    "uint32_t",
+                    &[concat!("(", word!("*((unsigned int *)", $six!("R"), ")"), ") & 0xfffff")],
+                    "flow label",
+                ),
                 m("ipv6_nexthdr", "uint8_t", &[concat!($six!("R"), "->nexthdr")], "what follows the header"),
                 m("ipv6_nextstr", "string", &[named!($six!("R"), "->nexthdr")], "its name"),
                 m("ipv6_hdr", "uintptr_t", &[concat!("(unsigned long)", $six!("R"))], "where the header is"),
@@ -261,22 +281,50 @@ macro_rules! ends {
     };
 }
 ends!(
-    SENT_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", placed, placed6, inner, "saddr", "source", "daddr", "dest",
-    "(unsigned long)R->sk", connections::OF_PACKET
+    SENT_CONNECTION,
+    "tcpsinfo_t",
+    "tcps",
+    "tcphdr",
+    placed,
+    placed6,
+    inner,
+    "saddr",
+    "source",
+    "daddr",
+    "dest",
+    "(unsigned long)R->sk",
+    connections::OF_PACKET
+);
+ends!(GOT_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", fresh, fresh6, behind, "daddr", "dest", "saddr", "source", "0");
+ends!(
+    TAKEN_CONNECTION,
+    "tcpsinfo_t",
+    "tcps",
+    "tcphdr",
+    placed,
+    placed6,
+    inner,
+    "daddr",
+    "dest",
+    "saddr",
+    "source",
+    "0"
 );
 ends!(
-    GOT_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", fresh, fresh6, behind, "daddr", "dest", "saddr", "source", "0"
-);
-ends!(
-    TAKEN_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", placed, placed6, inner, "daddr", "dest", "saddr", "source", "0"
-);
-ends!(
-    SENT_DATAGRAMS, "udpsinfo_t", "udps", "udphdr", placed, placed6, inner, "saddr", "source", "daddr", "dest",
+    SENT_DATAGRAMS,
+    "udpsinfo_t",
+    "udps",
+    "udphdr",
+    placed,
+    placed6,
+    inner,
+    "saddr",
+    "source",
+    "daddr",
+    "dest",
     "(unsigned long)R->sk"
 );
-ends!(
-    GOT_DATAGRAMS, "udpsinfo_t", "udps", "udphdr", fresh, fresh6, behind, "daddr", "dest", "saddr", "source", "0"
-);
+ends!(GOT_DATAGRAMS, "udpsinfo_t", "udps", "udphdr", fresh, fresh6, behind, "daddr", "dest", "saddr", "source", "0");
 
 /// What is told of a packet; the device is for fields only.
 macro_rules! packet {

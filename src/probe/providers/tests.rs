@@ -9,7 +9,9 @@ fn members_of_arguments_and_fields_are_there() {
             for field in row.fields {
                 let given = &source.given[field.argument];
                 match given {
-                    Given::Plain(..) | Given::Since(_) => assert!(field.member.is_empty(), "{} {}", row.point(), field.name),
+                    Given::Plain(..) | Given::Since(_) => {
+                        assert!(field.member.is_empty(), "{} {}", row.point(), field.name);
+                    }
                     Given::Object(view, _) => {
                         assert!(view.member(field.member).is_some(), "{} {}", row.point(), field.name);
                     }

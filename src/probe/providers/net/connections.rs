@@ -65,11 +65,8 @@ macro_rules! kept {
 pub(super) const OF_PACKET: &[Member] = kept!("R->sk");
 const OF_SOCKET: &[Member] = kept!("R");
 
-static NO_PACKET: View = View {
-    name: "pktinfo_t",
-    root: "sock",
-    members: &[&[m("pkt_addr", "uintptr_t", &["0"], "no packet is told")]],
-};
+static NO_PACKET: View =
+    View { name: "pktinfo_t", root: "sock", members: &[&[m("pkt_addr", "uintptr_t", &["0"], "no packet is told")]] };
 static SOCKET: View = View {
     name: "csinfo_t",
     root: "sock",
