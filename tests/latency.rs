@@ -20,6 +20,8 @@ mod skip;
 mod stops;
 #[path = "latency/tracers.rs"]
 mod tracers;
+#[path = "latency/waits.rs"]
+mod waits;
 
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
