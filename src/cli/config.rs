@@ -19,6 +19,8 @@ use crate::tui::keys::remap::{Remap, check, parse_key, remap, scope_names, writt
 
 /// Largest file that is read, bytes.
 const LARGEST: u64 = 1 << 20;
+/// Mistakes that are told at once.
+const MOST_MISTAKES: usize = 20;
 /// What `config init` writes, but for the keys.
 const TEMPLATE: &str = include_str!("config/default.toml");
 
@@ -67,6 +69,8 @@ pub struct Workbench {
     pub theme: Option<String>,
     /// Whether the mouse is the workbench's.
     pub mouse: Option<bool>,
+    /// Whether the script is edited by vi's keys.
+    pub vi: Option<bool>,
 }
 
 /// Options of every trace.
@@ -96,40 +100,77 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// Something in it is wrong.
-    #[error("{path}:{line}:{column}: {message}\n{excerpt}")]
+    #[error("{}", told(mistakes))]
     Wrong {
-        /// Which file.
-        path: String,
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-        /// What is wrong.
-        message: String,
-        /// The line itself, with its number.
-        excerpt: String,
+        /// What, in the order of the file.
+        mistakes: Vec<Mistake>,
     },
+}
+
+/// Something wrong in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// Which file.
+    path: String,
+    /// Line, from 1.
+    line: usize,
+    /// Column, from 1.
+    column: usize,
+    /// What is wrong.
+    message: String,
+    /// The line itself, with its number.
+    excerpt: String,
+    /// Bytes of the text that it is about.
+    at: Range<usize>,
+}
+
+fn told(mistakes: &[Mistake]) -> String {
+    let one = |m: &Mistake| format!("{}:{}:{}: {}\n{}", m.path, m.line, m.column, m.message, m.excerpt);
+    mistakes.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
 impl Config {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place.
+    /// All that is wrong, with its places: at most [`MOST_MISTAKES`].
     pub fn parse(path: &str, text: &str) -> Result<(Self, Vec<Remap>), ConfigError> {
-        let config: Self = toml::from_str(text)
-            .map_err(|error| wrong(path, text, error.span().unwrap_or(0..0), error.message().trim_end()))?;
-        if let Some((name, value)) = config.script.iter().find(|(_, value)| text_of(value).is_none()) {
+        let mut mistakes = Vec::new();
+        let mut config = Self::default();
+        // What is wrong is taken out, and what is left read again.
+        let mut rest = text.to_owned();
+        while mistakes.len() < MOST_MISTAKES {
+            let error = match toml::from_str(&rest) {
+                Ok(read) => {
+                    config = read;
+                    break;
+                }
+                Err(error) => error,
+            };
+            let at = error.span().unwrap_or(0..0);
+            mistakes.push(wrong(path, text, at.clone(), error.message().trim_end()));
+            if !blank(&mut rest, &at) {
+                break;
+            }
+        }
+        for (name, value) in config.script.iter().filter(|(_, value)| text_of(value).is_none()) {
             let at = text.find(name.as_str()).unwrap_or(0);
             let message = format!("{name} is a number, a text, true or false, and not {}", value.type_str());
-            return Err(wrong(path, text, at..at + name.len(), &message));
+            mistakes.push(wrong(path, text, at..at + name.len(), &message));
         }
-        let choices = chosen_keys(path, text)?;
-        let (places, choices): (Vec<Range<usize>>, Vec<Remap>) = choices.into_iter().unzip();
-        if let Err((index, error)) = check(&choices) {
-            return Err(wrong(path, text, places[index].clone(), &error.to_string()));
+        let (mut places, mut choices): (Vec<_>, Vec<_>) =
+            chosen_keys(path, text, &rest, &mut mistakes).into_iter().unzip();
+        while let Err((index, error)) = check(&choices) {
+            mistakes.push(wrong(path, text, places.remove(index), &error.to_string()));
+            choices.remove(index);
         }
-        Ok((config, choices))
+        if mistakes.is_empty() {
+            return Ok((config, choices));
+        }
+        mistakes.sort_by_key(|mistake| mistake.at.start);
+        mistakes.dedup_by_key(|mistake| mistake.at.start);
+        mistakes.truncate(MOST_MISTAKES);
+        Err(ConfigError::Wrong { mistakes })
     }
 
     /// The settings of scripts, as flags have them.
@@ -139,26 +180,37 @@ impl Config {
     }
 }
 
+/// Takes the lines of a mistake out, every other byte stays in its place; false where nothing would change.
+fn blank(text: &mut String, at: &Range<usize>) -> bool {
+    let from = text.get(..at.start).map_or(0, |before| before.rfind('\n').map_or(0, |n| n + 1));
+    let to = text.get(at.end.max(at.start)..).map_or(text.len(), |rest| at.end + rest.find('\n').unwrap_or(rest.len()));
+    let Some(lines) = text.get(from..to).filter(|lines| !lines.trim().is_empty()) else { return false };
+    let blanks: String = lines.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
+    text.replace_range(from..to, &blanks);
+    true
+}
+
 /// The keys that a file chooses, each with the place of its command.
-fn chosen_keys(path: &str, text: &str) -> Result<Vec<(Range<usize>, Remap)>, ConfigError> {
-    let Ok(document) = DeTable::parse(text) else { return Ok(Vec::new()) };
+fn chosen_keys(path: &str, text: &str, rest: &str, mistakes: &mut Vec<Mistake>) -> Vec<(Range<usize>, Remap)> {
+    let Ok(document) = DeTable::parse(rest) else { return Vec::new() };
     let mut choices = Vec::new();
     for (name, value) in document.get_ref().iter().filter(|(name, _)| name.get_ref() == "keys") {
         let DeValue::Table(keys) = value.get_ref() else {
-            return Err(wrong(path, text, name.span(), "keys are a table: `[keys]`"));
+            mistakes.push(wrong(path, text, name.span(), "keys are a table: `[keys]`"));
+            continue;
         };
         for (name, value) in keys {
             match value.get_ref() {
                 DeValue::Table(group) => {
                     for (command, value) in group {
-                        choices.push(choice(path, text, Some(name.get_ref()), command, value)?);
+                        choices.extend(choice(path, text, Some(name.get_ref()), command, value, mistakes));
                     }
                 }
-                _ => choices.push(choice(path, text, None, name, value)?),
+                _ => choices.extend(choice(path, text, None, name, value, mistakes)),
             }
         }
     }
-    Ok(choices)
+    choices
 }
 
 fn choice(
@@ -167,25 +219,30 @@ fn choice(
     scope: Option<&str>,
     command: &Spanned<DeString<'_>>,
     value: &Spanned<DeValue<'_>>,
-) -> Result<(Range<usize>, Remap), ConfigError> {
+    mistakes: &mut Vec<Mistake>,
+) -> Option<(Range<usize>, Remap)> {
     let several;
-    let keys: &[Spanned<DeValue<'_>>] = match value.get_ref() {
+    let named: &[Spanned<DeValue<'_>>] = match value.get_ref() {
         DeValue::Array(keys) => {
             several = keys;
             several
         }
         _ => std::slice::from_ref(value),
     };
-    let parsed = keys.iter().map(|key| {
+    let mut keys = Vec::new();
+    for key in named {
         let name = key.get_ref().as_str().unwrap_or("");
-        parse_key(name).ok_or_else(|| {
+        if let Some(key) = parse_key(name) {
+            keys.push(key);
+        } else {
             let message = format!("there is no key named `{name}`: write it as the help does (Ctrl-S, F5, Alt-Enter)");
-            wrong(path, text, key.span(), &message)
-        })
-    });
-    let keys = parsed.collect::<Result<_, _>>()?;
+            mistakes.push(wrong(path, text, key.span(), &message));
+        }
+    }
     let command_name = command.get_ref().as_ref().to_owned();
-    Ok((command.span(), Remap { scope: scope.map(str::to_owned), command: command_name, keys }))
+    // Without the keys that there are not, nothing would be known of the others.
+    let is_whole = keys.len() == named.len();
+    is_whole.then(|| (command.span(), Remap { scope: scope.map(str::to_owned), command: command_name, keys }))
 }
 
 fn text_of(value: &toml::Value) -> Option<String> {
@@ -198,7 +255,7 @@ fn text_of(value: &toml::Value) -> Option<String> {
 }
 
 /// An error at a place of the text.
-fn wrong(path: &str, text: &str, at: Range<usize>, message: &str) -> ConfigError {
+fn wrong(path: &str, text: &str, at: Range<usize>, message: &str) -> Mistake {
     let start = (0..=at.start.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let before = &text[..start];
     let line = before.matches('\n').count() + 1;
@@ -209,7 +266,7 @@ fn wrong(path: &str, text: &str, at: Range<usize>, message: &str) -> ConfigError
     let number = line.to_string();
     let gap = " ".repeat(number.len());
     let excerpt = format!("{number} | {shown}\n{gap} | {}{}", " ".repeat(column - 1), "^".repeat(marked));
-    ConfigError::Wrong { path: path.to_owned(), line, column, message: message.to_owned(), excerpt }
+    Mistake { path: path.to_owned(), line, column, message: message.to_owned(), excerpt, at }
 }
 
 /// The folder of configuration, themes and layouts.

@@ -81,6 +81,9 @@ pub fn run(args: &Programs, world: &World) -> Result<ExitCode, CliError> {
         let rows: Vec<_> = now.programs.iter().map(|p| program_json(p, &before, &now)).collect();
         return print_json(&json!(rows));
     }
+    if now.programs.is_empty() {
+        return print("No BPF program is loaded.\n");
+    }
     print(&table_of_programs(&before, &now))
 }
 
@@ -140,7 +143,11 @@ pub fn run_maps(args: &Maps, world: &World) -> Result<ExitCode, CliError> {
     }
     let mut reader = InventoryReader::new(super::kernel::running(world)).map_err(refused)?;
     let now = reader.read().map_err(refused)?;
-    if args.json { print_json(&json!(now.maps)) } else { print(&table_of_maps(&now.maps)) }
+    match (args.json, now.maps.is_empty()) {
+        (true, _) => print_json(&json!(now.maps)),
+        (false, true) => print("There is no BPF map.\n"),
+        (false, false) => print(&table_of_maps(&now.maps)),
+    }
 }
 
 fn table_of_maps(maps: &[BpfMap]) -> String {

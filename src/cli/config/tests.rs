@@ -29,7 +29,10 @@ fn what_config_init_writes_is_read_again_with_and_without_its_comments() {
 #[test]
 fn mistakes_are_told_with_line_and_column() {
     let place = |text: &str| match parsed(text) {
-        Err(ConfigError::Wrong { line, column, message, excerpt, .. }) => (line, column, message, excerpt),
+        Err(ConfigError::Wrong { mistakes }) if mistakes.len() == 1 => {
+            let Mistake { line, column, message, excerpt, .. } = mistakes.into_iter().next().unwrap();
+            (line, column, message, excerpt)
+        }
         other => panic!("{other:?}"),
     };
     let (line, column, message, excerpt) = place("[workbench]\ntheme = \"dark\"\nmouze = true\n");
@@ -54,4 +57,19 @@ fn no_file_is_as_good_as_an_empty_one_unless_it_was_asked_for() {
     assert!(read(&world).is_ok());
     let asked = World { config_file: Some("/nonexistent/x.toml".into()), ..World::default() };
     assert!(matches!(read(&asked), Err(ConfigError::Read { .. })));
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let text = "[workbench]\ntheme = 7\nmouze = true\n[trace]\nbrake = \"yes\"\nunsafe = true\n[script]\nstack_mode = [1]\n\
+                [keys]\nrun = [\"F5\", \"F99\", \"F98\"]\nrunn = \"F6\"\nnothing = \"F7\"\n";
+    let Err(error @ ConfigError::Wrong { .. }) = parsed(text) else { panic!("it was taken") };
+    let told = error.to_string();
+    let lines: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("config.toml:")).collect();
+    let numbers: Vec<&str> = lines.iter().map(|line| line.split(':').next().unwrap()).collect();
+    assert_eq!(numbers, ["2", "3", "5", "8", "10", "10", "11", "12"], "{told}");
+    // Whatever else it is, it ends.
+    for text in ["[", "= =\n= =", "[a]\n[a]\n[a]", "x = \"\"\"\n\n", "\u{e9} = [\n1,\n"] {
+        assert!(parsed(text).is_err(), "{text}");
+    }
 }
