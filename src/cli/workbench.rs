@@ -18,6 +18,8 @@ use crate::tracer::script::compilation::Given;
 use crate::tui::catalogue::Catalogue;
 use crate::tui::files::Latest;
 use crate::tui::journal::LogFile;
+use crate::tui::panes::editor::vi;
+use crate::tui::panes::latency::baseline::Baselines;
 use crate::tui::recovery::{self, keep};
 use crate::tui::replay::{self, Opened};
 use crate::tui::run::{Ending, Services, run as open};
@@ -75,6 +77,9 @@ pub struct Args {
     /// of the folder `themes` of the configuration) or a file (.toml or .tmTheme).
     #[arg(long, value_name = "THEME")]
     pub theme: Option<String>,
+    /// Edit the script by vi's keys.
+    #[arg(long)]
+    pub vi: bool,
     /// Leave the mouse to the terminal (F11 changes it later).
     #[arg(long)]
     pub no_mouse: bool,
@@ -144,9 +149,13 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     let mut state = State::new(&text, file, known, (80, 24));
     state.document.given = args.given(&state.document.source());
     state.mouse = !args.no_mouse && world.config.workbench.mouse != Some(false);
+    if args.vi || world.config.workbench.vi == Some(true) {
+        vi::turn(&mut state);
+    }
     state.home.clone_from(&world.home);
     state.budget = args.budget(world);
     state.used = state_folder.as_ref().map_or_else(Used::default, |folder| Used::read(&folder.join("probes")));
+    state.latency.baselines = state_folder.as_deref().map_or_else(Baselines::default, Baselines::read);
     // Before any pane of the layout is there: one of latency would begin to measure.
     state.replayed = opened.as_ref().map(Opened::replayed);
     if let Some(script) = args.file().and_then(bundled) {

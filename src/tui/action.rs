@@ -17,6 +17,8 @@ pub enum Action {
     Accept,
     /// Escape: leave what is open.
     Cancel,
+    /// A key of vi's in the script.
+    Vi(char),
     /// Something for the whole program.
     App(App),
     /// Something for the view of events.

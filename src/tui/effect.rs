@@ -114,8 +114,10 @@ pub enum Effect {
     },
     /// Tell everything about a probe.
     Describe(Arc<str>),
-    /// Keep which probes were used.
-    KeepUsed {
+    /// Write something for later sessions.
+    Remember {
+        /// The beginning of what is told if it fails: ... not remembered.
+        what: &'static str,
         /// The file.
         path: PathBuf,
         /// What stands in it.

@@ -39,6 +39,19 @@ pub fn save(path: &Path, text: &str, fresh: bool) -> io::Result<()> {
     }
 }
 
+/// Writes what later sessions read, whole or not at all.
+///
+/// # Errors
+/// When that fails.
+pub fn remember(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let new = path.with_extension("new");
+    std::fs::write(&new, text)?;
+    std::fs::rename(new, path)
+}
+
 /// The file of a name that was typed: `~/` is the user's home folder.
 #[must_use]
 pub fn typed_path(name: &str, home: Option<&Path>) -> PathBuf {

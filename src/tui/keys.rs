@@ -4,7 +4,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::action::{Action, Edit};
-use super::panes::{KINDS, Kind, Pane, registered};
+use super::panes::{KINDS, Kind, Pane, editor, registered};
 use super::state::{Layer, State};
 
 pub(in crate::tui) mod build;
@@ -160,6 +160,9 @@ pub fn action(state: &State, event: KeyEvent) -> Option<Action> {
         return None;
     }
     let key = normal(event);
+    if let Some(own) = vi_key(state, key) {
+        return Some(Action::Vi(own));
+    }
     let holds = |b: &&Binding| b.keys.contains(&key);
     let found = scopes(state).into_iter().find_map(|scope| all().filter(|b| b.scope == scope).find(holds));
     if let Some(binding) = found {
@@ -182,6 +185,13 @@ pub fn action(state: &State, event: KeyEvent) -> Option<Action> {
         }
         _ => None,
     }
+}
+
+/// What a key is to vi, where the script is edited by vi's keys and has the focus.
+fn vi_key(state: &State, key: Key) -> Option<char> {
+    let vi = state.vi.as_ref().filter(|_| state.layers.is_empty())?;
+    let focus = state.panes.kind(state.panes.focus());
+    vi.own(key).filter(|_| focus == Some(editor::KIND))
 }
 
 /// Terminals disagree on Shift: for characters it is in the character.
@@ -213,7 +223,8 @@ pub fn footer(state: &State) -> Vec<&'static Binding> {
         for binding in all().filter(|b| b.scope == scope && !b.short.is_empty() && !b.keys.is_empty()) {
             // A slash is text inside of a clause; F2 browses the probes there.
             let slash = takes_text(state) && binding.keys.first() == Some(&ch('/'));
-            if slash && !state.document.editor.at_clause_start() {
+            let is_command = state.vi.as_ref().is_some_and(|vi| !vi.is_inserting());
+            if slash && (is_command || !state.document.editor.at_clause_start()) {
                 continue;
             }
             if !shown.iter().any(|b| b.short == binding.short) {

@@ -13,6 +13,7 @@ use super::layout::tree::PaneId;
 use super::palette::Palette;
 use super::panes::chooser::Chooser;
 use super::panes::editor::EditorPane;
+use super::panes::editor::vi::Vi;
 use super::panes::latency::measured::Measured;
 use super::panes::lens::Lens;
 use super::panes::system::loaded::Loaded;
@@ -119,6 +120,8 @@ pub struct State {
     pub panes: Workspace,
     /// What the mouse holds.
     pub grab: Option<Grab>,
+    /// Where the user of vi's keys is, if the script is edited by them.
+    pub vi: Option<Box<Vi>>,
     /// Name under which the layout was saved or restored last.
     pub layout_name: Option<String>,
     /// Whether the mouse speaks to the program; otherwise the terminal marks text with it.
@@ -179,6 +182,7 @@ impl State {
             theme,
             panes,
             grab: None,
+            vi: None,
             layout_name: None,
             mouse: true,
             layers: Vec::new(),

@@ -1,7 +1,6 @@
 //! Probes that were used before, and favourites: what the browser begins with.
 
 use std::fmt::Write as _;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -115,19 +114,6 @@ impl Used {
     }
 }
 
-/// Writes them.
-///
-/// # Errors
-/// When that fails.
-pub fn keep(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let new = path.with_extension("new");
-    std::fs::write(&new, text)?;
-    std::fs::rename(new, path)
-}
-
 fn line(text: &str) -> Option<UsedProbe> {
     let mut words = text.splitn(3, ' ');
     let (mark, times, name) = (words.next()?, words.next()?, words.next()?);
@@ -165,7 +151,7 @@ mod tests {
         used.take(&"kprobe:a".into());
         used.turn(&"uprobe:/bin/a b:main".into());
         let path = std::env::temp_dir().join(format!("probescope-used-{}", std::process::id()));
-        keep(&path, &(used.text() + "nonsense\n* x kprobe:c\n- 1 kprobe:\u{1b}[2J\n")).unwrap();
+        crate::tui::files::remember(&path, &(used.text() + "nonsense\n* x kprobe:c\n- 1 kprobe:\u{1b}[2J\n")).unwrap();
         let read = Used::read(&path);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(read.text(), used.text());

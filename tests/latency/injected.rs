@@ -81,9 +81,14 @@ fn the_time_of_a_thread_is_what_the_kernel_charges_it() {
         }
         thread_clock_ns() - began
     });
-    let seen = seen(&items, cpu, NoiseClass::Thread, "noisy:");
-    assert!(seen.runs >= RUNS, "{seen:?}");
-    assert!(seen.net_ns.abs_diff(busy_ns) <= busy_ns / 20, "{seen:?}, the kernel says {busy_ns} ns");
+    let thread = seen(&items, cpu, NoiseClass::Thread, "noisy:");
+    assert!(thread.runs >= RUNS, "{thread:?}");
+    // The kernel charges interrupts to the thread that they interrupt, unless it was built to tell them apart.
+    let interrupts = [NoiseClass::Nmi, NoiseClass::Irq, NoiseClass::Softirq].map(|class| seen(&items, cpu, class, ""));
+    let interrupts_ns: u64 = interrupts.iter().map(|seen| seen.net_ns).sum();
+    let told = format!("{thread:?} and {interrupts_ns} ns of interrupts, the kernel says {busy_ns} ns");
+    assert!(thread.net_ns <= busy_ns + busy_ns / 20, "{told}");
+    assert!(thread.net_ns + interrupts_ns >= busy_ns - busy_ns / 20, "{told}");
 }
 
 #[test]

@@ -22,6 +22,46 @@ fn is_virtual(kernel: &Kernel) -> bool {
     text.lines().any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
+/// What the kernel takes from real-time threads for ordinary ones, where that bears on the figures: always on those of
+/// real-time measuring threads, and on timers of the whole system.
+fn ordinary_threads(kernel: &Kernel, options: &Options) -> Option<Badge> {
+    if options.mode != Mode::Passive && options.policy == Policy::Other {
+        return None;
+    }
+    let whose = if options.mode == Mode::Passive {
+        "where a real-time thread waits for that, it waits for no noise of the system."
+    } else {
+        "that is no noise of the system."
+    };
+    if has_fair_server(kernel) {
+        let text = kernel.sys_text("kernel/debug/sched/fair_server/cpu0/runtime");
+        let runtime_ns = text.and_then(|text| text.trim().parse::<u64>().ok());
+        if runtime_ns == Some(0) {
+            return None;
+        }
+        let ms =
+            runtime_ns.map_or("50 ms, unless it was set otherwise,".to_owned(), |ns| format!("{} ms", ns as f64 / 1e6));
+        return Some(badge(
+            "fair server",
+            format!("Ordinary threads get {ms} of each second from the fair server: {whose}"),
+        ));
+    }
+    let text = kernel.proc_text("sys/kernel/sched_rt_runtime_us")?;
+    let us = text.trim().parse::<i64>().ok().filter(|us| *us > 0)?;
+    let about = format!("Real-time threads get {us} us of each second at most, the rest is for ordinary ones: {whose}");
+    Some(badge("RT throttling", about))
+}
+
+/// Linux 6.12 and later; its settings are in debugfs, which need not be mounted.
+fn has_fair_server(kernel: &Kernel) -> bool {
+    let by_types = || {
+        let btf = kernel.btf().ok()?;
+        let rq = btf.find_struct("rq")?;
+        Some(btf.members(rq).any(|member| member.name == "fair_server"))
+    };
+    kernel.sys_text("kernel/debug/sched/fair_server/cpu0/runtime").is_some() || by_types().unwrap_or(false)
+}
+
 /// What whoever reads the figures should know, the most important first.
 pub fn badges(kernel: &Kernel, options: &Options, described: &[String]) -> Vec<Badge> {
     let mut told = Vec::new();
@@ -45,24 +85,7 @@ pub fn badges(kernel: &Kernel, options: &Options, described: &[String]) -> Vec<B
             ),
         ));
     }
-    if options.mode != Mode::Passive && options.policy != Policy::Other {
-        let number = |path| kernel.proc_text(path).and_then(|text| text.trim().parse::<i64>().ok());
-        let fair = kernel.sys_text("kernel/debug/sched/fair_server/cpu0/runtime");
-        if let Some(runtime_ns) = fair.and_then(|text| text.trim().parse::<u64>().ok()) {
-            let ms = runtime_ns / 1_000_000;
-            told.push(badge(
-                "fair server",
-                format!(
-                    "Ordinary threads get {ms} ms of each second from the fair server: that is no noise of the system."
-                ),
-            ));
-        } else if let Some(us) = number("sys/kernel/sched_rt_runtime_us").filter(|us| *us > 0) {
-            told.push(badge(
-                "RT throttling",
-                format!("Real-time threads get {us} us of each second at most: the rest is no noise of the system."),
-            ));
-        }
-    }
+    told.extend(ordinary_threads(kernel, options));
     if options.mode != Mode::Passive && options.policy == Policy::Other {
         told.push(badge(
             "SCHED_OTHER",
@@ -167,5 +190,32 @@ mod tests {
         assert_eq!(short("flags\t\t: fpu hypervisor lahf_lm", "guest"), ["VM"]);
         let bare = short("flags\t\t: fpu lahf_lm\nbugs : hypervisor", "bare");
         assert!(bare.len() == 1 && bare[0].starts_with("SMI"), "{bare:?}");
+    }
+
+    #[test]
+    fn what_ordinary_threads_are_given_is_told_by_its_mechanism() {
+        let (root, kernel) = machine("given", "flags : fpu");
+        let told = |mode, policy| {
+            let options = Options { mode, policy, ..Options::default() };
+            ordinary_threads(&kernel, &options).map(|badge| badge.about)
+        };
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let rt = Policy::Fifo(95);
+        assert_eq!(told(Mode::Timerlat, rt), None);
+        write("proc/sys/kernel/sched_rt_runtime_us", "950000\n");
+        assert!(told(Mode::Timerlat, rt).unwrap().starts_with("Real-time threads get 950000 us"));
+        assert!(told(Mode::Passive, Policy::Other).unwrap().contains("where a real-time thread waits"));
+        assert_eq!(told(Mode::Osnoise, Policy::Other), None, "ordinary threads have nothing taken from them");
+        write("proc/sys/kernel/sched_rt_runtime_us", "-1\n");
+        assert_eq!(told(Mode::Timerlat, rt), None);
+        write("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n");
+        assert!(told(Mode::Passive, Policy::Other).unwrap().starts_with("Ordinary threads get 50 ms of each second"));
+        write("sys/kernel/debug/sched/fair_server/cpu0/runtime", "0\n");
+        assert_eq!(told(Mode::Timerlat, rt), None);
+        std::fs::remove_dir_all(root).unwrap();
     }
 }

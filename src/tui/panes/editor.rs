@@ -23,6 +23,7 @@ pub(in crate::tui) mod names;
 pub mod popup;
 pub mod text;
 pub(in crate::tui) mod update;
+pub mod vi;
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("script");

@@ -7,13 +7,13 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Context, Kind, Pane, Registered};
 use crate::model::latency::{Episode, NoiseClass, Totals};
-use crate::store::TraceId;
 use crate::tui::action::{Action, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::keys::Scope;
 use crate::tui::layout::arrange::MinSize;
 use crate::tui::state::State;
 
+pub mod baseline;
 pub mod draw;
 mod episodes;
 mod figures;
@@ -136,8 +136,6 @@ pub struct LatencyPane {
     by_source: bool,
     compare: Compare,
     tail: bool,
-    /// What histograms are compared with, and which measurement it is of.
-    baseline: Option<(TraceId, Totals)>,
     /// The row under the cursor among the sources, and what is open there.
     source: usize,
     opened: Vec<Opened>,

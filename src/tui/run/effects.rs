@@ -13,7 +13,7 @@ use crate::tui::effect::{Effect, Marked, Message};
 use crate::tui::finder::Question;
 use crate::tui::recording::Recording;
 use crate::tui::state::State;
-use crate::tui::{export, files, recovery, update, used};
+use crate::tui::{export, files, recovery, update};
 
 impl Workbench {
     pub(super) fn carry_out(&mut self, effect: Effect) {
@@ -83,9 +83,9 @@ impl Workbench {
             Effect::Describe(name) => {
                 let _ = self.questions.send(Question::Describe(name));
             }
-            Effect::KeepUsed { path, text } => {
-                if let Err(e) = used::keep(&path, &text) {
-                    self.answer(Message::Notice(format!("Used probes are not remembered: {}: {e}", path.display())));
+            Effect::Remember { what, path, text } => {
+                if let Err(e) = files::remember(&path, &text) {
+                    self.answer(Message::Notice(format!("{what} not remembered: {}: {e}", path.display())));
                 }
             }
             Effect::Xray(pattern) => {

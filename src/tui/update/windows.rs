@@ -72,7 +72,7 @@ pub fn awaited(state: &mut State, app: App) -> Vec<Effect> {
     effects
 }
 
-/// PermittedHelpers the saved layouts.
+/// Lists the saved layouts.
 pub fn offer(state: &mut State, names: Vec<String>) -> Vec<Effect> {
     if names.is_empty() {
         state.tell(Severity::Info, "No layout is saved yet: Alt-W W saves this one");

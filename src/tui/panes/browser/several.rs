@@ -56,6 +56,10 @@ pub fn favourite(state: &mut State) -> Vec<Effect> {
 
 /// Keeps what is remembered of probes.
 pub fn keep(state: &State) -> Vec<Effect> {
-    let keep = |path: &std::path::PathBuf| Effect::KeepUsed { path: path.clone(), text: state.used.text() };
+    let keep = |path: &std::path::PathBuf| Effect::Remember {
+        what: "Used probes are",
+        path: path.clone(),
+        text: state.used.text(),
+    };
     state.used.path.as_ref().map(keep).into_iter().collect()
 }

@@ -133,6 +133,14 @@ pub fn finding(state: &mut State, action: &Action) -> Vec<Effect> {
         _ => None,
     };
     let query = input.text().to_owned();
+    if let Some(vi) = &mut state.vi {
+        vi.searched(&query);
+        // There is a key of its own for the next place.
+        if *action == Action::Accept {
+            state.layers.pop();
+            return Vec::new();
+        }
+    }
     if let Some(step) = step
         && !query.is_empty()
         && !state.document.editor.find(&query, step)

@@ -68,7 +68,8 @@ pub fn draw(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
     let focused = ctx.focused && state.layers.is_empty();
     let (inside, taken) = pane_frame(ctx, buf, area);
     let (line, column) = doc.editor.cursor();
-    note(buf, area, &format!("{}:{}", line + 1, column + 1), theme[Slot::Faint], taken);
+    let vi = state.vi.as_ref().map(|vi| format!("{}  ", vi.label())).unwrap_or_default();
+    note(buf, area, &format!("{vi}{}:{}", line + 1, column + 1), theme[Slot::Faint], taken);
     lower_edge(ctx, doc, buf, area);
     let height = usize::from(inside.height);
     let list = problem_rows(doc, height);
@@ -137,6 +138,14 @@ fn lower_edge(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
         let edge = Rect { x: area.x + 1, y: area.y + y as u16, width: area.width.saturating_sub(2), height: 1 };
         clear(buf, edge, theme[Slot::Overlay]);
         crate::tui::panes::reader::input_line(state, input, "find", buf, edge, 0);
+    } else if let Some(line) = state.vi.as_ref().filter(|_| ctx.focused).and_then(|vi| vi.command_line()) {
+        let edge = Rect { x: area.x + 1, y: area.y + y as u16, width: area.width.saturating_sub(2), height: 1 };
+        clear(buf, edge, theme[Slot::Overlay]);
+        let text = format!(":{}", neutralise(line));
+        // Of a long line, its end.
+        let from = text.chars().count().saturating_sub(room);
+        let x = put(buf, edge, 0, 0, &text.chars().skip(from).collect::<String>(), theme[Slot::Overlay]);
+        put(buf, edge, x, 0, " ", theme[Slot::Cursor]);
     } else if !doc.assist.hint.is_empty() && ctx.focused && room > 12 {
         let text = format!(" {} ", fit(&neutralise(&doc.assist.hint), room));
         put(buf, area, 2, y, &text, theme[Slot::Info]);
@@ -165,7 +174,8 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
     }
     let text = Rect { x: area.x + gutter as u16, width: area.width.saturating_sub(gutter as u16), ..area };
     let parts = editor.parts(index);
-    let marked = editor.marked().and_then(|m| marked_in_line(m, index));
+    let selected = state.vi.as_ref().filter(|_| focused).and_then(|vi| vi.marked(editor));
+    let marked = selected.or_else(|| editor.marked()).and_then(|m| marked_in_line(m, index));
     let brackets = if focused { editor.brackets() } else { None };
     let mut part = parts.iter().peekable();
     let (mut at, mut letter, mut last) = (0, [0_u8; 4], None);

@@ -14,6 +14,9 @@ use crate::tui::panes::lens::keys as lens;
 /// List the states of the text.
 pub const HISTORY: Action = Action::Named("history");
 
+/// Edit by vi's keys, or not any more.
+pub const VI: Action = Action::Named("vi keys");
+
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
     bind(
@@ -64,6 +67,7 @@ pub static BINDINGS: &[Binding] = &[
         "Choose among all states of the text, those that were undone too",
         true,
     ),
+    bind(Scope::Pane(KIND), &[], VI, "", "Edit the script by vi's keys, or not any more", true),
     bind(Scope::Pane(KIND), &[], Action::Edit(Edit::Older), "", "Undo in the order of time, across branches", true),
     bind(Scope::Pane(KIND), &[], Action::Edit(Edit::Newer), "", "Redo in the order of time, across branches", true),
     bind(Scope::Pane(KIND), &[ctrl('a')], Action::Edit(Edit::SelectAll), "", "Mark the whole script", true),

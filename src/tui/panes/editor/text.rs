@@ -305,6 +305,12 @@ impl Editor {
         self.go_to((line, column), false);
     }
 
+    /// Line and character of a byte of the text.
+    #[must_use]
+    pub fn place_of(&self, byte: usize) -> (usize, usize) {
+        place(&self.text(), byte)
+    }
+
     /// Puts the cursor on a line and character, or the nearest there is.
     pub fn jump(&mut self, line: usize, column: usize) {
         let limit = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);

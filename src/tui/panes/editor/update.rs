@@ -1,6 +1,7 @@
 //! Intents in the script.
 
-use super::{completing, history, keys};
+use super::{completing, history, keys, vi};
+use crate::lang::diagnostic::Severity;
 use crate::tui::action::{Action, Edit, Pick, Picked};
 use crate::tui::effect::Effect;
 use crate::tui::panes::browser::update as browser;
@@ -34,6 +35,13 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
         Action::Extend(go) => {
             let page = page(area);
             state.document.editor.go(*go, true, page);
+            Vec::new()
+        }
+        Action::Vi(key) => vi::press(state, *key, area),
+        turn if *turn == keys::VI => {
+            vi::turn(state);
+            let how = if state.vi.is_some() { "The script is edited by vi's keys" } else { "Letters are text again" };
+            state.tell(Severity::Info, how);
             Vec::new()
         }
         list if *list == keys::HISTORY => {

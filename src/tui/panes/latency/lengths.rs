@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::baseline::Baseline;
 use super::figures::{time, us};
 use super::moment::Shown;
 use super::{Compare, Context, LatencyPane};
@@ -42,7 +43,7 @@ fn sum<'a>(totals: impl Iterator<Item = &'a CpuTotal>, mode: Mode, kind: usize) 
     (lengths, max_ns)
 }
 
-fn series(pane: &LatencyPane, shown: &Shown<'_>) -> Vec<Series> {
+fn series(pane: &LatencyPane, shown: &Shown<'_>, baseline: Option<&Baseline>) -> Vec<Series> {
     let (mode, headline) = (shown.mode(), shown.headline());
     let kinds = shown.kinds(mode);
     let one = shown.cpu(pane);
@@ -70,9 +71,10 @@ fn series(pane: &LatencyPane, shown: &Shown<'_>) -> Vec<Series> {
         Compare::Baseline => {
             let kind = kinds[headline];
             let mut now = make(format!("{kind} now, {}", whose(chosen)), shown.totals, chosen, headline);
-            let Some((of, baseline)) = &pane.baseline else { return vec![now] };
-            let baseline = make(format!("{kind} baseline"), baseline, chosen, headline);
-            if *of == shown.info.id {
+            let Some(kept) = baseline else { return vec![now] };
+            let origin = kept.origin(&shown.info.kernel).map(|text| format!(", {text}")).unwrap_or_default();
+            let baseline = make(format!("{kind} baseline{origin}"), &kept.totals, chosen, headline);
+            if kept.trace == Some(shown.info.id) {
                 since(&mut now, &baseline);
             }
             vec![now, baseline]
@@ -112,9 +114,10 @@ fn height(count: u64, most: u64, rows: usize) -> usize {
 /// Paints the histograms.
 pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut Buffer, area: Rect) {
     let theme = ctx.theme();
-    let all = series(pane, shown);
+    let baseline = ctx.state.latency.baselines.get(shown.mode());
+    let all = series(pane, shown, baseline);
     let (wide, high) = (usize::from(area.width), usize::from(area.height));
-    let legend = all.len() + usize::from(pane.compare == Compare::Baseline && pane.baseline.is_none());
+    let legend = all.len() + usize::from(pane.compare == Compare::Baseline && baseline.is_none());
     let (plot, rows) = (wide.saturating_sub(COUNTS + 1), high.saturating_sub(legend + 1));
     for (y, (series, (sign, slot))) in all.iter().zip(SIGNS).enumerate() {
         let x = put(buf, area, 1, y, sign, theme[slot]) + 1;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::baseline::Baselines;
 use crate::model::latency::{CpuSample, Distribution, Episode, LatencyStat, Mode, NoiseClass, Thresholds, Totals};
 use crate::model::task::TaskReport;
 use crate::session::update::TraceId;
@@ -270,6 +271,8 @@ pub struct Measured {
     pub meter: Meter,
     /// Whom the session watches, or watched last.
     pub watched: Watched,
+    /// What histograms are compared with.
+    pub baselines: Baselines,
     /// What was told of them, by its time.
     tasks: VecDeque<(u64, Arc<TaskReport>)>,
     runs: BTreeMap<TraceId, Run>,

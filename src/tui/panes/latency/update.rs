@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use super::baseline::Baseline;
 use super::moment::Shown;
 use super::{Compare, Drilled, LatencyPane, View, draw, episodes, heat, meter, sources, table, task};
 use crate::lang::diagnostic::Severity;
@@ -40,11 +41,27 @@ fn named(pane: &mut LatencyPane, name: &str, state: &mut State) -> Vec<Effect> {
             pane.threshold = (pane.threshold + 1) % meter::thresholds(state.latency.meter.mode).len();
         }
         "about" => about(state),
+        "baseline" => return keep_baseline(pane, state),
         "copy" => return copied(pane, state),
         "back" => back(pane),
         _ => look(pane, name, state),
     }
     Vec::new()
+}
+
+/// From now on histograms are compared with what was measured until now.
+fn keep_baseline(pane: &mut LatencyPane, state: &mut State) -> Vec<Effect> {
+    let Some(shown) = Shown::of(state) else {
+        state.tell(Severity::Info, "Nothing is measured yet that could be the baseline");
+        return Vec::new();
+    };
+    let baseline = Baseline::new(shown.mode(), &shown.info.kernel, shown.info.id, shown.totals);
+    pane.compare = Compare::Baseline;
+    let lasts = state.latency.baselines.keep(baseline);
+    let until = if lasts.is_some() { "until another is kept, in later sessions, too" } else { "in this session" };
+    let text = format!("What was measured until now is the baseline; what comes is compared with it {until}");
+    state.tell(Severity::Info, text);
+    lasts.into_iter().collect()
 }
 
 /// How something is looked at.
@@ -68,17 +85,6 @@ fn look(pane: &mut LatencyPane, name: &str, state: &mut State) {
                 Compare::Cpus => Compare::Baseline,
                 Compare::Baseline => Compare::Kinds,
             };
-        }
-        "baseline" => {
-            let Some(shown) = Shown::of(state) else {
-                return state.tell(Severity::Info, "Nothing is measured yet that could be the baseline");
-            };
-            pane.baseline = Some((shown.info.id, shown.totals.clone()));
-            pane.compare = Compare::Baseline;
-            state.tell(
-                Severity::Info,
-                "What was measured until now is the baseline; what comes from now on is compared with it",
-            );
         }
         "sort" => pane.sort = Shown::of(state).and_then(|shown| table::next_sort(pane, &shown)),
         "fold" => {

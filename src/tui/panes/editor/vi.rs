@@ -1,0 +1,543 @@
+//! The script edited by vi's keys, for those who want that: `--vi`, `vi = true`, or the palette.
+//!
+//! Letters are commands until one of them begins to insert; Escape ends inserting. Keys with Ctrl, Alt and function keys
+//! stay what they are everywhere, but for those that vi has and the script's table has not. The text, its steps of undo
+//! and what the compiler says of it are the editor's own: vi's commands are changes of byte ranges like any other.
+
+use ratatui::layout::Rect;
+
+use super::text::Editor;
+use crate::tui::action::{App, Edit};
+use crate::tui::effect::Effect;
+use crate::tui::keys::Key;
+use crate::tui::panes::rows::page;
+use crate::tui::state::State;
+use crate::tui::update::windows::awaited;
+
+mod changes;
+mod commands;
+mod ex;
+mod motions;
+mod objects;
+
+use changes::Registers;
+use commands::{BACKSPACE, Command, ESCAPE, Operator, Place, Stop, Target, Verb};
+use motions::{Extent, Find, Known, Motion, Text};
+
+/// What letters are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// Commands.
+    #[default]
+    Normal,
+    /// Text.
+    Insert,
+    /// Commands for what is selected, maybe whole lines.
+    Select { lines: bool },
+}
+
+/// A change that `.` does again.
+#[derive(Clone, Debug)]
+struct Change {
+    command: Command,
+    inserted: String,
+}
+
+/// Text that is being inserted.
+#[derive(Clone, Debug)]
+struct Inserting {
+    from: usize,
+    length: usize,
+    command: Command,
+}
+
+/// Where the user of vi's keys is.
+#[derive(Clone, Debug, Default)]
+pub struct Vi {
+    mode: Mode,
+    /// The keys of a command that is not complete.
+    keys: String,
+    /// A command line that is being typed.
+    ex: Option<String>,
+    /// The other end of the selection: a byte of the text.
+    anchor: usize,
+    /// The column that lines up and down keep to.
+    column: Option<usize>,
+    found: Option<Find>,
+    query: Option<String>,
+    marks: Vec<(char, usize)>,
+    registers: Registers,
+    inserting: Option<Inserting>,
+    last: Option<Change>,
+}
+
+/// The character that a key is to vi, if it is one of its keys.
+fn character(key: Key) -> Option<char> {
+    use crossterm::event::{KeyCode, KeyModifiers};
+    match key.code {
+        KeyCode::Esc if key.modifiers.is_empty() => Some(ESCAPE),
+        KeyCode::Enter if key.modifiers.is_empty() => Some('\n'),
+        KeyCode::Backspace if key.modifiers.is_empty() => Some(BACKSPACE),
+        KeyCode::Char(c) if key.modifiers.is_empty() => Some(c),
+        KeyCode::Char('[') if key.modifiers == KeyModifiers::CONTROL => Some(ESCAPE),
+        KeyCode::Char(c @ ('d' | 'r' | 'u')) if key.modifiers == KeyModifiers::CONTROL => {
+            Some(char::from(c as u8 - b'a' + 1))
+        }
+        _ => None,
+    }
+}
+
+impl Vi {
+    /// What a key is to vi where it is now; nothing where it is text, or somebody else's.
+    #[must_use]
+    pub fn own(&self, key: Key) -> Option<char> {
+        let c = character(key)?;
+        let is_own = match self.mode {
+            Mode::Insert => c == ESCAPE,
+            Mode::Normal => c != ESCAPE || !self.keys.is_empty() || self.ex.is_some(),
+            Mode::Select { .. } => true,
+        };
+        is_own.then_some(c)
+    }
+
+    /// Whether letters are text.
+    #[must_use]
+    pub fn is_inserting(&self) -> bool {
+        self.mode == Mode::Insert
+    }
+
+    /// What is shown of it beside the place of the cursor.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let mode = match self.mode {
+            Mode::Normal => "NORMAL",
+            Mode::Insert => "INSERT",
+            Mode::Select { lines: false } => "VISUAL",
+            Mode::Select { lines: true } => "V-LINE",
+        };
+        if self.keys.is_empty() { mode.to_owned() } else { format!("{mode} {}", self.keys) }
+    }
+
+    /// The command line that is being typed.
+    #[must_use]
+    pub fn command_line(&self) -> Option<&str> {
+        self.ex.as_deref()
+    }
+
+    /// What is selected, as two (line, character) pairs.
+    #[must_use]
+    pub fn marked(&self, editor: &Editor) -> Option<((usize, usize), (usize, usize))> {
+        let Mode::Select { lines } = self.mode else { return None };
+        let text = editor.text();
+        let range = self.selection(&text, editor.offset() as usize, lines);
+        Some((editor.place_of(range.start), editor.place_of(range.end)))
+    }
+
+    /// What was searched for is what `n` looks for.
+    pub fn searched(&mut self, query: &str) {
+        self.query = Some(query.to_owned());
+    }
+
+    fn selection(&self, text: &str, at: usize, lines: bool) -> std::ops::Range<usize> {
+        let anchor = self.anchor.min(text.len());
+        let (from, to) = (anchor.min(at), anchor.max(at));
+        let text = Text(text);
+        if lines { text.lines_of(from..to) } else { from..text.after(to) }
+    }
+
+    fn take(&mut self, key: char, state: &mut State, area: Rect) -> Vec<Effect> {
+        if self.ex.is_some() {
+            return self.type_ex(key, state);
+        }
+        self.adopt_marked(&mut state.document.editor);
+        if key == ESCAPE {
+            self.escape(&mut state.document.editor);
+            return Vec::new();
+        }
+        self.keys.push(key);
+        match commands::read(&self.keys, matches!(self.mode, Mode::Select { .. })) {
+            Ok(command) => {
+                self.keys.clear();
+                self.run(&command, state, area)
+            }
+            Err(Stop::Partial) => Vec::new(),
+            Err(Stop::Unknown) => {
+                self.keys.clear();
+                Vec::new()
+            }
+        }
+    }
+
+    /// What the mouse or a search has marked: the mouse selects, a search goes there.
+    fn adopt_marked(&mut self, editor: &mut Editor) {
+        let Some((from, to)) = editor.marked() else { return };
+        let is_found = self.query.is_some() && editor.marked_text() == self.query;
+        editor.go_to(from, false);
+        if !is_found && from != to {
+            self.anchor = editor.offset() as usize;
+            editor.go_to(to, false);
+            let text = editor.text();
+            let at = Text(&text).before(editor.offset() as usize).unwrap_or(0);
+            editor.go_to_offset(at as u32);
+            self.mode = Mode::Select { lines: false };
+        }
+    }
+
+    fn escape(&mut self, editor: &mut Editor) {
+        self.keys.clear();
+        if self.mode == Mode::Insert {
+            self.end_insert(editor);
+        }
+        self.mode = Mode::Normal;
+    }
+
+    fn end_insert(&mut self, editor: &mut Editor) {
+        let text = editor.text();
+        let at = editor.offset() as usize;
+        if let Some(Inserting { from, length, command }) = self.inserting.take() {
+            // Where the cursor went elsewhere meanwhile, it is not known what was inserted.
+            let grown = text.len().checked_sub(length);
+            let inserted = text.get(from..at).filter(|new| grown == Some(new.len())).unwrap_or_default().to_owned();
+            let again = command.count.unwrap_or(1).saturating_sub(1);
+            if again > 0 && matches!(command.verb, Verb::Insert(_)) && inserted.len() * again < 1 << 20 {
+                changes::put(editor, at..at, &inserted.repeat(again));
+            }
+            self.last = Some(Change { command, inserted });
+        }
+        editor.end_step();
+        let text = editor.text();
+        let at = editor.offset() as usize;
+        let back = Text(&text).before(at).unwrap_or(0).max(Text(&text).line_start(at));
+        editor.go_to_offset(back as u32);
+    }
+
+    fn begin_insert(&mut self, editor: &mut Editor, command: &Command) {
+        self.mode = Mode::Insert;
+        let from = editor.offset() as usize;
+        self.inserting = Some(Inserting { from, length: editor.text().len(), command: command.clone() });
+    }
+
+    fn run(&mut self, command: &Command, state: &mut State, area: Rect) -> Vec<Effect> {
+        let keeps_column = matches!(command.verb, Verb::Go(Motion::Up | Motion::Down | Motion::HalfPage { .. }));
+        if !keeps_column {
+            self.column = None;
+        }
+        match &command.verb {
+            Verb::Undo | Verb::Redo | Verb::Older | Verb::Newer => self.go_through_steps(command, state),
+            Verb::Ex => self.ex = Some(String::new()),
+            Verb::Search => return awaited(state, App::Find),
+            Verb::Definition => return awaited(state, App::Definition),
+            Verb::Explain => return awaited(state, App::ExplainProblem),
+            Verb::SaveAndQuit => return awaited(state, App::SaveAndQuit),
+            Verb::Quit => return awaited(state, App::QuitAnyway),
+            Verb::Repeat => self.repeat(command.count, state, area),
+            _ => {
+                let page = page(area);
+                let copied = self.apply(command, &mut state.document.editor, page);
+                return copied.map(Effect::Copy).into_iter().collect();
+            }
+        }
+        Vec::new()
+    }
+
+    fn go_through_steps(&mut self, command: &Command, state: &mut State) {
+        let edit = match command.verb {
+            Verb::Undo => Edit::Undo,
+            Verb::Redo => Edit::Redo,
+            Verb::Older => Edit::Older,
+            _ => Edit::Newer,
+        };
+        self.mode = Mode::Normal;
+        for _ in 0..command.count.unwrap_or(1) {
+            if !state.document.editor.edit(&edit) {
+                break;
+            }
+        }
+    }
+
+    fn repeat(&mut self, count: Option<usize>, state: &mut State, area: Rect) {
+        let Some(Change { mut command, inserted }) = self.last.clone() else { return };
+        command.count = count.or(command.count);
+        let editor = &mut state.document.editor;
+        let _ = self.apply(&command, editor, page(area));
+        if self.mode == Mode::Insert {
+            let at = editor.offset() as usize;
+            changes::put(editor, at..at, &inserted);
+            self.end_insert(editor);
+            self.mode = Mode::Normal;
+        }
+        self.last = Some(Change { command, inserted });
+    }
+
+    /// Moves and changes; what was taken for the terminal's clipboard comes back.
+    fn apply(&mut self, command: &Command, editor: &mut Editor, page: usize) -> Option<String> {
+        let at = editor.offset() as usize;
+        let text = editor.text();
+        let mut copied = None;
+        match &command.verb {
+            Verb::Go(motion) => self.go(motion, command.count, editor, page),
+            Verb::Operate(operator, target) => {
+                let (range, lines) = self.range(*operator, target, command.count, editor, page)?;
+                copied = self.operate(*operator, range, lines, command, editor);
+            }
+            Verb::Insert(place) => {
+                insert_at(editor, *place);
+                self.begin_insert(editor, command);
+            }
+            Verb::Select { lines } => {
+                let again = self.mode == Mode::Select { lines: *lines };
+                if !matches!(self.mode, Mode::Select { .. }) {
+                    self.anchor = at;
+                }
+                self.mode = if again { Mode::Normal } else { Mode::Select { lines: *lines } };
+            }
+            Verb::SelectObject(object) => {
+                let (range, lines) = object.range(Text(&text), at)?;
+                self.anchor = range.start;
+                self.mode = Mode::Select { lines };
+                let last = Text(&text).before(range.end).unwrap_or(0).max(range.start);
+                editor.go_to_offset(last as u32);
+            }
+            Verb::OtherEnd => {
+                let other = self.anchor.min(text.len());
+                self.anchor = at;
+                editor.go_to_offset(other as u32);
+            }
+            Verb::Mark(name) => {
+                self.marks.retain(|(mark, _)| mark != name);
+                self.marks.push((*name, at));
+            }
+            _ => self.change(command, editor),
+        }
+        copied
+    }
+
+    fn go(&mut self, motion: &Motion, count: Option<usize>, editor: &mut Editor, page: usize) {
+        let text = editor.text();
+        let at = editor.offset() as usize;
+        if let Motion::Find(find) = motion {
+            self.found = Some(*find);
+        }
+        if let Motion::Same { .. } = motion {
+            self.query = Text(&text).word(at).map(str::to_owned);
+        }
+        let column = self.column.unwrap_or_else(|| editor.cursor().1);
+        let known = Known { column: Some(column), ..self.known(editor, page) };
+        if let Some(landing) = Text(&text).go(motion, at, count, &known) {
+            self.column = Some(if *motion == Motion::LineEnd { usize::MAX } else { column });
+            let keeps = matches!(motion, Motion::Up | Motion::Down | Motion::HalfPage { .. } | Motion::LineEnd);
+            self.column = self.column.filter(|_| keeps);
+            editor.go_to_offset(landing.at as u32);
+        }
+    }
+
+    fn known(&self, editor: &Editor, page: usize) -> Known<'_> {
+        Known {
+            column: None,
+            found: self.found,
+            query: self.query.as_deref(),
+            view: (editor.top, page + 1),
+            marks: &self.marks,
+        }
+    }
+
+    /// The bytes that an operator takes, and whether those are whole lines.
+    fn range(
+        &mut self,
+        operator: Operator,
+        target: &Target,
+        count: Option<usize>,
+        editor: &Editor,
+        page: usize,
+    ) -> Option<(std::ops::Range<usize>, bool)> {
+        let text = editor.text();
+        let (at, known) = (editor.offset() as usize, self.known(editor, page));
+        let inside = Text(&text);
+        match target {
+            Target::Selection => {
+                let lines = self.mode == Mode::Select { lines: true };
+                Some((self.selection(&text, at, lines), lines))
+            }
+            Target::Chars(many) => {
+                let end = text[at..].char_indices().nth(*many).map_or(text.len(), |(n, _)| at + n);
+                Some((at..end, false))
+            }
+            Target::Lines => {
+                let last = inside.line(inside.line_of(at) + count.unwrap_or(1).saturating_sub(1));
+                Some((inside.lines_of(at..last), true))
+            }
+            Target::Object(object) => object.range(inside, at),
+            Target::Motion(motion) => {
+                // A changed word keeps the blanks behind it.
+                let changes_word =
+                    operator == Operator::Change && inside.char_at(at).is_some_and(|c| !c.is_whitespace());
+                if let (Motion::WordNext { big }, true) = (motion, changes_word) {
+                    return Some((inside.word_rest(at, *big, count.unwrap_or(1)), false));
+                }
+                let landing = inside.go(motion, at, count, &known)?;
+                if let Motion::Find(find) = motion {
+                    self.found = Some(*find);
+                }
+                Some(between(inside, at, landing.at, landing.extent, motion))
+            }
+        }
+    }
+
+    fn operate(
+        &mut self,
+        operator: Operator,
+        range: std::ops::Range<usize>,
+        lines: bool,
+        command: &Command,
+        editor: &mut Editor,
+    ) -> Option<String> {
+        let was_selected = matches!(self.mode, Mode::Select { .. });
+        self.mode = Mode::Normal;
+        let text = editor.text();
+        let taken = text.get(range.clone())?.to_owned();
+        let repeatable = if was_selected {
+            let target = if lines { Target::Lines } else { Target::Chars(taken.chars().count()) };
+            let count = lines.then(|| taken.trim_end_matches('\n').matches('\n').count() + 1);
+            Command { count, verb: Verb::Operate(operator, target), register: command.register }
+        } else {
+            command.clone()
+        };
+        let copied = match operator {
+            Operator::Delete | Operator::Change | Operator::Yank => {
+                self.registers.keep(command.register, &taken, lines, operator == Operator::Yank)
+            }
+            _ => None,
+        };
+        match operator {
+            Operator::Yank => {
+                let to = if lines && !was_selected { editor.offset() as usize } else { range.start };
+                editor.go_to_offset(to.min(editor.offset() as usize) as u32);
+                return copied;
+            }
+            Operator::Delete => changes::delete(editor, range, lines),
+            Operator::Change => {
+                changes::empty(editor, range, lines);
+                self.begin_insert(editor, &repeatable);
+                return copied;
+            }
+            _ => changes::lay_over(editor, operator, range),
+        }
+        self.last = Some(Change { command: repeatable, inserted: String::new() });
+        copied
+    }
+
+    /// Changes that are no operator's.
+    fn change(&mut self, command: &Command, editor: &mut Editor) {
+        let text = editor.text();
+        let at = editor.offset() as usize;
+        let (count, inside) = (command.count.unwrap_or(1), Text(&text));
+        let selected = match self.mode {
+            Mode::Select { lines } => Some((self.selection(&text, at, lines), lines)),
+            _ => None,
+        };
+        match command.verb {
+            Verb::Replace(c) => changes::replace(editor, c, count, selected.map(|(range, _)| range)),
+            Verb::Put { before } => {
+                let Some(register) = self.registers.get(command.register) else { return };
+                if let Some((range, lines)) = selected {
+                    let gone = text.get(range.clone()).unwrap_or_default().to_owned();
+                    changes::put_over(editor, range, lines, &register);
+                    let _ = self.registers.keep(None, &gone, lines, false);
+                } else {
+                    changes::put_register(editor, &register, before, count);
+                }
+            }
+            Verb::Join => {
+                let (first, last) = selected.map_or((at, None), |(range, _)| (range.start, inside.before(range.end)));
+                let many = last.map_or(count.max(2) - 1, |last| (inside.line_of(last) - inside.line_of(first)).max(1));
+                changes::join(editor, first, many);
+            }
+            Verb::SwapCase => {
+                let end = (0..count).fold(at, |end, _| inside.after(end).min(inside.line_end(at)));
+                changes::lay_over(editor, Operator::Swap, at..end);
+                editor.go_to_offset(end as u32);
+            }
+            _ => return,
+        }
+        self.mode = Mode::Normal;
+        self.last = Some(Change { command: command.clone(), inserted: String::new() });
+    }
+
+    /// Outside of inserting, the cursor stands on a character.
+    fn settle(&self, editor: &mut Editor) {
+        if self.mode != Mode::Normal || editor.marked().is_some() {
+            return;
+        }
+        let text = editor.text();
+        let at = editor.offset() as usize;
+        let last = Text(&text).last_char(at);
+        if at > last {
+            editor.go_to_offset(last as u32);
+        }
+    }
+}
+
+/// The cursor where text is to be inserted, in a new line if so.
+fn insert_at(editor: &mut Editor, place: Place) {
+    let text = editor.text();
+    let at = editor.offset() as usize;
+    let inside = Text(&text);
+    let to = match place {
+        Place::Before => at,
+        Place::FirstInk => inside.first_ink(at),
+        Place::Behind => inside.after(at).min(inside.line_end(at)),
+        Place::LineEnd | Place::LineBelow => inside.line_end(at),
+        Place::LineAbove => inside.line_start(at),
+    };
+    editor.go_to_offset(to as u32);
+    match place {
+        Place::LineBelow => {
+            editor.edit(&Edit::Newline);
+        }
+        Place::LineAbove => {
+            let indent = &text[to..inside.first_ink(at)];
+            changes::put(editor, to..to, &format!("{indent}\n"));
+            editor.go_to_offset((to + indent.len()) as u32);
+        }
+        _ => {}
+    }
+}
+
+/// From the cursor to where a motion went, as an operator takes it.
+fn between(text: Text<'_>, at: usize, to: usize, extent: Extent, motion: &Motion) -> (std::ops::Range<usize>, bool) {
+    let (from, mut end) = (at.min(to), at.max(to));
+    match extent {
+        Extent::Lines => return (text.lines_of(from..end), true),
+        Extent::Inclusive => return (from..text.after(end), false),
+        Extent::Exclusive => {}
+    }
+    let crosses = text.line_start(end) > from;
+    let at_start = end == text.line_start(end);
+    let is_word = matches!(motion, Motion::WordNext { .. });
+    if crosses && (at_start || is_word && end <= text.first_ink(end)) {
+        // It ends with the line before; that is whole lines where it began before their text.
+        end = text.line_start(end) - 1;
+        if !is_word && from <= text.first_ink(from) {
+            return (text.lines_of(from..end), true);
+        }
+    }
+    (from..end.max(from), false)
+}
+
+/// Takes a key of vi's.
+pub fn press(state: &mut State, key: char, area: Rect) -> Vec<Effect> {
+    let Some(mut vi) = state.vi.take() else { return Vec::new() };
+    state.document.assist.popup = None;
+    let effects = vi.take(key, state, area);
+    vi.settle(&mut state.document.editor);
+    state.vi = Some(vi);
+    effects
+}
+
+/// Turns vi's keys on or off.
+pub fn turn(state: &mut State) {
+    state.vi = if state.vi.is_some() { None } else { Some(Box::default()) };
+}
+
+#[cfg(test)]
+mod tests;
