@@ -10,6 +10,7 @@ pub mod diagnostic;
 pub mod facts;
 pub mod format;
 pub mod front;
+pub mod narrow;
 pub mod service;
 pub mod source;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::diagnostic::Diagnostic;
 use super::facts::Facts;
 use super::facts::kernel::KernelFacts;
+use super::narrow::ClausePlace;
 use super::service::{Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
 use super::source::{SourceText, Span};
 use super::typed::{MissingProbes, Program};
@@ -56,6 +57,9 @@ pub trait FrontEnd: Sync + std::fmt::Debug {
     /// A clause to start from for a probe of the catalogue, whose clause in bpftrace's language is given; `None` when
     /// the language has no name for the probe.
     fn clause(&self, probe: &str, clause: &str) -> Option<String>;
+
+    /// Where the parts of the script's clauses are, in order.
+    fn clauses(&self, source: &SourceText) -> Vec<ClausePlace>;
 
     /// The text taken apart, for colours.
     fn pieces(&self, text: &str) -> Arc<dyn Pieces>;

@@ -58,8 +58,9 @@ impl Watch {
     /// When there is nothing to watch, or the kernel lacks what is needed or refuses it.
     pub fn start(kernel: &Arc<Kernel>, options: Options) -> Result<Self, LatencyError> {
         let chosen = options.target.chosen(kernel)?;
-        let meter = TaskMeter::start(kernel, chosen, options.keep_ns)?;
+        // Threads that run are watched as soon as the first programs are attached.
         let began_ns = monotonic_ns();
+        let meter = TaskMeter::start(kernel, chosen, options.keep_ns)?;
         for found in options.target.threads(kernel) {
             meter.seed(found.pid, found.tgid, &found.comm, found.part, monotonic_ns());
         }

@@ -26,7 +26,10 @@ use On::{Both, Bpf, Tracefs};
 type Case = (On, &'static str, i32, &'static str, &'static str);
 
 /// Prints the policy, the CPUs and the number of the measuring threads, whoever has them.
-const THREADS: &str = r#"for t in /proc/$PPID/task/* /proc/[0-9]*; do c=$(cat $t/comm 2>/dev/null) || continue; case $c in timerlat/*) echo "workload $(sed -n 's/^policy *: //p; s/^prio *: /prio /p' $t/sched | tr '\n' ' ')cpus $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' $t/status)";; esac; done"#;
+const THREADS: &str = r#"for t in /proc/$PPID/task/* /proc/[0-9]*; do c=$(cat $t/comm 2>/dev/null) || continue; case $c in timerlat/*) set -- $(cut -d' ' -f40,41 $t/stat); echo "workload policy $2 priority $1 cpus $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' $t/status)";; esac; done"#;
+
+/// Prints the map that the action of the fixture writes.
+const SEEN: &str = r"$OWN maps $($OWN maps | sed -n 's/^ *\([0-9]*\) .*action_seen.*/\1/p')";
 
 const CASES: &[Case] = &[
     // Stacks and analysis.
@@ -37,12 +40,12 @@ const CASES: &[Case] = &[
     (Both, "timerlat top --aa-only 5", 2, "analyzing it", "Timer Latency"),
     (Both, "timerlat top --aa-only 2000000 -d 1s", 0, "^  Max latency was", "Timer Latency"),
     (Both, "timerlat hist -s 3 -T 10 -t --no-aa", 2, "", "analyzing it"),
-    // Threads: policy 1 is SCHED_FIFO, whose priority 1 the kernel shows as 98.
+    // Threads: policy 1 is SCHED_FIFO.
     (
         Bpf,
         "timerlat hist -P F:1 -c 0 -d 30s -T 1 --on-threshold shell,command=\"$THREADS\"",
         2,
-        "^workload +1 prio +98 ",
+        "^workload policy 1 priority 1 ",
         "",
     ),
     (
@@ -110,6 +113,7 @@ const CASES: &[Case] = &[
     ),
     (Both, "timerlat top -q -d 1s --on-end trace", 0, "^  Saving trace to timerlat_trace.txt$", ""),
     (Tracefs, "timerlat hist -T 2 --bpf-action action.o", 1, "BPF actions are not supported in tracefs-only mode", ""),
+    (Bpf, "timerlat hist -T 2 --bpf-action $ACTION --on-threshold shell,command=\"$SEEN\"", 2, r"\.count = [1-9]", ""),
     (Bpf, "timerlat hist -T 2 --bpf-action /nowhere/action.o", 1, "/nowhere/action.o: No such file", ""),
     // osnoise.
     (Both, "osnoise top -P F:1 -c 0 -r 900000 -d 2s -q", 0, "Operating System Noise", ""),
@@ -143,6 +147,9 @@ fn wrong(number: usize, (_, words, code, with, without): &Case, backend: &str) -
         .arg("-c")
         .arg(format!("exec {} latency {words} --backend {backend} 2>&1", env!("CARGO_BIN_EXE_probescope")))
         .env("THREADS", THREADS)
+        .env("ACTION", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/latency/action.bpf.o"))
+        .env("SEEN", SEEN)
+        .env("OWN", env!("CARGO_BIN_EXE_probescope"))
         .current_dir(&folder.0)
         .output()
         .unwrap();

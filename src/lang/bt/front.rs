@@ -10,6 +10,7 @@ use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::facts::Facts;
 use crate::lang::front::{Checked, FrontEnd, FrontOptions, Wanted};
+use crate::lang::narrow::ClausePlace;
 use crate::lang::service::{Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
 use crate::lang::source::{SourceText, Span};
 
@@ -48,6 +49,17 @@ impl FrontEnd for Bpftrace {
 
     fn format(&self, source: &SourceText) -> Option<String> {
         pretty::format(source)
+    }
+
+    fn clauses(&self, source: &SourceText) -> Vec<ClausePlace> {
+        let place = |item: &ast::Item| match item {
+            ast::Item::Probe(probe) => Some(ClausePlace {
+                probes_end: probe.points.last()?.span.end,
+                predicate: probe.predicate.as_ref().map(|predicate| predicate.span),
+            }),
+            _ => None,
+        };
+        parse(source).script.items.iter().filter_map(place).collect()
     }
 
     fn comment(&self) -> (&'static str, &'static str) {

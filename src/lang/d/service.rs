@@ -7,10 +7,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use super::front;
+use super::{ast, front};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::Facts;
 use crate::lang::front::{Checked, FrontEnd, FrontOptions};
+use crate::lang::narrow::ClausePlace;
 use crate::lang::service::{Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
 use crate::lang::source::{SourceText, Span};
 
@@ -42,6 +43,17 @@ impl FrontEnd for D {
     fn format(&self, _: &SourceText) -> Option<String> {
         // D programs keep the layout that they were written in.
         None
+    }
+
+    fn clauses(&self, source: &SourceText) -> Vec<ClausePlace> {
+        let place = |item: &ast::Item| match &item.kind {
+            ast::ItemKind::Clause(clause) => Some(ClausePlace {
+                probes_end: clause.probes.last()?.span.end,
+                predicate: clause.predicate.as_ref().map(|predicate| predicate.span),
+            }),
+            _ => None,
+        };
+        super::parse(source).script.items.iter().filter_map(place).collect()
     }
 
     fn comment(&self) -> (&'static str, &'static str) {

@@ -18,6 +18,7 @@ pub mod fields;
 pub mod filter;
 pub(in crate::tui) mod keys;
 pub mod log;
+pub mod predicate;
 pub(in crate::tui) mod update;
 
 use log::EventLog;

@@ -15,7 +15,7 @@ use super::super::state::{Layer, State};
 use super::themes;
 use crate::lang::diagnostic::Severity;
 use crate::tui::panes::editor::history;
-use crate::tui::panes::events::fields;
+use crate::tui::panes::events::{fields, predicate};
 use crate::tui::panes::rows::copy;
 
 /// Cells that a key moves a border by.
@@ -115,6 +115,7 @@ pub fn choosing(state: &mut State, action: &Action) -> Vec<Effect> {
         (Taken::Theme, _) => themes::take(state, &choice.name),
         (Taken::Filter, _) => super::layers::filter_by(state, &choice.name),
         (Taken::Values, _) => fields::values(state, &choice.name),
+        (Taken::Predicate, _) => predicate::take(state, &choice.name),
         (Taken::Stage, _) => history::take(state, &choice.name),
         (Taken::Copy, _) => copy(state, Some(choice.name)),
         (taken, Some(kind)) => open(state, kind.kind, taken),

@@ -11,6 +11,8 @@ pub const FIELD: Action = Action::Named("field");
 pub const VALUES: Action = Action::Named("values");
 /// Compare structs to that of the chosen event.
 pub const MARK: Action = Action::Named("mark struct");
+/// Give the clause of the chosen event a predicate.
+pub const PREDICATE: Action = Action::Named("predicate");
 /// Copy a value.
 pub const CELL: Action = Action::Named("cell");
 
@@ -57,6 +59,14 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Pane(KIND), &[LEFT, ch('h')], Action::Go(Go::Left), "", "Scroll left", false),
     bind(Scope::Pane(KIND), &[RIGHT], Action::Go(Go::Right), "", "Scroll right", false),
     bind(Scope::Pane(KIND), &[ch('=')], FIELD, "", "Show only events with a value of the chosen one", true),
+    bind(
+        Scope::Pane(KIND),
+        &[ch('p')],
+        PREDICATE,
+        "",
+        "Let the clause fire only with a value of the chosen event",
+        true,
+    ),
     bind(Scope::Pane(KIND), &[ch('D')], VALUES, "", "List the values of a field with their counts", true),
     bind(Scope::Pane(KIND), &[ch('M')], MARK, "", "Compare captured structs to this one", true),
     bind(Scope::Pane(KIND), &[ch('Y')], CELL, "", "Copy a value of the chosen event", true),

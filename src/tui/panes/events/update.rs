@@ -1,7 +1,7 @@
 //! Intents in the events.
 
 use super::log::{EventLog, Shown};
-use super::{fields, keys};
+use super::{fields, keys, predicate};
 use crate::lang::diagnostic::Severity;
 use crate::model::value::Value;
 use crate::store::{History as _, Payload};
@@ -49,6 +49,7 @@ pub fn act(log: &mut EventLog, state: &mut State, action: &Action, area: Rect) -
         Action::Events(Events::Clock) => log.clock = !log.clock,
         mark if *mark == keys::MARK => mark_struct(log, state),
         own if *own == keys::OWN => log.turn_own(&state.own, &state.store),
+        ask if *ask == keys::PREDICATE => predicate::choose(log, state),
         Action::Named(_) => fields::choose(log, state, action),
         Action::Accept => open(log, state),
         Action::Pick(Pick::Row { row, .. }, _) => {

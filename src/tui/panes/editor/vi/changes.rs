@@ -129,7 +129,8 @@ pub fn lay_over(editor: &mut Editor, operator: Operator, range: Range<usize>) {
             let to = editor.place_of(end);
             editor.go_to(to, true);
             editor.edit(&Edit::ToggleComment);
-            return;
+            let text = editor.text();
+            return go(editor, Text(&text).first_ink(range.start.min(text.len())));
         }
     };
     put(editor, range.clone(), &new);
