@@ -66,10 +66,19 @@ pub enum Item {
         /// The option.
         name: Arc<str>,
         /// What it is set to; 1 without one.
-        value: Option<Arc<str>>,
+        value: Option<Setting>,
     },
     /// `exit(n)` and what else shows as an empty record.
     Nothing,
+}
+
+/// What an option is set to.
+#[derive(Clone, Debug)]
+pub enum Setting {
+    /// A text of the program.
+    Constant(Arc<str>),
+    /// A value of the record.
+    Value(usize),
 }
 
 /// The map that counts calls of `speculation` that found none free.
@@ -94,6 +103,26 @@ pub struct Style {
     pub raw_bytes: u16,
     /// Blanks before the frames of stacks.
     pub stack_indent: u16,
+    /// Which records are printed.
+    pub policy: Policy,
+}
+
+/// Which records are printed, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Policy {
+    /// All, as they come.
+    #[default]
+    Switch,
+    /// The last ones, when the program ends.
+    Ring {
+        /// How much text they are.
+        bytes: u64,
+    },
+    /// The first ones, when the program ends.
+    Fill {
+        /// How much text they are.
+        bytes: u64,
+    },
 }
 
 /// A format of `printf` or `printa`.

@@ -133,7 +133,7 @@ pub struct Row {
 
 /// All rows.
 const TABLES: &[&[Row]] =
-    &[counters::ROWS, io::ROWS, lockstat::ROWS, net::ROWS, net::CONNECTIONS, proc::ROWS, sched::ROWS];
+    &[counters::ROWS, io::ROWS, lockstat::ROWS, net::ROWS, net::CONNECTIONS, net::COUNTED, proc::ROWS, sched::ROWS];
 
 /// All semantic probes, in the order of listings.
 pub fn rows() -> impl Iterator<Item = &'static Row> {

@@ -154,7 +154,7 @@ impl Options {
             's' => self.sources.push(Source::File(value.to_owned())),
             'n' | 'f' | 'm' | 'P' => self.sources.push(clause(flag, value)),
             'c' => self.command = Some(value.to_owned()),
-            'p' => self.pid = Some(value.parse().map_err(|_| format!("invalid process identifier: {value}"))?),
+            'p' => self.pid = Some(value.trim().parse().map_err(|_| format!("invalid process identifier: {value}"))?),
             'o' => self.output = Some(value.into()),
             'b' => self.set.set("bufsize", Some(value))?,
             'D' => self.set.set("define", Some(value))?,

@@ -17,11 +17,13 @@ mod cleanpath;
 mod declarations;
 mod descriptions;
 mod expressions;
+mod files;
 mod functions;
 mod library;
 mod members;
 mod operators;
 mod options;
+mod other_systems;
 mod paths;
 mod pragmas;
 mod probes;
@@ -30,6 +32,7 @@ mod scratch;
 mod semantic;
 mod site;
 mod strings;
+mod tracepoints;
 mod translators;
 mod value;
 mod variables;
@@ -48,11 +51,18 @@ use crate::lang::typed::{
     StatementKind,
 };
 use crate::lang::types::Type;
-pub use options::Options;
+pub use options::{Kept, Options};
+pub use other_systems::OPEN_FILE;
 use variables::table::{Inline, Variables};
 
 /// What stands before the values of a record, in the reference's buffers, bytes.
 const RECORD_HEAD: u64 = 56;
+
+/// Places, bytes and counts that a function goes through a text with: they are read in its own statement only.
+const OF_ONE_STATEMENT: &[&str] = &[
+    "%at", "%before", "%begin", "%byte", "%count", "%end", "%first", "%found", "%last", "%length", "%order", "%rest",
+    "%second", "%size", "%slash", "%start", "%step",
+];
 
 /// What a program is checked with.
 pub struct Env<'a> {
@@ -124,6 +134,9 @@ struct Frame {
     records: bool,
     /// The clause is told of at its end although it may print nothing.
     reports: bool,
+    /// Locals that nothing reads after the statement at hand, and those that earlier ones had.
+    in_use: Vec<LocalId>,
+    free: Vec<LocalId>,
     /// What the firing probe is, for its arguments.
     site: site::Site,
     /// The code at hand is of a row of the semantic probes.
@@ -195,6 +208,29 @@ impl<'a> Checker<'a> {
     }
 
     fn local(&mut self, name: &str, ty: Type) -> LocalId {
+        let passing = OF_ONE_STATEMENT.contains(&name);
+        if passing {
+            let is_free = |local: &LocalId| self.frame.locals[local.0 as usize].ty == ty;
+            if let Some(at) = self.frame.free.iter().position(is_free) {
+                let local = self.frame.free.swap_remove(at);
+                self.frame.in_use.push(local);
+                return local;
+            }
+        }
+        let local = self.new_local(name, ty);
+        if passing {
+            self.frame.in_use.push(local);
+        }
+        local
+    }
+
+    /// The statement at hand is over: what it went through texts with is free for the next one.
+    fn free_locals(&mut self) {
+        let used = std::mem::take(&mut self.frame.in_use);
+        self.frame.free.extend(used);
+    }
+
+    fn new_local(&mut self, name: &str, ty: Type) -> LocalId {
         self.frame.locals.push(Local { name: name.into(), ty });
         LocalId((self.frame.locals.len() - 1) as u32)
     }

@@ -40,6 +40,11 @@ pub const FUNCTIONS: &[Doc] = &[
     d("inet_ntoa6", "string inet_ntoa6(in6_addr_t *)", "An IPv6 address as text."),
     d("inet_ntop", "string inet_ntop(int family, void *)", "An address as text."),
     d(
+        "jstack",
+        "jstack([int frames[, int bytes]])",
+        "The stack of the process; functions of a language's machine by /tmp/perf-PID.map.",
+    ),
+    d(
         "llquantize",
         "@ = llquantize(n, factor, low, high, steps[, weight])",
         "Distribution by magnitudes, each in steps.",
@@ -64,6 +69,7 @@ pub const FUNCTIONS: &[Doc] = &[
     d("speculation", "int speculation()", "A new speculation's number; 0 when all are in use."),
     d("stack", "stack([int frames])", "The stack of the kernel."),
     d("stddev", "@ = stddev(scalar)", "The standard deviation."),
+    d("stop", "stop()", "Stops the process until it is sent SIGCONT (needs -w)."),
     d("strchr", "string strchr(string text, char c)", "The text from the first such character on."),
     d("strjoin", "string strjoin(string a, string b)", "One text behind the other."),
     d("strlen", "size_t strlen(string)", "Bytes of a text."),

@@ -1,15 +1,16 @@
 //! D as a language among others: text to typed program.
 
 use super::ast::{ItemKind, Script};
-use super::check::{Env, Options, check};
+use super::check::{Env, Kept, OPEN_FILE, Options, check};
 use super::lexer::Macros;
 use super::parser::{ParseOptions, Parsed, parse, parse_with};
+use crate::lang::codes::d::tag;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::lang::facts::Facts;
 use crate::lang::facts::table::TypeTable;
 use crate::lang::front::{Checked, FrontOptions};
 use crate::lang::source::SourceText;
-use crate::model::d::Style;
+use crate::model::d::{Policy, Style};
 
 /// What a D program is compiled with.
 pub struct DOptions<'a> {
@@ -33,7 +34,7 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
     let types = std::cell::RefCell::new(TypeTable::new(d.facts));
     let is_type = |name: &str| {
         let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
-        name == "cpuinfo_t" || name.ends_with("_t") && types.borrow_mut().of_kernel(plain).is_some()
+        matches!(name, "cpuinfo_t" | OPEN_FILE) || name.ends_with("_t") && types.borrow_mut().of_kernel(plain).is_some()
     };
     let read = |macros: &Macros| -> Parsed {
         parse_with(text, &ParseOptions { macros, is_type: &is_type, of_command_line: d.of_command_line })
@@ -52,10 +53,30 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
     program.style = Style { quiet: d.style.quiet || options.quiet, ..styled(&options, d.style) };
     let mut diagnostics = parsed.diagnostics;
     // Where the text makes no sense, what is made of it is no news.
-    if !has_errors(&diagnostics) {
+    if has_errors(&diagnostics) {
+        let first = diagnostics.iter().map(|d| d.span.start).min().unwrap_or(0);
+        let before = found.into_iter().filter(|d| of_control_lines(d) && d.span.start < first);
+        diagnostics.splice(0..0, before);
+    } else {
         diagnostics.extend(found);
     }
     (Checked { program, diagnostics }, options)
+}
+
+/// Whether a mistake is one of a control line, which is none of what follows it.
+fn of_control_lines(d: &Diagnostic) -> bool {
+    tag(d.code).is_some_and(|tag| tag.starts_with("D_PRAGMA"))
+}
+
+/// Which records are printed, and when.
+fn policy(options: &Options) -> Policy {
+    const BUFSIZE: u64 = 4 << 20;
+    let bytes = if options.bufsize == 0 { BUFSIZE } else { options.bufsize };
+    match options.bufpolicy {
+        Kept::All => Policy::Switch,
+        Kept::Last => Policy::Ring { bytes },
+        Kept::First => Policy::Fill { bytes },
+    }
 }
 
 /// How records are printed by options.
@@ -72,6 +93,7 @@ pub fn styled(options: &Options, style: Style) -> Style {
             position: options.aggsortpos as usize,
             key_position: options.aggsortkeypos as usize,
         },
+        policy: policy(options),
         raw_bytes: if options.rawbytes { options.strsize as u16 + 1 } else { 0 },
         ..style
     }

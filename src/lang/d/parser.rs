@@ -65,6 +65,7 @@ pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Parsed {
         given_up: false,
         last_error: None,
         typedefs: HashSet::new(),
+        tags: HashSet::new(),
         options,
     };
     let mut script = parser.script();
@@ -98,6 +99,8 @@ struct Parser<'t> {
     last_error: Option<u32>,
     /// Names of types that the program defines.
     typedefs: HashSet<Arc<str>>,
+    /// Structs and unions that it has defined so far.
+    tags: HashSet<Arc<str>>,
     options: &'t ParseOptions<'t>,
 }
 
@@ -163,7 +166,8 @@ impl Parser<'_> {
         if self.accept(sign) {
             return true;
         }
-        let message = format!("syntax error near {}: expected `{sign}`", self.found());
+        let expected = if self.at_eof() { String::new() } else { format!(": expected `{sign}`") };
+        let message = format!("syntax error near {}{expected}", self.found());
         self.error_here(tags::D_SYNTAX, message);
         if let Some(last) = self.lexer.diagnostics.last_mut().filter(|_| matches!(sign, ";" | ")" | "]" | "}")) {
             let at = span(self.previous_end, self.previous_end);
@@ -175,7 +179,7 @@ impl Parser<'_> {
     /// What stands here, for messages.
     fn found(&self) -> String {
         if self.at_eof() {
-            return "end of input".into();
+            return "end-of-input".into();
         }
         let text = self.lexer.text.get(self.token.span.start as usize..self.token.span.end as usize).unwrap_or("");
         let short: String = text.chars().take(24).flat_map(char::escape_debug).collect();

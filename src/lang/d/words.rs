@@ -15,6 +15,10 @@ const RESERVED: &[&str] = &[
 /// Storage classes.
 pub const CLASSES: &[&str] = &["auto", "extern", "register", "self", "static", "this", "typedef"];
 
+/// Words that headers of C have in declarations and that say nothing here.
+pub const OF_COMPILERS: &[&str] =
+    &["__const", "__extension__", "__inline", "__inline__", "__restrict", "__restrict__", "__signed__", "__volatile__"];
+
 /// Integer types by name: bytes and whether signed.
 pub const INTEGERS: &[(&str, u8, bool)] = &[
     ("int8_t", 1, true),

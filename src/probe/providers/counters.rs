@@ -3,9 +3,9 @@
 use super::{Field, Given, Row, Source};
 
 /// What a counter goes up by.
-const ARGUMENT: &[(&str, &str)] = &[("uint64_t", "by how much the counter goes up")];
-const FIELDS: &[Field] = &[Field { name: "by", argument: 0, member: "" }];
-const ONE: &[Given] = &[Given::Plain("uint64_t", "1")];
+pub(super) const ARGUMENT: &[(&str, &str)] = &[("uint64_t", "by how much the counter goes up")];
+pub(super) const FIELDS: &[Field] = &[Field { name: "by", argument: 0, member: "" }];
+pub(super) const ONE: &[Given] = &[Given::Plain("uint64_t", "1")];
 
 /// One more at each of some places.
 macro_rules! one_at {
@@ -30,6 +30,11 @@ macro_rules! row {
 
 /// Pages of 4096 bytes that a request moves.
 const PAGES: &[Given] = &[Given::Plain("uint64_t", "args.rq->__data_len / 4096")];
+
+/// Bytes of a packet.
+const PACKET: &[Given] = &[Given::Plain("uint64_t", "args.skb->len")];
+/// Bytes that a process sent or received.
+const LENGTH: &[Given] = &[Given::Plain("uint64_t", "args.ret")];
 
 pub(super) const ROWS: &[Row] = &[
     row!(
@@ -96,6 +101,25 @@ pub(super) const ROWS: &[Row] = &[
             given: ONE
         }]]
     ),
+    row!("sysinfo", "sysvfork", "A process asks for a child by vfork.", one_at!("tracepoint:syscalls:sys_enter_vfork")),
+    Row {
+        provider: "sysinfo",
+        name: "xcalls",
+        about: "A processor interrupts others.",
+        arguments: ARGUMENT,
+        fields: FIELDS,
+        // Before 6.4 it is told where the interrupt is taken.
+        places: &[
+            &[
+                Source { point: "rawtracepoint:ipi_send_cpu", when: "", given: ONE },
+                Source { point: "rawtracepoint:call_function_single_entry", when: "", given: ONE },
+            ],
+            &[
+                Source { point: "rawtracepoint:ipi_send_cpumask", when: "", given: ONE },
+                Source { point: "rawtracepoint:call_function_entry", when: "", given: ONE },
+            ],
+        ],
+    },
     row!("sysinfo", "sysexec", "A process runs a program.", one_at!("rawtracepoint:sched_process_exec")),
     row!("sysinfo", "pswitch", "A processor goes from one thread to another.", one_at!("rawtracepoint:sched_switch")),
     row!(
@@ -103,6 +127,12 @@ pub(super) const ROWS: &[Row] = &[
         "inv_swtch",
         "A thread that can run on has to leave its processor.",
         &[&[Source { point: "rawtracepoint:sched_switch", when: "args.preempt", given: ONE }]]
+    ),
+    row!(
+        "sysinfo",
+        "idlethread",
+        "A processor has nothing to run.",
+        &[&[Source { point: "rawtracepoint:sched_switch", when: "args.next->pid == 0", given: ONE }]]
     ),
     row!("sysinfo", "mutex_adenters", "A thread waits for a lock.", one_at!("rawtracepoint:contention_begin")),
     row!(
@@ -172,6 +202,54 @@ pub(super) const ROWS: &[Row] = &[
             when: "args.oldstate == 3 && args.newstate == 1",
             given: ONE
         }]]
+    ),
+    row!(
+        "mib",
+        "tcpOutDataBytes",
+        "A process gives so many bytes to a connection.",
+        &[&[
+            Source {
+                point: "rawtracepoint:sock_send_length",
+                when: "args.sk->sk_protocol == 6 && args.ret > 0",
+                given: LENGTH
+            },
+            Source { point: "fentry:vmlinux:tcp_sendmsg", when: "", given: &[Given::Plain("uint64_t", "args.size")] }
+        ]]
+    ),
+    row!(
+        "mib",
+        "tcpInDataInorderBytes",
+        "A process takes so many bytes from a connection.",
+        &[&[
+            Source {
+                point: "rawtracepoint:sock_recv_length",
+                when: "args.sk->sk_protocol == 6 && args.ret > 0",
+                given: LENGTH
+            },
+            Source {
+                point: "fentry:vmlinux:tcp_cleanup_rbuf",
+                when: "args.copied > 0",
+                given: &[Given::Plain("uint64_t", "args.copied")]
+            }
+        ]]
+    ),
+    row!(
+        "mib",
+        "tcpInDataUnorderBytes",
+        "So many bytes come before others of the connection.",
+        &[&[Source { point: "fentry:vmlinux:tcp_data_queue_ofo", when: "", given: PACKET }]]
+    ),
+    row!(
+        "mib",
+        "tcpInDataDupBytes",
+        "So many bytes come a second time.",
+        &[&[Source { point: "fentry:vmlinux:tcp_send_dupack", when: "", given: PACKET }]]
+    ),
+    row!(
+        "mib",
+        "tcpRetransBytes",
+        "So many bytes are sent again.",
+        &[&[Source { point: "rawtracepoint:tcp_retransmit_skb", when: "", given: PACKET }]]
     ),
     row!("mib", "tcpRetransSegs", "A segment is sent again.", one_at!("rawtracepoint:tcp_retransmit_skb")),
     row!("mib", "tcpOutRsts", "A connection is refused or broken off.", one_at!("rawtracepoint:tcp_send_reset")),

@@ -44,14 +44,14 @@ macro_rules! function {
     };
 }
 
-/// The same of locks of readers and writers: 1 reads, 0 writes.
+/// The same of locks of readers and writers: 1 reads, 0 writes. They are of the type that the reference has for all of them.
 macro_rules! of_readers_and_writers {
-    ($($point:literal $kind:literal),*) => {
+    ($($point:literal $lock:literal $kind:literal),*) => {
         &[$(&[Source {
             point: $point,
             when: "",
             given: &[
-                Given::Plain("struct rw_semaphore *", "(unsigned long)args.sem"),
+                Given::Plain("struct rwlock *", concat!("(unsigned long)args.", $lock)),
                 Given::Plain("int", $kind),
             ],
         }]),*]
@@ -170,17 +170,39 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row!(
         "rw-acquire",
-        "A thread has got a lock of readers and writers on which threads sleep.",
-        [SEMAPHORE, KIND],
+        "A thread has got a lock of readers and writers: one on which threads sleep (args[0] is a struct rw_semaphore), or spin.",
+        [RWLOCK, KIND],
         KIND_FIELDS,
-        of_readers_and_writers!("fexit:vmlinux:down_read" "1", "fexit:vmlinux:down_write" "0")
+        of_readers_and_writers!(
+            "fexit:vmlinux:down_read" "sem" "1",
+            "fexit:vmlinux:down_write" "sem" "0",
+            "fexit:vmlinux:_raw_read_lock" "lock" "1",
+            "fexit:vmlinux:_raw_read_lock_bh" "lock" "1",
+            "fexit:vmlinux:_raw_read_lock_irq" "lock" "1",
+            "fexit:vmlinux:_raw_read_lock_irqsave" "lock" "1",
+            "fexit:vmlinux:_raw_write_lock" "lock" "0",
+            "fexit:vmlinux:_raw_write_lock_bh" "lock" "0",
+            "fexit:vmlinux:_raw_write_lock_irq" "lock" "0",
+            "fexit:vmlinux:_raw_write_lock_irqsave" "lock" "0"
+        )
     ),
     row!(
         "rw-release",
-        "A thread gives a lock of readers and writers back on which threads sleep.",
-        [SEMAPHORE, KIND],
+        "A thread gives a lock of readers and writers back.",
+        [RWLOCK, KIND],
         KIND_FIELDS,
-        of_readers_and_writers!("fentry:vmlinux:up_read" "1", "fentry:vmlinux:up_write" "0")
+        of_readers_and_writers!(
+            "fentry:vmlinux:up_read" "sem" "1",
+            "fentry:vmlinux:up_write" "sem" "0",
+            "fentry:vmlinux:_raw_read_unlock" "lock" "1",
+            "fentry:vmlinux:_raw_read_unlock_bh" "lock" "1",
+            "fentry:vmlinux:_raw_read_unlock_irq" "lock" "1",
+            "fentry:vmlinux:_raw_read_unlock_irqrestore" "lock" "1",
+            "fentry:vmlinux:_raw_write_unlock" "lock" "0",
+            "fentry:vmlinux:_raw_write_unlock_bh" "lock" "0",
+            "fentry:vmlinux:_raw_write_unlock_irq" "lock" "0",
+            "fentry:vmlinux:_raw_write_unlock_irqrestore" "lock" "0"
+        )
     ),
     row!(
         "rw-block",

@@ -497,3 +497,31 @@ pub(super) const ROWS: &[Row] = &[
         }]],
     },
 ];
+
+/// A counter of packets of a protocol.
+macro_rules! counted {
+    ($name:literal, $about:literal, $point:ident, $placed:ident, $placed6:ident, $number:literal) => {
+        Row {
+            provider: "mib",
+            name: $name,
+            about: $about,
+            arguments: super::counters::ARGUMENT,
+            fields: super::counters::FIELDS,
+            places: &[&[Source {
+                point: $point,
+                when: protocol!($placed!("args.skb"), $placed6!("args.skb"), $number),
+                given: super::counters::ONE,
+            }]],
+        }
+    };
+}
+
+/// Packets that count up what `mib` counts of datagrams and messages.
+pub(super) const COUNTED: &[Row] = &[
+    counted!("udpOutDatagrams", "A datagram is given to a device.", SEND, placed, placed6, "17"),
+    counted!("udpInDatagrams", "A device delivers a datagram.", RECEIVE, fresh, fresh6, "17"),
+    counted!("icmpOutMsgs", "A message of ICMP is given to a device.", SEND, placed, placed6, "1"),
+    counted!("icmpInMsgs", "A device delivers a message of ICMP.", RECEIVE, fresh, fresh6, "1"),
+    counted!("icmp6OutMsgs", "A message of ICMPv6 is given to a device.", SEND, placed, placed6, "58"),
+    counted!("icmp6InMsgs", "A device delivers a message of ICMPv6.", RECEIVE, fresh, fresh6, "58"),
+];

@@ -50,6 +50,14 @@ const LWPSINFO_MEMBERS: &[Member] = &[
     m("pr_pri", "int", &["R->prio"], "its priority in the kernel's numbers: less is more urgent"),
     m("pr_name", "string", &["R->comm"], "its name"),
     m(
+        "pr_clname",
+        "string",
+        &[
+            "R->policy == 0 ? \"TS\" : R->policy == 1 ? \"FF\" : R->policy == 2 ? \"RR\" : R->policy == 3 ? \"B\" : R->policy == 5 ? \"IDL\" : R->policy == 6 ? \"DLN\" : \"?\"",
+        ],
+        "its class, by the words of ps: TS, FF, RR, B, IDL, DLN",
+    ),
+    m(
         "pr_state",
         "int",
         &[

@@ -1,6 +1,7 @@
 //! Records of D programs: what a clause recorded is printed as one piece, and what it does to aggregations is done
 //! when its turn comes.
 
+mod held;
 mod speculations;
 
 use std::collections::{HashMap, HashSet};
@@ -13,13 +14,15 @@ use crate::lang::d::Options;
 use crate::lang::d::front;
 use crate::lang::typed::{MapId, Program};
 use crate::lang::types::{Aggregation, Type};
-use crate::model::d::{FAILED_SPECULATIONS, Format, Item, Record, Style};
+use crate::model::d::{FAILED_SPECULATIONS, Format, Item, Record, Setting, Style};
 use crate::model::histogram::{Linear, Log2, QUANTIZE_BUCKETS, linear_buckets};
 use crate::model::render::d::{self, Flow, Row};
+use crate::model::render::value_into;
 use crate::model::snapshot::MapSnapshot;
 use crate::model::value::Value;
 use crate::tracer::TracerError;
 use crate::tracer::report::{Face, Report, TextKind};
+use held::Held;
 use speculations::Speculations;
 
 /// What printing goes by.
@@ -41,6 +44,8 @@ pub struct Records {
     style: Option<Style>,
     /// What `setopt` of the record at hand could not set.
     refused: Vec<String>,
+    /// Records that wait for the end (`bufpolicy`).
+    held: Held,
     /// Where output goes instead (`freopen`).
     reopened: Option<std::fs::File>,
 }
@@ -94,7 +99,8 @@ impl Records {
                 own.push(b'\n');
             }
         }
-        out.extend(self.speculations.settle(record, values, own));
+        let settled = self.speculations.settle(record, values, own);
+        out.extend(self.held.take(style.policy, settled).unwrap_or_default());
         self.tell_of_room(face)?;
         self.print(&out, face)?;
         for refused in std::mem::take(&mut self.refused) {
@@ -167,7 +173,7 @@ impl Records {
         match options.set_dynamic(name, value) {
             Ok(()) => {
                 let changed = front::styled(&options, style);
-                self.style = Some(Style { raw_bytes: style.raw_bytes, ..changed });
+                self.style = Some(Style { raw_bytes: style.raw_bytes, policy: style.policy, ..changed });
             }
             Err(why) => {
                 let value = value.unwrap_or("1");
@@ -267,7 +273,18 @@ impl Records {
                     }
                 }
             }
-            Item::SetOption { name, value } => self.set_option(name, value.as_deref(), style),
+            Item::SetOption { name, value } => {
+                let value = match value {
+                    Some(Setting::Constant(text)) => Some(text.to_string()),
+                    Some(Setting::Value(at)) => {
+                        let mut text = Vec::new();
+                        value_into(values.get(*at).unwrap_or(&Value::None), &mut text);
+                        Some(String::from_utf8_lossy(&text).into_owned())
+                    }
+                    None => None,
+                };
+                self.set_option(name, value.as_deref(), style);
+            }
             Item::Speculate(_) | Item::Commit(_) | Item::Discard(_) | Item::Reopen { .. } | Item::Nothing => {}
         }
         Ok(())
@@ -310,7 +327,7 @@ impl Records {
             3 => "illegal operation".to_owned(),
             5 => "out of scratch space".to_owned(),
             10 => format!("invalid size ({:#x})", number(1)),
-            11 => "index out of bounds".to_owned(),
+            11 => format!("index out of bounds ({})", number(1) as i64),
             _ => format!("invalid address ({:#x})", number(1)),
         };
         let mut text = Vec::new();
@@ -321,8 +338,12 @@ impl Records {
 
     /// The end of the trace: a line break, then the aggregations that were not printed.
     pub fn end(&mut self, context: &mut Context<'_>, face: &mut dyn Face) -> Result<(), TracerError> {
-        let mut out = vec![b'\n'];
-        let maps: Vec<u32> = (0..context.program.maps.len() as u32).collect();
+        let mut out = self.held.release();
+        out.push(b'\n');
+        let mut maps: Vec<u32> = (0..context.program.maps.len() as u32).collect();
+        if self.style(context).order.reversed {
+            maps.reverse();
+        }
         for map in maps {
             let is_aggregation = matches!(context.program.maps[map as usize].value, Type::Agg(_));
             if !is_aggregation || self.printed.contains(&map) {

@@ -1,8 +1,8 @@
 /*
  * exit: 1
- * stderr: d_path( ) can't be used yet
+ * stderr: print( ) can't be used yet
  */
 BEGIN
 {
-	trace(stringof(d_path(NULL)));
+	print(curthread);
 }

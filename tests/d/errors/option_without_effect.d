@@ -1,9 +1,9 @@
 /*
  * flags: -xerrtags
  * exit: 1
- * stderr: [D_PRAGMA_OPTSET] line 6: failed to set option 'bufpolicy' to 'ring': records are printed as they come
+ * stderr: [D_PRAGMA_OPTSET] line 6: failed to set option 'aggpercpu': aggregations are kept for all processors together
  */
-#pragma D option bufpolicy=ring
+#pragma D option aggpercpu
 BEGIN
 {
 	exit(0);

@@ -19,7 +19,8 @@ type Compiled = Result<(), String>;
 /// Compiles all scripts below a folder and prints which do.
 pub fn run(root: &Path, dtrace: &Path, folder: &Path, filters: &[String]) {
     let scripts = scripts(root);
-    let mut target = Command::new("sleep").arg("100000").stdin(Stdio::null()).spawn().unwrap();
+    // A program whose functions have names.
+    let mut target = Command::new("bash").args(["-c", "read -r line"]).stdin(Stdio::piped()).spawn().unwrap();
     let (mut passed, mut failed) = ([0_usize; 2], [0_usize; 2]);
     for path in scripts {
         let name = path.strip_prefix(root).unwrap().display().to_string();
@@ -38,7 +39,7 @@ pub fn run(root: &Path, dtrace: &Path, folder: &Path, filters: &[String]) {
             }
             Err(why) => {
                 failed[usize::from(is_d)] += 1;
-                println!("FAILS {name} ({})", why.lines().next().unwrap_or(""));
+                println!("FAILS {name} ({})", why.lines().rfind(|line| !line.is_empty()).unwrap_or(""));
             }
         }
     }
@@ -95,7 +96,8 @@ fn of_shell(path: &Path, text: &str, dtrace: &Path, folder: &Path, process: u32)
     std::fs::create_dir_all(folder.join("bin")).unwrap();
     // What compiles goes on as if it had printed something.
     let body = format!(
-        "#!/bin/bash\nif why=$({} -e \"$@\" 2>&1 </dev/null); then echo fine >>{log}; echo 1; else echo \"$why\" >>{log}; fi\n",
+        "#!/bin/bash\nif {} -e \"$@\" >{log}.why 2>&1 </dev/null; then echo fine >>{log}; echo 1; \
+         else cat {log}.why >>{log}; fi\n",
         dtrace.display(),
         log = log.display()
     );
@@ -105,14 +107,14 @@ fn of_shell(path: &Path, text: &str, dtrace: &Path, folder: &Path, process: u32)
     let perl = text.lines().next().is_some_and(|line| line.contains("perl"));
     let searched = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
     // Scripts that do nothing without arguments are given a process, or a name.
-    for arguments in [&[][..], &["-p", &process.to_string()], &["sleep"]] {
+    for arguments in [&[][..], &["-p", &process.to_string()], &[&process.to_string()], &["bash"]] {
         std::fs::write(&log, "").unwrap();
         let mut command = Command::new("timeout");
         command.args([TIMEOUT_S, if perl { "perl" } else { "bash" }]).arg(&copy).args(arguments);
         command.env("PATH", &searched).current_dir(path.parent().unwrap()).stdin(Stdio::null());
         let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
         let told = std::fs::read_to_string(&log).unwrap();
-        match told.lines().find(|line| *line != "fine") {
+        match told.lines().rfind(|line| *line != "fine" && !line.is_empty()) {
             Some(why) => return Err(why.to_owned()),
             None if told.is_empty() => {}
             None => return Ok(()),

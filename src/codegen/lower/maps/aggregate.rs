@@ -177,6 +177,9 @@ fn log2_bucket(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, value: O
 fn two_sided_bucket(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, value: Operand) -> Vreg {
     let value = b.in_register(value);
     let (sign, magnitude) = numbers::sign_and_magnitude(b, value);
+    // The smallest number has no magnitude: it is counted as the one above it, in the same bucket.
+    let smallest = b.shr(magnitude, 63);
+    let magnitude = b.sub(magnitude, smallest);
     let bucket = log2_bucket(object, b, magnitude.into(), 0);
     let power = b.sub(bucket, 1);
     let signed = numbers::negated_by(b, power, sign);

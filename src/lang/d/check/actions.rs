@@ -5,14 +5,14 @@ mod format;
 mod speculation;
 
 use super::calls::{Class, Function, function};
-use super::value::{Value, cast, int, is_int, is_scalar};
+use super::value::{Value, cast, int, is_int, is_scalar, is_text};
 use super::{Checker, statement};
 use crate::lang::codes::d as tags;
-use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
+use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind, Unary};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
-use crate::model::d::{Format, Item, Piece};
+use crate::model::d::{Format, Item, Piece, Setting};
 
 /// Actions that change the traced system.
 const DESTRUCTIVE: &[&str] =
@@ -21,12 +21,32 @@ const DESTRUCTIVE: &[&str] =
 /// Most bytes that `tracemem` records.
 const MOST_TRACED: u64 = 4096;
 
+/// What `stop` sends.
+const SIGSTOP: i64 = 19;
+
 /// Values of a record that stay on the stack or in registers.
 const ON_THE_STACK: usize = 8;
+
+/// Whether an expression does something and has no value: an action, or one more for an aggregation.
+fn is_no_value(e: &Ast) -> bool {
+    match &e.kind {
+        Kind::Call(callee, _) => {
+            matches!(&callee.kind, Kind::Ident(name) if function(name).is_some_and(|f| f.class == Class::Action))
+        }
+        Kind::Assign(_, to, _) => super::members::is_of_aggregation(to),
+        Kind::Conditional(_, yes, no) => is_no_value(yes) || is_no_value(no),
+        _ => false,
+    }
+}
 
 impl Checker<'_> {
     /// One statement of a clause.
     pub fn statement(&mut self, e: &Ast, out: &mut Vec<Statement>) {
+        self.one_statement(e, out);
+        self.free_locals();
+    }
+
+    fn one_statement(&mut self, e: &Ast, out: &mut Vec<Statement>) {
         let span = e.span;
         if let Kind::Call(callee, items) = &e.kind
             && let Kind::Ident(name) = &callee.kind
@@ -36,6 +56,13 @@ impl Checker<'_> {
             if self.count_arguments(f, items.len(), span) {
                 self.action_call(f, items, span, out);
             }
+            return;
+        }
+        if let Kind::Conditional(condition, yes, no) = &e.kind
+            && (is_no_value(yes) || is_no_value(no))
+            && let Some(known) = self.known(condition)
+        {
+            self.one_statement(if known != 0 { yes } else { no }, out);
             return;
         }
         if let Kind::Aggregation(name) = &e.kind {
@@ -66,6 +93,27 @@ impl Checker<'_> {
             return;
         }
         out.push(statement(StatementKind::Expr(value.e), span));
+    }
+
+    /// The value of a condition, where it is known before the program runs.
+    fn known(&mut self, e: &Ast) -> Option<i64> {
+        let (op, a, b) = match &e.kind {
+            Kind::Unary(Unary::Not, a) => return Some(i64::from(self.known(a)? == 0)),
+            Kind::Binary(op, a, b) => (*op, a, b),
+            _ => return self.constant(e),
+        };
+        let holds = match op {
+            Binary::Eq => self.known(a)? == self.known(b)?,
+            Binary::Ne => self.known(a)? != self.known(b)?,
+            Binary::Lt => self.known(a)? < self.known(b)?,
+            Binary::Le => self.known(a)? <= self.known(b)?,
+            Binary::Gt => self.known(a)? > self.known(b)?,
+            Binary::Ge => self.known(a)? >= self.known(b)?,
+            Binary::LogicalAnd => self.known(a)? != 0 && self.known(b)? != 0,
+            Binary::LogicalOr => self.known(a)? != 0 || self.known(b)? != 0,
+            _ => return self.constant(e),
+        };
+        Some(i64::from(holds))
     }
 
     /// Notes that the clause records something.
@@ -139,13 +187,18 @@ impl Checker<'_> {
             "trace" => self.trace(items, span, out),
             "printf" => self.printf(items, span, out),
             "printa" => self.printa(items, span),
-            "stack" | "ustack" => {
+            "stack" | "ustack" | "jstack" => {
                 let value = self.stack(f.name, items, span);
                 self.keep_item(value, out);
             }
             "clear" | "trunc" | "normalize" | "denormalize" => self.change(f, items, span, out),
             "speculate" | "commit" | "discard" => self.speculation(f, items, span, out),
             "raise" => self.raise(f, items, span, out),
+            "stop" => {
+                if self.is_destructive(span, "stop") {
+                    self.signal(int(SIGSTOP, Type::U32, span), span, out);
+                }
+            }
             "copyout" | "copyoutstr" => {
                 let Some(arguments) = self.arguments(f, items) else { return };
                 if self.is_destructive(span, f.name)
@@ -154,7 +207,7 @@ impl Checker<'_> {
                     out.extend(statements);
                 }
             }
-            "setopt" => self.set_option(items, span),
+            "setopt" => self.set_option(items, span, out),
             "tracemem" => self.tracemem(items, out),
             "print" => {
                 let value = self.expr(&items[0]);
@@ -324,7 +377,7 @@ impl Checker<'_> {
     }
 
     /// `setopt(name[, value])`: an option of the output, from this record on.
-    fn set_option(&mut self, items: &[Ast], span: Span) {
+    fn set_option(&mut self, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
         let constant = |e: &Ast| match &e.kind {
             Kind::Str(text) => Some(String::from_utf8_lossy(text).into_owned()),
             _ => None,
@@ -334,16 +387,25 @@ impl Checker<'_> {
             self.error(tags::D_PROTO_ARG, items[0].span, message);
             return;
         };
-        let value = match items.get(1).map(constant) {
-            Some(None) => {
-                let message = "setopt( ) argument #2 must be a string constant";
-                self.error(tags::D_PROTO_ARG, items[1].span, message);
-                return;
+        let value = match items.get(1).map(|item| (item, constant(item))) {
+            Some((_, Some(text))) => Some(Setting::Constant(text.into())),
+            Some((item, None)) => {
+                let value = self.expr(item);
+                if value.is_error() {
+                    return;
+                }
+                if !is_text(value.ty()) {
+                    let message = "setopt( ) argument #2 is incompatible with prototype: string is expected";
+                    self.error(tags::D_PROTO_ARG, item.span, message);
+                    return;
+                }
+                let text = self.text(value.e);
+                Some(Setting::Value(self.keep(text, out)))
             }
-            given => given.flatten(),
+            None => None,
         };
         self.records(span, false);
-        self.frame.items.push(Item::SetOption { name: name.into(), value: value.map(Into::into) });
+        self.frame.items.push(Item::SetOption { name: name.into(), value });
     }
 
     /// `raise(signal)`: to the process that runs.
@@ -352,9 +414,13 @@ impl Checker<'_> {
         if !self.is_destructive(span, "raise") {
             return;
         }
+        let number = cast(arguments.remove(0).e, &Type::U32);
+        self.signal(number, span, out);
+    }
+
+    fn signal(&mut self, number: Expr, span: Span, out: &mut Vec<Statement>) {
         self.records(span, false);
         self.frame.items.push(Item::Nothing);
-        let number = cast(arguments.remove(0).e, &Type::U32);
         let call = ExprKind::Call(crate::lang::typed::Intrinsic::Signal, vec![number]);
         out.push(statement(StatementKind::Expr(Expr::new(call, Type::I64, span)), span));
     }

@@ -54,6 +54,7 @@ impl Checker<'_> {
             "errno" => return Some(self.errno(span)),
             // What the scheduler has charged to the thread: it counts up at each tick and switch.
             "vtimestamp" => return Some(self.of_row("uint64_t", "curthread->se.sum_exec_runtime", span)),
+            "cwd" | "root" => return Some(self.directory_of_process(name, span)),
             "curcpu" => return Some(self.current_processor(span)),
             "NULL" => {
                 let to = Arc::new(Type::Void);
@@ -123,6 +124,9 @@ impl Checker<'_> {
     }
 
     pub fn kernel_symbol(&mut self, name: &str, span: Span) -> Value {
+        if let Some(value) = self.symbol_of_other_system(name, span) {
+            return value;
+        }
         match self.facts.symbol_address(name) {
             Some(address) => {
                 let to = Arc::new(Type::U64);

@@ -198,7 +198,7 @@ impl Checker<'_> {
             return Self::error_value(span);
         }
         match (f.class, f.name) {
-            (Action, "stack" | "ustack") => self.stack(f.name, items, span),
+            (Action, "stack" | "ustack" | "jstack") => self.stack(f.name, items, span),
             (Action, _) => {
                 // An action gives nothing.
                 Value::new(Expr::new(ExprKind::Int(0), Type::Void, span))
@@ -255,8 +255,13 @@ impl Checker<'_> {
     }
 
     pub fn stack(&mut self, name: &str, items: &[Ast], span: Span) -> Value {
-        let user = name == "ustack";
-        let mut depth = if user { self.options.ustackframes } else { self.options.stackframes };
+        let user = name != "stack";
+        let mut depth = match name {
+            "stack" => self.options.stackframes,
+            "ustack" => self.options.ustackframes,
+            // Functions of a machine are known by the map that it keeps for profilers.
+            _ => self.options.jstackframes,
+        };
         for (number, item) in items.iter().enumerate() {
             let value = self.expr(item);
             if !value.is_error() && !is_int(value.ty()) {
@@ -340,6 +345,7 @@ impl Checker<'_> {
             "inet_ntop" => self.inet_ntop(arguments, span),
             "link_ntop" => self.link_ntop(arguments, span),
             "rindex" => self.last_index(arguments, span),
+            "d_path" => self.path_of_entry(arguments.remove(0), span),
             "cleanpath" => self.clean_path(arguments.remove(0), span),
             "progenyof" => self.progenyof(arguments.remove(0), span),
             "mutex_owned"

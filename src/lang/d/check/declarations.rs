@@ -138,6 +138,11 @@ impl Checker<'_> {
         if name == "cpuinfo_t" {
             return self.cpuinfo();
         }
+        if name == super::OPEN_FILE
+            && let Some(entry) = self.open_file_entry()
+        {
+            return entry;
+        }
         let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
         self.types.of_kernel(plain).unwrap_or_else(|| {
             self.error(tags::D_TYPE_ERR, span, format!("failed to resolve type {name}: there is none of this name"));
@@ -280,18 +285,19 @@ impl Checker<'_> {
                     }
                     self.types.aliases.insert(name.text.clone(), shaped.ty);
                 }
-                Some(class @ ("auto" | "register" | "static")) => {
+                Some(class @ ("auto" | "register" | "static")) if !shaped.is_function => {
                     let message = format!("specified storage class {class} not permitted here");
                     self.error(tags::D_DECL_BADCLASS, d.specifiers.span, message);
                 }
-                Some("self") => self.declare_variable(Scope::Thread, name, shaped),
-                Some("this") => self.declare_variable(Scope::Clause, name, shaped),
-                _ => self.declare_variable(Scope::Global, name, shaped),
+                Some("self") => self.declare_variable(Scope::Thread, name, shaped, false),
+                Some("this") => self.declare_variable(Scope::Clause, name, shaped, false),
+                class => self.declare_variable(Scope::Global, name, shaped, class == Some("extern")),
             }
         }
     }
 
-    fn declare_variable(&mut self, scope: Scope, name: &Name, shaped: Shaped) {
+    /// `elsewhere`: an `extern` variable, whose size may be left open.
+    fn declare_variable(&mut self, scope: Scope, name: &Name, shaped: Shaped, elsewhere: bool) {
         let at = name.span;
         if shaped.is_function {
             self.variables.functions.insert(name.text.clone());
@@ -319,6 +325,10 @@ impl Checker<'_> {
         }
         if self.is_incomplete(&shaped.ty) {
             self.error(tags::D_DECL_INCOMPLETE, at, format!("incomplete struct/union/enum: {}", name.text));
+            return;
+        }
+        if elsewhere && matches!(shaped.ty, Type::Array { .. }) {
+            // What is declared and defined nowhere takes no memory.
             return;
         }
         if let Type::Array { len: 0, .. } = shaped.ty {

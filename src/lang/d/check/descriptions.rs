@@ -19,11 +19,13 @@ pub struct Found {
     pub place: Option<Arc<providers::Found>>,
     /// Which of several sites of one name.
     pub number: usize,
+    /// Numbers of its clauses, as faults name them: one for each description of each clause.
+    pub clauses: Vec<u32>,
 }
 
 impl Found {
     pub const fn new(target: Option<Target>, name: Arc<str>, kind: SiteKind) -> Self {
-        Self { target, name, kind, place: None, number: 0 }
+        Self { target, name, kind, place: None, number: 0, clauses: Vec::new() }
     }
 
     /// What tells it from others: a semantic probe may be at several places.
@@ -52,7 +54,12 @@ pub fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// Providers that the language has and this program does not attach yet.
-const OTHERS: &[&str] = &["sdt", "rawtp", "cpc"];
+const OTHERS: &[&str] = &["cpc"];
+
+/// Modules of another system's kernel, and functions of it, that scripts name with its semantic probes. They say where a
+/// probe is there, and nothing of what it means.
+const OTHER_MODULES: &[&str] = &["genunix", "unix"];
+const OTHER_FUNCTIONS: &[&str] = &["proc_exit", "resume"];
 
 impl Checker<'_> {
     /// Everything that a description names.
@@ -92,6 +99,7 @@ impl Checker<'_> {
         if fits(provider, "syscall") && (fits(module, "vmlinux") || module == "*") {
             self.system_calls(function, name, &mut found);
         }
+        self.tracepoints((provider, module, function, name), &mut found);
         let absent = self.functions((provider, module, function, name), &mut found);
         let absent = absent.or_else(|| self.semantic_probes((provider, module, function, name), &mut found));
         if let Some(why) = absent.filter(|_| found.is_empty() && !self.options.zdefs) {
@@ -111,7 +119,9 @@ impl Checker<'_> {
         (provider, module, function, name): (&str, &str, &str, &str),
         found: &mut Vec<Found>,
     ) -> Option<String> {
-        if !fits(module, "vmlinux") || !fits(function, "") {
+        let elsewhere = OTHER_MODULES.contains(&module);
+        let of_function = fits(function, "") || elsewhere || OTHER_FUNCTIONS.contains(&function);
+        if !(fits(module, "vmlinux") || elsewhere) || !of_function {
             return None;
         }
         let mut absent = None;
@@ -125,6 +135,7 @@ impl Checker<'_> {
                         kind: SiteKind::Semantic,
                         place: Some(Arc::new(place)),
                         number: 0,
+                        clauses: Vec::new(),
                     }));
                 }
                 Err(refusal) => absent = Some(refusal.message),

@@ -32,8 +32,7 @@ impl Checker<'_> {
             Kind::Str(text) => {
                 let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
                 let end = end.min(self.options.strsize as usize);
-                let text = String::from_utf8_lossy(&text[..end]);
-                Value::new(Expr::new(ExprKind::Str(text.as_ref().into()), self.string(), span))
+                Value::new(self.literal(&text[..end], span))
             }
             Kind::Ident(name) => self.identifier(name, span),
             Kind::Aggregation(name) => {
@@ -67,6 +66,26 @@ impl Checker<'_> {
             Kind::Offsetof(ty, name) => self.offsetof(ty, name, span),
             Kind::Xlate(ty, a) => self.xlate(ty, a, span),
         }
+    }
+
+    /// A constant text. Bytes that are none of UTF-8 are put in where it is used.
+    fn literal(&mut self, bytes: &[u8], span: Span) -> Expr {
+        let string = self.string();
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return Expr::new(ExprKind::Str(text.into()), string, span);
+        }
+        let plain: String = bytes.iter().map(|b| if b.is_ascii() { char::from(*b) } else { '?' }).collect();
+        let local = self.local("%literal", string.clone());
+        let whole = Expr::new(ExprKind::Local(local), string.clone(), span);
+        let text = Expr::new(ExprKind::Str(plain.into()), string, span);
+        let mut out = vec![statement(StatementKind::SetLocal(local, text), span)];
+        for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| !byte.is_ascii()) {
+            let ty = Type::Int { size: 1, signed: false };
+            let place = ExprKind::Field { base: Box::new(whole.clone()), offset: at as u32, bits: None };
+            let place = Expr::new(place, ty.clone(), span);
+            out.push(statement(StatementKind::Store { place, value: int(i64::from(*byte), ty, span) }, span));
+        }
+        block(out, whole)
     }
 
     fn sizeof(&mut self, ty: &Type, span: Span) -> Value {
@@ -453,12 +472,13 @@ impl Checker<'_> {
         if let Kind::Ident(name) = &base.kind {
             match &**name {
                 "args" => return self.typed_argument(items, span),
+                "`hp_avenrun" if let Some(value) = self.average_of_load(items, span) => return value,
                 "uregs" => return self.user_register(items, span),
                 "fds" => {
                     for item in items {
                         self.expr(item);
                     }
-                    self.unsupported(span, &format!("{name}[ ]"));
+                    self.unsupported(span, "fds[ ] without a member");
                     return Self::error_value(span);
                 }
                 _ => {}

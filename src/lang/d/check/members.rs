@@ -52,6 +52,9 @@ impl Checker<'_> {
         {
             return value;
         }
+        if let Some(items) = Self::open_file(base) {
+            return self.of_open_file(items, name, span);
+        }
         if let Some(value) = self.viewed(base, name, span) {
             return value;
         }
@@ -65,6 +68,9 @@ impl Checker<'_> {
         if self.frame.site.kind == super::site::SiteKind::Absent && is_int(value.ty()) {
             // What an absent probe's arguments are is not known: a number stands for it.
             return Value::new(int(0, Type::I64, span));
+        }
+        if let Some(file) = self.file_of_entry(&value, &name.text, span) {
+            return file;
         }
         let is_pointer = matches!(value.ty(), Type::Ptr { .. } | Type::Array { .. });
         if arrow && !is_pointer {
@@ -97,6 +103,9 @@ impl Checker<'_> {
             _ => AddressSpace::Kernel,
         };
         let Some(field) = self.types.field(id, &name.text, space) else {
+            if let Some(known) = self.member_of_other_system(&value, id, &name.text, span) {
+                return known;
+            }
             let text = self.types.struct_name(id);
             let incomplete = self.tags.values().any(|(of, defined)| *of == id && !defined);
             if incomplete {
@@ -148,7 +157,9 @@ impl Checker<'_> {
                     self.error(tags::D_ARR_BOUNDS, span, message);
                     return Self::error_value(span);
                 }
-                let index = cast(self.word(index.e), &Type::I64);
+                // Kept aside so that a fault can tell it.
+                let word = cast(self.word(index.e), &Type::I64);
+                let index = if known.is_some() { word } else { self.checked_pointer(word) };
                 let part = |base: Expr| {
                     let kind = ExprKind::Index { base: Box::new(base), index: Box::new(index.clone()) };
                     Expr::new(kind, (*of).clone(), span)

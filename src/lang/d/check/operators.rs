@@ -140,6 +140,11 @@ impl Checker<'_> {
         if is_int(&a) && is_int(&b) {
             return self.arithmetic(op, x, y, span);
         }
+        match (&a, &b) {
+            (Type::Str { .. }, b) if is_int(b) && op == Binary::Add => return self.text_after(x.e, y.e, span),
+            (a, Type::Str { .. }) if is_int(a) && op == Binary::Add => return self.text_after(y.e, x.e, span),
+            _ => {}
+        }
         if is_address(&a) && is_address(&b) && op == Binary::Sub {
             let (x, y) = (self.decay(x), self.decay(y));
             let (Type::Ptr { to, .. }, Type::Ptr { to: other, .. }) = (x.ty.clone(), y.ty.clone()) else {

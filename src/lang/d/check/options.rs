@@ -16,6 +16,7 @@ pub struct Options {
     pub scratchsize: u32,
     pub stackframes: u16,
     pub ustackframes: u16,
+    pub jstackframes: u16,
     pub maxframes: Option<u16>,
     pub stackindent: u16,
     pub aggsortkey: bool,
@@ -25,6 +26,8 @@ pub struct Options {
     pub aggsortpos: u32,
     pub aggsortkeypos: u32,
     pub bufsize: u64,
+    /// `bufpolicy`
+    pub bufpolicy: Kept,
     /// How many speculations may be in use at once.
     pub nspec: u32,
     pub dynvarsize: u64,
@@ -54,6 +57,7 @@ impl Default for Options {
             scratchsize: 256,
             stackframes: 20,
             ustackframes: 100,
+            jstackframes: 50,
             maxframes: None,
             stackindent: 14,
             aggsortkey: false,
@@ -62,6 +66,7 @@ impl Default for Options {
             aggsortpos: 0,
             aggsortkeypos: 0,
             bufsize: 0,
+            bufpolicy: Kept::All,
             nspec: 1,
             dynvarsize: 1 << 20,
             aggsize: 4 << 20,
@@ -74,6 +79,16 @@ impl Default for Options {
             cpparguments: Vec::new(),
         }
     }
+}
+
+/// Which records are kept for the end of the run, of those that its buffers have room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs, reason = "named as what is kept")]
+pub enum Kept {
+    #[default]
+    All,
+    Last,
+    First,
 }
 
 /// How often DTrace does what is done here as soon as there is something to do.
@@ -134,7 +149,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("what the kernel's verifier refuses is told with its line in any case", &["bpflog", "bpflogsize"]),
     ("aggregations are kept for all processors together", &["aggpercpu"]),
     ("losses are told by their place in the program in any case", &["droptags"]),
-    ("there is no anonymous tracing, and no stack of a Java machine", &["grabanon", "jstackframes", "jstackstrsize"]),
+    ("there is no anonymous tracing", &["grabanon"]),
     ("memory is charged to the control group, and there is no limit of its own", &["lockmem"]),
     ("symbols are always looked up", &["noresolve", "nojtanalysis"]),
     ("there is no such limit", &["nusdtprobes", "pcapsize", "specsize", "printsize"]),
@@ -259,6 +274,7 @@ impl Options {
             "scratchsize" => within(&mut self.scratchsize, value, 0..=8192),
             "stackframes" => within(&mut self.stackframes, value, 1..=1024),
             "ustackframes" => within(&mut self.ustackframes, value, 1..=1024),
+            "jstackframes" => within(&mut self.jstackframes, value, 1..=1024),
             "stackindent" => within(&mut self.stackindent, value, 0..=1024),
             "aggsortpos" => within(&mut self.aggsortpos, value, 0..=u64::from(u32::MAX)),
             "aggsortkeypos" => within(&mut self.aggsortkeypos, value, 0..=u64::from(u32::MAX)),
@@ -266,6 +282,16 @@ impl Options {
             "bufsize" => within(&mut self.bufsize, value, 1..=LARGEST),
             "dynvarsize" => within(&mut self.dynvarsize, value, 1..=LARGEST),
             "aggsize" => within(&mut self.aggsize, value, 1..=LARGEST),
+            "bufpolicy" => {
+                let kept = match value {
+                    Some("switch") => Kept::All,
+                    Some("ring") => Kept::Last,
+                    Some("fill") => Kept::First,
+                    _ => return Some(false),
+                };
+                self.bufpolicy = kept;
+                true
+            }
             "maxframes" => {
                 let mut most = 0;
                 let fine = within(&mut most, value, 1..=1024);
@@ -327,7 +353,6 @@ impl Options {
 /// Values that are refused with a reason of their own.
 fn refused_value(name: &str, value: Option<&str>) -> Option<&'static str> {
     match (name, value) {
-        ("bufpolicy", Some("ring" | "fill")) => Some("records are printed as they come: only `switch` is possible"),
         ("bufresize", Some("manual")) => Some("buffers that don't fit are made smaller: only `auto` is possible"),
         ("evaltime", Some("main" | "preinit" | "postinit")) => {
             Some("the command is held before its first instruction: only `exec` is possible")
@@ -340,7 +365,8 @@ fn refused_value(name: &str, value: Option<&str>) -> Option<&'static str> {
 fn is_met(name: &str, value: Option<&str>) -> Option<bool> {
     Some(match name {
         _ if MET_RATES.contains(&name) => value.is_some_and(is_rate),
-        "bufpolicy" => value == Some("switch"),
+        // Names of frames are never cut.
+        "jstackstrsize" => value.is_some_and(|v| size(v).is_some()),
         "bufresize" => value == Some("auto"),
         "evaltime" => value == Some("exec"),
         // Records come in the order of their time.
@@ -369,7 +395,7 @@ mod tests {
         options.set("dynvarsize", Some("2m")).unwrap();
         assert_eq!(options.most_variables(), 16_384);
         options.set("switchrate", Some("10hz")).unwrap();
-        assert!(options.set("bufpolicy", Some("ring")).unwrap_err().contains("as they come"));
+        assert!(options.set("aggpercpu", None).unwrap_err().contains("all processors together"));
         assert!(options.set("linkmode", Some("static")).unwrap_err().contains("no part here"));
         assert!(options.set("nothing", None).unwrap_err().contains("Invalid option name"));
         assert!(options.set("strsize", Some("x")).unwrap_err().contains("Invalid value"));

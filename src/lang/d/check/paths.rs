@@ -69,6 +69,12 @@ pub(super) fn byte_at(bytes: LocalId, at: Expr) -> Expr {
     cast(Expr::new(place, BYTE, span), &Type::I64)
 }
 
+fn word_at(bytes: LocalId, at: Expr) -> Expr {
+    let span = at.span;
+    let place = ExprKind::Within { local: bytes, offset: Box::new(cast(at, &Type::U64)) };
+    Expr::new(place, Type::U64, span)
+}
+
 pub(super) fn each(local: LocalId, end: i64, span: Span, body: Vec<Statement>) -> Statement {
     let (start, end) = (number(0, span), number(end, span));
     statement(StatementKind::ForRange { local, start, end, body: Block::new(body) }, span)
@@ -236,24 +242,50 @@ impl Checker<'_> {
         Value::new(block(out, text))
     }
 
-    /// Below 0, 0 or over 0: which of two texts comes first.
+    /// Below 0, 0 or over 0: which of two texts comes first. Words are compared where they differ, as numbers that begin
+    /// with their first byte.
     pub fn text_order(&mut self, a: Expr, b: Expr) -> Expr {
+        const WORD: i64 = 8;
         let span = a.span.to(b.span);
         let mut out = Vec::new();
-        let (a, b) = (self.bytes_of(a, &mut out), self.bytes_of(b, &mut out));
+        let words = (self.most_bytes() - 1 + WORD - 1) / WORD;
+        let [a, b] = [a, b].map(|text| self.words_of(text, words - 1, &mut out));
         let order = self.counter("%order", 0, span, &mut out);
-        let (at, byte) = (self.local("%at", Type::I64), self.local("%byte", Type::I64));
-        let other = byte_at(b.bytes, read(at, span));
-        let differs = pair(BinaryOp::Ne, read(order, span), number(0, span));
-        let ends = pair(BinaryOp::Eq, read(byte, span), number(0, span));
-        let over = Expr::new(ExprKind::Or(Box::new(differs), Box::new(ends)), Type::Bool, span);
+        let (at, first, second) =
+            (self.local("%at", Type::I64), self.local("%first", Type::U64), self.local("%second", Type::U64));
+        let unsigned = |local| Expr::new(ExprKind::Local(local), Type::U64, span);
+        let place = || pair(BinaryOp::Mul, read(at, span), number(WORD, span));
+        let from_the_first =
+            |local| Expr::new(ExprKind::Call(Intrinsic::Bswap, vec![unsigned(local)]), Type::U64, span);
+        let earlier = pair(BinaryOp::Lt, from_the_first(first), from_the_first(second));
+        // Nothing but zeros follows the end of a text.
+        let last = pair(BinaryOp::Lt, unsigned(first), int(1 << 56, Type::U64, span));
         let body = vec![
-            set(byte, byte_at(a.bytes, read(at, span))),
-            set(order, pair(BinaryOp::Sub, read(byte, span), other)),
-            when(over, vec![leave(span)], vec![]),
+            set(first, word_at(a, place())),
+            set(second, word_at(b, place())),
+            when(
+                pair(BinaryOp::Ne, unsigned(first), unsigned(second)),
+                vec![set(order, choose(earlier, number(-1, span), number(1, span))), leave(span)],
+                vec![],
+            ),
+            when(last, vec![leave(span)], vec![]),
         ];
-        out.push(each(at, self.most_bytes(), span, body));
+        out.push(each(at, words, span, body));
         block(out, read(order, span))
+    }
+
+    /// A text's bytes with zeros behind them, up to the end of a word.
+    fn words_of(&mut self, text: Expr, last: i64, out: &mut Vec<Statement>) -> LocalId {
+        let span = text.span;
+        let text = self.text(text);
+        let ty = text.ty.clone();
+        let local = self.local("%text", ty.clone());
+        out.push(statement(StatementKind::SetLocal(local, text), span));
+        let bytes = self.byte_array("%bytes");
+        let place = word_at(bytes, number(last * 8, span));
+        out.push(statement(StatementKind::Store { place, value: int(0, Type::U64, span) }, span));
+        self.fill(bytes, &Expr::new(ExprKind::Local(local), ty, span), out);
+        bytes
     }
 
     /// `strtok(text, delimiters)`: the next word of a text, or of the last one for NULL; empty when there is none.

@@ -5,6 +5,18 @@ use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{ItemKind, Pragma, Script};
 use crate::lang::source::Span;
 
+/// Whether a word is `Name/Data/Class`: how much may be relied on a name, on its data, and where.
+fn are_attributes(word: &str) -> bool {
+    const STABILITIES: &[&str] =
+        &["Internal", "Private", "Obsolete", "External", "Unstable", "Evolving", "Stable", "Standard"];
+    const CLASSES: &[&str] = &["Unknown", "CPU", "Platform", "Group", "ISA", "Common"];
+    let known = |list: &[&str], part: &str| list.iter().any(|known| known.eq_ignore_ascii_case(part));
+    match word.split('/').collect::<Vec<_>>()[..] {
+        [name, data, class] => known(STABILITIES, name) && known(STABILITIES, data) && known(CLASSES, class),
+        _ => false,
+    }
+}
+
 impl Checker<'_> {
     pub fn pragmas(&mut self, script: &Script) {
         for item in &script.items {
@@ -63,6 +75,8 @@ impl Checker<'_> {
             "attributes" | "binding" => {
                 if pragma.words.len() < 3 {
                     self.error(tags::D_PRAGMA_MALFORM, at, format!("malformed #pragma {}", which.text));
+                } else if &*which.text == "attributes" && !are_attributes(&pragma.words[1].text) {
+                    self.error(tags::D_PRAGMA_INVAL, at, "invalid attributes specified by #pragma attributes");
                 } else if &*which.text == "attributes" {
                     self.error(tags::D_PRAGMA_UNUSED, at, "#pragma attributes has no effect here");
                 }

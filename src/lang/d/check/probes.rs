@@ -14,15 +14,19 @@ use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, BinaryOp, Block, Builtin, Expr, ExprKind, Probe, Statement, StatementKind};
 use crate::lang::types::Type;
 
+/// Probes that one program is for, with the numbers of its clauses.
+type Group = (Vec<usize>, SiteKind, Vec<Found>);
+
 impl Checker<'_> {
     pub fn clauses(&mut self, clauses: &[&Clause]) {
         let mut order: Vec<(Found, Vec<usize>)> = Vec::new();
         let mut places: HashMap<(Arc<str>, &str, usize), usize> = HashMap::new();
         let mut errors = Vec::new();
-        let (mut absent, mut matched) = (Vec::new(), 0_u32);
+        let (mut absent, mut matched, mut told_as) = (Vec::new(), 0_u32, 0_u32);
         for (number, clause) in clauses.iter().enumerate() {
             let mut any = false;
             for spec in &clause.probes {
+                told_as += 1;
                 for found in self.expand(spec) {
                     any = true;
                     matched += 1;
@@ -36,6 +40,7 @@ impl Checker<'_> {
                     });
                     if order[place].1.last() != Some(&number) {
                         order[place].1.push(number);
+                        order[place].0.clauses.push(told_as - 1);
                     }
                 }
             }
@@ -45,60 +50,71 @@ impl Checker<'_> {
         }
         errors.dedup();
         self.program.matched = matched;
-        // Clauses are checked in the order of the text as far as possible: a variable gets its type by the first.
+        // A variable gets its type by the first clause of the text that assigns to it.
         let mut groups: BTreeMap<(Vec<usize>, SiteKind, u32), Vec<Found>> = BTreeMap::new();
         for (position, (found, list)) in order.into_iter().enumerate() {
             let alone = if found.kind.is_of_many() { 0 } else { position as u32 + 1 };
             groups.entry((list, found.kind, alone)).or_default().push(found);
         }
-        for number in absent {
-            groups.entry((vec![number], SiteKind::Absent, 0)).or_default();
+        for number in &absent {
+            groups.entry((vec![*number], SiteKind::Absent, 0)).or_default();
         }
         let errors: Vec<(usize, &Clause)> = errors.into_iter().map(|n| (n, clauses[n])).collect();
         if !errors.is_empty() && groups.is_empty() {
             // They are checked, although nothing runs them.
             self.frame = Frame::default();
-            self.error_clauses(&errors, (int(0, Type::I64, Span::default()), int(0, Type::U64, Span::default())));
+            self.error_clauses(&errors, 0, (int(0, Type::I64, Span::default()), int(0, Type::U64, Span::default())));
         }
-        for ((list, kind, _), found) in groups {
-            let bodies: Vec<(usize, &Clause)> = list.iter().map(|n| (*n, clauses[*n])).collect();
-            if kind == SiteKind::Absent {
-                self.left_out(&bodies);
+        let groups: Vec<Group> = groups.into_iter().map(|((list, kind, _), found)| (list, kind, found)).collect();
+        let mut known = vec![false; clauses.len()];
+        for group in &groups {
+            let last = group.0.last().copied().unwrap_or(0);
+            if group.1 == SiteKind::Absent {
+                self.before(last + 1, clauses, &groups, &mut known);
                 continue;
             }
-            self.probe(&bodies, kind, found, &errors);
+            self.before(last, clauses, &groups, &mut known);
+            let bodies: Vec<(usize, &Clause)> = group.0.iter().map(|n| (*n, clauses[*n])).collect();
+            self.probe(&bodies, group, &errors);
+            for number in &group.0 {
+                known[*number] = true;
+            }
         }
     }
 
-    /// Clauses whose probes are not here (`-Z`): the variables and aggregations that they make are known to the others,
-    /// and what can't be told of their probes is no mistake.
-    fn left_out(&mut self, clauses: &[(usize, &Clause)]) {
-        let told = self.diagnostics.len();
-        self.frame = Frame { site: Site { kind: SiteKind::Absent, ..Site::default() }, ..Frame::default() };
-        for (number, clause) in clauses {
-            let _ = self.clause(*number, clause);
+    /// What clauses above one make known may be named in it, those of other programs and of absent probes (`-Z`), too.
+    /// They are checked for that alone: their mistakes are told when they are checked for themselves, and what can't be
+    /// told of an absent probe is none.
+    fn before(&mut self, end: usize, clauses: &[&Clause], groups: &[Group], known: &mut [bool]) {
+        for (number, clause) in clauses.iter().enumerate().take(end) {
+            let Some((_, kind, found)) = groups.iter().find(|(list, ..)| list.contains(&number)) else { continue };
+            if std::mem::replace(&mut known[number], true) {
+                continue;
+            }
+            let (told, actions) = (self.diagnostics.len(), self.program.actions.len());
+            self.frame = Frame { site: site(*kind, found, 0), ..Frame::default() };
+            if self.frame.site.place.as_ref().is_some_and(|place| place.begin.is_some()) {
+                self.frame.site.since = Some(self.local("%since", Type::U64));
+            }
+            let _ = self.clause(number, clause);
+            self.frame = Frame::default();
+            self.diagnostics.truncate(told);
+            self.program.actions.truncate(actions);
         }
-        self.frame = Frame::default();
-        self.diagnostics.truncate(told);
     }
 
-    fn probe(&mut self, clauses: &[(usize, &Clause)], kind: SiteKind, found: Vec<Found>, errors: &[(usize, &Clause)]) {
+    fn probe(&mut self, clauses: &[(usize, &Clause)], (_, kind, found): &Group, errors: &[(usize, &Clause)]) {
         self.frame = Frame::default();
         let names: Vec<u32> = found.iter().map(|f| self.name(&f.name)).collect();
-        self.frame.site = Site {
-            kind,
-            name: (found.len() == 1).then(|| found[0].name.clone()),
-            id: self.program.probe_ids[names[0] as usize],
-            common: common_fields(&found),
-            place: found[0].place.clone(),
-            ..Site::default()
-        };
+        self.frame.site = site(*kind, found, self.program.probe_ids[names[0] as usize]);
         let span = clauses.first().map_or(Span::default(), |(_, c)| head(c));
         let begun = begun::of_place(self, span);
+        let told_as = found.first().map_or_else(Vec::new, |f| f.clauses.clone());
         let fault = self.local("%fault", Type::I64);
         let address = self.local("%address", Type::U64);
         let mut body = Vec::new();
-        for (number, clause) in clauses {
+        for (position, (number, clause)) in clauses.iter().enumerate() {
+            let told_as = told_as.get(position).copied().unwrap_or(*number as u32);
             self.frame.fault = Some((fault, address));
             let at = head(clause);
             let (before, earlier) = (self.frame.exited, body.len());
@@ -111,7 +127,7 @@ impl Checker<'_> {
             self.frame.fault = None;
             let value = |l, ty: Type| Expr::new(ExprKind::Local(l), ty, at);
             let told = (value(fault, Type::I64), value(address, Type::U64));
-            let kind = ActionKind::Fault { clause: *number as u32, lines: Arc::clone(&self.lines) };
+            let kind = ActionKind::Fault { clause: told_as, lines: Arc::clone(&self.lines) };
             let action = self.action(kind, vec![Type::I64, Type::U64], at);
             let report = StatementKind::Report { action, values: vec![told.0.clone(), told.1.clone()] };
             let mut handler = vec![statement(report, at)];
@@ -121,7 +137,7 @@ impl Checker<'_> {
                 Type::I64,
                 at,
             );
-            handler.extend(self.error_clauses(errors, (cause, told.1.clone())));
+            handler.extend(self.error_clauses(errors, told_as, (cause, told.1.clone())));
             self.frame.site = site;
             let failed = Expr::new(
                 ExprKind::Binary(BinaryOp::Ne, Box::new(told.0), Box::new(int(0, Type::I64, at))),
@@ -160,7 +176,7 @@ impl Checker<'_> {
             self.program.probes.extend(program);
         }
         self.program.probes.push(Probe {
-            targets: found.into_iter().filter_map(|f| f.target).collect(),
+            targets: found.iter().filter_map(|f| f.target.clone()).collect(),
             names,
             predicate: None,
             body: Block::new(body),
@@ -192,8 +208,13 @@ impl Checker<'_> {
         at
     }
 
-    /// What runs when a clause failed.
-    fn error_clauses(&mut self, clauses: &[(usize, &Clause)], (fault, address): (Expr, Expr)) -> Vec<Statement> {
+    /// What runs when a clause failed, of which the number is told.
+    fn error_clauses(
+        &mut self,
+        clauses: &[(usize, &Clause)],
+        failed: u32,
+        (fault, address): (Expr, Expr),
+    ) -> Vec<Statement> {
         let mut statements = Vec::new();
         if clauses.is_empty() {
             return statements;
@@ -204,7 +225,14 @@ impl Checker<'_> {
         self.frame.site = Site {
             name: Some("dtrace:::ERROR".into()),
             id: self.program.probe_ids[name as usize],
-            error_arguments: Some([none(0), none(probe), none(1), none(-1), fault.clone(), cast(address, &Type::I64)]),
+            error_arguments: Some([
+                none(0),
+                none(probe),
+                none(i64::from(failed)),
+                none(-1),
+                fault.clone(),
+                cast(address, &Type::I64),
+            ]),
             ..Site::default()
         };
         self.frame.fault = None;
@@ -306,6 +334,19 @@ impl Checker<'_> {
             Some(predicate) => Expr::new(ExprKind::And(Box::new(here), Box::new(predicate)), Type::Bool, at),
             None => here,
         })
+    }
+}
+
+/// What is known of the firing probe where it is one of these.
+fn site(kind: SiteKind, found: &[Found], id: u32) -> Site {
+    let [first, ..] = found else { return Site { kind, ..Site::default() } };
+    Site {
+        kind,
+        name: (found.len() == 1).then(|| first.name.clone()),
+        id,
+        common: common_fields(found),
+        place: first.place.clone(),
+        ..Site::default()
     }
 }
 

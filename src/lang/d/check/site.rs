@@ -30,6 +30,9 @@ pub enum SiteKind {
     UserReturn,
     /// A static probe of a process.
     Static,
+    /// A tracepoint of the kernel, and the call of one.
+    Tracepoint,
+    RawTracepoint,
     /// A probe that this kernel lacks: its clauses are checked for what they make known, and left out.
     Absent,
 }
@@ -90,6 +93,7 @@ impl Checker<'_> {
             SiteKind::Timer if number < 2 => self.interrupted(number == 1, span),
             SiteKind::KernelEntry | SiteKind::UserEntry if number < 6 => self.word_of(Builtin::Arg(number), span),
             SiteKind::Static => self.word_of(Builtin::Arg(number), span),
+            SiteKind::Tracepoint | SiteKind::RawTracepoint => self.word_of_tracepoint(usize::from(number), span),
             SiteKind::KernelReturn | SiteKind::UserReturn if number == 1 => self.word_of(Builtin::Retval, span),
             _ => Value::new(int(0, Type::I64, span)),
         }
@@ -162,6 +166,11 @@ impl Checker<'_> {
         if self.frame.site.kind == SiteKind::Absent {
             return Value::new(int(0, Type::I64, span));
         }
+        if matches!(self.frame.site.kind, SiteKind::Tracepoint | SiteKind::RawTracepoint)
+            && let Some(value) = self.argument_of_tracepoint(usize::try_from(number).unwrap_or(usize::MAX), span)
+        {
+            return value;
+        }
         if let Some(value) = self.typed_by_prototype(number, span) {
             return value;
         }
@@ -169,6 +178,7 @@ impl Checker<'_> {
             SiteKind::Entry => self.system_call_arguments(),
             SiteKind::KernelEntry | SiteKind::UserEntry => 6,
             SiteKind::Static => 10,
+            SiteKind::Tracepoint | SiteKind::RawTracepoint => self.arguments_of_tracepoint(),
             SiteKind::Return | SiteKind::KernelReturn | SiteKind::UserReturn => 2,
             _ => 0,
         };

@@ -85,6 +85,23 @@ impl Checker<'_> {
         Value::new(block(out, part))
     }
 
+    /// `text + n`: the text from its character n on.
+    pub fn text_after(&mut self, text: Expr, number: Expr, span: Span) -> Value {
+        let mut out = Vec::new();
+        let text = self.text(text);
+        let text = self.placed(text, &mut out);
+        let number = self.named(cast(number, &Type::I64), &mut out);
+        let size = Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![text.clone()]), Type::U64, span);
+        let size = self.named(cast(size, &Type::I64), &mut out);
+        let outside = ExprKind::Or(
+            Box::new(less(number.clone(), int(0, Type::I64, span))),
+            Box::new(less(size.clone(), number.clone())),
+        );
+        let begin = self.named(pick(Expr::new(outside, Type::Bool, span), size.clone(), number), &mut out);
+        let part = self.between(&text, &begin, &size);
+        Value::new(block(out, part))
+    }
+
     /// `strstr(text, part)` and `strchr(text, c)`: the text from there on, empty where it is not.
     pub fn text_from(&mut self, text: Expr, part: Expr, span: Span) -> Value {
         let mut out = Vec::new();

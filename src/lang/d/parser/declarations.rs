@@ -38,6 +38,11 @@ impl Parser<'_> {
         // A name of a type is one only once: behind it stands the name that is declared.
         let mut has_type = false;
         while let Some(word) = self.word() {
+            let of_function = &*word == "inline" && !found.classes.is_empty();
+            if of_function || words::OF_COMPILERS.contains(&&*word) {
+                self.bump();
+                continue;
+            }
             if words::CLASSES.contains(&&*word) {
                 found.classes.extend(self.name());
                 continue;
@@ -78,6 +83,7 @@ impl Parser<'_> {
         let start = self.bump().span;
         let name = self.name();
         let body = if self.at("{") {
+            self.defined(kind, name.as_ref());
             self.bump();
             Some(match kind {
                 TagKind::Enum => TagBody::Enumerators(self.enumerators()),
@@ -90,6 +96,15 @@ impl Parser<'_> {
             None
         };
         Tagged { kind, name, body, span: self.since(start) }
+    }
+
+    /// Notes a struct's or union's definition. A second one is told where it begins: what follows may be none.
+    fn defined(&mut self, kind: TagKind, name: Option<&Name>) {
+        let word = if kind == TagKind::Union { "union" } else { "struct" };
+        let Some(name) = name.filter(|_| kind != TagKind::Enum) else { return };
+        if !self.tags.insert(format!("{word} {}", name.text).into()) {
+            self.error(tags::D_DECL_TYPERED, name.span, format!("type redeclared: {word} {}", name.text));
+        }
     }
 
     fn enumerators(&mut self) -> Vec<(Name, Option<super::super::ast::Expr>)> {

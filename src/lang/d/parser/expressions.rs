@@ -202,6 +202,9 @@ impl Parser<'_> {
                     ExprKind::Index(Box::new(base), items)
                 }
                 Kind::Sign("(") => {
+                    if matches!(base.kind, ExprKind::Int(_) | ExprKind::Str(_)) {
+                        self.error(tags::D_FUNC_IDENT, start, "function designator is not of function type");
+                    }
                     self.bump();
                     let items = self.arguments(")");
                     ExprKind::Call(Box::new(base), items)

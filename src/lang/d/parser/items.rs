@@ -1,7 +1,7 @@
 //! Clauses, control lines, inlines, translators and providers.
 
 use super::super::ast::{
-    Clause, Declaration, Expr, ExprKind, Item, ItemKind, Name, Pragma, ProbeSpec, Script, Translator,
+    Clause, Declaration, DeclaratorPart, Expr, ExprKind, Item, ItemKind, Name, Pragma, ProbeSpec, Script, Translator,
 };
 use super::super::lexer::{Kind, Lexer, span};
 use super::super::words;
@@ -16,6 +16,13 @@ enum Start {
     Declaration,
     Word(&'static str),
     Probes,
+}
+
+/// Whether an item declares a function: where a block follows, a header of C defines it.
+fn defines_function(kind: &ItemKind) -> bool {
+    let ItemKind::Declaration(declaration) = kind else { return false };
+    let [declarator] = &declaration.declarators[..] else { return false };
+    declarator.parts.iter().any(|part| matches!(part, DeclaratorPart::Function(..)))
 }
 
 impl Parser<'_> {
@@ -71,7 +78,7 @@ impl Parser<'_> {
         let word = text.split(['*', '[']).next().unwrap_or("");
         if plain && !word.is_empty() {
             let a_type = !options.of_command_line && self.is_type(word);
-            if words::begins_declaration(word) || a_type {
+            if words::begins_declaration(word) || words::OF_COMPILERS.contains(&word) || a_type {
                 return Start::Declaration;
             }
         }
@@ -83,6 +90,10 @@ impl Parser<'_> {
         if self.at(";") {
             self.previous_end = self.token.span.end as usize;
             self.lexer.at = self.previous_end;
+        } else if self.at("{") && defines_function(&kind) {
+            // What headers of C define is known by its name, and can't be called.
+            self.skip_item();
+            self.previous_end = self.lexer.at;
         } else {
             self.expect(";");
             self.skip_item();

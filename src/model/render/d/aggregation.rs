@@ -73,13 +73,13 @@ fn key_number(value: &Value) -> i128 {
 }
 
 /// What values are compared by; histograms by the sum of their values, then by how many lie at 0.
-pub fn weight(value: Option<&Value>) -> (i128, u64) {
+pub fn weight(value: Option<&Value>) -> (i128, i64) {
     match value {
         Some(Value::Hist(h)) => {
             let sum = h.counts.iter().enumerate().fold(0_i128, |s, (i, n)| {
                 s.saturating_add(i128::from(bucket_value(i)).saturating_mul(i128::from(*n as i64)))
             });
-            (sum, h.counts.get(63).copied().unwrap_or(0))
+            (sum, h.counts.get(63).copied().unwrap_or(0) as i64)
         }
         Some(Value::LHist(h)) if let Some(shape) = h.log_linear() => {
             let middle = shape.middle() as usize;
@@ -88,7 +88,7 @@ pub fn weight(value: Option<&Value>) -> (i128, u64) {
                 i128::from(start).saturating_mul(count(middle + at as usize) - count(middle - at as usize))
             };
             let sum = shape.starts().into_iter().map(one).fold(0_i128, i128::saturating_add);
-            (sum, count(middle) as u64)
+            (sum, count(middle) as i64)
         }
         Some(Value::LHist(h)) => {
             let mut sum = 0_i128;
@@ -299,6 +299,13 @@ pub fn printa(style: Style, format: &Format, rows: &[Row<'_>], out: &mut Vec<u8>
                 }
                 continue;
             }
+            // A `*` takes a part of the key, as the value does.
+            let mut counted = |fixed: Option<i64>, count: Option<Count>| match count {
+                Some(Count::Value) => key.next().and_then(Value::as_number).map(|n| n as i64),
+                _ => fixed,
+            };
+            let width = counted(width, conversion.width);
+            let precision = counted(precision, conversion.precision);
             let value = key.next().unwrap_or(&Value::None);
             convert(style, conversion, (width, precision), value, out);
         }

@@ -173,12 +173,13 @@ impl Checker<'_> {
     pub fn fits_keys(&mut self, format: &Format, keys: &[Type], span: Span) -> bool {
         let mut next = keys.iter();
         for (number, conversion) in format.conversions().enumerate() {
-            if [conversion.width, conversion.precision].contains(&Some(Count::Value)) {
-                self.error(
-                    tags::D_PRINTF_DYN_PROTO,
-                    span,
-                    format!("printa( ) conversion #{} has a \"*\", which has no value here", number + 1),
-                );
+            for _ in [conversion.width, conversion.precision].into_iter().filter(|c| *c == Some(Count::Value)) {
+                if !conversion.aggregation && next.next().is_some_and(is_int) {
+                    continue;
+                }
+                let number = number + 1;
+                let message = format!("printa( ) conversion #{number} has a \"*\", which has no number in the key");
+                self.error(tags::D_PRINTF_DYN_PROTO, span, message);
                 return false;
             }
             if conversion.aggregation {

@@ -20,7 +20,9 @@ impl Checker<'_> {
         let anonymous: Arc<str> = format!("(anon {})", t.span.start).into();
         let name = t.name.as_ref().map_or(anonymous, |n| n.text.clone());
         let kind = if union { CKind::Union } else { CKind::Struct };
-        let known = self.tags.get(&name).copied();
+        // Structs and unions may have the same tag.
+        let tag: Arc<str> = if union { format!("union {name}").into() } else { name.clone() };
+        let known = self.tags.get(&tag).copied();
         if t.body.is_none() && known.is_none() {
             let plain = name.rsplit_once('`').map_or(&*name, |(_, plain)| plain);
             if let Some(ty) = self.types.tagged(kind, plain) {
@@ -31,7 +33,7 @@ impl Checker<'_> {
             Some((id, _)) => id,
             None => {
                 let id = self.types.declare_struct(&name, union);
-                self.tags.insert(name.clone(), (id, false));
+                self.tags.insert(tag.clone(), (id, false));
                 id
             }
         };
@@ -41,7 +43,7 @@ impl Checker<'_> {
                 return Type::Struct(id);
             }
             self.members_of(id, members, union);
-            self.tags.insert(name, (id, true));
+            self.tags.insert(tag, (id, true));
         }
         Type::Struct(id)
     }

@@ -1,0 +1,249 @@
+//! Files of the process that runs: `fds[n]`, `cwd`, `root` and `d_path`. The kernel keeps no paths: they are put together
+//! from its directory entries, from the last one to the first, across mounts.
+
+use super::paths::{BYTE, choose, each, leave, number, pair, read, set, when};
+use super::value::{Value, block, cast, int, is_int};
+use super::{Checker, statement};
+use crate::lang::codes::d as tags;
+use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, Name};
+use crate::lang::source::Span;
+use crate::lang::typed::{BinaryOp, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind};
+use crate::lang::types::{AddressSpace, Type};
+
+/// Most parts of a path, mounts among them.
+const MOST_PARTS: i64 = 32;
+
+/// What is known of no file.
+const NONE: &str = "<none>";
+/// A file of a file system that has no paths.
+const UNKNOWN: &str = "<unknown>";
+
+const FILE: &str = "(unsigned int)__fd < curthread->files->fdt->max_fds ? \
+                    (unsigned long)curthread->files->fdt->fd[(unsigned int)__fd] : 0";
+
+/// Where a walk begins.
+#[derive(Clone, Copy)]
+struct Start {
+    dentry: LocalId,
+    mount: LocalId,
+    /// The walk ends at the root of the process, too.
+    in_root: bool,
+}
+
+fn word(local: LocalId, span: Span) -> Expr {
+    Expr::new(ExprKind::Local(local), Type::U64, span)
+}
+
+impl Checker<'_> {
+    /// `fds[n].member`
+    pub fn of_open_file(&mut self, items: &[Ast], member: &Name, span: Span) -> Value {
+        let [item] = items else {
+            self.error(tags::D_PROTO_LEN, span, "fds[ ] takes one index");
+            return Self::error_value(span);
+        };
+        let descriptor = self.expr(item);
+        if descriptor.is_error() {
+            return descriptor;
+        }
+        if !is_int(descriptor.ty()) {
+            let text = self.type_text(descriptor.ty());
+            self.error(tags::D_PROTO_ARG, item.span, format!("fds[ ] is indexed by a file descriptor, not by {text}"));
+            return Self::error_value(span);
+        }
+        let mut out = Vec::new();
+        let descriptor = cast(self.word(descriptor.e), &Type::U64);
+        let (statements, descriptor) = self.kept(descriptor);
+        out.extend(statements);
+        let file = self.local("%file", Type::U64);
+        let found = self.snippet("uintptr_t", FILE, &[("__fd", descriptor)], span).e;
+        out.push(statement(StatementKind::SetLocal(file, found), span));
+        self.member_of_file(file, member, span, out)
+    }
+
+    fn member_of_file(&mut self, file: LocalId, member: &Name, span: Span, mut out: Vec<Statement>) -> Value {
+        let (string, text) = match &*member.text {
+            "fi_name" => (true, "str(((struct file *)__file)->f_path.dentry->d_name.name)"),
+            "fi_fs" => (true, "str(((struct file *)__file)->f_path.dentry->d_sb->s_type->name)"),
+            "fi_offset" => (false, "((struct file *)__file)->f_pos"),
+            "fi_oflags" => (false, "((struct file *)__file)->f_flags"),
+            "fi_pathname" | "fi_dirname" | "fi_mount" => (true, ""),
+            _ => {
+                let known = "fi_name, fi_dirname, fi_pathname, fi_offset, fi_fs, fi_mount, fi_oflags";
+                let message = format!("{} is not a member of fileinfo_t, which has {known}", member.text);
+                self.error(tags::D_TYPE_MEMBER, member.span, message);
+                return Self::error_value(span);
+            }
+        };
+        let ty = if string { self.string() } else { Type::I64 };
+        let kept = self.local("%of_file", ty.clone());
+        let none =
+            if string { Expr::new(ExprKind::Str(NONE.into()), ty.clone(), span) } else { int(0, Type::I64, span) };
+        let mut there = Vec::new();
+        let value = if text.is_empty() {
+            self.path_of_file(file, &member.text, span, &mut there)
+        } else {
+            let name = if string { "string" } else { "int64_t" };
+            self.snippet(name, text, &[("__file", word(file, span))], span).e
+        };
+        if value.ty == Type::Error {
+            return Self::error_value(span);
+        }
+        there.push(statement(StatementKind::SetLocal(kept, value), span));
+        let absent = Expr::new(
+            ExprKind::Binary(BinaryOp::Eq, Box::new(word(file, span)), Box::new(int(0, Type::U64, span))),
+            Type::Bool,
+            span,
+        );
+        out.push(when(absent, vec![statement(StatementKind::SetLocal(kept, none), span)], there));
+        let value = Expr::new(ExprKind::Local(kept), ty, span);
+        let value = if &*member.text == "fi_oflags" { cast(value, &Type::I32) } else { value };
+        Value::new(block(out, value))
+    }
+
+    fn path_of_file(&mut self, file: LocalId, member: &str, span: Span, out: &mut Vec<Statement>) -> Expr {
+        // A mount's own path is that of its root.
+        let first = if member == "fi_mount" {
+            "(unsigned long)((struct file *)__file)->f_path.mnt->mnt_root"
+        } else {
+            "(unsigned long)((struct file *)__file)->f_path.dentry"
+        };
+        let mount = "(unsigned long)((struct file *)__file)->f_path.mnt";
+        let start = self.start([first, mount], ("__file", word(file, span)), true, span, out);
+        let path = self.walked(start, span, out);
+        if member != "fi_dirname" {
+            return path;
+        }
+        let directory = self.part_of_path(true, Value::new(path), span);
+        self.text(directory.e)
+    }
+
+    /// `cwd` and `root`
+    pub fn directory_of_process(&mut self, name: &str, span: Span) -> Value {
+        let (texts, in_root) = if name == "cwd" {
+            (["(unsigned long)curthread->fs->pwd.dentry", "(unsigned long)curthread->fs->pwd.mnt"], true)
+        } else {
+            (["(unsigned long)curthread->fs->root.dentry", "(unsigned long)curthread->fs->root.mnt"], false)
+        };
+        let mut out = Vec::new();
+        let nothing = ("__none", int(0, Type::U64, span));
+        let start = self.start(texts, nothing, in_root, span, &mut out);
+        let path = self.walked(start, span, &mut out);
+        Value::new(block(out, path))
+    }
+
+    /// `d_path(path)`: the path of a `struct path`.
+    pub fn path_of_entry(&mut self, path: Value, span: Span) -> Value {
+        let mut out = Vec::new();
+        let (statements, path) = self.kept(cast(self.word(path.e), &Type::U64));
+        out.extend(statements);
+        let texts = ["(unsigned long)((struct path *)__path)->dentry", "(unsigned long)((struct path *)__path)->mnt"];
+        let start = self.start(texts, ("__path", path), true, span, &mut out);
+        let path = self.walked(start, span, &mut out);
+        Value::new(block(out, path))
+    }
+
+    fn start(
+        &mut self,
+        [dentry, mount]: [&str; 2],
+        named: (&str, Expr),
+        in_root: bool,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> Start {
+        let mut kept = |c: &mut Self, name, text| {
+            let value = c.snippet("uintptr_t", text, std::slice::from_ref(&named), span).e;
+            let local = c.local(name, Type::U64);
+            out.push(statement(StatementKind::SetLocal(local, value), span));
+            local
+        };
+        let dentry = kept(self, "%dentry", dentry);
+        let mount = kept(self, "%mount", mount);
+        // What the kernel hands out of a mount is inside of what it keeps of it.
+        let whole =
+            self.snippet("uintptr_t", "__mount - offsetof(struct mount, mnt)", &[("__mount", word(mount, span))], span);
+        out.push(statement(StatementKind::SetLocal(mount, whole.e), span));
+        Start { dentry, mount, in_root }
+    }
+
+    /// The path from the root to where a walk begins.
+    fn walked(&mut self, start: Start, span: Span, out: &mut Vec<Statement>) -> Expr {
+        let bytes = self.byte_array("%path");
+        let Type::Array { len, .. } = self.frame.locals[bytes.0 as usize].ty else { return int(0, Type::Error, span) };
+        let end = i64::from(len / 2) - 1;
+        let at = self.counter("%begin", end, span, out);
+        let (step, size) = (self.local("%step", Type::I64), self.local("%size", Type::I64));
+        let parent = self.local("%parent", Type::U64);
+        let place = |at: Expr| {
+            let offset = Box::new(cast(at, &Type::U64));
+            Expr::new(ExprKind::Within { local: bytes, offset }, BYTE, span)
+        };
+        let put = |at: Expr, byte: u8| {
+            let value = int(i64::from(byte), BYTE, span);
+            statement(StatementKind::Store { place: place(at), value }, span)
+        };
+        out.push(put(number(end, span), 0));
+        let (dentry, mount) = (start.dentry, start.mount);
+        let named = [("__dentry", word(dentry, span)), ("__mount", word(mount, span))];
+        let mut of = |ty: &str, text: &str| self.snippet(ty, text, &named, span).e;
+        let at_top = of("int", "(unsigned long)((struct mount *)__mount)->mnt.mnt_root == __dentry");
+        let above = of("uintptr_t", "(unsigned long)((struct mount *)__mount)->mnt_parent");
+        let mounted_at = of("uintptr_t", "(unsigned long)((struct mount *)__mount)->mnt_mountpoint");
+        let outer = of("uintptr_t", "(unsigned long)((struct dentry *)__dentry)->d_parent");
+        let length = of("int64_t", "((struct dentry *)__dentry)->d_name.len & 0xff");
+        let name = of("uintptr_t", "(unsigned long)((struct dentry *)__dentry)->d_name.name");
+        let in_root = of(
+            "int",
+            "(unsigned long)curthread->fs->root.dentry == __dentry && \
+             (unsigned long)curthread->fs->root.mnt - offsetof(struct mount, mnt) == __mount",
+        );
+        let is_root = of("int", "((struct dentry *)__dentry)->d_name.name[0] == 47");
+        let same = |local| {
+            let operands = (Box::new(word(parent, span)), Box::new(word(local, span)));
+            Expr::new(ExprKind::Binary(BinaryOp::Eq, operands.0, operands.1), Type::Bool, span)
+        };
+        let go = |to, value| statement(StatementKind::SetLocal(to, value), span);
+        let after = pair(BinaryOp::Add, read(at, span), number(1, span));
+        let pointer = Type::Ptr { to: std::sync::Arc::new(BYTE), space: AddressSpace::Kernel };
+        let arguments = vec![place(after), cast(name, &pointer), cast(read(size, span), &Type::U64)];
+        let copy = Expr::new(ExprKind::Call(Intrinsic::ReadInto, arguments), Type::I64, span);
+        let across = vec![
+            go(parent, above),
+            when(same(mount), vec![leave(span)], vec![]),
+            go(dentry, mounted_at),
+            go(mount, word(parent, span)),
+        ];
+        let up = vec![
+            go(parent, outer),
+            when(same(dentry), vec![leave(span)], vec![]),
+            set(size, length),
+            when(pair(BinaryOp::Le, read(at, span), read(size, span)), vec![leave(span)], vec![]),
+            set(at, pair(BinaryOp::Sub, read(at, span), pair(BinaryOp::Add, read(size, span), number(1, span)))),
+            put(read(at, span), b'/'),
+            statement(StatementKind::Expr(copy), span),
+            go(dentry, word(parent, span)),
+        ];
+        let mut body = Vec::new();
+        if start.in_root {
+            body.push(when(in_root, vec![leave(span)], vec![]));
+        }
+        body.push(when(at_top, across, up));
+        out.push(each(step, MOST_PARTS, span, body));
+        let array = Type::Array { of: std::sync::Arc::new(BYTE), len };
+        let base = Expr::new(ExprKind::Local(bytes), array, span);
+        let base = Expr::new(ExprKind::AddressOf(Box::new(base)), pointer.clone(), span);
+        let from = pair(BinaryOp::Add, cast(cast(base, &Type::U64), &Type::I64), read(at, span));
+        let string = self.string();
+        let text = Expr::new(ExprKind::Call(Intrinsic::Str, vec![cast(from, &pointer)]), string.clone(), span);
+        let constant = |text: &str| Expr::new(ExprKind::Str(text.into()), string.clone(), span);
+        let nothing = pair(BinaryOp::Eq, read(at, span), number(end, span));
+        choose(nothing, choose(is_root, constant("/"), constant(UNKNOWN)), text)
+    }
+
+    /// Whether an expression is `fds[n]`.
+    pub fn open_file(base: &Ast) -> Option<&[Ast]> {
+        match &base.kind {
+            Kind::Index(array, items) if matches!(&array.kind, Kind::Ident(word) if &**word == "fds") => Some(items),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `sdt` and `rawtp`: the kernel's tracepoints, with the fields of their records or the arguments of their calls.
+
+use std::sync::Arc;
+
+use super::Checker;
+use super::descriptions::{Found, fits};
+use super::site::SiteKind;
+use super::value::{Value, cast, int};
+use crate::lang::facts::{CParam, TraceField};
+use crate::lang::source::Span;
+use crate::lang::typed::{Builtin, Expr, ExprKind};
+use crate::lang::types::{AddressSpace, Type};
+use crate::model::target::Target;
+
+impl Checker<'_> {
+    /// Adds the tracepoints that a description of these providers names: the group is the module.
+    pub fn tracepoints(&mut self, (provider, group, function, name): (&str, &str, &str, &str), found: &mut Vec<Found>) {
+        let kinds = [("sdt", SiteKind::Tracepoint), ("rawtp", SiteKind::RawTracepoint)];
+        // Who names no provider asks for none of these: there are thousands, and others that mean more.
+        if provider == "*" || !fits(function, "") {
+            return;
+        }
+        for (own, kind) in kinds.into_iter().filter(|(own, _)| fits(provider, own)) {
+            let Ok(targets) = self.facts.expand(&format!("tracepoint:{group}:{name}")) else { continue };
+            for (target, _) in targets {
+                let Target::Tracepoint { category, event } = &target else { continue };
+                if category.starts_with("syscalls") && kind == SiteKind::RawTracepoint {
+                    continue;
+                }
+                let full: Arc<str> = format!("{own}:{category}::{event}").into();
+                let target = match kind {
+                    SiteKind::Tracepoint => Some(target),
+                    _ => self.raw(event),
+                };
+                found.extend(target.map(|target| Found::new(Some(target), full, kind)));
+            }
+        }
+    }
+
+    fn raw(&self, event: &str) -> Option<Target> {
+        let targets = self.facts.expand(&format!("rawtracepoint:{event}")).ok()?;
+        targets.into_iter().map(|(target, _)| target).next()
+    }
+
+    fn names_of_tracepoint(&self) -> Option<(Arc<str>, Arc<str>)> {
+        let name = self.frame.site.name.clone()?;
+        let mut fields = name.split(':');
+        let (group, event) = (fields.nth(1)?, fields.nth(1)?);
+        Some((group.into(), event.into()))
+    }
+
+    fn fields_of_record(&self) -> Vec<TraceField> {
+        let names = self.names_of_tracepoint();
+        names.and_then(|(group, event)| self.facts.tracepoint(&group, &event).ok()).unwrap_or_default()
+    }
+
+    fn arguments_of_call(&self) -> Vec<CParam> {
+        let names = self.names_of_tracepoint();
+        let prototype = names.and_then(|(_, event)| self.facts.raw_tracepoint("", &event));
+        prototype.map_or_else(Vec::new, |prototype| prototype.parameters)
+    }
+
+    /// How many arguments the firing tracepoint has.
+    pub fn arguments_of_tracepoint(&self) -> u64 {
+        match self.frame.site.kind {
+            SiteKind::Tracepoint => self.fields_of_record().len() as u64,
+            _ => self.arguments_of_call().len() as u64,
+        }
+    }
+
+    /// An argument of the firing tracepoint by its number, with its type; `None` where there is none.
+    pub fn argument_of_tracepoint(&mut self, number: usize, span: Span) -> Option<Value> {
+        let e = if self.frame.site.kind == SiteKind::Tracepoint {
+            let fields = self.fields_of_record();
+            self.field_of_record(fields.get(number)?, span)
+        } else {
+            let parameters = self.arguments_of_call();
+            let mut slot = 0;
+            for parameter in parameters.iter().take(number) {
+                let ty = self.parameter(parameter.ty);
+                slot += self.size_of(&ty).max(1).div_ceil(8);
+            }
+            let ty = self.parameter(parameters.get(number)?.ty);
+            Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span)
+        };
+        Some(Value::new(e))
+    }
+
+    /// A field of a tracepoint's record: a text where it is one.
+    fn field_of_record(&mut self, field: &TraceField, span: Span) -> Expr {
+        let c_type = field.c_type.trim().trim_start_matches("const ").trim().trim_end_matches("[]");
+        let value = |builtin, ty| Expr::new(ExprKind::Builtin(builtin), ty, span);
+        if field.data_loc && c_type.ends_with("char") {
+            let text = value(Builtin::DataLoc(field.offset), Type::Str { size: self.options.strsize + 1 });
+            return self.text(text);
+        }
+        if let Some(len) = field.array.filter(|n| *n > 0) {
+            if c_type == "char" {
+                let text = value(Builtin::CtxField(field.offset), Type::Str { size: field.size });
+                return self.text(text);
+            }
+            let size = (field.size / len).clamp(1, 8) as u8;
+            let of = Arc::new(Type::Int { size, signed: field.signed });
+            return value(Builtin::CtxField(field.offset), Type::Array { of, len });
+        }
+        if c_type.contains('*') {
+            let to = Arc::new(Type::Int { size: 1, signed: true });
+            return value(Builtin::CtxField(field.offset), Type::Ptr { to, space: AddressSpace::Kernel });
+        }
+        let size = if field.data_loc { 4 } else { field.size.clamp(1, 8) as u8 };
+        value(Builtin::CtxField(field.offset), Type::Int { size, signed: field.signed })
+    }
+
+    /// The same as `argN` has it: a number, or an address.
+    pub fn word_of_tracepoint(&mut self, number: usize, span: Span) -> Value {
+        let none = int(0, Type::I64, span);
+        let Some(value) = self.argument_of_tracepoint(number, span) else { return Value::new(none) };
+        let word = match value.ty() {
+            Type::Str { .. } | Type::Struct(_) => none,
+            Type::Array { .. } => self.decay(value),
+            _ => self.word(value.e),
+        };
+        Value::new(cast(word, &Type::I64))
+    }
+}
