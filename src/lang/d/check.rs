@@ -19,6 +19,7 @@ mod descriptions;
 mod expressions;
 mod files;
 mod functions;
+mod indexing;
 mod library;
 mod members;
 mod operators;

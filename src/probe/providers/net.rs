@@ -4,15 +4,13 @@
 //! device. States of connections are the kernel's own tracepoint.
 
 mod connections;
+mod shapes;
 
 use super::views::m;
-use super::{Field, Given, Row, Source, View};
+use super::{Given, Row, Source, View};
+use shapes::{IP_ARGUMENTS, IP_FIELDS, TCP_ARGUMENTS, TCP_FIELDS, UDP_ARGUMENTS, UDP_FIELDS};
 
 pub(super) use connections::ROWS as CONNECTIONS;
-
-const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
-    Field { name, argument, member }
-}
 
 /// The IP header of a packet whose places are known: one that is sent, or that a protocol has taken.
 macro_rules! placed {
@@ -340,57 +338,6 @@ macro_rules! packet {
         ]
     };
 }
-const IP_ARGUMENTS: &[(&str, &str)] = &[
-    ("pktinfo_t *", "the packet"),
-    ("csinfo_t *", "its socket"),
-    ("ipinfo_t *", "its addresses"),
-    ("ifinfo_t *", "the device"),
-    ("ipv4info_t *", "the header of IPv4"),
-    ("ipv6info_t *", "the header of IPv6"),
-];
-const IP_FIELDS: &[Field] = &[
-    field("saddr", 2, "ip_saddr"),
-    field("daddr", 2, "ip_daddr"),
-    field("length", 2, "ip_plength"),
-    field("protocol", 2, "ip_protocol"),
-    field("version", 2, "ip_ver"),
-    field("device", 3, "if_name"),
-];
-const TCP_ARGUMENTS: &[(&str, &str)] = &[
-    ("pktinfo_t *", "the packet"),
-    ("csinfo_t *", "its socket"),
-    ("ipinfo_t *", "its addresses"),
-    ("tcpsinfo_t *", "its connection"),
-    ("tcpinfo_t *", "the header of TCP"),
-    ("void", "nothing"),
-];
-const TCP_FIELDS: &[Field] = &[
-    field("saddr", 2, "ip_saddr"),
-    field("sport", 4, "tcp_sport"),
-    field("daddr", 2, "ip_daddr"),
-    field("dport", 4, "tcp_dport"),
-    field("length", 2, "ip_plength"),
-    field("flags", 4, "tcp_flags"),
-    field("seq", 4, "tcp_seq"),
-    field("ack", 4, "tcp_ack"),
-    field("device", 6, "if_name"),
-];
-const UDP_ARGUMENTS: &[(&str, &str)] = &[
-    ("pktinfo_t *", "the packet"),
-    ("csinfo_t *", "its socket"),
-    ("ipinfo_t *", "its addresses"),
-    ("udpsinfo_t *", "its ends"),
-    ("udpinfo_t *", "the header of UDP"),
-];
-const UDP_FIELDS: &[Field] = &[
-    field("saddr", 2, "ip_saddr"),
-    field("sport", 4, "udp_sport"),
-    field("daddr", 2, "ip_daddr"),
-    field("dport", 4, "udp_dport"),
-    field("length", 4, "udp_length"),
-    field("device", 6, "if_name"),
-];
-
 const SEND: &str = "rawtracepoint:net_dev_queue";
 const RECEIVE: &str = "rawtracepoint:netif_receive_skb";
 
