@@ -57,7 +57,7 @@ fn run(line: &str, selected: Option<(usize, usize)>, state: &mut State) -> Vec<E
             state.document.editor.go_to((last.saturating_sub(1), 0), false);
             Vec::new()
         }
-        ("e" | "edit" | "tabe" | "tabnew", name) if !name.is_empty() => {
+        ("e" | "edit" | "tabnew", name) if !name.is_empty() => {
             let path = typed_path(name, state.home.as_deref());
             vec![Effect::Open { path: Some(path), number: documents::next(state).0 }]
         }
