@@ -228,6 +228,8 @@ fn what_another_program_wrote_meanwhile_is_not_written_over_unasked() {
     let terminal = Terminal::open("changed", (100, 30), "a.bt");
     terminal.wait_for("type / to choose a probe");
     terminal.type_text("BEGIN { exit(); }");
+    // A script that is still empty would take the other program's text.
+    terminal.wait_for("BEGIN { exit(); }");
     let file = terminal.file("a.bt");
     std::fs::write(&file, "// of another editor\n").unwrap();
     terminal.keys(&["C-s"]);

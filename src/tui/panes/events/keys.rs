@@ -61,7 +61,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Pane(KIND), &[ch('=')], FIELD, "", "Show only events with a value of the chosen one", true),
     bind(
         Scope::Pane(KIND),
-        &[ch('p')],
+        &[ch('w')],
         PREDICATE,
         "",
         "Let the clause fire only with a value of the chosen event",
