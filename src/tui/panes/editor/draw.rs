@@ -71,13 +71,14 @@ pub fn draw(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
     let vi = state.vi.as_ref().map(|vi| format!("{}  ", vi.label())).unwrap_or_default();
     note(buf, area, &format!("{vi}{}:{}", line + 1, column + 1), theme[Slot::Faint], taken);
     lower_edge(ctx, doc, buf, area);
+    let here = Here::of(state, doc, focused);
     let height = usize::from(inside.height);
     let list = problem_rows(doc, height);
     let text_rows = height - list;
     let mut y = 0;
     let mut index = doc.editor.top;
     while y < text_rows && index < doc.editor.lines().len() {
-        draw_line(state, doc, buf, inside, index, y, focused);
+        draw_line(state, doc, buf, inside, index, y, &here);
         y += 1;
         if index == line {
             let shown = message(state, doc, usize::from(inside.width));
@@ -152,7 +153,29 @@ fn lower_edge(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
     }
 }
 
-fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
+/// A line of the text, and a character in it.
+type Place = (usize, usize);
+
+/// What is shown of the cursor and of what is selected.
+struct Here {
+    focused: bool,
+    marked: Option<(Place, Place)>,
+    brackets: Option<[Place; 2]>,
+}
+
+impl Here {
+    fn of(state: &State, doc: &Document, focused: bool) -> Self {
+        let editor = &doc.editor;
+        let selected = state.vi.as_ref().filter(|_| focused).and_then(|vi| vi.marked(editor));
+        Self {
+            focused,
+            marked: selected.or_else(|| editor.marked()),
+            brackets: if focused { editor.brackets() } else { None },
+        }
+    }
+}
+
+fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index: usize, y: usize, here: &Here) {
     let theme = &state.theme;
     let editor = &doc.editor;
     let Some(line) = editor.lines().get(index) else { return };
@@ -174,9 +197,7 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
     }
     let text = Rect { x: area.x + gutter as u16, width: area.width.saturating_sub(gutter as u16), ..area };
     let parts = editor.parts(index);
-    let selected = state.vi.as_ref().filter(|_| focused).and_then(|vi| vi.marked(editor));
-    let marked = selected.or_else(|| editor.marked()).and_then(|m| marked_in_line(m, index));
-    let brackets = if focused { editor.brackets() } else { None };
+    let marked = here.marked.and_then(|m| marked_in_line(m, index));
     let mut part = parts.iter().peekable();
     let (mut at, mut letter, mut last) = (0, [0_u8; 4], None);
     for (nth, (byte, c)) in line.char_indices().enumerate() {
@@ -189,10 +210,10 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
         if marked.as_ref().is_some_and(|m| m.contains(&nth)) {
             style = style.patch(theme[Slot::Marked]);
         }
-        if brackets.is_some_and(|pair| pair.contains(&(index, nth))) {
+        if here.brackets.is_some_and(|pair| pair.contains(&(index, nth))) {
             style = style.patch(theme[Slot::Matched]);
         }
-        if focused && index == cursor_line && nth == cursor_column {
+        if here.focused && index == cursor_line && nth == cursor_column {
             style = style.patch(theme[Slot::Cursor]);
         }
         let columns = advance(c, at);
@@ -209,7 +230,7 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
             break;
         }
     }
-    after_end(state, doc, buf, text, index, y, focused);
+    after_end(state, doc, buf, text, index, y, here.focused);
 }
 
 /// The cursor and problems may lie just past the end of a line.

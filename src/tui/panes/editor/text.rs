@@ -130,9 +130,13 @@ impl Editor {
     /// Byte offset of the cursor in the text.
     #[must_use]
     pub fn offset(&self) -> u32 {
-        let (line, column) = self.cursor();
+        u32::try_from(self.byte_at(self.cursor())).unwrap_or(u32::MAX)
+    }
+
+    /// The byte of the text at a line and character.
+    fn byte_at(&self, (line, column): (usize, usize)) -> usize {
         let above: usize = self.lines()[..line].iter().map(|l| l.len() + 1).sum();
-        u32::try_from(above + byte_of(self.line(), column)).unwrap_or(u32::MAX)
+        above + byte_of(&self.lines()[line], column)
     }
 
     /// Length of the text in bytes.
@@ -159,15 +163,10 @@ impl Editor {
     /// while it is being typed (`Go::Right`), after it (`Go::Down`) or before it (`Go::Up`), around
     /// the ends. Letters match in both cases unless the query has a capital. False when there is none.
     pub fn find(&mut self, query: &str, go: Go) -> bool {
-        let exact = query.chars().any(char::is_uppercase);
-        let fold = |s: &str| if exact { s.to_owned() } else { s.to_ascii_lowercase() };
-        let wanted = fold(query);
         let from = self.marked().map_or(self.cursor(), |(start, _)| start);
         let mut places = Vec::new();
         for (index, line) in self.lines().iter().enumerate() {
-            for (byte, _) in fold(line).match_indices(&wanted) {
-                places.push((index, line[..byte].chars().count()));
-            }
+            places.extend(places_of(line, query).into_iter().map(|byte| (index, line[..byte].chars().count())));
         }
         let found = match go {
             Go::Up => places.iter().rev().find(|p| **p < from).or_else(|| places.last()),
@@ -398,6 +397,17 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
     let line = before.matches('\n').count();
     let start = before.rfind('\n').map_or(0, |n| n + 1);
     (line, before[start..].chars().count())
+}
+
+/// The bytes at which a text has another; letters match in both cases unless the wanted one has a capital.
+#[must_use]
+pub fn places_of(text: &str, wanted: &str) -> Vec<usize> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let exact = wanted.chars().any(char::is_uppercase);
+    let fold = |s: &str| if exact { s.to_owned() } else { s.to_ascii_lowercase() };
+    fold(text).match_indices(&fold(wanted)).map(|(byte, _)| byte).collect()
 }
 
 /// Byte offset of a character in a line.

@@ -19,10 +19,11 @@ mod commands;
 mod ex;
 mod motions;
 mod objects;
+mod ranges;
 
 use changes::Registers;
 use commands::{BACKSPACE, Command, ESCAPE, Operator, Place, Stop, Target, Verb};
-use motions::{Extent, Find, Known, Motion, Text};
+use motions::{Find, Text};
 
 /// What letters are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,13 +139,6 @@ impl Vi {
         self.query = Some(query.to_owned());
     }
 
-    fn selection(&self, text: &str, at: usize, lines: bool) -> std::ops::Range<usize> {
-        let anchor = self.anchor.min(text.len());
-        let (from, to) = (anchor.min(at), anchor.max(at));
-        let text = Text(text);
-        if lines { text.lines_of(from..to) } else { from..text.after(to) }
-    }
-
     fn take(&mut self, key: char, state: &mut State, area: Rect) -> Vec<Effect> {
         if self.ex.is_some() {
             return self.type_ex(key, state);
@@ -218,8 +212,7 @@ impl Vi {
     }
 
     fn run(&mut self, command: &Command, state: &mut State, area: Rect) -> Vec<Effect> {
-        let keeps_column = matches!(command.verb, Verb::Go(Motion::Up | Motion::Down | Motion::HalfPage { .. }));
-        if !keeps_column {
+        if !matches!(command.verb, Verb::Go(_)) {
             self.column = None;
         }
         match &command.verb {
@@ -310,77 +303,6 @@ impl Vi {
             _ => self.change(command, editor),
         }
         copied
-    }
-
-    fn go(&mut self, motion: &Motion, count: Option<usize>, editor: &mut Editor, page: usize) {
-        let text = editor.text();
-        let at = editor.offset() as usize;
-        if let Motion::Find(find) = motion {
-            self.found = Some(*find);
-        }
-        if let Motion::Same { .. } = motion {
-            self.query = Text(&text).word(at).map(str::to_owned);
-        }
-        let column = self.column.unwrap_or_else(|| editor.cursor().1);
-        let known = Known { column: Some(column), ..self.known(editor, page) };
-        if let Some(landing) = Text(&text).go(motion, at, count, &known) {
-            self.column = Some(if *motion == Motion::LineEnd { usize::MAX } else { column });
-            let keeps = matches!(motion, Motion::Up | Motion::Down | Motion::HalfPage { .. } | Motion::LineEnd);
-            self.column = self.column.filter(|_| keeps);
-            editor.go_to_offset(landing.at as u32);
-        }
-    }
-
-    fn known(&self, editor: &Editor, page: usize) -> Known<'_> {
-        Known {
-            column: None,
-            found: self.found,
-            query: self.query.as_deref(),
-            view: (editor.top, page + 1),
-            marks: &self.marks,
-        }
-    }
-
-    /// The bytes that an operator takes, and whether those are whole lines.
-    fn range(
-        &mut self,
-        operator: Operator,
-        target: &Target,
-        count: Option<usize>,
-        editor: &Editor,
-        page: usize,
-    ) -> Option<(std::ops::Range<usize>, bool)> {
-        let text = editor.text();
-        let (at, known) = (editor.offset() as usize, self.known(editor, page));
-        let inside = Text(&text);
-        match target {
-            Target::Selection => {
-                let lines = self.mode == Mode::Select { lines: true };
-                Some((self.selection(&text, at, lines), lines))
-            }
-            Target::Chars(many) => {
-                let end = text[at..].char_indices().nth(*many).map_or(text.len(), |(n, _)| at + n);
-                Some((at..end, false))
-            }
-            Target::Lines => {
-                let last = inside.line(inside.line_of(at) + count.unwrap_or(1).saturating_sub(1));
-                Some((inside.lines_of(at..last), true))
-            }
-            Target::Object(object) => object.range(inside, at),
-            Target::Motion(motion) => {
-                // A changed word keeps the blanks behind it.
-                let changes_word =
-                    operator == Operator::Change && inside.char_at(at).is_some_and(|c| !c.is_whitespace());
-                if let (Motion::WordNext { big }, true) = (motion, changes_word) {
-                    return Some((inside.word_rest(at, *big, count.unwrap_or(1)), false));
-                }
-                let landing = inside.go(motion, at, count, &known)?;
-                if let Motion::Find(find) = motion {
-                    self.found = Some(*find);
-                }
-                Some(between(inside, at, landing.at, landing.extent, motion))
-            }
-        }
     }
 
     fn operate(
@@ -501,27 +423,6 @@ fn insert_at(editor: &mut Editor, place: Place) {
         }
         _ => {}
     }
-}
-
-/// From the cursor to where a motion went, as an operator takes it.
-fn between(text: Text<'_>, at: usize, to: usize, extent: Extent, motion: &Motion) -> (std::ops::Range<usize>, bool) {
-    let (from, mut end) = (at.min(to), at.max(to));
-    match extent {
-        Extent::Lines => return (text.lines_of(from..end), true),
-        Extent::Inclusive => return (from..text.after(end), false),
-        Extent::Exclusive => {}
-    }
-    let crosses = text.line_start(end) > from;
-    let at_start = end == text.line_start(end);
-    let is_word = matches!(motion, Motion::WordNext { .. });
-    if crosses && (at_start || is_word && end <= text.first_ink(end)) {
-        // It ends with the line before; that is whole lines where it began before their text.
-        end = text.line_start(end) - 1;
-        if !is_word && from <= text.first_ink(from) {
-            return (text.lines_of(from..end), true);
-        }
-    }
-    (from..end.max(from), false)
 }
 
 /// Takes a key of vi's.

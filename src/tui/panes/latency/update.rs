@@ -58,8 +58,8 @@ fn keep_baseline(pane: &mut LatencyPane, state: &mut State) -> Vec<Effect> {
     let baseline = Baseline::new(shown.mode(), &shown.info.kernel, shown.info.id, shown.totals);
     pane.compare = Compare::Baseline;
     let lasts = state.latency.baselines.keep(baseline);
-    let until = if lasts.is_some() { "until another is kept, in later sessions, too" } else { "in this session" };
-    let text = format!("What was measured until now is the baseline; what comes is compared with it {until}");
+    let until = if lasts.is_some() { ", in later sessions, too" } else { "" };
+    let text = format!("What was measured so far is the baseline that is compared with{until}");
     state.tell(Severity::Info, text);
     lasts.into_iter().collect()
 }

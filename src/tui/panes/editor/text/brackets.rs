@@ -22,6 +22,14 @@ impl Editor {
         at.into_iter().flatten().find_map(|column| Some([(line, column), self.partner((line, column))?]))
     }
 
+    /// The byte of the bracket that belongs to the first one from the cursor to the end of its line.
+    #[must_use]
+    pub fn bracket_ahead(&self) -> Option<usize> {
+        let (line, column) = self.cursor();
+        let (ahead, _) = self.code(line).into_iter().find(|(at, _)| *at >= column)?;
+        self.partner((line, ahead)).map(|place| self.byte_at(place))
+    }
+
     /// The bracket that belongs to the one at a place.
     fn partner(&self, (line, column): Place) -> Option<Place> {
         let bracket = self.code(line).into_iter().find(|(at, _)| *at == column)?.1;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::tui::panes::editor::text::places_of;
+
 /// A motion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it all")]
@@ -109,7 +111,7 @@ pub struct Known<'a> {
 }
 
 /// Blank, letter or sign: words end where it changes.
-fn class(c: char, big: bool) -> u8 {
+pub(super) fn class(c: char, big: bool) -> u8 {
     match c {
         c if c.is_whitespace() => 0,
         c if big || c.is_alphanumeric() || c == '_' => 1,
@@ -287,37 +289,9 @@ impl<'a> Text<'a> {
         self.line(line)
     }
 
-    /// The bracket that belongs to the first one in the line from here on.
-    fn bracket(self, at: usize) -> Option<usize> {
-        const PAIRS: &str = "(){}[]";
-        let first = at + self.0[at..self.line_end(at)].find(|c| PAIRS.contains(c))?;
-        let own = self.char_at(first)?;
-        let place = PAIRS.find(own)?;
-        let (opens, other) = (place.is_multiple_of(2), PAIRS.as_bytes()[place ^ 1] as char);
-        let mut depth = 0_usize;
-        let mut pair = |(_, c): &(usize, char)| {
-            depth = if *c == own { depth + 1 } else { depth.saturating_sub(usize::from(*c == other)) };
-            depth == 0
-        };
-        if opens {
-            self.0[first..].char_indices().find(|found| pair(found)).map(|(n, _)| first + n)
-        } else {
-            self.0[..self.after(first)].char_indices().rev().find(|found| pair(found)).map(|(n, _)| n)
-        }
-    }
-
     /// The next place of a text, around the ends.
     fn search(self, query: &str, at: usize, back: bool) -> Option<usize> {
-        let exact = query.chars().any(char::is_uppercase);
-        let (text, query) = if exact {
-            (self.0.to_owned(), query.to_owned())
-        } else {
-            (self.0.to_ascii_lowercase(), query.to_ascii_lowercase())
-        };
-        if query.is_empty() {
-            return None;
-        }
-        let places: Vec<usize> = text.match_indices(&query).map(|(n, _)| n).collect();
+        let places = places_of(self.0, query);
         if back {
             places.iter().rev().find(|n| **n < at).or(places.last()).copied()
         } else {
@@ -360,7 +334,6 @@ impl<'a> Text<'a> {
                 self.found(at, Find { back: find.back != *reversed, ..find }, times)
             }
             Motion::Paragraph { back } => exclusive(repeated(&|at| self.paragraph(at, *back))),
-            Motion::Bracket => inclusive(self.bracket(at)?),
             Motion::Again { back } => exclusive(self.search(known.query?, at, *back)?),
             Motion::Same { back } => exclusive(self.search(self.word(at)?, at, *back)?),
             Motion::Mark(name, exact) => {

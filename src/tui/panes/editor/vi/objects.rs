@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::motions::Text;
+use super::motions::{Text, class};
 
 /// What an operator can take as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +45,7 @@ impl Object {
 
 fn word(text: Text<'_>, at: usize, big: bool, around: bool) -> Option<Range<usize>> {
     let (start, end) = (text.line_start(at), text.line_end(at));
-    let class = |c: char| match c {
-        c if c.is_whitespace() => 0,
-        c if big || c.is_alphanumeric() || c == '_' => 1,
-        _ => 2,
-    };
+    let class = |c| class(c, big);
     let own = class(text.0[at..end].chars().next()?);
     let run = |from: usize, of: u8| text.0[from..end].find(|c| class(c) != of).map_or(end, |n| from + n);
     let first = text.0[start..at].char_indices().rev().find(|(_, c)| class(*c) != own);
