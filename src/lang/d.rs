@@ -8,6 +8,7 @@ pub mod front;
 pub(crate) mod lexer;
 pub mod listing;
 pub mod parser;
+mod patterns;
 mod service;
 pub(crate) mod words;
 

@@ -111,6 +111,11 @@ pub struct Field {
     pub member: &'static str,
 }
 
+/// A field that is a member of an argument, or the argument itself where the member is empty.
+const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
+    Field { name, argument, member }
+}
+
 /// What the time since a [`Begin`] is called in texts.
 pub const SINCE: &str = "since_begin";
 

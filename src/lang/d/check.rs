@@ -53,7 +53,6 @@ use crate::lang::typed::{
 };
 use crate::lang::types::Type;
 pub use options::{Kept, Options};
-pub use other_systems::OPEN_FILE;
 use variables::table::{Inline, Variables};
 
 /// What stands before the values of a record, in the reference's buffers, bytes.

@@ -1,9 +1,10 @@
 //! D as a language among others: text to typed program.
 
 use super::ast::{ItemKind, Script};
-use super::check::{Env, Kept, OPEN_FILE, Options, check};
+use super::check::{Env, Kept, Options, check};
 use super::lexer::Macros;
 use super::parser::{ParseOptions, Parsed, parse, parse_with};
+use super::words::OPEN_FILE;
 use crate::lang::codes::d::tag;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::lang::facts::Facts;

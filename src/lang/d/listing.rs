@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::ast::ItemKind;
 use super::lexer::Macros;
 use super::parser::{ParseOptions, parse_with};
+use super::patterns::fits;
 use crate::lang::facts::{CType, CTypeId, Facts};
 use crate::lang::typed::Program;
-use crate::probe::glob::Glob;
 use crate::probe::providers;
 
 /// The head of the table.
@@ -62,8 +62,7 @@ fn names(spec: &str, row: &providers::Row) -> bool {
     let mut given: Vec<&str> = spec.split(':').collect();
     given.reverse();
     let own = [row.name, "", "vmlinux", row.provider];
-    given.len() <= own.len()
-        && given.iter().zip(own).all(|(field, own)| field.is_empty() || *field == "*" || Glob::new(field).matches(own))
+    given.len() <= own.len() && given.iter().zip(own).all(|(field, own)| field.is_empty() || fits(field, own))
 }
 
 /// How much a program may rely on a name, on what it means, and where.

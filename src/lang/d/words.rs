@@ -12,6 +12,9 @@ const RESERVED: &[&str] = &[
     "switch", "while",
 ];
 
+/// The type of an entry of what a process has open, in another system.
+pub const OPEN_FILE: &str = "uf_entry_t";
+
 /// Storage classes.
 pub const CLASSES: &[&str] = &["auto", "extern", "register", "self", "static", "this", "typedef"];
 

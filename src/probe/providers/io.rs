@@ -4,11 +4,7 @@
 //! sector, whatever is merged into it. Kernels before 6.5 tell of the making by the bio that a request is made for.
 
 use super::views::m;
-use super::{Field, Given, Member, Row, Source, View};
-
-const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
-    Field { name, argument, member }
-}
+use super::{Field, Given, Member, Row, Source, View, field};
 
 /// Flags by the operation's: write or read, asynchronous, and that it is of a device.
 const REQUEST_FLAGS: &[&str] = &["((R->cmd_flags & 1) ? 0x100 : 0x40) | ((R->cmd_flags & 0x800) ? 0 : 0x400) | 0x20"];

@@ -4,7 +4,7 @@
 //! each of which begins or ends a wait of one thread for one lock. Getting and giving back is told by functions that run a
 //! million times a second: who names them asks for that.
 
-use super::{Begin, Field, Given, Row, Source};
+use super::{Begin, Field, Given, Row, Source, field};
 
 const MUTEX: (&str, &str) = ("struct mutex *", "the mutex");
 const SPINLOCK: (&str, &str) = ("spinlock_t *", "the lock");
@@ -14,14 +14,10 @@ const WAITED: (&str, &str) = ("uint64_t", "how long it waited, ns");
 const SPUN: (&str, &str) = ("uint64_t", "how long it spun, ns");
 const KIND: (&str, &str) = ("int", "0 where it writes, 1 where it reads");
 
-const FIELDS: &[Field] = &[field("lock", 0)];
-const WAIT_FIELDS: &[Field] = &[field("lock", 0), field("ns", 1)];
-const KIND_FIELDS: &[Field] = &[field("lock", 0), field("kind", 1)];
-const WAIT_KIND_FIELDS: &[Field] = &[field("lock", 0), field("ns", 1), field("kind", 2)];
-
-const fn field(name: &'static str, argument: usize) -> Field {
-    Field { name, argument, member: "" }
-}
+const FIELDS: &[Field] = &[field("lock", 0, "")];
+const WAIT_FIELDS: &[Field] = &[field("lock", 0, ""), field("ns", 1, "")];
+const KIND_FIELDS: &[Field] = &[field("lock", 0, ""), field("kind", 1, "")];
+const WAIT_KIND_FIELDS: &[Field] = &[field("lock", 0, ""), field("ns", 1, ""), field("kind", 2, "")];
 
 /// A row.
 macro_rules! row {
@@ -134,7 +130,7 @@ pub(super) const ROWS: &[Row] = &[
         name: "adaptive-acquire-error",
         about: "A thread gives up waiting for a mutex, as a signal came.",
         arguments: &[MUTEX, ("int", "the error, negative")],
-        fields: &[field("lock", 0), field("error", 1)],
+        fields: &[field("lock", 0, ""), field("error", 1, "")],
         places: &[&[Source {
             point: "rawtracepoint:contention_end",
             when: "args.ret < 0",

@@ -61,6 +61,7 @@ macro_rules! short {
         concat!("(((", $($e),+, ") & 0xff) << 8 | ((", $($e),+, ") >> 8) & 0xff)")
     };
 }
+use short;
 /// 32 bits in the network's order.
 macro_rules! word {
     ($($e:expr),+) => {
@@ -262,9 +263,16 @@ static DEVICE: View = View {
     ]],
 };
 
-/// The ends of a packet's connection, by which of them this machine is.
+/// The ends of a packet's connection: this machine is where a packet that is sent comes from, and where one that is
+/// received goes to.
 macro_rules! ends {
-    ($name:ident, $ty:literal, $prefix:literal, $header:literal, $four:ident, $six:ident, $inner:ident, $own:literal, $port:literal, $other:literal, $other_port:literal, $sock:literal $(, $more:expr)?) => {
+    (sent $name:ident, $($what:tt),+; $($more:expr)?) => {
+        ends!(@ $name, $($what),+, "saddr", "source", "daddr", "dest", "(unsigned long)R->sk" $(, $more)?);
+    };
+    (received $name:ident, $($what:tt),+) => {
+        ends!(@ $name, $($what),+, "daddr", "dest", "saddr", "source", "0");
+    };
+    (@ $name:ident, $ty:literal, $prefix:literal, $header:literal, $four:ident, $six:ident, $inner:ident, $own:literal, $port:literal, $other:literal, $other_port:literal, $sock:literal $(, $more:expr)?) => {
         static $name: View = View {
             name: $ty,
             root: "sk_buff",
@@ -278,51 +286,11 @@ macro_rules! ends {
         };
     };
 }
-ends!(
-    SENT_CONNECTION,
-    "tcpsinfo_t",
-    "tcps",
-    "tcphdr",
-    placed,
-    placed6,
-    inner,
-    "saddr",
-    "source",
-    "daddr",
-    "dest",
-    "(unsigned long)R->sk",
-    connections::OF_PACKET
-);
-ends!(GOT_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", fresh, fresh6, behind, "daddr", "dest", "saddr", "source", "0");
-ends!(
-    TAKEN_CONNECTION,
-    "tcpsinfo_t",
-    "tcps",
-    "tcphdr",
-    placed,
-    placed6,
-    inner,
-    "daddr",
-    "dest",
-    "saddr",
-    "source",
-    "0"
-);
-ends!(
-    SENT_DATAGRAMS,
-    "udpsinfo_t",
-    "udps",
-    "udphdr",
-    placed,
-    placed6,
-    inner,
-    "saddr",
-    "source",
-    "daddr",
-    "dest",
-    "(unsigned long)R->sk"
-);
-ends!(GOT_DATAGRAMS, "udpsinfo_t", "udps", "udphdr", fresh, fresh6, behind, "daddr", "dest", "saddr", "source", "0");
+ends!(sent SENT_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", placed, placed6, inner; connections::OF_PACKET);
+ends!(received GOT_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", fresh, fresh6, behind);
+ends!(received TAKEN_CONNECTION, "tcpsinfo_t", "tcps", "tcphdr", placed, placed6, inner);
+ends!(sent SENT_DATAGRAMS, "udpsinfo_t", "udps", "udphdr", placed, placed6, inner;);
+ends!(received GOT_DATAGRAMS, "udpsinfo_t", "udps", "udphdr", fresh, fresh6, behind);
 
 /// What is told of a packet; the device is for fields only.
 macro_rules! packet {

@@ -1,11 +1,7 @@
 //! `proc`: processes and threads begin, run programs, get signals and end.
 
 use super::views::{LWPSINFO, PSINFO};
-use super::{Field, Given, Row, Source};
-
-const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
-    Field { name, argument, member }
-}
+use super::{Field, Given, Row, Source, field};
 
 const fn plain(name: &'static str, argument: usize) -> Field {
     Field { name, argument, member: "" }

@@ -1,11 +1,7 @@
 //! `sched`: which thread has a processor, which waits for one, and which gives it up.
 
 use super::views::{LWPSINFO, PSINFO, RUN_QUEUE};
-use super::{Field, Given, Row, Source};
-
-const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
-    Field { name, argument, member }
-}
+use super::{Field, Given, Row, Source, field};
 
 const THREAD: &[(&str, &str)] = &[("lwpsinfo_t *", "the thread"), ("psinfo_t *", "its process")];
 const THREAD_FIELDS: &[Field] =

@@ -151,7 +151,7 @@ impl Checker<'_> {
             "avg" => simple(Aggregation::Avg { signed }),
             "stddev" => simple(Aggregation::StdDev),
             "quantize" => {
-                let weight = self.increment(function, arguments.get(1)).ok()?;
+                let weight = increment(self, function, arguments.get(1)).ok()?;
                 Some((Aggregation::Quantize, Vec::new(), value, weight))
             }
             "lquantize" => {
@@ -192,8 +192,8 @@ impl Checker<'_> {
                     );
                     return None;
                 }
-                self.matches(&[(old(0), low, base.2), (old(1), high, limit.2), (old(2), width, step.2)], span)?;
-                let weight = self.increment(function, arguments.get(4)).ok()?;
+                matches(self, &[(old(0), low, base.2), (old(1), high, limit.2), (old(2), width, step.2)], span)?;
+                let weight = increment(self, function, arguments.get(4)).ok()?;
                 // The last level ends where a whole step does.
                 let max = low + (high - low) / width * width;
                 let max = if max < high { max + width } else { max };
@@ -202,128 +202,9 @@ impl Checker<'_> {
             }
             _ => {
                 let value = value?;
-                self.log_linear(value, arguments, known, span)
+                log_linear(self, value, arguments, known, span)
             }
         }
-    }
-
-    fn log_linear(
-        &mut self,
-        value: Expr,
-        arguments: &[Ast],
-        known: Option<&Aggregate>,
-        span: Span,
-    ) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
-        let codes = [
-            (tags::D_LLQUANT_FACTORTYPE, tags::D_LLQUANT_FACTORVAL, tags::D_LLQUANT_MATCHFACTOR),
-            (tags::D_LLQUANT_LMAGTYPE, tags::D_LLQUANT_LMAGVAL, tags::D_LLQUANT_MATCHLMAG),
-            (tags::D_LLQUANT_HMAGTYPE, tags::D_LLQUANT_HMAGVAL, tags::D_LLQUANT_MATCHHMAG),
-            (tags::D_LLQUANT_STEPTYPE, tags::D_LLQUANT_STEPVAL, tags::D_LLQUANT_MATCHSTEPS),
-        ];
-        let fits16 = |n: i64| (0..=i64::from(u16::MAX)).contains(&n);
-        let factor = self.constant_argument(&arguments[1], codes[0], |n| fits16(n) && n >= 2)?;
-        let low = self.constant_argument(&arguments[2], codes[1], fits16)?;
-        let high = self.constant_argument(&arguments[3], codes[2], fits16)?;
-        let steps = self.constant_argument(&arguments[4], codes[3], |n| n <= i64::from(u16::MAX))?;
-        if steps <= 0 {
-            self.error(
-                codes[3].0,
-                arguments[4].span,
-                "llquantize( ) steps must be a non-zero positive integer constant",
-            );
-            return None;
-        }
-        // The power of the factor is at most 64 bits.
-        let power = u32::try_from(high).ok().and_then(|h| (factor as u64).checked_pow(h + 1));
-        if low > high || power.is_none() {
-            self.error(
-                tags::D_LLQUANT_HMAGVAL,
-                span,
-                "llquantize( ) high magnitude must be at least the low one, and fit 64 bits",
-            );
-            return None;
-        }
-        let divided = if low == 0 {
-            Some(factor * factor)
-        } else {
-            u32::try_from(low + 1).ok().and_then(|l| factor.checked_pow(l))
-        };
-        let fits = match steps.cmp(&factor) {
-            std::cmp::Ordering::Less => factor % steps == 0,
-            std::cmp::Ordering::Equal => true,
-            std::cmp::Ordering::Greater => steps % factor == 0 && divided.is_none_or(|n| n % steps == 0),
-        };
-        if !fits {
-            self.error(
-                tags::D_LLQUANT_STEPVAL,
-                span,
-                "llquantize( ) steps must divide the factor, or be a multiple of it that divides its magnitudes",
-            );
-            return None;
-        }
-        let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
-        let found = [factor, low, high, steps];
-        let compared: Vec<(Option<i64>, i64, Code)> = (0..4).map(|n| (old(n), found[n], codes[n].2)).collect();
-        self.matches(&compared, span)?;
-        let weight = self.increment("llquantize", arguments.get(5)).ok()?;
-        let part = |n: usize| found[n] as u16;
-        let shape = LogLinear { factor: part(0), low: part(1), high: part(2), steps: part(3) };
-        let value = self.log_linear_bucket(value, shape);
-        Some((Aggregation::LogLinear(shape), found.to_vec(), Some(value), weight))
-    }
-
-    /// The number of a value's bucket.
-    fn log_linear_bucket(&mut self, value: Expr, shape: LogLinear) -> Expr {
-        let span = value.span;
-        let number = |n: u64| int(n as i64, Type::U64, span);
-        let pair = |op, a: Expr, b: Expr, ty: Type| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span);
-        let choose = |c: Expr, a: Expr, b: Expr| {
-            let ty = a.ty.clone();
-            Expr::new(ExprKind::Conditional(Box::new(c), Box::new(a), Box::new(b)), ty, span)
-        };
-        let (mut statements, value) = self.kept(value);
-        let negative = || pair(BinaryOp::Lt, value.clone(), int(0, Type::I64, span), Type::Bool);
-        let less = Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(value.clone())), Type::I64, span);
-        let (more, size) = self.kept(cast(choose(negative(), less, value.clone()), &Type::U64));
-        statements.extend(more);
-        let below = u64::from(shape.steps / shape.factor);
-        // Beyond the last magnitude, then each magnitude from the highest down.
-        let magnitudes = u64::from(shape.high - shape.low) + 1;
-        let mut distance = number(magnitudes * u64::from(shape.new_steps()) + 1);
-        for magnitude in (shape.low..=shape.high).rev() {
-            let end = shape.power(u32::from(magnitude) + 1);
-            let steps = u64::from(shape.steps);
-            let step = if magnitude == 0 {
-                let scaled = pair(BinaryOp::Mul, size.clone(), number(steps), Type::U64);
-                pair(BinaryOp::Div, scaled, number(end), Type::U64)
-            } else {
-                pair(BinaryOp::Div, size.clone(), number((end / steps).max(1)), Type::U64)
-            };
-            let first = u64::from(magnitude - shape.low) * u64::from(shape.new_steps()) + 1;
-            let place = pair(BinaryOp::Add, step, number(first.wrapping_sub(below)), Type::U64);
-            distance = choose(pair(BinaryOp::Lt, size.clone(), number(end), Type::Bool), place, distance);
-        }
-        let near = pair(BinaryOp::Lt, size, number(shape.power(u32::from(shape.low))), Type::Bool);
-        let (more, distance) = self.kept(choose(near, number(0), distance));
-        statements.extend(more);
-        let middle = || number(u64::from(shape.middle()));
-        let left = pair(BinaryOp::Sub, middle(), distance.clone(), Type::U64);
-        let right = pair(BinaryOp::Add, middle(), distance, Type::U64);
-        cast(block(statements, choose(negative(), left, right)), &Type::I64)
-    }
-
-    fn matches(&mut self, compared: &[(Option<i64>, i64, Code)], span: Span) -> Option<()> {
-        for (old, new, code) in compared {
-            if old.is_some_and(|old| old != *new) {
-                self.error(
-                    *code,
-                    span,
-                    format!("the aggregation was used with {} before, and now with {new}", old.unwrap_or(0)),
-                );
-                return None;
-            }
-        }
-        Some(())
     }
 
     fn constant_argument(&mut self, e: &Ast, codes: Codes, fits: impl Fn(i64) -> bool) -> Option<i64> {
@@ -341,18 +222,130 @@ impl Checker<'_> {
         }
         Some(number as i64)
     }
+}
 
-    /// How much each value counts.
-    fn increment(&mut self, function: &str, e: Option<&Ast>) -> Result<Option<Expr>, ()> {
-        let Some(e) = e else { return Ok(None) };
-        let value = self.expr(e);
-        if value.is_error() {
-            return Err(());
-        }
-        if !is_scalar(value.ty()) {
-            self.error(tags::D_PROTO_ARG, e.span, format!("{function}( ) increment value must be of scalar type"));
-            return Err(());
-        }
-        Ok(Some(cast(self.whole(&value), &Type::I64)))
+fn log_linear(
+    c: &mut Checker<'_>,
+    value: Expr,
+    arguments: &[Ast],
+    known: Option<&Aggregate>,
+    span: Span,
+) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
+    let codes = [
+        (tags::D_LLQUANT_FACTORTYPE, tags::D_LLQUANT_FACTORVAL, tags::D_LLQUANT_MATCHFACTOR),
+        (tags::D_LLQUANT_LMAGTYPE, tags::D_LLQUANT_LMAGVAL, tags::D_LLQUANT_MATCHLMAG),
+        (tags::D_LLQUANT_HMAGTYPE, tags::D_LLQUANT_HMAGVAL, tags::D_LLQUANT_MATCHHMAG),
+        (tags::D_LLQUANT_STEPTYPE, tags::D_LLQUANT_STEPVAL, tags::D_LLQUANT_MATCHSTEPS),
+    ];
+    let fits16 = |n: i64| (0..=i64::from(u16::MAX)).contains(&n);
+    let factor = c.constant_argument(&arguments[1], codes[0], |n| fits16(n) && n >= 2)?;
+    let low = c.constant_argument(&arguments[2], codes[1], fits16)?;
+    let high = c.constant_argument(&arguments[3], codes[2], fits16)?;
+    let steps = c.constant_argument(&arguments[4], codes[3], |n| n <= i64::from(u16::MAX))?;
+    if steps <= 0 {
+        c.error(codes[3].0, arguments[4].span, "llquantize( ) steps must be a non-zero positive integer constant");
+        return None;
     }
+    // The power of the factor is at most 64 bits.
+    let power = u32::try_from(high).ok().and_then(|h| (factor as u64).checked_pow(h + 1));
+    if low > high || power.is_none() {
+        c.error(
+            tags::D_LLQUANT_HMAGVAL,
+            span,
+            "llquantize( ) high magnitude must be at least the low one, and fit 64 bits",
+        );
+        return None;
+    }
+    let divided =
+        if low == 0 { Some(factor * factor) } else { u32::try_from(low + 1).ok().and_then(|l| factor.checked_pow(l)) };
+    let fits = match steps.cmp(&factor) {
+        std::cmp::Ordering::Less => factor % steps == 0,
+        std::cmp::Ordering::Equal => true,
+        std::cmp::Ordering::Greater => steps % factor == 0 && divided.is_none_or(|n| n % steps == 0),
+    };
+    if !fits {
+        c.error(
+            tags::D_LLQUANT_STEPVAL,
+            span,
+            "llquantize( ) steps must divide the factor, or be a multiple of it that divides its magnitudes",
+        );
+        return None;
+    }
+    let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
+    let found = [factor, low, high, steps];
+    let compared: Vec<(Option<i64>, i64, Code)> = (0..4).map(|n| (old(n), found[n], codes[n].2)).collect();
+    matches(c, &compared, span)?;
+    let weight = increment(c, "llquantize", arguments.get(5)).ok()?;
+    let part = |n: usize| found[n] as u16;
+    let shape = LogLinear { factor: part(0), low: part(1), high: part(2), steps: part(3) };
+    let value = log_linear_bucket(c, value, shape);
+    Some((Aggregation::LogLinear(shape), found.to_vec(), Some(value), weight))
+}
+
+/// The number of a value's bucket.
+fn log_linear_bucket(c: &mut Checker<'_>, value: Expr, shape: LogLinear) -> Expr {
+    let span = value.span;
+    let number = |n: u64| int(n as i64, Type::U64, span);
+    let pair = |op, a: Expr, b: Expr, ty: Type| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span);
+    let choose = |c: Expr, a: Expr, b: Expr| {
+        let ty = a.ty.clone();
+        Expr::new(ExprKind::Conditional(Box::new(c), Box::new(a), Box::new(b)), ty, span)
+    };
+    let (mut statements, value) = c.kept(value);
+    let negative = || pair(BinaryOp::Lt, value.clone(), int(0, Type::I64, span), Type::Bool);
+    let less = Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(value.clone())), Type::I64, span);
+    let (more, size) = c.kept(cast(choose(negative(), less, value.clone()), &Type::U64));
+    statements.extend(more);
+    let below = u64::from(shape.steps / shape.factor);
+    // Beyond the last magnitude, then each magnitude from the highest down.
+    let magnitudes = u64::from(shape.high - shape.low) + 1;
+    let mut distance = number(magnitudes * u64::from(shape.new_steps()) + 1);
+    for magnitude in (shape.low..=shape.high).rev() {
+        let end = shape.power(u32::from(magnitude) + 1);
+        let steps = u64::from(shape.steps);
+        let step = if magnitude == 0 {
+            let scaled = pair(BinaryOp::Mul, size.clone(), number(steps), Type::U64);
+            pair(BinaryOp::Div, scaled, number(end), Type::U64)
+        } else {
+            pair(BinaryOp::Div, size.clone(), number((end / steps).max(1)), Type::U64)
+        };
+        let first = u64::from(magnitude - shape.low) * u64::from(shape.new_steps()) + 1;
+        let place = pair(BinaryOp::Add, step, number(first.wrapping_sub(below)), Type::U64);
+        distance = choose(pair(BinaryOp::Lt, size.clone(), number(end), Type::Bool), place, distance);
+    }
+    let near = pair(BinaryOp::Lt, size, number(shape.power(u32::from(shape.low))), Type::Bool);
+    let (more, distance) = c.kept(choose(near, number(0), distance));
+    statements.extend(more);
+    let middle = || number(u64::from(shape.middle()));
+    let left = pair(BinaryOp::Sub, middle(), distance.clone(), Type::U64);
+    let right = pair(BinaryOp::Add, middle(), distance, Type::U64);
+    cast(block(statements, choose(negative(), left, right)), &Type::I64)
+}
+
+/// How much each value counts.
+fn increment(c: &mut Checker<'_>, function: &str, e: Option<&Ast>) -> Result<Option<Expr>, ()> {
+    let Some(e) = e else { return Ok(None) };
+    let value = c.expr(e);
+    if value.is_error() {
+        return Err(());
+    }
+    if !is_scalar(value.ty()) {
+        c.error(tags::D_PROTO_ARG, e.span, format!("{function}( ) increment value must be of scalar type"));
+        return Err(());
+    }
+    Ok(Some(cast(c.whole(&value), &Type::I64)))
+}
+
+fn matches(c: &mut Checker<'_>, compared: &[(Option<i64>, i64, Code)], span: Span) -> Option<()> {
+    for (old, new, code) in compared {
+        if old.is_some_and(|old| old != *new) {
+            c.error(
+                *code,
+                span,
+                format!("the aggregation was used with {} before, and now with {new}", old.unwrap_or(0)),
+            );
+            return None;
+        }
+    }
+    Some(())
 }

@@ -8,7 +8,7 @@ use super::variables::{Inline, Scope};
 use super::{Checker, value};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Declaration, Declarator, DeclaratorPart, Expr, Name, Specifiers, TagKind, TypeName};
-use crate::lang::d::words::INTEGERS;
+use crate::lang::d::words::{INTEGERS, OPEN_FILE};
 use crate::lang::source::Span;
 use crate::lang::types::{AddressSpace, Type};
 
@@ -138,7 +138,7 @@ impl Checker<'_> {
         if name == "cpuinfo_t" {
             return self.cpuinfo();
         }
-        if name == super::OPEN_FILE
+        if name == OPEN_FILE
             && let Some(entry) = self.open_file_entry()
         {
             return entry;

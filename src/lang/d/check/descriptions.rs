@@ -6,8 +6,8 @@ use super::Checker;
 use super::site::SiteKind;
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
+use crate::lang::d::patterns::fits;
 use crate::model::target::{Rate, Target};
-use crate::probe::glob::Glob;
 use crate::probe::providers;
 
 /// A probe by its D name.
@@ -46,11 +46,6 @@ fn period(text: &str) -> Option<u64> {
         word => super::options::unit_ns(word)?,
     };
     number.checked_mul(unit).filter(|ns| *ns >= SHORTEST_NS)
-}
-
-/// Whether a field of a description names something.
-pub fn fits(pattern: &str, text: &str) -> bool {
-    pattern == "*" || Glob::new(pattern).matches(text)
 }
 
 /// Providers that the language has and this program does not attach yet.

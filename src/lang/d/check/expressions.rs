@@ -32,7 +32,7 @@ impl Checker<'_> {
             Kind::Str(text) => {
                 let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
                 let end = end.min(self.options.strsize as usize);
-                Value::new(self.literal(&text[..end], span))
+                Value::new(literal(self, &text[..end], span))
             }
             Kind::Ident(name) => self.identifier(name, span),
             Kind::Aggregation(name) => {
@@ -56,87 +56,16 @@ impl Checker<'_> {
             Kind::Index(base, items) => self.index(base, items, span),
             Kind::Call(f, items) => self.call(f, items, span),
             Kind::Member { base, arrow, name } => self.member(base, *arrow, name, span),
-            Kind::Step { operand, increment, postfix } => self.step(operand, *increment, *postfix, span),
-            Kind::Cast(ty, a) => self.cast_expr(ty, a, span),
+            Kind::Step { operand, increment, postfix } => step(self, operand, *increment, *postfix, span),
+            Kind::Cast(ty, a) => cast_expr(self, ty, a, span),
             Kind::SizeofType(ty) => {
                 let found = self.type_name(ty);
-                self.sizeof(&found, span)
+                sizeof(self, &found, span)
             }
-            Kind::SizeofExpr(a) => self.sizeof_expr(a, span),
-            Kind::Offsetof(ty, name) => self.offsetof(ty, name, span),
+            Kind::SizeofExpr(a) => sizeof_expr(self, a, span),
+            Kind::Offsetof(ty, name) => offsetof(self, ty, name, span),
             Kind::Xlate(ty, a) => self.xlate(ty, a, span),
         }
-    }
-
-    /// A constant text. Bytes that are none of UTF-8 are put in where it is used.
-    fn literal(&mut self, bytes: &[u8], span: Span) -> Expr {
-        let string = self.string();
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            return Expr::new(ExprKind::Str(text.into()), string, span);
-        }
-        let plain: String = bytes.iter().map(|b| if b.is_ascii() { char::from(*b) } else { '?' }).collect();
-        let local = self.local("%literal", string.clone());
-        let whole = Expr::new(ExprKind::Local(local), string.clone(), span);
-        let text = Expr::new(ExprKind::Str(plain.into()), string, span);
-        let mut out = vec![statement(StatementKind::SetLocal(local, text), span)];
-        for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| !byte.is_ascii()) {
-            let ty = Type::Int { size: 1, signed: false };
-            let place = ExprKind::Field { base: Box::new(whole.clone()), offset: at as u32, bits: None };
-            let place = Expr::new(place, ty.clone(), span);
-            out.push(statement(StatementKind::Store { place, value: int(i64::from(*byte), ty, span) }, span));
-        }
-        block(out, whole)
-    }
-
-    fn sizeof(&mut self, ty: &Type, span: Span) -> Value {
-        let size = self.size_of(ty);
-        if matches!(ty, Type::Void) || (size == 0 && *ty != Type::Error && !matches!(ty, Type::Array { .. })) {
-            self.error(tags::D_SIZEOF_TYPE, span, "cannot apply sizeof to an operand of unknown size");
-        }
-        let size = if let Type::Str { size } = ty { size - 1 } else { size };
-        Value { constant: true, ..Value::new(int(i64::from(size), Type::U64, span)) }
-    }
-
-    fn sizeof_expr(&mut self, a: &Ast, span: Span) -> Value {
-        // Constants have sizes of their own.
-        let known = match &a.kind {
-            Kind::Str(text) => Some(text.len() as i64 + 1),
-            Kind::Ident(name) if &**name == "NULL" => Some(4),
-            _ => None,
-        };
-        if let Some(size) = known {
-            return Value { constant: true, ..Value::new(int(size, Type::U64, span)) };
-        }
-        let value = self.expr(a);
-        if value.bits.is_some() {
-            self.error(tags::D_SIZEOF_BITFIELD, span, "cannot apply sizeof to a bit-field");
-            return Self::error_value(span);
-        }
-        let ty = value.ty().clone();
-        self.sizeof(&ty, span)
-    }
-
-    fn offsetof(&mut self, ty: &crate::lang::d::ast::TypeName, name: &Name, span: Span) -> Value {
-        let found = self.type_name(ty);
-        if self.is_incomplete(&found) {
-            self.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
-            return Self::error_value(span);
-        }
-        let Type::Struct(id) = found else {
-            if found != Type::Error {
-                self.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
-            }
-            return Self::error_value(span);
-        };
-        let Some(field) = self.types.field(id, &name.text, AddressSpace::Kernel) else {
-            let message = format!("failed to determine offset of {}: there is no member of this name", name.text);
-            self.error(tags::D_UNKNOWN, name.span, message);
-            return Self::error_value(span);
-        };
-        if field.bits.is_some() {
-            self.error(tags::D_OFFSETOF_BITFIELD, name.span, "cannot take the offset of a bit-field");
-        }
-        Value { constant: true, ..Value::new(int(i64::from(field.offset), Type::U64, span)) }
     }
 
     fn unary(&mut self, op: Unary, a: &Ast, span: Span) -> Value {
@@ -344,7 +273,7 @@ impl Checker<'_> {
             return Self::error_value(span);
         }
         if op.is_none() && right.e.as_int() == Some(0) && !is_scalar(&ty) {
-            return self.emptied(&target, &ty, span);
+            return emptied(self, &target, &ty, span);
         }
         let value = match op {
             None => right,
@@ -366,91 +295,162 @@ impl Checker<'_> {
         };
         self.set(&target, value, span)
     }
+}
 
-    /// 0 or NULL for what is no number: an element is removed, a text is none.
-    fn emptied(&mut self, target: &Target, ty: &Type, span: Span) -> Value {
-        let zero = int(0, Type::I32, span);
-        match (target, ty) {
-            (Target::Map(_, Some(_)), _) => Value::new(block(self.store(target, zero.clone(), span), zero)),
-            (_, Type::Str { .. }) => self.set(target, Expr::new(ExprKind::Str("".into()), ty.clone(), span), span),
-            _ => {
-                let to = self.type_text(ty);
-                let message = format!("operands have incompatible types: \"{to}\" = \"int\"");
-                self.error(tags::D_OP_INCOMPAT, span, message);
-                Self::error_value(span)
-            }
+/// A constant text. Bytes that are none of UTF-8 are put in where it is used.
+fn literal(c: &mut Checker<'_>, bytes: &[u8], span: Span) -> Expr {
+    let string = c.string();
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Expr::new(ExprKind::Str(text.into()), string, span);
+    }
+    let plain: String = bytes.iter().map(|b| if b.is_ascii() { char::from(*b) } else { '?' }).collect();
+    let local = c.local("%literal", string.clone());
+    let whole = Expr::new(ExprKind::Local(local), string.clone(), span);
+    let text = Expr::new(ExprKind::Str(plain.into()), string, span);
+    let mut out = vec![statement(StatementKind::SetLocal(local, text), span)];
+    for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| !byte.is_ascii()) {
+        let ty = Type::Int { size: 1, signed: false };
+        let place = ExprKind::Field { base: Box::new(whole.clone()), offset: at as u32, bits: None };
+        let place = Expr::new(place, ty.clone(), span);
+        out.push(statement(StatementKind::Store { place, value: int(i64::from(*byte), ty, span) }, span));
+    }
+    block(out, whole)
+}
+
+fn sizeof(c: &mut Checker<'_>, ty: &Type, span: Span) -> Value {
+    let size = c.size_of(ty);
+    if matches!(ty, Type::Void) || (size == 0 && *ty != Type::Error && !matches!(ty, Type::Array { .. })) {
+        c.error(tags::D_SIZEOF_TYPE, span, "cannot apply sizeof to an operand of unknown size");
+    }
+    let size = if let Type::Str { size } = ty { size - 1 } else { size };
+    Value { constant: true, ..Value::new(int(i64::from(size), Type::U64, span)) }
+}
+
+fn sizeof_expr(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
+    // Constants have sizes of their own.
+    let known = match &a.kind {
+        Kind::Str(text) => Some(text.len() as i64 + 1),
+        Kind::Ident(name) if &**name == "NULL" => Some(4),
+        _ => None,
+    };
+    if let Some(size) = known {
+        return Value { constant: true, ..Value::new(int(size, Type::U64, span)) };
+    }
+    let value = c.expr(a);
+    if value.bits.is_some() {
+        c.error(tags::D_SIZEOF_BITFIELD, span, "cannot apply sizeof to a bit-field");
+        return Checker::error_value(span);
+    }
+    let ty = value.ty().clone();
+    sizeof(c, &ty, span)
+}
+
+fn offsetof(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, name: &Name, span: Span) -> Value {
+    let found = c.type_name(ty);
+    if c.is_incomplete(&found) {
+        c.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
+        return Checker::error_value(span);
+    }
+    let Type::Struct(id) = found else {
+        if found != Type::Error {
+            c.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
+        }
+        return Checker::error_value(span);
+    };
+    let Some(field) = c.types.field(id, &name.text, AddressSpace::Kernel) else {
+        let message = format!("failed to determine offset of {}: there is no member of this name", name.text);
+        c.error(tags::D_UNKNOWN, name.span, message);
+        return Checker::error_value(span);
+    };
+    if field.bits.is_some() {
+        c.error(tags::D_OFFSETOF_BITFIELD, name.span, "cannot take the offset of a bit-field");
+    }
+    Value { constant: true, ..Value::new(int(i64::from(field.offset), Type::U64, span)) }
+}
+
+/// 0 or NULL for what is no number: an element is removed, a text is none.
+fn emptied(c: &mut Checker<'_>, target: &Target, ty: &Type, span: Span) -> Value {
+    let zero = int(0, Type::I32, span);
+    match (target, ty) {
+        (Target::Map(_, Some(_)), _) => Value::new(block(c.store(target, zero.clone(), span), zero)),
+        (_, Type::Str { .. }) => c.set(target, Expr::new(ExprKind::Str("".into()), ty.clone(), span), span),
+        _ => {
+            let to = c.type_text(ty);
+            let message = format!("operands have incompatible types: \"{to}\" = \"int\"");
+            c.error(tags::D_OP_INCOMPAT, span, message);
+            Checker::error_value(span)
         }
     }
+}
 
-    fn step(&mut self, operand: &Ast, increment: bool, postfix: bool, span: Span) -> Value {
-        let made = self.assigned(operand, &Type::I64);
-        let value = made.unwrap_or_else(|| self.expr(operand));
-        if value.is_error() {
-            return value;
-        }
-        let sign = if increment { "++" } else { "--" };
-        let Some(target) = value.target.clone() else {
-            let tag = if matches!(value.e.kind, ExprKind::Builtin(_)) { tags::D_OP_WRITE } else { tags::D_OP_LVAL };
-            self.error(tag, span, format!("operator {sign} requires modifiable lvalue as an operand"));
-            return Self::error_value(span);
-        };
-        if !is_scalar(value.ty()) {
-            self.error(tags::D_OP_SCALAR, span, format!("operator {sign} requires operand of scalar type"));
-            return Self::error_value(span);
-        }
-        let ty = value.ty().clone();
-        let (mut statements, old) = self.kept(value.e.clone());
-        let op = if increment { Binary::Add } else { Binary::Sub };
-        let one = Value { constant: true, ..Value::new(int(1, Type::I32, span)) };
-        let new = self.operate(op, Value::new(old.clone()), one, span);
-        let Some(new) = self.convert(new, &ty) else { return Self::error_value(span) };
-        let new = match value.bits {
-            Some(bits) => self.with_bits(&value, new, bits, span),
-            None => new,
-        };
-        let (more, new) = self.kept(new);
-        statements.extend(more);
-        statements.extend(self.store(&target, new.clone(), span));
-        Value::new(block(statements, if postfix { old } else { new }))
+fn step(c: &mut Checker<'_>, operand: &Ast, increment: bool, postfix: bool, span: Span) -> Value {
+    let made = c.assigned(operand, &Type::I64);
+    let value = made.unwrap_or_else(|| c.expr(operand));
+    if value.is_error() {
+        return value;
     }
+    let sign = if increment { "++" } else { "--" };
+    let Some(target) = value.target.clone() else {
+        let tag = if matches!(value.e.kind, ExprKind::Builtin(_)) { tags::D_OP_WRITE } else { tags::D_OP_LVAL };
+        c.error(tag, span, format!("operator {sign} requires modifiable lvalue as an operand"));
+        return Checker::error_value(span);
+    };
+    if !is_scalar(value.ty()) {
+        c.error(tags::D_OP_SCALAR, span, format!("operator {sign} requires operand of scalar type"));
+        return Checker::error_value(span);
+    }
+    let ty = value.ty().clone();
+    let (mut statements, old) = c.kept(value.e.clone());
+    let op = if increment { Binary::Add } else { Binary::Sub };
+    let one = Value { constant: true, ..Value::new(int(1, Type::I32, span)) };
+    let new = c.operate(op, Value::new(old.clone()), one, span);
+    let Some(new) = c.convert(new, &ty) else { return Checker::error_value(span) };
+    let new = match value.bits {
+        Some(bits) => c.with_bits(&value, new, bits, span),
+        None => new,
+    };
+    let (more, new) = c.kept(new);
+    statements.extend(more);
+    statements.extend(c.store(&target, new.clone(), span));
+    Value::new(block(statements, if postfix { old } else { new }))
+}
 
-    fn cast_expr(&mut self, ty: &crate::lang::d::ast::TypeName, a: &Ast, span: Span) -> Value {
-        let to = self.type_name(ty);
-        let value = self.expr(a);
-        if value.is_error() || to == Type::Error {
-            return Self::error_value(span);
-        }
-        let from = value.ty().clone();
-        let constant = value.constant;
-        let e = match (&to, &from) {
-            (Type::Void, _) => {
-                let effect = statement(StatementKind::Expr(value.e), span);
-                return Value::new(block(vec![effect], Expr::new(ExprKind::Int(0), Type::I32, span)));
-            }
-            (Type::Str { .. }, _) if is_text(&from) || matches!(from, Type::Ptr { .. }) => self.text(value.e),
-            (Type::Int { .. } | Type::Enum { .. } | Type::Bool | Type::Ptr { .. }, Type::Array { .. }) => {
-                let pointer = self.decay(value);
-                cast(cast(pointer, &Type::U64), &to)
-            }
-            (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_scalar(&from) => match (&to, &from) {
-                (_, Type::Ptr { .. }) => cast(cast(value.e, &Type::U64), &to),
-                (Type::Int { size: 8, .. }, _) => cast(self.whole(&value), &to),
-                _ => cast(value.e, &to),
-            },
-            (Type::Ptr { .. }, Type::Ptr { .. }) => cast(value.e, &to),
-            (Type::Ptr { .. }, Type::Str { .. }) => {
-                let mut out = Vec::new();
-                let address = self.address_of_bytes(value, &mut out);
-                block(out, cast(address, &to))
-            }
-            (Type::Ptr { .. }, _) if is_int(&from) => cast(self.word(value.e), &to),
-            (s, t) if s == t => value.e,
-            _ => {
-                let (s, t) = (self.type_text(&from), self.type_text(&to));
-                self.error(tags::D_CAST_INVAL, span, format!("invalid cast expression: \"{s}\" to \"{t}\""));
-                return Self::error_value(span);
-            }
-        };
-        Value { constant, ..Value::new(e) }
+fn cast_expr(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, a: &Ast, span: Span) -> Value {
+    let to = c.type_name(ty);
+    let value = c.expr(a);
+    if value.is_error() || to == Type::Error {
+        return Checker::error_value(span);
     }
+    let from = value.ty().clone();
+    let constant = value.constant;
+    let e = match (&to, &from) {
+        (Type::Void, _) => {
+            let effect = statement(StatementKind::Expr(value.e), span);
+            return Value::new(block(vec![effect], Expr::new(ExprKind::Int(0), Type::I32, span)));
+        }
+        (Type::Str { .. }, _) if is_text(&from) || matches!(from, Type::Ptr { .. }) => c.text(value.e),
+        (Type::Int { .. } | Type::Enum { .. } | Type::Bool | Type::Ptr { .. }, Type::Array { .. }) => {
+            let pointer = c.decay(value);
+            cast(cast(pointer, &Type::U64), &to)
+        }
+        (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_scalar(&from) => match (&to, &from) {
+            (_, Type::Ptr { .. }) => cast(cast(value.e, &Type::U64), &to),
+            (Type::Int { size: 8, .. }, _) => cast(c.whole(&value), &to),
+            _ => cast(value.e, &to),
+        },
+        (Type::Ptr { .. }, Type::Ptr { .. }) => cast(value.e, &to),
+        (Type::Ptr { .. }, Type::Str { .. }) => {
+            let mut out = Vec::new();
+            let address = c.address_of_bytes(value, &mut out);
+            block(out, cast(address, &to))
+        }
+        (Type::Ptr { .. }, _) if is_int(&from) => cast(c.word(value.e), &to),
+        (s, t) if s == t => value.e,
+        _ => {
+            let (s, t) = (c.type_text(&from), c.type_text(&to));
+            c.error(tags::D_CAST_INVAL, span, format!("invalid cast expression: \"{s}\" to \"{t}\""));
+            return Checker::error_value(span);
+        }
+    };
+    Value { constant, ..Value::new(e) }
 }

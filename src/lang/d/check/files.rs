@@ -57,64 +57,7 @@ impl Checker<'_> {
         let file = self.local("%file", Type::U64);
         let found = self.snippet("uintptr_t", FILE, &[("__fd", descriptor)], span).e;
         out.push(statement(StatementKind::SetLocal(file, found), span));
-        self.member_of_file(file, member, span, out)
-    }
-
-    fn member_of_file(&mut self, file: LocalId, member: &Name, span: Span, mut out: Vec<Statement>) -> Value {
-        let (string, text) = match &*member.text {
-            "fi_name" => (true, "str(((struct file *)__file)->f_path.dentry->d_name.name)"),
-            "fi_fs" => (true, "str(((struct file *)__file)->f_path.dentry->d_sb->s_type->name)"),
-            "fi_offset" => (false, "((struct file *)__file)->f_pos"),
-            "fi_oflags" => (false, "((struct file *)__file)->f_flags"),
-            "fi_pathname" | "fi_dirname" | "fi_mount" => (true, ""),
-            _ => {
-                let known = "fi_name, fi_dirname, fi_pathname, fi_offset, fi_fs, fi_mount, fi_oflags";
-                let message = format!("{} is not a member of fileinfo_t, which has {known}", member.text);
-                self.error(tags::D_TYPE_MEMBER, member.span, message);
-                return Self::error_value(span);
-            }
-        };
-        let ty = if string { self.string() } else { Type::I64 };
-        let kept = self.local("%of_file", ty.clone());
-        let none =
-            if string { Expr::new(ExprKind::Str(NONE.into()), ty.clone(), span) } else { int(0, Type::I64, span) };
-        let mut there = Vec::new();
-        let value = if text.is_empty() {
-            self.path_of_file(file, &member.text, span, &mut there)
-        } else {
-            let name = if string { "string" } else { "int64_t" };
-            self.snippet(name, text, &[("__file", word(file, span))], span).e
-        };
-        if value.ty == Type::Error {
-            return Self::error_value(span);
-        }
-        there.push(statement(StatementKind::SetLocal(kept, value), span));
-        let absent = Expr::new(
-            ExprKind::Binary(BinaryOp::Eq, Box::new(word(file, span)), Box::new(int(0, Type::U64, span))),
-            Type::Bool,
-            span,
-        );
-        out.push(when(absent, vec![statement(StatementKind::SetLocal(kept, none), span)], there));
-        let value = Expr::new(ExprKind::Local(kept), ty, span);
-        let value = if &*member.text == "fi_oflags" { cast(value, &Type::I32) } else { value };
-        Value::new(block(out, value))
-    }
-
-    fn path_of_file(&mut self, file: LocalId, member: &str, span: Span, out: &mut Vec<Statement>) -> Expr {
-        // A mount's own path is that of its root.
-        let first = if member == "fi_mount" {
-            "(unsigned long)((struct file *)__file)->f_path.mnt->mnt_root"
-        } else {
-            "(unsigned long)((struct file *)__file)->f_path.dentry"
-        };
-        let mount = "(unsigned long)((struct file *)__file)->f_path.mnt";
-        let start = self.start([first, mount], ("__file", word(file, span)), true, span, out);
-        let path = self.walked(start, span, out);
-        if member != "fi_dirname" {
-            return path;
-        }
-        let directory = self.part_of_path(true, Value::new(path), span);
-        self.text(directory.e)
+        member_of_file(self, file, member, span, out)
     }
 
     /// `cwd` and `root`
@@ -126,8 +69,8 @@ impl Checker<'_> {
         };
         let mut out = Vec::new();
         let nothing = ("__none", int(0, Type::U64, span));
-        let start = self.start(texts, nothing, in_root, span, &mut out);
-        let path = self.walked(start, span, &mut out);
+        let start = start(self, texts, nothing, in_root, span, &mut out);
+        let path = walked(self, start, span, &mut out);
         Value::new(block(out, path))
     }
 
@@ -137,113 +80,169 @@ impl Checker<'_> {
         let (statements, path) = self.kept(cast(self.word(path.e), &Type::U64));
         out.extend(statements);
         let texts = ["(unsigned long)((struct path *)__path)->dentry", "(unsigned long)((struct path *)__path)->mnt"];
-        let start = self.start(texts, ("__path", path), true, span, &mut out);
-        let path = self.walked(start, span, &mut out);
+        let start = start(self, texts, ("__path", path), true, span, &mut out);
+        let path = walked(self, start, span, &mut out);
         Value::new(block(out, path))
     }
+}
 
-    fn start(
-        &mut self,
-        [dentry, mount]: [&str; 2],
-        named: (&str, Expr),
-        in_root: bool,
-        span: Span,
-        out: &mut Vec<Statement>,
-    ) -> Start {
-        let mut kept = |c: &mut Self, name, text| {
-            let value = c.snippet("uintptr_t", text, std::slice::from_ref(&named), span).e;
-            let local = c.local(name, Type::U64);
-            out.push(statement(StatementKind::SetLocal(local, value), span));
-            local
-        };
-        let dentry = kept(self, "%dentry", dentry);
-        let mount = kept(self, "%mount", mount);
-        // What the kernel hands out of a mount is inside of what it keeps of it.
-        let whole =
-            self.snippet("uintptr_t", "__mount - offsetof(struct mount, mnt)", &[("__mount", word(mount, span))], span);
-        out.push(statement(StatementKind::SetLocal(mount, whole.e), span));
-        Start { dentry, mount, in_root }
-    }
-
-    /// The path from the root to where a walk begins.
-    fn walked(&mut self, start: Start, span: Span, out: &mut Vec<Statement>) -> Expr {
-        let bytes = self.byte_array("%path");
-        let Type::Array { len, .. } = self.frame.locals[bytes.0 as usize].ty else { return int(0, Type::Error, span) };
-        let end = i64::from(len / 2) - 1;
-        let at = self.counter("%begin", end, span, out);
-        let (step, size) = (self.local("%step", Type::I64), self.local("%size", Type::I64));
-        let parent = self.local("%parent", Type::U64);
-        let place = |at: Expr| {
-            let offset = Box::new(cast(at, &Type::U64));
-            Expr::new(ExprKind::Within { local: bytes, offset }, BYTE, span)
-        };
-        let put = |at: Expr, byte: u8| {
-            let value = int(i64::from(byte), BYTE, span);
-            statement(StatementKind::Store { place: place(at), value }, span)
-        };
-        out.push(put(number(end, span), 0));
-        let (dentry, mount) = (start.dentry, start.mount);
-        let named = [("__dentry", word(dentry, span)), ("__mount", word(mount, span))];
-        let mut of = |ty: &str, text: &str| self.snippet(ty, text, &named, span).e;
-        let at_top = of("int", "(unsigned long)((struct mount *)__mount)->mnt.mnt_root == __dentry");
-        let above = of("uintptr_t", "(unsigned long)((struct mount *)__mount)->mnt_parent");
-        let mounted_at = of("uintptr_t", "(unsigned long)((struct mount *)__mount)->mnt_mountpoint");
-        let outer = of("uintptr_t", "(unsigned long)((struct dentry *)__dentry)->d_parent");
-        let length = of("int64_t", "((struct dentry *)__dentry)->d_name.len & 0xff");
-        let name = of("uintptr_t", "(unsigned long)((struct dentry *)__dentry)->d_name.name");
-        let in_root = of(
-            "int",
-            "(unsigned long)curthread->fs->root.dentry == __dentry && \
-             (unsigned long)curthread->fs->root.mnt - offsetof(struct mount, mnt) == __mount",
-        );
-        let is_root = of("int", "((struct dentry *)__dentry)->d_name.name[0] == 47");
-        let same = |local| {
-            let operands = (Box::new(word(parent, span)), Box::new(word(local, span)));
-            Expr::new(ExprKind::Binary(BinaryOp::Eq, operands.0, operands.1), Type::Bool, span)
-        };
-        let go = |to, value| statement(StatementKind::SetLocal(to, value), span);
-        let after = pair(BinaryOp::Add, read(at, span), number(1, span));
-        let pointer = Type::Ptr { to: std::sync::Arc::new(BYTE), space: AddressSpace::Kernel };
-        let arguments = vec![place(after), cast(name, &pointer), cast(read(size, span), &Type::U64)];
-        let copy = Expr::new(ExprKind::Call(Intrinsic::ReadInto, arguments), Type::I64, span);
-        let across = vec![
-            go(parent, above),
-            when(same(mount), vec![leave(span)], vec![]),
-            go(dentry, mounted_at),
-            go(mount, word(parent, span)),
-        ];
-        let up = vec![
-            go(parent, outer),
-            when(same(dentry), vec![leave(span)], vec![]),
-            set(size, length),
-            when(pair(BinaryOp::Le, read(at, span), read(size, span)), vec![leave(span)], vec![]),
-            set(at, pair(BinaryOp::Sub, read(at, span), pair(BinaryOp::Add, read(size, span), number(1, span)))),
-            put(read(at, span), b'/'),
-            statement(StatementKind::Expr(copy), span),
-            go(dentry, word(parent, span)),
-        ];
-        let mut body = Vec::new();
-        if start.in_root {
-            body.push(when(in_root, vec![leave(span)], vec![]));
+fn member_of_file(c: &mut Checker<'_>, file: LocalId, member: &Name, span: Span, mut out: Vec<Statement>) -> Value {
+    let (string, text) = match &*member.text {
+        "fi_name" => (true, "str(((struct file *)__file)->f_path.dentry->d_name.name)"),
+        "fi_fs" => (true, "str(((struct file *)__file)->f_path.dentry->d_sb->s_type->name)"),
+        "fi_offset" => (false, "((struct file *)__file)->f_pos"),
+        "fi_oflags" => (false, "((struct file *)__file)->f_flags"),
+        "fi_pathname" | "fi_dirname" | "fi_mount" => (true, ""),
+        _ => {
+            let known = "fi_name, fi_dirname, fi_pathname, fi_offset, fi_fs, fi_mount, fi_oflags";
+            let message = format!("{} is not a member of fileinfo_t, which has {known}", member.text);
+            c.error(tags::D_TYPE_MEMBER, member.span, message);
+            return Checker::error_value(span);
         }
-        body.push(when(at_top, across, up));
-        out.push(each(step, MOST_PARTS, span, body));
-        let array = Type::Array { of: std::sync::Arc::new(BYTE), len };
-        let base = Expr::new(ExprKind::Local(bytes), array, span);
-        let base = Expr::new(ExprKind::AddressOf(Box::new(base)), pointer.clone(), span);
-        let from = pair(BinaryOp::Add, cast(cast(base, &Type::U64), &Type::I64), read(at, span));
-        let string = self.string();
-        let text = Expr::new(ExprKind::Call(Intrinsic::Str, vec![cast(from, &pointer)]), string.clone(), span);
-        let constant = |text: &str| Expr::new(ExprKind::Str(text.into()), string.clone(), span);
-        let nothing = pair(BinaryOp::Eq, read(at, span), number(end, span));
-        choose(nothing, choose(is_root, constant("/"), constant(UNKNOWN)), text)
+    };
+    let ty = if string { c.string() } else { Type::I64 };
+    let kept = c.local("%of_file", ty.clone());
+    let none = if string { Expr::new(ExprKind::Str(NONE.into()), ty.clone(), span) } else { int(0, Type::I64, span) };
+    let mut there = Vec::new();
+    let value = if text.is_empty() {
+        path_of_file(c, file, &member.text, span, &mut there)
+    } else {
+        let name = if string { "string" } else { "int64_t" };
+        c.snippet(name, text, &[("__file", word(file, span))], span).e
+    };
+    if value.ty == Type::Error {
+        return Checker::error_value(span);
     }
+    there.push(statement(StatementKind::SetLocal(kept, value), span));
+    let absent = Expr::new(
+        ExprKind::Binary(BinaryOp::Eq, Box::new(word(file, span)), Box::new(int(0, Type::U64, span))),
+        Type::Bool,
+        span,
+    );
+    out.push(when(absent, vec![statement(StatementKind::SetLocal(kept, none), span)], there));
+    let value = Expr::new(ExprKind::Local(kept), ty, span);
+    let value = if &*member.text == "fi_oflags" { cast(value, &Type::I32) } else { value };
+    Value::new(block(out, value))
+}
 
-    /// Whether an expression is `fds[n]`.
-    pub fn open_file(base: &Ast) -> Option<&[Ast]> {
-        match &base.kind {
-            Kind::Index(array, items) if matches!(&array.kind, Kind::Ident(word) if &**word == "fds") => Some(items),
-            _ => None,
-        }
+fn path_of_file(c: &mut Checker<'_>, file: LocalId, member: &str, span: Span, out: &mut Vec<Statement>) -> Expr {
+    // A mount's own path is that of its root.
+    let first = if member == "fi_mount" {
+        "(unsigned long)((struct file *)__file)->f_path.mnt->mnt_root"
+    } else {
+        "(unsigned long)((struct file *)__file)->f_path.dentry"
+    };
+    let mount = "(unsigned long)((struct file *)__file)->f_path.mnt";
+    let start = start(c, [first, mount], ("__file", word(file, span)), true, span, out);
+    let path = walked(c, start, span, out);
+    if member != "fi_dirname" {
+        return path;
+    }
+    let directory = c.part_of_path(true, Value::new(path), span);
+    c.text(directory.e)
+}
+
+fn start(
+    c: &mut Checker<'_>,
+    [dentry, mount]: [&str; 2],
+    named: (&str, Expr),
+    in_root: bool,
+    span: Span,
+    out: &mut Vec<Statement>,
+) -> Start {
+    let mut kept = |c: &mut Checker<'_>, name, text| {
+        let value = c.snippet("uintptr_t", text, std::slice::from_ref(&named), span).e;
+        let local = c.local(name, Type::U64);
+        out.push(statement(StatementKind::SetLocal(local, value), span));
+        local
+    };
+    let dentry = kept(c, "%dentry", dentry);
+    let mount = kept(c, "%mount", mount);
+    // What the kernel hands out of a mount is inside of what it keeps of it.
+    let whole =
+        c.snippet("uintptr_t", "__mount - offsetof(struct mount, mnt)", &[("__mount", word(mount, span))], span);
+    out.push(statement(StatementKind::SetLocal(mount, whole.e), span));
+    Start { dentry, mount, in_root }
+}
+
+/// The path from the root to where a walk begins.
+fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement>) -> Expr {
+    let bytes = c.byte_array("%path");
+    let Type::Array { len, .. } = c.frame.locals[bytes.0 as usize].ty else { return int(0, Type::Error, span) };
+    let end = i64::from(len / 2) - 1;
+    let at = c.counter("%begin", end, span, out);
+    let (step, size) = (c.local("%step", Type::I64), c.local("%size", Type::I64));
+    let parent = c.local("%parent", Type::U64);
+    let place = |at: Expr| {
+        let offset = Box::new(cast(at, &Type::U64));
+        Expr::new(ExprKind::Within { local: bytes, offset }, BYTE, span)
+    };
+    let put = |at: Expr, byte: u8| {
+        let value = int(i64::from(byte), BYTE, span);
+        statement(StatementKind::Store { place: place(at), value }, span)
+    };
+    out.push(put(number(end, span), 0));
+    let (dentry, mount) = (start.dentry, start.mount);
+    let named = [("__dentry", word(dentry, span)), ("__mount", word(mount, span))];
+    let mut of = |ty: &str, text: &str| c.snippet(ty, text, &named, span).e;
+    let at_top = of("int", "(unsigned long)((struct mount *)__mount)->mnt.mnt_root == __dentry");
+    let above = of("uintptr_t", "(unsigned long)((struct mount *)__mount)->mnt_parent");
+    let mounted_at = of("uintptr_t", "(unsigned long)((struct mount *)__mount)->mnt_mountpoint");
+    let outer = of("uintptr_t", "(unsigned long)((struct dentry *)__dentry)->d_parent");
+    let length = of("int64_t", "((struct dentry *)__dentry)->d_name.len & 0xff");
+    let name = of("uintptr_t", "(unsigned long)((struct dentry *)__dentry)->d_name.name");
+    let in_root = of(
+        "int",
+        "(unsigned long)curthread->fs->root.dentry == __dentry && \
+         (unsigned long)curthread->fs->root.mnt - offsetof(struct mount, mnt) == __mount",
+    );
+    let is_root = of("int", "((struct dentry *)__dentry)->d_name.name[0] == 47");
+    let same = |local| {
+        let operands = (Box::new(word(parent, span)), Box::new(word(local, span)));
+        Expr::new(ExprKind::Binary(BinaryOp::Eq, operands.0, operands.1), Type::Bool, span)
+    };
+    let go = |to, value| statement(StatementKind::SetLocal(to, value), span);
+    let after = pair(BinaryOp::Add, read(at, span), number(1, span));
+    let pointer = Type::Ptr { to: std::sync::Arc::new(BYTE), space: AddressSpace::Kernel };
+    let arguments = vec![place(after), cast(name, &pointer), cast(read(size, span), &Type::U64)];
+    let copy = Expr::new(ExprKind::Call(Intrinsic::ReadInto, arguments), Type::I64, span);
+    let across = vec![
+        go(parent, above),
+        when(same(mount), vec![leave(span)], vec![]),
+        go(dentry, mounted_at),
+        go(mount, word(parent, span)),
+    ];
+    let up = vec![
+        go(parent, outer),
+        when(same(dentry), vec![leave(span)], vec![]),
+        set(size, length),
+        when(pair(BinaryOp::Le, read(at, span), read(size, span)), vec![leave(span)], vec![]),
+        set(at, pair(BinaryOp::Sub, read(at, span), pair(BinaryOp::Add, read(size, span), number(1, span)))),
+        put(read(at, span), b'/'),
+        statement(StatementKind::Expr(copy), span),
+        go(dentry, word(parent, span)),
+    ];
+    let mut body = Vec::new();
+    if start.in_root {
+        body.push(when(in_root, vec![leave(span)], vec![]));
+    }
+    body.push(when(at_top, across, up));
+    out.push(each(step, MOST_PARTS, span, body));
+    let array = Type::Array { of: std::sync::Arc::new(BYTE), len };
+    let base = Expr::new(ExprKind::Local(bytes), array, span);
+    let base = Expr::new(ExprKind::AddressOf(Box::new(base)), pointer.clone(), span);
+    let from = pair(BinaryOp::Add, cast(cast(base, &Type::U64), &Type::I64), read(at, span));
+    let string = c.string();
+    let text = Expr::new(ExprKind::Call(Intrinsic::Str, vec![cast(from, &pointer)]), string.clone(), span);
+    let constant = |text: &str| Expr::new(ExprKind::Str(text.into()), string.clone(), span);
+    let nothing = pair(BinaryOp::Eq, read(at, span), number(end, span));
+    choose(nothing, choose(is_root, constant("/"), constant(UNKNOWN)), text)
+}
+
+/// Whether an expression is `fds[n]`.
+pub fn open_file(base: &Ast) -> Option<&[Ast]> {
+    match &base.kind {
+        Kind::Index(array, items) if matches!(&array.kind, Kind::Ident(word) if &**word == "fds") => Some(items),
+        _ => None,
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Checker;
-use super::descriptions::{Found, fits};
+use super::descriptions::Found;
 use super::site::SiteKind;
+use crate::lang::d::patterns::fits;
 use crate::model::target::Target;
 
 /// The four fields of a description.

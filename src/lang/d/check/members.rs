@@ -1,6 +1,7 @@
 //! Members of structs, elements of arrays, and the bits of bitfields.
 
 use super::Checker;
+use super::files::open_file;
 use super::value::{Target, Value, cast, int, is_int};
 use super::variables::Scope;
 use crate::lang::codes::d as tags;
@@ -52,7 +53,7 @@ impl Checker<'_> {
         {
             return value;
         }
-        if let Some(items) = Self::open_file(base) {
+        if let Some(items) = open_file(base) {
             return self.of_open_file(items, name, span);
         }
         if let Some(value) = self.viewed(base, name, span) {

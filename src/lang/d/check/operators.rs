@@ -44,191 +44,17 @@ impl Checker<'_> {
     /// An operator on two values.
     pub fn operate(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
         match op {
-            Binary::LogicalAnd | Binary::LogicalOr | Binary::LogicalXor => self.logical(op, x, y, span),
-            Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => self.compare(op, x, y, span),
-            Binary::Add | Binary::Sub => self.additive(op, x, y, span),
-            _ => self.arithmetic(op, x, y, span),
-        }
-    }
-
-    fn logical(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
-        for v in [&x, &y] {
-            if !is_scalar(v.ty()) {
-                let message = format!("operator {} requires operands of scalar type", op.sign());
-                self.error(tags::D_OP_SCALAR, v.span(), message);
-                return Self::error_value(span);
+            Binary::LogicalAnd | Binary::LogicalOr | Binary::LogicalXor => logical(self, op, x, y, span),
+            Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => {
+                compare(self, op, x, y, span)
             }
+            Binary::Add | Binary::Sub => additive(self, op, x, y, span),
+            _ => arithmetic(self, op, x, y, span),
         }
-        let (x, y) = (self.condition(x), self.condition(y));
-        let kind = match op {
-            Binary::LogicalAnd => ExprKind::And(Box::new(x), Box::new(y)),
-            Binary::LogicalOr => ExprKind::Or(Box::new(x), Box::new(y)),
-            _ => ExprKind::Binary(BinaryOp::Ne, Box::new(Self::not(x)), Box::new(Self::not(y))),
-        };
-        Value::new(cast(Expr::new(kind, Type::Bool, span), &Type::I32))
-    }
-
-    fn compare(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
-        let kind = match op {
-            Binary::Eq => BinaryOp::Eq,
-            Binary::Ne => BinaryOp::Ne,
-            Binary::Lt => BinaryOp::Lt,
-            Binary::Le => BinaryOp::Le,
-            Binary::Gt => BinaryOp::Gt,
-            _ => BinaryOp::Ge,
-        };
-        let (a, b) = (x.ty().clone(), y.ty().clone());
-        let texts = (matches!(a, Type::Str { .. }) && is_text(&b)) || (matches!(b, Type::Str { .. }) && is_text(&a));
-        if texts {
-            if !matches!(kind, BinaryOp::Eq | BinaryOp::Ne) {
-                let order = self.text_order(x.e, y.e);
-                let ordered = Self::pair(kind, order, int(0, Type::I64, span), Type::Bool, span);
-                return Value::new(cast(ordered, &Type::I32));
-            }
-            let (x, y) = (self.text(x.e), self.text(y.e));
-            return Value::new(cast(Self::pair(kind, x, y, Type::Bool, span), &Type::I32));
-        }
-        let null_text = |t: &Type, v: &Value| matches!(t, Type::Str { .. }) && v.e.as_int() == Some(0);
-        if null_text(&a, &y) || null_text(&b, &x) {
-            let text = if null_text(&a, &y) { x } else { y };
-            return self.compare_with_none(kind, text, span);
-        }
-        let (x, y) = match (&a, &b) {
-            _ if is_int(&a) && is_int(&b) => {
-                let ty = Self::in_64_bits(&Self::common(&a, &b));
-                (cast(self.whole(&x), &ty), cast(self.whole(&y), &ty))
-            }
-            (Type::Ptr { .. } | Type::Array { .. }, Type::Ptr { .. } | Type::Array { .. }) => {
-                let (x, y) = (self.decay(x), self.decay(y));
-                (cast(x, &Type::U64), cast(y, &Type::U64))
-            }
-            (Type::Ptr { .. }, _) if is_int(&b) => (cast(x.e, &Type::U64), cast(self.word(y.e), &Type::U64)),
-            (_, Type::Ptr { .. }) if is_int(&a) => (cast(self.word(x.e), &Type::U64), cast(y.e, &Type::U64)),
-            _ => return self.incompatible(op, &a, &b, span),
-        };
-        Value::new(cast(Self::pair(kind, x, y, Type::Bool, span), &Type::I32))
-    }
-
-    /// A text beside NULL: one that is empty, or was never set, is none.
-    fn compare_with_none(&mut self, kind: BinaryOp, text: Value, span: Span) -> Value {
-        let length = self.condition(text);
-        let none = Self::pair(BinaryOp::Eq, length, int(0, Type::U64, span), Type::Bool, span);
-        let (none, set) = (none.clone(), Self::not(none));
-        let holds = match kind {
-            BinaryOp::Eq | BinaryOp::Le => none,
-            BinaryOp::Ne | BinaryOp::Gt => set,
-            BinaryOp::Lt => int(0, Type::Bool, span),
-            _ => int(1, Type::Bool, span),
-        };
-        Value::new(cast(holds, &Type::I32))
-    }
-
-    fn incompatible(&mut self, op: Binary, a: &Type, b: &Type, span: Span) -> Value {
-        let (a, b) = (self.type_text(a), self.type_text(b));
-        let message = format!("operands have incompatible types: \"{a}\" {} \"{b}\"", op.sign());
-        self.error(tags::D_OP_INCOMPAT, span, message);
-        Self::error_value(span)
     }
 
     fn pair(op: BinaryOp, x: Expr, y: Expr, ty: Type, span: Span) -> Expr {
         Expr::new(ExprKind::Binary(op, Box::new(x), Box::new(y)), ty, span)
-    }
-
-    fn additive(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
-        let (a, b) = (x.ty().clone(), y.ty().clone());
-        let is_address = |t: &Type| matches!(t, Type::Ptr { .. } | Type::Array { .. });
-        if is_int(&a) && is_int(&b) {
-            return self.arithmetic(op, x, y, span);
-        }
-        match (&a, &b) {
-            (Type::Str { .. }, b) if is_int(b) && op == Binary::Add => return self.text_after(x.e, y.e, span),
-            (a, Type::Str { .. }) if is_int(a) && op == Binary::Add => return self.text_after(y.e, x.e, span),
-            _ => {}
-        }
-        if is_address(&a) && is_address(&b) && op == Binary::Sub {
-            let (x, y) = (self.decay(x), self.decay(y));
-            let (Type::Ptr { to, .. }, Type::Ptr { to: other, .. }) = (x.ty.clone(), y.ty.clone()) else {
-                return Self::error_value(span);
-            };
-            if to != other || *to == Type::Void {
-                return self.incompatible(op, &a, &b, span);
-            }
-            let size = i64::from(self.size_of(&to).max(1));
-            let difference = Self::pair(BinaryOp::Sub, cast(x, &Type::I64), cast(y, &Type::I64), Type::I64, span);
-            return Value::new(Self::pair(BinaryOp::Div, difference, int(size, Type::I64, span), Type::I64, span));
-        }
-        let (pointer, number) = match (is_address(&a), is_address(&b)) {
-            (true, false) if is_int(&b) => (x, y),
-            (false, true) if is_int(&a) && op == Binary::Add => (y, x),
-            _ => return self.incompatible(op, &a, &b, span),
-        };
-        let pointer = self.decay(pointer);
-        let ty = pointer.ty.clone();
-        let Type::Ptr { to, .. } = &ty else { return Self::error_value(span) };
-        if **to == Type::Void {
-            return self.incompatible(op, &a, &b, span);
-        }
-        let size = i64::from(self.size_of(to).max(1));
-        let number = cast(self.word(number.e), &Type::U64);
-        let scaled = match number.as_int() {
-            Some(n) => int((n as i64).wrapping_mul(size), Type::U64, span),
-            None => Self::pair(BinaryOp::Mul, number, int(size, Type::U64, span), Type::U64, span),
-        };
-        let kind = if op == Binary::Add { BinaryOp::Add } else { BinaryOp::Sub };
-        let sum = Self::pair(kind, cast(pointer, &Type::U64), scaled, Type::U64, span);
-        Value::new(cast(sum, &ty))
-    }
-
-    fn arithmetic(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
-        let (a, b) = (x.ty().clone(), y.ty().clone());
-        for (v, ty) in [(&x, &a), (&y, &b)] {
-            if !is_int(ty) {
-                let bitwise = matches!(
-                    op,
-                    Binary::BitAnd | Binary::BitOr | Binary::BitXor | Binary::Shl | Binary::Shr | Binary::Mod
-                );
-                let additive = matches!(op, Binary::Add | Binary::Sub);
-                if additive {
-                    return self.incompatible(op, &a, &b, span);
-                }
-                let (tag, what) = if bitwise { (tags::D_OP_INT, "integral") } else { (tags::D_OP_ARITH, "arithmetic") };
-                let message = format!("operator {} requires operands of {what} type", op.sign());
-                self.error(tag, v.span(), message);
-                return Self::error_value(span);
-            }
-        }
-        if matches!(op, Binary::Div | Binary::Mod) && y.e.as_int() == Some(0) {
-            self.error(tags::D_DIV_ZERO, span, "expression contains division by zero");
-            return Self::error_value(span);
-        }
-        let shift = matches!(op, Binary::Shl | Binary::Shr);
-        let ty = if shift { Self::promoted(&a) } else { Self::common(&a, &b) };
-        let constant = x.constant && y.constant;
-        let wide = Self::in_64_bits(&ty);
-        let (x, y) = (cast(self.whole(&x), &wide), cast(self.whole(&y), &wide));
-        let cut = |whole: Expr, constant| {
-            let e = cast(whole.clone(), &ty);
-            let wide = (ty != wide).then(|| Box::new(whole));
-            Value { constant, wide, ..Value::new(e) }
-        };
-        if let (Some(m), Some(n)) = (x.as_int(), y.as_int())
-            && let Some(folded) = fold(op, m as i64, n as i64, ty.is_signed())
-        {
-            return cut(cast(int(folded, Type::I64, span), &wide), constant);
-        }
-        let kind = match op {
-            Binary::Add => BinaryOp::Add,
-            Binary::Sub => BinaryOp::Sub,
-            Binary::Mul => BinaryOp::Mul,
-            Binary::Div => BinaryOp::Div,
-            Binary::Mod => BinaryOp::Mod,
-            Binary::BitAnd => BinaryOp::BitAnd,
-            Binary::BitOr => BinaryOp::BitOr,
-            Binary::BitXor => BinaryOp::BitXor,
-            Binary::Shl => BinaryOp::Shl,
-            _ => BinaryOp::Shr,
-        };
-        cut(Self::pair(kind, x, y, wide.clone(), span), constant)
     }
 
     /// The type of 64 bits with the sign of another.
@@ -256,4 +82,178 @@ fn fold(op: Binary, a: i64, b: i64, signed: bool) -> Option<i64> {
         Binary::Shr if (0..64).contains(&b) => (ua >> b) as i64,
         _ => return None,
     })
+}
+
+fn additive(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {
+    let (a, b) = (x.ty().clone(), y.ty().clone());
+    let is_address = |t: &Type| matches!(t, Type::Ptr { .. } | Type::Array { .. });
+    if is_int(&a) && is_int(&b) {
+        return arithmetic(c, op, x, y, span);
+    }
+    match (&a, &b) {
+        (Type::Str { .. }, b) if is_int(b) && op == Binary::Add => return c.text_after(x.e, y.e, span),
+        (a, Type::Str { .. }) if is_int(a) && op == Binary::Add => return c.text_after(y.e, x.e, span),
+        _ => {}
+    }
+    if is_address(&a) && is_address(&b) && op == Binary::Sub {
+        let (x, y) = (c.decay(x), c.decay(y));
+        let (Type::Ptr { to, .. }, Type::Ptr { to: other, .. }) = (x.ty.clone(), y.ty.clone()) else {
+            return Checker::error_value(span);
+        };
+        if to != other || *to == Type::Void {
+            return incompatible(c, op, &a, &b, span);
+        }
+        let size = i64::from(c.size_of(&to).max(1));
+        let difference = Checker::pair(BinaryOp::Sub, cast(x, &Type::I64), cast(y, &Type::I64), Type::I64, span);
+        return Value::new(Checker::pair(BinaryOp::Div, difference, int(size, Type::I64, span), Type::I64, span));
+    }
+    let (pointer, number) = match (is_address(&a), is_address(&b)) {
+        (true, false) if is_int(&b) => (x, y),
+        (false, true) if is_int(&a) && op == Binary::Add => (y, x),
+        _ => return incompatible(c, op, &a, &b, span),
+    };
+    let pointer = c.decay(pointer);
+    let ty = pointer.ty.clone();
+    let Type::Ptr { to, .. } = &ty else { return Checker::error_value(span) };
+    if **to == Type::Void {
+        return incompatible(c, op, &a, &b, span);
+    }
+    let size = i64::from(c.size_of(to).max(1));
+    let number = cast(c.word(number.e), &Type::U64);
+    let scaled = match number.as_int() {
+        Some(n) => int((n as i64).wrapping_mul(size), Type::U64, span),
+        None => Checker::pair(BinaryOp::Mul, number, int(size, Type::U64, span), Type::U64, span),
+    };
+    let kind = if op == Binary::Add { BinaryOp::Add } else { BinaryOp::Sub };
+    let sum = Checker::pair(kind, cast(pointer, &Type::U64), scaled, Type::U64, span);
+    Value::new(cast(sum, &ty))
+}
+
+fn arithmetic(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {
+    let (a, b) = (x.ty().clone(), y.ty().clone());
+    for (v, ty) in [(&x, &a), (&y, &b)] {
+        if !is_int(ty) {
+            let bitwise =
+                matches!(op, Binary::BitAnd | Binary::BitOr | Binary::BitXor | Binary::Shl | Binary::Shr | Binary::Mod);
+            let additive = matches!(op, Binary::Add | Binary::Sub);
+            if additive {
+                return incompatible(c, op, &a, &b, span);
+            }
+            let (tag, what) = if bitwise { (tags::D_OP_INT, "integral") } else { (tags::D_OP_ARITH, "arithmetic") };
+            let message = format!("operator {} requires operands of {what} type", op.sign());
+            c.error(tag, v.span(), message);
+            return Checker::error_value(span);
+        }
+    }
+    if matches!(op, Binary::Div | Binary::Mod) && y.e.as_int() == Some(0) {
+        c.error(tags::D_DIV_ZERO, span, "expression contains division by zero");
+        return Checker::error_value(span);
+    }
+    let shift = matches!(op, Binary::Shl | Binary::Shr);
+    let ty = if shift { Checker::promoted(&a) } else { Checker::common(&a, &b) };
+    let constant = x.constant && y.constant;
+    let wide = Checker::in_64_bits(&ty);
+    let (x, y) = (cast(c.whole(&x), &wide), cast(c.whole(&y), &wide));
+    let cut = |whole: Expr, constant| {
+        let e = cast(whole.clone(), &ty);
+        let wide = (ty != wide).then(|| Box::new(whole));
+        Value { constant, wide, ..Value::new(e) }
+    };
+    if let (Some(m), Some(n)) = (x.as_int(), y.as_int())
+        && let Some(folded) = fold(op, m as i64, n as i64, ty.is_signed())
+    {
+        return cut(cast(int(folded, Type::I64, span), &wide), constant);
+    }
+    let kind = match op {
+        Binary::Add => BinaryOp::Add,
+        Binary::Sub => BinaryOp::Sub,
+        Binary::Mul => BinaryOp::Mul,
+        Binary::Div => BinaryOp::Div,
+        Binary::Mod => BinaryOp::Mod,
+        Binary::BitAnd => BinaryOp::BitAnd,
+        Binary::BitOr => BinaryOp::BitOr,
+        Binary::BitXor => BinaryOp::BitXor,
+        Binary::Shl => BinaryOp::Shl,
+        _ => BinaryOp::Shr,
+    };
+    cut(Checker::pair(kind, x, y, wide.clone(), span), constant)
+}
+
+fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {
+    let kind = match op {
+        Binary::Eq => BinaryOp::Eq,
+        Binary::Ne => BinaryOp::Ne,
+        Binary::Lt => BinaryOp::Lt,
+        Binary::Le => BinaryOp::Le,
+        Binary::Gt => BinaryOp::Gt,
+        _ => BinaryOp::Ge,
+    };
+    let (a, b) = (x.ty().clone(), y.ty().clone());
+    let texts = (matches!(a, Type::Str { .. }) && is_text(&b)) || (matches!(b, Type::Str { .. }) && is_text(&a));
+    if texts {
+        if !matches!(kind, BinaryOp::Eq | BinaryOp::Ne) {
+            let order = c.text_order(x.e, y.e);
+            let ordered = Checker::pair(kind, order, int(0, Type::I64, span), Type::Bool, span);
+            return Value::new(cast(ordered, &Type::I32));
+        }
+        let (x, y) = (c.text(x.e), c.text(y.e));
+        return Value::new(cast(Checker::pair(kind, x, y, Type::Bool, span), &Type::I32));
+    }
+    let null_text = |t: &Type, v: &Value| matches!(t, Type::Str { .. }) && v.e.as_int() == Some(0);
+    if null_text(&a, &y) || null_text(&b, &x) {
+        let text = if null_text(&a, &y) { x } else { y };
+        return compare_with_none(c, kind, text, span);
+    }
+    let (x, y) = match (&a, &b) {
+        _ if is_int(&a) && is_int(&b) => {
+            let ty = Checker::in_64_bits(&Checker::common(&a, &b));
+            (cast(c.whole(&x), &ty), cast(c.whole(&y), &ty))
+        }
+        (Type::Ptr { .. } | Type::Array { .. }, Type::Ptr { .. } | Type::Array { .. }) => {
+            let (x, y) = (c.decay(x), c.decay(y));
+            (cast(x, &Type::U64), cast(y, &Type::U64))
+        }
+        (Type::Ptr { .. }, _) if is_int(&b) => (cast(x.e, &Type::U64), cast(c.word(y.e), &Type::U64)),
+        (_, Type::Ptr { .. }) if is_int(&a) => (cast(c.word(x.e), &Type::U64), cast(y.e, &Type::U64)),
+        _ => return incompatible(c, op, &a, &b, span),
+    };
+    Value::new(cast(Checker::pair(kind, x, y, Type::Bool, span), &Type::I32))
+}
+
+/// A text beside NULL: one that is empty, or was never set, is none.
+fn compare_with_none(c: &mut Checker<'_>, kind: BinaryOp, text: Value, span: Span) -> Value {
+    let length = c.condition(text);
+    let none = Checker::pair(BinaryOp::Eq, length, int(0, Type::U64, span), Type::Bool, span);
+    let (none, set) = (none.clone(), Checker::not(none));
+    let holds = match kind {
+        BinaryOp::Eq | BinaryOp::Le => none,
+        BinaryOp::Ne | BinaryOp::Gt => set,
+        BinaryOp::Lt => int(0, Type::Bool, span),
+        _ => int(1, Type::Bool, span),
+    };
+    Value::new(cast(holds, &Type::I32))
+}
+
+fn incompatible(c: &mut Checker<'_>, op: Binary, a: &Type, b: &Type, span: Span) -> Value {
+    let (a, b) = (c.type_text(a), c.type_text(b));
+    let message = format!("operands have incompatible types: \"{a}\" {} \"{b}\"", op.sign());
+    c.error(tags::D_OP_INCOMPAT, span, message);
+    Checker::error_value(span)
+}
+
+fn logical(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {
+    for v in [&x, &y] {
+        if !is_scalar(v.ty()) {
+            let message = format!("operator {} requires operands of scalar type", op.sign());
+            c.error(tags::D_OP_SCALAR, v.span(), message);
+            return Checker::error_value(span);
+        }
+    }
+    let (x, y) = (c.condition(x), c.condition(y));
+    let kind = match op {
+        Binary::LogicalAnd => ExprKind::And(Box::new(x), Box::new(y)),
+        Binary::LogicalOr => ExprKind::Or(Box::new(x), Box::new(y)),
+        _ => ExprKind::Binary(BinaryOp::Ne, Box::new(Checker::not(x)), Box::new(Checker::not(y))),
+    };
+    Value::new(cast(Expr::new(kind, Type::Bool, span), &Type::I32))
 }

@@ -41,9 +41,6 @@ const MEMBERS: &[Member] = &[
     ),
 ];
 
-/// An entry of the array of what a process has open.
-pub const OPEN_FILE: &str = "uf_entry_t";
-
 impl Checker<'_> {
     /// Variables of another system's kernel that this one keeps under other names.
     pub fn symbol_of_other_system(&mut self, name: &str, span: Span) -> Option<Value> {
@@ -82,23 +79,11 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// The address of a struct of the kernel that a value is.
-    fn address_of_struct(value: &Value, span: Span) -> Expr {
-        let pointer = match &value.e.kind {
-            ExprKind::Deref(pointer) => (**pointer).clone(),
-            _ => {
-                let to = Type::Ptr { to: Arc::new(value.ty().clone()), space: AddressSpace::Kernel };
-                Expr::new(ExprKind::AddressOf(Box::new(value.e.clone())), to, span)
-            }
-        };
-        cast(pointer, &Type::U64)
-    }
-
     /// A member that the struct has under this name in another system.
     pub fn member_of_other_system(&mut self, value: &Value, id: StructId, name: &str, span: Span) -> Option<Value> {
         let of = self.types.struct_name(id);
         let of = of.rsplit(' ').next().unwrap_or("").to_owned();
-        let named = [("__r", Self::address_of_struct(value, span))];
+        let named = [("__r", address_of_struct(value, span))];
         match (&*of, name) {
             ("task_struct", "fi_list") => {
                 let files = "(unsigned long)((struct task_struct *)__r)->files->fdt->fd";
@@ -137,4 +122,16 @@ impl Checker<'_> {
         let file = self.types.tagged(CKind::Struct, "file")?;
         Some(Type::Ptr { to: Arc::new(file), space: AddressSpace::Kernel })
     }
+}
+
+/// The address of a struct of the kernel that a value is.
+fn address_of_struct(value: &Value, span: Span) -> Expr {
+    let pointer = match &value.e.kind {
+        ExprKind::Deref(pointer) => (**pointer).clone(),
+        _ => {
+            let to = Type::Ptr { to: Arc::new(value.ty().clone()), space: AddressSpace::Kernel };
+            Expr::new(ExprKind::AddressOf(Box::new(value.e.clone())), to, span)
+        }
+    };
+    cast(pointer, &Type::U64)
 }

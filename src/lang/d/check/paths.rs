@@ -103,15 +103,9 @@ impl Checker<'_> {
 
     /// A text in a variable of its own, with its bytes in another.
     pub(super) fn bytes_of(&mut self, text: Expr, out: &mut Vec<Statement>) -> Bytes {
-        let span = text.span;
-        let text = self.text(text);
-        let ty = text.ty.clone();
-        let local = self.local("%text", ty.clone());
-        out.push(statement(StatementKind::SetLocal(local, text), span));
-        let bytes = self.byte_array("%bytes");
-        let text = Expr::new(ExprKind::Local(local), ty, span);
-        self.fill(bytes, &text, out);
-        Bytes { text, bytes }
+        let both = beside_its_bytes(self, text, out);
+        self.fill(both.bytes, &both.text, out);
+        both
     }
 
     fn fill(&self, bytes: LocalId, text: &Expr, out: &mut Vec<Statement>) {
@@ -249,7 +243,7 @@ impl Checker<'_> {
         let span = a.span.to(b.span);
         let mut out = Vec::new();
         let words = (self.most_bytes() - 1 + WORD - 1) / WORD;
-        let [a, b] = [a, b].map(|text| self.words_of(text, words - 1, &mut out));
+        let [a, b] = [a, b].map(|text| words_of(self, text, words - 1, &mut out));
         let order = self.counter("%order", 0, span, &mut out);
         let (at, first, second) =
             (self.local("%at", Type::I64), self.local("%first", Type::U64), self.local("%second", Type::U64));
@@ -272,20 +266,6 @@ impl Checker<'_> {
         ];
         out.push(each(at, words, span, body));
         block(out, read(order, span))
-    }
-
-    /// A text's bytes with zeros behind them, up to the end of a word.
-    fn words_of(&mut self, text: Expr, last: i64, out: &mut Vec<Statement>) -> LocalId {
-        let span = text.span;
-        let text = self.text(text);
-        let ty = text.ty.clone();
-        let local = self.local("%text", ty.clone());
-        out.push(statement(StatementKind::SetLocal(local, text), span));
-        let bytes = self.byte_array("%bytes");
-        let place = word_at(bytes, number(last * 8, span));
-        out.push(statement(StatementKind::Store { place, value: int(0, Type::U64, span) }, span));
-        self.fill(bytes, &Expr::new(ExprKind::Local(local), ty, span), out);
-        bytes
     }
 
     /// `strtok(text, delimiters)`: the next word of a text, or of the last one for NULL; empty when there is none.
@@ -365,4 +345,25 @@ impl Checker<'_> {
         ];
         out.push(each(at, self.most_bytes(), span, body));
     }
+}
+
+/// A text in a variable of its own, and an array for its bytes.
+fn beside_its_bytes(c: &mut Checker<'_>, text: Expr, out: &mut Vec<Statement>) -> Bytes {
+    let span = text.span;
+    let text = c.text(text);
+    let ty = text.ty.clone();
+    let local = c.local("%text", ty.clone());
+    out.push(statement(StatementKind::SetLocal(local, text), span));
+    let bytes = c.byte_array("%bytes");
+    Bytes { text: Expr::new(ExprKind::Local(local), ty, span), bytes }
+}
+
+/// A text's bytes with zeros behind them, up to the end of a word.
+fn words_of(c: &mut Checker<'_>, text: Expr, last: i64, out: &mut Vec<Statement>) -> LocalId {
+    let span = text.span;
+    let both = beside_its_bytes(c, text, out);
+    let place = word_at(both.bytes, number(last * 8, span));
+    out.push(statement(StatementKind::Store { place, value: int(0, Type::U64, span) }, span));
+    c.fill(both.bytes, &both.text, out);
+    both.bytes
 }

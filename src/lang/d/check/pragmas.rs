@@ -21,73 +21,8 @@ impl Checker<'_> {
     pub fn pragmas(&mut self, script: &Script) {
         for item in &script.items {
             if let ItemKind::Pragma(pragma) = &item.kind {
-                self.pragma(pragma, item.span);
+                check_one(self, pragma, item.span);
             }
-        }
-    }
-
-    fn pragma(&mut self, pragma: &Pragma, at: Span) {
-        match &*pragma.control.text {
-            "pragma" => {}
-            "line" | "ident" => return,
-            "error" => {
-                let words: Vec<&str> = pragma.words.iter().map(|w| &*w.text).collect();
-                self.error(tags::D_PRAGERR, at, format!("#error: {}", words.join(" ")));
-                return;
-            }
-            text if text.parse::<u32>().is_ok() => return,
-            text => {
-                self.error(tags::D_PRAGCTL_INVAL, at, format!("invalid control directive: #{text}"));
-                return;
-            }
-        }
-        if !pragma.of_d {
-            return;
-        }
-        let Some(which) = pragma.words.first() else {
-            self.error(tags::D_PRAGMA_MALFORM, at, "malformed #pragma D");
-            return;
-        };
-        match &*which.text {
-            "option" => {
-                let Some(option) = pragma.words.get(1) else {
-                    self.error(tags::D_PRAGMA_MALFORM, at, "superfluous or missing arguments for #pragma option");
-                    return;
-                };
-                if pragma.words.len() > 2 {
-                    self.error(tags::D_PRAGMA_MALFORM, at, "superfluous arguments specified for #pragma option");
-                    return;
-                }
-                let (name, value) = match option.text.split_once('=') {
-                    Some((name, value)) => (name, Some(value)),
-                    None => (&*option.text, None),
-                };
-                let of_the_text =
-                    matches!(name, "cpp" | "define" | "undef" | "incdir" | "stdc") || name.starts_with("cpp");
-                if of_the_text {
-                    let why =
-                        format!("failed to set option '{name}': the text was read already; it is for the command line");
-                    self.error(tags::D_PRAGMA_OPTSET, at, why);
-                } else if let Err(why) = self.options.set(name, value) {
-                    self.error(tags::D_PRAGMA_OPTSET, at, why);
-                }
-            }
-            "attributes" | "binding" => {
-                if pragma.words.len() < 3 {
-                    self.error(tags::D_PRAGMA_MALFORM, at, format!("malformed #pragma {}", which.text));
-                } else if &*which.text == "attributes" && !are_attributes(&pragma.words[1].text) {
-                    self.error(tags::D_PRAGMA_INVAL, at, "invalid attributes specified by #pragma attributes");
-                } else if &*which.text == "attributes" {
-                    self.error(tags::D_PRAGMA_UNUSED, at, "#pragma attributes has no effect here");
-                }
-            }
-            "depends_on" => self.error(tags::D_PRAGMA_DEPEND, at, "#pragma depends_on belongs to library files"),
-            "error" => {
-                let words: Vec<&str> = pragma.words.iter().skip(1).map(|w| &*w.text).collect();
-                self.error(tags::D_PRAGERR, at, format!("#error: {}", words.join(" ")));
-            }
-            "line" => {}
-            other => self.error(tags::D_PRAGMA_INVAL, at, format!("invalid D pragma: {other}")),
         }
     }
 
@@ -99,5 +34,69 @@ impl Checker<'_> {
             let message = format!("extraneous argument '${}' is not referenced", number + 1);
             self.error(tags::D_MACRO_UNUSED, Span::default(), message);
         }
+    }
+}
+
+fn check_one(c: &mut Checker<'_>, pragma: &Pragma, at: Span) {
+    match &*pragma.control.text {
+        "pragma" => {}
+        "line" | "ident" => return,
+        "error" => {
+            let words: Vec<&str> = pragma.words.iter().map(|w| &*w.text).collect();
+            c.error(tags::D_PRAGERR, at, format!("#error: {}", words.join(" ")));
+            return;
+        }
+        text if text.parse::<u32>().is_ok() => return,
+        text => {
+            c.error(tags::D_PRAGCTL_INVAL, at, format!("invalid control directive: #{text}"));
+            return;
+        }
+    }
+    if !pragma.of_d {
+        return;
+    }
+    let Some(which) = pragma.words.first() else {
+        c.error(tags::D_PRAGMA_MALFORM, at, "malformed #pragma D");
+        return;
+    };
+    match &*which.text {
+        "option" => {
+            let Some(option) = pragma.words.get(1) else {
+                c.error(tags::D_PRAGMA_MALFORM, at, "superfluous or missing arguments for #pragma option");
+                return;
+            };
+            if pragma.words.len() > 2 {
+                c.error(tags::D_PRAGMA_MALFORM, at, "superfluous arguments specified for #pragma option");
+                return;
+            }
+            let (name, value) = match option.text.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (&*option.text, None),
+            };
+            let of_the_text = matches!(name, "cpp" | "define" | "undef" | "incdir" | "stdc") || name.starts_with("cpp");
+            if of_the_text {
+                let why =
+                    format!("failed to set option '{name}': the text was read already; it is for the command line");
+                c.error(tags::D_PRAGMA_OPTSET, at, why);
+            } else if let Err(why) = c.options.set(name, value) {
+                c.error(tags::D_PRAGMA_OPTSET, at, why);
+            }
+        }
+        "attributes" | "binding" => {
+            if pragma.words.len() < 3 {
+                c.error(tags::D_PRAGMA_MALFORM, at, format!("malformed #pragma {}", which.text));
+            } else if &*which.text == "attributes" && !are_attributes(&pragma.words[1].text) {
+                c.error(tags::D_PRAGMA_INVAL, at, "invalid attributes specified by #pragma attributes");
+            } else if &*which.text == "attributes" {
+                c.error(tags::D_PRAGMA_UNUSED, at, "#pragma attributes has no effect here");
+            }
+        }
+        "depends_on" => c.error(tags::D_PRAGMA_DEPEND, at, "#pragma depends_on belongs to library files"),
+        "error" => {
+            let words: Vec<&str> = pragma.words.iter().skip(1).map(|w| &*w.text).collect();
+            c.error(tags::D_PRAGERR, at, format!("#error: {}", words.join(" ")));
+        }
+        "line" => {}
+        other => c.error(tags::D_PRAGMA_INVAL, at, format!("invalid D pragma: {other}")),
     }
 }

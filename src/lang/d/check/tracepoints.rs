@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::Checker;
-use super::descriptions::{Found, fits};
+use super::descriptions::Found;
 use super::site::SiteKind;
 use super::value::{Value, cast, int};
+use crate::lang::d::patterns::fits;
 use crate::lang::facts::{CParam, TraceField};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind};
@@ -30,51 +31,28 @@ impl Checker<'_> {
                 let full: Arc<str> = format!("{own}:{category}::{event}").into();
                 let target = match kind {
                     SiteKind::Tracepoint => Some(target),
-                    _ => self.raw(event),
+                    _ => raw(self, event),
                 };
                 found.extend(target.map(|target| Found::new(Some(target), full, kind)));
             }
         }
     }
 
-    fn raw(&self, event: &str) -> Option<Target> {
-        let targets = self.facts.expand(&format!("rawtracepoint:{event}")).ok()?;
-        targets.into_iter().map(|(target, _)| target).next()
-    }
-
-    fn names_of_tracepoint(&self) -> Option<(Arc<str>, Arc<str>)> {
-        let name = self.frame.site.name.clone()?;
-        let mut fields = name.split(':');
-        let (group, event) = (fields.nth(1)?, fields.nth(1)?);
-        Some((group.into(), event.into()))
-    }
-
-    fn fields_of_record(&self) -> Vec<TraceField> {
-        let names = self.names_of_tracepoint();
-        names.and_then(|(group, event)| self.facts.tracepoint(&group, &event).ok()).unwrap_or_default()
-    }
-
-    fn arguments_of_call(&self) -> Vec<CParam> {
-        let names = self.names_of_tracepoint();
-        let prototype = names.and_then(|(_, event)| self.facts.raw_tracepoint("", &event));
-        prototype.map_or_else(Vec::new, |prototype| prototype.parameters)
-    }
-
     /// How many arguments the firing tracepoint has.
     pub fn arguments_of_tracepoint(&self) -> u64 {
         match self.frame.site.kind {
-            SiteKind::Tracepoint => self.fields_of_record().len() as u64,
-            _ => self.arguments_of_call().len() as u64,
+            SiteKind::Tracepoint => fields_of_record(self).len() as u64,
+            _ => arguments_of_call(self).len() as u64,
         }
     }
 
     /// An argument of the firing tracepoint by its number, with its type; `None` where there is none.
     pub fn argument_of_tracepoint(&mut self, number: usize, span: Span) -> Option<Value> {
         let e = if self.frame.site.kind == SiteKind::Tracepoint {
-            let fields = self.fields_of_record();
-            self.field_of_record(fields.get(number)?, span)
+            let fields = fields_of_record(self);
+            field_of_record(self, fields.get(number)?, span)
         } else {
-            let parameters = self.arguments_of_call();
+            let parameters = arguments_of_call(self);
             let mut slot = 0;
             for parameter in parameters.iter().take(number) {
                 let ty = self.parameter(parameter.ty);
@@ -84,31 +62,6 @@ impl Checker<'_> {
             Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span)
         };
         Some(Value::new(e))
-    }
-
-    /// A field of a tracepoint's record: a text where it is one.
-    fn field_of_record(&mut self, field: &TraceField, span: Span) -> Expr {
-        let c_type = field.c_type.trim().trim_start_matches("const ").trim().trim_end_matches("[]");
-        let value = |builtin, ty| Expr::new(ExprKind::Builtin(builtin), ty, span);
-        if field.data_loc && c_type.ends_with("char") {
-            let text = value(Builtin::DataLoc(field.offset), Type::Str { size: self.options.strsize + 1 });
-            return self.text(text);
-        }
-        if let Some(len) = field.array.filter(|n| *n > 0) {
-            if c_type == "char" {
-                let text = value(Builtin::CtxField(field.offset), Type::Str { size: field.size });
-                return self.text(text);
-            }
-            let size = (field.size / len).clamp(1, 8) as u8;
-            let of = Arc::new(Type::Int { size, signed: field.signed });
-            return value(Builtin::CtxField(field.offset), Type::Array { of, len });
-        }
-        if c_type.contains('*') {
-            let to = Arc::new(Type::Int { size: 1, signed: true });
-            return value(Builtin::CtxField(field.offset), Type::Ptr { to, space: AddressSpace::Kernel });
-        }
-        let size = if field.data_loc { 4 } else { field.size.clamp(1, 8) as u8 };
-        value(Builtin::CtxField(field.offset), Type::Int { size, signed: field.signed })
     }
 
     /// The same as `argN` has it: a number, or an address.
@@ -122,4 +75,52 @@ impl Checker<'_> {
         };
         Value::new(cast(word, &Type::I64))
     }
+}
+
+fn arguments_of_call(c: &Checker<'_>) -> Vec<CParam> {
+    let names = names_of_tracepoint(c);
+    let prototype = names.and_then(|(_, event)| c.facts.raw_tracepoint("", &event));
+    prototype.map_or_else(Vec::new, |prototype| prototype.parameters)
+}
+
+/// A field of a tracepoint's record: a text where it is one.
+fn field_of_record(c: &mut Checker<'_>, field: &TraceField, span: Span) -> Expr {
+    let c_type = field.c_type.trim().trim_start_matches("const ").trim().trim_end_matches("[]");
+    let value = |builtin, ty| Expr::new(ExprKind::Builtin(builtin), ty, span);
+    if field.data_loc && c_type.ends_with("char") {
+        let text = value(Builtin::DataLoc(field.offset), Type::Str { size: c.options.strsize + 1 });
+        return c.text(text);
+    }
+    if let Some(len) = field.array.filter(|n| *n > 0) {
+        if c_type == "char" {
+            let text = value(Builtin::CtxField(field.offset), Type::Str { size: field.size });
+            return c.text(text);
+        }
+        let size = (field.size / len).clamp(1, 8) as u8;
+        let of = Arc::new(Type::Int { size, signed: field.signed });
+        return value(Builtin::CtxField(field.offset), Type::Array { of, len });
+    }
+    if c_type.contains('*') {
+        let to = Arc::new(Type::Int { size: 1, signed: true });
+        return value(Builtin::CtxField(field.offset), Type::Ptr { to, space: AddressSpace::Kernel });
+    }
+    let size = if field.data_loc { 4 } else { field.size.clamp(1, 8) as u8 };
+    value(Builtin::CtxField(field.offset), Type::Int { size, signed: field.signed })
+}
+
+fn fields_of_record(c: &Checker<'_>) -> Vec<TraceField> {
+    let names = names_of_tracepoint(c);
+    names.and_then(|(group, event)| c.facts.tracepoint(&group, &event).ok()).unwrap_or_default()
+}
+
+fn names_of_tracepoint(c: &Checker<'_>) -> Option<(Arc<str>, Arc<str>)> {
+    let name = c.frame.site.name.clone()?;
+    let mut fields = name.split(':');
+    let (group, event) = (fields.nth(1)?, fields.nth(1)?);
+    Some((group.into(), event.into()))
+}
+
+fn raw(c: &Checker<'_>, event: &str) -> Option<Target> {
+    let targets = c.facts.expand(&format!("rawtracepoint:{event}")).ok()?;
+    targets.into_iter().map(|(target, _)| target).next()
 }

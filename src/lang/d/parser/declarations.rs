@@ -83,7 +83,7 @@ impl Parser<'_> {
         let start = self.bump().span;
         let name = self.name();
         let body = if self.at("{") {
-            self.defined(kind, name.as_ref());
+            defined(self, kind, name.as_ref());
             self.bump();
             Some(match kind {
                 TagKind::Enum => TagBody::Enumerators(self.enumerators()),
@@ -96,15 +96,6 @@ impl Parser<'_> {
             None
         };
         Tagged { kind, name, body, span: self.since(start) }
-    }
-
-    /// Notes a struct's or union's definition. A second one is told where it begins: what follows may be none.
-    fn defined(&mut self, kind: TagKind, name: Option<&Name>) {
-        let word = if kind == TagKind::Union { "union" } else { "struct" };
-        let Some(name) = name.filter(|_| kind != TagKind::Enum) else { return };
-        if !self.tags.insert(format!("{word} {}", name.text).into()) {
-            self.error(tags::D_DECL_TYPERED, name.span, format!("type redeclared: {word} {}", name.text));
-        }
     }
 
     fn enumerators(&mut self) -> Vec<(Name, Option<super::super::ast::Expr>)> {
@@ -266,5 +257,14 @@ impl Parser<'_> {
             if named || self.at("(") || self.at("[") { self.declarator_parts() } else { Declarator::default() };
         declarator.parts.extend((0..pointers.min(64)).map(|_| DeclaratorPart::Pointer));
         declarator
+    }
+}
+
+/// Notes a struct's or union's definition. A second one is told where it begins: what follows may be none.
+fn defined(p: &mut Parser<'_>, kind: TagKind, name: Option<&Name>) {
+    let word = if kind == TagKind::Union { "union" } else { "struct" };
+    let Some(name) = name.filter(|_| kind != TagKind::Enum) else { return };
+    if !p.tags.insert(format!("{word} {}", name.text).into()) {
+        p.error(tags::D_DECL_TYPERED, name.span, format!("type redeclared: {word} {}", name.text));
     }
 }

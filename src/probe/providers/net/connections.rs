@@ -4,11 +4,8 @@
 //! changes it.
 
 use super::super::views::m;
-use super::super::{Field, Given, Member, Row, Source, View};
-
-const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
-    Field { name, argument, member }
-}
+use super::super::{Field, Given, Member, Row, Source, View, field};
+use super::short;
 
 macro_rules! own {
     ($member:literal, $six:literal) => {
@@ -33,7 +30,7 @@ macro_rules! remote_address {
 }
 macro_rules! remote_port {
     () => {
-        "((R->__sk_common.skc_dport & 0xff) << 8 | (R->__sk_common.skc_dport >> 8) & 0xff)"
+        short!("R->__sk_common.skc_dport")
     };
 }
 
@@ -52,7 +49,7 @@ macro_rules! kept {
             kept!(@ "tcps_cwnd", "uint32_t", $sock, "->snd_cwnd", "congestion window, packets"),
             kept!(@ "tcps_cwnd_ssthresh", "uint32_t", $sock, "->snd_ssthresh", "where slow start ends, packets"),
             kept!(@ "tcps_mss", "uint32_t", $sock, "->mss_cache", "bytes of a segment at most"),
-            kept!(@ "tcps_rtt", "uint32_t", $sock, "->srtt_us / 8", "round trip time, us"),
+            kept!(@ "tcps_rtt", "uint32_t", $sock, "->srtt_us / 8", "smoothed round-trip time (RTT), us"),
             kept!(@ "tcps_rtt_sd", "uint32_t", $sock, "->mdev_us / 4", "how much it varies, us"),
         ]
     };

@@ -1,10 +1,6 @@
 //! What the probes of packets are given, and the names that scripts have for its parts.
 
-use crate::probe::providers::Field;
-
-pub(super) const fn field(name: &'static str, argument: usize, member: &'static str) -> Field {
-    Field { name, argument, member }
-}
+use crate::probe::providers::{Field, field};
 
 pub(super) const IP_ARGUMENTS: &[(&str, &str)] = &[
     ("pktinfo_t *", "the packet"),
