@@ -6,6 +6,8 @@
  * match: root /.* cwd 1
  */
 #pragma D option quiet
+/* Before Linux 5.11 a key has 512 bytes at most. */
+#pragma D option strsize=64
 syscall::write:entry
 /pid == $target && arg2 == 77/
 {
