@@ -5,11 +5,13 @@
 //! reverse, as kprobes, uprobes and trampolines (`ProgramSpec::newest_first`).
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use libbpf_rs::{Object, ProgramMut};
 
+use super::detach::detach;
 use super::error::EngineError;
 use super::load::listen;
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
@@ -133,6 +135,7 @@ fn reason(error: &libbpf_rs::Error, number: Option<i32>) -> String {
         }
         Kind::Unsupported => "this kernel does not support it".to_owned(),
         _ if number == Some(libc::EILSEQ) => INSIDE_AN_INSTRUCTION.to_owned(),
+        _ if number == Some(libc::EMFILE) => "too many files are open; `ulimit -n` raises the limit".to_owned(),
         _ => {
             let talk = super::load::talk();
             let said = talk.lines().last().unwrap_or_default().trim_start_matches("libbpf: ");
@@ -165,20 +168,35 @@ pub struct Links {
 /// (by dropping the links) and the error names the probe.
 pub fn attach(program: &Program, artifact: &Artifact, object: &Object, place: &Place) -> Result<Links, EngineError> {
     let mut links = Links::default();
+    let result = attach_all(program, artifact, object, place, &mut links);
+    if result.is_err() {
+        detach(std::mem::take(&mut links.attached));
+    }
+    result.map(|()| links)
+}
+
+fn attach_all(
+    program: &Program,
+    artifact: &Artifact,
+    object: &Object,
+    place: &Place,
+    links: &mut Links,
+) -> Result<(), EngineError> {
+    let loaded = by_name(object);
     for second in [false, true] {
         let specs = artifact.programs.iter().enumerate();
         let chosen = specs.filter(|(_, spec)| spec.newest_first == second);
         let ordered: Vec<_> = if second { chosen.rev().collect() } else { chosen.collect() };
         for (index, spec) in ordered {
-            attach_program(program, object, place, index, spec, &mut links)?;
+            attach_program(program, &loaded, place, index, spec, links)?;
         }
     }
-    Ok(links)
+    Ok(())
 }
 
 fn attach_program(
     program: &Program,
-    object: &Object,
+    loaded: &HashMap<String, ProgramMut<'_>>,
     place: &Place,
     index: usize,
     spec: &ProgramSpec,
@@ -192,10 +210,11 @@ fn attach_program(
     if spec.kind == ProgramKind::TestRun {
         return Ok(());
     }
-    let loaded = find(object, &spec.name)?;
+    let missing = || EngineError::Missing { what: format!("program {}", spec.name) };
+    let loaded = loaded.get(&*spec.name).ok_or_else(missing)?;
     listen();
     let forgiving = program.config.missing_probes != MissingProbes::Error;
-    let job = Job { loaded: &loaded, spec, probe, place, index, forgiving, refused: RefCell::default() };
+    let job = Job { loaded, spec, probe, place, index, forgiving, refused: RefCell::default() };
     let result = match spec.kind {
         ProgramKind::TestRun => Ok(()),
         ProgramKind::Tracepoint => kernel::tracepoints(&job, links),
@@ -291,6 +310,11 @@ fn halves<T>(
             halves(job, second, links, link, alone)
         }
     }
+}
+
+/// The programs of the loaded object by name.
+pub(super) fn by_name(object: &Object) -> HashMap<String, ProgramMut<'_>> {
+    object.progs_mut().map(|program| (program.name().to_string_lossy().into_owned(), program)).collect()
 }
 
 /// A program of the loaded object by name.

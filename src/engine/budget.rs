@@ -2,8 +2,9 @@
 
 use std::os::fd::AsFd as _;
 
+use super::detach::Detaching;
 use super::sys::bpf;
-use super::trace::{Detaching, Trace};
+use super::trace::Trace;
 use crate::codegen::artifact::{
     BUDGET_FROM, BUDGET_INTERVAL, BUDGET_LEFT, BUDGET_LIMIT, BUDGET_MOST_DRAWN, BUDGET_PERIOD_NS, BUDGET_POOL,
     BUDGET_SHARE, BUDGET_TAKEN, BUDGET_THROTTLED, BudgetProbe,

@@ -23,19 +23,22 @@ pub(super) fn stats(trace: &Trace) -> TraceStats {
 }
 
 fn programs(trace: &Trace) -> Vec<ProbeStats> {
-    let specs = trace.artifact().programs.iter().enumerate();
+    let specs = &trace.artifact().programs;
+    let mut attached = vec![0; specs.len()];
+    for link in trace.links() {
+        attached[link.program] += link.targets;
+    }
+    let measured = trace.measured();
     specs
-        .map(|(index, spec)| {
-            let info = trace.program_info(index).unwrap_or_default();
-            let links = trace.links().iter().filter(|l| l.program == index);
-            let measured = trace.measured();
-            ProbeStats {
-                name: program_name(trace.program(), spec),
-                attached: links.map(|l| l.targets).sum(),
-                runs: measured.then_some(info.runs),
-                run_time_ns: measured.then_some(info.run_time_ns),
-                misses: info.recursion_misses,
-            }
+        .iter()
+        .zip(trace.program_infos())
+        .zip(attached)
+        .map(|((spec, info), attached)| ProbeStats {
+            name: program_name(trace.program(), spec),
+            attached,
+            runs: measured.then_some(info.runs),
+            run_time_ns: measured.then_some(info.run_time_ns),
+            misses: info.recursion_misses,
         })
         .collect()
 }

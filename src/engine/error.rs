@@ -36,6 +36,19 @@ pub enum EngineError {
         /// What libbpf said on the way.
         log: Arc<str>,
     },
+    /// More files would be open than this process may have.
+    #[error(
+        "{programs} programs and their links are {needed} open files, and the limit is {most}; `ulimit -n` of a \
+         privileged shell raises it"
+    )]
+    Files {
+        /// Programs of the script.
+        programs: usize,
+        /// Open files that they need.
+        needed: u64,
+        /// How many may be open.
+        most: u64,
+    },
     /// A privilege is missing.
     #[error("cannot {operation}: permission denied; run as root, or give the program {capabilities}")]
     Permission {

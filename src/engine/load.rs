@@ -1,6 +1,7 @@
 //! From bytes to loaded programs and maps.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Once;
 
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -135,8 +136,9 @@ fn reports_little(program: &Program) -> bool {
 /// Programs whose section names no target get it from the typed program.
 fn name_targets(program: &Program, artifact: &Artifact, object: &mut OpenObject) -> Result<Vec<OwnedFd>, EngineError> {
     let mut traced = Vec::new();
+    let specs: HashMap<&str, &ProgramSpec> = artifact.programs.iter().map(|spec| (&*spec.name, spec)).collect();
     for mut loaded in object.progs_mut() {
-        let Some(spec) = loaded.name().to_str().and_then(|name| spec(artifact, name)) else { continue };
+        let Some(&spec) = loaded.name().to_str().and_then(|name| specs.get(name)) else { continue };
         match spec.kind {
             ProgramKind::RawTracepoint | ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::Iter
                 if !spec.section.contains('/') || bpf_program(program, spec).is_some() =>
@@ -156,10 +158,6 @@ fn name_targets(program: &Program, artifact: &Artifact, object: &mut OpenObject)
         }
     }
     Ok(traced)
-}
-
-fn spec<'a>(artifact: &'a Artifact, name: &str) -> Option<&'a ProgramSpec> {
-    artifact.programs.iter().find(|s| &*s.name == name)
 }
 
 /// The id of the loaded BPF program that a program traces.

@@ -9,8 +9,10 @@ use libbpf_rs::{MapCore as _, Object};
 
 use super::attach::{self, Attached, Place, Unattached};
 use super::cost;
+use super::detach::{Detaching, detach};
 use super::drain::{Drain, Sink, WakeUps};
 use super::error::EngineError;
+use super::files;
 use super::load;
 use super::reports::{Reports, SlotReports};
 use super::sys::bpf;
@@ -41,7 +43,7 @@ pub struct Trial(usize);
 pub struct Trace {
     program: Arc<Program>,
     artifact: Arc<Artifact>,
-    // Fields are dropped in this order: detach first, then stop draining, then unload.
+    // Dropped in this order: detached first, then draining stops, then the object is unloaded.
     links: Vec<Attached>,
     refused: Vec<Unattached>,
     drain: Option<Drain>,
@@ -98,6 +100,8 @@ impl Trace {
             // libbpf opens no object that holds maps and no program.
             return Err(EngineError::NoProbes);
         }
+        let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
+        files::make_room(&artifact, cpus)?;
         let object = load::load(&program, &artifact)?;
         let areas = map_areas(&artifact, &object)?;
         let drain = match &artifact.ring {
@@ -107,7 +111,6 @@ impl Trace {
             }
             None => None,
         };
-        let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
         let trace = Self {
             program,
             artifact,
@@ -144,8 +147,8 @@ impl Trace {
     }
 
     /// Stops new events, runs the end probes, lets the drain hand over the rest and drop its sink,
-    /// and gives what still has to be detached (the kernel takes about 80 ms for each perf
-    /// tracepoint: drop it where nobody waits).
+    /// and gives what still has to be detached (the kernel takes about 40 ms for each perf
+    /// tracepoint, one after the other: drop it where nobody waits).
     pub fn finish(&mut self) -> Result<Detaching, EngineError> {
         let detaching = self.quiet();
         let ended = self.run_matching(|t| matches!(t, Target::End));
@@ -173,7 +176,7 @@ impl Trace {
         };
         let (sampling, links): (Vec<_>, Vec<_>) = std::mem::take(&mut self.links).into_iter().partition(samples);
         drop(sampling);
-        if told { Detaching { links } } else { Detaching::default() }
+        if told { Detaching::of(links) } else { Detaching::default() }
     }
 
     /// Runs the probe of a signal; how many there were.
@@ -332,7 +335,7 @@ impl Trace {
     pub(super) fn take_links_of(&mut self, wanted: impl Fn(usize) -> bool) -> Detaching {
         let (links, rest) = std::mem::take(&mut self.links).into_iter().partition(|link| wanted(link.program));
         self.links = rest;
-        Detaching { links }
+        Detaching::of(links)
     }
 
     /// Keeps what the kernel skipped at links that are taken out.
@@ -384,9 +387,16 @@ impl Trace {
         Some(f(map.as_fd(), &map))
     }
 
-    pub(super) fn program_info(&self, index: usize) -> Option<bpf::ProgramInfo> {
+    fn program_info(&self, index: usize) -> Option<bpf::ProgramInfo> {
         let loaded = attach::find(&self.object, &self.artifact.programs.get(index)?.name).ok()?;
         bpf::program_info(loaded.as_fd()).ok()
+    }
+
+    /// Figures of all programs, in the artifact's order.
+    pub(super) fn program_infos(&self) -> Vec<bpf::ProgramInfo> {
+        let loaded = attach::by_name(&self.object);
+        let info = |name: &str| bpf::program_info(loaded.get(name)?.as_fd()).ok();
+        self.artifact.programs.iter().map(|spec| info(&spec.name).unwrap_or_default()).collect()
     }
 
     fn global(&self, kind: GlobalKind) -> Option<u64> {
@@ -402,27 +412,9 @@ impl Trace {
     }
 }
 
-/// Links that are on their way out. Dropping it detaches, one after the other, and blocks meanwhile.
-#[derive(Debug, Default)]
-pub struct Detaching {
-    links: Vec<Attached>,
-}
-
-impl Detaching {
-    /// How many links there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.links.len()
-    }
-
-    pub(super) fn links(&self) -> &[Attached] {
-        &self.links
-    }
-
-    /// True without links.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.links.is_empty()
+impl Drop for Trace {
+    fn drop(&mut self) {
+        detach(std::mem::take(&mut self.links));
     }
 }
 

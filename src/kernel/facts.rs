@@ -94,6 +94,7 @@ fn features(kernel: &Kernel) -> KernelFeatures {
         kprobe_session: session().filter(|_| kernel.may_use(Feature::KprobeSession)),
         fentry_multi: listed("BPF_TRACE_FENTRY_MULTI") && kernel.may_use(Feature::FentryMulti),
         uprobe_multi: listed("BPF_TRACE_UPROBE_MULTI") && kernel.may_use(Feature::UprobeMulti),
+        uprobe_multi_threads: by_version.uprobe_multi_threads,
         task_offsets: task_offsets(btf),
     }
 }

@@ -12,6 +12,7 @@ use crate::lang::source::Span;
 use crate::lang::typed::{ActionId, MapId, Program, size_align};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
+use crate::model::target::Target;
 
 use crate::codegen::lower::function::state::Draft;
 use crate::codegen::lower::helpers::map_type;
@@ -21,6 +22,7 @@ use crate::codegen::lower::layout::{
 };
 use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::strategy::MOST_ITERATIONS;
+use crate::codegen::lower::programs::multi::MANY_UPROBES;
 use crate::codegen::lower::programs::raw;
 use crate::codegen::lower::reports::ring_plan;
 use crate::codegen::lower::reports::ring_plan::{SlotMaps, Slots};
@@ -152,6 +154,8 @@ pub struct ObjectBuilder<'a> {
     pub stack_depth: u32,
     /// Largest stack type in the script: the stack map's value, known before any code is made.
     pub deepest_stack: u32,
+    /// The script is on many places in binaries.
+    pub many_uprobes: bool,
     /// Stacks that the keys of the script's largest map can tell apart.
     pub stacks_in_keys: u32,
     /// Whether tracepoints are hung on the raw ones where they can be.
@@ -192,6 +196,7 @@ impl<'a> ObjectBuilder<'a> {
             stacks: None,
             stack_depth: 0,
             deepest_stack: deepest_stack(program),
+            many_uprobes: !facts.for_other_loaders && user_places(program) >= MANY_UPROBES,
             stacks_in_keys: stacks_in_keys(program),
             raw_worth: raw::is_profitable(program),
             on_stack_limit,
@@ -420,6 +425,11 @@ fn deepest_stack(program: &Program) -> u32 {
         }
     });
     deepest
+}
+
+fn user_places(program: &Program) -> usize {
+    let targets = program.probes.iter().flat_map(|probe| &probe.targets);
+    targets.filter(|target| matches!(target, Target::Uprobe { .. })).count()
 }
 
 /// How many stacks the keys of the script's largest map can tell apart.

@@ -114,8 +114,10 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &ObjectBuilder<'_>) -> P
         _ => false,
     };
     let user = |i: &u32| matches!(&probe.targets[*i as usize], Target::Uprobe { .. });
-    let many = plan.kind == ProgramKind::Uprobe && plan.targets.len() > 1 && plan.targets.iter().all(user);
-    if many && facts.features().uprobe_multi {
+    let many = plan.targets.len() > 1 || unit.many_uprobes;
+    let many = many && plan.kind == ProgramKind::Uprobe && plan.targets.iter().all(user);
+    let counts_threads = facts.filter_pid.is_none() || facts.features().uprobe_multi_threads;
+    if many && facts.features().uprobe_multi && counts_threads {
         let section = if ret { "uretprobe.multi" } else { "uprobe.multi" };
         return Plan { kind: ProgramKind::UprobeMulti, section: section.to_owned(), ..plan };
     }
