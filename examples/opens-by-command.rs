@@ -22,7 +22,8 @@ const SCRIPT: &str = "
 fn main() -> Result<(), Box<dyn Error>> {
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let compiler = front::compiler(FrontSettings::new(Arc::clone(&kernel)));
-    let options = SessionOptions { kernel, compiler, pid: None, command: None, measure: false, budget: None };
+    let options =
+        SessionOptions { kernel, compiler, pid: None, command: None, measure: false, budget: None, count_first: false };
     let (session, updates) = Session::spawn(options)?;
     let source = SourceText::new("opens", SCRIPT);
     session.submit(ScriptId(1), TraceId(1), source.clone());

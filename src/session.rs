@@ -1,5 +1,6 @@
 //! A session owns its tracers and drives them: the only room that the faces talk to.
 
+pub mod count;
 mod driver;
 mod feed;
 pub mod front;

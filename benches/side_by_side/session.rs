@@ -63,6 +63,7 @@ pub fn save() {
         command: None,
         measure: true,
         budget: None,
+        count_first: false,
     };
     let Ok((handle, updates)) = Session::spawn(options) else {
         println!("  left out: no thread can be started");

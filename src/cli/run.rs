@@ -1,7 +1,6 @@
 //! `probescope run`.
 
 mod arguments;
-mod count;
 
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +8,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub(super) use arguments::setting;
 pub use arguments::{Args, Format};
 
 use super::face::{Settings, StreamFace};
@@ -32,6 +30,7 @@ use crate::model::budget::Budget;
 use crate::model::snapshot::MapSnapshot;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
+use crate::session::count;
 use crate::session::headless::Headless;
 use crate::session::recorded::Recorded;
 use crate::session::{front, testing};
@@ -178,7 +177,8 @@ impl Runner<'_> {
             Err(code) => return Ok(code),
         };
         if self.args.count_first {
-            self.count_first(&kernel, &compiled.program);
+            let lines = count::first(&kernel, self.args.pid, &compiled.program, &self.script.source);
+            let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
         }
         match self.trace(&kernel, &compiled, child) {
             Ok(code) => Ok(ExitCode::from(code as u8)),

@@ -21,6 +21,8 @@ pub struct Tracing {
     pub command: Option<String>,
     /// What they may take of the CPUs' time; the workbench's key changes it.
     pub budget: Option<Budget>,
+    /// Before a script is attached its probes are counted for a second.
+    pub count_first: bool,
 }
 
 /// Starts a session, or tells why scripts can't run here.
@@ -33,6 +35,7 @@ pub fn session(kernel: &Arc<Kernel>, tracing: Tracing) -> Result<(SessionHandle,
         command: tracing.command,
         measure: true,
         budget: tracing.budget,
+        count_first: tracing.count_first,
     };
     Session::spawn(options).map_err(|e| format!("cannot start a thread: {e}"))
 }

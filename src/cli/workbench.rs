@@ -11,15 +11,19 @@ use super::{CliError, World, config};
 use crate::kernel::Kernel;
 use crate::lang::diagnostic::Severity;
 use crate::lang::source::SourceText;
+use crate::lang::typed::Program;
 use crate::library;
 use crate::model::budget::{Budget, Limit};
 use crate::session::front::FrontSettings;
+use crate::store::file::RecordingInfo;
 use crate::tracer::script::compilation::Given;
+use crate::tracer::script::info;
 use crate::tui::catalogue::Catalogue;
 use crate::tui::files::Latest;
 use crate::tui::journal::LogFile;
 use crate::tui::panes::editor::vi;
 use crate::tui::panes::latency::baseline::Baselines;
+use crate::tui::recording::Recording;
 use crate::tui::recovery::{self, keep};
 use crate::tui::replay::{self, Opened};
 use crate::tui::run::{Ending, Services, run as open};
@@ -62,8 +66,14 @@ pub struct Args {
     pub no_brake: bool,
     /// Part of all CPUs' time that the probes of a trace may take together, such as `5%`, or `none` (10 %; Alt-Q changes it
     /// later).
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]
     pub budget: Option<Limit>,
+    /// Record to a file from the beginning on: events with their values and times, maps, losses. See `probescope replay`.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Before a script is attached count for a second how often its probes fire, with a budget of 10 % at most, and say so.
+    #[arg(long)]
+    pub count_first: bool,
     /// Also count keys that maps did not have among the losses.
     #[arg(short = 'k')]
     pub keen: bool,
@@ -100,7 +110,7 @@ impl Args {
         settings.overrides.clone_from(&self.config);
         settings.absent_keys = self.keen;
         settings.probe_filter.clone_from(&self.probe_filter);
-        Tracing { settings, command: self.command.clone(), budget: self.budget(world) }
+        Tracing { settings, command: self.command.clone(), budget: self.budget(world), count_first: self.count_first }
     }
 
     fn budget(&self, world: &World) -> Option<Budget> {
@@ -201,6 +211,11 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
         }
         None => None,
     };
+    let recording = args.record.as_deref().map(|path| record(&kernel, path)).transpose()?;
+    if let Some(path) = &args.record {
+        state.recording = true;
+        state.mention(Severity::Info, format!("Recording to {}", path.display()));
+    }
     let finder =
         Catalogue::spawn(Arc::clone(&kernel)).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let named = |name: &str| world.variable(name).map(str::trim).filter(|editor| !editor.is_empty());
@@ -212,6 +227,7 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
         finder: Box::new(finder),
         recovery,
         layouts,
+        recording,
         log,
         latest,
         terminal,
@@ -226,6 +242,13 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
         Ending::Left => Ok(ExitCode::SUCCESS),
         Ending::Signal(number) => Ok(ExitCode::from(128_u8.saturating_add(u8::try_from(number).unwrap_or(0)))),
     }
+}
+
+/// A recording that waits for the first trace.
+fn record(kernel: &Kernel, path: &Path) -> Result<Recording, CliError> {
+    let begun = info::of(&Program::default(), &SourceText::new("", ""), kernel);
+    let recording = Recording::to(path.to_owned(), &RecordingInfo::beginning_with(&begun));
+    recording.map_err(|error| CliError::Refused(error.to_string()))
 }
 
 /// What is wrong in the configuration, to read before anything else: the defaults hold in its place.

@@ -52,6 +52,8 @@ pub struct SessionOptions {
     pub measure: bool,
     /// What scripts may take of the CPUs' time, at first.
     pub budget: Option<Budget>,
+    /// Before a script is attached its probes are counted for a second, and that is said.
+    pub count_first: bool,
 }
 
 impl std::fmt::Debug for SessionOptions {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::effect::{Message, Recorded};
 use crate::session::update::Update;
 use crate::store::Chunk;
-use crate::store::file::{Recorder, RecordingInfo};
+use crate::store::file::{Recorder, RecordingError, RecordingInfo};
 
 /// A recording that is being written.
 #[derive(Debug)]
@@ -20,6 +20,15 @@ fn told(on: bool, failed: bool, told: String) -> Message {
 }
 
 impl Recording {
+    /// Begins one in this file, before anything is traced.
+    ///
+    /// # Errors
+    /// When the file can't be made.
+    pub fn to(path: PathBuf, info: &RecordingInfo) -> Result<Self, RecordingError> {
+        let recorder = Recorder::create(&path, info, Vec::new(), Vec::new())?;
+        Ok(Self { recorder, path })
+    }
+
     /// Begins one in a new file of the current folder.
     pub fn start(recorded: Recorded) -> (Option<Self>, Message) {
         let Some(path) = free_path(&recorded.name) else {

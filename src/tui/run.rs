@@ -63,6 +63,8 @@ pub struct Services {
     pub recovery: Result<RecoveryFolder, String>,
     /// Where layouts are kept.
     pub layouts: Option<Folders>,
+    /// Begun before the first trace.
+    pub recording: Option<Recording>,
     /// Where messages are written.
     pub log: Option<LogFile>,
     /// The script as it is now, for the panic hook.
@@ -125,6 +127,8 @@ struct Workbench {
     last_frame: Instant,
     /// The history goes to a file, too.
     recording: Option<Recording>,
+    /// What became of the last recording, if there was one.
+    recorded: Option<String>,
     /// Files that are being written.
     exports: Vec<JoinHandle<()>>,
     sender: mpsc::Sender<Message>,
@@ -185,7 +189,8 @@ impl Workbench {
             dirty: true,
             quick: true,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
-            recording: None,
+            recording: services.recording,
+            recorded: None,
             exports: Vec::new(),
             sender,
             reruns,
@@ -210,6 +215,7 @@ impl Workbench {
         self.messages.close();
         self.exports.drain(..).for_each(|export| drop(export.join()));
         // The terminal is given back now; detaching may take a moment more.
+        self.farewell.extend(self.recorded.take());
         let left = Left { ending: self.ending.unwrap_or(Ending::Left), farewell: std::mem::take(&mut self.farewell) };
         Ok((left, self.session.take()))
     }
@@ -338,7 +344,11 @@ impl Workbench {
     /// Completes the recording, also where it has failed.
     fn end_recording(&mut self) {
         if let Some(recording) = self.recording.take() {
-            let effects = update::receive(&mut self.state, recording.finish());
+            let told = recording.finish();
+            if let Message::Recording { told, .. } = &told {
+                self.recorded = Some(told.clone());
+            }
+            let effects = update::receive(&mut self.state, told);
             self.changed(effects);
         }
     }

@@ -214,6 +214,7 @@ fn main() {
         command: None,
         measure: true,
         budget: None,
+        count_first: false,
     };
     let (handle, updates) = Session::spawn(options).unwrap();
     let path = Path::new(&folder).join("recording.jsonl");

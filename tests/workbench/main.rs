@@ -19,6 +19,7 @@ mod screens;
 mod session;
 #[path = "../support/skip.rs"]
 mod skip;
+mod surroundings;
 mod system;
 mod terminal;
 mod terminal_panes;

@@ -20,7 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn session() -> (SessionHandle, Receiver<Update>) {
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
     let compiler = front::compiler(FrontSettings::new(Arc::clone(&kernel)));
-    let options = SessionOptions { kernel, compiler, pid: None, command: None, measure: false, budget: None };
+    let options =
+        SessionOptions { kernel, compiler, pid: None, command: None, measure: false, budget: None, count_first: false };
     Session::spawn(options).expect("threads start")
 }
 
@@ -149,4 +150,29 @@ fn a_new_text_replaces_the_trace_of_its_own_script_only() {
         }
     }
     assert_eq!(printed([TraceId(3), TraceId(3)]), ["three", "three"]);
+}
+
+#[test]
+fn a_brake_that_trips_while_its_trace_is_replaced_leaves_the_new_one_whole() {
+    let Some(_alone) = alone() else { return };
+    let (handle, updates) = session();
+    // Long firings: each is over the bound of one firing.
+    let endless = "interval:ms:10 { $i = 0; while ($i < 100000000) { @a = $i; $i++; } }";
+    let script = ScriptId(1);
+    for round in 0..4 {
+        let (bad, good) = (TraceId(2 * round + 1), TraceId(2 * round + 2));
+        handle.submit(script, bad, source("a.bt", endless));
+        while !matches!(next(&updates), Update::Attached { trace, .. } if trace == bad) {}
+        handle.submit(script, good, source("a.bt", "interval:ms:10 { printf(\"%s\\n\", \"whole\"); }"));
+        let (start, mut printed) = (Instant::now(), 0);
+        while printed < 10 {
+            assert!(start.elapsed() < PATIENCE, "round {round}");
+            let Update::Append(chunk) = next(&updates) else { continue };
+            printed += lines(&chunk, good).len();
+            let entries = (0..chunk.len()).filter_map(|index| chunk.entry(index));
+            for entry in entries.filter(|entry| entry.trace == good) {
+                assert!(!matches!(entry.payload, Payload::Diagnostic(_)), "round {round}: {entry:?}");
+            }
+        }
+    }
 }

@@ -72,7 +72,7 @@ pub struct Args {
     /// Part of all CPUs' time that the probes may take together, such as `5%`. One CPU may take what others leave, but not
     /// more than half of itself. A probe that takes more than its share is turned off for the rest of each tenth of a
     /// second: its firings are counted, and aggregations are of a sample. `none` is no bound, the default.
-    #[arg(long, value_name = "PERCENT", conflicts_with_all = ["test", "bench"])]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, conflicts_with_all = ["test", "bench"])]
     pub budget: Option<Limit>,
 
     /// First count for a second how often each probe fires, with a budget of 10 % at most, and print that; then run.

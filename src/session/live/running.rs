@@ -53,6 +53,7 @@ impl SessionThread<'_> {
             News::Compiled { trace, diagnostics, figures } => {
                 self.driver.policy.tell(Update::Compiled { trace, diagnostics, figures });
             }
+            News::Counted { trace, text } => self.driver.policy.tell(Update::Notice { trace, text }),
             News::Starting(trace) => self.driver.expect(trace),
             News::Started(newcomer) => self.begin(*newcomer),
             News::Failed { trace, diagnostic, raw_log } => {

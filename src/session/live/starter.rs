@@ -15,6 +15,7 @@ use crate::lang::source::SourceText;
 use crate::lang::typed::Program;
 use crate::model::target::Target;
 use crate::model::words;
+use crate::session::count;
 use crate::session::driver::outlet;
 use crate::session::update::{Revision, ScriptId};
 use crate::tracer::script::child::Held;
@@ -29,6 +30,8 @@ pub(super) enum News {
     Checked { script: ScriptId, revision: Revision, diagnostics: Vec<Diagnostic> },
     /// A script was compiled, or not; with figures it is now loaded and attached.
     Compiled { trace: TraceId, diagnostics: Vec<Diagnostic>, figures: Option<CompileFigures> },
+    /// How often the probes of a script fire, before it is attached to them.
+    Counted { trace: TraceId, text: String },
     /// A tracer is started now: it may deliver from here on.
     Starting(TraceId),
     /// A tracer runs.
@@ -91,6 +94,13 @@ fn survived<T>(work: impl FnOnce() -> T) -> Result<T, Diagnostic> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|_| failure::fault())
 }
 
+/// A table in one line: its heading, then its rows.
+fn in_one_line(lines: &[String]) -> String {
+    let Some((heading, rows)) = lines.split_first() else { return String::new() };
+    let rows: Vec<&str> = rows.iter().map(|row| row.trim_start()).collect();
+    format!("{heading} {}", rows.join("; ")).trim_end().to_owned()
+}
+
 struct Starter<'a> {
     /// The text that was asked about last: sent again, it is meant.
     asked: Cell<Option<u64>>,
@@ -117,7 +127,7 @@ impl Starter<'_> {
     /// Compiles, loads, attaches, and hands the tracer to the session. On any failure the script's running trace stays
     /// as it is.
     fn submit(&self, script: ScriptId, trace: TraceId, source: &SourceText, given: Option<&Given>) -> Told {
-        let began = Instant::now();
+        let mut began = Instant::now();
         let child = match self.options.command.as_deref().map(Held::start).transpose() {
             Ok(child) => child,
             Err(error) => return self.refused(trace, *Box::from(TracerError::Command(error))),
@@ -128,6 +138,11 @@ impl Starter<'_> {
         let Some(mut compiled) = compilation.output else { return Ok(()) };
         if let Some(question) = self.question(&compiled.program, script, source) {
             return self.tell(News::Failed { trace, diagnostic: question, raw_log: Arc::from("") });
+        }
+        if self.options.count_first {
+            let lines = count::first(&self.options.kernel, self.options.pid, &compiled.program, source);
+            self.tell(News::Counted { trace, text: in_one_line(&lines) })?;
+            began = Instant::now();
         }
         Arc::make_mut(&mut compiled.program).style.bare = true;
         let tracer = self.tracer(compiled, source, child);

@@ -114,6 +114,7 @@ fn session() -> (SessionHandle, Receiver<Update>) {
         command: None,
         measure: false,
         budget: None,
+        count_first: false,
     };
     Session::spawn(options).expect("threads start")
 }

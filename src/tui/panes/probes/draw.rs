@@ -146,6 +146,9 @@ fn row(ctx: &Context<'_>, buf: &mut Buffer, area: Rect, y: usize, index: usize, 
     }
 }
 
+/// Columns of a loss's cause, where none is longer.
+const CAUSE: usize = 22;
+
 fn losses(ctx: &Context<'_>, stats: &TraceStats, buf: &mut Buffer, area: Rect, from: usize) {
     let theme = ctx.theme();
     if stats.losses.is_empty() {
@@ -156,11 +159,13 @@ fn losses(ctx: &Context<'_>, stats: &TraceStats, buf: &mut Buffer, area: Rect, f
     }
     put(buf, area, 1, from, "lost or incomplete", theme[Slot::Heading]);
     let rows = usize::from(area.height).saturating_sub(from + 1);
+    let longest = stats.losses.iter().take(rows).map(|loss| width(loss.cause.words()) + 1).max();
+    let cause = longest.map_or(CAUSE, |longest| longest.max(CAUSE));
     for (i, loss) in stats.losses.iter().take(rows).enumerate() {
         let y = from + 1 + i;
         let count = grouped(loss.count);
         let slot = if incomplete(loss.cause) { Slot::Warning } else { Slot::Error };
-        let x = put(buf, area, 1, y, &format!("{:<22}", loss.cause.words()), theme[slot]);
+        let x = put(buf, area, 1, y, &format!("{:<cause$}", loss.cause.words()), theme[slot]);
         let before = ctx.document.trace.source.get(..loss.span.0 as usize).unwrap_or("");
         let (line, column) =
             (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1);

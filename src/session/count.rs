@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::Arc;
 
-use super::Runner;
+use super::front::{self, FrontSettings};
+use super::headless::Headless;
 use crate::engine::TraceOptions;
 use crate::engine::attach::Place;
 use crate::kernel::Kernel;
@@ -17,8 +18,6 @@ use crate::model::snapshot::MapSnapshot;
 use crate::model::stats::{LossCause, TraceStats};
 use crate::model::value::Value;
 use crate::model::words;
-use crate::session::front::{self, FrontSettings};
-use crate::session::headless::Headless;
 use crate::tracer::report::{Face, Report};
 use crate::tracer::script::names::Sources;
 use crate::tracer::script::{ScriptRun, ScriptTracer, info};
@@ -26,19 +25,15 @@ use crate::tracer::script::{ScriptRun, ScriptTracer, info};
 /// What counts the firings.
 const MAP: &str = "@fired";
 
-impl Runner<'_> {
-    /// Counts for a second and prints what came of it on standard error. What can't be counted is said there, too, and
-    /// is no reason not to run.
-    pub(super) fn count_first(&self, kernel: &Arc<Kernel>, program: &Program) {
-        let heads = heads(program, &self.script.source);
-        let told = if heads.is_empty() {
-            "nothing to count: no probe fires by itself\n".to_owned()
-        } else {
-            counted(kernel, self.args.pid, &heads)
-                .map_or_else(|why| format!("not counted: {why}\n"), |counts| table(&heads, &counts))
-        };
-        let _ = io::stderr().write_all(told.as_bytes());
+/// Counts for a second, and gives what came of it as lines. What can't be counted is said there, too, and is no reason
+/// not to run.
+#[must_use]
+pub fn first(kernel: &Arc<Kernel>, pid: Option<u32>, program: &Program, source: &SourceText) -> Vec<String> {
+    let heads = heads(program, source);
+    if heads.is_empty() {
+        return vec!["nothing to count: no probe fires by itself".to_owned()];
     }
+    counted(kernel, pid, &heads).map_or_else(|why| vec![format!("not counted: {why}")], |counts| table(&heads, &counts))
 }
 
 /// The attach points of each probe, as the script has them.
@@ -117,16 +112,16 @@ impl Face for Counts {
     }
 }
 
-fn table(heads: &[String], counts: &Counts) -> String {
-    let mut out = String::from("in one second, without their predicates:\n");
+fn table(heads: &[String], counts: &Counts) -> Vec<String> {
+    let mut lines = vec!["in one second, without their predicates:".to_owned()];
     for (head, fired) in heads.iter().zip(&counts.fired) {
         let first = head.lines().next().unwrap_or_default();
-        let _ = writeln!(out, "{:>15}  {}", words::grouped(*fired), render::neutralise(first));
+        lines.push(format!("{:>15}  {}", words::grouped(*fired), render::neutralise(first)));
     }
     if counts.throttled > 0 {
         let (more, budget) = (words::grouped(counts.throttled), Budget::DEFAULT);
-        let _ =
-            writeln!(out, "{more:>15}  more of all together, which were not told apart, to keep a budget of {budget}");
+        lines
+            .push(format!("{more:>15}  more of all together, which were not told apart, to keep a budget of {budget}"));
     }
-    out
+    lines
 }
