@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use probescope::binary::cache::LibraryCache;
 use probescope::binary::dwarf::{DebugInfo, Tag};
 use probescope::binary::elf::Binary;
+use probescope::binary::unwind::{Frames, frames_in};
 use probescope::codegen::error::CodegenError;
 use probescope::codegen::{compile_with_source, verifier_log};
 use probescope::engine::symbols::{Of, UserSymbols};
@@ -170,6 +171,9 @@ pub fn attach_point(data: &[u8]) {
 
 /// Any bytes as a binary: its symbols, its USDT notes with their arguments, its debug information.
 pub fn elf_binary(data: &[u8]) {
+    if let Ok(Frames { rows, .. }) = frames_in(data) {
+        assert!(rows.is_sorted_by(|a, b| a.address < b.address), "programs search them");
+    }
     let path = std::env::temp_dir().join(format!("probescope-fuzz-{}", std::process::id()));
     if std::fs::write(&path, data).is_err() {
         return;

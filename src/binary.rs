@@ -10,6 +10,7 @@ pub mod dwarf;
 pub mod elf;
 pub mod instructions;
 mod symbols;
+pub mod unwind;
 pub mod usdt;
 
 use std::path::PathBuf;

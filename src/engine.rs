@@ -25,6 +25,7 @@ mod sys;
 pub mod task;
 pub mod threads;
 pub mod trace;
+mod unwind;
 
 pub use error::EngineError;
 pub use sys::bpf::enable_run_statistics;

@@ -207,7 +207,7 @@ pub(super) fn file_offset(segments: &[Segment], address: u64) -> Option<u64> {
 }
 
 /// The segments of a binary that begins at `base` in its file.
-fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>, base: u64) -> Vec<Segment> {
+pub(super) fn segments<'d, R: object::ReadRef<'d>>(elf: &ElfFile64<'d, Endianness, R>, base: u64) -> Vec<Segment> {
     let endian = elf.endian();
     let headers = elf.elf_program_headers().iter();
     let loaded = headers.filter(|h| h.p_type(endian) == object::elf::PT_LOAD);

@@ -195,6 +195,7 @@ fn run_args(options: &Options) -> RunArgs {
         test: options.mode == Mode::Test,
         bench: options.mode == Mode::Bench,
         probe_filter: options.probe_filter.clone(),
+        unwind_tables: false,
         config: Vec::new(),
         script: arguments(options),
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use arguments::{Args, Format};
+pub(super) use arguments::{overrides, setting};
 
 use super::face::{Settings, StreamFace};
 use super::script::Script;
@@ -105,7 +106,7 @@ pub(super) fn is_of_the_attach(diagnostic: &Diagnostic) -> bool {
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
-    let overrides = args.config.clone();
+    let overrides = args.overrides();
     let (defaults, announce, like_bpftrace) = (&[], false, false);
     let maps = None;
     Runner { args, world, script: &script, shown: &plain, defaults, overrides, announce, like_bpftrace, maps }.run()

@@ -80,6 +80,10 @@ pub struct Args {
     /// Only probes whose full name this regular expression matches.
     #[arg(long, value_name = "REGEX")]
     pub probe_filter: Option<regex::Regex>,
+    /// Follow `ustack` by the unwinding tables of the binaries (`.eh_frame`), where they were built without frame pointers:
+    /// x86-64 and Linux 5.17 or later. The same as `--config unwind_tables=true`.
+    #[arg(long)]
+    pub unwind_tables: bool,
     /// Set a value of scripts' config blocks; wins over the script.
     #[arg(long = "config", value_name = "NAME=VALUE", value_parser = super::run::setting)]
     pub config: Vec<(String, String)>,
@@ -107,7 +111,7 @@ impl Args {
         settings.unsafe_allowed = self.allow_unsafe || world.config.trace.allow_unsafe == Some(true);
         settings.brake = !self.no_brake && world.config.trace.brake != Some(false);
         settings.defaults = world.config.settings();
-        settings.overrides.clone_from(&self.config);
+        settings.overrides = super::run::overrides(&self.config, self.unwind_tables);
         settings.absent_keys = self.keen;
         settings.probe_filter.clone_from(&self.probe_filter);
         Tracing { settings, command: self.command.clone(), budget: self.budget(world), count_first: self.count_first }

@@ -26,6 +26,8 @@ pub struct Artifact {
     pub ring: Option<RingSpec>,
     /// Map of captured stacks: key `u64` id, value `stack_depth` addresses of 8 bytes, zero-filled.
     pub stacks: Option<StackMapSpec>,
+    /// Where the tables are that user stacks are unwound by, in a script that asks for it.
+    pub unwind: Option<UnwindSpec>,
     /// Global data that the engine writes before the load or reads while running.
     pub globals: Vec<GlobalSpec>,
     /// What this kernel may refuse.
@@ -252,6 +254,43 @@ impl PerCpuRingSpec {
         slot_ring_bytes(self.slot_bytes, self.slots)
     }
 }
+
+/// Tables that user stacks are unwound by; the engine fills them while the trace runs.
+///
+/// Rows of all binaries lie one after the other in global data (see [`crate::binary::unwind`]). A process's element in the hash
+/// map, by its id as `u64`, has the address of its memory in the kernel (`mm`; 0 for any) at [`UNWIND_MM`], and from
+/// [`UNWIND_FIRST_MAPPING`] on its code, ascending: `u64` first address, end, what makes an address of the binary of one of
+/// the process by adding, and the number of the first row (`u32`) and of the rows (`u32`). The first mapping is empty and
+/// begins at 0; behind the last the addresses are [`UNWIND_NO_ADDRESS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnwindSpec {
+    /// Name of the global-data map with the rows.
+    pub rows: Arc<str>,
+    /// Name of the hash map of processes.
+    pub processes: Arc<str>,
+    /// Name of the hash map that programs put processes into whose table is missing or too old: by their id the address of
+    /// their memory.
+    pub wanted: Arc<str>,
+}
+
+/// Rows that there is room for, a power of two.
+pub const UNWIND_ROWS: u32 = 1 << 21;
+/// Bytes of a row.
+pub const UNWIND_ROW: u32 = 8;
+/// Mappings of a process, a power of two.
+pub const UNWIND_MAPPINGS: u32 = 256;
+/// Bytes of a mapping.
+pub const UNWIND_MAPPING: u32 = 32;
+/// Processes that there is room for.
+pub const UNWIND_PROCESSES: u32 = 1024;
+/// Offset in a process's element of the address of its memory.
+pub const UNWIND_MM: u32 = 0;
+/// Offset in a process's element of the first mapping.
+pub const UNWIND_FIRST_MAPPING: u32 = 16;
+/// Bytes of a process's element.
+pub const UNWIND_PROCESS: u32 = UNWIND_FIRST_MAPPING + UNWIND_MAPPINGS * UNWIND_MAPPING;
+/// No process has memory from here on.
+pub const UNWIND_NO_ADDRESS: u64 = 1 << 62;
 
 /// The stack map.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -58,7 +58,8 @@ fn named_for_loaders(mut lowered: Lowered, facts: &TargetFacts) -> Lowered {
 
 fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) -> Result<Artifact, CodegenError> {
     let (lowered, built) = lower_and_build(program, facts, lines)?;
-    let Lowered { module, mut programs, maps, brakes, budget, sites, ring, stacks, globals, warnings } = lowered;
+    let Lowered { module, mut programs, maps, brakes, budget, sites, ring, stacks, unwind, globals, warnings } =
+        lowered;
     let of_programs = module
         .functions
         .iter()
@@ -72,5 +73,17 @@ fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) ->
             spec.lines = facts.lines;
         }
     }
-    Ok(Artifact { object: built.object.into(), programs, maps, brakes, budget, sites, ring, stacks, globals, warnings })
+    Ok(Artifact {
+        object: built.object.into(),
+        programs,
+        maps,
+        brakes,
+        budget,
+        sites,
+        ring,
+        stacks,
+        unwind,
+        globals,
+        warnings,
+    })
 }

@@ -35,7 +35,7 @@ pub enum CodegenError {
         /// What to do instead.
         hint: Option<String>,
     },
-    /// What every kernel's verifier refuses.
+    /// What the verifier refuses on every kernel, or what is missing to the script elsewhere than in the kernel.
     #[error("{what}")]
     Refused {
         /// The place in the script.

@@ -43,7 +43,7 @@ use crate::lang::typed::{MapId, Program, Session};
 
 use super::artifact::{
     BrakeSpec, BudgetSpec, GlobalKind, GlobalSpec, MapSpec, PerCpuRingSpec, ProgramSpec, RingSpec, SiteSpec,
-    StackMapSpec,
+    StackMapSpec, UnwindSpec,
 };
 use super::error::CodegenError;
 use super::ir::{Isa, Module, SectionId};
@@ -69,6 +69,8 @@ pub struct Lowered {
     pub ring: Option<RingSpec>,
     /// The stack map.
     pub stacks: Option<StackMapSpec>,
+    /// Tables for user stacks.
+    pub unwind: Option<UnwindSpec>,
     /// Variables shared with the engine.
     pub globals: Vec<GlobalSpec>,
     /// What this kernel may refuse.
@@ -137,6 +139,11 @@ fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
                 rings: unit.facts.possible_cpus.max(1),
             }),
             _ => RingSpec::Kernel { map: name(ring) },
+        }),
+        unwind: unit.unwind.map(|maps| UnwindSpec {
+            rows: layout::UNWIND.into(),
+            processes: name(maps.processes),
+            wanted: name(maps.wanted),
         }),
         stacks: unit.stacks.map(|id| StackMapSpec { map: name(id), depth: unit.stack_depth }),
         globals: globals

@@ -246,6 +246,16 @@ const MOST_LINES: usize = 65_536;
 
 /// The file mappings of `/proc/PID/maps`, ascending; only those with code when asked.
 pub(super) fn parse_maps(text: &str, code: bool) -> Vec<Mapping> {
+    let named = |m: &Mapping| !m.path.is_empty();
+    parse_lines(text, code).into_iter().filter(named).collect()
+}
+
+/// The code that `/proc/PID/maps` tells of, ascending; what lies in no file has no path.
+pub(super) fn parse_code(text: &str) -> Vec<Mapping> {
+    parse_lines(text, true)
+}
+
+fn parse_lines(text: &str, code: bool) -> Vec<Mapping> {
     let mut paths: HashMap<&str, Arc<str>> = HashMap::new();
     text.lines()
         .take(MOST_LINES)
@@ -258,10 +268,7 @@ pub(super) fn parse_maps(text: &str, code: bool) -> Vec<Mapping> {
             }
             let offset = fields.next()?;
             let inode = fields.nth(1)?;
-            let path = fields.next()?.trim_start();
-            if path.is_empty() {
-                return None;
-            }
+            let path = fields.next().unwrap_or_default().trim_start();
             let (path, deleted) = path.strip_suffix(" (deleted)").map_or((path, false), |path| (path, true));
             let path = paths.entry(path).or_insert_with(|| path.into());
             Some(Mapping {
@@ -356,5 +363,10 @@ mod tests {
         assert!(maps[1].deleted && &*maps[1].path == "/usr/bin/a b");
         assert_eq!(&*maps[2].path, "[vdso]");
         assert_eq!(parse_maps(text, true).len(), 2);
+        let generated = parse_code("7f00-7f10 rwxp 00000000 00:00 0 \n7f20-7f30 r-xp 00000000 00:00 0\n");
+        assert_eq!(
+            generated.iter().map(|m| (m.start, m.path.is_empty())).collect::<Vec<_>>(),
+            [(0x7f00, true), (0x7f20, true)]
+        );
     }
 }

@@ -30,6 +30,12 @@ pub fn keep_needed(with_statistics: bool) {
     keep(NEEDED.union(statistics));
 }
 
+/// Takes from the calling thread every right but those to look at processes and the files that they have mapped, and to
+/// change maps.
+pub fn reads_processes() {
+    keep(NEEDED.union(CapabilitySet::CHECKPOINT_RESTORE));
+}
+
 /// Keeps what the thread has of `wanted`. It fails for nobody: less is always allowed.
 fn keep(wanted: CapabilitySet) {
     let Ok(had) = rustix::thread::capabilities(None) else { return };

@@ -17,6 +17,7 @@ use super::load;
 use super::reports::{Reports, SlotReports};
 use super::sys::bpf;
 use super::sys::memory::{Area, Ring, SlotRings};
+use super::unwind::{Tables, Unwinder};
 use crate::codegen::artifact::{Artifact, GlobalKind, ProgramKind, RingSpec, Storage};
 use crate::lang::typed::{Probe, Program};
 use crate::model::budget::Budget;
@@ -47,6 +48,7 @@ pub struct Trace {
     links: Vec<Attached>,
     refused: Vec<Unattached>,
     drain: Option<Drain>,
+    unwinder: Option<Unwinder>,
     areas: HashMap<Arc<str>, Arc<Area>>,
     cpus: usize,
     /// CPUs that ran when it began.
@@ -79,6 +81,7 @@ impl Trace {
         }
         trace.online_cpus = options.place.online_cpus.len().max(1) as u32;
         trace.set_budget(options.budget);
+        trace.unwind(&options.place)?;
         trace.begin()?;
         if trace.exiting() {
             trace.spared = trace.attachable();
@@ -117,6 +120,7 @@ impl Trace {
             links: Vec::new(),
             refused: Vec::new(),
             drain,
+            unwinder: None,
             areas,
             cpus,
             online_cpus: cpus as u32,
@@ -131,6 +135,21 @@ impl Trace {
         trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
         trace.set_global(GlobalKind::WallMinusBootNs, super::wall_ns().wrapping_sub(super::boot_ns()));
         Ok(trace)
+    }
+
+    /// Begins to fill the tables of a script that unwinds user stacks by them; those of the traced process are there first.
+    fn unwind(&mut self, place: &Place) -> Result<(), EngineError> {
+        let Some(spec) = &self.artifact.unwind else { return Ok(()) };
+        let missing = || EngineError::Missing { what: format!("map {}", spec.rows) };
+        let rows = self.areas.get(&spec.rows).cloned().ok_or_else(missing)?;
+        let map = |name: &str| {
+            let descriptor = self.with_map(name, |fd, _| fd.try_clone_to_owned());
+            let missing = || EngineError::Missing { what: format!("map {name}") };
+            descriptor.ok_or_else(missing)?.map_err(|source| EngineError::Memory { map: name.to_owned(), source })
+        };
+        let tables = Tables::new(rows, map(&spec.processes)?, map(&spec.wanted)?, place.proc.clone());
+        self.unwinder = Some(Unwinder::start(tables, place.pid).map_err(EngineError::Thread)?);
+        Ok(())
     }
 
     /// Runs the begin probes in script order, up to one that calls `exit()`.
@@ -444,6 +463,7 @@ fn area_names(artifact: &Artifact) -> impl Iterator<Item = &Arc<str>> {
     let brakes = artifact.brakes.iter().map(|b| &b.area);
     let budget = artifact.budget.iter().map(|b| &b.area);
     maps.flatten()
+        .chain(artifact.unwind.iter().map(|u| &u.rows))
         .chain(brakes)
         .chain(budget)
         .chain(artifact.sites.iter().map(|s| &s.area))

@@ -116,6 +116,7 @@ fn task_offsets(btf: &Btf) -> Option<TaskOffsets> {
     Some(TaskOffsets {
         pid: offset("pid")?,
         tgid: offset("tgid")?,
+        mm: offset("mm")?,
         comm: offset("comm")?,
         real_parent: offset("real_parent")?,
         btf_id: task.0,

@@ -154,6 +154,8 @@ pub struct TaskOffsets {
     pub tgid: u32,
     /// `comm`.
     pub comm: u32,
+    /// `mm`.
+    pub mm: u32,
     /// `real_parent`.
     pub real_parent: u32,
     /// BTF id of `struct task_struct` in vmlinux.

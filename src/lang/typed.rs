@@ -144,6 +144,8 @@ pub struct Config {
     pub license: Arc<str>,
     /// Default mode of stacks.
     pub stack_mode: StackMode,
+    /// User stacks are unwound by the tables of their binaries, not by frame pointers.
+    pub unwind_tables: bool,
     /// Size of the ring buffer in bytes, a power of two and of pages; 0 for the default.
     pub ring_bytes: u32,
     /// Demangle C++ and Rust names.
@@ -177,6 +179,7 @@ impl Default for Config {
             exit_leaves_probe: true,
             license: "GPL".into(),
             stack_mode: StackMode::Bpftrace,
+            unwind_tables: false,
             ring_bytes: 0,
             demangle: true,
             lazy_symbolication: true,

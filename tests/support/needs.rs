@@ -31,6 +31,7 @@ fn reason(need: &str) -> Option<String> {
         "cc" => std::process::Command::new("cc").arg("--version").output().is_ok_and(|o| o.status.success()),
         "uprobe" => tracefs("uprobe_events"),
         "bpf_loop" => release() >= (5, 17),
+        "x86-64" => cfg!(target_arch = "x86_64"),
         "for_each" => release() >= (5, 13),
         "hardware" => hardware(),
         "memory-cgroup" => has_memory_controller(),

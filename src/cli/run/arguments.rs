@@ -96,6 +96,11 @@ pub struct Args {
     #[arg(long, value_name = "REGEX")]
     pub probe_filter: Option<regex::Regex>,
 
+    /// Follow `ustack` by the unwinding tables of the binaries (`.eh_frame`), where they were built without frame pointers:
+    /// x86-64 and Linux 5.17 or later. The same as `--config unwind_tables=true`.
+    #[arg(long)]
+    pub unwind_tables: bool,
+
     /// Set a value of the script's config block; wins over the script.
     #[arg(long = "config", value_name = "NAME=VALUE", value_parser = setting)]
     pub config: Vec<(String, String)>,
@@ -110,6 +115,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// The settings that win over the script's config block.
+    pub(super) fn overrides(&self) -> Vec<(String, String)> {
+        overrides(&self.config, self.unwind_tables)
+    }
+
     /// What the script is run for.
     pub(super) const fn purpose(&self) -> Purpose {
         match (self.test, self.bench) {
@@ -127,6 +137,12 @@ pub enum Format {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// What `--config` sets, and what a flag of its own does.
+pub(in crate::cli) fn overrides(config: &[(String, String)], unwind_tables: bool) -> Vec<(String, String)> {
+    let flag = unwind_tables.then(|| ("unwind_tables".to_owned(), "true".to_owned()));
+    config.iter().cloned().chain(flag).collect()
 }
 
 pub fn setting(text: &str) -> Result<(String, String), String> {

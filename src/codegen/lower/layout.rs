@@ -32,6 +32,8 @@ pub const MOST_FRAMES: u32 = 127;
 pub const KNOWN_STACKS: &str = ".bss.stacks";
 /// How many ids it holds.
 pub const KNOWN_STACK_IDS: u32 = 256;
+/// Name of the section with the rows that user stacks are unwound by.
+pub const UNWIND: &str = ".bss.unwind";
 /// Name of the section with constants.
 pub const CONSTANTS: &str = ".rodata.const";
 

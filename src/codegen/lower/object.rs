@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use crate::codegen::artifact::{BrakeSpec, ProgramSpec, SiteSpec};
+use crate::codegen::artifact::{BrakeSpec, ProgramSpec, SiteSpec, UNWIND_ROW, UNWIND_ROWS};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId};
 use crate::kernel::target::TargetFacts;
@@ -18,7 +18,7 @@ use crate::codegen::lower::function::state::Draft;
 use crate::codegen::lower::helpers::map_type;
 use crate::codegen::lower::layout::{
     BRAKE, BUDGET, CACHE_LINE, CONSTANTS, Cells, Home, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU,
-    SCRATCH, SHARED,
+    SCRATCH, SHARED, UNWIND,
 };
 use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::strategy::MOST_ITERATIONS;
@@ -26,6 +26,7 @@ use crate::codegen::lower::programs::multi::MANY_UPROBES;
 use crate::codegen::lower::programs::raw;
 use crate::codegen::lower::reports::ring_plan;
 use crate::codegen::lower::reports::ring_plan::{SlotMaps, Slots};
+use crate::codegen::lower::stack::unwind::maps::UnwindMaps;
 use crate::codegen::lower::{layout, walk};
 
 /// Offset in the shared section of the start of the trace.
@@ -150,6 +151,8 @@ pub struct ObjectBuilder<'a> {
     pub slot_maps: Option<SlotMaps>,
     /// The stack map.
     pub stacks: Option<BpfMapId>,
+    /// Maps of what user stacks are unwound by, once one is.
+    pub unwind: Option<UnwindMaps>,
     /// Largest stack asked for, in frames.
     pub stack_depth: u32,
     /// Largest stack type in the script: the stack map's value, known before any code is made.
@@ -194,6 +197,7 @@ impl<'a> ObjectBuilder<'a> {
             slots: ring_plan::plan(program, facts),
             slot_maps: None,
             stacks: None,
+            unwind: None,
             stack_depth: 0,
             deepest_stack: deepest_stack(program),
             many_uprobes: !facts.for_other_loaders && user_places(program) >= MANY_UPROBES,
@@ -367,6 +371,7 @@ impl<'a> ObjectBuilder<'a> {
                 BUDGET => limits.budget_bytes,
                 KNOWN_STACKS => KNOWN_STACK_IDS * 8,
                 ORDER => CACHE_LINE,
+                UNWIND => UNWIND_ROWS * UNWIND_ROW,
                 _ => self.constants.len() as u32,
             };
             section.size = size.max(8);

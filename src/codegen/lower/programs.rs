@@ -1,7 +1,7 @@
 //! Probes to BPF programs: which kinds, sections and names; predicate, body and process filter.
 
 pub mod brake;
-mod branchless;
+pub mod branchless;
 pub mod budget;
 pub mod dispatch;
 pub mod entry;

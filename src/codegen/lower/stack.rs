@@ -1,10 +1,13 @@
 //! Kernel and user stacks: captured once, stored under the hash of their content.
 
+pub mod unwind;
+
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BpfMapId, Cond, Vreg, Width};
 use crate::lang::source::Span;
+use crate::lang::typed::Intrinsic;
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
@@ -25,7 +28,13 @@ const PIECE: u32 = 8;
 const ONE_PIECE: u32 = 16;
 
 /// Captures a stack and writes its value: `u64` id, `u32` process, `u32` frames.
-pub fn capture(l: &mut Lowerer<'_, '_>, ty: &Type, dst: Addr, span: Span) -> Result<(), CodegenError> {
+pub fn capture(
+    l: &mut Lowerer<'_, '_>,
+    intrinsic: &Intrinsic,
+    ty: &Type,
+    dst: Addr,
+    span: Span,
+) -> Result<(), CodegenError> {
     let (depth, user) = match ty {
         Type::UStack { depth, .. } => (u32::from(*depth), true),
         Type::KStack { depth, .. } => (u32::from(*depth), false),
@@ -49,11 +58,12 @@ pub fn capture(l: &mut Lowerer<'_, '_>, ty: &Type, dst: Addr, span: Span) -> Res
     // The helper fills the rest of what it is given with zeros (`__bpf_get_stack`,
     // kernel/bpf/stackmap.c).
     memory::zero(&mut l.function.builder, frames.at(bytes), (widest - depth) * 8);
-    let context = l.function.context();
+    let got = if user && unwind::is_used(l, intrinsic, span)? {
+        unwind::walk(l, frames, depth, process)
+    } else {
+        by_frame_pointers(l, frames, bytes, user)
+    };
     let b = &mut l.function.builder;
-    let to = memory::pointer(b, frames);
-    let flags = if user { h::BPF_F_USER_STACK } else { 0 };
-    let got = b.call(h::GET_STACK, &[context.into(), to.into(), i64::from(bytes).into(), flags.into()]);
     let (id, count) = (b.imm(0), b.imm(0));
     let [store, lost, done] = b.new_blocks();
     b.branch(Cond::SGt, got, 0, store, lost);
@@ -74,6 +84,15 @@ pub fn capture(l: &mut Lowerer<'_, '_>, ty: &Type, dst: Addr, span: Span) -> Res
     memory::store(b, dst.at(12), 4, count);
     l.release(mark);
     Ok(())
+}
+
+/// The kernel follows frame pointers (and its own tables for its own stack): bytes, or an error.
+fn by_frame_pointers(l: &mut Lowerer<'_, '_>, frames: Addr, bytes: u32, user: bool) -> Vreg {
+    let context = l.function.context();
+    let b = &mut l.function.builder;
+    let to = memory::pointer(b, frames);
+    let flags = if user { h::BPF_F_USER_STACK } else { 0 };
+    b.call(h::GET_STACK, &[context.into(), to.into(), i64::from(bytes).into(), flags.into()])
 }
 
 /// The address of the frame behind some that are left out; 0 where there is none.

@@ -40,6 +40,12 @@ pub const SETTINGS: &[Setting] = &[
         &["bpftrace", "raw", "perf", "build_id"],
         "How kstack and ustack print their frames.",
     ),
+    setting(
+        "unwind_tables",
+        "false",
+        SWITCH,
+        "Follow ustack by the unwinding tables of binaries (x86-64, Linux 5.17), where they have no frame pointers.",
+    ),
     setting("str_trunc_trailer", "..", &[], "Written after strings that were cut."),
     setting("max_cat_bytes", "10240", &[], "Bytes that cat() prints of a file."),
     setting("perf_rb_pages", "0", &[], "Pages of the buffer that events pass through; 0 for the usual size."),

@@ -8,6 +8,8 @@ codes! {
         "A BPF program has 512 bytes of stack, at most a million instructions are checked, and jumps have a limited reach. Split the probe, make strings shorter (config max_strlen) or loops smaller.";
     FOLLOWED = 902, "a loop that an old kernel follows iteration by iteration",
         "Before Linux 5.17 the kernel knows no loops: its verifier follows each iteration of them before the program may run, and gives up after a million instructions, or when it sees no end. Count the iterations with a variable that only steps, a few constant iterations at most (`for $i : 0..16`), do less in each, or leave by `break` from such a loop.";
+    NOT_UNWOUND = 903, "user stacks that are followed by frame pointers all the same",
+        "With the setting unwind_tables the program follows user stacks by the tables that binaries have for exceptions. That takes bpf_loop (Linux 5.17), the kernel's BTF and an x86-64 machine. Without, stacks break off in functions that were built without a frame pointer, and are marked there.";
     REFUSED = 920, "a program that the kernel refuses",
         "The kernel's verifier checks every program before it runs. Scripts that compile should pass it, so this is most often a limit of an older kernel, and sometimes a bug in probescope. F7 in the workbench, or -k of `probescope run`, shows what the verifier said.";
     NOT_ATTACHED = 921, "a probe that could not be attached",

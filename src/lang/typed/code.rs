@@ -450,6 +450,8 @@ pub enum Intrinsic {
     KStack,
     /// `ustack`.
     UStack,
+    /// `dw_ustack()`: by the unwinding tables of the process's binaries, or not at all.
+    UStackByTables,
     /// `len(stack)`.
     StackLen,
     /// The address of one frame of a stack, 0 where it has none: whether it is the process's (constant), and how many

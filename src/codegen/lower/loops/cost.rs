@@ -111,7 +111,9 @@ fn expr(scale: CostContext<'_>, e: &Expr) -> u64 {
             }
         }
         // A stack's hash is made of many frames.
-        ExprKind::Call(Intrinsic::KStack | Intrinsic::UStack | Intrinsic::StackLen, _) => 400,
+        ExprKind::Call(Intrinsic::KStack | Intrinsic::UStack | Intrinsic::UStackByTables | Intrinsic::StackLen, _) => {
+            400
+        }
         ExprKind::Call(..) => 20,
         ExprKind::MapGet { .. } | ExprKind::MapHas { .. } | ExprKind::MapFind { .. } | ExprKind::MapDelete { .. } => 12,
         ExprKind::MapStep { .. } => 20,

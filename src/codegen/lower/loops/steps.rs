@@ -93,7 +93,9 @@ fn calls_of_statement(scale: CostContext<'_>, s: &Statement) -> u64 {
 
 fn calls_of_expr(scale: CostContext<'_>, e: &Expr) -> u64 {
     let own = match &e.kind {
-        ExprKind::Call(Intrinsic::KStack | Intrinsic::UStack | Intrinsic::StackLen, _) => STACK_STEPS,
+        ExprKind::Call(Intrinsic::KStack | Intrinsic::UStack | Intrinsic::UStackByTables | Intrinsic::StackLen, _) => {
+            STACK_STEPS
+        }
         ExprKind::Call(..) | ExprKind::MapFind { .. } => 1,
         ExprKind::MapGet { key, .. }
         | ExprKind::MapHas { key, .. }

@@ -38,6 +38,7 @@ pub const FUNCTIONS: &[Builtin] = &[
     Builtin { name: "syscall_name", signature: "syscall_name(n): string", place: Place::User, doc: "Name of a system call." },
     Builtin { name: "kstack", signature: "kstack([mode][, depth]): kstack_t", place: Place::Kernel, doc: "The kernel's call stack; modes are bpftrace, perf, raw and build_id." },
     Builtin { name: "ustack", signature: "ustack([mode][, depth]): ustack_t", place: Place::Kernel, doc: "The process's call stack; modes are bpftrace, perf, raw and build_id." },
+    Builtin { name: "dw_ustack", signature: "dw_ustack([mode][, depth]): ustack_t", place: Place::Kernel, doc: "The process's call stack, followed by the unwinding tables of its binaries: it needs no frame pointers (x86-64, Linux 5.17)." },
     Builtin { name: "ksym", signature: "ksym(address): ksym_t", place: Place::User, doc: "Name of the kernel symbol at an address." },
     Builtin { name: "usym", signature: "usym(address): usym_t", place: Place::User, doc: "Name of the symbol at an address of the current process." },
     Builtin { name: "kaddr", signature: "kaddr(\"symbol\"): uint64", place: Place::Compile, doc: "Address of a kernel symbol." },

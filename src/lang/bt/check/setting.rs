@@ -92,6 +92,7 @@ pub fn apply_setting(c: &mut Checker<'_>, name: &str, value: &str, span: Span) {
         "str_trunc_trailer" => c.config.str_trunc_trailer = value.into(),
         "dummy_ts_map" => c.series_clock = Some(value.into()),
         "license" => c.config.license = value.into(),
+        "unwind_tables" => c.config.unwind_tables = on,
         "stack_mode" => c.config.stack_mode = stack_mode(value).unwrap_or(c.config.stack_mode),
         "missing_probes" => {
             c.config.missing_probes = match value {

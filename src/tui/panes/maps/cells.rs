@@ -111,7 +111,7 @@ fn frame_name(frame: &Frame) -> String {
 }
 
 /// Stands below a stack whose outermost caller is not known.
-const BREAKS_OFF: &str = "… breaks off: no frame pointer there, or deeper than what was asked for";
+const BREAKS_OFF: &str = "… breaks off: no frame pointer or unwinding table there, or deeper than what was asked for";
 
 /// The frames of a stack, one a line.
 #[must_use]

@@ -52,7 +52,11 @@ pub fn ustack(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     stack(c, "ustack", call.args, call.span)
 }
 
-/// `kstack`, `ustack` with `([mode][, depth])`.
+pub fn dw_ustack(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    stack(c, "dw_ustack", call.args, call.span)
+}
+
+/// `kstack`, `ustack`, `dw_ustack` with `([mode][, depth])`.
 pub fn stack(c: &mut Checker<'_>, name: &str, args: &[ast::Expr], span: Span) -> Expr {
     let mut mode = c.config.stack_mode;
     let (mut depth, mut named) = (DEFAULT_DEPTH, false);
@@ -81,7 +85,8 @@ pub fn stack(c: &mut Checker<'_>, name: &str, args: &[ast::Expr], span: Span) ->
         let mode = if mode == StackMode::BuildId { StackMode::Bpftrace } else { mode };
         (Intrinsic::KStack, Type::KStack { mode, depth })
     } else {
-        (Intrinsic::UStack, Type::UStack { mode, depth })
+        let which = if name == "dw_ustack" { Intrinsic::UStackByTables } else { Intrinsic::UStack };
+        (which, Type::UStack { mode, depth })
     };
     Expr::new(ExprKind::Call(which, Vec::new()), ty, span)
 }
@@ -147,17 +152,6 @@ pub fn kaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
             Checker::error_value(call.span)
         }
     }
-}
-
-/// `dw_ustack([mode][, depth])`: refused, since `ustack` would tell something else.
-pub fn dw_ustack(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
-    c.error_help(
-        NOT_SUPPORTED,
-        call.span,
-        "`dw_ustack` is not supported: BPF programs here follow frame pointers, not DWARF's unwinding tables",
-        Some("use `ustack`, with programs compiled with -fno-omit-frame-pointer".into()),
-    );
-    Checker::error_value(call.span)
 }
 
 /// `uaddr("symbol")` in a probe on the same binary: where the symbol is in the process. The binary may
