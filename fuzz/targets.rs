@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use probescope::binary::cache::LibraryCache;
 use probescope::binary::dwarf::{DebugInfo, Tag};
 use probescope::binary::elf::Binary;
-use probescope::binary::unwind::{Frames, frames_in};
+use probescope::binary::unwind::{Frames, MOST_ROWS, Row, frames_in, rows_in};
 use probescope::codegen::error::CodegenError;
 use probescope::codegen::{compile_with_source, verifier_log};
 use probescope::engine::symbols::{Of, UserSymbols};
@@ -169,10 +169,21 @@ pub fn attach_point(data: &[u8]) {
     }
 }
 
+/// Rows are in the order that programs search them by, and fit the memory that there is for them.
+fn can_be_searched(rows: &[Row]) {
+    assert!(rows.is_sorted_by(|a, b| a.address < b.address), "programs search them");
+    assert!(rows.len() <= MOST_ROWS);
+}
+
+/// Any bytes as the section that tells how frames end.
+pub fn eh_frame(data: &[u8]) {
+    can_be_searched(&rows_in(data));
+}
+
 /// Any bytes as a binary: its symbols, its USDT notes with their arguments, its debug information.
 pub fn elf_binary(data: &[u8]) {
     if let Ok(Frames { rows, .. }) = frames_in(data) {
-        assert!(rows.is_sorted_by(|a, b| a.address < b.address), "programs search them");
+        can_be_searched(&rows);
     }
     let path = std::env::temp_dir().join(format!("probescope-fuzz-{}", std::process::id()));
     if std::fs::write(&path, data).is_err() {

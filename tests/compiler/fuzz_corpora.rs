@@ -157,6 +157,11 @@ fn binaries_may_be_any_bytes() {
 }
 
 #[test]
+fn tables_of_frames_may_be_any_bytes() {
+    replay("eh_frame", targets::eh_frame, &[]);
+}
+
+#[test]
 fn btf_may_be_any_bytes() {
     replay("btf", targets::btf, &[root().join("tests/fixtures/kernel/sys/kernel/btf/vmlinux")]);
 }

@@ -1,0 +1,7 @@
+//! See `eh_frame` in `targets.rs`.
+#![no_main]
+
+#[path = "../targets.rs"]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::eh_frame(data));
