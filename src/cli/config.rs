@@ -13,6 +13,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::{CliError, World};
+use crate::lang::bt::wrong_setting;
 use crate::model::budget::Limit;
 use crate::tui::keys;
 use crate::tui::keys::remap::{Remap, check, parse_key, remap, scope_names, written};
@@ -153,11 +154,7 @@ impl Config {
                 break;
             }
         }
-        for (name, value) in config.script.iter().filter(|(_, value)| text_of(value).is_none()) {
-            let at = text.find(name.as_str()).unwrap_or(0);
-            let message = format!("{name} is a number, a text, true or false, and not {}", value.type_str());
-            mistakes.push(wrong(path, text, at..at + name.len(), &message));
-        }
+        mistakes.extend(wrong_settings(path, text, &rest));
         let (mut places, mut choices): (Vec<_>, Vec<_>) =
             chosen_keys(path, text, &rest, &mut mistakes).into_iter().unzip();
         while let Err((index, error)) = check(&choices) {
@@ -188,6 +185,36 @@ fn blank(text: &mut String, at: &Range<usize>) -> bool {
     let blanks: String = lines.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
     text.replace_range(from..to, &blanks);
     true
+}
+
+/// What is wrong about the settings of scripts: their names and values.
+fn wrong_settings(path: &str, text: &str, rest: &str) -> Vec<Mistake> {
+    let Ok(document) = DeTable::parse(rest) else { return Vec::new() };
+    let script = document.get_ref().iter().find(|(name, _)| name.get_ref() == "script");
+    let Some((_, DeValue::Table(settings))) = script.map(|(name, value)| (name, value.get_ref())) else {
+        return Vec::new();
+    };
+    let mistake = |(name, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+        let said = match value.get_ref() {
+            DeValue::String(said) => said.to_string(),
+            DeValue::Integer(number) => {
+                let read = i64::from_str_radix(number.as_str(), number.radix());
+                read.map_or_else(|_| number.to_string(), |number| number.to_string())
+            }
+            DeValue::Boolean(truth) => truth.to_string(),
+            other => {
+                let name = name.get_ref();
+                let message =
+                    format!("{name} is a number, a text, true or false, and not of the type {}", other.type_str());
+                return Some(wrong(path, text, value.span(), &message));
+            }
+        };
+        let found = wrong_setting(&name.get_ref().to_ascii_lowercase(), &said)?;
+        let at = if found.is_of_name { name.span() } else { value.span() };
+        let help = found.help.map_or_else(String::new, |help| format!(": {help}"));
+        Some(wrong(path, text, at, &format!("{}{help}", found.message)))
+    };
+    settings.iter().filter_map(mistake).collect()
 }
 
 /// The keys that a file chooses, each with the place of its command.

@@ -17,6 +17,7 @@ pub mod settings;
 pub mod visit;
 
 pub use check::check;
+pub use check::setting::wrong_setting;
 pub use expand::{ExpandInputs, expand};
 pub use front::Bpftrace;
 pub use parser::{Parsed, parse};

@@ -52,6 +52,31 @@ fn mistakes_are_told_with_line_and_column() {
 }
 
 #[test]
+fn settings_of_scripts_are_checked_as_a_scripts_own() {
+    let text = "[script]\nmax_map_keys = 0\nmax_strlen = -1\nstack_mode = \"loud\"\nmax_map_kees = 7\n\
+                max_cat_bytes = 1_0\nperf_rb_pages = 0x40\nlicense = \"mine\"\ncpp_demangle = \"maybe\"\n\
+                print_maps_on_exit = false\nlog_size = [1]\nMAX_PROBES = true\nbtf = 1\n";
+    let Err(ConfigError::Wrong { mistakes }) = parsed(text) else { panic!("it was taken") };
+    let told: Vec<_> = mistakes.iter().map(|m| (m.line, m.column, &*m.message)).collect();
+    assert_eq!(
+        told,
+        [
+            (2, 16, "max_map_keys: 0 is no number from 1 to 67108864"),
+            (3, 14, "max_strlen: expecting a number from 1 to 1048576, got -1"),
+            (4, 14, "stack_mode: Invalid value for stack_mode: valid values are bpftrace, raw, perf, and build_id."),
+            (5, 1, "max_map_kees: not a known configuration option: did you mean `max_map_keys`?"),
+            (8, 11, told[4].2),
+            (9, 16, "cpp_demangle: Invalid bool value: valid values are true, false, 1 or 0."),
+            (11, 12, "log_size is a number, a text, true or false, and not of the type array"),
+            (13, 1, "btf: can only be set as an environment variable"),
+        ]
+    );
+    assert!(told[4].2.starts_with("Invalid value for license. Found: mine. Valid values: "), "{told:?}");
+    let (config, _) = parsed("[script]\nMAX_STRLEN = 64\nunstable_tseries = true\nstr_trunc_trailer = \"\"\n").unwrap();
+    assert_eq!(config.settings().len(), 3);
+}
+
+#[test]
 fn no_file_is_as_good_as_an_empty_one_unless_it_was_asked_for() {
     let world = World { home: Some("/nonexistent".into()), ..World::default() };
     assert!(read(&world).is_ok());

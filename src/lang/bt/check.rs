@@ -37,7 +37,7 @@ mod operators;
 mod place;
 mod probes;
 mod programs;
-mod setting;
+pub mod setting;
 mod statements;
 mod strict;
 mod suggest;

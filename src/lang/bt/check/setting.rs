@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::lang::bt::{ast, settings};
 use crate::lang::codes::check::{BAD_SETTING, UNKNOWN_SETTING};
+use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, MissingProbes};
 use crate::lang::types::StackMode;
@@ -59,33 +60,61 @@ pub fn refuse_unstable(c: &mut Checker<'_>, feature: &str, span: Span) {
     }
 }
 
+/// What is wrong about a setting, wherever it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongSetting {
+    code: Code,
+    /// There is no setting of the name, or not here; else it is the value.
+    pub is_of_name: bool,
+    /// What.
+    pub message: String,
+    /// What may have been meant.
+    pub help: Option<String>,
+}
+
+/// What is wrong about a setting's name or value; nothing where it can be applied.
+#[must_use]
+pub fn wrong_setting(name: &str, value: &str) -> Option<WrongSetting> {
+    let Some(known) = settings::find(name) else { return Some(unknown(name)) };
+    let value = canonical(known, value);
+    let message = refusal(known, &value).or_else(|| number(known.name, &value)?.err())?;
+    Some(WrongSetting { code: BAD_SETTING, is_of_name: false, message, help: None })
+}
+
+fn unknown(name: &str) -> WrongSetting {
+    let (message, help) = if ENVIRONMENT.contains(&name) {
+        (format!("{name}: can only be set as an environment variable"), None)
+    } else {
+        let help = suggest::did_you_mean(name, settings::SETTINGS.iter().map(|s| s.name));
+        (format!("{name}: not a known configuration option"), help)
+    };
+    WrongSetting { code: UNKNOWN_SETTING, is_of_name: true, message, help }
+}
+
 /// Applies a setting; `span` is the whole of it, nothing for one from outside the script.
 pub fn apply_setting(c: &mut Checker<'_>, name: &str, value: &str, span: Span) {
-    let Some(known) = settings::find(name) else {
-        if ENVIRONMENT.contains(&name) {
-            let message = format!("{name}: can only be set as an environment variable");
-            return c.error(UNKNOWN_SETTING, span, message);
+    let wrong = wrong_setting(name, value);
+    if let Some(known) = settings::find(name) {
+        let value = &*canonical(known, value);
+        c.settings.insert(name.to_owned(), value.to_owned());
+        if wrong.is_none() {
+            apply(c, name, value);
         }
-        let help = suggest::did_you_mean(name, settings::SETTINGS.iter().map(|s| s.name));
-        let message = format!("{name}: not a known configuration option");
-        return c.error_help(UNKNOWN_SETTING, span, message, help);
-    };
-    let value = &*canonical(known, value);
-    c.settings.insert(name.to_owned(), value.to_owned());
-    if let Some(message) = refusal(known, value) {
-        return c.error(BAD_SETTING, span, message);
     }
+    if let Some(wrong) = wrong {
+        c.error_help(wrong.code, span, wrong.message, wrong.help);
+    }
+}
+
+/// Applies a value that the setting takes.
+fn apply(c: &mut Checker<'_>, name: &str, value: &str) {
     let on = value == "true";
+    let n = number(name, value).and_then(Result::ok).unwrap_or(0);
     match name {
-        "max_map_keys" => number(c, name, value, 1..=1 << 26, span, |c, n| c.config.max_map_keys = n as u32),
-        "max_strlen" => number(c, name, value, 1..=1 << 20, span, |c, n| c.config.max_strlen = n as u32),
-        "max_cat_bytes" => number(c, name, value, 1..=1 << 30, span, |c, n| c.config.max_cat_bytes = n as u32),
-        "perf_rb_pages" => number(c, name, value, 0..=1 << 18, span, |c, n| {
-            c.config.ring_bytes = if n == 0 { 0 } else { (n.next_power_of_two() * 4096) as u32 };
-        }),
-        "log_size" | "max_probes" | "max_bpf_progs" | "on_stack_limit" => {
-            number(c, name, value, 0..=u64::MAX, span, |_, _| {});
-        }
+        "max_map_keys" => c.config.max_map_keys = n as u32,
+        "max_strlen" => c.config.max_strlen = n as u32,
+        "max_cat_bytes" => c.config.max_cat_bytes = n as u32,
+        "perf_rb_pages" => c.config.ring_bytes = if n == 0 { 0 } else { (n.next_power_of_two() * 4096) as u32 },
         "print_maps_on_exit" => c.config.print_maps_on_exit = on,
         "cpp_demangle" => c.config.demangle = on,
         "lazy_symbolication" => c.config.lazy_symbolication = on,
@@ -105,25 +134,32 @@ pub fn apply_setting(c: &mut Checker<'_>, name: &str, value: &str, span: Span) {
     }
 }
 
-fn number(
-    c: &mut Checker<'_>,
-    name: &str,
-    value: &str,
-    allowed: RangeInclusive<u64>,
-    span: Span,
-    set: impl FnOnce(&mut Checker, u64),
-) {
+/// The numbers that a setting takes; none where it takes words.
+fn numbers(name: &str) -> Option<RangeInclusive<u64>> {
+    Some(match name {
+        "max_map_keys" => 1..=1 << 26,
+        "max_strlen" => 1..=1 << 20,
+        "max_cat_bytes" => 1..=1 << 30,
+        "perf_rb_pages" => 0..=1 << 18,
+        "log_size" | "max_probes" | "max_bpf_progs" | "on_stack_limit" => 0..=u64::MAX,
+        _ => return None,
+    })
+}
+
+/// The number that a setting is given, or what is wrong about it; nothing where the setting takes words.
+fn number(name: &str, value: &str) -> Option<Result<u64, String>> {
+    let allowed = numbers(name)?;
     let parsed: Option<u64> = match value {
         "true" => Some(1),
         "false" => Some(0),
         text => text.parse().ok(),
     };
-    let message = match parsed {
-        Some(n) if allowed.contains(&n) => return set(c, n),
-        Some(n) => format!("{name}: {n} is no number from {} to {}", allowed.start(), allowed.end()),
-        None => format!("{name}: expecting a number, got {value}"),
-    };
-    c.error(BAD_SETTING, span, message);
+    let range = format!("from {} to {}", allowed.start(), allowed.end());
+    Some(match parsed {
+        Some(n) if allowed.contains(&n) => Ok(n),
+        Some(n) => Err(format!("{name}: {n} is no number {range}")),
+        None => Err(format!("{name}: expecting a number {range}, got {value}")),
+    })
 }
 
 /// Settings that `config()` can read when nothing sets them.
