@@ -47,6 +47,11 @@ pub trait FrontEnd: Sync + std::fmt::Debug {
         Vec::new()
     }
 
+    /// Clauses of the text that work together, to be taken into another script.
+    fn groups(&self, _: &SourceText) -> Vec<ClauseGroup> {
+        Vec::new()
+    }
+
     /// The text in the language's usual layout; `None` when it has errors, because what is not understood is not
     /// touched.
     fn format(&self, source: &SourceText) -> Option<String>;
@@ -94,6 +99,15 @@ pub trait FrontEnd: Sync + std::fmt::Debug {
     /// # Errors
     /// When nothing is named there, or the new name is none or taken.
     fn rename(&self, source: &SourceText, offset: u32, new: &str) -> Result<Vec<(Span, String)>, RenameError>;
+}
+
+/// Clauses that work together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClauseGroup {
+    /// Their probes.
+    pub probes: String,
+    /// Their text, with what else they need of their script.
+    pub text: String,
 }
 
 /// The parameters and options that a script speaks of.

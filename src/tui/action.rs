@@ -210,6 +210,8 @@ pub enum App {
     Find,
     /// Open the list of bundled scripts.
     Scripts,
+    /// Open the list of clauses of the bundled scripts.
+    Snippets,
     /// Save, then open the chosen script.
     SaveAndOpen,
     /// Open the chosen script in place of unsaved text.

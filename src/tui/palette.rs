@@ -1,5 +1,7 @@
 //! The list of commands and bundled scripts: every binding of the key table and every script of the
-//! library, searched by their words.
+//! library, searched by their words; and that of the clauses of these scripts, to be taken into another one.
+
+use std::sync::LazyLock;
 
 use fuzzy_matcher::FuzzyMatcher as _;
 use fuzzy_matcher::skim::SkimMatcherV2;
@@ -8,6 +10,9 @@ use super::export::Exported;
 use super::input::Input;
 use super::keys::{self, Binding};
 use super::presets::{PRESETS, Preset};
+use crate::lang::FRONT_ENDS;
+use crate::lang::front::ClauseGroup;
+use crate::lang::source::SourceText;
 use crate::library::{self, Script};
 
 /// What the entries of files begin with.
@@ -20,9 +25,41 @@ pub struct Palette {
     pub input: Input,
     /// Selected entry.
     pub selected: usize,
-    /// Only scripts are listed.
-    pub scripts_only: bool,
+    /// What is listed.
+    pub listed: Listed,
 }
+
+/// What a palette lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listed {
+    /// Commands, questions, exports and scripts.
+    #[default]
+    All,
+    /// Bundled scripts only.
+    Scripts,
+    /// Clauses of the bundled scripts.
+    Clauses,
+}
+
+/// Clauses of a bundled script that work together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clauses {
+    /// The script that they are of.
+    pub script: &'static str,
+    /// What that script answers.
+    pub about: String,
+    /// The clauses.
+    pub group: ClauseGroup,
+}
+
+/// Of all bundled scripts, which are all in bpftrace's language.
+static CLAUSES: LazyLock<Vec<Clauses>> = LazyLock::new(|| {
+    let of = |script: Script| {
+        let groups = FRONT_ENDS[0].groups(&SourceText::new(script.name, script.text));
+        groups.into_iter().map(move |group| Clauses { script: script.name, about: script.about.clone(), group })
+    };
+    library::scripts().into_iter().flat_map(of).collect()
+});
 
 /// Something to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +72,8 @@ pub enum Entry {
     Export(Exported),
     /// A script to open as a copy.
     Script(Script),
+    /// Clauses to take into the script.
+    Clauses(&'static Clauses),
 }
 
 impl Entry {
@@ -46,6 +85,7 @@ impl Entry {
             Self::Preset(preset) => preset.about.to_owned(),
             Self::Export(exported) => format!("{EXPORT}{}", exported.about()),
             Self::Script(script) => format!("{}: {}", script.name, script.about),
+            Self::Clauses(c) => format!("{}: {}  {}", c.script, c.group.probes, c.about),
         }
     }
 }
@@ -54,10 +94,17 @@ impl Palette {
     /// The entries that match, best first, with the characters that matched.
     #[must_use]
     pub fn entries(&self) -> Vec<(Entry, Vec<usize>)> {
-        let commands = keys::all().filter(|b| b.in_palette && !self.scripts_only).map(Entry::Command);
-        let presets = PRESETS.iter().filter(|_| !self.scripts_only).map(Entry::Preset);
-        let exports = Exported::all().filter(|_| !self.scripts_only).map(Entry::Export);
-        let all = commands.chain(presets).chain(exports).chain(library::scripts().into_iter().map(Entry::Script));
+        let all: Box<dyn Iterator<Item = Entry>> = match self.listed {
+            Listed::Clauses => Box::new(CLAUSES.iter().map(Entry::Clauses)),
+            Listed::Scripts => Box::new(library::scripts().into_iter().map(Entry::Script)),
+            Listed::All => {
+                let commands = keys::all().filter(|b| b.in_palette).map(Entry::Command);
+                let presets = PRESETS.iter().map(Entry::Preset);
+                let exports = Exported::all().map(Entry::Export);
+                let scripts = library::scripts().into_iter().map(Entry::Script);
+                Box::new(commands.chain(presets).chain(exports).chain(scripts))
+            }
+        };
         let query = self.input.text();
         if query.is_empty() {
             return all.map(|e| (e, Vec::new())).collect();

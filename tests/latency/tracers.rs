@@ -56,6 +56,12 @@ fn the_timers_of_timerlat_are_as_late_for_our_programs_as_for_itself() {
         lengths.percentile_ns(50.0),
         lengths.percentile_ns(99.0),
     );
+    if let Some(lost) = told.iter().find_map(|item| match item {
+        Item::Note(note) if note.contains("were lost") => Some(note),
+        _ => None,
+    }) {
+        return skip::skip(&format!("this machine reads the tracer too slowly: {lost}"));
+    }
     assert!(count.abs_diff(theirs.irq.count) * 100 <= count, "{count} of {}", theirs.irq.count);
     for percent in [50.0, 99.0] {
         let ours = lengths.percentile_ns(percent).unwrap().max(1).ilog2();

@@ -266,3 +266,20 @@ fn every_pane_is_reached_and_left_by_keys() {
     press(&mut state, "<esc><c-k>theme<enter>");
     assert_eq!(&*state.theme.name, "light");
 }
+
+#[test]
+fn clauses_of_a_bundled_script_are_taken_into_another_one() {
+    let mut state = empty();
+    press(&mut state, "BEGIN { }<c-k>snippets<enter>");
+    assert!(shown(&state, "Insert clauses of a bundled script"));
+    press(&mut state, "runqlat<enter>");
+    let text = state.document.editor.text();
+    assert!(text.starts_with("BEGIN { }\n\ntracepoint:sched:sched_wakeup,\ntracepoint:sched:sched_wakeup_new\n{"), "{text}");
+    assert!(text.contains("tracepoint:sched:sched_switch") && text.contains("clear(@runnable)"), "{text}");
+    assert!(!text.contains("Needs:"), "the comment on the whole script stays there: {text}");
+    press(&mut state, "<c-z>");
+    assert_eq!(state.document.editor.text().trim_end(), "BEGIN { }");
+    state.document.file.unnamed = Some("/state/untitled.d".into());
+    press(&mut state, "<c-k>snippets<enter>");
+    assert!(shown(&state, "The bundled scripts are bpftrace, and this one is D"));
+}

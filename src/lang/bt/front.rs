@@ -9,7 +9,7 @@ use super::{ast, dump, expand, latency, pretty, semantic, service};
 use crate::lang::codes::parse::UNCLOSED_STRING;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::facts::Facts;
-use crate::lang::front::{Checked, FrontEnd, FrontOptions, Wanted};
+use crate::lang::front::{Checked, ClauseGroup, FrontEnd, FrontOptions, Wanted};
 use crate::lang::narrow::ClausePlace;
 use crate::lang::service::{Completion, Hover, Pieces, RenameError, ServiceEnv, SignatureHelp, Symbol};
 use crate::lang::source::{SourceText, Span};
@@ -45,6 +45,10 @@ impl FrontEnd for Bpftrace {
 
     fn helper_maps(&self, source: &SourceText) -> Vec<Arc<str>> {
         service::cleared_at_end(&parse(source).script)
+    }
+
+    fn groups(&self, source: &SourceText) -> Vec<ClauseGroup> {
+        service::groups(source)
     }
 
     fn format(&self, source: &SourceText) -> Option<String> {

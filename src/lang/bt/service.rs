@@ -3,6 +3,7 @@
 
 mod completion;
 mod context;
+mod groups;
 mod helpers;
 mod highlight;
 mod hover;
@@ -15,6 +16,7 @@ mod signature;
 mod tests;
 
 pub use completion::completions;
+pub use groups::groups;
 pub use helpers::cleared_at_end;
 pub use highlight::BtPieces;
 pub use hover::hover;

@@ -130,6 +130,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Panes, &[alt('g')], Action::App(App::RunHere), "", "Trace a recording's script on this machine", true),
     bind(Scope::Panes, &[f(2), ctrl('p')], Action::App(App::Browse), "probes", "Browse the probes", true),
     bind(Scope::Panes, &[ctrl('o')], Action::App(App::Scripts), "scripts", "Open one of the bundled scripts", true),
+    bind(Scope::Panes, &[], Action::App(App::Snippets), "", "Snippets: insert clauses of a bundled script", true),
     bind(Scope::Panes, &[alt('0')], Action::App(App::EditOutside), "", "Edit the script in $VISUAL or $EDITOR", true),
     bind(
         Scope::Panes,

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::super::keys;
 use super::super::paint::{centred, clear, frame, highlighted, put, put_end, style_row};
-use super::super::palette::{Entry, Palette};
+use super::super::palette::{Entry, Listed, Palette};
 use super::super::state::State;
 use super::super::text::{fit, width};
 use super::super::theme::Slot;
@@ -41,7 +41,11 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
     let theme = &state.theme;
     let area = place(body);
     clear(buf, area, theme[Slot::Overlay]);
-    let title = if palette.scripts_only { "Open a bundled script" } else { "Commands and scripts" };
+    let title = match palette.listed {
+        Listed::All => "Commands and scripts",
+        Listed::Scripts => "Open a bundled script",
+        Listed::Clauses => "Insert clauses of a bundled script",
+    };
     let inside = frame(buf, area, theme, true, title);
     input_line(state, &palette.input, "›", buf, inside, 0);
     let entries = palette.entries();
@@ -57,7 +61,8 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
             Entry::Command(binding) => binding.keys.first().map_or_else(String::new, |key| keys::name(*key)),
             Entry::Preset(_) => "run".to_owned(),
             Entry::Export(_) => "file".to_owned(),
-            Entry::Script(_) if palette.scripts_only => String::new(),
+            Entry::Script(_) if palette.listed == Listed::Scripts => String::new(),
+            Entry::Clauses(_) => String::new(),
             Entry::Script(_) => "script".to_owned(),
         };
         let (plain, words) = (theme[Slot::Overlay], entry.words());

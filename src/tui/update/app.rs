@@ -7,7 +7,7 @@ use super::super::action::App;
 use super::super::effect::Effect;
 use super::super::input::Input;
 use super::super::layout::tree::PaneId;
-use super::super::palette::{EXPORT, Palette};
+use super::super::palette::{EXPORT, Listed, Palette};
 use super::super::state::{Layer, Reader, State};
 use super::super::trace::Phase;
 use super::guard;
@@ -58,6 +58,7 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
         | App::Palette
         | App::Export
         | App::Scripts
+        | App::Snippets
         | App::Browse
         | App::VerifierLog
         | App::ExplainProblem => open(state, app),
@@ -307,7 +308,8 @@ fn open(state: &mut State, app: App) -> Vec<Effect> {
             let input = Input::new(EXPORT);
             state.layers.push(Layer::Palette(Palette { input, ..Palette::default() }));
         }
-        App::Scripts => state.layers.push(Layer::Palette(Palette { scripts_only: true, ..Palette::default() })),
+        App::Scripts => state.layers.push(Layer::Palette(Palette { listed: Listed::Scripts, ..Palette::default() })),
+        App::Snippets => super::library::ask_clauses(state),
         App::VerifierLog => verifier_log(state),
         _ => explain(state),
     }

@@ -98,6 +98,7 @@ fn palette(state: &mut State, action: &Action) -> Vec<Effect> {
                 Some(Entry::Export(exported)) => super::super::export::ask(state, exported),
                 Some(Entry::Preset(preset)) => super::library::answer_preset(state, preset),
                 Some(Entry::Script(script)) => super::library::ask(state, &script),
+                Some(Entry::Clauses(clauses)) => super::library::insert_clauses(state, clauses),
                 None => Vec::new(),
             };
         }

@@ -2,9 +2,11 @@
 
 use super::super::action::{App, Edit, Go};
 use super::super::effect::Effect;
+use super::super::palette::{Clauses, Listed, Palette};
 use super::super::presets::Preset;
 use super::super::state::{File, Layer, State};
 use super::super::trace::Phase;
+use crate::lang::FRONT_ENDS;
 use crate::lang::diagnostic::Severity;
 use crate::library::{self, Script};
 use crate::tui::panes::editor::documents;
@@ -50,6 +52,23 @@ pub fn new_tab(state: &mut State, name: &str, text: &str) -> bool {
     let kept = format!("untitled-{}.bt", documents::next(state).0);
     let recovery = state.document.file.recovery.as_ref().map(|p| p.with_file_name(kept));
     documents::open(state, text, File { unnamed, recovery, ..File::default() })
+}
+
+/// Lists the clauses of the bundled scripts, where the script at hand is in their language.
+pub fn ask_clauses(state: &mut State) {
+    let (own, theirs) = (state.document.language().name(), FRONT_ENDS[0].name());
+    if own == theirs {
+        state.layers.push(Layer::Palette(Palette { listed: Listed::Clauses, ..Palette::default() }));
+    } else {
+        state.tell(Severity::Info, format!("The bundled scripts are {theirs}, and this one is {own}"));
+    }
+}
+
+/// Puts clauses into the script; undo takes them out again.
+pub fn insert_clauses(state: &mut State, clauses: &Clauses) -> Vec<Effect> {
+    state.focus_on(crate::tui::panes::editor::KIND);
+    state.document.editor.insert_clause(&clauses.group.text);
+    Vec::new()
 }
 
 /// Runs the script that answers a question, in a tab of its own beside other work, and shows its pane.
