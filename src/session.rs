@@ -9,6 +9,7 @@ pub mod hits;
 pub mod live;
 pub mod recorded;
 pub mod rerun;
+pub mod scopes;
 pub mod testing;
 pub mod trial;
 pub mod update;

@@ -48,16 +48,47 @@ pub fn narrowed(
     let called = text.get(call.start as usize..call.end as usize).ok_or(NarrowError::NoClause)?;
     let expression = argument_of(called, argument).ok_or(NarrowError::NoArgument)?;
     refuse(expression)?;
-    let condition = format!("{expression} == {literal}");
-    if let Some(span) = clause.predicate {
-        let old = text.get(span.start as usize..span.end as usize).ok_or(NarrowError::NoClause)?;
-        let joined = if is_simple(old) { format!("{old} && {condition}") } else { format!("({old}) && {condition}") };
-        return Ok((span, joined));
+    edit(text, *clause, &format!("{expression} == {literal}")).ok_or(NarrowError::NoClause)
+}
+
+/// The text with this condition in each clause, but for those that belong to no thread: of the beginning, the end and intervals.
+#[must_use]
+pub fn limited(front: &dyn FrontEnd, text: &str, condition: &str) -> String {
+    let mut limited = text.to_owned();
+    let clauses = front.clauses(&SourceText::new("clauses", text));
+    // From the last one on, so that the places of those before it stay.
+    for clause in clauses.into_iter().rev().filter(|clause| has_thread(probes(text, *clause))) {
+        if let Some((span, new)) = edit(text, clause, condition) {
+            limited.replace_range(span.start as usize..span.end as usize, &new);
+        }
     }
-    let behind = &text[clause.probes_end as usize..];
+    limited
+}
+
+/// The attach points of a clause, with the comments before them.
+fn probes(text: &str, clause: ClausePlace) -> &str {
+    let before = &text[..clause.probes_end as usize];
+    &before[before.rfind('}').map_or(0, |at| at + 1)..]
+}
+
+fn has_thread(probes: &str) -> bool {
+    let of_run = |word: &str| ["begin", "end"].iter().any(|name| word.eq_ignore_ascii_case(name));
+    let is_timer = |word: &str| ["interval:", "i:", "tick-", "dtrace:::"].iter().any(|kind| word.starts_with(kind));
+    let words = probes.lines().filter(|line| !line.trim_start().starts_with("//"));
+    !words.flat_map(|line| line.split([',', ' '])).any(|word| of_run(word.trim()) || is_timer(word.trim()))
+}
+
+/// What to put where, so that a clause has a condition more.
+fn edit(text: &str, clause: ClausePlace, condition: &str) -> Option<(Span, String)> {
+    if let Some(span) = clause.predicate {
+        let old = text.get(span.start as usize..span.end as usize)?;
+        let joined = if is_simple(old) { format!("{old} && {condition}") } else { format!("({old}) && {condition}") };
+        return Some((span, joined));
+    }
+    let behind = text.get(clause.probes_end as usize..)?;
     let own_line = behind.find('{').is_some_and(|brace| behind[..brace].contains('\n'));
     let at = Span::new(clause.probes_end, clause.probes_end);
-    Ok((at, if own_line { format!("\n/{condition}/") } else { format!(" /{condition}/") }))
+    Some((at, if own_line { format!("\n/{condition}/") } else { format!(" /{condition}/") }))
 }
 
 /// Whether another condition can stand behind it as it is.
@@ -179,5 +210,18 @@ mod tests {
             Err(NarrowError::OwnVariable("this->"))
         );
         assert!(of("kprobe:f { print($1); }", 0).is_ok(), "a parameter is known before");
+    }
+
+    #[test]
+    fn clauses_that_belong_to_a_thread_are_limited() {
+        let text = "// Begin here.\nBEGIN { @ = 1; }\nkprobe:f\n{\n    @s[tid] = nsecs;\n}\nkretprobe:f /@s[tid] || 1/ { }\n\
+                    interval:s:1 { print(@); }\nprofile:hz:99, kprobe:end_it { @ = count(); }\n";
+        let limited = limited(FRONT_ENDS[0], text, "pid == 7");
+        assert_eq!(
+            limited,
+            "// Begin here.\nBEGIN { @ = 1; }\nkprobe:f\n/pid == 7/\n{\n    @s[tid] = nsecs;\n}\n\
+             kretprobe:f /(@s[tid] || 1) && pid == 7/ { }\ninterval:s:1 { print(@); }\n\
+             profile:hz:99, kprobe:end_it /pid == 7/ { @ = count(); }\n"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Looks at what the kernel has loaded, beside the screen: only while a pane shows it.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use crate::engine::inventory::{self, Contents, InventoryReader};
 use crate::kernel::Kernel;
 use crate::model::bpf::Inventory;
 use crate::session::hits;
+use crate::session::scopes::{self, Scope};
 
 /// Pause between two readings.
 const EVERY: Duration = Duration::from_secs(1);
@@ -28,6 +30,8 @@ pub enum Inspect {
     Rest,
     /// How often do these probes fire?
     Hits(Vec<Arc<str>>),
+    /// What processes and control groups are there?
+    Scopes,
     /// What is in a map?
     Map(u32),
     /// The instructions of a program.
@@ -41,6 +45,8 @@ pub enum Inspected {
     Inventory(Result<Arc<Inventory>, String>),
     /// How often each probe fired in a second, or why that can't be told.
     Hits(Result<Vec<(Arc<str>, u64)>, String>),
+    /// Processes and control groups.
+    Scopes(Arc<[Scope]>),
     /// What is in a map.
     Map(u32, Result<Arc<Contents>, String>),
     /// The instructions of a program.
@@ -112,6 +118,7 @@ fn work(kernel: &Arc<Kernel>, questions: &Receiver<Inspect>, answer: &Answer) {
             Ok(Inspect::Code(id)) => {
                 Inspected::Code(id, inventory::listing(id).map(Arc::new).map_err(|e| e.to_string()))
             }
+            Ok(Inspect::Scopes) => Inspected::Scopes(scopes::read(Path::new("/proc")).into()),
             Ok(Inspect::Hits(probes)) => Inspected::Hits(hits(probes, kernel)),
             Ok(Inspect::Once) => match InventoryReader::new(Arc::clone(kernel)) {
                 Ok(mut once) => read(&mut once),

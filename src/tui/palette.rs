@@ -1,7 +1,7 @@
 //! The list of commands and bundled scripts: every binding of the key table and every script of the
 //! library, searched by their words; and that of the clauses of these scripts, to be taken into another one.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use fuzzy_matcher::FuzzyMatcher as _;
 use fuzzy_matcher::skim::SkimMatcherV2;
@@ -14,6 +14,7 @@ use crate::lang::FRONT_ENDS;
 use crate::lang::front::ClauseGroup;
 use crate::lang::source::SourceText;
 use crate::library::{self, Script};
+use crate::session::scopes::Scope;
 
 /// What the entries of files begin with.
 pub const EXPORT: &str = "Export: ";
@@ -30,7 +31,7 @@ pub struct Palette {
 }
 
 /// What a palette lists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Listed {
     /// Commands, questions, exports and scripts.
     #[default]
@@ -39,6 +40,8 @@ pub enum Listed {
     Scripts,
     /// Clauses of the bundled scripts.
     Clauses,
+    /// What clauses can be limited to.
+    Scopes(Arc<[Scope]>),
 }
 
 /// Clauses of a bundled script that work together.
@@ -74,6 +77,8 @@ pub enum Entry {
     Script(Script),
     /// Clauses to take into the script.
     Clauses(&'static Clauses),
+    /// What clauses are limited to; nothing for everything that runs.
+    Scope(Option<Scope>),
 }
 
 impl Entry {
@@ -85,6 +90,15 @@ impl Entry {
             Self::Preset(preset) => preset.about.to_owned(),
             Self::Export(exported) => format!("{EXPORT}{}", exported.about()),
             Self::Script(script) => format!("{}: {}", script.name, script.about),
+            Self::Scope(None) => "everything that runs".to_owned(),
+            Self::Scope(Some(scope)) => match scope {
+                Scope::Process { words, .. } => format!("{}  {words}", scope.name()),
+                Scope::Group { folder, container: Some(_), .. } => format!("{}  {folder}", scope.name()),
+                Scope::Group { processes: 1, comm, .. } => format!("{}  {comm}", scope.name()),
+                Scope::Group { processes, comm, .. } => {
+                    format!("{}  {comm} and {} more processes", scope.name(), processes - 1)
+                }
+            },
             Self::Clauses(c) => format!("{}: {}  {}", c.script, c.group.probes, c.about),
         }
     }
@@ -94,8 +108,11 @@ impl Palette {
     /// The entries that match, best first, with the characters that matched.
     #[must_use]
     pub fn entries(&self) -> Vec<(Entry, Vec<usize>)> {
-        let all: Box<dyn Iterator<Item = Entry>> = match self.listed {
+        let all: Box<dyn Iterator<Item = Entry> + '_> = match &self.listed {
             Listed::Clauses => Box::new(CLAUSES.iter().map(Entry::Clauses)),
+            Listed::Scopes(scopes) => {
+                Box::new(std::iter::once(None).chain(scopes.iter().cloned().map(Some)).map(Entry::Scope))
+            }
             Listed::Scripts => Box::new(library::scripts().into_iter().map(Entry::Script)),
             Listed::All => {
                 let commands = keys::all().filter(|b| b.in_palette).map(Entry::Command);

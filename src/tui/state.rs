@@ -27,6 +27,7 @@ use super::workspace::Workspace;
 use crate::lang::diagnostic::Severity;
 use crate::model::budget::Budget;
 use crate::model::value::Value;
+use crate::session::scopes::Scope;
 use crate::session::update::{ScriptId, TraceId};
 use crate::store::Store;
 use crate::tui::own::Own;
@@ -148,6 +149,8 @@ pub struct State {
     pub loaded: Loaded,
     /// Probes that were used before.
     pub used: Used,
+    /// What clauses from the browser are limited to.
+    pub scope: Option<Scope>,
     /// The captured struct that others are compared to.
     pub marked_struct: Option<Value>,
     /// What panes want done although nobody has asked for it.
@@ -197,6 +200,7 @@ impl State {
             latency: Measured::default(),
             loaded: Loaded::default(),
             used: Used::default(),
+            scope: None,
             marked_struct: None,
             wanted: Vec::new(),
             toast: None,

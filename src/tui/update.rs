@@ -55,6 +55,7 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Inspected(answer) => {
             browser::heat::told(state, &answer);
+            browser::scope::told(state, &answer);
             state.loaded.take(answer);
             Vec::new()
         }

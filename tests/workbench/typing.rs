@@ -274,7 +274,10 @@ fn clauses_of_a_bundled_script_are_taken_into_another_one() {
     assert!(shown(&state, "Insert clauses of a bundled script"));
     press(&mut state, "runqlat<enter>");
     let text = state.document.editor.text();
-    assert!(text.starts_with("BEGIN { }\n\ntracepoint:sched:sched_wakeup,\ntracepoint:sched:sched_wakeup_new\n{"), "{text}");
+    assert!(
+        text.starts_with("BEGIN { }\n\ntracepoint:sched:sched_wakeup,\ntracepoint:sched:sched_wakeup_new\n{"),
+        "{text}"
+    );
     assert!(text.contains("tracepoint:sched:sched_switch") && text.contains("clear(@runnable)"), "{text}");
     assert!(!text.contains("Needs:"), "the comment on the whole script stays there: {text}");
     press(&mut state, "<c-z>");
@@ -282,4 +285,32 @@ fn clauses_of_a_bundled_script_are_taken_into_another_one() {
     state.document.file.unnamed = Some("/state/untitled.d".into());
     press(&mut state, "<c-k>snippets<enter>");
     assert!(shown(&state, "The bundled scripts are bpftrace, and this one is D"));
+}
+
+#[test]
+fn clauses_of_the_browser_are_limited_to_a_chosen_process() {
+    use probescope::session::scopes::Scope;
+    use probescope::tui::effect::Effect;
+    use probescope::tui::inspector::{Inspect, Inspected};
+    let mut state = empty();
+    press(&mut state, "<f2>");
+    let effects = press(&mut state, "<a-o>");
+    assert!(effects.iter().any(|e| matches!(e, Effect::Inspect(Inspect::Scopes))));
+    let process = |pid, comm: &str| Scope::Process { pid, comm: comm.into(), words: format!("/usr/sbin/{comm} -g") };
+    let scopes = [process(7, "sshd"), process(9, "nginx\u{1b}[2J")];
+    update::receive(&mut state, Message::Inspected(Inspected::Scopes(scopes.into())));
+    assert!(shown(&state, "Limit clauses to") && shown(&state, "everything that runs"));
+    assert!(shown(&state, "nginx␛[2J (9)"), "names come from programs");
+    press(&mut state, "ngi<enter>");
+    assert!(shown(&state, "Probes, only in nginx␛[2J (9)"));
+    let (found, detail) = openat(state.search);
+    update::receive(&mut state, Message::Found(found));
+    update::receive(&mut state, Message::Described(detail));
+    press(&mut state, "<enter>");
+    let text = state.document.editor.text();
+    assert!(text.starts_with("tracepoint:syscalls:sys_enter_openat\n/pid == 9/\n{"), "{text}");
+    press(&mut state, "<f2><a-o>");
+    update::receive(&mut state, Message::Inspected(Inspected::Scopes([].into())));
+    press(&mut state, "<enter>");
+    assert!(state.scope.is_none() && shown(&state, "Probes ─"));
 }

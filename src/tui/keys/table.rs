@@ -3,7 +3,7 @@
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
 use super::super::panes::browser::heat::HITS;
-use super::super::panes::browser::{kinds, questions, several};
+use super::super::panes::browser::{kinds, questions, scope, several};
 use super::super::panes::lens::keys as lens;
 use super::super::panes::{editor, events, flame, heat, latency, log, maps, probes, system, xray};
 use super::super::time::Time;
@@ -272,6 +272,14 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Browser, &[alt('k')], questions::STACKS, "stacks", "Insert: the stacks that lead to it", false),
     bind(Scope::Browser, &[ctrl(' '), ctrl('t')], several::CHOOSE, "", "Take this probe along with others", false),
     bind(Scope::Browser, &[alt('p')], kinds::NEXT, "", "Only probes of the next kind, at last all again", false),
+    bind(
+        Scope::Browser,
+        &[alt('o')],
+        scope::CHOOSE,
+        "",
+        "Limit the clauses to a process, a container or a control group",
+        false,
+    ),
     bind(Scope::Browser, &[alt('f')], several::FAVOURITE, "", "Make it a favourite, or none any more", false),
     bind(Scope::Browser, &[alt('h')], HITS, "hits", "Count the hits of the probes in sight for a second", false),
     bind(Scope::Browser, &[alt('r')], xray::keys::OPEN, "x-ray", "X-ray all functions of what is typed", false),

@@ -4,6 +4,7 @@ pub mod draw;
 pub(in crate::tui) mod heat;
 pub(in crate::tui) mod kinds;
 pub mod questions;
+pub(in crate::tui) mod scope;
 pub(in crate::tui) mod several;
 pub mod state;
 pub(in crate::tui) mod update;

@@ -7,7 +7,7 @@ use super::super::keys;
 use super::super::paint::{centred, clear, frame, highlighted, put, put_end, style_row};
 use super::super::palette::{Entry, Listed, Palette};
 use super::super::state::State;
-use super::super::text::{fit, width};
+use super::super::text::{fit, neutralise, width};
 use super::super::theme::Slot;
 use super::reader::input_line;
 
@@ -45,6 +45,7 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
         Listed::All => "Commands and scripts",
         Listed::Scripts => "Open a bundled script",
         Listed::Clauses => "Insert clauses of a bundled script",
+        Listed::Scopes(_) => "Limit clauses to",
     };
     let inside = frame(buf, area, theme, true, title);
     input_line(state, &palette.input, "›", buf, inside, 0);
@@ -62,10 +63,10 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
             Entry::Preset(_) => "run".to_owned(),
             Entry::Export(_) => "file".to_owned(),
             Entry::Script(_) if palette.listed == Listed::Scripts => String::new(),
-            Entry::Clauses(_) => String::new(),
+            Entry::Clauses(_) | Entry::Scope(_) => String::new(),
             Entry::Script(_) => "script".to_owned(),
         };
-        let (plain, words) = (theme[Slot::Overlay], entry.words());
+        let (plain, words) = (theme[Slot::Overlay], neutralise(&entry.words()).into_owned());
         let shown = fit(&words, columns.saturating_sub(width(&key) + 5));
         highlighted(buf, inside, 2, y + 1, &shown, |i| at.contains(&i), plain, theme[Slot::Matched]);
         let slot = if matches!(entry, Entry::Command(_)) { Slot::Key } else { Slot::Faint };

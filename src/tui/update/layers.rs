@@ -7,7 +7,7 @@ use super::super::palette::Entry;
 use super::super::state::{Layer, Reader, State};
 use super::app_of;
 use crate::lang::diagnostic::Severity;
-use crate::tui::panes::browser::update as browser;
+use crate::tui::panes::browser::{scope, update as browser};
 use crate::tui::panes::editor::documents;
 
 /// Applies an intent in the overlay that has the keys.
@@ -98,6 +98,7 @@ fn palette(state: &mut State, action: &Action) -> Vec<Effect> {
                 Some(Entry::Export(exported)) => super::super::export::ask(state, exported),
                 Some(Entry::Preset(preset)) => super::library::answer_preset(state, preset),
                 Some(Entry::Script(script)) => super::library::ask(state, &script),
+                Some(Entry::Scope(chosen)) => scope::take(state, chosen),
                 Some(Entry::Clauses(clauses)) => super::library::insert_clauses(state, clauses),
                 None => Vec::new(),
             };

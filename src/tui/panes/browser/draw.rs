@@ -85,8 +85,12 @@ pub fn draw(state: &State, browser: &Browser, buf: &mut Buffer, body: Rect) {
     let theme = &state.theme;
     let places = layout(body);
     clear(buf, places.frame, theme[Slot::Overlay]);
-    let inside = frame(buf, places.frame, theme, true, "Probes");
-    note(buf, places.frame, &counts(browser), theme[Slot::Faint], 12);
+    let title = state.scope.as_ref().map_or_else(
+        || "Probes".to_owned(),
+        |scope| format!("Probes, only in {}", fit(&neutralise(&scope.name()), usize::from(places.frame.width) / 3)),
+    );
+    let inside = frame(buf, places.frame, theme, true, &title);
+    note(buf, places.frame, &counts(browser), theme[Slot::Faint], width(&title) + 6);
     input_line(state, &browser.input, "/", buf, inside, 0);
     let Some(list) = places.list else { return };
     put(buf, inside, 0, 1, &"─".repeat(usize::from(inside.width)), theme[Slot::Border]);

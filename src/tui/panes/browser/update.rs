@@ -8,7 +8,7 @@ use crate::tui::effect::{Detail, Effect, Found};
 use crate::tui::input::Input;
 use crate::tui::inspector::Inspect;
 use crate::tui::panes::browser::state::Browser;
-use crate::tui::panes::browser::{heat, kinds, questions, several};
+use crate::tui::panes::browser::{heat, kinds, questions, scope, several};
 use crate::tui::panes::{lens, xray};
 use crate::tui::state::{Layer, State};
 
@@ -100,6 +100,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         several if *several == several::CHOOSE => several::choose(state),
         favourite if *favourite == several::FAVOURITE => several::favourite(state),
+        limit if *limit == scope::CHOOSE => scope::ask(),
         hits if *hits == heat::HITS => heat::ask(state),
         open if *open == xray::keys::OPEN => xray::open::of_browser(state),
         open if *open == lens::keys::OPEN => lens::update::of_browser(state),
@@ -179,9 +180,16 @@ fn ask(state: &mut State, question: &Action) -> Vec<Effect> {
 }
 
 fn insert(state: &mut State, taken: &[Detail], clause: &str) -> Vec<Effect> {
+    let text = match scope::within(state.scope.as_ref(), state.document.language(), clause) {
+        Ok(text) => text,
+        Err(why) => {
+            state.tell(Severity::Warning, why);
+            return Vec::new();
+        }
+    };
     state.layers.pop();
     state.focus_on(crate::tui::panes::editor::KIND);
-    state.document.editor.insert_clause(clause);
+    state.document.editor.insert_clause(&text);
     taken.iter().for_each(|detail| state.used.take(&detail.name));
     several::keep(state)
 }

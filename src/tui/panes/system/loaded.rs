@@ -36,7 +36,7 @@ impl Loaded {
             }
             Inspected::Inventory(Err(reason)) => self.refused = Some(reason),
             Inspected::Hits(Ok(counts)) => self.hits.extend(counts),
-            Inspected::Hits(Err(_)) => {}
+            Inspected::Hits(Err(_)) | Inspected::Scopes(_) => {}
             Inspected::Map(id, contents) => self.contents = Some((id, contents)),
             Inspected::Code(id, lines) => self.code = Some((id, lines)),
         }

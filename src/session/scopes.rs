@@ -1,0 +1,145 @@
+//! What a trace can be limited to: running processes and control groups, containers among them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Processes that are read at most.
+const MOST: usize = 8192;
+/// Characters of a command line that are kept.
+const MOST_WORDS: usize = 200;
+
+/// A process or a control group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All threads of a process.
+    Process {
+        /// Its number.
+        pid: u32,
+        /// Its name.
+        comm: String,
+        /// Its command line, cut.
+        words: String,
+    },
+    /// The processes of a control group of version 2, without those of groups below it.
+    Group {
+        /// Its folder.
+        folder: String,
+        /// How many processes are in it.
+        processes: usize,
+        /// The name of one of these.
+        comm: String,
+        /// The number of the container that it is, where its name tells one.
+        container: Option<String>,
+    },
+}
+
+impl Scope {
+    /// The condition that limits a clause to it, in bpftrace's language.
+    #[must_use]
+    pub fn condition(&self) -> String {
+        match self {
+            Self::Process { pid, .. } => format!("pid == {pid}"),
+            Self::Group { folder, .. } => format!("cgroup == cgroupid(\"{folder}\")"),
+        }
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Process { pid, comm, .. } => format!("{comm} ({pid})"),
+            Self::Group { container: Some(container), comm, .. } => format!("container {container} ({comm})"),
+            Self::Group { folder, .. } => format!("cgroup {folder}"),
+        }
+    }
+}
+
+/// What runs now: processes by their numbers, then control groups by their folders.
+#[must_use]
+pub fn read(proc: &Path) -> Vec<Scope> {
+    let mount = unified(&std::fs::read_to_string(proc.join("mounts")).unwrap_or_default());
+    let mut pids: Vec<u32> = std::fs::read_dir(proc)
+        .map(|entries| entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).take(MOST).collect())
+        .unwrap_or_default();
+    pids.sort_unstable();
+    let mut scopes = Vec::new();
+    let mut groups: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    for pid in pids {
+        let of = |name: &str| std::fs::read(proc.join(pid.to_string()).join(name)).unwrap_or_default();
+        let comm = String::from_utf8_lossy(&of("comm")).trim_end_matches('\n').to_owned();
+        if comm.is_empty() {
+            continue;
+        }
+        if let Some(folder) = mount.as_deref().and_then(|mount| folder(mount, &String::from_utf8_lossy(&of("cgroup"))))
+        {
+            let group = groups.entry(folder).or_insert_with(|| (0, comm.clone()));
+            group.0 += 1;
+        }
+        let words = String::from_utf8_lossy(&of("cmdline")).trim_end_matches('\0').replace('\0', " ");
+        scopes.push(Scope::Process { pid, comm, words: words.chars().take(MOST_WORDS).collect() });
+    }
+    scopes.extend(groups.into_iter().map(|(folder, (processes, comm))| {
+        let container = container(&folder);
+        Scope::Group { folder, processes, comm, container }
+    }));
+    scopes
+}
+
+/// Where control groups of version 2 are mounted.
+fn unified(mounts: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (folder, kind) = (words.next()?, words.next()?);
+        (kind == "cgroup2").then(|| PathBuf::from(folder))
+    })
+}
+
+/// The folder of the group of version 2 in a `/proc/PID/cgroup`; none where a script can't write its name.
+fn folder(mount: &Path, text: &str) -> Option<String> {
+    let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let folder = mount.join(path).to_str()?.trim_end_matches('/').to_owned();
+    let writable = !path.starts_with("..") && !folder.chars().any(|c| c.is_control() || c == '"' || c == '\\');
+    writable.then_some(folder)
+}
+
+/// The number of a container by the last part of its group's folder: `docker-ID.scope`, `cri-containerd-ID.scope`, `libpod-ID.scope`, a bare ID.
+fn container(folder: &str) -> Option<String> {
+    let last = folder.rsplit('/').find(|part| *part != "container")?;
+    let id = last.strip_suffix(".scope").unwrap_or(last).rsplit(['-', ':']).next()?;
+    (id.len() == 64 && id.bytes().all(|b| b.is_ascii_hexdigit())).then(|| id[..12].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_and_control_groups_are_told_with_their_conditions() {
+        let root = std::env::temp_dir().join(format!("probescope-scopes-{}", std::process::id()));
+        let id = "0123456789abcdef".repeat(4);
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("mounts", "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
+        for (pid, comm, group) in [
+            (9, "nginx", format!("0::/system.slice/docker-{id}.scope")),
+            (10, "nginx", format!("0::/system.slice/docker-{id}.scope")),
+            (4, "evil", "0::/a\"b".to_owned()),
+        ] {
+            write(&format!("{pid}/comm"), &format!("{comm}\n"));
+            write(&format!("{pid}/cmdline"), "nginx\0-g\0daemon off;\0");
+            write(&format!("{pid}/cgroup"), &format!("1:cpu:/\n{group}\n"));
+        }
+        let scopes = read(&root);
+        std::fs::remove_dir_all(&root).unwrap();
+        let conditions: Vec<String> = scopes.iter().map(Scope::condition).collect();
+        let folder = format!("/sys/fs/cgroup/system.slice/docker-{id}.scope");
+        assert_eq!(conditions, ["pid == 4", "pid == 9", "pid == 10", &format!("cgroup == cgroupid(\"{folder}\")")]);
+        assert_eq!(scopes[1].name(), "nginx (9)");
+        assert_eq!(scopes[3].name(), "container 0123456789ab (nginx)");
+        assert!(matches!(&scopes[3], Scope::Group { processes: 2, .. }));
+        assert!(matches!(&scopes[1], Scope::Process { words, .. } if words == "nginx -g daemon off;"));
+    }
+}
