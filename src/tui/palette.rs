@@ -133,3 +133,19 @@ impl Palette {
         hits.into_iter().map(|(_, e, at)| (e, at)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clauses_of_every_bundled_script_are_scripts() {
+        for clauses in CLAUSES.iter() {
+            let wrong = FRONT_ENDS[0].syntax(&SourceText::new("a.bt", &clauses.group.text));
+            assert!(wrong.is_empty(), "{}: {wrong:?}\n{}", clauses.script, clauses.group.text);
+        }
+        for script in library::scripts() {
+            assert!(script.name == "hello" || CLAUSES.iter().any(|c| c.script == script.name), "{}", script.name);
+        }
+    }
+}
