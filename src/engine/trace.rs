@@ -157,9 +157,14 @@ impl Trace {
         self.run_matching(|t| matches!(t, Target::Begin) && !self.exiting()).map(|_| ())
     }
 
-    /// Attaches every program; all or nothing.
+    /// Attaches every program; all or nothing. Those of D fire once all of them are there.
     pub fn attach(&mut self, place: &Place) -> Result<(), EngineError> {
-        let links = attach::attach(&self.program, &self.artifact, &self.object, place)?;
+        let held = self.program.style.records && !self.exiting() && self.set_global(GlobalKind::Exiting, 1);
+        let links = attach::attach(&self.program, &self.artifact, &self.object, place);
+        if held {
+            self.set_global(GlobalKind::Exiting, 0);
+        }
+        let links = links?;
         self.links = links.attached;
         self.refused = links.refused;
         Ok(())

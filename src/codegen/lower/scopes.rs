@@ -2,6 +2,7 @@
 //! block after which nothing reads it any more.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, ScopeId, Statement, StatementKind};
 
@@ -23,6 +24,8 @@ pub struct Scopes {
     ending: HashMap<Part, BTreeSet<LocalId>>,
     /// The innermost block around all that mentions a variable.
     declaring: HashMap<LocalId, ScopeId>,
+    /// That block's first and last statements that mention one of those that end somewhere.
+    between: HashMap<LocalId, (ScopeId, usize, usize)>,
 }
 
 impl Scopes {
@@ -38,6 +41,9 @@ impl Scopes {
             if !on_stack(id) || !mentions.assigned_first(block, id) {
                 continue;
             }
+            if let Some((first, last)) = mentions.first_and_last(block, id) {
+                this.between.insert(id, (block.id, first, last));
+            }
             let part = match mentions.first(block, id) {
                 Some((at, true)) => Part::Statement(block.id, at),
                 _ => Part::Block(block.id),
@@ -45,6 +51,20 @@ impl Scopes {
             this.ending.entry(part).or_default().insert(id);
         }
         this
+    }
+
+    /// From where to where each of the variables that end somewhere may be there, in the order of the text.
+    pub fn extents(&self, body: &Block) -> HashMap<LocalId, Range<u32>> {
+        let mut parts = HashMap::new();
+        number_statements(body, &mut 0, &mut parts);
+        let extent = |block: ScopeId, first, last| {
+            let part = |at| parts.get(&(block, at));
+            Some(part(first)?.start..part(last)?.end)
+        };
+        self.between
+            .iter()
+            .filter_map(|(id, (block, first, last))| Some((*id, extent(*block, *first, *last)?)))
+            .collect()
     }
 
     /// The variables on the stack that end with a part.
@@ -70,6 +90,18 @@ impl Scopes {
     /// Whether a variable is mentioned outside of these blocks.
     pub fn outlasts(&self, id: LocalId, blocks: &[ScopeId]) -> bool {
         self.declaring.get(&id).is_none_or(|block| !blocks.contains(block))
+    }
+}
+
+/// Numbers statements in the order of the text: where each begins and ends.
+fn number_statements(block: &Block, next: &mut u32, parts: &mut HashMap<(ScopeId, usize), Range<u32>>) {
+    for (at, statement) in block.statements.iter().enumerate() {
+        let start = *next;
+        *next += 1;
+        for inner in walk::statement_parts(statement).1 {
+            number_statements(inner, next, parts);
+        }
+        parts.insert((block.id, at), start..*next);
     }
 }
 
@@ -132,17 +164,21 @@ pub fn leaves(body: &Block, what: Leaving) -> bool {
 /// Where the statements of blocks first mention each local. Made for a block when it is first asked
 /// about: a long body may have as many locals as statements.
 #[derive(Default)]
-pub struct Mentions(HashMap<ScopeId, HashMap<LocalId, (usize, bool)>>);
+pub struct Mentions(HashMap<ScopeId, HashMap<LocalId, (usize, usize)>>);
 
 impl Mentions {
     /// The place of a block's first statement that mentions a local, and whether no other one does.
     fn first(&mut self, block: &Block, id: LocalId) -> Option<(usize, bool)> {
+        self.first_and_last(block, id).map(|(first, last)| (first, first == last))
+    }
+
+    /// The places of a block's first and last statements that mention a local.
+    fn first_and_last(&mut self, block: &Block, id: LocalId) -> Option<(usize, usize)> {
         let known = self.0.entry(block.id).or_insert_with(|| {
-            let mut known: HashMap<LocalId, (usize, bool)> = HashMap::new();
+            let mut known: HashMap<LocalId, (usize, usize)> = HashMap::new();
             for (at, statement) in block.statements.iter().enumerate() {
                 walk::each_mention(statement, &mut |id| {
-                    let (first, alone) = known.entry(id).or_insert((at, true));
-                    *alone &= *first == at;
+                    known.entry(id).or_insert((at, at)).1 = at;
                 });
             }
             known

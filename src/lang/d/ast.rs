@@ -13,6 +13,8 @@ pub struct Script {
     pub items: Vec<Item>,
     /// `$1` and its kin that were used, by number.
     pub used_arguments: Vec<bool>,
+    /// How many of `arg0`, `arg1`, ... the text names: one more than the highest.
+    pub probe_arguments: u8,
 }
 
 /// Something at the top of a program.

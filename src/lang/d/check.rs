@@ -58,12 +58,6 @@ use variables::table::{Inline, Variables};
 /// What stands before the values of a record, in the reference's buffers, bytes.
 const RECORD_HEAD: u64 = 56;
 
-/// Places, bytes and counts that a function goes through a text with: they are read in its own statement only.
-const OF_ONE_STATEMENT: &[&str] = &[
-    "%at", "%before", "%begin", "%byte", "%count", "%end", "%first", "%found", "%last", "%length", "%order", "%rest",
-    "%second", "%size", "%slash", "%start", "%step",
-];
-
 /// What a program is checked with.
 pub struct Env<'a> {
     /// The kernel.
@@ -98,7 +92,7 @@ pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, O
         let end = checker.lines.last().copied().unwrap_or(0);
         checker.error(tags::D_EMPTY, Span { start: end, end: end + 1 }, "empty D program translation unit");
     }
-    checker.clauses(&clauses);
+    checker.clauses(&clauses, script.probe_arguments);
     checker.unused_arguments(script);
     checker.room();
     checker.finish()
@@ -134,9 +128,6 @@ struct Frame {
     records: bool,
     /// The clause is told of at its end although it may print nothing.
     reports: bool,
-    /// Locals that nothing reads after the statement at hand, and those that earlier ones had.
-    in_use: Vec<LocalId>,
-    free: Vec<LocalId>,
     /// What the firing probe is, for its arguments.
     site: site::Site,
     /// The code at hand is of a row of the semantic probes.
@@ -208,29 +199,6 @@ impl<'a> Checker<'a> {
     }
 
     fn local(&mut self, name: &str, ty: Type) -> LocalId {
-        let passing = OF_ONE_STATEMENT.contains(&name);
-        if passing {
-            let is_free = |local: &LocalId| self.frame.locals[local.0 as usize].ty == ty;
-            if let Some(at) = self.frame.free.iter().position(is_free) {
-                let local = self.frame.free.swap_remove(at);
-                self.frame.in_use.push(local);
-                return local;
-            }
-        }
-        let local = self.new_local(name, ty);
-        if passing {
-            self.frame.in_use.push(local);
-        }
-        local
-    }
-
-    /// The statement at hand is over: what it went through texts with is free for the next one.
-    fn free_locals(&mut self) {
-        let used = std::mem::take(&mut self.frame.in_use);
-        self.frame.free.extend(used);
-    }
-
-    fn new_local(&mut self, name: &str, ty: Type) -> LocalId {
         self.frame.locals.push(Local { name: name.into(), ty });
         LocalId((self.frame.locals.len() - 1) as u32)
     }

@@ -110,7 +110,8 @@ impl<'t> Lexer<'t> {
             let rest = self.rest();
             if rest.starts_with("/*") {
                 let Some(end) = rest.get(2..).and_then(|r| r.find("*/")) else {
-                    let at = span(self.at, self.at + 2);
+                    // The reference names the line that the text ends in.
+                    let at = span(self.text.len(), self.text.len() + 1);
                     self.error(tags::D_SYNTAX, at, "end-of-file encountered before matching */");
                     self.at = self.text.len();
                     return;

@@ -63,12 +63,14 @@ pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Parsed {
         parentheses: 0,
         predicate: false,
         given_up: false,
+        probe_arguments: 0,
         last_error: None,
         typedefs: HashSet::new(),
         tags: HashSet::new(),
         options,
     };
     let mut script = parser.script();
+    script.probe_arguments = parser.probe_arguments;
     script.used_arguments = std::mem::take(&mut parser.lexer.used_arguments);
     let mut diagnostics = parser.lexer.diagnostics;
     diagnostics.truncate(MAX_ERRORS);
@@ -96,6 +98,8 @@ struct Parser<'t> {
     /// Inside `/ ... /`.
     predicate: bool,
     given_up: bool,
+    /// One more than the highest `argN` so far.
+    probe_arguments: u8,
     last_error: Option<u32>,
     /// Names of types that the program defines.
     typedefs: HashSet<Arc<str>>,

@@ -5,7 +5,9 @@ mod held;
 mod speculations;
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use crate::engine::Trace;
@@ -266,7 +268,7 @@ impl Records {
             Item::System { format, first } => {
                 let mut command = Vec::new();
                 d::printf(style, format, values.get(*first..).unwrap_or(&[]), &mut command);
-                match super::reporter::shell(&String::from_utf8_lossy(&command)) {
+                match super::reporter::shell(OsStr::from_bytes(&command)) {
                     Ok((_, said)) => out.extend(said),
                     Err(error) => {
                         let _ = write!(out, "system( ): cannot run /bin/sh: {error}");

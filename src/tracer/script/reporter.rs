@@ -1,5 +1,6 @@
 //! Records of the ring buffer to reports: the script's asynchronous actions happen here.
 
+use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -344,7 +345,8 @@ fn words(error: &io::Error) -> String {
 /// Runs a shell command that the script asked for and gives all that it printed, or how it failed:
 /// then its output is part of the message, not of the script's.
 fn system(command: &str) -> Result<Vec<u8>, String> {
-    let (status, output) = shell(command).map_err(|error| format!("cannot run /bin/sh: {}", words(&error)))?;
+    let (status, output) =
+        shell(OsStr::new(command)).map_err(|error| format!("cannot run /bin/sh: {}", words(&error)))?;
     if status.success() {
         return Ok(output);
     }
@@ -361,10 +363,10 @@ fn system(command: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Runs a shell command; its output and its errors come in the order in which they were written.
-pub(super) fn shell(command: &str) -> io::Result<(ExitStatus, Vec<u8>)> {
+pub(super) fn shell(command: &OsStr) -> io::Result<(ExitStatus, Vec<u8>)> {
     let (mut read, write) = io::pipe()?;
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", command]).stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
+    shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
     let mut child = shell.spawn()?;
     // It holds the writing end, which would keep the reading one open.
     drop(shell);

@@ -202,8 +202,15 @@ fn told(case: &Case, dtrace: &Path, folder: &Path, trigger: &Trigger) -> Told {
 }
 
 fn start(command: &str, folder: &Path) -> Child {
-    let mut shell = Command::new("bash");
-    shell.args(["-c", command]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // What runs in a shell's background would pass on that it ignores SIGINT; bash asks for the window's size after
+    // each command, which a test that waits for the trigger's own calls takes for one.
+    let mut shell = Command::new("env");
+    shell
+        .args(["--default-signal=INT,QUIT", "sh", "-c", command])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     shell.process_group(0).spawn().unwrap()
 }
 
@@ -253,7 +260,12 @@ fn filtered(case: &Case, output: String) -> String {
     if !is_executable(&filter) {
         return output;
     }
-    let mut command = Command::new(filter);
+    // Filters are written for GNU's awk; others do as well.
+    let is_awk = std::fs::read(&filter).is_ok_and(|text| text.starts_with(b"#!/usr/bin/gawk -f"));
+    let mut command = Command::new(if is_awk { Path::new("awk") } else { &filter });
+    if is_awk {
+        command.arg("-f").arg(&filter);
+    }
     command.current_dir(&case.suite).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return output };
     let mut input = child.stdin.take().unwrap();

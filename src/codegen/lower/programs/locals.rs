@@ -1,5 +1,8 @@
 //! Where the variables of a body live, and their first values.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use crate::codegen::ir::Operand;
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 
@@ -32,26 +35,65 @@ pub fn initialise_for_predicate(l: &mut Lowerer<'_, '_>) {
 pub fn place_locals<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block, predicate: Option<&'a Expr>) {
     let captured = captured(l.object, body, predicate);
     let addressed = walk::addressed(body, predicate);
+    let size_of = |l: &Lowerer<'_, 'a>, id: LocalId| l.object.size(l.variables.ty(id));
+    let ids: Vec<LocalId> = l.variables.ids().collect();
+    let limit = l.object.on_stack_limit;
+    let fits = |l: &Lowerer<'_, 'a>, id: LocalId| !addressed.contains(&id) && size_of(l, id) <= limit;
+    let in_frame: Vec<LocalId> = ids.iter().copied().filter(|id| captured.contains(id) && fits(l, *id)).collect();
+    let on_stack: Vec<LocalId> =
+        ids.iter().copied().filter(|id| fits(l, *id) && !l.variables.ty(*id).fits_register()).collect();
+    let lies_there = |id: LocalId| in_frame.contains(&id) || on_stack.contains(&id);
+    let scopes = if ids.is_empty() { Scopes::default() } else { Scopes::of(body, lies_there) };
+    let places = share_frame(l, &in_frame, &scopes.extents(body));
     let mut homes = Vec::new();
-    for id in l.variables.ids() {
-        let ty = l.variables.ty(id);
-        let size = l.object.size(ty);
+    for id in ids {
+        let size = size_of(l, id);
         homes.push(if addressed.contains(&id) {
             // Pointers to the stack can't leave the program; working memory is kernel memory.
             LocalHome::Scratch(l.scratch_bytes(size))
-        } else if captured.contains(&id) && size <= l.object.on_stack_limit {
-            LocalHome::Frame(l.variables.reserve_in_frame(size))
-        } else if ty.fits_register() {
+        } else if let Some(at) = places.get(&id) {
+            LocalHome::Frame(*at)
+        } else if l.variables.ty(id).fits_register() {
             LocalHome::Reg(l.function.builder.new_vreg())
-        } else if size <= l.object.on_stack_limit {
+        } else if size <= limit {
             LocalHome::Slot(l.function.builder.new_slot(size.next_multiple_of(8).max(8)))
         } else {
             LocalHome::Scratch(l.scratch_bytes(size))
         });
     }
-    let on_stack = |id: LocalId| matches!(homes.get(id.0 as usize), Some(LocalHome::Slot(_) | LocalHome::Frame(_)));
-    let scopes = if homes.is_empty() { Scopes::default() } else { Scopes::of(body, on_stack) };
     l.variables.place(homes, scopes);
+}
+
+/// Places in the frame that callbacks share with their program: variables that are never there at the same time have
+/// the same one.
+fn share_frame(
+    l: &mut Lowerer<'_, '_>,
+    ids: &[LocalId],
+    extents: &HashMap<LocalId, Range<u32>>,
+) -> HashMap<LocalId, u32> {
+    let mut sorted: Vec<(Range<u32>, LocalId)> =
+        ids.iter().map(|id| (extents.get(id).cloned().unwrap_or(0..u32::MAX), *id)).collect();
+    sorted.sort_by_key(|(extent, id)| (extent.start, id.0));
+    let mut places = HashMap::new();
+    // The end of each, its bytes and its place.
+    let mut taken: Vec<(u32, u32, u32)> = Vec::new();
+    for (extent, id) in sorted {
+        let bytes = l.object.size(l.variables.ty(id));
+        let free = taken.iter_mut().find(|(end, size, _)| *end <= extent.start && *size == bytes);
+        let at = match free {
+            Some(place) => {
+                place.0 = extent.end;
+                place.2
+            }
+            None => {
+                let at = l.variables.reserve_in_frame(bytes);
+                taken.push((extent.end, bytes, at));
+                at
+            }
+        };
+        places.insert(id, at);
+    }
+    places
 }
 
 /// Locals that loop callbacks of this body use.

@@ -8,10 +8,11 @@ use super::calls::{Class, Function, function};
 use super::value::{Value, cast, int, is_int, is_scalar, is_text};
 use super::{Checker, statement};
 use crate::lang::codes::d as tags;
-use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind, Unary};
+use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
+use crate::model::bytes;
 use crate::model::d::{Format, Item, Piece, Setting};
 
 /// Actions that change the traced system.
@@ -42,11 +43,6 @@ fn is_no_value(e: &Ast) -> bool {
 impl Checker<'_> {
     /// One statement of a clause.
     pub fn statement(&mut self, e: &Ast, out: &mut Vec<Statement>) {
-        self.one_statement(e, out);
-        self.free_locals();
-    }
-
-    fn one_statement(&mut self, e: &Ast, out: &mut Vec<Statement>) {
         let span = e.span;
         if let Kind::Call(callee, items) = &e.kind
             && let Kind::Ident(name) = &callee.kind
@@ -60,9 +56,9 @@ impl Checker<'_> {
         }
         if let Kind::Conditional(condition, yes, no) = &e.kind
             && (is_no_value(yes) || is_no_value(no))
-            && let Some(known) = self.known(condition)
+            && let Some(known) = self.constant(condition)
         {
-            self.one_statement(if known != 0 { yes } else { no }, out);
+            self.statement(if known != 0 { yes } else { no }, out);
             return;
         }
         if let Kind::Aggregation(name) = &e.kind {
@@ -93,27 +89,6 @@ impl Checker<'_> {
             return;
         }
         out.push(statement(StatementKind::Expr(value.e), span));
-    }
-
-    /// The value of a condition, where it is known before the program runs.
-    fn known(&mut self, e: &Ast) -> Option<i64> {
-        let (op, a, b) = match &e.kind {
-            Kind::Unary(Unary::Not, a) => return Some(i64::from(self.known(a)? == 0)),
-            Kind::Binary(op, a, b) => (*op, a, b),
-            _ => return self.constant(e),
-        };
-        let holds = match op {
-            Binary::Eq => self.known(a)? == self.known(b)?,
-            Binary::Ne => self.known(a)? != self.known(b)?,
-            Binary::Lt => self.known(a)? < self.known(b)?,
-            Binary::Le => self.known(a)? <= self.known(b)?,
-            Binary::Gt => self.known(a)? > self.known(b)?,
-            Binary::Ge => self.known(a)? >= self.known(b)?,
-            Binary::LogicalAnd => self.known(a)? != 0 && self.known(b)? != 0,
-            Binary::LogicalOr => self.known(a)? != 0 || self.known(b)? != 0,
-            _ => return self.constant(e),
-        };
-        Some(i64::from(holds))
     }
 
     /// Notes that the clause records something.
@@ -238,7 +213,7 @@ impl Checker<'_> {
                     self.error(tags::D_PROTO_ARG, items[0].span, format!("{}( ) takes a format", f.name));
                     return;
                 };
-                let text = String::from_utf8_lossy(text).into_owned();
+                let text = bytes::hold(text, None);
                 let Some((format, values)) = self.format(f.name, &text, &items[1..], span, out) else { return };
                 if f.name == "freopen" && format.pieces == [Piece::Literal(".".into())] {
                     self.error(tags::D_FREOPEN_INVALID, span, "freopen( ) argument #1 cannot be \".\"");

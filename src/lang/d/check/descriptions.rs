@@ -7,6 +7,7 @@ use super::site::SiteKind;
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
 use crate::lang::d::patterns::fits;
+use crate::lang::facts::{Facts, TraceField};
 use crate::model::target::{Rate, Target};
 use crate::probe::providers;
 
@@ -19,13 +20,15 @@ pub struct Found {
     pub place: Option<Arc<providers::Found>>,
     /// Which of several sites of one name.
     pub number: usize,
+    /// How many arguments its record holds, of system calls.
+    pub arguments: u8,
     /// Numbers of its clauses, as faults name them: one for each description of each clause.
     pub clauses: Vec<u32>,
 }
 
 impl Found {
     pub const fn new(target: Option<Target>, name: Arc<str>, kind: SiteKind) -> Self {
-        Self { target, name, kind, place: None, number: 0, clauses: Vec::new() }
+        Self { target, name, kind, place: None, number: 0, arguments: MOST_ARGUMENTS, clauses: Vec::new() }
     }
 
     /// What tells it from others: a semantic probe may be at several places.
@@ -33,6 +36,12 @@ impl Found {
         (Arc::clone(&self.name), self.place.as_ref().map_or("", |place| place.source.point), self.number)
     }
 }
+
+/// Arguments of system calls, at most.
+const MOST_ARGUMENTS: u8 = 6;
+
+/// Where more calls than this are named, they are told apart by their number, and each has all the registers.
+const FEW_CALLS: usize = 5;
 
 /// Shortest period of a timer, as the reference has it.
 const SHORTEST_NS: u64 = 200_000;
@@ -130,6 +139,7 @@ impl Checker<'_> {
                         kind: SiteKind::Semantic,
                         place: Some(Arc::new(place)),
                         number: 0,
+                        arguments: 0,
                         clauses: Vec::new(),
                     }));
                 }
@@ -148,14 +158,23 @@ impl Checker<'_> {
             let function = aliased(function);
             let point = format!("tracepoint:syscalls:{prefix}{function}");
             let Ok(targets) = self.facts.expand(&point) else { continue };
+            let few = kind == SiteKind::Entry && targets.len() < FEW_CALLS;
             for (target, _) in targets {
                 let Target::Tracepoint { event, .. } = &target else { continue };
                 let call = event.strip_prefix(prefix).unwrap_or(event);
                 let full = format!("syscall:vmlinux:{call}:{own}").into();
-                found.push(Found::new(Some(target), full, kind));
+                let arguments = if few { arguments_of(self.facts, event) } else { MOST_ARGUMENTS };
+                found.push(Found { arguments, ..Found::new(Some(target), full, kind) });
             }
         }
     }
+}
+
+/// How many arguments the record of a system call holds.
+pub fn arguments_of(facts: &dyn Facts, event: &str) -> u8 {
+    // Before the arguments stand the call's number, and what all tracepoints have.
+    let own = |fields: Vec<TraceField>| fields.iter().filter(|f| f.offset >= 16).count() as u8;
+    facts.tracepoint("syscalls", event).map_or(MOST_ARGUMENTS, own).min(MOST_ARGUMENTS)
 }
 
 /// System calls by the names that other systems have for them.

@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::members::is_of_aggregation;
+use super::operators::known;
 use super::value::{Target, Value, block, cast, int, is_int, is_scalar, is_text};
 use super::variables::Scope;
 use super::{Checker, statement};
@@ -92,6 +93,9 @@ impl Checker<'_> {
                 if !is_scalar(&ty) {
                     self.error(tags::D_OP_SCALAR, span, "operator ! requires an operand of scalar type");
                     return Self::error_value(span);
+                }
+                if let Some(n) = value.e.as_int() {
+                    return known(n == 0, value.constant, span);
                 }
                 let condition = self.condition(value);
                 Value::new(cast(Self::not(condition), &Type::I32))
@@ -194,6 +198,7 @@ impl Checker<'_> {
             self.error(tags::D_OP_ACT, span, "an action can't be used in a conditional context");
             return Self::error_value(span);
         }
+        let (chosen, constant) = (condition.e.as_int(), condition.constant && x.constant && y.constant);
         let condition = self.condition(condition);
         let ty = match (x.ty().clone(), y.ty().clone()) {
             (s, t) if is_int(&s) && is_int(&t) => Self::common(&s, &t),
@@ -213,6 +218,9 @@ impl Checker<'_> {
             }
         };
         let (Some(x), Some(y)) = (self.convert(x, &ty), self.convert(y, &ty)) else { return Self::error_value(span) };
+        if let Some(holds) = chosen {
+            return Value { constant, ..Value::new(if holds != 0 { x } else { y }) };
+        }
         Value::new(Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(x), Box::new(y)), ty, span))
     }
 

@@ -188,6 +188,7 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
         Binary::Gt => BinaryOp::Gt,
         _ => BinaryOp::Ge,
     };
+    let constant = x.constant && y.constant;
     let (a, b) = (x.ty().clone(), y.ty().clone());
     let texts = (matches!(a, Type::Str { .. }) && is_text(&b)) || (matches!(b, Type::Str { .. }) && is_text(&a));
     if texts {
@@ -217,7 +218,28 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
         (_, Type::Ptr { .. }) if is_int(&a) => (cast(c.word(x.e), &Type::U64), cast(y.e, &Type::U64)),
         _ => return incompatible(c, op, &a, &b, span),
     };
+    if let (Some(m), Some(n)) = (x.as_int(), y.as_int()) {
+        return known(holds(op, m, n, x.ty.is_signed()), constant, span);
+    }
     Value::new(cast(Checker::pair(kind, x, y, Type::Bool, span), &Type::I32))
+}
+
+/// What a comparison of constants gives.
+const fn holds(op: Binary, m: u64, n: u64, signed: bool) -> bool {
+    let less = if signed { (m as i64) < (n as i64) } else { m < n };
+    match op {
+        Binary::Eq => m == n,
+        Binary::Ne => m != n,
+        Binary::Lt => less,
+        Binary::Le => less || m == n,
+        Binary::Gt => !(less || m == n),
+        _ => !less,
+    }
+}
+
+/// The value of a condition that is known before the program runs.
+pub(super) fn known(holds: bool, constant: bool, span: Span) -> Value {
+    Value { constant, ..Value::new(int(i64::from(holds), Type::I32, span)) }
 }
 
 /// A text beside NULL: one that is empty, or was never set, is none.
@@ -248,6 +270,14 @@ fn logical(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
             c.error(tags::D_OP_SCALAR, v.span(), message);
             return Checker::error_value(span);
         }
+    }
+    if let (Some(m), Some(n)) = (x.e.as_int(), y.e.as_int()) {
+        let holds = match op {
+            Binary::LogicalAnd => m != 0 && n != 0,
+            Binary::LogicalOr => m != 0 || n != 0,
+            _ => (m != 0) != (n != 0),
+        };
+        return known(holds, x.constant && y.constant, span);
     }
     let (x, y) = (c.condition(x), c.condition(y));
     let kind = match op {

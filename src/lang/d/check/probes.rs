@@ -18,7 +18,7 @@ use crate::lang::types::Type;
 type Group = (Vec<usize>, SiteKind, Vec<Found>);
 
 impl Checker<'_> {
-    pub fn clauses(&mut self, clauses: &[&Clause]) {
+    pub fn clauses(&mut self, clauses: &[&Clause], arguments: u8) {
         let mut order: Vec<(Found, Vec<usize>)> = Vec::new();
         let mut places: HashMap<(Arc<str>, &str, usize), usize> = HashMap::new();
         let mut errors = Vec::new();
@@ -53,7 +53,12 @@ impl Checker<'_> {
         // A variable gets its type by the first clause of the text that assigns to it.
         let mut groups: BTreeMap<(Vec<usize>, SiteKind, u32), Vec<Found>> = BTreeMap::new();
         for (position, (found, list)) in order.into_iter().enumerate() {
-            let alone = if found.kind.is_of_many() { 0 } else { position as u32 + 1 };
+            // A record can't be read beyond its end: calls with fewer arguments than are read have a program of their own.
+            let alone = match found.kind {
+                SiteKind::Entry => u32::from(found.arguments.min(arguments)),
+                kind if kind.is_of_many() => 0,
+                _ => position as u32 + 1,
+            };
             groups.entry((list, found.kind, alone)).or_default().push(found);
         }
         for number in &absent {
@@ -344,6 +349,7 @@ fn site(kind: SiteKind, found: &[Found], id: u32) -> Site {
         kind,
         name: (found.len() == 1).then(|| first.name.clone()),
         id,
+        arguments: found.iter().map(|f| f.arguments).min().unwrap_or(0),
         common: common_fields(found),
         place: first.place.clone(),
         ..Site::default()

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Checker;
+use super::descriptions::arguments_of;
 use super::value::{Value, cast, int, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast;
@@ -56,6 +57,8 @@ pub struct Site {
     /// The probe's own name when there is one alone.
     pub name: Option<Arc<str>>,
     pub id: u32,
+    /// How many arguments the records of all its system calls hold; what is beyond is 0.
+    pub arguments: u8,
     /// Provider and module, where all probes of the program have the same.
     pub common: [Option<Arc<str>>; 2],
     /// `arg1` to `arg5` of ERROR clauses.
@@ -88,7 +91,7 @@ impl Checker<'_> {
         let field = |offset| cast(Expr::new(ExprKind::Builtin(Builtin::CtxField(offset)), Type::U64, span), &Type::I64);
         match self.frame.site.kind {
             // A system call's record: common fields, the number, then the arguments as words.
-            SiteKind::Entry if number < 6 => Value::new(field(16 + u32::from(number) * 8)),
+            SiteKind::Entry if number < self.frame.site.arguments => Value::new(field(16 + u32::from(number) * 8)),
             SiteKind::Return if number < 2 => Value::new(field(16)),
             SiteKind::Timer if number < 2 => self.interrupted(number == 1, span),
             SiteKind::KernelEntry | SiteKind::UserEntry if number < 6 => self.word_of(Builtin::Arg(number), span),
@@ -192,12 +195,9 @@ impl Checker<'_> {
 
     /// How many arguments the system call has whose entry this is.
     fn system_call_arguments(&self) -> u64 {
-        const MOST: usize = 6;
         let name = self.frame.site.name.as_deref().and_then(|name| name.split(':').nth(2));
-        let fields = name.and_then(|name| self.facts.tracepoint("syscalls", &format!("sys_enter_{name}")).ok());
-        // Before the arguments stand the call's number, and what all tracepoints have.
-        let own = |f: &&crate::lang::facts::TraceField| f.offset >= 16;
-        fields.map_or(MOST, |fields| fields.iter().filter(own).count().min(MOST)) as u64
+        let event = name.map(|name| format!("sys_enter_{name}"));
+        u64::from(event.map_or(self.frame.site.arguments, |event| arguments_of(self.facts, &event)))
     }
 
     pub fn errno(&mut self, span: Span) -> Value {

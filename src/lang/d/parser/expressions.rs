@@ -282,6 +282,8 @@ impl Parser<'_> {
                     }
                     _ => {
                         self.bump();
+                        let argument = word.strip_prefix("arg").and_then(|n| n.parse::<u8>().ok());
+                        self.probe_arguments = self.probe_arguments.max(argument.map_or(0, |n| n.saturating_add(1)));
                         ExprKind::Ident(word)
                     }
                 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::io::Write as _;
 
 use super::format::convert;
+use crate::model::bytes::bytes_of;
 use crate::model::d::{Count, Format, Piece, Style};
 use crate::model::histogram::{Linear, Log2, LogLinear};
 use crate::model::value::Value;
@@ -277,7 +278,7 @@ pub fn printa(style: Style, format: &Format, rows: &[Row<'_>], out: &mut Vec<u8>
         for piece in &format.pieces {
             let conversion = match piece {
                 Piece::Literal(text) => {
-                    out.extend_from_slice(text.as_bytes());
+                    out.extend_from_slice(&bytes_of(text));
                     continue;
                 }
                 Piece::Conversion(conversion) => conversion,

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use crate::model::bytes::bytes_of;
 use crate::model::d::{Conversion, Count, Format, Piece, Style};
 use crate::model::value::Value;
 
@@ -10,7 +11,7 @@ pub fn printf(style: Style, format: &Format, values: &[Value], out: &mut Vec<u8>
     let mut values = values.iter();
     for piece in &format.pieces {
         match piece {
-            Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
+            Piece::Literal(text) => out.extend_from_slice(&bytes_of(text)),
             Piece::Conversion(conversion) => {
                 let mut count = |c: Option<Count>| match c? {
                     Count::Fixed(n) => Some(i64::from(n)),

@@ -10,6 +10,7 @@ use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
 use crate::lang::typed::{MapStorage, Statement};
 use crate::lang::types::Type;
+use crate::model::bytes;
 use crate::model::d::{Format, Item};
 
 impl Checker<'_> {
@@ -90,7 +91,7 @@ impl Checker<'_> {
                     self.error(tags::D_PRINTF_FMT_EMPTY, span, "printa( ) format string is empty");
                     return;
                 }
-                match Format::parse(&String::from_utf8_lossy(text)) {
+                match Format::parse(&bytes::hold(text, None)) {
                     Ok(format) => (Some(format), &items[1..]),
                     Err(why) => {
                         self.error(tags::D_SYNTAX, span, format!("printa( ) {why}"));

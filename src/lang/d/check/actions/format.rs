@@ -9,6 +9,7 @@ use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement};
 use crate::lang::types::Type;
+use crate::model::bytes;
 use crate::model::d::{Count, Format, Item};
 
 impl Checker<'_> {
@@ -30,7 +31,7 @@ impl Checker<'_> {
             self.error(tags::D_PRINTF_FMT_EMPTY, span, "printf( ) format string is empty");
             return;
         }
-        let text = String::from_utf8_lossy(text).into_owned();
+        let text = bytes::hold(text, None);
         self.records(span, true);
         if let Some((format, values)) = self.format("printf", &text, &items[1..], span, out) {
             let first = self.frame.values.len() + 1;

@@ -1,0 +1,8 @@
+/*
+ * exit: 1
+ * stderr: Destructive actions not allowed
+ */
+BEGIN
+{
+	stop();
+}
