@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::Checker;
-use super::site::SiteKind;
+use super::site::{MOST_ARGUMENTS, SiteKind, arguments_of};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
 use crate::lang::d::patterns::fits;
-use crate::lang::facts::{Facts, TraceField};
 use crate::model::target::{Rate, Target};
 use crate::probe::providers;
 
@@ -36,9 +35,6 @@ impl Found {
         (Arc::clone(&self.name), self.place.as_ref().map_or("", |place| place.source.point), self.number)
     }
 }
-
-/// Arguments of system calls, at most.
-const MOST_ARGUMENTS: u8 = 6;
 
 /// Where more calls than this are named, they are told apart by their number, and each has all the registers.
 const FEW_CALLS: usize = 5;
@@ -168,13 +164,6 @@ impl Checker<'_> {
             }
         }
     }
-}
-
-/// How many arguments the record of a system call holds.
-pub fn arguments_of(facts: &dyn Facts, event: &str) -> u8 {
-    // Before the arguments stand the call's number, and what all tracepoints have.
-    let own = |fields: Vec<TraceField>| fields.iter().filter(|f| f.offset >= 16).count() as u8;
-    facts.tracepoint("syscalls", event).map_or(MOST_ARGUMENTS, own).min(MOST_ARGUMENTS)
 }
 
 /// System calls by the names that other systems have for them.

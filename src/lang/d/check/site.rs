@@ -4,14 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Checker;
-use super::descriptions::arguments_of;
 use super::value::{Value, cast, int, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast;
+use crate::lang::facts::{Facts, TraceField};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Builtin, Expr, ExprKind, LocalId};
 use crate::lang::types::Type;
 use crate::probe::providers;
+
+/// Arguments of system calls, at most.
+pub const MOST_ARGUMENTS: u8 = 6;
 
 /// What a program tells of itself: its arguments depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -252,4 +255,11 @@ impl Checker<'_> {
         };
         Value::new(Expr::new(ExprKind::Str(text.into()), self.string(), span))
     }
+}
+
+/// How many arguments the record of a system call holds.
+pub fn arguments_of(facts: &dyn Facts, event: &str) -> u8 {
+    // Before the arguments stand the call's number, and what all tracepoints have.
+    let own = |fields: Vec<TraceField>| fields.iter().filter(|f| f.offset >= 16).count() as u8;
+    facts.tracepoint("syscalls", event).map_or(MOST_ARGUMENTS, own).min(MOST_ARGUMENTS)
 }
