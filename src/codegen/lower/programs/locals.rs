@@ -80,16 +80,13 @@ fn share_frame(
     for (extent, id) in sorted {
         let bytes = l.object.size(l.variables.ty(id));
         let free = taken.iter_mut().find(|(end, size, _)| *end <= extent.start && *size == bytes);
-        let at = match free {
-            Some(place) => {
-                place.0 = extent.end;
-                place.2
-            }
-            None => {
-                let at = l.variables.reserve_in_frame(bytes);
-                taken.push((extent.end, bytes, at));
-                at
-            }
+        let at = if let Some(place) = free {
+            place.0 = extent.end;
+            place.2
+        } else {
+            let at = l.variables.reserve_in_frame(bytes);
+            taken.push((extent.end, bytes, at));
+            at
         };
         places.insert(id, at);
     }
