@@ -8,6 +8,7 @@ syscall::write:entry
 {
 	seen = 1;
 	this->file = curthread->files->fdt->fd[arg0];
-	printf("%s %d %d %d\n", d_path(&this->file->f_path), d_path(&curthread->fs->root) == root,
+	/* The process may live below another root: its path is some path. */
+	printf("%s %d %d %d\n", d_path(&this->file->f_path), strlen(d_path(&curthread->fs->root)) > 0,
 	    d_path(&curthread->fs->pwd) == cwd, strstr(cwd, "/") == cwd);
 }

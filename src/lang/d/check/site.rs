@@ -259,7 +259,8 @@ impl Checker<'_> {
 
 /// How many arguments the record of a system call holds.
 pub fn arguments_of(facts: &dyn Facts, event: &str) -> u8 {
-    // Before the arguments stand the call's number, and what all tracepoints have.
-    let own = |fields: Vec<TraceField>| fields.iter().filter(|f| f.offset >= 16).count() as u8;
+    // Before the arguments stand the call's number, and what all tracepoints have. Behind them stand texts that arguments
+    // point to, in kernels that copy them into the record (Linux 7.2: `__buf_val` of write).
+    let own = |fields: Vec<TraceField>| fields.iter().filter(|f| f.offset >= 16 && !f.data_loc).count() as u8;
     facts.tracepoint("syscalls", event).map_or(MOST_ARGUMENTS, own).min(MOST_ARGUMENTS)
 }
