@@ -13,6 +13,7 @@ pub mod features;
 pub mod function_types;
 pub mod functions;
 pub mod guard;
+pub mod mounts;
 mod read;
 pub mod roots;
 pub mod symbols;

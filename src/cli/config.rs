@@ -154,9 +154,10 @@ impl Config {
                 break;
             }
         }
-        mistakes.extend(wrong_settings(path, text, &rest));
+        let document = DeTable::parse(&rest).map(Spanned::into_inner).unwrap_or_default();
+        mistakes.extend(wrong_settings(path, text, &document));
         let (mut places, mut choices): (Vec<_>, Vec<_>) =
-            chosen_keys(path, text, &rest, &mut mistakes).into_iter().unzip();
+            chosen_keys(path, text, &document, &mut mistakes).into_iter().unzip();
         while let Err((index, error)) = check(&choices) {
             mistakes.push(wrong(path, text, places.remove(index), &error.to_string()));
             choices.remove(index);
@@ -188,9 +189,8 @@ fn blank(text: &mut String, at: &Range<usize>) -> bool {
 }
 
 /// What is wrong about the settings of scripts: their names and values.
-fn wrong_settings(path: &str, text: &str, rest: &str) -> Vec<Mistake> {
-    let Ok(document) = DeTable::parse(rest) else { return Vec::new() };
-    let script = document.get_ref().iter().find(|(name, _)| name.get_ref() == "script");
+fn wrong_settings(path: &str, text: &str, document: &DeTable<'_>) -> Vec<Mistake> {
+    let script = document.iter().find(|(name, _)| name.get_ref() == "script");
     let Some((_, DeValue::Table(settings))) = script.map(|(name, value)| (name, value.get_ref())) else {
         return Vec::new();
     };
@@ -218,10 +218,14 @@ fn wrong_settings(path: &str, text: &str, rest: &str) -> Vec<Mistake> {
 }
 
 /// The keys that a file chooses, each with the place of its command.
-fn chosen_keys(path: &str, text: &str, rest: &str, mistakes: &mut Vec<Mistake>) -> Vec<(Range<usize>, Remap)> {
-    let Ok(document) = DeTable::parse(rest) else { return Vec::new() };
+fn chosen_keys(
+    path: &str,
+    text: &str,
+    document: &DeTable<'_>,
+    mistakes: &mut Vec<Mistake>,
+) -> Vec<(Range<usize>, Remap)> {
     let mut choices = Vec::new();
-    for (name, value) in document.get_ref().iter().filter(|(name, _)| name.get_ref() == "keys") {
+    for (name, value) in document.iter().filter(|(name, _)| name.get_ref() == "keys") {
         let DeValue::Table(keys) = value.get_ref() else {
             mistakes.push(wrong(path, text, name.span(), "keys are a table: `[keys]`"));
             continue;

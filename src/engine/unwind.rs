@@ -92,7 +92,7 @@ impl Tables {
                 // What is asked while the mappings are read is asked of those after.
                 let _ = bpf::delete(self.wanted.as_fd(), &key);
                 if asked {
-                    self.fill(pid, u64::from_ne_bytes(memory));
+                    self.fill(pid, u64::from_ne_bytes(memory), &self.mappings(pid));
                 }
                 last = None;
             } else {
@@ -113,13 +113,13 @@ impl Tables {
         self.refreshed = (pid, Instant::now());
         let mappings = self.mappings(pid);
         if mappings.is_empty() {
-            self.forget(pid);
+            self.remove(pid);
         } else if hash(&mappings) != known.mappings {
             let mut element = vec![0; UNWIND_PROCESS as usize];
             let key = u64::from(pid).to_ne_bytes();
             if let Ok(true) = bpf::lookup(self.processes.as_fd(), &key, &mut element) {
                 let memory = element.get(UNWIND_MM as usize..).and_then(|bytes| bytes.first_chunk());
-                self.fill(pid, memory.copied().map_or(0, u64::from_ne_bytes));
+                self.fill(pid, memory.copied().map_or(0, u64::from_ne_bytes), &mappings);
             }
         }
     }
@@ -130,13 +130,12 @@ impl Tables {
         parse_code(&text)
     }
 
-    /// Puts a process's code into the table.
-    fn fill(&mut self, pid: u32, memory: u64) {
+    /// Puts a process's code, as it is mapped, into the table.
+    fn fill(&mut self, pid: u32, memory: u64, mappings: &[Mapping]) {
         if self.known.len() >= MOST_PROCESSES {
-            self.forget_ended();
+            self.remove_ended();
         }
-        let mappings = self.mappings(pid);
-        self.known.insert(pid, Known { read: Instant::now(), mappings: hash(&mappings) });
+        self.known.insert(pid, Known { read: Instant::now(), mappings: hash(mappings) });
         if mappings.is_empty() {
             return;
         }
@@ -149,18 +148,18 @@ impl Tables {
         let key = u64::from(pid).to_ne_bytes();
         if bpf::update(self.processes.as_fd(), &key, &value).is_err() {
             // No room: those that have ended make some.
-            self.forget_ended();
+            self.remove_ended();
             let _ = bpf::update(self.processes.as_fd(), &key, &value);
         }
     }
 
-    fn forget_ended(&mut self) {
+    fn remove_ended(&mut self) {
         let gone = |pid: &u32| !self.proc.join(pid.to_string()).exists();
         let ended: Vec<u32> = self.known.keys().copied().filter(gone).collect();
-        ended.into_iter().for_each(|pid| self.forget(pid));
+        ended.into_iter().for_each(|pid| self.remove(pid));
     }
 
-    fn forget(&mut self, pid: u32) {
+    fn remove(&mut self, pid: u32) {
         self.known.remove(&pid);
         let _ = bpf::delete(self.processes.as_fd(), &u64::from(pid).to_ne_bytes());
     }
@@ -265,7 +264,7 @@ impl Unwinder {
     /// Begins; the tables of `pid` are filled first.
     pub fn start(mut tables: Tables, pid: Option<u32>) -> std::io::Result<Self> {
         if let Some(pid) = pid {
-            tables.fill(pid, 0);
+            tables.fill(pid, 0, &tables.mappings(pid));
         }
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);

@@ -7,8 +7,8 @@ use super::source::{SourceText, Span};
 /// Where the parts of a clause are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClausePlace {
-    /// The end of its last attach point.
-    pub probes_end: u32,
+    /// From its first attach point to its last.
+    pub probes: Span,
     /// The expression of its predicate.
     pub predicate: Option<Span>,
 }
@@ -44,7 +44,7 @@ pub fn narrowed(
 ) -> Result<(Span, String), NarrowError> {
     let text = &*source.text;
     let clauses = front.clauses(source);
-    let clause = clauses.iter().rfind(|clause| clause.probes_end <= call.start).ok_or(NarrowError::NoClause)?;
+    let clause = clauses.iter().rfind(|clause| clause.probes.end <= call.start).ok_or(NarrowError::NoClause)?;
     let called = text.get(call.start as usize..call.end as usize).ok_or(NarrowError::NoClause)?;
     let expression = argument_of(called, argument).ok_or(NarrowError::NoArgument)?;
     refuse(expression)?;
@@ -55,9 +55,10 @@ pub fn narrowed(
 #[must_use]
 pub fn limited(front: &dyn FrontEnd, text: &str, condition: &str) -> String {
     let mut limited = text.to_owned();
-    let clauses = front.clauses(&SourceText::new("clauses", text));
+    let source = SourceText::new("clauses", text);
+    let clauses = front.clauses(&source);
     // From the last one on, so that the places of those before it stay.
-    for clause in clauses.into_iter().rev().filter(|clause| has_thread(probes(text, *clause))) {
+    for clause in clauses.into_iter().rev().filter(|clause| has_thread(source.slice(clause.probes))) {
         if let Some((span, new)) = edit(text, clause, condition) {
             limited.replace_range(span.start as usize..span.end as usize, &new);
         }
@@ -65,17 +66,11 @@ pub fn limited(front: &dyn FrontEnd, text: &str, condition: &str) -> String {
     limited
 }
 
-/// The attach points of a clause, with the comments before them.
-fn probes(text: &str, clause: ClausePlace) -> &str {
-    let before = &text[..clause.probes_end as usize];
-    &before[before.rfind('}').map_or(0, |at| at + 1)..]
-}
-
 fn has_thread(probes: &str) -> bool {
     let of_run = |word: &str| ["begin", "end"].iter().any(|name| word.eq_ignore_ascii_case(name));
     let is_timer = |word: &str| ["interval:", "i:", "tick-", "dtrace:::"].iter().any(|kind| word.starts_with(kind));
-    let words = probes.lines().filter(|line| !line.trim_start().starts_with("//"));
-    !words.flat_map(|line| line.split([',', ' '])).any(|word| of_run(word.trim()) || is_timer(word.trim()))
+    let written = probes.lines().filter(|line| !line.trim_start().starts_with("//"));
+    !written.flat_map(|line| line.split([',', ' '])).any(|word| of_run(word.trim()) || is_timer(word.trim()))
 }
 
 /// What to put where, so that a clause has a condition more.
@@ -85,9 +80,9 @@ fn edit(text: &str, clause: ClausePlace, condition: &str) -> Option<(Span, Strin
         let joined = if is_simple(old) { format!("{old} && {condition}") } else { format!("({old}) && {condition}") };
         return Some((span, joined));
     }
-    let behind = text.get(clause.probes_end as usize..)?;
+    let behind = text.get(clause.probes.end as usize..)?;
     let own_line = behind.find('{').is_some_and(|brace| behind[..brace].contains('\n'));
-    let at = Span::new(clause.probes_end, clause.probes_end);
+    let at = Span::new(clause.probes.end, clause.probes.end);
     Some((at, if own_line { format!("\n/{condition}/") } else { format!(" /{condition}/") }))
 }
 

@@ -1,7 +1,9 @@
 //! What a trace can be limited to: running processes and control groups, containers among them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::kernel::mounts;
 
 /// Processes that are read at most.
 const MOST: usize = 8192;
@@ -57,7 +59,7 @@ impl Scope {
 /// What runs now: processes by their numbers, then control groups by their folders.
 #[must_use]
 pub fn read(proc: &Path) -> Vec<Scope> {
-    let mount = unified(&std::fs::read_to_string(proc.join("mounts")).unwrap_or_default());
+    let mount = mounts::cgroup2(&std::fs::read_to_string(proc.join("mounts")).unwrap_or_default());
     let mut pids: Vec<u32> = std::fs::read_dir(proc)
         .map(|entries| entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).take(MOST).collect())
         .unwrap_or_default();
@@ -83,15 +85,6 @@ pub fn read(proc: &Path) -> Vec<Scope> {
         Scope::Group { folder, processes, comm, container }
     }));
     scopes
-}
-
-/// Where control groups of version 2 are mounted.
-fn unified(mounts: &str) -> Option<PathBuf> {
-    mounts.lines().find_map(|line| {
-        let mut words = line.split(' ').skip(1);
-        let (folder, kind) = (words.next()?, words.next()?);
-        (kind == "cgroup2").then(|| PathBuf::from(folder))
-    })
 }
 
 /// The folder of the group of version 2 in a `/proc/PID/cgroup`; none where a script can't write its name.

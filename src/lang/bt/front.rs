@@ -58,7 +58,7 @@ impl FrontEnd for Bpftrace {
     fn clauses(&self, source: &SourceText) -> Vec<ClausePlace> {
         let place = |item: &ast::Item| match item {
             ast::Item::Probe(probe) => Some(ClausePlace {
-                probes_end: probe.points.last()?.span.end,
+                probes: probe.points.first()?.span.to(probe.points.last()?.span),
                 predicate: probe.predicate.as_ref().map(|predicate| predicate.span),
             }),
             _ => None,

@@ -48,7 +48,7 @@ impl FrontEnd for D {
     fn clauses(&self, source: &SourceText) -> Vec<ClausePlace> {
         let place = |item: &ast::Item| match &item.kind {
             ast::ItemKind::Clause(clause) => Some(ClausePlace {
-                probes_end: clause.probes.last()?.span.end,
+                probes: clause.probes.first()?.span.to(clause.probes.last()?.span),
                 predicate: clause.predicate.as_ref().map(|predicate| predicate.span),
             }),
             _ => None,

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::engine::task::Chosen;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, mounts};
 use crate::model::task::{Part, Quota};
 use crate::tracer::latency::LatencyError;
 
@@ -191,9 +191,7 @@ fn field(text: &str, name: &str) -> u64 {
 
 /// Where cgroup2 is mounted.
 fn mount(kernel: &Kernel) -> Option<PathBuf> {
-    let mounts = kernel.proc_text("self/mounts")?;
-    let mut rows = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    rows.find(|row| row.get(2) == Some(&"cgroup2")).and_then(|row| Some(PathBuf::from(*row.get(1)?)))
+    mounts::cgroup2(&kernel.proc_text("self/mounts")?)
 }
 
 /// A group's folder as the path that the kernel has of it.
