@@ -99,7 +99,8 @@ impl Entry {
                     format!("{}  {comm} and {} more processes", scope.name(), processes - 1)
                 }
             },
-            Self::Clauses(c) => format!("{}: {}  {}", c.script, c.group.probes, c.about),
+            // What they are for comes first: lists of probes are long.
+            Self::Clauses(c) => format!("{}: {}  {}", c.script, c.about, c.group.probes),
         }
     }
 }
