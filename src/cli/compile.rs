@@ -30,6 +30,10 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "STAGE", value_delimiter = ',')]
     emit: Vec<Stage>,
 
+    /// Leave the brake out, which turns programs off whose loops take a CPU away.
+    #[arg(long)]
+    no_brake: bool,
+
     /// Script and parameters.
     #[command(flatten)]
     script: ScriptArgs,
@@ -61,6 +65,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let kernel = super::kernel::running(world);
     let mut settings = script.settings(Arc::clone(&kernel));
     settings.for_other_loaders = true;
+    settings.brake = !args.no_brake && world.config.trace.brake != Some(false);
     let compilation = front::compile(&script.source, None, &settings);
     let text = render_all(&script.source, &compilation.diagnostics, world.colour());
     std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)?;
@@ -69,8 +74,10 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         std::fs::write(path, &compiled.artifact.object)
             .map_err(|source| CliError::Write { path: path.display().to_string(), source })?;
     }
+    let mut facts = kernel.target_facts(None, 0);
+    facts.brake = settings.brake;
     for stage in &args.emit {
-        let text = print(*stage, &compiled, &kernel.target_facts(None, 0), &script.source)?;
+        let text = print(*stage, &compiled, &facts, &script.source)?;
         std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     }
     Ok(ExitCode::SUCCESS)

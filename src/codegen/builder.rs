@@ -104,17 +104,16 @@ impl FunctionBuilder {
         slot
     }
 
-    /// Bytes of all stack slots so far, each rounded up to 8.
-    #[must_use]
-    pub fn slot_bytes(&self) -> u32 {
-        self.function.slots.iter().map(|size| size.next_multiple_of(8)).sum()
-    }
-
     /// A new block without code; the current one stays current.
     pub fn new_block(&mut self) -> BlockId {
         let block = BlockId(self.function.blocks.len() as u32);
         self.function.blocks.push(empty_block(self.span));
         block
+    }
+
+    /// What is added to the present block runs seldom.
+    pub fn is_cold(&mut self) {
+        self.function.blocks[self.current.0 as usize].cold = true;
     }
 
     /// Several new blocks.
@@ -402,7 +401,7 @@ impl FunctionBuilder {
 }
 
 const fn empty_block(span: Span) -> Block {
-    Block { instructions: Vec::new(), terminator: Terminator::Unset, span }
+    Block { instructions: Vec::new(), terminator: Terminator::Unset, span, cold: false }
 }
 
 impl From<Vreg> for Operand {

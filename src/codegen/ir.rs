@@ -128,6 +128,8 @@ pub struct Block {
     pub terminator: Terminator,
     /// Place of the terminator.
     pub span: Span,
+    /// Seldom run: laid out behind all others, so that these run on without a jump over it.
+    pub cold: bool,
 }
 
 /// A register or a constant.

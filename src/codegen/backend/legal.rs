@@ -31,8 +31,12 @@ fn separate_entry(function: &mut Function) {
                 }
             });
         }
-        let entry =
-            Block { instructions: Vec::new(), terminator: Terminator::Jump(moved), span: function.blocks[0].span };
+        let entry = Block {
+            instructions: Vec::new(),
+            terminator: Terminator::Jump(moved),
+            span: function.blocks[0].span,
+            cold: false,
+        };
         let old = std::mem::replace(&mut function.blocks[0], entry);
         function.blocks.push(old);
     }

@@ -72,7 +72,8 @@ pub fn allocate(function: &mut Function) -> Option<Allocation> {
     // Long joined lives are good where there is room; not when something must be spilled.
     let mut join_results = true;
     for _ in 0..64 {
-        let order = reverse_postorder(function);
+        let mut order = reverse_postorder(function);
+        order.sort_by_key(|block| function.blocks[block.0 as usize].cold);
         let live = Liveness::compute(function, &order);
         let mut lives = Lives::build(function, &order, &live);
         lives.coalesce(function, &order, &short_lived);

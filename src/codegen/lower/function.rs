@@ -16,7 +16,7 @@ use crate::model::stats::LossCause;
 use crate::codegen::lower::addr::{Addr, Base};
 use crate::codegen::lower::layout::LOSSES;
 use crate::codegen::lower::maps::map_value_cache;
-use crate::codegen::lower::object::{GUARD_BYTES, Guard, ObjectBuilder};
+use crate::codegen::lower::object::{self, ObjectBuilder};
 use crate::codegen::lower::programs::firing::{Brake, Firing};
 use crate::codegen::lower::variables::Variables;
 
@@ -78,8 +78,8 @@ impl<'a> Lowerer<'_, 'a> {
 
     /// Working memory of `size` bytes, aligned to 8; given back by [`Self::release`].
     pub fn scratch_bytes(&mut self, size: u32) -> u32 {
+        let first = object::first_free_in(self.object, self.function.region);
         let region = &mut self.object.regions[self.function.region];
-        let first = if region.guard == Guard::None { 0 } else { GUARD_BYTES };
         let at = self.scratch_next.max(first).saturating_add(7) & !7;
         self.scratch_next = at.saturating_add(size);
         region.bytes = region.bytes.max(self.scratch_next);

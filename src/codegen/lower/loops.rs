@@ -223,9 +223,9 @@ fn iterator_loop<'a>(
     let index = memory::load(b, Addr::new(Base::Reg(number), 0), 4, true);
     let value = b.add(first, index);
     l.variables.write(&mut l.function, local, value.into());
-    l.function.loops.push(LoopTargets { on_break: done, on_continue: again });
     l.iterators.push(slot);
-    brake::count_step(l, None, body, done);
+    brake::count_step(l, (None, body), Some(number), done);
+    l.function.loops.push(LoopTargets { on_break: done, on_continue: again });
     l.block(body)?;
     l.function.loops.pop();
     l.function.builder.jump(again);
@@ -284,7 +284,7 @@ pub fn while_iterator<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, body: &'a Block)
     b.branch(Cond::Ne, number, 0, iteration, done);
     b.switch_to(check);
     l.iterators.push(slot);
-    brake::count_step(l, Some(c), body, done);
+    brake::count_step(l, (Some(c), body), Some(number), done);
     while_iteration(l, c, body, (again, inside, done))?;
     begin_iteration(l, again, given, body, &constants);
     l.iterators.pop();

@@ -21,6 +21,7 @@ use crate::codegen::lower::layout::{
     SCRATCH, SHARED, UNWIND,
 };
 use crate::codegen::lower::loops::cost::CostContext;
+use crate::codegen::lower::loops::steps;
 use crate::codegen::lower::loops::strategy::MOST_ITERATIONS;
 use crate::codegen::lower::programs::multi::MANY_UPROBES;
 use crate::codegen::lower::programs::raw;
@@ -74,6 +75,8 @@ pub const CLAIMED: i64 = 4;
 pub const CLAIM_SLOTS: u32 = 4;
 /// Bytes before the working memory of a guarded slot, for its claim word.
 pub const GUARD_BYTES: u32 = 8;
+/// Bytes behind it for the words of a brake, where a program has one.
+const BRAKE_BYTES: u32 = 24;
 
 /// A piece of the scratch section: for each CPU, one or more slots of working memory.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +142,8 @@ pub struct ObjectBuilder<'a> {
     function_ids: OnceCell<Vec<u32>>,
     /// Programs so far.
     pub programs: Vec<ProgramSpec>,
+    /// Whether a probe has a brake.
+    has_brakes: bool,
     /// Brakes so far.
     pub brakes: Vec<BrakeSpec>,
     /// Probes with a budget so far.
@@ -174,6 +179,7 @@ pub struct ObjectBuilder<'a> {
 impl<'a> ObjectBuilder<'a> {
     /// Nothing yet: what can interrupt what decides where maps live, see [`Self::plan_maps`].
     pub fn new(program: &'a Program, facts: &'a TargetFacts, on_stack_limit: u32) -> Self {
+        let scale = cost_context(program, facts);
         Self {
             program,
             facts,
@@ -191,6 +197,7 @@ impl<'a> ObjectBuilder<'a> {
             constant_index: HashMap::new(),
             function_ids: OnceCell::new(),
             programs: Vec::new(),
+            has_brakes: program.probes.iter().any(|probe| steps::may_be_long(scale, probe)),
             brakes: Vec::new(),
             budgets: Vec::new(),
             ring: None,
@@ -218,7 +225,7 @@ impl<'a> ObjectBuilder<'a> {
 
     /// What loops are weighed with.
     pub const fn scale(&self) -> CostContext<'a> {
-        CostContext { program: self.program, facts: self.facts, depth: DEEPEST_CALLS, unknown: MOST_ITERATIONS as u64 }
+        cost_context(self.program, self.facts)
     }
 
     /// The section of this name, made at its first use.
@@ -408,6 +415,24 @@ impl<'a> ObjectBuilder<'a> {
         let cpus = layout::cpu_slots(self.facts);
         self.regions[..region].iter().map(|r| r.cpu_stride() * cpus).sum()
     }
+}
+
+/// Where a region's words of brakes are, in each slot; zero between firings.
+pub fn brake_words(unit: &mut ObjectBuilder<'_>, region: usize) -> u32 {
+    let free = first_free_in(unit, region);
+    let region = &mut unit.regions[region];
+    region.bytes = region.bytes.max(free);
+    free - BRAKE_BYTES
+}
+
+/// The first byte of a slot of the region that programs may use as they like.
+pub fn first_free_in(unit: &ObjectBuilder<'_>, region: usize) -> u32 {
+    let guard = if unit.regions[region].guard == Guard::None { 0 } else { GUARD_BYTES };
+    guard + if unit.has_brakes { BRAKE_BYTES } else { 0 }
+}
+
+const fn cost_context<'a>(program: &'a Program, facts: &'a TargetFacts) -> CostContext<'a> {
+    CostContext { program, facts, depth: DEEPEST_CALLS, unknown: MOST_ITERATIONS as u64 }
 }
 
 /// Maps with elements that come and go.

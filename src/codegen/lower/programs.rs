@@ -262,10 +262,9 @@ fn lower_program(l: &mut Lowerer<'_, '_>, targets: &[u32]) -> Result<(), Codegen
         budget::begin_firing(l, true);
     }
     if let Some(predicate) = &probe.predicate {
-        let (body, refused) = (l.function.builder.new_block(), refusal::refused(&mut l.function));
+        let (body, refused) = (l.function.builder.new_block(), brake::refused_by_predicate(l));
         let mark = l.mark();
         locals::initialise_for_predicate(l);
-        brake::begin_steps(l, true);
         l.known.note_predicate(predicate);
         l.condition(predicate, body, refused)?;
         l.release(mark);
@@ -276,7 +275,6 @@ fn lower_program(l: &mut Lowerer<'_, '_>, targets: &[u32]) -> Result<(), Codegen
         brake::refuse_when_braked(l);
     }
     l.function.begin_body();
-    brake::begin_steps(l, false);
     if !before_predicate {
         budget::begin_firing(l, false);
     }

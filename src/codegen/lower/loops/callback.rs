@@ -139,7 +139,7 @@ fn callback<'a>(
         let number = l.function.builder.add(number, 1);
         l.variables.write(&mut l.function, *local, number.into());
     }
-    brake::count_step(l, condition, body, stop);
+    brake::count_step(l, (condition, body), None, stop);
     l.function.builder.ret(0);
     l.function.builder.switch_to(stop);
     marks::end_left_locals(l, Point::Join, body);

@@ -9,6 +9,14 @@ use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Probe, Statement, Sta
 /// Walking a stack takes as long as so many other calls.
 const STACK_STEPS: u64 = 16;
 
+/// Steps of a firing that is long, so that its program has a brake.
+pub const LONG: u64 = 2048;
+
+/// Whether loops of the probe can make many steps, and brakes are wanted.
+pub fn may_be_long(scale: CostContext<'_>, probe: &Probe) -> bool {
+    scale.facts.brake && of_probe(scale, probe) >= LONG
+}
+
 /// Most steps of all loops of a probe together.
 pub fn of_probe(scale: CostContext<'_>, probe: &Probe) -> u64 {
     of_predicate(scale, probe).saturating_add(of_block(scale, &probe.body))
@@ -23,6 +31,11 @@ pub fn of_predicate(scale: CostContext<'_>, probe: &Probe) -> u64 {
 pub fn of_iteration(scale: CostContext<'_>, condition: Option<&Expr>, body: &Block) -> u64 {
     let condition = condition.map_or(0, |e| calls_of_expr(scale, e));
     calls(scale, body).saturating_add(condition).saturating_add(1)
+}
+
+/// Whether there are loops in a loop.
+pub fn has_loops(scale: CostContext<'_>, condition: Option<&Expr>, body: &Block) -> bool {
+    of_block(scale, body) > 0 || condition.is_some_and(|e| of_expr(scale, e) > 0)
 }
 
 fn of_block(scale: CostContext<'_>, block: &Block) -> u64 {

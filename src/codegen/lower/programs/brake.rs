@@ -4,6 +4,9 @@
 //! clock, once in between and once at its end, and adds what it took to its CPU's second; a firing of a great many looks
 //! at the clock again from time to time. Programs whose loops can't make many steps have nothing of this.
 //!
+//! The words of a firing are zero between firings: those that counted clear them at their end, and so those whose loops
+//! are short write nothing. They are at the begin of a region, the same for all programs that use it.
+//!
 //! Time alone never decides: an emulated CPU, or one whose time is stolen, takes long for little.
 
 use crate::codegen::artifact::{BRAKE_CAUSE, BRAKE_ELAPSED, BRAKE_NS, BRAKE_STEPS, BrakeCause, BrakeSpec, ProgramKind};
@@ -17,20 +20,22 @@ use crate::probe::name::target_name;
 use crate::codegen::lower::function::{FunctionState, Lowerer};
 use crate::codegen::lower::layout::{BRAKE, CACHE_LINE};
 use crate::codegen::lower::loops::steps;
-use crate::codegen::lower::object::ObjectBuilder;
+use crate::codegen::lower::object::{self, ObjectBuilder};
 use crate::codegen::lower::programs::branchless::{all_if_zero, at_least, choose};
 use crate::codegen::lower::programs::firing::{Bound, Brake};
 use crate::codegen::lower::programs::refusal;
 use crate::codegen::lower::{helpers as h, layout};
 
 /// Steps from which on a firing looks at the clock.
-const FIRST_LOOK: i64 = 1024;
+const FIRST_LOOK: i64 = LONG / 2;
 /// Steps of a long firing, whose time counts.
-const LONG: i64 = 2 * FIRST_LOOK;
+const LONG: i64 = steps::LONG as i64;
 /// Steps of a firing that is long for a whole machine: others wait for milliseconds.
 const VERY_LONG: i64 = 64 << 10;
 /// Steps between two looks at the clock.
 const LOOK_EVERY: i64 = 64 << 10;
+/// Steps that are counted together where the kernel numbers the iterations.
+const TOGETHER: i64 = 64;
 /// Most steps of one firing.
 const MOST_STEPS: i64 = 16 << 20;
 /// One firing's time counts alone from here on.
@@ -43,11 +48,13 @@ const MOST_TENTHS: i64 = 9;
 /// The part that is too much for very long ones.
 const MOST_TENTHS_OF_VERY_LONG: i64 = 5;
 
-/// Words in a firing's working memory: steps so far, where the clock is looked at next, when it was first.
+/// Words in a firing's working memory: steps so far; at how many the clock is looked at next, less [`FIRST_LOOK`]; when
+/// it was first.
 const STEPS: i16 = 0;
 const NEXT: i16 = 8;
 const BEGAN: i16 = 16;
-const WORDS_BYTES: u32 = 24;
+/// What is in [`NEXT`] once the brake has gone off: every iteration looks.
+const ALWAYS: i64 = -FIRST_LOOK;
 
 /// Words of a CPU's second: when it began, and what long firings took of it.
 const WINDOW_BEGAN: i16 = 0;
@@ -70,10 +77,10 @@ fn bound(kind: ProgramKind, target: &Target) -> Bound {
 /// Gives the program a brake, if its loops can make many steps.
 pub fn plan(l: &mut Lowerer<'_, '_>) {
     let measured = matches!(l.probe.targets[l.target], Target::Test(_) | Target::Bench(_));
-    if !l.object.facts.brake || measured || steps::of_probe(l.object.scale(), l.probe) < LONG as u64 {
+    if measured || !steps::may_be_long(l.object.scale(), l.probe) {
         return;
     }
-    let words = l.scratch_bytes(WORDS_BYTES);
+    let words = object::brake_words(l.object, l.function.region);
     let index = l.object.brakes.len();
     let head = index as u32 * stride(l.object);
     l.object.brakes.push(BrakeSpec {
@@ -100,20 +107,29 @@ pub fn refuse_when_braked(l: &mut Lowerer<'_, '_>) {
     let [off, on] = b.new_blocks();
     b.branch(Cond::Ne, cause, 0, off, on);
     b.switch_to(off);
+    b.is_cold();
     l.count_loss(LossCause::Braked, None, l.probe.head);
     l.function.builder.jump(refused);
     l.function.builder.switch_to(on);
 }
 
-/// A firing begins with no step: before its predicate, where that has loops, or else after it.
-pub fn begin_steps(l: &mut Lowerer<'_, '_>, before_predicate: bool) {
-    let Some(brake) = l.brake else { return };
-    if before_predicate != (steps::of_predicate(l.object.scale(), l.probe) > 0) {
-        return;
-    }
+/// Where a predicate with loops sends firings that don't concern the script: their steps are cleared on the way.
+pub fn refused_by_predicate(l: &mut Lowerer<'_, '_>) -> BlockId {
+    let refused = refusal::refused(&mut l.function);
+    let Some(brake) = l.brake.filter(|_| steps::of_predicate(l.object.scale(), l.probe) > 0) else { return refused };
     let words = l.function.scratch();
-    for (word, value) in [(STEPS, 0), (NEXT, FIRST_LOOK), (BEGAN, 0)] {
-        l.function.builder.store(words, brake.at(word), Size::B8, value);
+    let b = &mut l.function.builder;
+    let (here, counted) = (b.current(), b.new_block());
+    b.switch_to(counted);
+    clear(b, brake, words);
+    b.jump(refused);
+    b.switch_to(here);
+    counted
+}
+
+fn clear(b: &mut FunctionBuilder, brake: Brake, words: Vreg) {
+    for word in [STEPS, NEXT, BEGAN] {
+        b.store(words, brake.at(word), Size::B8, 0);
     }
 }
 
@@ -126,17 +142,25 @@ pub fn add_steps(l: &mut Lowerer<'_, '_>, iterations: u64, condition: Option<&Ex
         look_before_loop(l);
     }
     let words = l.function.scratch();
-    let b = &mut l.function.builder;
-    let so_far = b.load(words, brake.at(STEPS), Size::B8);
-    let so_far = b.add(so_far, steps);
-    b.store(words, brake.at(STEPS), Size::B8, so_far);
+    advance(&mut l.function.builder, brake, words, steps);
 }
 
-/// Looks at the clock before a loop that is not left to look again.
+/// Adds to a firing's steps; gives how many they are.
+fn advance(b: &mut FunctionBuilder, brake: Brake, words: Vreg, more: i64) -> Vreg {
+    let steps = b.load(words, brake.at(STEPS), Size::B8);
+    let steps = b.add(steps, more);
+    b.store(words, brake.at(STEPS), Size::B8, steps);
+    steps
+}
+
+/// Looks at the clock before a loop that is not left to look again. What has been looked at is cleared at the end: it
+/// takes a step.
 pub fn look_before_loop(l: &mut Lowerer<'_, '_>) {
     if let Some(brake) = l.brake {
         let words = l.function.scratch();
-        note_time(&mut l.function.builder, brake, words);
+        let b = &mut l.function.builder;
+        advance(b, brake, words, 1);
+        note_time(b, brake, words);
     }
 }
 
@@ -151,9 +175,20 @@ fn note_time(b: &mut FunctionBuilder, brake: Brake, words: Vreg) -> (Vreg, Vreg)
 }
 
 /// Counts an iteration, and ends the loop where it is one too many.
-pub fn count_step(l: &mut Lowerer<'_, '_>, condition: Option<&Expr>, body: &Block, on_break: BlockId) {
+///
+/// `number` is where the kernel keeps the number of this iteration, from 0 on. By it a loop that is in no other one, and
+/// has none in it, tells every so many iterations from the others, which do nothing: what is left uncounted at the end is
+/// less than those.
+pub fn count_step(
+    l: &mut Lowerer<'_, '_>,
+    (condition, body): (Option<&Expr>, &Block),
+    number: Option<Vreg>,
+    on_break: BlockId,
+) {
     let Some(brake) = l.brake else { return };
     let weight = steps::of_iteration(l.object.scale(), condition, body).min(LOOK_EVERY as u64) as i64;
+    let alone = l.callbacks == 0 && l.inline.is_empty() && l.function.loops.is_empty() && l.iterators.len() <= 1;
+    let number = number.filter(|_| alone && !steps::has_loops(l.object.scale(), condition, body));
     let span = l.function.builder.span();
     let spec = &mut l.object.brakes[brake.index];
     if spec.span == l.probe.head {
@@ -162,14 +197,29 @@ pub fn count_step(l: &mut Lowerer<'_, '_>, condition: Option<&Expr>, body: &Bloc
     let words = l.function.scratch();
     let b = &mut l.function.builder;
     let [look, go_on] = b.new_blocks();
-    let steps = b.load(words, brake.at(STEPS), Size::B8);
-    let steps = b.add(steps, weight);
-    b.store(words, brake.at(STEPS), Size::B8, steps);
+    let together = number.map_or(1, |number| among_others(b, number, weight, go_on));
+    let steps = advance(b, brake, words, weight * together);
     let next = b.load(words, brake.at(NEXT), Size::B8);
-    b.branch(Cond::Ge, steps, next, look, go_on);
+    let beyond_first = b.sub(steps, FIRST_LOOK);
+    b.branch(Cond::SGe, beyond_first, next, look, go_on);
     b.switch_to(look);
-    look_at_clock(l.object, &mut l.function.builder, brake, (words, steps), go_on, on_break);
+    b.is_cold();
+    look_at_clock(l.object, &mut l.function.builder, brake, words, go_on, on_break);
     l.function.builder.switch_to(go_on);
+}
+
+/// Leaves all but the last of so many iterations; gives how many.
+fn among_others(b: &mut FunctionBuilder, number: Vreg, weight: i64, others: BlockId) -> i64 {
+    let together = (TOGETHER / weight).max(1);
+    // A power of two, so that numbers need no division.
+    let together = 1 << together.ilog2();
+    if together > 1 {
+        let number = b.load(number, 0, Size::B4);
+        let place = b.and(number, together - 1);
+        b.require(Cond::Eq, place, together - 1, others);
+        b.is_cold();
+    }
+    together
 }
 
 /// Looks at the clock and at the count. Once that is too much, every iteration looks, and so all loops end: they end
@@ -178,13 +228,15 @@ fn look_at_clock(
     object: &mut ObjectBuilder<'_>,
     b: &mut FunctionBuilder,
     brake: Brake,
-    (words, steps): (Vreg, Vreg),
+    words: Vreg,
     go_on: BlockId,
     on_break: BlockId,
 ) {
     let section = object.section(BRAKE);
     let (now, began) = note_time(b, brake, words);
-    let next = b.add(steps, LOOK_EVERY);
+    // Read again: it would take a register all through the loop.
+    let steps = b.load(words, brake.at(STEPS), Size::B8);
+    let next = b.add(steps, LOOK_EVERY - FIRST_LOOK);
     b.store(words, brake.at(NEXT), Size::B8, next);
     let took = b.sub(now, began);
     let too_many = matches!(brake.bound, Bound::Both | Bound::Steps).then(|| at_least(b, steps, MOST_STEPS));
@@ -204,7 +256,8 @@ fn look_at_clock(
     let trip = b.new_block();
     b.branch(Cond::Ne, over, 0, trip, go_on);
     b.switch_to(trip);
-    b.store(words, brake.at(NEXT), Size::B8, 0);
+    b.is_cold();
+    b.store(words, brake.at(NEXT), Size::B8, ALWAYS);
     let head = b.global_addr(section, brake.head);
     b.store(head, BRAKE_STEPS as i16, Size::B8, steps);
     b.store(head, BRAKE_NS as i16, Size::B8, took);
@@ -223,26 +276,31 @@ pub fn leave_when_braked(l: &mut Lowerer<'_, '_>) {
     let b = &mut l.function.builder;
     let next = b.load(words, brake.at(NEXT), Size::B8);
     let [braked, go_on] = b.new_blocks();
-    b.branch(Cond::Eq, next, 0, braked, go_on);
+    b.branch(Cond::Eq, next, ALWAYS, braked, go_on);
     b.switch_to(braked);
+    b.is_cold();
     l.leave();
     l.function.builder.switch_to(go_on);
 }
 
-/// Adds what a long firing took to its CPU's second; goes on in a new block.
+/// Clears the words of a firing that counted, and adds what a long one took to its CPU's second; goes on in a new block.
 pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let (Some(brake), Some(words), Some(cpu)) = (f.brake, f.scratch.vreg, f.cpu.vreg) else { return };
-    if !matches!(brake.bound, Bound::Both | Bound::Second) {
-        return;
-    }
     let section = unit.section(BRAKE);
     let slots = layout::cpu_slots(unit.facts);
     let b = &mut f.builder;
     let done = b.new_block();
     let steps = b.load(words, brake.at(STEPS), Size::B8);
-    b.require(Cond::Ge, steps, LONG, done);
+    require_seldom(b, Cond::Ne, steps, 0, done);
     let began = b.load(words, brake.at(BEGAN), Size::B8);
-    b.require(Cond::Ne, began, 0, done);
+    clear(b, brake, words);
+    if !matches!(brake.bound, Bound::Both | Bound::Second) {
+        b.jump(done);
+        b.switch_to(done);
+        return;
+    }
+    require_seldom(b, Cond::Ge, steps, LONG, done);
+    require_seldom(b, Cond::Ne, began, 0, done);
     let now = b.call(h::KTIME_GET_NS, &[]);
     // The clock was first read after some steps, which took as long as the others.
     let took = b.sub(now, began);
@@ -261,21 +319,26 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let sum = b.add(sum, took);
     b.store(window, WINDOW_NS, Size::B8, sum);
     let elapsed = b.sub(now, since);
-    b.require(Cond::Ge, elapsed, SECOND_NS, done);
+    require_seldom(b, Cond::Ge, elapsed, SECOND_NS, done);
     b.store(window, WINDOW_BEGAN, Size::B8, now);
     b.store(window, WINDOW_NS, Size::B8, 0);
     let very_long = at_least(b, steps, VERY_LONG);
     let fewer = b.mul(very_long, MOST_TENTHS - MOST_TENTHS_OF_VERY_LONG);
     let tenths = b.sub(MOST_TENTHS, fewer);
     let (a, most) = (b.mul(sum, 10), b.mul(elapsed, tenths));
-    b.require(Cond::Gt, a, most, done);
+    require_seldom(b, Cond::Gt, a, most, done);
     let head = b.global_addr(section, brake.head);
     let cause = b.load(head, BRAKE_CAUSE as i16, Size::B8);
-    b.require(Cond::Eq, cause, 0, done);
+    require_seldom(b, Cond::Eq, cause, 0, done);
     b.store(head, BRAKE_STEPS as i16, Size::B8, steps);
     b.store(head, BRAKE_NS as i16, Size::B8, sum);
     b.store(head, BRAKE_ELAPSED as i16, Size::B8, elapsed);
     b.store(head, BRAKE_CAUSE as i16, Size::B8, Operand::Imm(BrakeCause::Second as i64));
     b.jump(done);
     b.switch_to(done);
+}
+
+fn require_seldom(b: &mut FunctionBuilder, cond: Cond, a: Vreg, c: impl Into<Operand>, otherwise: BlockId) {
+    b.require(cond, a, c, otherwise);
+    b.is_cold();
 }
