@@ -17,6 +17,7 @@ use super::ir::{
 pub struct FunctionBuilder {
     function: Function,
     current: BlockId,
+    cold: bool,
     span: Span,
 }
 
@@ -35,7 +36,7 @@ impl FunctionBuilder {
             is_loop_body: false,
             has_explored_loop: false,
         };
-        Self { function, current: BlockId(0), span: Span::default() }
+        Self { function, current: BlockId(0), cold: false, span: Span::default() }
     }
 
     /// The finished function. Blocks without a terminator return 0.
@@ -111,9 +112,10 @@ impl FunctionBuilder {
         block
     }
 
-    /// What is added to the present block runs seldom.
-    pub fn is_cold(&mut self) {
-        self.function.blocks[self.current.0 as usize].cold = true;
+    /// Whether the present block, and those that become it, run seldom, until told otherwise.
+    pub fn set_cold(&mut self, cold: bool) {
+        self.cold = cold;
+        self.block_mut().cold |= cold;
     }
 
     /// Several new blocks.
@@ -124,6 +126,7 @@ impl FunctionBuilder {
     /// Makes `block` the current one.
     pub fn switch_to(&mut self, block: BlockId) {
         self.current = block;
+        self.block_mut().cold |= self.cold;
     }
 
     /// The current block.

@@ -316,7 +316,8 @@ pub struct SectionInfo {
     pub lines: Vec<[u32; 4]>,
 }
 
-/// The `.BTF.ext` section.
+/// The `.BTF.ext` section. Its header has the CO-RE part though there are no relocations of that kind, as clang writes it:
+/// cilium/ebpf reads that part from any header.
 #[must_use]
 pub fn extension(sections: &[SectionInfo]) -> Vec<u8> {
     let mut functions = vec![];
@@ -333,10 +334,11 @@ pub fn extension(sections: &[SectionInfo]) -> Vec<u8> {
             push_words(&mut lines, line);
         }
     }
-    let mut out = Vec::with_capacity(24 + functions.len() + lines.len());
+    let mut out = Vec::with_capacity(32 + functions.len() + lines.len());
     out.extend_from_slice(&MAGIC.to_le_bytes());
     out.extend_from_slice(&[1, 0]);
-    push_words(&mut out, &[24, 0, functions.len() as u32, functions.len() as u32, lines.len() as u32]);
+    let (lines_at, end) = (functions.len() as u32, (functions.len() + lines.len()) as u32);
+    push_words(&mut out, &[32, 0, lines_at, lines_at, lines.len() as u32, end, 0]);
     out.extend_from_slice(&functions);
     out.extend_from_slice(&lines);
     out

@@ -107,9 +107,10 @@ pub fn refuse_when_braked(l: &mut Lowerer<'_, '_>) {
     let [off, on] = b.new_blocks();
     b.branch(Cond::Ne, cause, 0, off, on);
     b.switch_to(off);
-    b.is_cold();
+    b.set_cold(true);
     l.count_loss(LossCause::Braked, None, l.probe.head);
     l.function.builder.jump(refused);
+    l.function.builder.set_cold(false);
     l.function.builder.switch_to(on);
 }
 
@@ -203,8 +204,9 @@ pub fn count_step(
     let beyond_first = b.sub(steps, FIRST_LOOK);
     b.branch(Cond::SGe, beyond_first, next, look, go_on);
     b.switch_to(look);
-    b.is_cold();
+    b.set_cold(true);
     look_at_clock(l.object, &mut l.function.builder, brake, words, go_on, on_break);
+    l.function.builder.set_cold(false);
     l.function.builder.switch_to(go_on);
 }
 
@@ -217,7 +219,7 @@ fn among_others(b: &mut FunctionBuilder, number: Vreg, weight: i64, others: Bloc
         let number = b.load(number, 0, Size::B4);
         let place = b.and(number, together - 1);
         b.require(Cond::Eq, place, together - 1, others);
-        b.is_cold();
+        b.set_cold(true);
     }
     together
 }
@@ -256,7 +258,6 @@ fn look_at_clock(
     let trip = b.new_block();
     b.branch(Cond::Ne, over, 0, trip, go_on);
     b.switch_to(trip);
-    b.is_cold();
     b.store(words, brake.at(NEXT), Size::B8, ALWAYS);
     let head = b.global_addr(section, brake.head);
     b.store(head, BRAKE_STEPS as i16, Size::B8, steps);
@@ -278,8 +279,9 @@ pub fn leave_when_braked(l: &mut Lowerer<'_, '_>) {
     let [braked, go_on] = b.new_blocks();
     b.branch(Cond::Eq, next, ALWAYS, braked, go_on);
     b.switch_to(braked);
-    b.is_cold();
+    b.set_cold(true);
     l.leave();
+    l.function.builder.set_cold(false);
     l.function.builder.switch_to(go_on);
 }
 
@@ -291,16 +293,18 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let b = &mut f.builder;
     let done = b.new_block();
     let steps = b.load(words, brake.at(STEPS), Size::B8);
-    require_seldom(b, Cond::Ne, steps, 0, done);
+    b.require(Cond::Ne, steps, 0, done);
+    b.set_cold(true);
     let began = b.load(words, brake.at(BEGAN), Size::B8);
     clear(b, brake, words);
     if !matches!(brake.bound, Bound::Both | Bound::Second) {
         b.jump(done);
+        b.set_cold(false);
         b.switch_to(done);
         return;
     }
-    require_seldom(b, Cond::Ge, steps, LONG, done);
-    require_seldom(b, Cond::Ne, began, 0, done);
+    b.require(Cond::Ge, steps, LONG, done);
+    b.require(Cond::Ne, began, 0, done);
     let now = b.call(h::KTIME_GET_NS, &[]);
     // The clock was first read after some steps, which took as long as the others.
     let took = b.sub(now, began);
@@ -319,26 +323,22 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let sum = b.add(sum, took);
     b.store(window, WINDOW_NS, Size::B8, sum);
     let elapsed = b.sub(now, since);
-    require_seldom(b, Cond::Ge, elapsed, SECOND_NS, done);
+    b.require(Cond::Ge, elapsed, SECOND_NS, done);
     b.store(window, WINDOW_BEGAN, Size::B8, now);
     b.store(window, WINDOW_NS, Size::B8, 0);
     let very_long = at_least(b, steps, VERY_LONG);
     let fewer = b.mul(very_long, MOST_TENTHS - MOST_TENTHS_OF_VERY_LONG);
     let tenths = b.sub(MOST_TENTHS, fewer);
     let (a, most) = (b.mul(sum, 10), b.mul(elapsed, tenths));
-    require_seldom(b, Cond::Gt, a, most, done);
+    b.require(Cond::Gt, a, most, done);
     let head = b.global_addr(section, brake.head);
     let cause = b.load(head, BRAKE_CAUSE as i16, Size::B8);
-    require_seldom(b, Cond::Eq, cause, 0, done);
+    b.require(Cond::Eq, cause, 0, done);
     b.store(head, BRAKE_STEPS as i16, Size::B8, steps);
     b.store(head, BRAKE_NS as i16, Size::B8, sum);
     b.store(head, BRAKE_ELAPSED as i16, Size::B8, elapsed);
     b.store(head, BRAKE_CAUSE as i16, Size::B8, Operand::Imm(BrakeCause::Second as i64));
     b.jump(done);
+    b.set_cold(false);
     b.switch_to(done);
-}
-
-fn require_seldom(b: &mut FunctionBuilder, cond: Cond, a: Vreg, c: impl Into<Operand>, otherwise: BlockId) {
-    b.require(cond, a, c, otherwise);
-    b.is_cold();
 }

@@ -1,6 +1,6 @@
 //! The budget: a probe that takes more than its share of a CPU's time is turned off for the rest of a period.
 //!
-//! Each CPU times some firings of a probe: those that take long all, of others one in 64 on average, at uneven distances.
+//! Each CPU times some firings of a probe: those that take long all, of others one in 256 on average, at uneven distances.
 //! What was timed stands for those between, and is added to the probe's share of the running period. A probe over it, for
 //! which nothing can be drawn from the [`pool`] either, is turned off on that CPU: its firings are counted and do nothing
 //! else. Once a tick it is looked whether the period is over. A firing that took more than a whole share is paid for in
@@ -31,7 +31,7 @@ use crate::codegen::lower::programs::refusal;
 use crate::codegen::lower::{helpers as h, layout};
 
 /// One firing in so many is timed, on average.
-const TIMED_EVERY: i64 = 64;
+const TIMED_EVERY: i64 = 256;
 /// From here on every firing is timed: the clock costs little beside it, ns.
 const LONG_NS: i64 = 4_000;
 /// Timers of longer periods are left alone: they print, and can't take much.
@@ -135,6 +135,7 @@ pub fn begin_firing(l: &mut Lowerer<'_, '_>, early: bool) {
     b.store(words, LEFT, Size::B8, left);
     b.jump(go_on);
     b.switch_to(look);
+    b.set_cold(true);
     let line = of_cpu(l.object, &mut l.function, CACHE_LINE, cpu);
     let now = if follows {
         let now = l.function.builder.call(h::KTIME_GET_NS, &[]);
@@ -154,6 +155,7 @@ pub fn begin_firing(l: &mut Lowerer<'_, '_>, early: bool) {
     b.store(words, INTERVAL, Size::B8, interval);
     b.store(words, BEGAN, Size::B8, now);
     b.jump(go_on);
+    b.set_cold(false);
     b.switch_to(go_on);
 }
 
@@ -250,6 +252,7 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let done = b.new_block();
     let began = b.load(words, BEGAN, Size::B8);
     b.require(Cond::Ne, began, 0, done);
+    b.set_cold(true);
     b.store(words, BEGAN, Size::B8, 0);
     let now = b.call(h::KTIME_GET_NS, &[]);
     let took = b.sub(now, began);
@@ -287,6 +290,7 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
         let section = unit.section(BUDGET);
         turn_off_when_over(b, section, (words, own), (line, total), done);
     }
+    f.builder.set_cold(false);
     f.builder.switch_to(done);
 }
 
