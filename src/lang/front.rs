@@ -63,6 +63,11 @@ pub trait FrontEnd: Sync + std::fmt::Debug {
     /// the language has no name for the probe.
     fn clause(&self, probe: &str, clause: &str) -> Option<String>;
 
+    /// Whether a condition can name a control group.
+    fn has_control_groups(&self) -> bool {
+        false
+    }
+
     /// Where the parts of the script's clauses are, in order.
     fn clauses(&self, source: &SourceText) -> Vec<ClausePlace>;
 

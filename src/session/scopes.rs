@@ -56,7 +56,7 @@ impl Scope {
     }
 }
 
-/// What runs now: processes by their numbers, then control groups by their folders.
+/// What runs now: processes by their numbers, then control groups by their folders, then the kernel's own threads.
 #[must_use]
 pub fn read(proc: &Path) -> Vec<Scope> {
     let mount = mounts::cgroup2(&std::fs::read_to_string(proc.join("mounts")).unwrap_or_default());
@@ -64,7 +64,7 @@ pub fn read(proc: &Path) -> Vec<Scope> {
         .map(|entries| entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).take(MOST).collect())
         .unwrap_or_default();
     pids.sort_unstable();
-    let mut scopes = Vec::new();
+    let (mut scopes, mut kernel_threads) = (Vec::new(), Vec::new());
     let mut groups: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for pid in pids {
         let of = |name: &str| std::fs::read(proc.join(pid.to_string()).join(name)).unwrap_or_default();
@@ -78,13 +78,26 @@ pub fn read(proc: &Path) -> Vec<Scope> {
             group.0 += 1;
         }
         let words = String::from_utf8_lossy(&of("cmdline")).trim_end_matches('\0').replace('\0', " ");
-        scopes.push(Scope::Process { pid, comm, words: words.chars().take(MOST_WORDS).collect() });
+        let list = if is_kernel_thread(&of("stat")) { &mut kernel_threads } else { &mut scopes };
+        list.push(Scope::Process { pid, comm, words: words.chars().take(MOST_WORDS).collect() });
     }
     scopes.extend(groups.into_iter().map(|(folder, (processes, comm))| {
         let container = container(&folder);
         Scope::Group { folder, processes, comm, container }
     }));
+    scopes.append(&mut kernel_threads);
     scopes
+}
+
+/// Whether a `/proc/PID/stat` is that of a thread of the kernel. Its name stands in brackets and may hold any character.
+fn is_kernel_thread(stat: &[u8]) -> bool {
+    /// `PF_KTHREAD`.
+    const KERNEL_THREAD: u32 = 0x0020_0000;
+    /// The place of the flags behind the name.
+    const FLAGS: usize = 6;
+    let text = String::from_utf8_lossy(stat);
+    let flags = text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(FLAGS)?.parse::<u32>().ok());
+    flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)
 }
 
 /// The folder of the group of version 2 in a `/proc/PID/cgroup`; none where a script can't write its name.
@@ -125,11 +138,15 @@ mod tests {
             write(&format!("{pid}/cmdline"), "nginx\0-g\0daemon off;\0");
             write(&format!("{pid}/cgroup"), &format!("1:cpu:/\n{group}\n"));
         }
+        write("2/comm", "kthr) S 0\n");
+        write("2/stat", "2 (kthr) S 0) S 0 0 0 0 -1 2129984 0 0\n");
+        write("4/stat", "4 (evil) S 1 4 4 0 -1 4194560 0 0\n");
         let scopes = read(&root);
         std::fs::remove_dir_all(&root).unwrap();
         let conditions: Vec<String> = scopes.iter().map(Scope::condition).collect();
         let folder = format!("/sys/fs/cgroup/system.slice/docker-{id}.scope");
-        assert_eq!(conditions, ["pid == 4", "pid == 9", "pid == 10", &format!("cgroup == cgroupid(\"{folder}\")")]);
+        let group = format!("cgroup == cgroupid(\"{folder}\")");
+        assert_eq!(conditions, ["pid == 4", "pid == 9", "pid == 10", &group, "pid == 2"], "threads of the kernel last");
         assert_eq!(scopes[1].name(), "nginx (9)");
         assert_eq!(scopes[3].name(), "container 0123456789ab (nginx)");
         assert!(matches!(&scopes[3], Scope::Group { processes: 2, .. }));

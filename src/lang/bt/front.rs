@@ -55,6 +55,10 @@ impl FrontEnd for Bpftrace {
         pretty::format(source)
     }
 
+    fn has_control_groups(&self) -> bool {
+        true
+    }
+
     fn clauses(&self, source: &SourceText) -> Vec<ClausePlace> {
         let place = |item: &ast::Item| match item {
             ast::Item::Probe(probe) => Some(ClausePlace {

@@ -45,7 +45,7 @@ pub fn take(state: &mut State, scope: Option<Scope>) -> Vec<Effect> {
 pub fn within(scope: Option<&Scope>, front: &dyn FrontEnd, clauses: &str) -> Result<String, String> {
     match scope {
         None => Ok(clauses.to_owned()),
-        Some(Scope::Group { .. }) if front.name() != "bpftrace" => {
+        Some(Scope::Group { .. }) if !front.has_control_groups() => {
             Err(format!("{} has no words for a control group: choose a process (Alt-O)", front.name()))
         }
         Some(scope) => Ok(limited(front, clauses, &scope.condition())),
