@@ -1,5 +1,7 @@
 //! What other programs read of the files.
 
+mod tools;
+
 use std::io::Read as _;
 
 use super::*;
