@@ -48,6 +48,7 @@ impl Symbols {
         let Ok(elf) = ElfFile64::<Endianness, _>::parse(data) else { return };
         let (endian, mut left) = (elf.endian(), member.size.saturating_mul(NAMES_OF_FILE));
         let sections = elf.elf_section_table();
+        let mut found = Found::default();
         for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
             let Some(section) = sections.iter().find(|s| s.sh_type(endian) == kind) else { continue };
             let link = object::SectionIndex(section.sh_link(endian) as usize);
@@ -56,12 +57,34 @@ impl Symbols {
                 continue;
             }
             if let (Ok(table), Ok(texts)) = (section.data(endian, data), texts.data(endian, data)) {
-                self.add_table(table, texts, endian, &mut left);
+                found.add_table(table, texts, endian, &mut left);
             }
         }
+        self.functions.extend(distinct(found.functions));
+        self.variables.extend(distinct(found.variables));
     }
+}
 
-    fn add_table(&mut self, table: &[u8], texts: &[u8], endian: Endianness, left: &mut u64) {
+/// A symbol whose name still lies in the file: address, name, size.
+type Borrowed<'f> = (u64, &'f str, u64);
+
+/// The symbols of one file: most stand in both of its tables.
+#[derive(Default)]
+struct Found<'f> {
+    functions: Vec<Borrowed<'f>>,
+    variables: Vec<Borrowed<'f>>,
+}
+
+/// Each symbol once. Sorting by addresses is cheap; the long names of C++ have long heads in common, so that only those
+/// that are left are sorted by name.
+fn distinct(mut found: Vec<Borrowed<'_>>) -> impl Iterator<Item = FunctionSymbol> {
+    found.sort_unstable();
+    found.dedup_by(|a, b| (a.0, a.1) == (b.0, b.1));
+    found.into_iter().map(|(address, name, size)| FunctionSymbol { name: Arc::from(name), address, size })
+}
+
+impl<'f> Found<'f> {
+    fn add_table(&mut self, table: &[u8], texts: &'f [u8], endian: Endianness, left: &mut u64) {
         let count = table.len() / size_of::<elf::Sym64<Endianness>>();
         let Ok((symbols, _)) = pod::slice_from_bytes::<elf::Sym64<Endianness>>(table, count) else { return };
         for symbol in symbols.iter().take(MAX_SYMBOLS) {
@@ -79,7 +102,7 @@ impl Symbols {
             if *left == 0 {
                 return;
             }
-            list.push(FunctionSymbol { name: Arc::from(name), address, size: symbol.st_size(endian) });
+            list.push((address, name, symbol.st_size(endian)));
         }
     }
 }
