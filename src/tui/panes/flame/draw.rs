@@ -87,7 +87,8 @@ fn heading(pane: &FlamePane, tree: &FlameTree, ctx: &Context<'_>, buf: &mut Buff
     let shape = &pane.feed.shape;
     let x = put(buf, area, 1, 0, pane.feed.map.as_deref().unwrap_or("@"), theme[Slot::Map]) + 1;
     let mut x = put(buf, area, x, 0, &grouped(tree.total(ROOT)), theme[Slot::Value]);
-    let mut words: Vec<(String, Slot)> = Vec::new();
+    // What is typed comes first: it stays in sight in a narrow pane.
+    let mut words = searched(pane, tree, ctx);
     if let Some(base) = &pane.feed.baseline {
         let seconds = pane
             .feed
@@ -112,6 +113,16 @@ fn heading(pane: &FlamePane, tree: &FlameTree, ctx: &Context<'_>, buf: &mut Buff
     if !shape.hidden.is_empty() {
         words.push((format!("{} left out", shape.hidden.len()), Slot::Warning));
     }
+    for (text, slot) in words {
+        x = put(buf, area, x, 0, "  ", theme[Slot::Faint]);
+        let room = usize::from(area.width).saturating_sub(x);
+        x = put(buf, area, x, 0, &fit(&text, room), theme[slot]);
+    }
+}
+
+/// What is looked for, and how much has it.
+fn searched(pane: &FlamePane, tree: &FlameTree, ctx: &Context<'_>) -> Vec<(String, Slot)> {
+    let mut words = Vec::new();
     if ctx.state.layers.iter().any(|l| matches!(l, crate::tui::state::Layer::Filter(_))) && ctx.focused {
         words.push((format!("search {}▏", neutralise(pane.search.text())), Slot::Key));
     } else if !pane.search.text().is_empty() {
@@ -122,11 +133,7 @@ fn heading(pane: &FlamePane, tree: &FlameTree, ctx: &Context<'_>, buf: &mut Buff
     } else if pane.search.is_on() {
         words.push((format!("in {} of it", percent(pane.search.found, tree.total(ROOT))), Slot::Matched));
     }
-    for (text, slot) in words {
-        x = put(buf, area, x, 0, "  ", theme[Slot::Faint]);
-        let room = usize::from(area.width).saturating_sub(x);
-        x = put(buf, area, x, 0, &fit(&text, room), theme[slot]);
-    }
+    words
 }
 
 fn percent(part: u64, all: u64) -> String {
