@@ -2,7 +2,8 @@
 //!
 //! Order, so that script order is firing order (facts of bpftrace's attach points): forward what the kernel runs in
 //! the order of its attaching, as kretprobes, tracepoints and perf events; then what it runs the other way round in
-//! reverse, as kprobes, uprobes and trampolines (`ProgramSpec::newest_first`).
+//! reverse, as kprobes, uprobes and trampolines (`ProgramSpec::newest_first`). Timers come last: their time runs from
+//! their own attaching, and thousands of functions take seconds.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -183,15 +184,47 @@ fn attach_all(
     links: &mut Links,
 ) -> Result<(), EngineError> {
     let loaded = by_name(object);
-    for second in [false, true] {
-        let specs = artifact.programs.iter().enumerate();
-        let chosen = specs.filter(|(_, spec)| spec.newest_first == second);
-        let ordered: Vec<_> = if second { chosen.rev().collect() } else { chosen.collect() };
-        for (index, spec) in ordered {
-            attach_program(program, &loaded, place, index, spec, links)?;
-        }
+    for index in order(program, artifact) {
+        attach_program(program, &loaded, place, index, &artifact.programs[index], links)?;
     }
     Ok(())
+}
+
+/// The programs in the order of their attaching, by their index.
+#[must_use]
+pub fn order(program: &Program, artifact: &Artifact) -> Vec<usize> {
+    let of_turn = |turn: Turn| {
+        let specs = artifact.programs.iter().enumerate();
+        let mut chosen: Vec<usize> =
+            specs.filter(|(_, spec)| Turn::of(program, spec) == turn).map(|(index, _)| index).collect();
+        if turn == Turn::Reverse {
+            chosen.reverse();
+        }
+        chosen
+    };
+    [Turn::Forward, Turn::Reverse, Turn::Timers].into_iter().flat_map(of_turn).collect()
+}
+
+/// When a program has its turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Forward,
+    Reverse,
+    Timers,
+}
+
+impl Turn {
+    fn of(program: &Program, spec: &ProgramSpec) -> Self {
+        let targets = program.probes.get(spec.probe as usize).map_or(&[][..], |probe| &probe.targets);
+        let is_timer = |target: &Target| matches!(target, Target::Interval { .. });
+        if !targets.is_empty() && targets.iter().all(is_timer) {
+            Self::Timers
+        } else if spec.newest_first {
+            Self::Reverse
+        } else {
+            Self::Forward
+        }
+    }
 }
 
 fn attach_program(

@@ -2,6 +2,7 @@
 //! kernel that is not running.
 
 pub mod kernel;
+pub mod programs;
 pub mod table;
 mod user;
 

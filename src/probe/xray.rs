@@ -1,5 +1,7 @@
 //! The X-ray of many functions: a script that tells of each how often it is called, how long it takes, and with what.
 
+use std::fmt::Write as _;
+
 use super::expand::{ExpandError, ExpandOptions, expand};
 use super::name::target_name;
 use super::point::{self, Provider};
@@ -7,6 +9,8 @@ use crate::kernel::{Feature, Kernel};
 
 /// Functions that are attached one by one, where the kernel has no links to many: each takes it milliseconds.
 const MOST_ALONE: usize = 300;
+/// From so many functions of the kernel on, those are left out that programs run in.
+const MANY: usize = 1000;
 /// Keys of maps in scripts that don't say how many.
 const USUAL_KEYS: usize = 4096;
 
@@ -92,8 +96,14 @@ const fn fineness(functions: usize) -> u8 {
 fn script(pattern: &str, [entry, exit]: [String; 2], functions: usize) -> String {
     // Each CPU has a histogram for each of them. Calls that are open are kept beside the functions.
     let keys = if functions < USUAL_KEYS / 2 { USUAL_KEYS } else { functions + USUAL_KEYS };
-    let config =
-        if keys > USUAL_KEYS { format!("config = {{\n    max_map_keys = {keys};\n}}\n\n") } else { String::new() };
+    let mut settings = String::new();
+    if keys > USUAL_KEYS {
+        let _ = writeln!(settings, "    max_map_keys = {keys};");
+    }
+    if functions > MANY && entry.starts_with("kprobe:") {
+        settings.push_str("    skip_program_functions = true;\n");
+    }
+    let config = if settings.is_empty() { settings } else { format!("config = {{\n{settings}}}\n\n") };
     let bits = fineness(functions);
     format!(
         "// X-ray of {pattern}: how often each function is called, how long it takes, its last arguments and result.\n\
@@ -142,5 +152,6 @@ mod tests {
     fn many_functions_have_coarser_histograms_and_room_for_all() {
         let many = script("*", ["kprobe:*".to_owned(), "kretprobe:*".to_owned()], 46_000);
         assert!(many.contains("max_map_keys = 50096;") && many.contains("hist($ns, 0)"), "{many}");
+        assert!(many.contains("skip_program_functions = true;"), "{many}");
     }
 }

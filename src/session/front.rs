@@ -188,3 +188,35 @@ fn library(path: &str) -> Option<String> {
         part => PARTS.contains(&part.strip_prefix('/')?).then(String::new),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::attach::order;
+    use crate::kernel::Roots;
+
+    #[test]
+    fn timers_are_attached_when_all_else_is() {
+        let kernel =
+            Arc::new(Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel"))));
+        let script = "interval:s:1 { exit(); } kprobe:vfs_read { @k = count(); } kretprobe:vfs_read { @r = count(); } \
+                      interval:ms:5 { @i = count(); } profile:hz:99 { @p = count(); } kprobe:vfs_write { @w = count(); }";
+        let compiled = compile(&SourceText::new("order.bt", script), None, &FrontSettings::new(kernel)).output.unwrap();
+        let (program, artifact) = (&compiled.program, &compiled.artifact);
+        let name = |index: usize| {
+            let spec = &artifact.programs[index];
+            program.probe_names[program.probes[spec.probe as usize].names[spec.targets[0] as usize] as usize]
+                .to_string()
+        };
+        let names: Vec<String> = order(program, artifact).into_iter().map(name).collect();
+        let wanted = [
+            "kretprobe:vfs_read",
+            "profile:hz:99",
+            "kprobe:vfs_write",
+            "kprobe:vfs_read",
+            "interval:s:1",
+            "interval:ms:5",
+        ];
+        assert_eq!(names, wanted);
+    }
+}

@@ -33,6 +33,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("max_map_keys", "4096", &[], "Keys that a map can hold which names no size of its own."),
     setting("max_strlen", "1024", &[], "Bytes of a str() that names no length, its end included."),
     setting("missing_probes", "error", &["error", "warn", "ignore"], "What to do about probes that this kernel lacks."),
+    setting(
+        "skip_program_functions",
+        "false",
+        SWITCH,
+        "Leave out of patterns what BPF programs run in themselves: the kernel skips them there, which costs as well.",
+    ),
     setting("print_maps_on_exit", "true", SWITCH, "Print all maps when the script ends."),
     setting(
         "stack_mode",

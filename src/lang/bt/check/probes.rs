@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::lang::bt::ast;
 use crate::lang::codes::check::{DUPLICATE, MISSING_PROBE, NO_PROBES, NO_SUCH_PROBE, TOO_MANY_PROBES};
 use crate::lang::diagnostic::Diagnostic;
+use crate::lang::facts::programs::run_in;
 use crate::lang::facts::table::TypeTable;
 use crate::lang::facts::{Prototype, Refusal};
 use crate::lang::front::Purpose;
@@ -152,7 +153,8 @@ fn expand_probe<'s>(c: &mut Checker<'_>, probe: &'s ast::Probe, groups: &mut Vec
     for point in &probe.points {
         match c.types.facts.expand(&point.text) {
             Ok(found) if !programs::within_limit(c, point, &found, names_probe) => return,
-            Ok(found) => {
+            Ok(mut found) => {
+                skip_functions_of_programs(c, &point.text, &mut found);
                 hot::warn_hot(c, &found, point.span);
                 if let Some((doubt, help)) = c.types.facts.doubt(&point.text) {
                     c.warn(MISSING_PROBE, point.span, doubt, help.clone());
@@ -198,6 +200,17 @@ fn expand_probe<'s>(c: &mut Checker<'_>, probe: &'s ast::Probe, groups: &mut Vec
             groups.push(Group { probe, targets: vec![*shape], names: Vec::new(), head, absent: true });
         }
         None => group_targets(c, probe, targets, head, groups),
+    }
+}
+
+/// Leaves what programs run in out of what a pattern found, where the script says so.
+fn skip_functions_of_programs(c: &Checker<'_>, pattern: &str, found: &mut Vec<(Target, String)>) {
+    let skips = c.settings.get("skip_program_functions").is_some_and(|value| matches!(&**value, "true" | "1"));
+    if skips && pattern.contains('*') {
+        found.retain(|(target, _)| match target {
+            Target::Kprobe { function, .. } | Target::Fentry { function, .. } => !run_in(function),
+            _ => true,
+        });
     }
 }
 
