@@ -1,4 +1,4 @@
-//! Keystroke to results over 200,000 probes, with names made by code after the kernel's own manner.
+//! Keystroke to results over 250,000 probes, with names made by code after the kernel's own manner.
 //!
 //! `cargo bench --bench search` types queries letter by letter and prints, over all keystrokes, the
 //! median, the 99th percentile and the longest: on the clock, which a busy machine stretches, and in
@@ -13,7 +13,7 @@ use probescope::kernel::{Kernel, Roots};
 use probescope::probe::catalogue::{Catalogue, PartBuilder, ProbeKind};
 use probescope::probe::search::Search;
 
-const PROBES: usize = 200_000;
+const PROBES: usize = 250_000;
 
 /// A catalogue of the size of a large kernel's: a tenth tracepoints, the rest functions.
 fn synthetic() -> Catalogue {

@@ -225,7 +225,7 @@ impl Source<'_> {
             Form::Csv => table::maps_csv(&self.maps()?).into_bytes(),
             Form::EventsCsv => self.events().csv().into_bytes(),
             Form::EventsJson => self.events().json_lines().into_bytes(),
-            Form::Json => table::maps_json(self.trace, &self.maps()?).into_bytes(),
+            Form::Json => table::safe_json(table::maps_json(self.trace, &self.maps()?)).into_bytes(),
             Form::Report => report::text(self, &self.maps()?).into_bytes(),
             Form::Perfetto => perfetto::trace(self),
             Form::Folded | Form::Flame | Form::Firefox | Form::Pprof => {
@@ -244,7 +244,7 @@ impl Source<'_> {
 pub fn of_stacks(form: Form, map: &str, tree: &FlameTree, trace: &TraceInfo) -> Result<Vec<u8>, ExportError> {
     Ok(match form {
         Form::Flame => flame_svg::picture(tree, &format!("{} {map}", trace.name)).into_bytes(),
-        Form::Firefox => firefox::profile(tree, map, trace).into_bytes(),
+        Form::Firefox => table::safe_json(firefox::profile(tree, map, trace)).into_bytes(),
         Form::Pprof => pprof::profile(tree, map).map_err(|source| ExportError::Write { form: form.name(), source })?,
         _ => folded::text(tree).into_bytes(),
     })

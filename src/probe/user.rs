@@ -54,6 +54,18 @@ pub fn probes(typed: &str, kernel: &Kernel) -> Option<Vec<Line>> {
     Some(lines)
 }
 
+/// Why the binary that is named in what was typed has no probes: it is gone, or is none. `None` until its name is whole, and
+/// where nothing is wrong.
+#[must_use]
+pub fn why_none(typed: &str, kernel: &Kernel) -> Option<String> {
+    let Typed { provider, binary, place: Some(_) } = taken_apart(typed)? else { return None };
+    if binary.is_empty() || binary.contains('*') {
+        return None;
+    }
+    let error = list(&format!("{provider}:{binary}:*"), kernel).err()?;
+    Some(error.hint().map_or_else(|| error.to_string(), |hint| format!("{error}: {hint}")))
+}
+
 /// What was typed with its words joined to an attach point, where it begins with a user probe's provider or the name
 /// of a library: `uprobe libc malloc`, `libssl SSL_read`. Otherwise as it is.
 #[must_use]
@@ -131,5 +143,7 @@ mod tests {
         let found = probes(&format!("uprobe:{}:rust_eh_perso", program.display()), &kernel).unwrap();
         assert!(found.iter().any(|l| l.name.ends_with(":rust_eh_personality")), "{found:?}");
         assert!(probes("uprobe:/no/such:f", &kernel).is_none() && probes("kprobe:vfs_read", &kernel).is_none());
+        assert!(why_none("uprobe:/no/such:f", &kernel).unwrap().contains("/no/such"));
+        assert!(why_none("uprobe:/no/such", &kernel).is_none() && why_none("kprobe:f:g", &kernel).is_none());
     }
 }

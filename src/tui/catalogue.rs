@@ -124,6 +124,7 @@ impl Finder for Catalogue {
             return of_binary(query, lines);
         }
         let mut found = self.listed(query);
+        found.absent.splice(0..0, user::why_none(query, &self.kernel).map(Into::into));
         let running = self.running.programs(&self.kernel);
         // Those of some libraries are in the catalogue.
         let prefix = format!("uprobe:{}:", query.split(':').next().unwrap_or_default());

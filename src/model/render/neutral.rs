@@ -46,7 +46,9 @@ pub fn neutralise_bytes(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-fn is_harmful(c: char) -> bool {
+/// Whether a terminal obeys a character, or it reorders its neighbours.
+#[must_use]
+pub fn is_harmful(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map as Object, Value as Json};
 
-use super::table::{cell, line, value_json};
+use super::table::{cell, line, safe_json, value_json};
 use crate::store::{Entry, History, Payload, PayloadKind, TraceInfo, write_text};
 
 /// The events that are written.
@@ -123,6 +123,6 @@ impl Events<'_> {
             object.insert("text".to_owned(), text.trim_end_matches('\n').into());
             let _ = writeln!(out, "{}", Json::Object(object));
         });
-        out
+        safe_json(out)
     }
 }

@@ -25,6 +25,8 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            // XML has no words for these two, not even as references.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -97,6 +99,15 @@ pub fn picture(tree: &FlameTree, title: &str) -> String {
                 y + 12.0,
             );
         }
+    }
+    if tree.deepest() >= levels.len() && levels.len() == DEEPEST {
+        let left = tree.deepest() + 1 - levels.len();
+        let _ = writeln!(
+            out,
+            r##"<text x="{}" y="{}" text-anchor="middle" fill="#666">{left} more levels are not drawn</text>"##,
+            WIDTH / 2.0,
+            height - 2.0,
+        );
     }
     out.push_str(SCRIPT);
     out.push_str("</svg>\n");

@@ -2,12 +2,13 @@
 //! inferno and speedscope read.
 
 use crate::model::flame::FlameTree;
+use crate::model::render::is_harmful;
 
 /// A frame's name without what parts frames and lines.
 fn frame(text: &str, out: &mut String) {
     out.extend(text.chars().map(|c| match c {
         ';' => ':',
-        c if c.is_control() => ' ',
+        c if c.is_control() || is_harmful(c) => ' ',
         c => c,
     }));
 }

@@ -23,7 +23,7 @@ fn fenced(language: &str, text: &str, out: &mut String) {
 
 /// A cell of a table.
 fn cell(text: &str) -> String {
-    let text: String = neutralise(text).chars().take(200).collect();
+    let text: String = neutralise(&text.replace(['\n', '\t'], " ")).chars().take(200).collect();
     text.replace('\\', "\\\\").replace('|', "\\|").replace('`', "\\`").replace('<', "&lt;")
 }
 

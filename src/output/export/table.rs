@@ -20,6 +20,26 @@ pub(super) fn cell(text: &str) -> String {
     }
 }
 
+/// JSON in which every character that a terminal obeys, or that reorders its neighbours, is written as `\uXXXX`: it stands in
+/// strings alone, and reads back as it was.
+#[must_use]
+pub(super) fn safe_json(text: String) -> String {
+    // None of them is beyond the first plane.
+    let is_harmful = |c: char| render::is_harmful(c) && (c as u32) < 0x1_0000;
+    if !text.contains(is_harmful) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_harmful(c) {
+            let _ = write!(safe, "\\u{:04x}", c as u32);
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
 /// A table of a pane: numbers stay numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -51,7 +71,7 @@ impl Table {
             Json::Object(named.collect())
         };
         let all = Json::Array(self.rows.iter().map(object).collect());
-        serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+        safe_json(serde_json::to_string_pretty(&all).unwrap_or_default() + "\n")
     }
 }
 

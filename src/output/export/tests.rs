@@ -11,6 +11,8 @@ use crate::store::{
     ActionInfo, ActionKind, ChunkBuilder, Column, ColumnKind, Entry, Payload, Store, TraceId, TraceKind,
 };
 
+mod hostile;
+
 fn frame(name: &str, address: u64) -> Frame {
     Frame { address, symbol: Some(name.into()), offset: 0, object: None, inlined: false }
 }
