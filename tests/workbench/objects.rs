@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::root;
 use crate::skip::skip;
@@ -22,8 +23,11 @@ const SCRIPTS: [(&str, &str); 3] = [
     ),
 ];
 
+/// An object in a file of its own: the tests of one process run beside each other.
 fn compiled(name: &str, script: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("probescope-{name}-{}.bpf.o", std::process::id()));
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("probescope-{name}-{}-{number}.bpf.o", std::process::id()));
     let program = env!("CARGO_BIN_EXE_probescope");
     let output = Command::new(program).args(["compile", "-e", script, "-o"]).arg(&path).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
