@@ -154,6 +154,8 @@ pub struct Config {
     pub lazy_symbolication: bool,
     /// What to do about probes that can't be attached here.
     pub missing_probes: MissingProbes,
+    /// Patterns leave out the kernel's functions that programs run in themselves.
+    pub skip_program_functions: bool,
 }
 
 /// What to do about probes that this kernel lacks.
@@ -184,6 +186,7 @@ impl Default for Config {
             demangle: true,
             lazy_symbolication: true,
             missing_probes: MissingProbes::Error,
+            skip_program_functions: false,
         }
     }
 }

@@ -205,8 +205,7 @@ fn expand_probe<'s>(c: &mut Checker<'_>, probe: &'s ast::Probe, groups: &mut Vec
 
 /// Leaves what programs run in out of what a pattern found, where the script says so.
 fn skip_functions_of_programs(c: &Checker<'_>, pattern: &str, found: &mut Vec<(Target, String)>) {
-    let skips = c.settings.get("skip_program_functions").is_some_and(|value| matches!(&**value, "true" | "1"));
-    if skips && pattern.contains('*') {
+    if c.config.skip_program_functions && pattern.contains('*') {
         found.retain(|(target, _)| match target {
             Target::Kprobe { function, .. } | Target::Fentry { function, .. } => !run_in(function),
             _ => true,

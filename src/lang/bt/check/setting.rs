@@ -122,6 +122,7 @@ fn apply(c: &mut Checker<'_>, name: &str, value: &str) {
         "dummy_ts_map" => c.series_clock = Some(value.into()),
         "license" => c.config.license = value.into(),
         "unwind_tables" => c.config.unwind_tables = on,
+        "skip_program_functions" => c.config.skip_program_functions = on,
         "stack_mode" => c.config.stack_mode = stack_mode(value).unwrap_or(c.config.stack_mode),
         "missing_probes" => {
             c.config.missing_probes = match value {
