@@ -71,6 +71,12 @@ fn run(name: &str, words: &[String]) -> i32 {
         }
         // N connections over loopback.
         "tcp" => tcp(number(0)),
+        // N connections that are closed before what came is read: each is broken off.
+        "reset" => reset(number(0)),
+        // Connections to one who takes none, until one stays without an answer for N milliseconds.
+        "unanswered" => unanswered(Duration::from_millis(number(0))),
+        // Two processes that wait for a mutex of the kernel: one gives up, the other gets it.
+        "mutex" => return wait_for_a_mutex().map_or(1, |()| 0),
         "exit" => return number(0) as i32,
         // A name with a control character in it.
         "escape" => {
@@ -97,6 +103,63 @@ fn tcp(connections: u64) {
         }
     }
     let _ = server.join();
+}
+
+fn reset(connections: u64) {
+    let Ok(listener) = TcpListener::bind("127.0.0.1:0") else { return };
+    let Ok(address) = listener.local_addr() else { return };
+    for _ in 0..connections {
+        let Ok(client) = TcpStream::connect(address) else { return };
+        let Ok((mut server, _)) = listener.accept() else { return };
+        let _ = server.write_all(b"hello");
+        // Here already, and never read.
+        let _ = client.peek(&mut [0; 5]);
+        drop(client);
+        let _ = server.read_to_end(&mut Vec::new());
+    }
+}
+
+fn unanswered(patience: Duration) {
+    let Ok(listener) = TcpListener::bind("127.0.0.1:0") else { return };
+    let Ok(address) = listener.local_addr() else { return };
+    let mut waiting = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, patience) {
+        waiting.push(stream);
+    }
+    drop(listener);
+}
+
+/// Who reads a terminal keeps its mutex (`atomic_read_lock`) until a line comes; others sleep for it, until it is theirs or a
+/// signal comes.
+fn wait_for_a_mutex() -> std::io::Result<()> {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    grantpt(&terminal)?;
+    unlockpt(&terminal)?;
+    let path = ptsname(&terminal, Vec::new())?.to_string_lossy().into_owned();
+    let mut terminal = File::from(terminal);
+    let reader = || -> std::io::Result<std::process::Child> {
+        let child = Command::new("head").arg("-n1").stdin(File::options().read(true).open(&path)?).spawn()?;
+        let reads = || {
+            let of = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", child.id())).unwrap_or_default();
+            of("comm").trim() == "head" && of("stat").contains(") S ")
+        };
+        while !reads() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        Ok(child)
+    };
+    let mut first = reader()?;
+    let mut second = reader()?;
+    let mut third = reader()?;
+    third.kill()?;
+    third.wait()?;
+    terminal.write_all(b"a\n")?;
+    first.wait()?;
+    terminal.write_all(b"b\n")?;
+    second.wait()?;
+    Ok(())
 }
 
 /// For user probes: two arguments and a result of their own.

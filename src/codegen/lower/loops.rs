@@ -234,7 +234,7 @@ fn iterator_loop<'a>(
     l.function.builder.jump(head);
     enter_iteration(l.object, &mut l.function.builder, iteration, inside, again);
     l.function.builder.switch_to(done);
-    iterator::close_numbers(&mut l.function.builder, slot);
+    iterator::end_numbers(&mut l.function.builder, slot);
     marks::end_counter(l, local);
     marks::end_loop(l, body);
     Ok(())
@@ -291,7 +291,7 @@ pub fn while_iterator<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, body: &'a Block)
     l.function.builder.jump(head);
     enter_iteration(l.object, &mut l.function.builder, iteration, check, again);
     l.function.builder.switch_to(done);
-    iterator::close_numbers(&mut l.function.builder, slot);
+    iterator::end_numbers(&mut l.function.builder, slot);
     marks::end_loop(l, body);
     Ok(())
 }

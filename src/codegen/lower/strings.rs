@@ -220,7 +220,7 @@ fn chunks_by_iterator(
         b.jump(to);
     }
     b.switch_to(out);
-    iterator::close_numbers(b, slot);
+    iterator::end_numbers(b, slot);
 }
 
 /// The same by `bpf_loop`, on kernels without the iterator.

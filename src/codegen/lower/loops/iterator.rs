@@ -60,7 +60,7 @@ pub fn iterations_of_callback(
 pub fn open_numbers(b: &mut FunctionBuilder, first: Operand, end: Operand) -> Slot {
     // Not a temporary slot: the verifier tracks the iterator (`struct bpf_iter_num`, 8 bytes) in it
     // until it is destroyed.
-    let slot = b.new_slot(8);
+    let slot = b.ended_iterators.pop().unwrap_or_else(|| b.new_slot(8));
     let iterator = b.slot_addr(slot, 0);
     b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), first, end]);
     slot
@@ -86,4 +86,11 @@ pub fn next_below(b: &mut FunctionBuilder, slot: Slot, bound: u32, out: BlockId)
 pub fn close_numbers(b: &mut FunctionBuilder, slot: Slot) {
     let iterator = b.slot_addr(slot, 0);
     b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+}
+
+/// Ends the numbers on the last path out of the loop that code is written for: behind it no path has the iterator any more,
+/// and its slot may be another's.
+pub fn end_numbers(b: &mut FunctionBuilder, slot: Slot) {
+    close_numbers(b, slot);
+    b.ended_iterators.push(slot);
 }

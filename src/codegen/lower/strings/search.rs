@@ -129,7 +129,7 @@ fn first_match(
     b.jump(out);
     b.switch_to(out);
     if let Some(slot) = iterator {
-        iterator::close_numbers(b, slot);
+        iterator::end_numbers(b, slot);
     }
     b.jump(done);
     b.switch_to(done);

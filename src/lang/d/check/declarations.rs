@@ -270,8 +270,6 @@ impl Checker<'_> {
         if d.declarators.is_empty() {
             if d.specifiers.tagged.as_ref().is_none_or(|t| t.name.is_none() && t.kind != TagKind::Enum) {
                 self.error(tags::D_DECL_USELESS, d.specifiers.span, "useless declaration");
-            } else if let Some(class) = class {
-                self.error(tags::D_DECL_USELESS, class.span, "useless storage class in a declaration of a type");
             }
             return;
         }

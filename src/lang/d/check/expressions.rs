@@ -73,7 +73,8 @@ impl Checker<'_> {
         if op == Unary::AddressOf {
             return self.address_of(a, span);
         }
-        let value = self.expr(a);
+        let new = matches!(op, Unary::Not | Unary::Plus | Unary::Negate | Unary::BitNot).then(|| self.first_asked(a));
+        let value = new.flatten().unwrap_or_else(|| self.expr(a));
         if value.is_error() {
             return value;
         }

@@ -53,8 +53,17 @@ impl Checker<'_> {
                 let at = at("__num_online_cpus")?;
                 Some(self.snippet("int", "*((int *)__at)", &[("__at", at)], span))
             }
+            "architecture" | "platform" => {
+                let of = self.symbol_of_other_system("utsname", span)?;
+                let at = cast(address_of_struct(&of, span), &Type::U64);
+                Some(self.snippet("string", "stringof(((struct new_utsname *)__at)->machine)", &[("__at", at)], span))
+            }
             "utsname" => {
-                let at = at("init_uts_ns")?;
+                // Without a table of the kernel's data: the names that the process at hand sees.
+                let own = |checker: &mut Self| {
+                    checker.snippet("uintptr_t", "(unsigned long)curthread->nsproxy->uts_ns", &[], span).e
+                };
+                let at = at("init_uts_ns").unwrap_or_else(|| own(self));
                 let of_names = "__at + offsetof(struct uts_namespace, name)";
                 let address = self.snippet("uintptr_t", of_names, &[("__at", at)], span).e;
                 let names = self.types.tagged(CKind::Struct, "new_utsname")?;

@@ -215,6 +215,18 @@ impl Checker<'_> {
         Some(Self::read(&variable, Self::full_key(scope, keys, span), span))
     }
 
+    /// An element, or a variable with `->`, whose first use is behind `!`, `-` or `~`: a number of 64 bits from then on.
+    /// A plain name is not made known so.
+    pub fn first_asked(&mut self, operand: &ast::Expr) -> Option<Value> {
+        let base = match &operand.kind {
+            ast::ExprKind::Index(base, _) => &**base,
+            ast::ExprKind::Member { .. } => operand,
+            _ => return None,
+        };
+        let of_the_kernel = matches!(&base.kind, ast::ExprKind::Ident(name) if name.contains('`'));
+        if of_the_kernel { None } else { self.assigned(operand, &WORD) }
+    }
+
     /// A key of an array or an aggregation: numbers as 64 bits, text in full.
     pub fn key_part(&mut self, e: &ast::Expr) -> Expr {
         let whole = matches!(&e.kind, ast::ExprKind::Ident(name) if matches!(&**name, "curpsinfo" | "curlwpsinfo"));
