@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! cargo run --example dtrace-suite -- SUITE [--dtrace PROGRAM] [--jobs N] [--all] [--log DIR] [FILTER...]
-//! cargo run --example dtrace-suite -- --toolkit FOLDER [--dtrace PROGRAM] [FILTER...]
+//! cargo run --example dtrace-suite -- --toolkit FOLDER [--attach] [--dtrace PROGRAM] [FILTER...]
 //! ```
 //!
 //! SUITE is a checkout of dtrace-utils. Tests are `.d` files of `test/unittest`; a file's name, its `.r`, `.r.p`, `.x` and
 //! `.t` files and the `@@` words in it say how it is run and what it must print. Without `--all`, tests are left out that
 //! need probes of other providers than dtrace, profile and syscall, kernel symbols, or the reference's own library.
 //! Output of tests that fail goes to DIR. The last lines are the table. FOLDER is a checkout of the DTraceToolkit, of which
-//! the second form tells what compiles.
+//! the second form tells what compiles, with `--attach` what the kernel takes.
 #![allow(clippy::unwrap_used, reason = "a tool of the maintainers fails by panicking")]
 
 #[path = "dtrace-suite/case.rs"]
@@ -34,6 +34,7 @@ struct Arguments {
     all: bool,
     log: Option<PathBuf>,
     toolkit: bool,
+    attaches: bool,
     filters: Vec<String>,
 }
 
@@ -45,6 +46,7 @@ fn arguments() -> Arguments {
         all: false,
         log: None,
         toolkit: false,
+        attaches: false,
         filters: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -57,6 +59,7 @@ fn arguments() -> Arguments {
             "--log" => read.log = Some(value().into()),
             "--all" => read.all = true,
             "--toolkit" => read.toolkit = true,
+            "--attach" => read.attaches = true,
             _ => free.push(word),
         }
     }
@@ -76,7 +79,11 @@ fn main() {
         std::fs::create_dir_all(log).unwrap();
     }
     if arguments.toolkit {
-        toolkit::run(&arguments.suite, &dtrace, &folder, &arguments.filters);
+        let attaches = arguments.attaches;
+        toolkit::run(
+            &toolkit::Toolkit { root: &arguments.suite, dtrace: &dtrace, folder: &folder, attaches },
+            &arguments.filters,
+        );
         std::fs::remove_dir_all(&folder).unwrap();
         return;
     }

@@ -1,6 +1,6 @@
-//! Scripts of the DTraceToolkit: which of them compile.
+//! Scripts of the DTraceToolkit: which of them compile, or with `--attach`, which the kernel takes.
 //!
-//! A `.d` file is compiled with the flags of its first line. Programs that shell and Perl scripts hold are compiled as the
+//! A `.d` file is compiled with the flags of its first line; to be attached it is run until a short program has ended. Programs that shell and Perl scripts hold are compiled as the
 //! scripts put them together with their default options: a stand-in for `/usr/sbin/dtrace` compiles what it is given.
 
 use std::fmt::Write as _;
@@ -13,11 +13,27 @@ const NO_SCRIPTS: &[&str] = &["Bin", "Code", "Docs", "Examples", "Include", "Man
 const DTRACE: &str = "/usr/sbin/dtrace";
 const TIMEOUT_S: &str = "60";
 
+/// Ends a run of a script that is attached and asks for no process of its own.
+const SHORT_PROGRAM: &str = "sleep 0.1";
+/// As long as a script runs that asks for a process.
+const RUN_S: &str = "10";
+/// Exit code of `timeout` when the time was over.
+const TIME_OVER: i32 = 124;
+
 /// What came of a script: nothing, or why it does not compile.
 type Compiled = Result<(), String>;
 
+/// The toolkit's folder, the program under test, a folder for files, and whether scripts are attached.
+pub struct Toolkit<'a> {
+    pub root: &'a Path,
+    pub dtrace: &'a Path,
+    pub folder: &'a Path,
+    pub attaches: bool,
+}
+
 /// Compiles all scripts below a folder and prints which do.
-pub fn run(root: &Path, dtrace: &Path, folder: &Path, filters: &[String]) {
+pub fn run(toolkit: &Toolkit<'_>, filters: &[String]) {
+    let root = toolkit.root;
     let scripts = scripts(root);
     // A program whose functions have names.
     let mut target = Command::new("bash").args(["-c", "read -r line"]).stdin(Stdio::piped()).spawn().unwrap();
@@ -30,8 +46,7 @@ pub fn run(root: &Path, dtrace: &Path, folder: &Path, filters: &[String]) {
         let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
         let is_d = path.extension().is_some_and(|e| e == "d");
         let process = target.id();
-        let compiled =
-            if is_d { of_d(&path, &text, dtrace, process) } else { of_shell(&path, &text, dtrace, folder, process) };
+        let compiled = if is_d { toolkit.of_d(&path, &text, process) } else { toolkit.of_shell(&path, &text, process) };
         match compiled {
             Ok(()) => {
                 passed[usize::from(is_d)] += 1;
@@ -79,48 +94,67 @@ fn calls_dtrace(path: &Path) -> bool {
     text.starts_with(b"#!") && String::from_utf8_lossy(&text).contains("dtrace -")
 }
 
-fn of_d(path: &Path, text: &str, dtrace: &Path, process: u32) -> Compiled {
-    let flags = text.lines().next().and_then(|line| line.strip_prefix("#!")?.trim().strip_prefix(DTRACE));
-    let mut command = Command::new("timeout");
-    command.arg(TIMEOUT_S).arg(dtrace).arg("-e");
-    if text.contains("$target") {
-        command.args(["-p", &process.to_string()]);
-    }
-    command.args(flags.unwrap_or(" -s").split_whitespace()).arg(path);
-    let output = command.current_dir(path.parent().unwrap()).stdin(Stdio::null()).output().unwrap();
-    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
-}
-
-fn of_shell(path: &Path, text: &str, dtrace: &Path, folder: &Path, process: u32) -> Compiled {
-    let (stand_in, log) = (folder.join("bin/dtrace"), folder.join("stand-in.log"));
-    std::fs::create_dir_all(folder.join("bin")).unwrap();
-    // What compiles goes on as if it had printed something.
-    let body = format!(
-        "#!/bin/bash\nif {} -e \"$@\" >{log}.why 2>&1 </dev/null; then echo fine >>{log}; echo 1; \
-         else cat {log}.why >>{log}; fi\n",
-        dtrace.display(),
-        log = log.display()
-    );
-    write_program(&stand_in, &body);
-    let copy = folder.join("script");
-    write_program(&copy, &text.replace(DTRACE, &stand_in.display().to_string()));
-    let perl = text.lines().next().is_some_and(|line| line.contains("perl"));
-    let searched = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
-    // Scripts that do nothing without arguments are given a process, or a name.
-    for arguments in [&[][..], &["-p", &process.to_string()], &[&process.to_string()], &["bash"]] {
-        std::fs::write(&log, "").unwrap();
+impl Toolkit<'_> {
+    fn of_d(&self, path: &Path, text: &str, process: u32) -> Compiled {
+        let flags = text.lines().next().and_then(|line| line.strip_prefix("#!")?.trim().strip_prefix(DTRACE));
+        let asks_for_process = text.contains("$target");
         let mut command = Command::new("timeout");
-        command.args([TIMEOUT_S, if perl { "perl" } else { "bash" }]).arg(&copy).args(arguments);
-        command.env("PATH", &searched).current_dir(path.parent().unwrap()).stdin(Stdio::null());
-        let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-        let told = std::fs::read_to_string(&log).unwrap();
-        match told.lines().rfind(|line| *line != "fine" && !line.is_empty()) {
-            Some(why) => return Err(why.to_owned()),
-            None if told.is_empty() => {}
-            None => return Ok(()),
+        command.args(["-s", "INT", "-k", "5", if asks_for_process && self.attaches { RUN_S } else { TIMEOUT_S }]);
+        command.arg(self.dtrace);
+        match (self.attaches, asks_for_process) {
+            (false, _) => _ = command.arg("-e"),
+            (true, true) => {}
+            (true, false) => _ = command.args(["-c", SHORT_PROGRAM]),
         }
+        if asks_for_process {
+            command.args(["-p", &process.to_string()]);
+        }
+        command.args(flags.unwrap_or(" -s").split_whitespace()).arg(path);
+        let output = command.current_dir(path.parent().unwrap()).stdin(Stdio::null()).output().unwrap();
+        let time_over = self.attaches && asks_for_process && output.status.code() == Some(TIME_OVER);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        if (output.status.success() || time_over) && !told.contains("could not enable") { Ok(()) } else { Err(told) }
     }
-    Err("the script never came to its program".to_owned())
+
+    /// The body of the stand-in: what compiles, or was attached, goes on as if it had printed something.
+    fn stand_in(&self, log: &Path) -> String {
+        let (dtrace, log) = (self.dtrace.display(), log.display());
+        let runs = if self.attaches {
+            format!(
+                "case \" $* \" in *' -c '*|*' -p '*) timeout -s INT -k 5 {RUN_S} {dtrace} \"$@\";; \
+                 *) timeout -s INT -k 5 {TIMEOUT_S} {dtrace} -c '{SHORT_PROGRAM}' \"$@\";; esac >/dev/null 2>{log}.why \
+                 </dev/null; code=$?; [ $code = 0 ] || {{ [ $code = {TIME_OVER} ] && ! grep -q failed {log}.why; }}"
+            )
+        } else {
+            format!("{dtrace} -e \"$@\" >{log}.why 2>&1 </dev/null")
+        };
+        format!("#!/bin/bash\nif {runs}; then echo fine >>{log}; echo 1; else cat {log}.why >>{log}; fi\n")
+    }
+
+    fn of_shell(&self, path: &Path, text: &str, process: u32) -> Compiled {
+        let (stand_in, log) = (self.folder.join("bin/dtrace"), self.folder.join("stand-in.log"));
+        std::fs::create_dir_all(self.folder.join("bin")).unwrap();
+        write_program(&stand_in, &self.stand_in(&log));
+        let copy = self.folder.join("script");
+        write_program(&copy, &text.replace(DTRACE, &stand_in.display().to_string()));
+        let perl = text.lines().next().is_some_and(|line| line.contains("perl"));
+        let searched = format!("{}:{}", self.folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+        // Scripts that do nothing without arguments are given a process, or a name.
+        for arguments in [&[][..], &["-p", &process.to_string()], &[&process.to_string()], &["bash"]] {
+            std::fs::write(&log, "").unwrap();
+            let mut command = Command::new("timeout");
+            command.args([TIMEOUT_S, if perl { "perl" } else { "bash" }]).arg(&copy).args(arguments);
+            command.env("PATH", &searched).current_dir(path.parent().unwrap()).stdin(Stdio::null());
+            let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+            let told = std::fs::read_to_string(&log).unwrap();
+            match told.lines().rfind(|line| *line != "fine" && !line.is_empty()) {
+                Some(why) => return Err(why.to_owned()),
+                None if told.is_empty() => {}
+                None => return Ok(()),
+            }
+        }
+        Err("the script never came to its program".to_owned())
+    }
 }
 
 fn write_program(path: &Path, text: &str) {

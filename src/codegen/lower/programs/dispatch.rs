@@ -94,7 +94,7 @@ fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
             translatable &= e.ty.fits_register() && field_of(*offset, exit).is_some();
         }
         ExprKind::Builtin(Builtin::ProbeId | Builtin::FuncId) => fields = true,
-        ExprKind::AddressOf(_) => translatable = false,
+        ExprKind::AddressOf(place) => translatable &= is_of_a_local(place),
         // Stacks begin elsewhere in a raw tracepoint: with the program itself.
         ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)
         | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes, _) => {
@@ -115,6 +115,15 @@ fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
     walk::each_of_probe(probe, &mut on_statement, &mut on_expr);
     // Callbacks know nothing of the firing.
     translatable && !(callbacks && (fields || probe.needs_probe_id))
+}
+
+/// Whether a place is a variable of the program or a part of one: what it lies in is no record of the tracepoint.
+fn is_of_a_local(place: &crate::lang::typed::Expr) -> bool {
+    match &place.kind {
+        ExprKind::Local(_) => true,
+        ExprKind::Field { base, .. } => is_of_a_local(base),
+        _ => false,
+    }
 }
 
 /// What a field of the record is.

@@ -246,7 +246,7 @@ impl Checker<'_> {
             "probefunc" => {
                 // Known by the probe's number when it is printed.
                 let ty = Type::FuncName;
-                return Value::new(Expr::new(ExprKind::Builtin(Builtin::ProbeId), ty, span));
+                return Value::new(Expr::new(ExprKind::Builtin(Builtin::FuncId), ty, span));
             }
             _ => {
                 self.unsupported(span, &format!("{which} in a clause of many probes"));

@@ -153,7 +153,7 @@ impl Checker<'_> {
     /// The variable that an assignment names, made known when it is new.
     pub fn assigned(&mut self, target: &ast::Expr, ty: &Type) -> Option<Value> {
         let ty = match ty {
-            Type::Str { .. } => self.string(),
+            Type::Str { .. } | Type::FuncName => self.string(),
             Type::Bool => Type::I32,
             other => other.clone(),
         };
@@ -187,7 +187,7 @@ impl Checker<'_> {
         if known || taken {
             return None;
         }
-        if !is_scalar(&ty) && !matches!(ty, Type::Str { .. } | Type::Struct(_) | Type::Array { .. }) {
+        if !is_scalar(&ty) && !matches!(ty, Type::Str { .. } | Type::Struct(_) | Type::Array { .. } | Type::Inet) {
             if ty != Type::Error {
                 let text = self.type_text(&ty);
                 self.error(tags::D_OP_INCOMPAT, span, format!("a value of type {text} can't be kept in a variable"));
