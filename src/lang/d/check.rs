@@ -59,6 +59,7 @@ use variables::table::{Inline, Variables};
 const RECORD_HEAD: u64 = 56;
 
 /// What a program is checked with.
+#[derive(Clone)]
 pub struct Env<'a> {
     /// The kernel.
     pub facts: &'a dyn Facts,
@@ -73,7 +74,16 @@ pub struct Env<'a> {
 /// Checks a program; the options are those that hold in the end.
 #[must_use]
 pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, Options) {
-    let mut checker = Checker::new(env);
+    let mut checker = Checker::new(env.clone());
+    items(&mut checker, script);
+    if checker.names_meet_texts {
+        checker = Checker { names_are_texts: true, ..Checker::new(env) };
+        items(&mut checker, script);
+    }
+    checker.finish()
+}
+
+fn items(checker: &mut Checker<'_>, script: &ast::Script) {
     checker.pragmas(script);
     for item in &script.items {
         match &item.kind {
@@ -95,7 +105,6 @@ pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, O
     checker.clauses(&clauses, script.probe_arguments);
     checker.unused_arguments(script);
     checker.room();
-    checker.finish()
 }
 
 /// Where the code at hand stands.
@@ -158,6 +167,10 @@ struct Checker<'a> {
     only_address: bool,
     /// Number of inlines that are being put in.
     depth: u32,
+    /// A key that functions' names are by their numbers is another text elsewhere: the program is checked once more, with
+    /// `names_are_texts`.
+    names_meet_texts: bool,
+    names_are_texts: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -180,6 +193,8 @@ impl<'a> Checker<'a> {
             uses_scratch: false,
             only_address: false,
             depth: 0,
+            names_meet_texts: false,
+            names_are_texts: false,
         }
     }
 

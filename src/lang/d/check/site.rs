@@ -246,7 +246,8 @@ impl Checker<'_> {
             "probefunc" => {
                 // Known by the probe's number when it is printed.
                 let ty = Type::FuncName;
-                return Value::new(Expr::new(ExprKind::Builtin(Builtin::FuncId), ty, span));
+                let name = Expr::new(ExprKind::Builtin(Builtin::FuncId), ty, span);
+                return Value::new(if self.names_are_texts { self.text(name) } else { name });
             }
             _ => {
                 self.unsupported(span, &format!("{which} in a clause of many probes"));

@@ -241,10 +241,12 @@ impl Checker<'_> {
             (Type::Str { .. }, _) if is_text(&from) => Some(self.text(value.e)),
             // A function's name that is known, beside those that the firing probe tells.
             (Type::FuncName, Type::Str { .. }) => {
-                let ExprKind::Str(text) = &value.e.kind else { return None };
-                let known = |name: &Arc<str>| function_of(name) == &**text;
-                let at = self.program.probe_names.iter().position(known)?;
-                Some(int(at as i64, Type::FuncName, value.span()))
+                let found = match &value.e.kind {
+                    ExprKind::Str(text) => self.program.probe_names.iter().position(|n| function_of(n) == &**text),
+                    _ => None,
+                };
+                self.names_meet_texts |= found.is_none();
+                Some(int(found? as i64, Type::FuncName, value.span()))
             }
             // A text that is none.
             (Type::Str { .. }, Type::Ptr { .. }) if value.e.as_int() == Some(0) => {
