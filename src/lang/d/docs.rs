@@ -133,7 +133,7 @@ pub fn of(name: &str) -> Option<&'static Doc> {
 mod tests {
     use super::{FUNCTIONS, VARIABLES};
     use crate::lang::d::check::builtins::is_builtin;
-    use crate::lang::d::check::calls::is_function;
+    use crate::lang::d::check::prototypes::is_function;
 
     #[test]
     fn what_is_told_of_is_known() {

@@ -2,11 +2,12 @@
 
 mod aggregated;
 mod format;
-mod speculation;
+pub mod speculation;
 
-use super::calls::{Class, Function, function};
-use super::value::{Value, cast, int, is_int, is_scalar, is_text};
-use super::{Checker, statement};
+use super::checker::Checker;
+use super::prototypes::{Class, Function, function};
+use super::value::{Value, cast, decay, int, is_int, is_scalar, is_text, statement, word};
+use super::{addresses, calls, prototypes, recording, scratch};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
@@ -24,9 +25,6 @@ const MOST_TRACED: u64 = 4096;
 
 /// What `stop` sends.
 const SIGSTOP: i64 = 19;
-
-/// Values of a record that stay on the stack or in registers.
-const ON_THE_STACK: usize = 8;
 
 /// Whether an expression does something and has no value: an action, or one more for an aggregation.
 fn is_no_value(e: &Ast) -> bool {
@@ -49,8 +47,8 @@ impl Checker<'_> {
             && let Some(f) =
                 function(name).filter(|f| f.class == Class::Action || matches!(f.name, "copyout" | "copyoutstr"))
         {
-            if self.count_arguments(f, items.len(), span) {
-                self.action_call(f, items, span, out);
+            if prototypes::count_arguments(self, f, items.len(), span) {
+                action_call(self, f, items, span, out);
             }
             return;
         }
@@ -82,7 +80,7 @@ impl Checker<'_> {
             return;
         }
         if matches!(value.ty(), Type::KSym | Type::USym) {
-            self.keep_item(value, out);
+            recording::keep_item(self, value, out);
             return;
         }
         if matches!(value.e.kind, ExprKind::Int(_) | ExprKind::Local(_)) {
@@ -90,318 +88,261 @@ impl Checker<'_> {
         }
         out.push(statement(StatementKind::Expr(value.e), span));
     }
+}
 
-    /// Notes that the clause records something.
-    fn records(&mut self, span: Span, data: bool) {
-        if data && self.frame.commits {
-            self.error(tags::D_DREC_COMM, span, "data-recording action may not follow commit( )");
+fn action_call(c: &mut Checker<'_>, f: &'static Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+    if c.frame.speculates {
+        if f.name == "exit" {
+            c.error(tags::D_EXIT_SPEC, span, "exit( ) may not follow speculate( )");
+            return;
         }
-        self.frame.records = true;
-    }
-
-    /// Evaluates a value now, for the report at the clause's end; its index there.
-    fn keep(&mut self, e: Expr, out: &mut Vec<Statement>) -> usize {
-        // Before the values stand the processor and the probe's number.
-        let index = self.frame.values.len() + 1;
-        let (statements, kept) = match e.kind {
-            ExprKind::Call(_, ref items) if items.is_empty() => (Vec::new(), e),
-            ExprKind::Int(_) | ExprKind::Str(_) => (Vec::new(), e),
-            _ if index > ON_THE_STACK && e.ty.fits_register() => self.set_aside(e),
-            _ => self.kept(e),
-        };
-        out.extend(statements);
-        self.frame.values.push(kept);
-        index
-    }
-
-    /// Keeps a value in memory: the stack of a program has room for some.
-    fn set_aside(&mut self, e: Expr) -> (Vec<Statement>, Expr) {
-        let span = e.span;
-        let known = self.frame.recorded;
-        // How many bytes there are is known when the program is whole.
-        let local = known.unwrap_or_else(|| self.local("%recorded", Type::Void));
-        self.frame.recorded = Some(local);
-        let (used, most) = self.frame.recorded_bytes;
-        self.frame.recorded_bytes = (used + 8, most.max(used + 8));
-        let place = ExprKind::Within { local, offset: Box::new(int(i64::from(used), Type::U64, span)) };
-        let place = Expr::new(place, e.ty.clone(), span);
-        (vec![statement(StatementKind::Store { place: place.clone(), value: e }, span)], place)
-    }
-
-    /// Gives the memory of recorded values its size.
-    pub fn size_of_recorded(&mut self) {
-        if let Some(local) = self.frame.recorded {
-            let half = self.frame.recorded_bytes.1.next_power_of_two().max(64);
-            self.frame.locals[local.0 as usize].ty =
-                Type::Array { of: std::sync::Arc::new(super::paths::BYTE), len: half * 2 };
+        if DESTRUCTIVE.contains(&f.name) || matches!(f.name, "printa" | "clear" | "trunc" | "normalize" | "denormalize")
+        {
+            c.error(tags::D_ACT_SPEC, span, format!("{}( ) may not be used in a speculation", f.name));
+            return;
         }
     }
-
-    fn keep_item(&mut self, value: Value, out: &mut Vec<Statement>) {
-        self.records(value.span(), true);
-        let symbol = matches!(value.ty(), Type::KSym | Type::USym);
-        let index = self.keep(value.e, out);
-        self.frame.items.push(if symbol { Item::Symbol(index) } else { Item::Trace(index) });
-    }
-
-    fn action_call(&mut self, f: &'static Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
-        if self.frame.speculates {
-            if f.name == "exit" {
-                self.error(tags::D_EXIT_SPEC, span, "exit( ) may not follow speculate( )");
-                return;
+    match f.name {
+        "exit" => exit(c, f, items, span, out),
+        "trace" => trace(c, items, span, out),
+        "printf" => format::printf(c, items, span, out),
+        "printa" => aggregated::printa(c, items, span),
+        "stack" | "ustack" | "jstack" => {
+            let value = calls::stack(c, f.name, items, span);
+            recording::keep_item(c, value, out);
+        }
+        "clear" | "trunc" | "normalize" | "denormalize" => aggregated::change(c, f, items, span, out),
+        "speculate" | "commit" | "discard" => speculation::speculation(c, f, items, span, out),
+        "raise" => raise(c, f, items, span, out),
+        "stop" => {
+            if is_destructive(c, span, "stop") {
+                signal(c, int(SIGSTOP, Type::U32, span), span, out);
             }
-            if DESTRUCTIVE.contains(&f.name)
-                || matches!(f.name, "printa" | "clear" | "trunc" | "normalize" | "denormalize")
+        }
+        "copyout" | "copyoutstr" => {
+            let Some(arguments) = prototypes::arguments(c, f, items) else { return };
+            if is_destructive(c, span, f.name)
+                && let Some(statements) = scratch::copyout(c, f.name == "copyoutstr", arguments, span)
             {
-                self.error(tags::D_ACT_SPEC, span, format!("{}( ) may not be used in a speculation", f.name));
+                out.extend(statements);
+            }
+        }
+        "setopt" => set_option(c, items, span, out),
+        "tracemem" => tracemem(c, items, out),
+        "print" => {
+            let value = c.expr(&items[0]);
+            if value.is_error() {
                 return;
             }
+            if !is_scalar(value.ty()) || !matches!(value.ty(), Type::Ptr { .. }) {
+                let message = "print( ) argument #1 is incompatible with prototype: a pointer is expected";
+                c.error(tags::D_PROTO_ARG, span, message);
+                return;
+            }
+            if matches!(value.ty(), Type::Ptr { to, .. } if **to == Type::Void) {
+                c.error(
+                    tags::D_PRINT_SIZE,
+                    span,
+                    "print( ) argument #1 has type pointer to void: its size is not known",
+                );
+                return;
+            }
+            if matches!(value.ty(), Type::Ptr { to, .. } if c.size_of(to) == 0) {
+                c.error(tags::D_PRINT_SIZE, span, "print( ) argument #1 has a type of no size");
+                return;
+            }
+            c.unsupported(span, "print( )");
         }
-        match f.name {
-            "exit" => self.exit(f, items, span, out),
-            "trace" => self.trace(items, span, out),
-            "printf" => self.printf(items, span, out),
-            "printa" => self.printa(items, span),
-            "stack" | "ustack" | "jstack" => {
-                let value = self.stack(f.name, items, span);
-                self.keep_item(value, out);
+        "freopen" | "system" => {
+            let Kind::Str(text) = &items[0].kind else {
+                c.error(tags::D_PROTO_ARG, items[0].span, format!("{}( ) takes a format", f.name));
+                return;
+            };
+            let text = bytes::hold(text, None);
+            let Some((format, values)) = format::format(c, f.name, &text, &items[1..], span, out) else { return };
+            if f.name == "freopen" && format.pieces == [Piece::Literal(".".into())] {
+                c.error(tags::D_FREOPEN_INVALID, span, "freopen( ) argument #1 cannot be \".\"");
+                return;
             }
-            "clear" | "trunc" | "normalize" | "denormalize" => self.change(f, items, span, out),
-            "speculate" | "commit" | "discard" => self.speculation(f, items, span, out),
-            "raise" => self.raise(f, items, span, out),
-            "stop" => {
-                if self.is_destructive(span, "stop") {
-                    self.signal(int(SIGSTOP, Type::U32, span), span, out);
-                }
-            }
-            "copyout" | "copyoutstr" => {
-                let Some(arguments) = self.arguments(f, items) else { return };
-                if self.is_destructive(span, f.name)
-                    && let Some(statements) = self.copyout(f.name == "copyoutstr", arguments, span)
-                {
-                    out.extend(statements);
-                }
-            }
-            "setopt" => self.set_option(items, span, out),
-            "tracemem" => self.tracemem(items, out),
-            "print" => {
-                let value = self.expr(&items[0]);
-                if value.is_error() {
-                    return;
-                }
-                if !is_scalar(value.ty()) || !matches!(value.ty(), Type::Ptr { .. }) {
-                    let message = "print( ) argument #1 is incompatible with prototype: a pointer is expected";
-                    self.error(tags::D_PROTO_ARG, span, message);
-                    return;
-                }
-                if matches!(value.ty(), Type::Ptr { to, .. } if **to == Type::Void) {
-                    self.error(
-                        tags::D_PRINT_SIZE,
-                        span,
-                        "print( ) argument #1 has type pointer to void: its size is not known",
-                    );
-                    return;
-                }
-                if matches!(value.ty(), Type::Ptr { to, .. } if self.size_of(to) == 0) {
-                    self.error(tags::D_PRINT_SIZE, span, "print( ) argument #1 has a type of no size");
-                    return;
-                }
-                self.unsupported(span, "print( )");
-            }
-            "freopen" | "system" => {
-                let Kind::Str(text) = &items[0].kind else {
-                    self.error(tags::D_PROTO_ARG, items[0].span, format!("{}( ) takes a format", f.name));
-                    return;
-                };
-                let text = bytes::hold(text, None);
-                let Some((format, values)) = self.format(f.name, &text, &items[1..], span, out) else { return };
-                if f.name == "freopen" && format.pieces == [Piece::Literal(".".into())] {
-                    self.error(tags::D_FREOPEN_INVALID, span, "freopen( ) argument #1 cannot be \".\"");
-                    return;
-                }
-                self.with_the_reader(f.name, format, values, span, out);
-            }
-            _ => {
-                if self.arguments(f, items).is_some() {
-                    self.unsupported(span, &format!("{}( )", f.name));
-                }
+            with_the_reader(c, f.name, format, values, span, out);
+        }
+        _ => {
+            if prototypes::arguments(c, f, items).is_some() {
+                c.unsupported(span, &format!("{}( )", f.name));
             }
         }
     }
+}
 
-    fn exit(&mut self, f: &Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
-        let value = self.expr(&items[0]);
-        if value.is_error() {
-            return;
-        }
-        if !is_int(value.ty()) {
-            let text = self.type_text(value.ty());
-            let message =
-                format!("{}( ) argument #1 is incompatible with prototype: int is expected, not {text}", f.name);
-            self.error(tags::D_PROTO_ARG, span, message);
-            return;
-        }
-        self.records(span, true);
-        self.frame.items.push(Item::Nothing);
-        let code = cast(cast(value.e, &Type::I32), &Type::I64);
-        let (statements, kept) = self.kept(code);
-        out.extend(statements);
-        self.frame.exit = Some(kept);
+fn exit(c: &mut Checker<'_>, f: &Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+    let value = c.expr(&items[0]);
+    if value.is_error() {
+        return;
     }
-
-    fn trace(&mut self, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
-        if let Kind::Aggregation(_) = items[0].kind {
-            self.error(tags::D_TRACE_DYN, span, "trace( ) may not be applied to an aggregation");
-            return;
-        }
-        let value = self.expr(&items[0]);
-        match value.ty() {
-            Type::Error => {}
-            Type::Void => self.error(tags::D_TRACE_VOID, span, "trace( ) may not be applied to a void expression"),
-            Type::Struct(_) | Type::Array { .. } => {
-                let size = self.size_of(value.ty());
-                let bytes = ExprKind::Call(crate::lang::typed::Intrinsic::Buf, vec![value.e]);
-                self.keep_item(Value::new(Expr::new(bytes, Type::Buf { size }, span)), out);
-            }
-            Type::FuncName | Type::Str { .. } => {
-                let e = self.text(value.e);
-                self.keep_item(Value::new(e), out);
-            }
-            Type::KStack { .. } | Type::UStack { .. } | Type::KSym | Type::USym | Type::Inet => {
-                self.keep_item(value, out);
-            }
-            ty if is_scalar(ty) => {
-                let e = if matches!(ty, Type::Ptr { .. }) { cast(value.e, &Type::U64) } else { value.e };
-                self.keep_item(Value::new(e), out);
-            }
-            _ => self.error(tags::D_TRACE_DYN, span, "trace( ) may not be applied to a dynamic expression"),
-        }
+    if !is_int(value.ty()) {
+        let text = c.type_text(value.ty());
+        let message = format!("{}( ) argument #1 is incompatible with prototype: int is expected, not {text}", f.name);
+        c.error(tags::D_PROTO_ARG, span, message);
+        return;
     }
+    recording::records(c, span, true);
+    c.frame.items.push(Item::Nothing);
+    let code = cast(cast(value.e, &Type::I32), &Type::I64);
+    let (statements, kept) = c.kept(code);
+    out.extend(statements);
+    c.frame.exit = Some(kept);
+}
 
-    fn tracemem(&mut self, items: &[Ast], out: &mut Vec<Statement>) {
-        let at = self.expr(&items[0]);
-        if !at.is_error() && !is_scalar(at.ty()) && !matches!(at.ty(), Type::Array { .. } | Type::Str { .. }) {
-            self.error(
-                tags::D_TRACEMEM_ADDR,
-                items[0].span,
-                "tracemem( ) argument #1 must be a pointer or integer type",
-            );
-            return;
+fn trace(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+    if let Kind::Aggregation(_) = items[0].kind {
+        c.error(tags::D_TRACE_DYN, span, "trace( ) may not be applied to an aggregation");
+        return;
+    }
+    let value = c.expr(&items[0]);
+    match value.ty() {
+        Type::Error => {}
+        Type::Void => c.error(tags::D_TRACE_VOID, span, "trace( ) may not be applied to a void expression"),
+        Type::Struct(_) | Type::Array { .. } => {
+            let size = c.size_of(value.ty());
+            let bytes = ExprKind::Call(crate::lang::typed::Intrinsic::Buf, vec![value.e]);
+            recording::keep_item(c, Value::new(Expr::new(bytes, Type::Buf { size }, span)), out);
         }
-        let size = self.expr(&items[1]);
+        Type::FuncName | Type::Str { .. } => {
+            let e = c.text(value.e);
+            recording::keep_item(c, Value::new(e), out);
+        }
+        Type::KStack { .. } | Type::UStack { .. } | Type::KSym | Type::USym | Type::Inet => {
+            recording::keep_item(c, value, out);
+        }
+        ty if is_scalar(ty) => {
+            let e = if matches!(ty, Type::Ptr { .. }) { cast(value.e, &Type::U64) } else { value.e };
+            recording::keep_item(c, Value::new(e), out);
+        }
+        _ => c.error(tags::D_TRACE_DYN, span, "trace( ) may not be applied to a dynamic expression"),
+    }
+}
+
+fn tracemem(c: &mut Checker<'_>, items: &[Ast], out: &mut Vec<Statement>) {
+    let at = c.expr(&items[0]);
+    if !at.is_error() && !is_scalar(at.ty()) && !matches!(at.ty(), Type::Array { .. } | Type::Str { .. }) {
+        c.error(tags::D_TRACEMEM_ADDR, items[0].span, "tracemem( ) argument #1 must be a pointer or integer type");
+        return;
+    }
+    let size = c.expr(&items[1]);
+    if !size.is_error() && !is_int(size.ty()) {
+        let text = c.type_text(size.ty());
+        let message = format!(
+            "tracemem( ) argument #2 is incompatible with prototype:\n\tprototype: size_t\n\t argument: {text}"
+        );
+        c.error(tags::D_PROTO_ARG, items[1].span, message);
+        return;
+    }
+    if !size.is_error() && size.e.as_int().is_none_or(|n| n == 0 || n > i32::MAX as u64) {
+        let message = "tracemem( ) argument #2 must be a non-zero positive integral constant expression";
+        c.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
+        return;
+    }
+    let mut length = None;
+    if let Some(item) = items.get(2) {
+        let size = c.expr(item);
         if !size.is_error() && !is_int(size.ty()) {
-            let text = self.type_text(size.ty());
-            let message = format!(
-                "tracemem( ) argument #2 is incompatible with prototype:\n\tprototype: size_t\n\t argument: {text}"
-            );
-            self.error(tags::D_PROTO_ARG, items[1].span, message);
+            c.error(tags::D_TRACEMEM_DYNSIZE, item.span, "tracemem( ) argument #3 must be an integer");
             return;
         }
-        if !size.is_error() && size.e.as_int().is_none_or(|n| n == 0 || n > i32::MAX as u64) {
-            let message = "tracemem( ) argument #2 must be a non-zero positive integral constant expression";
-            self.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
-            return;
-        }
-        let mut length = None;
-        if let Some(item) = items.get(2) {
-            let size = self.expr(item);
-            if !size.is_error() && !is_int(size.ty()) {
-                self.error(tags::D_TRACEMEM_DYNSIZE, item.span, "tracemem( ) argument #3 must be an integer");
+        length = Some(cast(word(size.e), &Type::U64));
+    }
+    let Some(bytes) = size.e.as_int().filter(|_| !at.is_error()) else { return };
+    if bytes > MOST_TRACED {
+        let message = format!("tracemem( ) of {bytes} bytes: at most {MOST_TRACED} can be recorded");
+        c.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
+        return;
+    }
+    let at = match at.ty() {
+        Type::Array { .. } => decay(at),
+        Type::Str { .. } => scratch::address_of_bytes(c, at, out),
+        _ => word(at.e),
+    };
+    let bytes = addresses::bytes_at(c, at, bytes as u32, length);
+    recording::keep_item(c, Value::new(bytes), out);
+}
+
+/// Says so where the program may not change the traced system.
+fn is_destructive(c: &mut Checker<'_>, span: Span, name: &str) -> bool {
+    if !c.options.destructive {
+        let message =
+            format!("{name}( ): destructive actions are not allowed without -w or `#pragma D option destructive`");
+        c.error(tags::D_DESTRUCTIVE, span, message);
+    }
+    c.options.destructive
+}
+
+/// `system(format, ...)` and `freopen(format, ...)`: done when the record is printed.
+fn with_the_reader(
+    c: &mut Checker<'_>,
+    name: &str,
+    format: Format,
+    values: Vec<Expr>,
+    span: Span,
+    out: &mut Vec<Statement>,
+) {
+    if !is_destructive(c, span, name) {
+        return;
+    }
+    recording::records(c, span, true);
+    let first = c.frame.values.len() + 1;
+    for value in values {
+        recording::keep(c, value, out);
+    }
+    let format = std::sync::Arc::new(format);
+    let reopens = name == "freopen";
+    c.frame.items.push(if reopens { Item::Reopen { format, first } } else { Item::System { format, first } });
+}
+
+/// `setopt(name[, value])`: an option of the output, from this record on.
+fn set_option(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+    let constant = |e: &Ast| match &e.kind {
+        Kind::Str(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    };
+    let Some(name) = constant(&items[0]) else {
+        let message = "setopt( ) argument #1 must be a string constant";
+        c.error(tags::D_PROTO_ARG, items[0].span, message);
+        return;
+    };
+    let value = match items.get(1).map(|item| (item, constant(item))) {
+        Some((_, Some(text))) => Some(Setting::Constant(text.into())),
+        Some((item, None)) => {
+            let value = c.expr(item);
+            if value.is_error() {
                 return;
             }
-            length = Some(cast(self.word(size.e), &Type::U64));
-        }
-        let Some(bytes) = size.e.as_int().filter(|_| !at.is_error()) else { return };
-        if bytes > MOST_TRACED {
-            let message = format!("tracemem( ) of {bytes} bytes: at most {MOST_TRACED} can be recorded");
-            self.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
-            return;
-        }
-        let at = match at.ty() {
-            Type::Array { .. } => self.decay(at),
-            Type::Str { .. } => self.address_of_bytes(at, out),
-            _ => self.word(at.e),
-        };
-        let bytes = self.bytes_at(at, bytes as u32, length);
-        self.keep_item(Value::new(bytes), out);
-    }
-
-    /// Says so where the program may not change the traced system.
-    fn is_destructive(&mut self, span: Span, name: &str) -> bool {
-        if !self.options.destructive {
-            let message =
-                format!("{name}( ): destructive actions are not allowed without -w or `#pragma D option destructive`");
-            self.error(tags::D_DESTRUCTIVE, span, message);
-        }
-        self.options.destructive
-    }
-
-    /// `system(format, ...)` and `freopen(format, ...)`: done when the record is printed.
-    fn with_the_reader(&mut self, name: &str, format: Format, values: Vec<Expr>, span: Span, out: &mut Vec<Statement>) {
-        if !self.is_destructive(span, name) {
-            return;
-        }
-        self.records(span, true);
-        let first = self.frame.values.len() + 1;
-        for value in values {
-            self.keep(value, out);
-        }
-        let format = std::sync::Arc::new(format);
-        let reopens = name == "freopen";
-        self.frame.items.push(if reopens { Item::Reopen { format, first } } else { Item::System { format, first } });
-    }
-
-    /// `setopt(name[, value])`: an option of the output, from this record on.
-    fn set_option(&mut self, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
-        let constant = |e: &Ast| match &e.kind {
-            Kind::Str(text) => Some(String::from_utf8_lossy(text).into_owned()),
-            _ => None,
-        };
-        let Some(name) = constant(&items[0]) else {
-            let message = "setopt( ) argument #1 must be a string constant";
-            self.error(tags::D_PROTO_ARG, items[0].span, message);
-            return;
-        };
-        let value = match items.get(1).map(|item| (item, constant(item))) {
-            Some((_, Some(text))) => Some(Setting::Constant(text.into())),
-            Some((item, None)) => {
-                let value = self.expr(item);
-                if value.is_error() {
-                    return;
-                }
-                if !is_text(value.ty()) {
-                    let message = "setopt( ) argument #2 is incompatible with prototype: string is expected";
-                    self.error(tags::D_PROTO_ARG, item.span, message);
-                    return;
-                }
-                let text = self.text(value.e);
-                Some(Setting::Value(self.keep(text, out)))
+            if !is_text(value.ty()) {
+                let message = "setopt( ) argument #2 is incompatible with prototype: string is expected";
+                c.error(tags::D_PROTO_ARG, item.span, message);
+                return;
             }
-            None => None,
-        };
-        self.records(span, false);
-        self.frame.items.push(Item::SetOption { name: name.into(), value });
-    }
-
-    /// `raise(signal)`: to the process that runs.
-    fn raise(&mut self, f: &Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
-        let Some(mut arguments) = self.arguments(f, items) else { return };
-        if !self.is_destructive(span, "raise") {
-            return;
+            let text = c.text(value.e);
+            Some(Setting::Value(recording::keep(c, text, out)))
         }
-        let number = cast(arguments.remove(0).e, &Type::U32);
-        self.signal(number, span, out);
-    }
+        None => None,
+    };
+    recording::records(c, span, false);
+    c.frame.items.push(Item::SetOption { name: name.into(), value });
+}
 
-    fn signal(&mut self, number: Expr, span: Span, out: &mut Vec<Statement>) {
-        self.records(span, false);
-        self.frame.items.push(Item::Nothing);
-        let call = ExprKind::Call(crate::lang::typed::Intrinsic::Signal, vec![number]);
-        out.push(statement(StatementKind::Expr(Expr::new(call, Type::I64, span)), span));
+/// `raise(signal)`: to the process that runs.
+fn raise(c: &mut Checker<'_>, f: &Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+    let Some(mut arguments) = prototypes::arguments(c, f, items) else { return };
+    if !is_destructive(c, span, "raise") {
+        return;
     }
+    let number = cast(arguments.remove(0).e, &Type::U32);
+    signal(c, number, span, out);
+}
 
-    /// A placeholder where a number is wanted.
-    pub fn zero(span: Span) -> Expr {
-        int(0, Type::I64, span)
-    }
+fn signal(c: &mut Checker<'_>, number: Expr, span: Span, out: &mut Vec<Statement>) {
+    recording::records(c, span, false);
+    c.frame.items.push(Item::Nothing);
+    let call = ExprKind::Call(crate::lang::typed::Intrinsic::Signal, vec![number]);
+    out.push(statement(StatementKind::Expr(Expr::new(call, Type::I64, span)), span));
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::checker::Checker;
 use super::paths::{BYTE, byte_at, choose, each, leave, number, pair, read, set, when};
-use super::value::{Value, block, cast, int, is_int};
-use super::{Checker, scratch, statement};
+use super::value::{Value, block, cast, decay, error_value, int, is_int, statement, word};
+use super::{paths, scratch, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind, UnaryOp};
@@ -21,238 +22,236 @@ const MOST_PARENTS: i64 = 256;
 const HAS_VERSION_4: &str = "((unsigned long *)__at)[0] == 0 && ((unsigned short *)__at)[4] == 0 \
      && (((unsigned short *)__at)[5] == 0xffff || (((unsigned short *)__at)[5] == 0 && ((unsigned short *)__at)[6] != 0))";
 
-impl Checker<'_> {
-    /// `inet_ntop(family, address)`.
-    pub fn inet_ntop(&mut self, mut arguments: Vec<Value>, span: Span) -> Value {
-        let pointer = arguments.remove(1);
-        let family = arguments.remove(0);
-        match family.e.as_int() {
-            Some(family @ (AF_INET | AF_INET6)) => return self.network_address(family as i64, pointer),
-            Some(other) => {
-                self.error(tags::D_PROTO_ARG, span, format!("inet_ntop( ) of the address family {other}"));
-                return Self::error_value(span);
+/// `inet_ntop(family, address)`.
+pub fn inet_ntop(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Value {
+    let pointer = arguments.remove(1);
+    let family = arguments.remove(0);
+    match family.e.as_int() {
+        Some(family @ (AF_INET | AF_INET6)) => return strings::network_address(c, family as i64, pointer),
+        Some(other) => {
+            c.error(tags::D_PROTO_ARG, span, format!("inet_ntop( ) of the address family {other}"));
+            return error_value(span);
+        }
+        None => {}
+    }
+    let mut out = Vec::new();
+    let (statements, family) = c.kept(cast(word(family.e), &Type::I64));
+    out.extend(statements);
+    let is = |n: u64| pair(BinaryOp::Eq, family.clone(), number(n as i64, span));
+    let known = Expr::new(ExprKind::Or(Box::new(is(AF_INET)), Box::new(is(AF_INET6))), Type::Bool, span);
+    let unknown = Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(known)), Type::Bool, span);
+    out.push(scratch::fault_if(unknown, scratch::ILLEGAL));
+    let pointer = kept_pointer(c, pointer, &mut out);
+    let (v4, v6) = (
+        strings::network_address(c, AF_INET as i64, pointer.clone()),
+        strings::network_address(c, AF_INET6 as i64, pointer),
+    );
+    Value::new(block(out, choose(is(AF_INET), v4.e, v6.e)))
+}
+
+/// A pointer as a value that can be used several times.
+fn kept_pointer(c: &mut Checker<'_>, pointer: Value, out: &mut Vec<Statement>) -> Value {
+    let word = match pointer.ty() {
+        Type::Array { .. } => decay(pointer),
+        _ => pointer.e,
+    };
+    let (statements, kept) = c.kept(cast(cast(word, &Type::U64), &byte_pointer()));
+    out.extend(statements);
+    Value::new(kept)
+}
+
+/// `inet_ntoa6(address[, strict])`: what has an address of version 4 in it is shown as that, unless strictly read.
+pub fn inet_ntoa6(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Value {
+    let strict = if arguments.len() > 1 { Some(arguments.remove(1)) } else { None };
+    let strict = match strict.as_ref().map(|value| value.e.as_int()) {
+        Some(None) => {
+            let message = "inet_ntoa6( ) argument #2 is incompatible with prototype:\n\tprototype: integer constant";
+            c.error(tags::D_PROTO_ARG, span, message);
+            return error_value(span);
+        }
+        given => given.flatten().unwrap_or(0) != 0,
+    };
+    let pointer = arguments.remove(0);
+    let fits = match pointer.ty() {
+        Type::Ptr { to, .. } => matches!(**to, Type::Struct(_) | Type::Void | Type::Array { .. }),
+        other => matches!(other, Type::Array { .. }),
+    };
+    if !fits {
+        let text = c.type_text(pointer.ty());
+        let message = format!(
+            "inet_ntoa6( ) argument #1 is incompatible with prototype:\n\tprototype: struct in6_addr *\n\t argument: {text}"
+        );
+        c.error(tags::D_PROTO_ARG, span, message);
+        return error_value(span);
+    }
+    if strict {
+        return strings::network_address(c, AF_INET6 as i64, pointer);
+    }
+    let mut out = Vec::new();
+    let pointer = kept_pointer(c, pointer, &mut out);
+    let embedded = c.snippet("int", HAS_VERSION_4, &[("__at", pointer.e.clone())], span);
+    let last = c.snippet("uint64_t", "(unsigned long)__at + 12", &[("__at", pointer.e.clone())], span);
+    let last = Value::new(cast(last.e, &byte_pointer()));
+    let (v4, v6) =
+        (strings::network_address(c, AF_INET as i64, last), strings::network_address(c, AF_INET6 as i64, pointer));
+    Value::new(block(out, choose(embedded.e, v4.e, v6.e)))
+}
+
+/// `link_ntop(kind, address)`: bytes in hexadecimal with colons between.
+pub fn link_ntop(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Value {
+    let mut out = Vec::new();
+    let pointer = arguments.remove(1);
+    let (statements, kind) = c.kept(cast(word(arguments.remove(0).e), &Type::I64));
+    out.extend(statements);
+    let length = c.local("%length", Type::I64);
+    let lengths = LINKS.iter().fold(number(0, span), |rest, (link, bytes)| {
+        choose(pair(BinaryOp::Eq, kind.clone(), number(*link, span)), number(*bytes, span), rest)
+    });
+    out.push(set(length, lengths));
+    out.push(scratch::fault_if(pair(BinaryOp::Eq, read(length, span), number(0, span)), scratch::ILLEGAL));
+    let array = |len| Type::Array { of: Arc::new(BYTE), len };
+    let (bytes, text) = (c.local("%link", array(64)), c.local("%address", array(256)));
+    let pointer = kept_pointer(c, pointer, &mut out);
+    let from = c.checked_pointer(pointer.e);
+    let place = ExprKind::Within { local: bytes, offset: Box::new(int(0, Type::U64, span)) };
+    let size = cast(read(length, span), &Type::U64);
+    let copy = ExprKind::Call(Intrinsic::ReadInto, vec![Expr::new(place, BYTE, span), from, size]);
+    out.push(statement(StatementKind::Expr(Expr::new(copy, Type::I64, span)), span));
+    let (at, byte) = (c.local("%at", Type::I64), c.local("%byte", Type::I64));
+    let place_of = |more| {
+        let three = pair(BinaryOp::Mul, read(at, span), number(3, span));
+        pair(BinaryOp::Add, three, number(more, span))
+    };
+    let digit = |shift| {
+        let nibble = pair(BinaryOp::Shr, read(byte, span), number(shift, span));
+        let nibble = pair(BinaryOp::BitAnd, nibble, number(15, span));
+        let small = pair(BinaryOp::Lt, nibble.clone(), number(10, span));
+        let base = choose(small, number(i64::from(b'0'), span), number(i64::from(b'a') - 10, span));
+        pair(BinaryOp::Add, nibble, base)
+    };
+    let body = vec![
+        when(pair(BinaryOp::Ge, read(at, span), read(length, span)), vec![leave(span)], vec![]),
+        set(byte, byte_at(bytes, read(at, span))),
+        put(text, place_of(0), digit(4)),
+        put(text, place_of(1), digit(0)),
+        put(text, place_of(2), number(i64::from(b':'), span)),
+    ];
+    out.push(each(at, 20, span, body));
+    let end = pair(BinaryOp::Mul, read(length, span), number(3, span));
+    out.push(put(text, pair(BinaryOp::Sub, end, number(1, span)), number(0, span)));
+    let whole = Expr::new(ExprKind::Local(text), array(256), span);
+    let address = Expr::new(ExprKind::AddressOf(Box::new(whole)), byte_pointer(), span);
+    let string = c.string();
+    Value::new(block(out, Expr::new(ExprKind::Call(Intrinsic::Str, vec![address]), string, span)))
+}
+
+/// `progenyof(pid)`: whether the process that runs is that one or descends from it.
+pub fn progenyof(c: &mut Checker<'_>, pid: Value, span: Span) -> Value {
+    let mut out = Vec::new();
+    let (statements, pid) = c.kept(cast(cast(pid.e, &Type::I32), &Type::I64));
+    out.extend(statements);
+    let found = c.local("%found", Type::I64);
+    let (task, next, step) = (c.local("%task", Type::I64), c.local("%next", Type::I64), c.local("%step", Type::I64));
+    out.push(set(found, number(0, span)));
+    let own = c.of_row("uint64_t", "(unsigned long)curthread", span).e;
+    out.push(set(task, cast(own, &Type::I64)));
+    let of_task = [("__task", cast(read(task, span), &Type::U64))];
+    let id = c.snippet("int", "((struct task_struct *)__task)->tgid", &of_task, span).e;
+    let parent = "(unsigned long)((struct task_struct *)__task)->real_parent";
+    let parent = c.snippet("uint64_t", parent, &of_task, span).e;
+    let same = pair(BinaryOp::Eq, cast(id, &Type::I64), pid);
+    let body = vec![
+        when(same, vec![set(found, number(1, span)), leave(span)], vec![]),
+        set(next, cast(parent, &Type::I64)),
+        when(pair(BinaryOp::Eq, read(next, span), read(task, span)), vec![leave(span)], vec![]),
+        set(task, read(next, span)),
+    ];
+    out.push(each(step, MOST_PARENTS, span, body));
+    Value::new(cast(block(out, read(found, span)), &Type::I32))
+}
+
+/// What is asked of a mutex or a lock of readers and writers.
+pub fn lock(c: &mut Checker<'_>, name: &str, lock: Value, span: Span) -> Value {
+    let (ty, text) = match name {
+        "mutex_owned" => ("int", "(((struct mutex *)__lock)->owner.counter & ~7) == (long)curthread"),
+        "mutex_owner" => ("uint64_t", "((struct mutex *)__lock)->owner.counter & ~7"),
+        // All mutexes of Linux are adaptive.
+        "mutex_type_adaptive" => ("int", "1"),
+        "mutex_type_spin" => ("int", "0"),
+        // Both kinds of such locks begin with one word: readers count from bit 9 on, a writer fills the lowest byte.
+        "rw_read_held" => ("int", "(*(unsigned int *)__lock & ~0x1ff) != 0"),
+        "rw_write_held" => ("int", "(*(unsigned int *)__lock & 0xff) == 0xff"),
+        _ => ("int", "(*(unsigned int *)__lock & 0x1ff) != 0"),
+    };
+    let lock = cast(word(lock.e), &Type::U64);
+    c.snippet(ty, text, &[("__lock", lock)], span)
+}
+
+/// The bytes that lie at an address, a number of them that is known.
+pub fn bytes_at(c: &mut Checker<'_>, pointer: Expr, size: u32, length: Option<Expr>) -> Expr {
+    let span = pointer.span;
+    let at = c.checked_pointer(cast(cast(pointer, &Type::U64), &byte_pointer()));
+    let mut arguments = vec![at];
+    arguments.extend(length);
+    Expr::new(ExprKind::Call(Intrinsic::Buf, arguments), Type::Buf { size }, span)
+}
+
+/// `copyinstr(address[, size])`: text with its end.
+pub fn copyinstr(c: &mut Checker<'_>, mut arguments: Vec<Value>) -> Value {
+    let size = (arguments.len() > 1).then(|| arguments.remove(1));
+    let value = arguments.remove(0);
+    let span = value.span();
+    let most = i64::from(c.options.strsize);
+    let size = match size {
+        Some(size) => {
+            let word = cast(word(size.e), &Type::U64);
+            match word.as_int() {
+                Some(known) => int((known as i64).clamp(1, most), Type::U64, span),
+                None => word,
             }
-            None => {}
         }
-        let mut out = Vec::new();
-        let (statements, family) = self.kept(cast(self.word(family.e), &Type::I64));
+        None => int(most, Type::U64, span),
+    };
+    let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::User };
+    let at = c.checked_pointer(cast(word(value.e), &pointer));
+    Value::new(Expr::new(ExprKind::Call(Intrinsic::Str, vec![at, size]), c.string(), span))
+}
+
+/// `rindex(text, part[, from])`: where a part of a text begins last.
+pub fn last_index(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Value {
+    let mut out = Vec::new();
+    let from = (arguments.len() > 2).then(|| arguments.remove(2));
+    let part = paths::bytes_of(c, arguments.remove(1).e, &mut out);
+    let text = paths::bytes_of(c, arguments.remove(0).e, &mut out);
+    let length =
+        |e: &Expr| cast(Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![e.clone()]), Type::U64, span), &Type::I64);
+    let last = c.local("%last", Type::I64);
+    out.push(set(last, pair(BinaryOp::Sub, length(&text.text), length(&part.text))));
+    if let Some(from) = from.filter(|from| is_int(from.ty())) {
+        let (statements, from) = c.kept(cast(cast(from.e, &Type::I32), &Type::I64));
         out.extend(statements);
-        let is = |n: u64| pair(BinaryOp::Eq, family.clone(), number(n as i64, span));
-        let known = Expr::new(ExprKind::Or(Box::new(is(AF_INET)), Box::new(is(AF_INET6))), Type::Bool, span);
-        let unknown = Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(known)), Type::Bool, span);
-        out.push(Self::fault_if(unknown, scratch::ILLEGAL));
-        let pointer = self.kept_pointer(pointer, &mut out);
-        let (v4, v6) =
-            (self.network_address(AF_INET as i64, pointer.clone()), self.network_address(AF_INET6 as i64, pointer));
-        Value::new(block(out, choose(is(AF_INET), v4.e, v6.e)))
+        let earlier = pair(BinaryOp::Lt, from.clone(), read(last, span));
+        out.push(set(last, choose(earlier, from, read(last, span))));
     }
-
-    /// A pointer as a value that can be used several times.
-    fn kept_pointer(&mut self, pointer: Value, out: &mut Vec<Statement>) -> Value {
-        let word = match pointer.ty() {
-            Type::Array { .. } => self.decay(pointer),
-            _ => pointer.e,
-        };
-        let (statements, kept) = self.kept(cast(cast(word, &Type::U64), &byte_pointer()));
-        out.extend(statements);
-        Value::new(kept)
-    }
-
-    /// `inet_ntoa6(address[, strict])`: what has an address of version 4 in it is shown as that, unless strictly read.
-    pub fn inet_ntoa6(&mut self, mut arguments: Vec<Value>, span: Span) -> Value {
-        let strict = if arguments.len() > 1 { Some(arguments.remove(1)) } else { None };
-        let strict = match strict.as_ref().map(|value| value.e.as_int()) {
-            Some(None) => {
-                let message =
-                    "inet_ntoa6( ) argument #2 is incompatible with prototype:\n\tprototype: integer constant";
-                self.error(tags::D_PROTO_ARG, span, message);
-                return Self::error_value(span);
-            }
-            given => given.flatten().unwrap_or(0) != 0,
-        };
-        let pointer = arguments.remove(0);
-        let fits = match pointer.ty() {
-            Type::Ptr { to, .. } => matches!(**to, Type::Struct(_) | Type::Void | Type::Array { .. }),
-            other => matches!(other, Type::Array { .. }),
-        };
-        if !fits {
-            let text = self.type_text(pointer.ty());
-            let message = format!(
-                "inet_ntoa6( ) argument #1 is incompatible with prototype:\n\tprototype: struct in6_addr *\n\t argument: {text}"
-            );
-            self.error(tags::D_PROTO_ARG, span, message);
-            return Self::error_value(span);
-        }
-        if strict {
-            return self.network_address(AF_INET6 as i64, pointer);
-        }
-        let mut out = Vec::new();
-        let pointer = self.kept_pointer(pointer, &mut out);
-        let embedded = self.snippet("int", HAS_VERSION_4, &[("__at", pointer.e.clone())], span);
-        let last = self.snippet("uint64_t", "(unsigned long)__at + 12", &[("__at", pointer.e.clone())], span);
-        let last = Value::new(cast(last.e, &byte_pointer()));
-        let (v4, v6) = (self.network_address(AF_INET as i64, last), self.network_address(AF_INET6 as i64, pointer));
-        Value::new(block(out, choose(embedded.e, v4.e, v6.e)))
-    }
-
-    /// `link_ntop(kind, address)`: bytes in hexadecimal with colons between.
-    pub fn link_ntop(&mut self, mut arguments: Vec<Value>, span: Span) -> Value {
-        let mut out = Vec::new();
-        let pointer = arguments.remove(1);
-        let (statements, kind) = self.kept(cast(self.word(arguments.remove(0).e), &Type::I64));
-        out.extend(statements);
-        let length = self.local("%length", Type::I64);
-        let lengths = LINKS.iter().fold(number(0, span), |rest, (link, bytes)| {
-            choose(pair(BinaryOp::Eq, kind.clone(), number(*link, span)), number(*bytes, span), rest)
-        });
-        out.push(set(length, lengths));
-        out.push(Self::fault_if(pair(BinaryOp::Eq, read(length, span), number(0, span)), scratch::ILLEGAL));
-        let array = |len| Type::Array { of: Arc::new(BYTE), len };
-        let (bytes, text) = (self.local("%link", array(64)), self.local("%address", array(256)));
-        let pointer = self.kept_pointer(pointer, &mut out);
-        let from = self.checked_pointer(pointer.e);
-        let place = ExprKind::Within { local: bytes, offset: Box::new(int(0, Type::U64, span)) };
-        let size = cast(read(length, span), &Type::U64);
-        let copy = ExprKind::Call(Intrinsic::ReadInto, vec![Expr::new(place, BYTE, span), from, size]);
-        out.push(statement(StatementKind::Expr(Expr::new(copy, Type::I64, span)), span));
-        let (at, byte) = (self.local("%at", Type::I64), self.local("%byte", Type::I64));
-        let place_of = |more| {
-            let three = pair(BinaryOp::Mul, read(at, span), number(3, span));
-            pair(BinaryOp::Add, three, number(more, span))
-        };
-        let digit = |shift| {
-            let nibble = pair(BinaryOp::Shr, read(byte, span), number(shift, span));
-            let nibble = pair(BinaryOp::BitAnd, nibble, number(15, span));
-            let small = pair(BinaryOp::Lt, nibble.clone(), number(10, span));
-            let base = choose(small, number(i64::from(b'0'), span), number(i64::from(b'a') - 10, span));
-            pair(BinaryOp::Add, nibble, base)
-        };
-        let body = vec![
-            when(pair(BinaryOp::Ge, read(at, span), read(length, span)), vec![leave(span)], vec![]),
-            set(byte, byte_at(bytes, read(at, span))),
-            put(text, place_of(0), digit(4)),
-            put(text, place_of(1), digit(0)),
-            put(text, place_of(2), number(i64::from(b':'), span)),
-        ];
-        out.push(each(at, 20, span, body));
-        let end = pair(BinaryOp::Mul, read(length, span), number(3, span));
-        out.push(put(text, pair(BinaryOp::Sub, end, number(1, span)), number(0, span)));
-        let whole = Expr::new(ExprKind::Local(text), array(256), span);
-        let address = Expr::new(ExprKind::AddressOf(Box::new(whole)), byte_pointer(), span);
-        let string = self.string();
-        Value::new(block(out, Expr::new(ExprKind::Call(Intrinsic::Str, vec![address]), string, span)))
-    }
-
-    /// `progenyof(pid)`: whether the process that runs is that one or descends from it.
-    pub fn progenyof(&mut self, pid: Value, span: Span) -> Value {
-        let mut out = Vec::new();
-        let (statements, pid) = self.kept(cast(cast(pid.e, &Type::I32), &Type::I64));
-        out.extend(statements);
-        let found = self.local("%found", Type::I64);
-        let (task, next, step) =
-            (self.local("%task", Type::I64), self.local("%next", Type::I64), self.local("%step", Type::I64));
-        out.push(set(found, number(0, span)));
-        let own = self.of_row("uint64_t", "(unsigned long)curthread", span).e;
-        out.push(set(task, cast(own, &Type::I64)));
-        let of_task = [("__task", cast(read(task, span), &Type::U64))];
-        let id = self.snippet("int", "((struct task_struct *)__task)->tgid", &of_task, span).e;
-        let parent = "(unsigned long)((struct task_struct *)__task)->real_parent";
-        let parent = self.snippet("uint64_t", parent, &of_task, span).e;
-        let same = pair(BinaryOp::Eq, cast(id, &Type::I64), pid);
-        let body = vec![
-            when(same, vec![set(found, number(1, span)), leave(span)], vec![]),
-            set(next, cast(parent, &Type::I64)),
-            when(pair(BinaryOp::Eq, read(next, span), read(task, span)), vec![leave(span)], vec![]),
-            set(task, read(next, span)),
-        ];
-        out.push(each(step, MOST_PARENTS, span, body));
-        Value::new(cast(block(out, read(found, span)), &Type::I32))
-    }
-
-    /// What is asked of a mutex or a lock of readers and writers.
-    pub fn lock(&mut self, name: &str, lock: Value, span: Span) -> Value {
-        let (ty, text) = match name {
-            "mutex_owned" => ("int", "(((struct mutex *)__lock)->owner.counter & ~7) == (long)curthread"),
-            "mutex_owner" => ("uint64_t", "((struct mutex *)__lock)->owner.counter & ~7"),
-            // All mutexes of Linux are adaptive.
-            "mutex_type_adaptive" => ("int", "1"),
-            "mutex_type_spin" => ("int", "0"),
-            // Both kinds of such locks begin with one word: readers count from bit 9 on, a writer fills the lowest byte.
-            "rw_read_held" => ("int", "(*(unsigned int *)__lock & ~0x1ff) != 0"),
-            "rw_write_held" => ("int", "(*(unsigned int *)__lock & 0xff) == 0xff"),
-            _ => ("int", "(*(unsigned int *)__lock & 0x1ff) != 0"),
-        };
-        let lock = cast(self.word(lock.e), &Type::U64);
-        self.snippet(ty, text, &[("__lock", lock)], span)
-    }
-
-    /// The bytes that lie at an address, a number of them that is known.
-    pub fn bytes_at(&mut self, pointer: Expr, size: u32, length: Option<Expr>) -> Expr {
-        let span = pointer.span;
-        let at = self.checked_pointer(cast(cast(pointer, &Type::U64), &byte_pointer()));
-        let mut arguments = vec![at];
-        arguments.extend(length);
-        Expr::new(ExprKind::Call(Intrinsic::Buf, arguments), Type::Buf { size }, span)
-    }
-
-    /// `copyinstr(address[, size])`: text with its end.
-    pub fn copyinstr(&mut self, mut arguments: Vec<Value>) -> Value {
-        let size = (arguments.len() > 1).then(|| arguments.remove(1));
-        let value = arguments.remove(0);
-        let span = value.span();
-        let most = i64::from(self.options.strsize);
-        let size = match size {
-            Some(size) => {
-                let word = cast(self.word(size.e), &Type::U64);
-                match word.as_int() {
-                    Some(known) => int((known as i64).clamp(1, most), Type::U64, span),
-                    None => word,
-                }
-            }
-            None => int(most, Type::U64, span),
-        };
-        let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::User };
-        let at = self.checked_pointer(cast(self.word(value.e), &pointer));
-        Value::new(Expr::new(ExprKind::Call(Intrinsic::Str, vec![at, size]), self.string(), span))
-    }
-
-    /// `rindex(text, part[, from])`: where a part of a text begins last.
-    pub fn last_index(&mut self, mut arguments: Vec<Value>, span: Span) -> Value {
-        let mut out = Vec::new();
-        let from = (arguments.len() > 2).then(|| arguments.remove(2));
-        let part = self.bytes_of(arguments.remove(1).e, &mut out);
-        let text = self.bytes_of(arguments.remove(0).e, &mut out);
-        let length =
-            |e: &Expr| cast(Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![e.clone()]), Type::U64, span), &Type::I64);
-        let last = self.local("%last", Type::I64);
-        out.push(set(last, pair(BinaryOp::Sub, length(&text.text), length(&part.text))));
-        if let Some(from) = from.filter(|from| is_int(from.ty())) {
-            let (statements, from) = self.kept(cast(cast(from.e, &Type::I32), &Type::I64));
-            out.extend(statements);
-            let earlier = pair(BinaryOp::Lt, from.clone(), read(last, span));
-            out.push(set(last, choose(earlier, from, read(last, span))));
-        }
-        let found = self.local("%found", Type::I64);
-        out.push(set(found, number(-1, span)));
-        let (at, inner, byte) =
-            (self.local("%at", Type::I64), self.local("%inner", Type::I64), self.local("%byte", Type::I64));
-        let other = byte_at(text.bytes, pair(BinaryOp::Add, read(at, span), read(inner, span)));
-        let compared = vec![
-            set(byte, byte_at(part.bytes, read(inner, span))),
-            when(
-                pair(BinaryOp::Eq, read(byte, span), number(0, span)),
-                vec![set(found, read(at, span)), leave(span)],
-                vec![],
-            ),
-            when(pair(BinaryOp::Ne, read(byte, span), other), vec![leave(span)], vec![]),
-        ];
-        let body = vec![
-            when(pair(BinaryOp::Gt, read(at, span), read(last, span)), vec![leave(span)], vec![]),
-            each(inner, self.most_bytes(), span, compared),
-        ];
-        out.push(each(at, self.most_bytes(), span, body));
-        Value::new(cast(block(out, read(found, span)), &Type::I32))
-    }
+    let found = c.local("%found", Type::I64);
+    out.push(set(found, number(-1, span)));
+    let (at, inner, byte) = (c.local("%at", Type::I64), c.local("%inner", Type::I64), c.local("%byte", Type::I64));
+    let other = byte_at(text.bytes, pair(BinaryOp::Add, read(at, span), read(inner, span)));
+    let compared = vec![
+        set(byte, byte_at(part.bytes, read(inner, span))),
+        when(
+            pair(BinaryOp::Eq, read(byte, span), number(0, span)),
+            vec![set(found, read(at, span)), leave(span)],
+            vec![],
+        ),
+        when(pair(BinaryOp::Ne, read(byte, span), other), vec![leave(span)], vec![]),
+    ];
+    let body = vec![
+        when(pair(BinaryOp::Gt, read(at, span), read(last, span)), vec![leave(span)], vec![]),
+        each(inner, paths::most_bytes(&c.options), span, compared),
+    ];
+    out.push(each(at, paths::most_bytes(&c.options), span, body));
+    Value::new(cast(block(out, read(found, span)), &Type::I32))
 }
 
 fn byte_pointer() -> Type {

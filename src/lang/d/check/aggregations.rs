@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::calls::{Class, function};
+use super::checker::Checker;
+use super::prototypes::{Class, function};
 use super::site::SiteKind;
-use super::value::{Value, block, cast, int, is_int, is_scalar, key, key_type};
+use super::value::{Value, block, cast, error_value, int, is_int, is_scalar, key, key_type, statement, whole, zero};
 use super::variables::Aggregate;
-use super::{Checker, statement};
+use super::{prototypes, variables};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind};
 use crate::lang::diagnostic::Code;
@@ -18,210 +19,192 @@ use crate::model::histogram::LogLinear;
 /// The codes of a constant argument: not a constant, out of range, other than before.
 type Codes = (Code, Code, Code);
 
-impl Checker<'_> {
-    pub fn aggregation(&mut self, op: Option<Binary>, target: &Ast, value: &Ast, span: Span) -> Value {
-        let (name, items): (&Arc<str>, &[Ast]) = match &target.kind {
-            Kind::Aggregation(name) => (name, &[]),
-            Kind::Index(base, items) => match &base.kind {
-                Kind::Aggregation(name) => (name, items),
-                _ => {
-                    self.error(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
-                    return Self::error_value(span);
-                }
-            },
-            _ => return Self::error_value(span),
-        };
-        let Kind::Call(callee, arguments) = &value.kind else {
-            let right = self.expr(value);
-            if !right.is_error() {
-                self.error(tags::D_AGG_FUNC, span, format!("{name} must be assigned an aggregating function"));
-            }
-            return Self::error_value(span);
-        };
-        let Kind::Ident(word) = &callee.kind else { return self.expr(value) };
-        let Some(f) = function(word) else { return self.expr(value) };
-        if f.class != Class::Aggregating || op.is_some() {
-            self.error(tags::D_AGG_FUNC, span, format!("{word}( ) may not be assigned to an aggregation"));
-            return Self::error_value(span);
-        }
-        if self.frame.speculates {
-            self.error(tags::D_AGG_SPEC, span, "aggregating actions may not follow speculate( )");
-            return Self::error_value(span);
-        }
-        if self.frame.commits {
-            self.error(tags::D_AGG_COMM, span, "aggregating actions may not follow commit( )");
-            return Self::error_value(span);
-        }
-        let keys: Vec<Expr> = items.iter().map(|e| self.key_part(e)).collect();
-        if !self.count_arguments(f, arguments.len(), span) {
-            return Self::error_value(span);
-        }
-        let guessed = self.frame.site.kind == SiteKind::Absent;
-        let known = self.variables.aggregates.get(name).filter(|k| guessed || !k.guessed).cloned();
-        if let Some(known) = known.as_ref().filter(|k| k.function != f.name) {
-            self.error(
-                tags::D_AGG_REDEF,
-                span,
-                format!("aggregation redefined: {name} is of {}( ), not {}( )", known.function, f.name),
-            );
-            return Self::error_value(span);
-        }
-        let Some((aggregation, constants, value, weight)) = self.aggregated(f.name, arguments, known.as_ref(), span)
-        else {
-            return Self::error_value(span);
-        };
-        let types: Vec<Type> = keys.iter().map(|e| e.ty.clone()).collect();
-        let map = match known {
-            Some(known) => {
-                if known.keys.len() != types.len() {
-                    let message = format!(
-                        "{name}[ ] prototype mismatch: {} keys passed, {} expected",
-                        types.len(),
-                        known.keys.len()
-                    );
-                    self.error(tags::D_PROTO_LEN, span, message);
-                    return Self::error_value(span);
-                }
-                known.map
-            }
-            None => {
-                let key = key_type(types.clone());
-                let map = self.map(name, key, Type::Agg(aggregation), span);
-                let aggregate = Aggregate { map, function: f.name, keys: types.clone(), arguments: constants, guessed };
-                self.variables.aggregates.insert(name.clone(), aggregate);
-                map
-            }
-        };
-        let wanted = self.variables.aggregates[name].keys.clone();
-        let mut converted = Vec::new();
-        for (key, ty) in keys.into_iter().zip(&wanted) {
-            let at = key.span;
-            let text = self.type_text(&key.ty);
-            match self.convert(Value::new(key), ty) {
-                Some(e) => converted.push(e),
-                None => {
-                    let ty = self.type_text(ty);
-                    self.error(
-                        tags::D_PROTO_ARG,
-                        at,
-                        format!("{name}[ ] key is incompatible with prototype: {text}, {ty} expected"),
-                    );
-                    return Self::error_value(span);
-                }
-            }
-        }
-        let key = key(converted, span);
-        let kind = StatementKind::Aggregate { map, key, value, weight };
-        let effect = vec![statement(kind, span)];
-        Value::new(block(effect, Self::zero(span)))
-    }
-
-    /// The aggregation, its constants, its value and how often it counts.
-    fn aggregated(
-        &mut self,
-        function: &str,
-        arguments: &[Ast],
-        known: Option<&Aggregate>,
-        span: Span,
-    ) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
-        if function == "count" {
-            return Some((Aggregation::Count, Vec::new(), None, None));
-        }
-        let value = self.expr(&arguments[0]);
-        if value.is_error() {
-            return None;
-        }
-        if !is_scalar(value.ty()) {
-            let text = self.type_text(value.ty());
-            self.error(
-                tags::D_AGG_SCALAR,
-                span,
-                format!("{function}( ) argument #1 must be of scalar type, not {text}"),
-            );
-            return None;
-        }
-        let value = Some(cast(self.whole(&value), &Type::I64));
-        let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
-        let signed = true;
-        let simple = |aggregation| Some((aggregation, Vec::new(), value.clone(), None));
-        match function {
-            "sum" => simple(Aggregation::Sum { signed }),
-            "min" => simple(Aggregation::Min { signed }),
-            "max" => simple(Aggregation::Max { signed }),
-            "avg" => simple(Aggregation::Avg { signed }),
-            "stddev" => simple(Aggregation::StdDev),
-            "quantize" => {
-                let weight = increment(self, function, arguments.get(1)).ok()?;
-                Some((Aggregation::Quantize, Vec::new(), value, weight))
-            }
-            "lquantize" => {
-                let base = (tags::D_LQUANT_BASETYPE, tags::D_LQUANT_BASEVAL, tags::D_LQUANT_MATCHBASE);
-                let limit = (tags::D_LQUANT_LIMTYPE, tags::D_LQUANT_LIMVAL, tags::D_LQUANT_MATCHLIM);
-                let step = (tags::D_LQUANT_STEPTYPE, tags::D_LQUANT_STEPVAL, tags::D_LQUANT_MATCHSTEP);
-                let fits32 = |n: i64| i32::try_from(n).is_ok();
-                let low = self.constant_argument(&arguments[1], base, fits32)?;
-                let high = self.constant_argument(&arguments[2], limit, fits32)?;
-                if low >= high {
-                    self.error(tags::D_LQUANT_MISMATCH, span, "lquantize( ) base must be less than its limit");
-                    return None;
-                }
-                let width = match arguments.get(3) {
-                    None => 1,
-                    Some(e) => {
-                        let n = self.constant_argument(e, step, |n| n <= i64::from(u16::MAX))?;
-                        if n <= 0 {
-                            self.error(
-                                step.0,
-                                e.span,
-                                "lquantize( ) step must be a non-zero positive integer constant",
-                            );
-                            return None;
-                        }
-                        n
-                    }
-                };
-                if high - low < width {
-                    self.error(tags::D_LQUANT_STEPLARGE, span, "lquantize( ) step is larger than its range");
-                    return None;
-                }
-                if (high - low) / width > i64::from(u16::MAX) {
-                    self.error(
-                        tags::D_LQUANT_STEPSMALL,
-                        span,
-                        "lquantize( ) step is too small: there are too many levels",
-                    );
-                    return None;
-                }
-                matches(self, &[(old(0), low, base.2), (old(1), high, limit.2), (old(2), width, step.2)], span)?;
-                let weight = increment(self, function, arguments.get(4)).ok()?;
-                // The last level ends where a whole step does.
-                let max = low + (high - low) / width * width;
-                let max = if max < high { max + width } else { max };
-                let aggregation = Aggregation::LHist { min: low, max, step: width };
-                Some((aggregation, vec![low, high, width], value, weight))
-            }
+pub fn aggregation(c: &mut Checker<'_>, op: Option<Binary>, target: &Ast, value: &Ast, span: Span) -> Value {
+    let (name, items): (&Arc<str>, &[Ast]) = match &target.kind {
+        Kind::Aggregation(name) => (name, &[]),
+        Kind::Index(base, items) => match &base.kind {
+            Kind::Aggregation(name) => (name, items),
             _ => {
-                let value = value?;
-                log_linear(self, value, arguments, known, span)
+                c.error(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
+                return error_value(span);
+            }
+        },
+        _ => return error_value(span),
+    };
+    let Kind::Call(callee, arguments) = &value.kind else {
+        let right = c.expr(value);
+        if !right.is_error() {
+            c.error(tags::D_AGG_FUNC, span, format!("{name} must be assigned an aggregating function"));
+        }
+        return error_value(span);
+    };
+    let Kind::Ident(word) = &callee.kind else { return c.expr(value) };
+    let Some(f) = function(word) else { return c.expr(value) };
+    if f.class != Class::Aggregating || op.is_some() {
+        c.error(tags::D_AGG_FUNC, span, format!("{word}( ) may not be assigned to an aggregation"));
+        return error_value(span);
+    }
+    if c.frame.speculates {
+        c.error(tags::D_AGG_SPEC, span, "aggregating actions may not follow speculate( )");
+        return error_value(span);
+    }
+    if c.frame.commits {
+        c.error(tags::D_AGG_COMM, span, "aggregating actions may not follow commit( )");
+        return error_value(span);
+    }
+    let keys: Vec<Expr> = items.iter().map(|e| variables::key_part(c, e)).collect();
+    if !prototypes::count_arguments(c, f, arguments.len(), span) {
+        return error_value(span);
+    }
+    let guessed = c.frame.site.kind == SiteKind::Absent;
+    let known = c.variables.aggregates.get(name).filter(|k| guessed || !k.guessed).cloned();
+    if let Some(known) = known.as_ref().filter(|k| k.function != f.name) {
+        c.error(
+            tags::D_AGG_REDEF,
+            span,
+            format!("aggregation redefined: {name} is of {}( ), not {}( )", known.function, f.name),
+        );
+        return error_value(span);
+    }
+    let Some((aggregation, constants, value, weight)) = aggregated(c, f.name, arguments, known.as_ref(), span) else {
+        return error_value(span);
+    };
+    let types: Vec<Type> = keys.iter().map(|e| e.ty.clone()).collect();
+    let map = match known {
+        Some(known) => {
+            if known.keys.len() != types.len() {
+                let message =
+                    format!("{name}[ ] prototype mismatch: {} keys passed, {} expected", types.len(), known.keys.len());
+                c.error(tags::D_PROTO_LEN, span, message);
+                return error_value(span);
+            }
+            known.map
+        }
+        None => {
+            let key = key_type(types.clone());
+            let map = c.map(name, key, Type::Agg(aggregation), span);
+            let aggregate = Aggregate { map, function: f.name, keys: types.clone(), arguments: constants, guessed };
+            c.variables.aggregates.insert(name.clone(), aggregate);
+            map
+        }
+    };
+    let wanted = c.variables.aggregates[name].keys.clone();
+    let mut converted = Vec::new();
+    for (key, ty) in keys.into_iter().zip(&wanted) {
+        let at = key.span;
+        let text = c.type_text(&key.ty);
+        match c.convert(Value::new(key), ty) {
+            Some(e) => converted.push(e),
+            None => {
+                let ty = c.type_text(ty);
+                c.error(
+                    tags::D_PROTO_ARG,
+                    at,
+                    format!("{name}[ ] key is incompatible with prototype: {text}, {ty} expected"),
+                );
+                return error_value(span);
             }
         }
     }
+    let key = key(converted, span);
+    let kind = StatementKind::Aggregate { map, key, value, weight };
+    let effect = vec![statement(kind, span)];
+    Value::new(block(effect, zero(span)))
+}
 
-    fn constant_argument(&mut self, e: &Ast, codes: Codes, fits: impl Fn(i64) -> bool) -> Option<i64> {
-        let value = self.expr(e);
-        if value.is_error() {
-            return None;
-        }
-        let Some(number) = value.e.as_int().filter(|_| value.constant && is_int(value.ty())) else {
-            self.error(codes.0, e.span, "the argument must be an integer constant");
-            return None;
-        };
-        if !fits(number as i64) {
-            self.error(codes.1, e.span, format!("{} is out of the argument's range", number as i64));
-            return None;
-        }
-        Some(number as i64)
+/// The aggregation, its constants, its value and how often it counts.
+fn aggregated(
+    c: &mut Checker<'_>,
+    function: &str,
+    arguments: &[Ast],
+    known: Option<&Aggregate>,
+    span: Span,
+) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
+    if function == "count" {
+        return Some((Aggregation::Count, Vec::new(), None, None));
     }
+    let value = c.expr(&arguments[0]);
+    if value.is_error() {
+        return None;
+    }
+    if !is_scalar(value.ty()) {
+        let text = c.type_text(value.ty());
+        c.error(tags::D_AGG_SCALAR, span, format!("{function}( ) argument #1 must be of scalar type, not {text}"));
+        return None;
+    }
+    let value = Some(cast(whole(&value), &Type::I64));
+    let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
+    let signed = true;
+    let simple = |aggregation| Some((aggregation, Vec::new(), value.clone(), None));
+    match function {
+        "sum" => simple(Aggregation::Sum { signed }),
+        "min" => simple(Aggregation::Min { signed }),
+        "max" => simple(Aggregation::Max { signed }),
+        "avg" => simple(Aggregation::Avg { signed }),
+        "stddev" => simple(Aggregation::StdDev),
+        "quantize" => {
+            let weight = increment(c, function, arguments.get(1)).ok()?;
+            Some((Aggregation::Quantize, Vec::new(), value, weight))
+        }
+        "lquantize" => {
+            let base = (tags::D_LQUANT_BASETYPE, tags::D_LQUANT_BASEVAL, tags::D_LQUANT_MATCHBASE);
+            let limit = (tags::D_LQUANT_LIMTYPE, tags::D_LQUANT_LIMVAL, tags::D_LQUANT_MATCHLIM);
+            let step = (tags::D_LQUANT_STEPTYPE, tags::D_LQUANT_STEPVAL, tags::D_LQUANT_MATCHSTEP);
+            let fits32 = |n: i64| i32::try_from(n).is_ok();
+            let low = constant_argument(c, &arguments[1], base, fits32)?;
+            let high = constant_argument(c, &arguments[2], limit, fits32)?;
+            if low >= high {
+                c.error(tags::D_LQUANT_MISMATCH, span, "lquantize( ) base must be less than its limit");
+                return None;
+            }
+            let width = match arguments.get(3) {
+                None => 1,
+                Some(e) => {
+                    let n = constant_argument(c, e, step, |n| n <= i64::from(u16::MAX))?;
+                    if n <= 0 {
+                        c.error(step.0, e.span, "lquantize( ) step must be a non-zero positive integer constant");
+                        return None;
+                    }
+                    n
+                }
+            };
+            if high - low < width {
+                c.error(tags::D_LQUANT_STEPLARGE, span, "lquantize( ) step is larger than its range");
+                return None;
+            }
+            if (high - low) / width > i64::from(u16::MAX) {
+                c.error(tags::D_LQUANT_STEPSMALL, span, "lquantize( ) step is too small: there are too many levels");
+                return None;
+            }
+            matches(c, &[(old(0), low, base.2), (old(1), high, limit.2), (old(2), width, step.2)], span)?;
+            let weight = increment(c, function, arguments.get(4)).ok()?;
+            // The last level ends where a whole step does.
+            let max = low + (high - low) / width * width;
+            let max = if max < high { max + width } else { max };
+            let aggregation = Aggregation::LHist { min: low, max, step: width };
+            Some((aggregation, vec![low, high, width], value, weight))
+        }
+        _ => {
+            let value = value?;
+            log_linear(c, value, arguments, known, span)
+        }
+    }
+}
+
+fn constant_argument(c: &mut Checker<'_>, e: &Ast, codes: Codes, fits: impl Fn(i64) -> bool) -> Option<i64> {
+    let value = c.expr(e);
+    if value.is_error() {
+        return None;
+    }
+    let Some(number) = value.e.as_int().filter(|_| value.constant && is_int(value.ty())) else {
+        c.error(codes.0, e.span, "the argument must be an integer constant");
+        return None;
+    };
+    if !fits(number as i64) {
+        c.error(codes.1, e.span, format!("{} is out of the argument's range", number as i64));
+        return None;
+    }
+    Some(number as i64)
 }
 
 fn log_linear(
@@ -238,10 +221,10 @@ fn log_linear(
         (tags::D_LLQUANT_STEPTYPE, tags::D_LLQUANT_STEPVAL, tags::D_LLQUANT_MATCHSTEPS),
     ];
     let fits16 = |n: i64| (0..=i64::from(u16::MAX)).contains(&n);
-    let factor = c.constant_argument(&arguments[1], codes[0], |n| fits16(n) && n >= 2)?;
-    let low = c.constant_argument(&arguments[2], codes[1], fits16)?;
-    let high = c.constant_argument(&arguments[3], codes[2], fits16)?;
-    let steps = c.constant_argument(&arguments[4], codes[3], |n| n <= i64::from(u16::MAX))?;
+    let factor = constant_argument(c, &arguments[1], codes[0], |n| fits16(n) && n >= 2)?;
+    let low = constant_argument(c, &arguments[2], codes[1], fits16)?;
+    let high = constant_argument(c, &arguments[3], codes[2], fits16)?;
+    let steps = constant_argument(c, &arguments[4], codes[3], |n| n <= i64::from(u16::MAX))?;
     if steps <= 0 {
         c.error(codes[3].0, arguments[4].span, "llquantize( ) steps must be a non-zero positive integer constant");
         return None;
@@ -333,7 +316,7 @@ fn increment(c: &mut Checker<'_>, function: &str, e: Option<&Ast>) -> Result<Opt
         c.error(tags::D_PROTO_ARG, e.span, format!("{function}( ) increment value must be of scalar type"));
         return Err(());
     }
-    Ok(Some(cast(c.whole(&value), &Type::I64)))
+    Ok(Some(cast(whole(&value), &Type::I64)))
 }
 
 fn matches(c: &mut Checker<'_>, compared: &[(Option<i64>, i64, Code)], span: Span) -> Option<()> {

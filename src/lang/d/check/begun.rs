@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use super::value::int;
-use super::{Checker, Frame, statement};
+use super::checker::Checker;
+use super::frame::Frame;
+use super::value::{int, statement};
+use super::{semantic, variables};
 use crate::lang::source::Span;
 use crate::lang::typed::{
     BinaryOp, Block, Builtin, Clock, Expr, ExprKind, LocalId, MapId, Probe, Statement, StatementKind,
@@ -48,7 +50,7 @@ pub fn program(c: &mut Checker<'_>, begun: Begun, place: &providers::Found, name
     let (begin, targets) = place.begin.as_ref()?;
     c.frame = Frame::default();
     c.frame.site.place = Some(Arc::new(place.at(targets.clone())));
-    let condition = c.condition_of_row(begin.when, span);
+    let condition = semantic::condition_of_row(c, begin.when, span);
     let key = Some(key(c, begin, span));
     let kept = statement(StatementKind::SetMap { map: begun.map, key, value: now(span) }, span);
     let body = vec![statement(StatementKind::If(condition, Block::new(vec![kept]), Block::default()), span)];
@@ -70,7 +72,7 @@ pub fn program(c: &mut Checker<'_>, begun: Begun, place: &providers::Found, name
 
 fn key(c: &mut Checker<'_>, begin: &providers::Begin, span: Span) -> Expr {
     let own = c.of_row("uint64_t", begin.key, span).e;
-    let thread = Checker::thread_key(span);
+    let thread = variables::thread_key(span);
     super::value::key(vec![thread, own], span).unwrap_or_else(|| int(0, Type::U64, span))
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::value::{Value, block, cast, int};
-use super::{Checker, statement};
+use super::checker::Checker;
+use super::value::{Value, block, cast, error_value, int, not, statement};
+use super::{files, firing, other_systems, registers};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Block, Builtin, Clock, Expr, ExprKind, FieldDef, Intrinsic, StatementKind};
@@ -14,7 +15,7 @@ impl Checker<'_> {
         let get = |b: Builtin, from: Type, to: Type| cast(Expr::new(ExprKind::Builtin(b), from, span), &to);
         let argument = name.strip_prefix("arg").and_then(|n| n.parse::<u8>().ok()).filter(|n| *n < 10);
         if let Some(number) = argument {
-            return Some(self.argument(number, span));
+            return Some(firing::argument(self, number, span));
         }
         let e = match name {
             "pid" => get(Builtin::Pid, Type::U32, Type::I32),
@@ -22,7 +23,7 @@ impl Checker<'_> {
             "uid" => get(Builtin::Uid, Type::U32, Type::U32),
             "gid" => get(Builtin::Gid, Type::U32, Type::U32),
             "cpu" => get(Builtin::Cpu, Type::U32, Type::I32),
-            "timestamp" => self.time_of_firing(span),
+            "timestamp" => time_of_firing(self, span),
             "walltimestamp" => {
                 let now = get(Builtin::Nsecs(Clock::Monotonic), Type::U64, Type::I64);
                 let offset = int(self.wall_minus_monotonic_ns, Type::I64, span);
@@ -44,99 +45,97 @@ impl Checker<'_> {
                 cast(Expr::new(ExprKind::Call(Intrinsic::TaskPpid, vec![task]), Type::U32, span), &Type::I32)
             }
             "id" | "epid" | "probeprov" | "probemod" | "probefunc" | "probename" => {
-                return Some(self.probe_part(name, span));
+                return Some(firing::probe_part(self, name, span));
             }
-            "caller" | "ucaller" => return Some(self.caller(name == "ucaller", span)),
-            "stackdepth" | "ustackdepth" => return Some(self.stack_depth(name == "ustackdepth", span)),
+            "caller" | "ucaller" => return Some(registers::caller(&self.frame, name == "ucaller", span)),
+            "stackdepth" | "ustackdepth" => return Some(registers::stack_depth(self, name == "ustackdepth", span)),
             // Processors are in no sets and no groups here, and which package one is in programs can't ask.
             "pset" | "chip" => int(0, Type::I32, span),
             "lgrp" => get(Builtin::NumaNode, Type::U32, Type::I32),
-            "errno" => return Some(self.errno(span)),
+            "errno" => return Some(firing::errno(self, span)),
             // What the scheduler has charged to the thread: it counts up at each tick and switch.
             "vtimestamp" => return Some(self.of_row("uint64_t", "curthread->se.sum_exec_runtime", span)),
-            "cwd" | "root" => return Some(self.directory_of_process(name, span)),
-            "curcpu" => return Some(self.current_processor(span)),
+            "cwd" | "root" => return Some(files::directory_of_process(self, name, span)),
+            "curcpu" => return Some(current_processor(self, span)),
             "NULL" => {
                 let to = Arc::new(Type::Void);
                 int(0, Type::Ptr { to, space: AddressSpace::Kernel }, span)
             }
             "args" => {
                 self.error(tags::D_IDENT_BADREF, span, "args[ ] is indexed by the number of an argument");
-                return Some(Self::error_value(span));
+                return Some(error_value(span));
             }
             _ if is_builtin(name) => {
                 self.unsupported(span, &format!("the variable {name}"));
-                return Some(Self::error_value(span));
+                return Some(error_value(span));
             }
             _ => return None,
         };
         Some(Value::new(e))
     }
+}
 
-    /// One reading of the clock for all of a firing.
-    fn time_of_firing(&mut self, span: Span) -> Expr {
-        let known = self.frame.now;
-        let now = known.unwrap_or_else(|| self.local("%now", Type::U64));
-        self.frame.now = Some(now);
-        let read = || Expr::new(ExprKind::Local(now), Type::U64, span);
-        let clock = Expr::new(ExprKind::Builtin(Builtin::Nsecs(Clock::Monotonic)), Type::U64, span);
-        let taken = Block::new(vec![statement(StatementKind::SetLocal(now, clock), span)]);
-        let first = StatementKind::If(Self::not(read()), taken, Block::default());
-        block(vec![statement(first, span)], read())
+/// One reading of the clock for all of a firing.
+fn time_of_firing(c: &mut Checker<'_>, span: Span) -> Expr {
+    let known = c.frame.now;
+    let now = known.unwrap_or_else(|| c.local("%now", Type::U64));
+    c.frame.now = Some(now);
+    let read = || Expr::new(ExprKind::Local(now), Type::U64, span);
+    let clock = Expr::new(ExprKind::Builtin(Builtin::Nsecs(Clock::Monotonic)), Type::U64, span);
+    let taken = Block::new(vec![statement(StatementKind::SetLocal(now, clock), span)]);
+    let first = StatementKind::If(not(read()), taken, Block::default());
+    block(vec![statement(first, span)], read())
+}
+
+/// `curcpu`: a struct of the program's own that tells of the processor.
+fn current_processor(c: &mut Checker<'_>, span: Span) -> Value {
+    let ty = cpuinfo(c);
+    let Type::Struct(id) = ty else { return error_value(span) };
+    let local = c.local("%processor", ty.clone());
+    let whole = Expr::new(ExprKind::Local(local), ty.clone(), span);
+    let mut out = Vec::new();
+    for (name, value) in [("cpu_id", "cpu"), ("cpu_pset", "pset"), ("cpu_chip", "chip"), ("cpu_lgrp", "lgrp")] {
+        let (Some(field), Some(value)) = (c.types.field(id, name, AddressSpace::Kernel), c.builtin(value, span)) else {
+            continue;
+        };
+        let place = ExprKind::Field { base: Box::new(whole.clone()), offset: field.offset, bits: None };
+        let place = Expr::new(place, Type::I32, span);
+        out.push(statement(StatementKind::Store { place, value: cast(value.e, &Type::I32) }, span));
     }
+    let to = Type::Ptr { to: Arc::new(ty), space: AddressSpace::Kernel };
+    Value::new(block(out, Expr::new(ExprKind::AddressOf(Box::new(whole)), to, span)))
+}
 
-    /// `curcpu`: a struct of the program's own that tells of the processor.
-    fn current_processor(&mut self, span: Span) -> Value {
-        let ty = self.cpuinfo();
-        let Type::Struct(id) = ty else { return Self::error_value(span) };
-        let local = self.local("%processor", ty.clone());
-        let whole = Expr::new(ExprKind::Local(local), ty.clone(), span);
-        let mut out = Vec::new();
-        for (name, value) in [("cpu_id", "cpu"), ("cpu_pset", "pset"), ("cpu_chip", "chip"), ("cpu_lgrp", "lgrp")] {
-            let (Some(field), Some(value)) =
-                (self.types.field(id, name, AddressSpace::Kernel), self.builtin(value, span))
-            else {
-                continue;
-            };
-            let place = ExprKind::Field { base: Box::new(whole.clone()), offset: field.offset, bits: None };
-            let place = Expr::new(place, Type::I32, span);
-            out.push(statement(StatementKind::Store { place, value: cast(value.e, &Type::I32) }, span));
-        }
-        let to = Type::Ptr { to: Arc::new(ty), space: AddressSpace::Kernel };
-        Value::new(block(out, Expr::new(ExprKind::AddressOf(Box::new(whole)), to, span)))
+/// `cpuinfo_t`
+pub fn cpuinfo(c: &mut Checker<'_>) -> Type {
+    if let Some((id, _)) = c.tags.get("cpuinfo") {
+        return Type::Struct(*id);
     }
+    let name: Arc<str> = "cpuinfo".into();
+    let id = c.types.declare_struct(&name, false);
+    let field =
+        |(number, name): (u32, &str)| FieldDef { name: name.into(), ty: Type::I32, offset: number * 4, bits: None };
+    // Longer than what programs keep on their stack.
+    let names = ["cpu_id", "cpu_pset", "cpu_chip", "cpu_lgrp"];
+    let fields = (0..).zip(names).map(field).collect();
+    c.types.define(id, 40, 8, fields);
+    c.tags.insert(name, (id, true));
+    Type::Struct(id)
+}
 
-    /// `cpuinfo_t`
-    pub fn cpuinfo(&mut self) -> Type {
-        if let Some((id, _)) = self.tags.get("cpuinfo") {
-            return Type::Struct(*id);
-        }
-        let name: Arc<str> = "cpuinfo".into();
-        let id = self.types.declare_struct(&name, false);
-        let field =
-            |(number, name): (u32, &str)| FieldDef { name: name.into(), ty: Type::I32, offset: number * 4, bits: None };
-        // Longer than what programs keep on their stack.
-        let names = ["cpu_id", "cpu_pset", "cpu_chip", "cpu_lgrp"];
-        let fields = (0..).zip(names).map(field).collect();
-        self.types.define(id, 40, 8, fields);
-        self.tags.insert(name, (id, true));
-        Type::Struct(id)
+pub fn kernel_symbol(c: &mut Checker<'_>, name: &str, span: Span) -> Value {
+    if let Some(value) = other_systems::symbol_of_other_system(c, name, span) {
+        return value;
     }
-
-    pub fn kernel_symbol(&mut self, name: &str, span: Span) -> Value {
-        if let Some(value) = self.symbol_of_other_system(name, span) {
-            return value;
+    match c.facts.symbol_address(name) {
+        Some(address) => {
+            let to = Arc::new(Type::U64);
+            let at = int(address as i64, Type::Ptr { to, space: AddressSpace::Kernel }, span);
+            Value::new(Expr::new(ExprKind::Deref(Box::new(at)), Type::U64, span))
         }
-        match self.facts.symbol_address(name) {
-            Some(address) => {
-                let to = Arc::new(Type::U64);
-                let at = int(address as i64, Type::Ptr { to, space: AddressSpace::Kernel }, span);
-                Value::new(Expr::new(ExprKind::Deref(Box::new(at)), Type::U64, span))
-            }
-            None => {
-                self.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve `{name}: no such kernel symbol"));
-                Self::error_value(span)
-            }
+        None => {
+            c.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve `{name}: no such kernel symbol"));
+            error_value(span)
         }
     }
 }

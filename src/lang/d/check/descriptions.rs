@@ -1,9 +1,11 @@
 //! Probe descriptions to targets.
 
+use crate::lang::facts::Facts;
 use std::sync::Arc;
 
-use super::Checker;
+use super::checker::Checker;
 use super::site::{MOST_ARGUMENTS, SiteKind, arguments_of};
+use super::{functions, tracepoints};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
 use crate::lang::d::patterns::fits;
@@ -61,107 +63,100 @@ const OTHERS: &[&str] = &["cpc"];
 const OTHER_MODULES: &[&str] = &["genunix", "unix"];
 const OTHER_FUNCTIONS: &[&str] = &["proc_exit", "resume"];
 
-impl Checker<'_> {
-    /// Everything that a description names.
-    pub fn expand(&mut self, spec: &ProbeSpec) -> Vec<Found> {
-        let mut fields: Vec<&str> = spec.text.split(':').collect();
-        if fields.len() > 4 {
-            self.error(
-                tags::D_PDESC_INVAL,
-                spec.span,
-                format!("invalid probe description {}: too many fields", spec.text),
-            );
-            return Vec::new();
-        }
-        fields.reverse();
-        let field = |n: usize| fields.get(n).copied().filter(|f| !f.is_empty()).unwrap_or("*");
-        let (name, function, module, provider) = (field(0), field(1), field(2), field(3));
-        let mut found = Vec::new();
-
-        if fits(provider, "dtrace") && fits(module, "") && fits(function, "") {
-            for (own, target) in [("BEGIN", Some(Target::Begin)), ("END", Some(Target::End)), ("ERROR", None)] {
-                if fits(name, own) {
-                    let full = format!("dtrace:::{own}").into();
-                    found.push(Found::new(target, full, SiteKind::Nothing));
-                }
-            }
-        }
-        if fits(provider, "profile") && fits(module, "") && fits(function, "") {
-            let timer = |prefix: &str| name.strip_prefix(prefix).and_then(period);
-            let full: Arc<str> = format!("profile:::{name}").into();
-            if let Some(period_ns) = timer("tick-") {
-                found.push(Found::new(Some(Target::Interval { period_ns }), full, SiteKind::Timer));
-            } else if let Some(ns) = timer("profile-") {
-                let target = Some(Target::Profile { rate: Rate::PeriodNs(ns) });
-                found.push(Found::new(target, full, SiteKind::Timer));
-            }
-        }
-        if fits(provider, "syscall") && (fits(module, "vmlinux") || module == "*") {
-            self.system_calls(function, name, &mut found);
-        }
-        self.tracepoints((provider, module, function, name), &mut found);
-        let absent = self.functions((provider, module, function, name), &mut found);
-        let absent = absent.or_else(|| self.semantic_probes((provider, module, function, name), &mut found));
-        if let Some(why) = absent.filter(|_| found.is_empty() && !self.options.zdefs) {
-            self.error(tags::D_PDESC_ZERO, spec.span, why);
-        } else if found.is_empty() && OTHERS.contains(&provider) && !self.options.zdefs {
-            self.unsupported(spec.span, &format!("the provider {provider}"));
-        } else if found.is_empty() && !self.options.zdefs {
-            let message = format!("probe description {} does not match any probes", full_spec(&spec.text));
-            self.error(tags::D_PDESC_ZERO, spec.span, message);
-        }
-        found
+/// Everything that a description names.
+pub fn expand(c: &mut Checker<'_>, spec: &ProbeSpec) -> Vec<Found> {
+    let mut fields: Vec<&str> = spec.text.split(':').collect();
+    if fields.len() > 4 {
+        c.error(tags::D_PDESC_INVAL, spec.span, format!("invalid probe description {}: too many fields", spec.text));
+        return Vec::new();
     }
+    fields.reverse();
+    let field = |n: usize| fields.get(n).copied().filter(|f| !f.is_empty()).unwrap_or("*");
+    let (name, function, module, provider) = (field(0), field(1), field(2), field(3));
+    let mut found = Vec::new();
 
-    /// Adds the semantic probes that a description names; why there is none otherwise.
-    fn semantic_probes(
-        &mut self,
-        (provider, module, function, name): (&str, &str, &str, &str),
-        found: &mut Vec<Found>,
-    ) -> Option<String> {
-        let elsewhere = OTHER_MODULES.contains(&module);
-        let of_function = fits(function, "") || elsewhere || OTHER_FUNCTIONS.contains(&function);
-        if !(fits(module, "vmlinux") || elsewhere) || !of_function {
-            return None;
-        }
-        let mut absent = None;
-        for row in providers::rows().filter(|row| fits(provider, row.provider) && fits(name, row.name)) {
-            match self.facts.semantic(&row.point())? {
-                Ok(places) => {
-                    let full: Arc<str> = format!("{}:vmlinux::{}", row.provider, row.name).into();
-                    found.extend(places.into_iter().map(|place| Found {
-                        target: place.targets.first().cloned(),
-                        name: Arc::clone(&full),
-                        kind: SiteKind::Semantic,
-                        place: Some(Arc::new(place)),
-                        number: 0,
-                        arguments: 0,
-                        clauses: Vec::new(),
-                    }));
-                }
-                Err(refusal) => absent = Some(refusal.message),
+    if fits(provider, "dtrace") && fits(module, "") && fits(function, "") {
+        for (own, target) in [("BEGIN", Some(Target::Begin)), ("END", Some(Target::End)), ("ERROR", None)] {
+            if fits(name, own) {
+                let full = format!("dtrace:::{own}").into();
+                found.push(Found::new(target, full, SiteKind::Nothing));
             }
         }
-        absent
     }
+    if fits(provider, "profile") && fits(module, "") && fits(function, "") {
+        let timer = |prefix: &str| name.strip_prefix(prefix).and_then(period);
+        let full: Arc<str> = format!("profile:::{name}").into();
+        if let Some(period_ns) = timer("tick-") {
+            found.push(Found::new(Some(Target::Interval { period_ns }), full, SiteKind::Timer));
+        } else if let Some(ns) = timer("profile-") {
+            let target = Some(Target::Profile { rate: Rate::PeriodNs(ns) });
+            found.push(Found::new(target, full, SiteKind::Timer));
+        }
+    }
+    if fits(provider, "syscall") && (fits(module, "vmlinux") || module == "*") {
+        system_calls(c.facts, function, name, &mut found);
+    }
+    tracepoints::tracepoints(c, (provider, module, function, name), &mut found);
+    let absent = functions::functions(c.facts, (provider, module, function, name), &mut found);
+    let absent = absent.or_else(|| semantic_probes(c.facts, (provider, module, function, name), &mut found));
+    if let Some(why) = absent.filter(|_| found.is_empty() && !c.options.zdefs) {
+        c.error(tags::D_PDESC_ZERO, spec.span, why);
+    } else if found.is_empty() && OTHERS.contains(&provider) && !c.options.zdefs {
+        c.unsupported(spec.span, &format!("the provider {provider}"));
+    } else if found.is_empty() && !c.options.zdefs {
+        let message = format!("probe description {} does not match any probes", full_spec(&spec.text));
+        c.error(tags::D_PDESC_ZERO, spec.span, message);
+    }
+    found
+}
 
-    fn system_calls(&mut self, function: &str, name: &str, found: &mut Vec<Found>) {
-        for (own, prefix, kind) in [("entry", "sys_enter_", SiteKind::Entry), ("return", "sys_exit_", SiteKind::Return)]
-        {
-            if !fits(name, own) {
-                continue;
+/// Adds the semantic probes that a description names; why there is none otherwise.
+fn semantic_probes(
+    facts: &dyn Facts,
+    (provider, module, function, name): (&str, &str, &str, &str),
+    found: &mut Vec<Found>,
+) -> Option<String> {
+    let elsewhere = OTHER_MODULES.contains(&module);
+    let of_function = fits(function, "") || elsewhere || OTHER_FUNCTIONS.contains(&function);
+    if !(fits(module, "vmlinux") || elsewhere) || !of_function {
+        return None;
+    }
+    let mut absent = None;
+    for row in providers::rows().filter(|row| fits(provider, row.provider) && fits(name, row.name)) {
+        match facts.semantic(&row.point())? {
+            Ok(places) => {
+                let full: Arc<str> = format!("{}:vmlinux::{}", row.provider, row.name).into();
+                found.extend(places.into_iter().map(|place| Found {
+                    target: place.targets.first().cloned(),
+                    name: Arc::clone(&full),
+                    kind: SiteKind::Semantic,
+                    place: Some(Arc::new(place)),
+                    number: 0,
+                    arguments: 0,
+                    clauses: Vec::new(),
+                }));
             }
-            let function = aliased(function);
-            let point = format!("tracepoint:syscalls:{prefix}{function}");
-            let Ok(targets) = self.facts.expand(&point) else { continue };
-            let few = kind == SiteKind::Entry && targets.len() < FEW_CALLS;
-            for (target, _) in targets {
-                let Target::Tracepoint { event, .. } = &target else { continue };
-                let call = event.strip_prefix(prefix).unwrap_or(event);
-                let full = format!("syscall:vmlinux:{call}:{own}").into();
-                let arguments = if few { arguments_of(self.facts, event) } else { MOST_ARGUMENTS };
-                found.push(Found { arguments, ..Found::new(Some(target), full, kind) });
-            }
+            Err(refusal) => absent = Some(refusal.message),
+        }
+    }
+    absent
+}
+
+fn system_calls(facts: &dyn Facts, function: &str, name: &str, found: &mut Vec<Found>) {
+    for (own, prefix, kind) in [("entry", "sys_enter_", SiteKind::Entry), ("return", "sys_exit_", SiteKind::Return)] {
+        if !fits(name, own) {
+            continue;
+        }
+        let function = aliased(function);
+        let point = format!("tracepoint:syscalls:{prefix}{function}");
+        let Ok(targets) = facts.expand(&point) else { continue };
+        let few = kind == SiteKind::Entry && targets.len() < FEW_CALLS;
+        for (target, _) in targets {
+            let Target::Tracepoint { event, .. } = &target else { continue };
+            let call = event.strip_prefix(prefix).unwrap_or(event);
+            let full = format!("syscall:vmlinux:{call}:{own}").into();
+            let arguments = if few { arguments_of(facts, event) } else { MOST_ARGUMENTS };
+            found.push(Found { arguments, ..Found::new(Some(target), full, kind) });
         }
     }
 }

@@ -1,10 +1,15 @@
 //! Expressions.
 
+use super::checker::Checker;
+use super::declarations::tagged;
 use super::members::is_of_aggregation;
 use super::operators::known;
-use super::value::{Target, Value, block, cast, int, is_int, is_scalar, is_text};
+use super::value::{
+    Target, Value, as_condition, block, cast, decay, error_value, int, is_int, is_scalar, is_text, not, statement,
+    whole, word,
+};
 use super::variables::Scope;
-use super::{Checker, statement};
+use super::{aggregations, calls, declarations, indexing, members, operators, scratch, translators, variables};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind, Literal, Name, Unary};
 use crate::lang::source::Span;
@@ -28,152 +33,60 @@ impl Checker<'_> {
     pub fn expr(&mut self, e: &Ast) -> Value {
         let span = e.span;
         match &e.kind {
-            Kind::Error | Kind::Empty => Self::error_value(span),
+            Kind::Error | Kind::Empty => error_value(span),
             Kind::Int(l) => Value { constant: true, ..Value::new(int(l.value as i64, literal_type(*l), span)) },
             Kind::Str(text) => {
                 let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
                 let end = end.min(self.options.strsize as usize);
                 Value::new(literal(self, &text[..end], span))
             }
-            Kind::Ident(name) => self.identifier(name, span),
+            Kind::Ident(name) => variables::identifier(self, name, span),
             Kind::Aggregation(name) => {
                 if self.variables.aggregates.contains_key(name) {
                     self.error(tags::D_OP_INCOMPAT, span, format!("the aggregation {name} may not be used as a value"));
                 } else {
                     self.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve {name}: unknown aggregation"));
                 }
-                Self::error_value(span)
+                error_value(span)
             }
-            Kind::Unary(op, a) => self.unary(*op, a, span),
+            Kind::Unary(op, a) => unary(self, *op, a, span),
             Kind::Binary(Binary::Comma, a, b) => {
                 let first = self.expr(a);
                 let second = self.expr(b);
                 let effect = statement(StatementKind::Expr(first.e), span);
                 Value::new(block(vec![effect], second.e))
             }
-            Kind::Binary(op, a, b) => self.binary(*op, a, b, span),
-            Kind::Assign(op, a, b) => self.assignment(*op, a, b, span),
-            Kind::Conditional(c, a, b) => self.conditional(c, a, b, span),
-            Kind::Index(base, items) => self.index(base, items, span),
-            Kind::Call(f, items) => self.call(f, items, span),
-            Kind::Member { base, arrow, name } => self.member(base, *arrow, name, span),
+            Kind::Binary(op, a, b) => operators::binary(self, *op, a, b, span),
+            Kind::Assign(op, a, b) => assignment(self, *op, a, b, span),
+            Kind::Conditional(c, a, b) => conditional(self, c, a, b, span),
+            Kind::Index(base, items) => indexing::index(self, base, items, span),
+            Kind::Call(f, items) => calls::call(self, f, items, span),
+            Kind::Member { base, arrow, name } => members::member(self, base, *arrow, name, span),
             Kind::Step { operand, increment, postfix } => step(self, operand, *increment, *postfix, span),
             Kind::Cast(ty, a) => cast_expr(self, ty, a, span),
             Kind::SizeofType(ty) => {
-                let found = self.type_name(ty);
+                let found = declarations::type_name(self, ty);
                 sizeof(self, &found, span)
             }
             Kind::SizeofExpr(a) => sizeof_expr(self, a, span),
             Kind::Offsetof(ty, name) => offsetof(self, ty, name, span),
-            Kind::Xlate(ty, a) => self.xlate(ty, a, span),
-        }
-    }
-
-    fn unary(&mut self, op: Unary, a: &Ast, span: Span) -> Value {
-        if op == Unary::AddressOf {
-            return self.address_of(a, span);
-        }
-        let new = matches!(op, Unary::Not | Unary::Plus | Unary::Negate | Unary::BitNot).then(|| self.first_asked(a));
-        let value = new.flatten().unwrap_or_else(|| self.expr(a));
-        if value.is_error() {
-            return value;
-        }
-        let ty = value.ty().clone();
-        match op {
-            Unary::Deref => self.deref(value, span),
-            Unary::Stringof => {
-                if !is_text(&ty) && !is_scalar(&ty) {
-                    let text = self.type_text(&ty);
-                    self.error(tags::D_STRINGOF_TYPE, span, format!("cannot apply stringof to a value of type {text}"));
-                    return Self::error_value(span);
-                }
-                let text = self.text(value.e);
-                Value::new(text)
-            }
-            Unary::Not => {
-                if !is_scalar(&ty) {
-                    self.error(tags::D_OP_SCALAR, span, "operator ! requires an operand of scalar type");
-                    return Self::error_value(span);
-                }
-                if let Some(n) = value.e.as_int() {
-                    return known(n == 0, value.constant, span);
-                }
-                let condition = self.condition(value);
-                Value::new(cast(Self::not(condition), &Type::I32))
-            }
-            Unary::Plus | Unary::Negate | Unary::BitNot => {
-                if !is_int(&ty) {
-                    let tag = if op == Unary::BitNot { tags::D_OP_INT } else { tags::D_OP_ARITH };
-                    self.error(tag, span, format!("operator {} requires an operand of integral type", op.sign()));
-                    return Self::error_value(span);
-                }
-                let promoted = Self::promoted(&ty);
-                let constant = value.constant;
-                let whole = self.whole(&value);
-                let e = cast(value.e, &promoted);
-                let e = match (op, e.as_int()) {
-                    (Unary::Plus, _) => e,
-                    (Unary::Negate, Some(n)) => cast(int((n as i64).wrapping_neg(), Type::I64, span), &promoted),
-                    (_, Some(n)) => cast(int(!(n as i64), Type::I64, span), &promoted),
-                    (Unary::Negate, _) => {
-                        let whole = Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(whole.clone())), whole.ty, span);
-                        let wide = Some(Box::new(whole.clone()));
-                        return Value { wide, ..Value::new(cast(whole, &promoted)) };
-                    }
-                    _ => Expr::new(ExprKind::Unary(UnaryOp::BitNot, Box::new(e)), promoted, span),
-                };
-                Value { constant, ..Value::new(e) }
-            }
-            Unary::AddressOf => value,
-        }
-    }
-
-    fn address_of(&mut self, a: &Ast, span: Span) -> Value {
-        if matches!(a.kind, Kind::Aggregation(_)) {
-            self.error(tags::D_ADDROF_VAR, span, "cannot take the address of an aggregation");
-            return Self::error_value(span);
-        }
-        let outer = std::mem::replace(&mut self.only_address, true);
-        let value = self.expr(a);
-        self.only_address = outer;
-        if value.is_error() {
-            return value;
-        }
-        if value.bits.is_some() {
-            self.error(tags::D_ADDROF_BITFIELD, span, "cannot take the address of a bit-field");
-            return Self::error_value(span);
-        }
-        let space = AddressSpace::Kernel;
-        let ty = Type::Ptr { to: std::sync::Arc::new(value.ty().clone()), space };
-        match (&value.e.kind, &value.target) {
-            (ExprKind::Deref(pointer), _) => Value::new(cast((**pointer).clone(), &ty)),
-            (ExprKind::Field { .. } | ExprKind::Index { .. }, _) => {
-                Value::new(Expr::new(ExprKind::AddressOf(Box::new(value.e)), ty, span))
-            }
-            (_, Some(Target::Local(_) | Target::Map(..))) | (ExprKind::Builtin(_), _) => {
-                self.error(tags::D_ADDROF_VAR, span, "cannot take the address of a dynamic variable");
-                Self::error_value(span)
-            }
-            _ => {
-                self.error(tags::D_ADDROF_LVAL, span, "operator & requires an lvalue operand");
-                Self::error_value(span)
-            }
+            Kind::Xlate(ty, a) => translators::xlate(self, ty, a, span),
         }
     }
 
     pub fn deref(&mut self, value: Value, span: Span) -> Value {
         let value = match value.ty() {
-            Type::Array { .. } => Value::new(self.decay(value)),
+            Type::Array { .. } => Value::new(decay(value)),
             _ => value,
         };
         match value.ty().clone() {
             Type::Ptr { to, .. } if *to == Type::Void => {
                 self.error(tags::D_DEREF_VOID, span, "cannot dereference a pointer to type void");
-                Self::error_value(span)
+                error_value(span)
             }
             Type::Ptr { to, space } => {
                 let writable = self.uses_scratch && space == AddressSpace::Kernel && !self.only_address;
-                let target = writable.then(|| self.writable(value.e.clone(), &to, span));
+                let target = writable.then(|| scratch::writable(self, value.e.clone(), &to, span));
                 let size = self.size_of(&to);
                 let pointer = self.read_pointer(value.e, size, writable);
                 Value { target, ..Value::new(Expr::new(ExprKind::Deref(Box::new(pointer)), (*to).clone(), span)) }
@@ -181,129 +94,222 @@ impl Checker<'_> {
             other => {
                 let text = self.type_text(&other);
                 self.error(tags::D_DEREF_NONPTR, span, format!("cannot dereference a value of type {text}"));
-                Self::error_value(span)
+                error_value(span)
             }
         }
     }
+}
 
-    fn conditional(&mut self, c: &Ast, a: &Ast, b: &Ast, span: Span) -> Value {
-        let condition = self.expr(c);
-        if !condition.is_error() && !is_scalar(condition.ty()) {
-            self.error(tags::D_OP_SCALAR, c.span, "operator ?: expression must be of scalar type");
-        }
-        let (x, y) = (self.expr(a), self.expr(b));
-        if x.is_error() || y.is_error() || condition.is_error() {
-            return Self::error_value(span);
-        }
-        if *x.ty() == Type::Void && *y.ty() == Type::Void {
-            self.error(tags::D_OP_ACT, span, "an action can't be used in a conditional context");
-            return Self::error_value(span);
-        }
-        let (chosen, constant) = (condition.e.as_int(), condition.constant && x.constant && y.constant);
-        let condition = self.condition(condition);
-        let ty = match (x.ty().clone(), y.ty().clone()) {
-            (s, t) if is_int(&s) && is_int(&t) => Self::common(&s, &t),
-            (s, t) if matches!(s, Type::Str { .. }) && is_text(&t) || matches!(t, Type::Str { .. }) && is_text(&s) => {
-                self.string()
-            }
-            (s @ Type::Ptr { .. }, t) if t == s || is_int(&t) && y.e.as_int() == Some(0) => s,
-            (s, t @ Type::Ptr { .. }) if is_int(&s) && x.e.as_int() == Some(0) => t,
-            (Type::Ptr { to, .. }, t @ Type::Ptr { .. }) if *to == Type::Void => t,
-            (s @ Type::Ptr { .. }, Type::Ptr { to, .. }) if *to == Type::Void => s,
-            (s @ (Type::Struct(_) | Type::Inet), t) if s == t => s,
-            (s, t) => {
-                let (s, t) = (self.type_text(&s), self.type_text(&t));
-                let message = format!("operator ?: operands must have compatible types: {s}, {t}");
-                self.error(tags::D_OP_INCOMPAT, span, message);
-                return Self::error_value(span);
-            }
-        };
-        let (Some(x), Some(y)) = (self.convert(x, &ty), self.convert(y, &ty)) else { return Self::error_value(span) };
-        if let Some(holds) = chosen {
-            return Value { constant, ..Value::new(if holds != 0 { x } else { y }) };
-        }
-        Value::new(Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(x), Box::new(y)), ty, span))
+fn unary(c: &mut Checker<'_>, op: Unary, a: &Ast, span: Span) -> Value {
+    if op == Unary::AddressOf {
+        return address_of(c, a, span);
     }
-
-    fn assignment(&mut self, op: Option<Binary>, a: &Ast, b: &Ast, span: Span) -> Value {
-        if is_of_aggregation(a) {
-            return self.aggregation(op, a, b, span);
+    let new =
+        matches!(op, Unary::Not | Unary::Plus | Unary::Negate | Unary::BitNot).then(|| variables::first_asked(c, a));
+    let value = new.flatten().unwrap_or_else(|| c.expr(a));
+    if value.is_error() {
+        return value;
+    }
+    let ty = value.ty().clone();
+    match op {
+        Unary::Deref => c.deref(value, span),
+        Unary::Stringof => {
+            if !is_text(&ty) && !is_scalar(&ty) {
+                let text = c.type_text(&ty);
+                c.error(tags::D_STRINGOF_TYPE, span, format!("cannot apply stringof to a value of type {text}"));
+                return error_value(span);
+            }
+            let text = c.text(value.e);
+            Value::new(text)
         }
-        let right = self.expr(b);
-        if op.is_some()
-            && *right.ty() == Type::Void
-            && let Kind::Ident(name) = &a.kind
-            && !self.variables.known.contains_key(&(Scope::Global, name.clone()))
-        {
-            self.error(tags::D_VAR_UNDEF, a.span, format!("{name} has not yet been declared or assigned"));
-            return Self::error_value(span);
+        Unary::Not => {
+            if !is_scalar(&ty) {
+                c.error(tags::D_OP_SCALAR, span, "operator ! requires an operand of scalar type");
+                return error_value(span);
+            }
+            if let Some(n) = value.e.as_int() {
+                return known(n == 0, value.constant, span);
+            }
+            let condition = as_condition(value);
+            Value::new(cast(not(condition), &Type::I32))
         }
-        if right.is_error() && op.is_none() {
-            // The variable is known all the same, so that only what is wrong is told.
-            return right;
-        }
-        if *right.ty() == Type::Void {
-            self.error(tags::D_OP_INCOMPAT, span, "a void expression can't be assigned");
-            return Self::error_value(span);
-        }
-        let made = match op {
-            None => self.assigned(a, right.ty()),
-            Some(_) => self.assigned(a, &Type::I64),
-        };
-        let left = made.unwrap_or_else(|| self.expr(a));
-        if left.is_error() || right.is_error() {
-            return Self::error_value(span);
-        }
-        let left = self.with_target(left, a);
-        let Some(target) = left.target.clone() else {
-            let named = matches!(&a.kind, Kind::Ident(name) if super::builtins::is_builtin(name));
-            let read_only =
-                named || matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. });
-            let (tag, why) = if read_only {
-                (tags::D_OP_WRITE, "operator = can only be applied to a writable variable")
-            } else {
-                (tags::D_OP_LVAL, "operator = requires modifiable lvalue as an operand")
+        Unary::Plus | Unary::Negate | Unary::BitNot => {
+            if !is_int(&ty) {
+                let tag = if op == Unary::BitNot { tags::D_OP_INT } else { tags::D_OP_ARITH };
+                c.error(tag, span, format!("operator {} requires an operand of integral type", op.sign()));
+                return error_value(span);
+            }
+            let promoted = operators::promoted(&ty);
+            let constant = value.constant;
+            let whole = whole(&value);
+            let e = cast(value.e, &promoted);
+            let e = match (op, e.as_int()) {
+                (Unary::Plus, _) => e,
+                (Unary::Negate, Some(n)) => cast(int((n as i64).wrapping_neg(), Type::I64, span), &promoted),
+                (_, Some(n)) => cast(int(!(n as i64), Type::I64, span), &promoted),
+                (Unary::Negate, _) => {
+                    let whole = Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(whole.clone())), whole.ty, span);
+                    let wide = Some(Box::new(whole.clone()));
+                    return Value { wide, ..Value::new(cast(whole, &promoted)) };
+                }
+                _ => Expr::new(ExprKind::Unary(UnaryOp::BitNot, Box::new(e)), promoted, span),
             };
-            self.error(tag, a.span, why);
-            return Self::error_value(span);
-        };
-        let (ty, bits) = (left.ty().clone(), left.bits);
-        if op.is_none() && matches!(ty, Type::Array { .. }) {
-            let text = self.type_text(&ty);
-            self.error(tags::D_OP_ARRFUN, span, format!("operator = may not be applied to operand of type \"{text}\""));
-            return Self::error_value(span);
+            Value { constant, ..Value::new(e) }
         }
-        let no_number = |v: &Type| !is_int(v);
-        let to_nowhere = |v: &Type| !matches!(v, Type::Ptr { to, .. } if **to != Type::Void);
-        if op.is_some() && (no_number(&ty) || no_number(right.ty())) && to_nowhere(&ty) {
-            let message = "the operator requires a left-hand scalar operand of known size";
-            let texts = is_text(&ty) || is_text(right.ty());
-            self.error(if texts { tags::D_OP_INCOMPAT } else { tags::D_OP_VFPTR }, span, message);
-            return Self::error_value(span);
-        }
-        if op.is_none() && right.e.as_int() == Some(0) && !is_scalar(&ty) {
-            return emptied(self, &target, &ty, span);
-        }
-        let value = match op {
-            None => right,
-            Some(op) => self.operate(op, left.clone(), right, span),
-        };
-        if value.is_error() {
-            return value;
-        }
-        let from = self.type_text(value.ty());
-        let Some(value) = self.convert(value, &ty) else {
-            let to = self.type_text(&ty);
-            let message = format!("operands have incompatible types: \"{to}\" = \"{from}\"");
-            self.error(tags::D_OP_INCOMPAT, span, message);
-            return Self::error_value(span);
-        };
-        let value = match bits {
-            Some(bits) => self.with_bits(&left, value, bits, span),
-            None => value,
-        };
-        self.set(&target, value, span)
+        Unary::AddressOf => value,
     }
+}
+
+fn address_of(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
+    if matches!(a.kind, Kind::Aggregation(_)) {
+        c.error(tags::D_ADDROF_VAR, span, "cannot take the address of an aggregation");
+        return error_value(span);
+    }
+    let outer = std::mem::replace(&mut c.only_address, true);
+    let value = c.expr(a);
+    c.only_address = outer;
+    if value.is_error() {
+        return value;
+    }
+    if value.bits.is_some() {
+        c.error(tags::D_ADDROF_BITFIELD, span, "cannot take the address of a bit-field");
+        return error_value(span);
+    }
+    let space = AddressSpace::Kernel;
+    let ty = Type::Ptr { to: std::sync::Arc::new(value.ty().clone()), space };
+    match (&value.e.kind, &value.target) {
+        (ExprKind::Deref(pointer), _) => Value::new(cast((**pointer).clone(), &ty)),
+        (ExprKind::Field { .. } | ExprKind::Index { .. }, _) => {
+            Value::new(Expr::new(ExprKind::AddressOf(Box::new(value.e)), ty, span))
+        }
+        (_, Some(Target::Local(_) | Target::Map(..))) | (ExprKind::Builtin(_), _) => {
+            c.error(tags::D_ADDROF_VAR, span, "cannot take the address of a dynamic variable");
+            error_value(span)
+        }
+        _ => {
+            c.error(tags::D_ADDROF_LVAL, span, "operator & requires an lvalue operand");
+            error_value(span)
+        }
+    }
+}
+
+fn conditional(c: &mut Checker<'_>, asked: &Ast, a: &Ast, b: &Ast, span: Span) -> Value {
+    let condition = c.expr(asked);
+    if !condition.is_error() && !is_scalar(condition.ty()) {
+        c.error(tags::D_OP_SCALAR, asked.span, "operator ?: expression must be of scalar type");
+    }
+    let (x, y) = (c.expr(a), c.expr(b));
+    if x.is_error() || y.is_error() || condition.is_error() {
+        return error_value(span);
+    }
+    if *x.ty() == Type::Void && *y.ty() == Type::Void {
+        c.error(tags::D_OP_ACT, span, "an action can't be used in a conditional context");
+        return error_value(span);
+    }
+    let (chosen, constant) = (condition.e.as_int(), condition.constant && x.constant && y.constant);
+    let condition = as_condition(condition);
+    let ty = match (x.ty().clone(), y.ty().clone()) {
+        (s, t) if is_int(&s) && is_int(&t) => operators::common(&s, &t),
+        (s, t) if matches!(s, Type::Str { .. }) && is_text(&t) || matches!(t, Type::Str { .. }) && is_text(&s) => {
+            c.string()
+        }
+        (s @ Type::Ptr { .. }, t) if t == s || is_int(&t) && y.e.as_int() == Some(0) => s,
+        (s, t @ Type::Ptr { .. }) if is_int(&s) && x.e.as_int() == Some(0) => t,
+        (Type::Ptr { to, .. }, t @ Type::Ptr { .. }) if *to == Type::Void => t,
+        (s @ Type::Ptr { .. }, Type::Ptr { to, .. }) if *to == Type::Void => s,
+        (s @ (Type::Struct(_) | Type::Inet), t) if s == t => s,
+        (s, t) => {
+            let (s, t) = (c.type_text(&s), c.type_text(&t));
+            let message = format!("operator ?: operands must have compatible types: {s}, {t}");
+            c.error(tags::D_OP_INCOMPAT, span, message);
+            return error_value(span);
+        }
+    };
+    let (Some(x), Some(y)) = (c.convert(x, &ty), c.convert(y, &ty)) else { return error_value(span) };
+    if let Some(holds) = chosen {
+        return Value { constant, ..Value::new(if holds != 0 { x } else { y }) };
+    }
+    Value::new(Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(x), Box::new(y)), ty, span))
+}
+
+fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: Span) -> Value {
+    if is_of_aggregation(a) {
+        return aggregations::aggregation(c, op, a, b, span);
+    }
+    let right = c.expr(b);
+    if op.is_some()
+        && *right.ty() == Type::Void
+        && let Kind::Ident(name) = &a.kind
+        && !c.variables.known.contains_key(&(Scope::Global, name.clone()))
+    {
+        c.error(tags::D_VAR_UNDEF, a.span, format!("{name} has not yet been declared or assigned"));
+        return error_value(span);
+    }
+    if right.is_error() && op.is_none() {
+        // The variable is known all the same, so that only what is wrong is told.
+        return right;
+    }
+    if *right.ty() == Type::Void {
+        c.error(tags::D_OP_INCOMPAT, span, "a void expression can't be assigned");
+        return error_value(span);
+    }
+    let made = match op {
+        None => variables::assigned(c, a, right.ty()),
+        Some(_) => variables::assigned(c, a, &Type::I64),
+    };
+    let left = made.unwrap_or_else(|| c.expr(a));
+    if left.is_error() || right.is_error() {
+        return error_value(span);
+    }
+    let left = members::with_target(c, left, a);
+    let Some(target) = left.target.clone() else {
+        let named = matches!(&a.kind, Kind::Ident(name) if super::builtins::is_builtin(name));
+        let read_only =
+            named || matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. });
+        let (tag, why) = if read_only {
+            (tags::D_OP_WRITE, "operator = can only be applied to a writable variable")
+        } else {
+            (tags::D_OP_LVAL, "operator = requires modifiable lvalue as an operand")
+        };
+        c.error(tag, a.span, why);
+        return error_value(span);
+    };
+    let (ty, bits) = (left.ty().clone(), left.bits);
+    if op.is_none() && matches!(ty, Type::Array { .. }) {
+        let text = c.type_text(&ty);
+        c.error(tags::D_OP_ARRFUN, span, format!("operator = may not be applied to operand of type \"{text}\""));
+        return error_value(span);
+    }
+    let no_number = |v: &Type| !is_int(v);
+    let to_nowhere = |v: &Type| !matches!(v, Type::Ptr { to, .. } if **to != Type::Void);
+    if op.is_some() && (no_number(&ty) || no_number(right.ty())) && to_nowhere(&ty) {
+        let message = "the operator requires a left-hand scalar operand of known size";
+        let texts = is_text(&ty) || is_text(right.ty());
+        c.error(if texts { tags::D_OP_INCOMPAT } else { tags::D_OP_VFPTR }, span, message);
+        return error_value(span);
+    }
+    if op.is_none() && right.e.as_int() == Some(0) && !is_scalar(&ty) {
+        return emptied(c, &target, &ty, span);
+    }
+    let value = match op {
+        None => right,
+        Some(op) => operators::operate(c, op, left.clone(), right, span),
+    };
+    if value.is_error() {
+        return value;
+    }
+    let from = c.type_text(value.ty());
+    let Some(value) = c.convert(value, &ty) else {
+        let to = c.type_text(&ty);
+        let message = format!("operands have incompatible types: \"{to}\" = \"{from}\"");
+        c.error(tags::D_OP_INCOMPAT, span, message);
+        return error_value(span);
+    };
+    let value = match bits {
+        Some(bits) => members::with_bits(&left, value, bits, span),
+        None => value,
+    };
+    variables::set(c, &target, value, span)
 }
 
 /// A constant text. Bytes that are none of UTF-8 are put in where it is used.
@@ -348,28 +354,28 @@ fn sizeof_expr(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
     let value = c.expr(a);
     if value.bits.is_some() {
         c.error(tags::D_SIZEOF_BITFIELD, span, "cannot apply sizeof to a bit-field");
-        return Checker::error_value(span);
+        return error_value(span);
     }
     let ty = value.ty().clone();
     sizeof(c, &ty, span)
 }
 
 fn offsetof(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, name: &Name, span: Span) -> Value {
-    let found = c.type_name(ty);
-    if c.is_incomplete(&found) {
+    let found = declarations::type_name(c, ty);
+    if tagged::is_incomplete(c, &found) {
         c.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
-        return Checker::error_value(span);
+        return error_value(span);
     }
     let Type::Struct(id) = found else {
         if found != Type::Error {
             c.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
         }
-        return Checker::error_value(span);
+        return error_value(span);
     };
     let Some(field) = c.types.field(id, &name.text, AddressSpace::Kernel) else {
         let message = format!("failed to determine offset of {}: there is no member of this name", name.text);
         c.error(tags::D_UNKNOWN, name.span, message);
-        return Checker::error_value(span);
+        return error_value(span);
     };
     if field.bits.is_some() {
         c.error(tags::D_OFFSETOF_BITFIELD, name.span, "cannot take the offset of a bit-field");
@@ -381,19 +387,19 @@ fn offsetof(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, name: &Name
 fn emptied(c: &mut Checker<'_>, target: &Target, ty: &Type, span: Span) -> Value {
     let zero = int(0, Type::I32, span);
     match (target, ty) {
-        (Target::Map(_, Some(_)), _) => Value::new(block(c.store(target, zero.clone(), span), zero)),
-        (_, Type::Str { .. }) => c.set(target, Expr::new(ExprKind::Str("".into()), ty.clone(), span), span),
+        (Target::Map(_, Some(_)), _) => Value::new(block(variables::store(c, target, zero.clone(), span), zero)),
+        (_, Type::Str { .. }) => variables::set(c, target, Expr::new(ExprKind::Str("".into()), ty.clone(), span), span),
         _ => {
             let to = c.type_text(ty);
             let message = format!("operands have incompatible types: \"{to}\" = \"int\"");
             c.error(tags::D_OP_INCOMPAT, span, message);
-            Checker::error_value(span)
+            error_value(span)
         }
     }
 }
 
 fn step(c: &mut Checker<'_>, operand: &Ast, increment: bool, postfix: bool, span: Span) -> Value {
-    let made = c.assigned(operand, &Type::I64);
+    let made = variables::assigned(c, operand, &Type::I64);
     let value = made.unwrap_or_else(|| c.expr(operand));
     if value.is_error() {
         return value;
@@ -402,33 +408,33 @@ fn step(c: &mut Checker<'_>, operand: &Ast, increment: bool, postfix: bool, span
     let Some(target) = value.target.clone() else {
         let tag = if matches!(value.e.kind, ExprKind::Builtin(_)) { tags::D_OP_WRITE } else { tags::D_OP_LVAL };
         c.error(tag, span, format!("operator {sign} requires modifiable lvalue as an operand"));
-        return Checker::error_value(span);
+        return error_value(span);
     };
     if !is_scalar(value.ty()) {
         c.error(tags::D_OP_SCALAR, span, format!("operator {sign} requires operand of scalar type"));
-        return Checker::error_value(span);
+        return error_value(span);
     }
     let ty = value.ty().clone();
     let (mut statements, old) = c.kept(value.e.clone());
     let op = if increment { Binary::Add } else { Binary::Sub };
     let one = Value { constant: true, ..Value::new(int(1, Type::I32, span)) };
-    let new = c.operate(op, Value::new(old.clone()), one, span);
-    let Some(new) = c.convert(new, &ty) else { return Checker::error_value(span) };
+    let new = operators::operate(c, op, Value::new(old.clone()), one, span);
+    let Some(new) = c.convert(new, &ty) else { return error_value(span) };
     let new = match value.bits {
-        Some(bits) => c.with_bits(&value, new, bits, span),
+        Some(bits) => members::with_bits(&value, new, bits, span),
         None => new,
     };
     let (more, new) = c.kept(new);
     statements.extend(more);
-    statements.extend(c.store(&target, new.clone(), span));
+    statements.extend(variables::store(c, &target, new.clone(), span));
     Value::new(block(statements, if postfix { old } else { new }))
 }
 
 fn cast_expr(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, a: &Ast, span: Span) -> Value {
-    let to = c.type_name(ty);
+    let to = declarations::type_name(c, ty);
     let value = c.expr(a);
     if value.is_error() || to == Type::Error {
-        return Checker::error_value(span);
+        return error_value(span);
     }
     let from = value.ty().clone();
     let constant = value.constant;
@@ -439,26 +445,26 @@ fn cast_expr(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, a: &Ast, s
         }
         (Type::Str { .. }, _) if is_text(&from) || matches!(from, Type::Ptr { .. }) => c.text(value.e),
         (Type::Int { .. } | Type::Enum { .. } | Type::Bool | Type::Ptr { .. }, Type::Array { .. }) => {
-            let pointer = c.decay(value);
+            let pointer = decay(value);
             cast(cast(pointer, &Type::U64), &to)
         }
         (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_scalar(&from) => match (&to, &from) {
             (_, Type::Ptr { .. }) => cast(cast(value.e, &Type::U64), &to),
-            (Type::Int { size: 8, .. }, _) => cast(c.whole(&value), &to),
+            (Type::Int { size: 8, .. }, _) => cast(whole(&value), &to),
             _ => cast(value.e, &to),
         },
         (Type::Ptr { .. }, Type::Ptr { .. }) => cast(value.e, &to),
         (Type::Ptr { .. }, Type::Str { .. }) => {
             let mut out = Vec::new();
-            let address = c.address_of_bytes(value, &mut out);
+            let address = scratch::address_of_bytes(c, value, &mut out);
             block(out, cast(address, &to))
         }
-        (Type::Ptr { .. }, _) if is_int(&from) => cast(c.word(value.e), &to),
+        (Type::Ptr { .. }, _) if is_int(&from) => cast(word(value.e), &to),
         (s, t) if s == t => value.e,
         _ => {
             let (s, t) = (c.type_text(&from), c.type_text(&to));
             c.error(tags::D_CAST_INVAL, span, format!("invalid cast expression: \"{s}\" to \"{t}\""));
-            return Checker::error_value(span);
+            return error_value(span);
         }
     };
     Value { constant, ..Value::new(e) }

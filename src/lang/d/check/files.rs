@@ -1,9 +1,10 @@
 //! Files of the process that runs: `fds[n]`, `cwd`, `root` and `d_path`. The kernel keeps no paths: they are put together
 //! from its directory entries, from the last one to the first, across mounts.
 
+use super::checker::Checker;
+use super::paths;
 use super::paths::{BYTE, choose, each, leave, number, pair, read, set, when};
-use super::value::{Value, block, cast, int, is_int};
-use super::{Checker, statement};
+use super::value::{Value, block, cast, error_value, int, is_int, statement, word};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, Name};
 use crate::lang::source::Span;
@@ -30,60 +31,58 @@ struct Start {
     in_root: bool,
 }
 
-fn word(local: LocalId, span: Span) -> Expr {
+fn read_word(local: LocalId, span: Span) -> Expr {
     Expr::new(ExprKind::Local(local), Type::U64, span)
 }
 
-impl Checker<'_> {
-    /// `fds[n].member`
-    pub fn of_open_file(&mut self, items: &[Ast], member: &Name, span: Span) -> Value {
-        let [item] = items else {
-            self.error(tags::D_PROTO_LEN, span, "fds[ ] takes one index");
-            return Self::error_value(span);
-        };
-        let descriptor = self.expr(item);
-        if descriptor.is_error() {
-            return descriptor;
-        }
-        if !is_int(descriptor.ty()) {
-            let text = self.type_text(descriptor.ty());
-            self.error(tags::D_PROTO_ARG, item.span, format!("fds[ ] is indexed by a file descriptor, not by {text}"));
-            return Self::error_value(span);
-        }
-        let mut out = Vec::new();
-        let descriptor = cast(self.word(descriptor.e), &Type::U64);
-        let (statements, descriptor) = self.kept(descriptor);
-        out.extend(statements);
-        let file = self.local("%file", Type::U64);
-        let found = self.snippet("uintptr_t", FILE, &[("__fd", descriptor)], span).e;
-        out.push(statement(StatementKind::SetLocal(file, found), span));
-        member_of_file(self, file, member, span, out)
+/// `fds[n].member`
+pub fn of_open_file(c: &mut Checker<'_>, items: &[Ast], member: &Name, span: Span) -> Value {
+    let [item] = items else {
+        c.error(tags::D_PROTO_LEN, span, "fds[ ] takes one index");
+        return error_value(span);
+    };
+    let descriptor = c.expr(item);
+    if descriptor.is_error() {
+        return descriptor;
     }
+    if !is_int(descriptor.ty()) {
+        let text = c.type_text(descriptor.ty());
+        c.error(tags::D_PROTO_ARG, item.span, format!("fds[ ] is indexed by a file descriptor, not by {text}"));
+        return error_value(span);
+    }
+    let mut out = Vec::new();
+    let descriptor = cast(word(descriptor.e), &Type::U64);
+    let (statements, descriptor) = c.kept(descriptor);
+    out.extend(statements);
+    let file = c.local("%file", Type::U64);
+    let found = c.snippet("uintptr_t", FILE, &[("__fd", descriptor)], span).e;
+    out.push(statement(StatementKind::SetLocal(file, found), span));
+    member_of_file(c, file, member, span, out)
+}
 
-    /// `cwd` and `root`
-    pub fn directory_of_process(&mut self, name: &str, span: Span) -> Value {
-        let (texts, in_root) = if name == "cwd" {
-            (["(unsigned long)curthread->fs->pwd.dentry", "(unsigned long)curthread->fs->pwd.mnt"], true)
-        } else {
-            (["(unsigned long)curthread->fs->root.dentry", "(unsigned long)curthread->fs->root.mnt"], false)
-        };
-        let mut out = Vec::new();
-        let nothing = ("__none", int(0, Type::U64, span));
-        let start = start(self, texts, nothing, in_root, span, &mut out);
-        let path = walked(self, start, span, &mut out);
-        Value::new(block(out, path))
-    }
+/// `cwd` and `root`
+pub fn directory_of_process(c: &mut Checker<'_>, name: &str, span: Span) -> Value {
+    let (texts, in_root) = if name == "cwd" {
+        (["(unsigned long)curthread->fs->pwd.dentry", "(unsigned long)curthread->fs->pwd.mnt"], true)
+    } else {
+        (["(unsigned long)curthread->fs->root.dentry", "(unsigned long)curthread->fs->root.mnt"], false)
+    };
+    let mut out = Vec::new();
+    let nothing = ("__none", int(0, Type::U64, span));
+    let start = start(c, texts, nothing, in_root, span, &mut out);
+    let path = walked(c, start, span, &mut out);
+    Value::new(block(out, path))
+}
 
-    /// `d_path(path)`: the path of a `struct path`.
-    pub fn path_of_entry(&mut self, path: Value, span: Span) -> Value {
-        let mut out = Vec::new();
-        let (statements, path) = self.kept(cast(self.word(path.e), &Type::U64));
-        out.extend(statements);
-        let texts = ["(unsigned long)((struct path *)__path)->dentry", "(unsigned long)((struct path *)__path)->mnt"];
-        let start = start(self, texts, ("__path", path), true, span, &mut out);
-        let path = walked(self, start, span, &mut out);
-        Value::new(block(out, path))
-    }
+/// `d_path(path)`: the path of a `struct path`.
+pub fn path_of_entry(c: &mut Checker<'_>, path: Value, span: Span) -> Value {
+    let mut out = Vec::new();
+    let (statements, path) = c.kept(cast(word(path.e), &Type::U64));
+    out.extend(statements);
+    let texts = ["(unsigned long)((struct path *)__path)->dentry", "(unsigned long)((struct path *)__path)->mnt"];
+    let start = start(c, texts, ("__path", path), true, span, &mut out);
+    let path = walked(c, start, span, &mut out);
+    Value::new(block(out, path))
 }
 
 fn member_of_file(c: &mut Checker<'_>, file: LocalId, member: &Name, span: Span, mut out: Vec<Statement>) -> Value {
@@ -97,7 +96,7 @@ fn member_of_file(c: &mut Checker<'_>, file: LocalId, member: &Name, span: Span,
             let known = "fi_name, fi_dirname, fi_pathname, fi_offset, fi_fs, fi_mount, fi_oflags";
             let message = format!("{} is not a member of fileinfo_t, which has {known}", member.text);
             c.error(tags::D_TYPE_MEMBER, member.span, message);
-            return Checker::error_value(span);
+            return error_value(span);
         }
     };
     let ty = if string { c.string() } else { Type::I64 };
@@ -108,14 +107,14 @@ fn member_of_file(c: &mut Checker<'_>, file: LocalId, member: &Name, span: Span,
         path_of_file(c, file, &member.text, span, &mut there)
     } else {
         let name = if string { "string" } else { "int64_t" };
-        c.snippet(name, text, &[("__file", word(file, span))], span).e
+        c.snippet(name, text, &[("__file", read_word(file, span))], span).e
     };
     if value.ty == Type::Error {
-        return Checker::error_value(span);
+        return error_value(span);
     }
     there.push(statement(StatementKind::SetLocal(kept, value), span));
     let absent = Expr::new(
-        ExprKind::Binary(BinaryOp::Eq, Box::new(word(file, span)), Box::new(int(0, Type::U64, span))),
+        ExprKind::Binary(BinaryOp::Eq, Box::new(read_word(file, span)), Box::new(int(0, Type::U64, span))),
         Type::Bool,
         span,
     );
@@ -133,12 +132,12 @@ fn path_of_file(c: &mut Checker<'_>, file: LocalId, member: &str, span: Span, ou
         "(unsigned long)((struct file *)__file)->f_path.dentry"
     };
     let mount = "(unsigned long)((struct file *)__file)->f_path.mnt";
-    let start = start(c, [first, mount], ("__file", word(file, span)), true, span, out);
+    let start = start(c, [first, mount], ("__file", read_word(file, span)), true, span, out);
     let path = walked(c, start, span, out);
     if member != "fi_dirname" {
         return path;
     }
-    let directory = c.part_of_path(true, Value::new(path), span);
+    let directory = paths::part_of_path(c, true, Value::new(path), span);
     c.text(directory.e)
 }
 
@@ -160,17 +159,17 @@ fn start(
     let mount = kept(c, "%mount", mount);
     // What the kernel hands out of a mount is inside of what it keeps of it.
     let whole =
-        c.snippet("uintptr_t", "__mount - offsetof(struct mount, mnt)", &[("__mount", word(mount, span))], span);
+        c.snippet("uintptr_t", "__mount - offsetof(struct mount, mnt)", &[("__mount", read_word(mount, span))], span);
     out.push(statement(StatementKind::SetLocal(mount, whole.e), span));
     Start { dentry, mount, in_root }
 }
 
 /// The path from the root to where a walk begins.
 fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement>) -> Expr {
-    let bytes = c.byte_array("%path");
+    let bytes = paths::byte_array(c, "%path");
     let Type::Array { len, .. } = c.frame.locals[bytes.0 as usize].ty else { return int(0, Type::Error, span) };
     let end = i64::from(len / 2) - 1;
-    let at = c.counter("%begin", end, span, out);
+    let at = paths::counter(c, "%begin", end, span, out);
     let (step, size) = (c.local("%step", Type::I64), c.local("%size", Type::I64));
     let parent = c.local("%parent", Type::U64);
     let place = |at: Expr| {
@@ -183,7 +182,7 @@ fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement
     };
     out.push(put(number(end, span), 0));
     let (dentry, mount) = (start.dentry, start.mount);
-    let named = [("__dentry", word(dentry, span)), ("__mount", word(mount, span))];
+    let named = [("__dentry", read_word(dentry, span)), ("__mount", read_word(mount, span))];
     let mut of = |ty: &str, text: &str| c.snippet(ty, text, &named, span).e;
     let at_top = of("int", "(unsigned long)((struct mount *)__mount)->mnt.mnt_root == __dentry");
     let above = of("uintptr_t", "(unsigned long)((struct mount *)__mount)->mnt_parent");
@@ -198,7 +197,7 @@ fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement
     );
     let is_root = of("int", "((struct dentry *)__dentry)->d_name.name[0] == 47");
     let same = |local| {
-        let operands = (Box::new(word(parent, span)), Box::new(word(local, span)));
+        let operands = (Box::new(read_word(parent, span)), Box::new(read_word(local, span)));
         Expr::new(ExprKind::Binary(BinaryOp::Eq, operands.0, operands.1), Type::Bool, span)
     };
     let go = |to, value| statement(StatementKind::SetLocal(to, value), span);
@@ -210,7 +209,7 @@ fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement
         go(parent, above),
         when(same(mount), vec![leave(span)], vec![]),
         go(dentry, mounted_at),
-        go(mount, word(parent, span)),
+        go(mount, read_word(parent, span)),
     ];
     let up = vec![
         go(parent, outer),
@@ -220,7 +219,7 @@ fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement
         set(at, pair(BinaryOp::Sub, read(at, span), pair(BinaryOp::Add, read(size, span), number(1, span)))),
         put(read(at, span), b'/'),
         statement(StatementKind::Expr(copy), span),
-        go(dentry, word(parent, span)),
+        go(dentry, read_word(parent, span)),
     ];
     let mut body = Vec::new();
     if start.in_root {

@@ -1,8 +1,8 @@
 //! Probes at functions: `fbt` of the kernel, `pid` of a process, and a process's static probes.
 
+use crate::lang::facts::Facts;
 use std::sync::Arc;
 
-use super::Checker;
 use super::descriptions::Found;
 use super::site::SiteKind;
 use crate::lang::d::patterns::fits;
@@ -28,127 +28,129 @@ fn is_in_process(target: &mut Target, process: u32) {
     }
 }
 
-impl Checker<'_> {
-    /// Adds the probes of functions that a description names; why there is none otherwise.
-    pub fn functions(&mut self, fields: Fields<'_>, found: &mut Vec<Found>) -> Option<String> {
-        let (provider, ..) = fields;
-        if matches!(provider, "fbt" | "rawfbt") {
-            return self.of_kernel(fields, found);
+/// Adds the probes of functions that a description names; why there is none otherwise.
+pub fn functions(facts: &dyn Facts, fields: Fields<'_>, found: &mut Vec<Found>) -> Option<String> {
+    let (provider, ..) = fields;
+    if matches!(provider, "fbt" | "rawfbt") {
+        return of_kernel(facts, fields, found);
+    }
+    let (name, process) = of_process(provider)?;
+    if name == "pid" {
+        of_user(facts, process, fields, found)
+    } else {
+        static_probes(facts, name, process, fields, found)
+    }
+}
+
+fn of_kernel(
+    facts: &dyn Facts,
+    (provider, module, function, name): Fields<'_>,
+    found: &mut Vec<Found>,
+) -> Option<String> {
+    let mut why = None;
+    for (own, kind, probe) in
+        [("entry", SiteKind::KernelEntry, "kprobe"), ("return", SiteKind::KernelReturn, "kretprobe")]
+    {
+        if !fits(name, own) {
+            continue;
         }
-        let (name, process) = of_process(provider)?;
-        if name == "pid" {
-            self.of_user(process, fields, found)
-        } else {
-            self.static_probes(name, process, fields, found)
+        let of_module = if matches!(module, "*" | "vmlinux") { String::new() } else { format!("{module}:") };
+        match facts.expand(&format!("{probe}:{of_module}{function}")) {
+            Ok(targets) => {
+                for (target, _) in targets {
+                    let Target::Kprobe { module, function, .. } = &target else { continue };
+                    let module: &str = if module.is_empty() { "vmlinux" } else { module };
+                    let full = format!("{provider}:{module}:{function}:{own}").into();
+                    found.push(Found::new(Some(target), full, kind));
+                }
+            }
+            Err(refusal) => why = Some(refusal.message),
         }
     }
+    why
+}
 
-    fn of_kernel(&mut self, (provider, module, function, name): Fields<'_>, found: &mut Vec<Found>) -> Option<String> {
-        let mut why = None;
-        for (own, kind, probe) in
-            [("entry", SiteKind::KernelEntry, "kprobe"), ("return", SiteKind::KernelReturn, "kretprobe")]
-        {
-            if !fits(name, own) {
-                continue;
-            }
-            let of_module = if matches!(module, "*" | "vmlinux") { String::new() } else { format!("{module}:") };
-            match self.facts.expand(&format!("{probe}:{of_module}{function}")) {
+/// The files that a description's module names in a process.
+fn files(facts: &dyn Facts, process: u32, module: &str) -> Vec<String> {
+    let all = facts.files_of(process);
+    let named = |file: &str| {
+        let base = base_name(file);
+        // `libc`, `libc.so` and `libc.so.1` name a library by its stem.
+        let stem = |name: &str| name.split(".so").next().map(str::to_owned);
+        fits(module, base) || (!module.contains('*') && module.starts_with("lib") && stem(module) == stem(base))
+    };
+    if module == "a.out" {
+        return all.into_iter().take(1).collect();
+    }
+    let files: Vec<String> = all.into_iter().filter(|file| named(file)).collect();
+    // What the loader has not mapped yet.
+    if files.is_empty() && module != "*" { vec![module.to_owned()] } else { files }
+}
+
+fn of_user(
+    facts: &dyn Facts,
+    process: u32,
+    (provider, module, function, name): Fields<'_>,
+    found: &mut Vec<Found>,
+) -> Option<String> {
+    let mut why = None;
+    let offset = (name != "*" && !matches!(name, "entry" | "return"))
+        .then(|| u64::from_str_radix(name.trim_start_matches("0x"), 16).ok())
+        .flatten();
+    for file in files(facts, process, module) {
+        let mut points = Vec::new();
+        if let Some(offset) = offset {
+            points.push((name, SiteKind::UserEntry, format!("uprobe:{file}:{function}+{offset}")));
+        }
+        if fits(name, "entry") {
+            points.push(("entry", SiteKind::UserEntry, format!("uprobe:{file}:{function}")));
+        }
+        if fits(name, "return") {
+            points.push(("return", SiteKind::UserReturn, format!("uretprobe:{file}:{function}")));
+        }
+        for (own, kind, point) in points {
+            match facts.expand(&point) {
                 Ok(targets) => {
-                    for (target, _) in targets {
-                        let Target::Kprobe { module, function, .. } = &target else { continue };
-                        let module: &str = if module.is_empty() { "vmlinux" } else { module };
-                        let full = format!("{provider}:{module}:{function}:{own}").into();
+                    for (mut target, _) in targets {
+                        let Target::Uprobe { symbol, .. } = &target else { continue };
+                        let symbol = symbol.split('+').next().unwrap_or("");
+                        let full = format!("{provider}:{}:{symbol}:{own}", base_name(&file)).into();
+                        is_in_process(&mut target, process);
                         found.push(Found::new(Some(target), full, kind));
                     }
                 }
                 Err(refusal) => why = Some(refusal.message),
             }
         }
-        why
     }
+    why
+}
 
-    /// The files that a description's module names in a process.
-    fn files(&self, process: u32, module: &str) -> Vec<String> {
-        let all = self.facts.files_of(process);
-        let named = |file: &str| {
-            let base = base_name(file);
-            // `libc`, `libc.so` and `libc.so.1` name a library by its stem.
-            let stem = |name: &str| name.split(".so").next().map(str::to_owned);
-            fits(module, base) || (!module.contains('*') && module.starts_with("lib") && stem(module) == stem(base))
-        };
-        if module == "a.out" {
-            return all.into_iter().take(1).collect();
-        }
-        let files: Vec<String> = all.into_iter().filter(|file| named(file)).collect();
-        // What the loader has not mapped yet.
-        if files.is_empty() && module != "*" { vec![module.to_owned()] } else { files }
-    }
-
-    fn of_user(
-        &mut self,
-        process: u32,
-        (provider, module, function, name): Fields<'_>,
-        found: &mut Vec<Found>,
-    ) -> Option<String> {
-        let mut why = None;
-        let offset = (name != "*" && !matches!(name, "entry" | "return"))
-            .then(|| u64::from_str_radix(name.trim_start_matches("0x"), 16).ok())
-            .flatten();
-        for file in self.files(process, module) {
-            let mut points = Vec::new();
-            if let Some(offset) = offset {
-                points.push((name, SiteKind::UserEntry, format!("uprobe:{file}:{function}+{offset}")));
-            }
-            if fits(name, "entry") {
-                points.push(("entry", SiteKind::UserEntry, format!("uprobe:{file}:{function}")));
-            }
-            if fits(name, "return") {
-                points.push(("return", SiteKind::UserReturn, format!("uretprobe:{file}:{function}")));
-            }
-            for (own, kind, point) in points {
-                match self.facts.expand(&point) {
-                    Ok(targets) => {
-                        for (mut target, _) in targets {
-                            let Target::Uprobe { symbol, .. } = &target else { continue };
-                            let symbol = symbol.split('+').next().unwrap_or("");
-                            let full = format!("{provider}:{}:{symbol}:{own}", base_name(&file)).into();
-                            is_in_process(&mut target, process);
-                            found.push(Found::new(Some(target), full, kind));
-                        }
-                    }
-                    Err(refusal) => why = Some(refusal.message),
+/// Static probes by the notes of a process's files; `-` in D's names is `__` in the notes.
+fn static_probes(
+    facts: &dyn Facts,
+    provider: &str,
+    process: u32,
+    (full_provider, module, _, name): Fields<'_>,
+    found: &mut Vec<Found>,
+) -> Option<String> {
+    let mut why = None;
+    for file in files(facts, process, module) {
+        let point = format!("usdt:{file}:{provider}:{}", name.replace('-', "__"));
+        match facts.expand(&point) {
+            Ok(targets) => {
+                for (number, (mut target, _)) in targets.into_iter().enumerate() {
+                    let Target::Usdt { name, .. } = &target else { continue };
+                    let shown = name.replace("__", "-");
+                    let full: Arc<str> = format!("{full_provider}:{}::{shown}", base_name(&file)).into();
+                    is_in_process(&mut target, process);
+                    found.push(Found { number, ..Found::new(Some(target), full, SiteKind::Static) });
                 }
             }
+            Err(refusal) => why = Some(refusal.message),
         }
-        why
     }
-
-    /// Static probes by the notes of a process's files; `-` in D's names is `__` in the notes.
-    fn static_probes(
-        &mut self,
-        provider: &str,
-        process: u32,
-        (full_provider, module, _, name): Fields<'_>,
-        found: &mut Vec<Found>,
-    ) -> Option<String> {
-        let mut why = None;
-        for file in self.files(process, module) {
-            let point = format!("usdt:{file}:{provider}:{}", name.replace('-', "__"));
-            match self.facts.expand(&point) {
-                Ok(targets) => {
-                    for (number, (mut target, _)) in targets.into_iter().enumerate() {
-                        let Target::Usdt { name, .. } = &target else { continue };
-                        let shown = name.replace("__", "-");
-                        let full: Arc<str> = format!("{full_provider}:{}::{shown}", base_name(&file)).into();
-                        is_in_process(&mut target, process);
-                        found.push(Found { number, ..Found::new(Some(target), full, SiteKind::Static) });
-                    }
-                }
-                Err(refusal) => why = Some(refusal.message),
-            }
-        }
-        why
-    }
+    why
 }
 
 #[cfg(test)]

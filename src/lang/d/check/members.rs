@@ -1,9 +1,10 @@
 //! Members of structs, elements of arrays, and the bits of bitfields.
 
-use super::Checker;
+use super::checker::Checker;
 use super::files::open_file;
-use super::value::{Target, Value, cast, int, is_int};
+use super::value::{Target, Value, cast, error_value, int, is_int, word};
 use super::variables::Scope;
+use super::{files, operators, other_systems, semantic, translators, variables};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, Name};
 use crate::lang::source::Span;
@@ -28,165 +29,163 @@ fn is_of_the_kernel(e: &Ast) -> bool {
     }
 }
 
-impl Checker<'_> {
-    /// What a pointer leads to can be written when it turns out to lie in scratch memory.
-    pub fn with_target(&mut self, left: Value, a: &Ast) -> Value {
-        let through_pointer = matches!(left.e.kind, ExprKind::Deref(_) | ExprKind::Field { .. });
-        if left.target.is_some() || self.uses_scratch || !through_pointer || is_of_the_kernel(a) {
-            return left;
-        }
-        self.uses_scratch = true;
-        self.expr(a)
+/// What a pointer leads to can be written when it turns out to lie in scratch memory.
+pub fn with_target(c: &mut Checker<'_>, left: Value, a: &Ast) -> Value {
+    let through_pointer = matches!(left.e.kind, ExprKind::Deref(_) | ExprKind::Field { .. });
+    if left.target.is_some() || c.uses_scratch || !through_pointer || is_of_the_kernel(a) {
+        return left;
     }
+    c.uses_scratch = true;
+    c.expr(a)
+}
 
-    pub fn member(&mut self, base: &Ast, arrow: bool, name: &Name, span: Span) -> Value {
-        if let (Kind::Ident(word), true) = (&base.kind, arrow) {
-            match &**word {
-                "self" => return self.scoped(Scope::Thread, &name.text, span),
-                "this" => return self.scoped(Scope::Clause, &name.text, span),
-                _ => {}
-            }
+pub fn member(c: &mut Checker<'_>, base: &Ast, arrow: bool, name: &Name, span: Span) -> Value {
+    if let (Kind::Ident(word), true) = (&base.kind, arrow) {
+        match &**word {
+            "c" => return variables::scoped(c, Scope::Thread, &name.text, span),
+            "this" => return variables::scoped(c, Scope::Clause, &name.text, span),
+            _ => {}
         }
-        if let (Kind::Ident(word), false) = (&base.kind, arrow)
-            && &**word == "args"
-            && let Some(value) = self.argument_of_place(name, span)
-        {
-            return value;
+    }
+    if let (Kind::Ident(word), false) = (&base.kind, arrow)
+        && &**word == "args"
+        && let Some(value) = semantic::argument_of_place(c, name, span)
+    {
+        return value;
+    }
+    if let Some(items) = open_file(base) {
+        return files::of_open_file(c, items, name, span);
+    }
+    if let Some(value) = semantic::viewed(c, base, name, span) {
+        return value;
+    }
+    if let Kind::Xlate(ty, a) = &base.kind {
+        return translators::member_of_translated(c, ty, a, name, span);
+    }
+    let mut value = c.expr(base);
+    if value.is_error() {
+        return value;
+    }
+    if c.frame.site.kind == super::site::SiteKind::Absent && is_int(value.ty()) {
+        // What an absent probe's arguments are is not known: a number stands for it.
+        return Value::new(int(0, Type::I64, span));
+    }
+    if let Some(file) = other_systems::file_of_entry(c, &value, &name.text, span) {
+        return file;
+    }
+    let is_pointer = matches!(value.ty(), Type::Ptr { .. } | Type::Array { .. });
+    if arrow && !is_pointer {
+        let text = c.type_text(value.ty());
+        c.error(tags::D_OP_PTR, span, format!("operator -> requires a pointer operand, not {text}"));
+        return error_value(span);
+    }
+    if !arrow && is_pointer {
+        c.error(tags::D_OP_SOU, span, "operator . cannot be applied to a pointer: use ->");
+        return error_value(span);
+    }
+    if arrow {
+        value = c.deref(value, span);
+    }
+    let Type::Struct(id) = *value.ty() else {
+        if !value.is_error() {
+            let text = c.type_text(value.ty());
+            c.error(tags::D_OP_SOU, span, format!("a value of type {text} has no members"));
         }
-        if let Some(items) = open_file(base) {
-            return self.of_open_file(items, name, span);
-        }
-        if let Some(value) = self.viewed(base, name, span) {
-            return value;
-        }
-        if let Kind::Xlate(ty, a) = &base.kind {
-            return self.member_of_translated(ty, a, name, span);
-        }
-        let mut value = self.expr(base);
-        if value.is_error() {
-            return value;
-        }
-        if self.frame.site.kind == super::site::SiteKind::Absent && is_int(value.ty()) {
-            // What an absent probe's arguments are is not known: a number stands for it.
-            return Value::new(int(0, Type::I64, span));
-        }
-        if let Some(file) = self.file_of_entry(&value, &name.text, span) {
-            return file;
-        }
-        let is_pointer = matches!(value.ty(), Type::Ptr { .. } | Type::Array { .. });
-        if arrow && !is_pointer {
-            let text = self.type_text(value.ty());
-            self.error(tags::D_OP_PTR, span, format!("operator -> requires a pointer operand, not {text}"));
-            return Self::error_value(span);
-        }
-        if !arrow && is_pointer {
-            self.error(tags::D_OP_SOU, span, "operator . cannot be applied to a pointer: use ->");
-            return Self::error_value(span);
-        }
-        if arrow {
-            value = self.deref(value, span);
-        }
-        let Type::Struct(id) = *value.ty() else {
-            if !value.is_error() {
-                let text = self.type_text(value.ty());
-                self.error(tags::D_OP_SOU, span, format!("a value of type {text} has no members"));
-            }
-            return Self::error_value(span);
-        };
-        let space = match &value.e.kind {
-            ExprKind::Deref(p) => {
-                if let Type::Ptr { space, .. } = p.ty {
-                    space
-                } else {
-                    AddressSpace::Kernel
-                }
-            }
-            _ => AddressSpace::Kernel,
-        };
-        let Some(field) = self.types.field(id, &name.text, space) else {
-            if let Some(known) = self.member_of_other_system(&value, id, &name.text, span) {
-                return known;
-            }
-            let text = self.types.struct_name(id);
-            let incomplete = self.tags.values().any(|(of, defined)| *of == id && !defined);
-            if incomplete {
-                self.error(tags::D_OP_INCOMPLETE, span, format!("{text} is an incomplete type"));
+        return error_value(span);
+    };
+    let space = match &value.e.kind {
+        ExprKind::Deref(p) => {
+            if let Type::Ptr { space, .. } = p.ty {
+                space
             } else {
-                self.error(tags::D_TYPE_MEMBER, name.span, format!("{} is not a member of {text}", name.text));
+                AddressSpace::Kernel
             }
-            return Self::error_value(span);
-        };
-        let part = |base: Expr| {
-            let kind = ExprKind::Field { base: Box::new(base), offset: field.offset, bits: field.bits };
-            Expr::new(kind, field.ty.clone(), span)
-        };
-        let target = value.written().map(|base| Target::Part(without_bits(&part(base))));
-        let mut e = part(value.e);
-        if let (Some((_, width)), Type::Int { signed: true, .. }) = (field.bits, &field.ty) {
-            e = with_sign(e, width, &field.ty);
         }
-        Value { target, bits: field.bits, ..Value::new(e) }
-    }
-
-    /// The word that holds a bitfield, with the bits replaced.
-    pub fn with_bits(&mut self, old: &Value, value: Expr, (first, width): (u8, u8), span: Span) -> Expr {
-        let ty = value.ty.clone();
-        let word = match &old.target {
-            Some(Target::Part(place)) => place.clone(),
-            _ => without_bits(&old.e),
-        };
-        let whole = cast(word, &Type::U64);
-        let mask = (u64::MAX >> (64 - u32::from(width.clamp(1, 64)))) << first;
-        let pair = |op, a, b| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), Type::U64, span);
-        let kept = pair(BinaryOp::BitAnd, whole, int(!mask as i64, Type::U64, span));
-        let moved = pair(BinaryOp::Shl, cast(value, &Type::U64), int(i64::from(first), Type::U64, span));
-        let new = pair(BinaryOp::BitAnd, moved, int(mask as i64, Type::U64, span));
-        cast(pair(BinaryOp::BitOr, kept, new), &ty)
-    }
-
-    /// `a[i]` on a C array or a pointer.
-    pub fn array_element(&mut self, array: Value, index: Value, span: Span) -> Value {
-        if !is_int(index.ty()) {
-            self.error(tags::D_OP_INT, index.span(), "an array's index is an integer");
-            return Self::error_value(span);
+        _ => AddressSpace::Kernel,
+    };
+    let Some(field) = c.types.field(id, &name.text, space) else {
+        if let Some(known) = other_systems::member_of_other_system(c, &value, id, &name.text, span) {
+            return known;
         }
-        match array.ty().clone() {
-            Type::Array { of, len } => {
-                let known = index.e.as_int();
-                if known.is_some_and(|i| len > 0 && i >= u64::from(len)) {
-                    let message = format!("index {} is out of bounds for an array of {len}", known.unwrap_or(0) as i64);
-                    self.error(tags::D_ARR_BOUNDS, span, message);
-                    return Self::error_value(span);
-                }
-                // Kept aside so that a fault can tell it.
-                let word = cast(self.word(index.e), &Type::I64);
-                let index = if known.is_some() { word } else { self.checked_pointer(word) };
-                let part = |base: Expr| {
-                    let kind = ExprKind::Index { base: Box::new(base), index: Box::new(index.clone()) };
-                    Expr::new(kind, (*of).clone(), span)
-                };
-                let target = array.written().map(|base| Target::Part(part(base)));
-                Value { target, ..Value::new(part(array.e)) }
+        let text = c.types.struct_name(id);
+        let incomplete = c.tags.values().any(|(of, defined)| *of == id && !defined);
+        if incomplete {
+            c.error(tags::D_OP_INCOMPLETE, span, format!("{text} is an incomplete type"));
+        } else {
+            c.error(tags::D_TYPE_MEMBER, name.span, format!("{} is not a member of {text}", name.text));
+        }
+        return error_value(span);
+    };
+    let part = |base: Expr| {
+        let kind = ExprKind::Field { base: Box::new(base), offset: field.offset, bits: field.bits };
+        Expr::new(kind, field.ty.clone(), span)
+    };
+    let target = value.written().map(|base| Target::Part(without_bits(&part(base))));
+    let mut e = part(value.e);
+    if let (Some((_, width)), Type::Int { signed: true, .. }) = (field.bits, &field.ty) {
+        e = with_sign(e, width, &field.ty);
+    }
+    Value { target, bits: field.bits, ..Value::new(e) }
+}
+
+/// The word that holds a bitfield, with the bits replaced.
+pub fn with_bits(old: &Value, value: Expr, (first, width): (u8, u8), span: Span) -> Expr {
+    let ty = value.ty.clone();
+    let word = match &old.target {
+        Some(Target::Part(place)) => place.clone(),
+        _ => without_bits(&old.e),
+    };
+    let whole = cast(word, &Type::U64);
+    let mask = (u64::MAX >> (64 - u32::from(width.clamp(1, 64)))) << first;
+    let pair = |op, a, b| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), Type::U64, span);
+    let kept = pair(BinaryOp::BitAnd, whole, int(!mask as i64, Type::U64, span));
+    let moved = pair(BinaryOp::Shl, cast(value, &Type::U64), int(i64::from(first), Type::U64, span));
+    let new = pair(BinaryOp::BitAnd, moved, int(mask as i64, Type::U64, span));
+    cast(pair(BinaryOp::BitOr, kept, new), &ty)
+}
+
+/// `a[i]` on a C array or a pointer.
+pub fn array_element(c: &mut Checker<'_>, array: Value, index: Value, span: Span) -> Value {
+    if !is_int(index.ty()) {
+        c.error(tags::D_OP_INT, index.span(), "an array's index is an integer");
+        return error_value(span);
+    }
+    match array.ty().clone() {
+        Type::Array { of, len } => {
+            let known = index.e.as_int();
+            if known.is_some_and(|i| len > 0 && i >= u64::from(len)) {
+                let message = format!("index {} is out of bounds for an array of {len}", known.unwrap_or(0) as i64);
+                c.error(tags::D_ARR_BOUNDS, span, message);
+                return error_value(span);
             }
-            Type::Ptr { .. } => {
-                let at = self.operate(crate::lang::d::ast::Binary::Add, array, index, span);
-                if at.is_error() { at } else { self.deref(at, span) }
+            // Kept aside so that a fault can tell it.
+            let word = cast(word(index.e), &Type::I64);
+            let index = if known.is_some() { word } else { c.checked_pointer(word) };
+            let part = |base: Expr| {
+                let kind = ExprKind::Index { base: Box::new(base), index: Box::new(index.clone()) };
+                Expr::new(kind, (*of).clone(), span)
+            };
+            let target = array.written().map(|base| Target::Part(part(base)));
+            Value { target, ..Value::new(part(array.e)) }
+        }
+        Type::Ptr { .. } => {
+            let at = operators::operate(c, crate::lang::d::ast::Binary::Add, array, index, span);
+            if at.is_error() { at } else { c.deref(at, span) }
+        }
+        Type::Str { .. } => {
+            if let Some(known) = index.e.as_int().filter(|i| *i >= u64::from(c.options.strsize)) {
+                let message = format!("index outside array bounds: {}", known as i64);
+                c.error(tags::D_ARR_BOUNDS, span, message);
+                return error_value(span);
             }
-            Type::Str { .. } => {
-                if let Some(known) = index.e.as_int().filter(|i| *i >= u64::from(self.options.strsize)) {
-                    let message = format!("index outside array bounds: {}", known as i64);
-                    self.error(tags::D_ARR_BOUNDS, span, message);
-                    return Self::error_value(span);
-                }
-                let index = cast(self.word(index.e), &Type::I64);
-                let kind = ExprKind::Index { base: Box::new(array.e), index: Box::new(index) };
-                Value::new(Expr::new(kind, Type::Int { size: 1, signed: true }, span))
-            }
-            other => {
-                let text = self.type_text(&other);
-                self.error(tags::D_OP_INCOMPAT, span, format!("a value of type {text} has no elements"));
-                Self::error_value(span)
-            }
+            let index = cast(word(index.e), &Type::I64);
+            let kind = ExprKind::Index { base: Box::new(array.e), index: Box::new(index) };
+            Value::new(Expr::new(kind, Type::Int { size: 1, signed: true }, span))
+        }
+        other => {
+            let text = c.type_text(&other);
+            c.error(tags::D_OP_INCOMPAT, span, format!("a value of type {text} has no elements"));
+            error_value(span)
         }
     }
 }

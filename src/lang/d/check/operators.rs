@@ -1,66 +1,63 @@
 //! Binary operators: C's conversions, texts and addresses.
 
-use super::Checker;
-use super::value::{Value, cast, int, is_int, is_scalar, is_text};
+use super::checker::Checker;
+use super::value::{Value, as_condition, cast, decay, error_value, int, is_int, is_scalar, is_text, not, whole, word};
+use super::{paths, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind};
 use crate::lang::types::Type;
 
-impl Checker<'_> {
-    /// A small integer computes as `int`.
-    pub fn promoted(ty: &Type) -> Type {
-        match ty {
-            Type::Int { size: 4 | 8, .. } => ty.clone(),
-            Type::Enum { size: 8, signed, .. } => Type::Int { size: 8, signed: *signed },
-            _ => Type::I32,
-        }
+/// A small integer computes as `int`.
+pub fn promoted(ty: &Type) -> Type {
+    match ty {
+        Type::Int { size: 4 | 8, .. } => ty.clone(),
+        Type::Enum { size: 8, signed, .. } => Type::Int { size: 8, signed: *signed },
+        _ => Type::I32,
     }
+}
 
-    /// The type in which two integers meet.
-    pub fn common(a: &Type, b: &Type) -> Type {
-        // Small integers are not promoted before, as the reference has it.
-        let plain = |ty: &Type| if matches!(ty, Type::Int { .. }) { ty.clone() } else { Self::promoted(ty) };
-        let (a, b) = (plain(a), plain(b));
-        match (&a, &b) {
-            (Type::Int { size: x, signed: s }, Type::Int { size: y, signed: t }) => match x.cmp(y) {
-                std::cmp::Ordering::Greater => a,
-                std::cmp::Ordering::Less => b,
-                std::cmp::Ordering::Equal => Type::Int { size: *x, signed: *s && *t },
-            },
-            _ => a,
-        }
+/// The type in which two integers meet.
+pub fn common(a: &Type, b: &Type) -> Type {
+    // Small integers are not promoted before, as the reference has it.
+    let plain = |ty: &Type| if matches!(ty, Type::Int { .. }) { ty.clone() } else { promoted(ty) };
+    let (a, b) = (plain(a), plain(b));
+    match (&a, &b) {
+        (Type::Int { size: x, signed: s }, Type::Int { size: y, signed: t }) => match x.cmp(y) {
+            std::cmp::Ordering::Greater => a,
+            std::cmp::Ordering::Less => b,
+            std::cmp::Ordering::Equal => Type::Int { size: *x, signed: *s && *t },
+        },
+        _ => a,
     }
+}
 
-    pub fn binary(&mut self, op: Binary, a: &Ast, b: &Ast, span: Span) -> Value {
-        let (x, y) = (self.expr(a), self.expr(b));
-        if x.is_error() || y.is_error() {
-            return Self::error_value(span);
-        }
-        self.operate(op, x, y, span)
+pub fn binary(c: &mut Checker<'_>, op: Binary, a: &Ast, b: &Ast, span: Span) -> Value {
+    let (x, y) = (c.expr(a), c.expr(b));
+    if x.is_error() || y.is_error() {
+        return error_value(span);
     }
+    operate(c, op, x, y, span)
+}
 
-    /// An operator on two values.
-    pub fn operate(&mut self, op: Binary, x: Value, y: Value, span: Span) -> Value {
-        match op {
-            Binary::LogicalAnd | Binary::LogicalOr | Binary::LogicalXor => logical(self, op, x, y, span),
-            Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => {
-                compare(self, op, x, y, span)
-            }
-            Binary::Add | Binary::Sub => additive(self, op, x, y, span),
-            _ => arithmetic(self, op, x, y, span),
-        }
+/// An operator on two values.
+pub fn operate(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {
+    match op {
+        Binary::LogicalAnd | Binary::LogicalOr | Binary::LogicalXor => logical(c, op, x, y, span),
+        Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => compare(c, op, x, y, span),
+        Binary::Add | Binary::Sub => additive(c, op, x, y, span),
+        _ => arithmetic(c, op, x, y, span),
     }
+}
 
-    fn pair(op: BinaryOp, x: Expr, y: Expr, ty: Type, span: Span) -> Expr {
-        Expr::new(ExprKind::Binary(op, Box::new(x), Box::new(y)), ty, span)
-    }
+fn pair(op: BinaryOp, x: Expr, y: Expr, ty: Type, span: Span) -> Expr {
+    Expr::new(ExprKind::Binary(op, Box::new(x), Box::new(y)), ty, span)
+}
 
-    /// The type of 64 bits with the sign of another.
-    fn in_64_bits(ty: &Type) -> Type {
-        Type::Int { size: 8, signed: ty.is_signed() }
-    }
+/// The type of 64 bits with the sign of another.
+fn in_64_bits(ty: &Type) -> Type {
+    Type::Int { size: 8, signed: ty.is_signed() }
 }
 
 /// A constant operation; `None` when it has to be left to the program.
@@ -91,41 +88,41 @@ fn additive(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> 
         return arithmetic(c, op, x, y, span);
     }
     match (&a, &b) {
-        (Type::Str { .. }, b) if is_int(b) && op == Binary::Add => return c.text_after(x.e, y.e, span),
-        (a, Type::Str { .. }) if is_int(a) && op == Binary::Add => return c.text_after(y.e, x.e, span),
+        (Type::Str { .. }, b) if is_int(b) && op == Binary::Add => return strings::text_after(c, x.e, y.e, span),
+        (a, Type::Str { .. }) if is_int(a) && op == Binary::Add => return strings::text_after(c, y.e, x.e, span),
         _ => {}
     }
     if is_address(&a) && is_address(&b) && op == Binary::Sub {
-        let (x, y) = (c.decay(x), c.decay(y));
+        let (x, y) = (decay(x), decay(y));
         let (Type::Ptr { to, .. }, Type::Ptr { to: other, .. }) = (x.ty.clone(), y.ty.clone()) else {
-            return Checker::error_value(span);
+            return error_value(span);
         };
         if to != other || *to == Type::Void {
             return incompatible(c, op, &a, &b, span);
         }
         let size = i64::from(c.size_of(&to).max(1));
-        let difference = Checker::pair(BinaryOp::Sub, cast(x, &Type::I64), cast(y, &Type::I64), Type::I64, span);
-        return Value::new(Checker::pair(BinaryOp::Div, difference, int(size, Type::I64, span), Type::I64, span));
+        let difference = pair(BinaryOp::Sub, cast(x, &Type::I64), cast(y, &Type::I64), Type::I64, span);
+        return Value::new(pair(BinaryOp::Div, difference, int(size, Type::I64, span), Type::I64, span));
     }
     let (pointer, number) = match (is_address(&a), is_address(&b)) {
         (true, false) if is_int(&b) => (x, y),
         (false, true) if is_int(&a) && op == Binary::Add => (y, x),
         _ => return incompatible(c, op, &a, &b, span),
     };
-    let pointer = c.decay(pointer);
+    let pointer = decay(pointer);
     let ty = pointer.ty.clone();
-    let Type::Ptr { to, .. } = &ty else { return Checker::error_value(span) };
+    let Type::Ptr { to, .. } = &ty else { return error_value(span) };
     if **to == Type::Void {
         return incompatible(c, op, &a, &b, span);
     }
     let size = i64::from(c.size_of(to).max(1));
-    let number = cast(c.word(number.e), &Type::U64);
+    let number = cast(word(number.e), &Type::U64);
     let scaled = match number.as_int() {
         Some(n) => int((n as i64).wrapping_mul(size), Type::U64, span),
-        None => Checker::pair(BinaryOp::Mul, number, int(size, Type::U64, span), Type::U64, span),
+        None => pair(BinaryOp::Mul, number, int(size, Type::U64, span), Type::U64, span),
     };
     let kind = if op == Binary::Add { BinaryOp::Add } else { BinaryOp::Sub };
-    let sum = Checker::pair(kind, cast(pointer, &Type::U64), scaled, Type::U64, span);
+    let sum = pair(kind, cast(pointer, &Type::U64), scaled, Type::U64, span);
     Value::new(cast(sum, &ty))
 }
 
@@ -142,18 +139,18 @@ fn arithmetic(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -
             let (tag, what) = if bitwise { (tags::D_OP_INT, "integral") } else { (tags::D_OP_ARITH, "arithmetic") };
             let message = format!("operator {} requires operands of {what} type", op.sign());
             c.error(tag, v.span(), message);
-            return Checker::error_value(span);
+            return error_value(span);
         }
     }
     if matches!(op, Binary::Div | Binary::Mod) && y.e.as_int() == Some(0) {
         c.error(tags::D_DIV_ZERO, span, "expression contains division by zero");
-        return Checker::error_value(span);
+        return error_value(span);
     }
     let shift = matches!(op, Binary::Shl | Binary::Shr);
-    let ty = if shift { Checker::promoted(&a) } else { Checker::common(&a, &b) };
+    let ty = if shift { promoted(&a) } else { common(&a, &b) };
     let constant = x.constant && y.constant;
-    let wide = Checker::in_64_bits(&ty);
-    let (x, y) = (cast(c.whole(&x), &wide), cast(c.whole(&y), &wide));
+    let wide = in_64_bits(&ty);
+    let (x, y) = (cast(whole(&x), &wide), cast(whole(&y), &wide));
     let cut = |whole: Expr, constant| {
         let e = cast(whole.clone(), &ty);
         let wide = (ty != wide).then(|| Box::new(whole));
@@ -176,7 +173,7 @@ fn arithmetic(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -
         Binary::Shl => BinaryOp::Shl,
         _ => BinaryOp::Shr,
     };
-    cut(Checker::pair(kind, x, y, wide.clone(), span), constant)
+    cut(pair(kind, x, y, wide.clone(), span), constant)
 }
 
 fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {
@@ -193,12 +190,12 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
     let texts = (matches!(a, Type::Str { .. }) && is_text(&b)) || (matches!(b, Type::Str { .. }) && is_text(&a));
     if texts {
         if !matches!(kind, BinaryOp::Eq | BinaryOp::Ne) {
-            let order = c.text_order(x.e, y.e);
-            let ordered = Checker::pair(kind, order, int(0, Type::I64, span), Type::Bool, span);
+            let order = paths::text_order(c, x.e, y.e);
+            let ordered = pair(kind, order, int(0, Type::I64, span), Type::Bool, span);
             return Value::new(cast(ordered, &Type::I32));
         }
         let (x, y) = (c.text(x.e), c.text(y.e));
-        return Value::new(cast(Checker::pair(kind, x, y, Type::Bool, span), &Type::I32));
+        return Value::new(cast(pair(kind, x, y, Type::Bool, span), &Type::I32));
     }
     let null_text = |t: &Type, v: &Value| matches!(t, Type::Str { .. }) && v.e.as_int() == Some(0);
     if null_text(&a, &y) || null_text(&b, &x) {
@@ -207,21 +204,21 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
     }
     let (x, y) = match (&a, &b) {
         _ if is_int(&a) && is_int(&b) => {
-            let ty = Checker::in_64_bits(&Checker::common(&a, &b));
-            (cast(c.whole(&x), &ty), cast(c.whole(&y), &ty))
+            let ty = in_64_bits(&common(&a, &b));
+            (cast(whole(&x), &ty), cast(whole(&y), &ty))
         }
         (Type::Ptr { .. } | Type::Array { .. }, Type::Ptr { .. } | Type::Array { .. }) => {
-            let (x, y) = (c.decay(x), c.decay(y));
+            let (x, y) = (decay(x), decay(y));
             (cast(x, &Type::U64), cast(y, &Type::U64))
         }
-        (Type::Ptr { .. }, _) if is_int(&b) => (cast(x.e, &Type::U64), cast(c.word(y.e), &Type::U64)),
-        (_, Type::Ptr { .. }) if is_int(&a) => (cast(c.word(x.e), &Type::U64), cast(y.e, &Type::U64)),
+        (Type::Ptr { .. }, _) if is_int(&b) => (cast(x.e, &Type::U64), cast(word(y.e), &Type::U64)),
+        (_, Type::Ptr { .. }) if is_int(&a) => (cast(word(x.e), &Type::U64), cast(y.e, &Type::U64)),
         _ => return incompatible(c, op, &a, &b, span),
     };
     if let (Some(m), Some(n)) = (x.as_int(), y.as_int()) {
         return known(holds(op, m, n, x.ty.is_signed()), constant, span);
     }
-    Value::new(cast(Checker::pair(kind, x, y, Type::Bool, span), &Type::I32))
+    Value::new(cast(pair(kind, x, y, Type::Bool, span), &Type::I32))
 }
 
 /// What a comparison of constants gives.
@@ -243,10 +240,10 @@ pub(super) fn known(holds: bool, constant: bool, span: Span) -> Value {
 }
 
 /// A text beside NULL: one that is empty, or was never set, is none.
-fn compare_with_none(c: &mut Checker<'_>, kind: BinaryOp, text: Value, span: Span) -> Value {
-    let length = c.condition(text);
-    let none = Checker::pair(BinaryOp::Eq, length, int(0, Type::U64, span), Type::Bool, span);
-    let (none, set) = (none.clone(), Checker::not(none));
+fn compare_with_none(_c: &mut Checker<'_>, kind: BinaryOp, text: Value, span: Span) -> Value {
+    let length = as_condition(text);
+    let none = pair(BinaryOp::Eq, length, int(0, Type::U64, span), Type::Bool, span);
+    let (none, set) = (none.clone(), not(none));
     let holds = match kind {
         BinaryOp::Eq | BinaryOp::Le => none,
         BinaryOp::Ne | BinaryOp::Gt => set,
@@ -260,7 +257,7 @@ fn incompatible(c: &mut Checker<'_>, op: Binary, a: &Type, b: &Type, span: Span)
     let (a, b) = (c.type_text(a), c.type_text(b));
     let message = format!("operands have incompatible types: \"{a}\" {} \"{b}\"", op.sign());
     c.error(tags::D_OP_INCOMPAT, span, message);
-    Checker::error_value(span)
+    error_value(span)
 }
 
 fn logical(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {
@@ -268,7 +265,7 @@ fn logical(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
         if !is_scalar(v.ty()) {
             let message = format!("operator {} requires operands of scalar type", op.sign());
             c.error(tags::D_OP_SCALAR, v.span(), message);
-            return Checker::error_value(span);
+            return error_value(span);
         }
     }
     if let (Some(m), Some(n)) = (x.e.as_int(), y.e.as_int()) {
@@ -279,11 +276,11 @@ fn logical(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
         };
         return known(holds, x.constant && y.constant, span);
     }
-    let (x, y) = (c.condition(x), c.condition(y));
+    let (x, y) = (as_condition(x), as_condition(y));
     let kind = match op {
         Binary::LogicalAnd => ExprKind::And(Box::new(x), Box::new(y)),
         Binary::LogicalOr => ExprKind::Or(Box::new(x), Box::new(y)),
-        _ => ExprKind::Binary(BinaryOp::Ne, Box::new(Checker::not(x)), Box::new(Checker::not(y))),
+        _ => ExprKind::Binary(BinaryOp::Ne, Box::new(not(x)), Box::new(not(y))),
     };
     Value::new(cast(Expr::new(kind, Type::Bool, span), &Type::I32))
 }

@@ -1,6 +1,6 @@
 //! Control lines: `#pragma D option` and its kin.
 
-use super::Checker;
+use super::checker::Checker;
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{ItemKind, Pragma, Script};
 use crate::lang::source::Span;
@@ -17,23 +17,21 @@ fn are_attributes(word: &str) -> bool {
     }
 }
 
-impl Checker<'_> {
-    pub fn pragmas(&mut self, script: &Script) {
-        for item in &script.items {
-            if let ItemKind::Pragma(pragma) = &item.kind {
-                check_one(self, pragma, item.span);
-            }
+pub fn pragmas(c: &mut Checker<'_>, script: &Script) {
+    for item in &script.items {
+        if let ItemKind::Pragma(pragma) = &item.kind {
+            check_one(c, pragma, item.span);
         }
     }
+}
 
-    pub fn unused_arguments(&mut self, script: &Script) {
-        if self.options.argref {
-            return;
-        }
-        if let Some(number) = script.used_arguments.iter().skip(1).position(|used| !used) {
-            let message = format!("extraneous argument '${}' is not referenced", number + 1);
-            self.error(tags::D_MACRO_UNUSED, Span::default(), message);
-        }
+pub fn unused_arguments(c: &mut Checker<'_>, script: &Script) {
+    if c.options.argref {
+        return;
+    }
+    if let Some(number) = script.used_arguments.iter().skip(1).position(|used| !used) {
+        let message = format!("extraneous argument '${}' is not referenced", number + 1);
+        c.error(tags::D_MACRO_UNUSED, Span::default(), message);
     }
 }
 

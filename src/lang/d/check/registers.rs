@@ -1,8 +1,9 @@
 //! Registers of the process, and the frames and depth of stacks.
 
-use super::Checker;
+use super::checker::Checker;
+use super::frame::Frame;
 use super::site::SiteKind;
-use super::value::{Value, cast, int, is_int};
+use super::value::{Value, cast, error_value, int, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::Expr as Ast;
 use crate::lang::source::Span;
@@ -69,71 +70,69 @@ pub fn register(name: &str) -> Option<i64> {
     REGISTERS.iter().find(|(names, _)| names.contains(&name)).map(|(_, place)| *place)
 }
 
-impl Checker<'_> {
-    /// `uregs[n]`
-    pub fn user_register(&mut self, items: &[Ast], span: Span) -> Value {
-        let [item] = items else {
-            self.error(tags::D_PROTO_LEN, span, "uregs[ ] takes one index");
-            return Self::error_value(span);
-        };
-        let index = self.expr(item);
-        if index.is_error() {
-            return index;
-        }
-        let Some(place) = index.e.as_int().filter(|_| is_int(index.ty())) else {
-            let text = self.type_text(index.ty());
-            let message = format!(
-                "uregs[ ] argument #1 is incompatible with prototype:\n\tprototype: integer constant\n\t argument: {text}"
-            );
-            self.error(tags::D_PROTO_ARG, span, message);
-            return Self::error_value(span);
-        };
-        if place < WORDS {
-            let base = Expr::new(ExprKind::Builtin(Builtin::UserRegisters), Type::U64, span);
-            return self.snippet("uint64_t", &format!("((unsigned long *)__regs)[{place}]"), &[("__regs", base)], span);
-        }
-        match OF_THREAD.get((place - WORDS) as usize) {
-            Some(member) => self.of_row("uint64_t", &format!("curthread->thread.{member}"), span),
-            None => {
-                self.error(tags::D_UNKNOWN, span, format!("uregs[ ]: index out of bounds ({place})"));
-                Self::error_value(span)
-            }
+/// `uregs[n]`
+pub fn user_register(c: &mut Checker<'_>, items: &[Ast], span: Span) -> Value {
+    let [item] = items else {
+        c.error(tags::D_PROTO_LEN, span, "uregs[ ] takes one index");
+        return error_value(span);
+    };
+    let index = c.expr(item);
+    if index.is_error() {
+        return index;
+    }
+    let Some(place) = index.e.as_int().filter(|_| is_int(index.ty())) else {
+        let text = c.type_text(index.ty());
+        let message = format!(
+            "uregs[ ] argument #1 is incompatible with prototype:\n\tprototype: integer constant\n\t argument: {text}"
+        );
+        c.error(tags::D_PROTO_ARG, span, message);
+        return error_value(span);
+    };
+    if place < WORDS {
+        let base = Expr::new(ExprKind::Builtin(Builtin::UserRegisters), Type::U64, span);
+        return c.snippet("uint64_t", &format!("((unsigned long *)__regs)[{place}]"), &[("__regs", base)], span);
+    }
+    match OF_THREAD.get((place - WORDS) as usize) {
+        Some(member) => c.of_row("uint64_t", &format!("curthread->thread.{member}"), span),
+        None => {
+            c.error(tags::D_UNKNOWN, span, format!("uregs[ ]: index out of bounds ({place})"));
+            error_value(span)
         }
     }
+}
 
-    /// BEGIN, END and ERROR are of the tracer itself: there is nothing that called them.
-    fn is_of_the_run(&self) -> bool {
-        matches!(self.frame.site.kind, SiteKind::Nothing | SiteKind::Absent)
-    }
+/// BEGIN, END and ERROR are of the tracer itself: there is nothing that called them.
+fn is_of_the_run(frame: &Frame) -> bool {
+    matches!(frame.site.kind, SiteKind::Nothing | SiteKind::Absent)
+}
 
-    /// `caller` and `ucaller`.
-    pub fn caller(&self, user: bool, span: Span) -> Value {
-        if self.is_of_the_run() {
-            return Value::new(int(0, Type::U64, span));
-        }
-        let arguments = vec![int(i64::from(user), Type::U64, span), int(1, Type::U64, span)];
-        Value::new(Expr::new(ExprKind::Call(Intrinsic::StackFrame, arguments), Type::U64, span))
+/// `caller` and `ucaller`.
+pub fn caller(frame: &Frame, user: bool, span: Span) -> Value {
+    if is_of_the_run(frame) {
+        return Value::new(int(0, Type::U64, span));
     }
+    let arguments = vec![int(i64::from(user), Type::U64, span), int(1, Type::U64, span)];
+    Value::new(Expr::new(ExprKind::Call(Intrinsic::StackFrame, arguments), Type::U64, span))
+}
 
-    /// `stackdepth` and `ustackdepth`.
-    pub fn stack_depth(&self, user: bool, span: Span) -> Value {
-        if self.is_of_the_run() {
-            return Value::new(int(0, Type::U32, span));
-        }
-        let depth = self.options.maxframes.unwrap_or(MOST_FRAMES).min(MOST_FRAMES);
-        let mode = StackMode::Bpftrace;
-        let (which, ty) = if user {
-            (Intrinsic::UStack, Type::UStack { mode, depth })
-        } else {
-            (Intrinsic::KStack, Type::KStack { mode, depth })
-        };
-        let stack = Expr::new(ExprKind::Call(which, Vec::new()), ty, span);
-        let length = Expr::new(ExprKind::Call(Intrinsic::StackLen, vec![stack]), Type::I64, span);
-        Value::new(cast(length, &Type::U32))
+/// `stackdepth` and `ustackdepth`.
+pub fn stack_depth(c: &Checker<'_>, user: bool, span: Span) -> Value {
+    if is_of_the_run(&c.frame) {
+        return Value::new(int(0, Type::U32, span));
     }
+    let depth = c.options.maxframes.unwrap_or(MOST_FRAMES).min(MOST_FRAMES);
+    let mode = StackMode::Bpftrace;
+    let (which, ty) = if user {
+        (Intrinsic::UStack, Type::UStack { mode, depth })
+    } else {
+        (Intrinsic::KStack, Type::KStack { mode, depth })
+    };
+    let stack = Expr::new(ExprKind::Call(which, Vec::new()), ty, span);
+    let length = Expr::new(ExprKind::Call(Intrinsic::StackLen, vec![stack]), Type::I64, span);
+    Value::new(cast(length, &Type::U32))
+}
 
-    /// Frames that a stack may have: of BEGIN and its kin the kernel's has none.
-    pub fn frames_of(&self, user: bool, depth: u16) -> u16 {
-        if self.is_of_the_run() && !user { 0 } else { depth.min(self.options.maxframes.unwrap_or(depth)) }
-    }
+/// Frames that a stack may have: of BEGIN and its kin the kernel's has none.
+pub fn frames_of(c: &Checker<'_>, user: bool, depth: u16) -> u16 {
+    if is_of_the_run(&c.frame) && !user { 0 } else { depth.min(c.options.maxframes.unwrap_or(depth)) }
 }

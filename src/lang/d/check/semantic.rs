@@ -1,14 +1,15 @@
 //! Semantic probes: what their arguments are, by the texts of their rows, and what is told of the thread that runs.
 
-use super::Checker;
-use super::value::{Value, cast, int, is_int};
+use super::checker::Checker;
+use super::value::{Value, as_condition, cast, error_value, int, is_int, word};
+use super::{parameters, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, ItemKind, Name};
 use crate::lang::d::lexer::Macros;
 use crate::lang::d::parser::{ParseOptions, parse_with};
 use crate::lang::d::words;
 use crate::lang::facts::table::TypeTable;
-use crate::lang::facts::{CKind, CParam, CTypeId, TraceField};
+use crate::lang::facts::{CKind, TraceField};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
@@ -94,12 +95,12 @@ impl Checker<'_> {
     pub fn of_row(&mut self, ty: &str, text: &str, span: Span) -> Value {
         let Some(e) = expression(text, span) else {
             self.error(tags::D_UNKNOWN, span, format!("`{text}` is no expression (this is a bug in probescope)"));
-            return Self::error_value(span);
+            return error_value(span);
         };
         let outer = std::mem::replace(&mut self.frame.in_row, true);
         let value = self.expr(&e);
         self.frame.in_row = outer;
-        if value.is_error() { value } else { self.as_named(value, ty, span) }
+        if value.is_error() { value } else { as_named(self, value, ty, span) }
     }
 
     /// The same with names that stand for values.
@@ -111,178 +112,158 @@ impl Checker<'_> {
         self.frame.site.inline_arguments = outer;
         value
     }
+}
 
-    /// A condition of a row.
-    pub fn condition_of_row(&mut self, text: &str, span: Span) -> Expr {
-        let Some(e) = expression(text, span) else { return int(0, Type::Bool, span) };
-        let outer = std::mem::replace(&mut self.frame.in_row, true);
-        let value = self.expr(&e);
-        self.frame.in_row = outer;
-        self.condition(value)
+/// A condition of a row.
+pub fn condition_of_row(c: &mut Checker<'_>, text: &str, span: Span) -> Expr {
+    let Some(e) = expression(text, span) else { return int(0, Type::Bool, span) };
+    let outer = std::mem::replace(&mut c.frame.in_row, true);
+    let value = c.expr(&e);
+    c.frame.in_row = outer;
+    as_condition(value)
+}
+
+fn as_named(c: &mut Checker<'_>, value: Value, ty: &str, span: Span) -> Value {
+    if ty == "string" && *value.ty() == Type::Inet {
+        return value;
     }
-
-    fn as_named(&mut self, value: Value, ty: &str, span: Span) -> Value {
-        if ty == "string" && *value.ty() == Type::Inet {
-            return value;
-        }
-        if ty == "string" {
-            let text = self.text(value.e);
-            return Value::new(Expr { span, ..text });
-        }
-        if let Some(object) = ty.strip_suffix(" *") {
-            let word = self.word(value.e);
-            return Value::new(Expr { span, ..as_pointer(&mut self.types, word, object) });
-        }
-        let by_word = match ty {
-            "char" => Some((1, true)),
-            "short" => Some((2, true)),
-            "int" => Some((4, true)),
-            "long" => Some((8, true)),
-            _ => words::INTEGERS.iter().find(|(name, ..)| *name == ty).map(|(_, size, signed)| (*size, *signed)),
-        };
-        let (size, signed) = by_word.unwrap_or((8, false));
-        let word = self.word(value.e);
-        Value::new(Expr { span, ..cast(word, &Type::Int { size, signed }) })
+    if ty == "string" {
+        let text = c.text(value.e);
+        return Value::new(Expr { span, ..text });
     }
-
-    /// What only texts of rows may say; `None` for what means what it says everywhere.
-    pub fn word_of_row(&mut self, name: &str, span: Span) -> Option<Value> {
-        match name {
-            _ if !self.frame.in_row => None,
-            "curtask" => self.builtin("curthread", span),
-            SINCE => self.frame.site.since.map(|l| Value::new(Expr::new(ExprKind::Local(l), Type::U64, span))),
-            _ => None,
-        }
+    if let Some(object) = ty.strip_suffix(" *") {
+        let word = word(value.e);
+        return Value::new(Expr { span, ..as_pointer(&mut c.types, word, object) });
     }
+    let by_word = match ty {
+        "char" => Some((1, true)),
+        "short" => Some((2, true)),
+        "int" => Some((4, true)),
+        "long" => Some((8, true)),
+        _ => words::INTEGERS.iter().find(|(name, ..)| *name == ty).map(|(_, size, signed)| (*size, *signed)),
+    };
+    let (size, signed) = by_word.unwrap_or((8, false));
+    let word = word(value.e);
+    Value::new(Expr { span, ..cast(word, &Type::Int { size, signed }) })
+}
 
-    /// A call that only texts of rows may make.
-    pub fn call_of_row(&mut self, name: &str, items: &[Ast], span: Span) -> Option<Value> {
-        if !self.frame.in_row || !OF_ROWS.contains(&name) {
-            return None;
-        }
-        if name == "nsecs" {
-            return self.builtin("timestamp", span);
-        }
-        let value = self.expr(items.first()?);
-        if value.is_error() {
-            return Some(value);
-        }
-        Some(match name {
-            "uptr" => {
-                let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
-                Value::new(cast(self.word(value.e), &Type::Ptr { to, space: AddressSpace::User }))
-            }
-            "ntop" if is_int(value.ty()) => Value::new(Self::address_text(2, cast(value.e, &Type::U32))),
-            "ntop" => Value::new(Self::address_text(10, value.e)),
-            _ => Value::new(self.text(value.e)),
-        })
+/// What only texts of rows may say; `None` for what means what it says everywhere.
+pub fn word_of_row(c: &mut Checker<'_>, name: &str, span: Span) -> Option<Value> {
+    match name {
+        _ if !c.frame.in_row => None,
+        "curtask" => c.builtin("curthread", span),
+        SINCE => c.frame.site.since.map(|l| Value::new(Expr::new(ExprKind::Local(l), Type::U64, span))),
+        _ => None,
     }
+}
 
-    /// `args[n]->name` of a semantic probe, and `curpsinfo->name`; `None` for what is a struct of its own.
-    pub fn viewed(&mut self, base: &Ast, name: &Name, span: Span) -> Option<Value> {
-        let told = match &base.kind {
-            Kind::Ident(word) if matches!(&**word, "curpsinfo" | "curlwpsinfo" | "curcpu") => {
-                self.facts.current(word, &name.text)
-            }
-            Kind::Index(array, items) if matches!(&array.kind, Kind::Ident(word) if &**word == "args") => {
-                let place = self.frame.site.place.clone()?;
-                let [Ast { kind: Kind::Int(number), .. }] = &items[..] else { return None };
-                let argument = usize::try_from(number.value).unwrap_or(usize::MAX);
-                if argument >= place.row.arguments.len() {
-                    return None;
-                }
-                place.member(argument, &name.text)
-            }
-            _ => return None,
-        };
-        Some(match told {
-            Ok((ty, text)) => self.of_row(ty, &text, span),
-            Err(message) => {
-                let tag = if NOT_CONVERTED.contains(&&*name.text) { tags::D_XLATE_NOCONV } else { tags::D_TYPE_MEMBER };
-                self.error(tag, name.span, message);
-                Self::error_value(span)
-            }
-        })
+/// A call that only texts of rows may make.
+pub fn call_of_row(c: &mut Checker<'_>, name: &str, items: &[Ast], span: Span) -> Option<Value> {
+    if !c.frame.in_row || !OF_ROWS.contains(&name) {
+        return None;
     }
-
-    /// `args[n]` of a semantic probe: a plain value, or the object's address.
-    pub fn semantic_argument(&mut self, number: usize, span: Span) -> Option<Value> {
-        let place = self.frame.site.place.clone()?;
-        if number >= place.row.arguments.len() {
-            let name = place.row.point();
-            self.error(tags::D_ARGS_IDX, span, format!("index {number} is out of range for {name} args[ ]"));
-            return Some(Self::error_value(span));
-        }
-        if let Some((ty, text)) = place.plain(number) {
-            return Some(self.of_row(ty, text, span));
-        }
-        let base = place.object(number)?;
-        Some(self.of_row("uintptr_t", &format!("(unsigned long){base}"), span))
+    if name == "nsecs" {
+        return c.builtin("timestamp", span);
     }
-
-    /// `args.NAME` in a row's text: an argument of the place.
-    pub fn argument_of_place(&mut self, name: &Name, span: Span) -> Option<Value> {
-        if !self.frame.in_row {
-            return None;
-        }
-        let target = self.frame.site.place.as_ref()?.targets.first()?.clone();
-        let found = match &target {
-            Target::Tracepoint { category, event } => {
-                let fields = self.facts.tracepoint(category, event).unwrap_or_default();
-                fields.iter().find(|f| *f.name == *name.text).map(|f| Self::field_of_tracepoint(f, span))
-            }
-            Target::RawTracepoint { module, event } => {
-                let parameters = self.facts.raw_tracepoint(module, event).unwrap_or_default().parameters;
-                self.slot(&parameters, &name.text, span)
-            }
-            Target::Fentry { module, function, .. } => {
-                let parameters = self.facts.prototype(module, function).unwrap_or_default().parameters;
-                self.slot(&parameters, &name.text, span)
-            }
-            Target::Kprobe { module, function, ret: false, .. } => {
-                let parameters = self.facts.prototype(module, function).unwrap_or_default().parameters;
-                let at = parameters.iter().position(|p| p.name == name.text).filter(|at| *at < 6);
-                at.map(|at| {
-                    let ty = self.parameter(parameters[at].ty);
-                    cast(Expr::new(ExprKind::Builtin(Builtin::Arg(at as u8)), Type::U64, span), &ty)
-                })
-            }
-            _ => None,
-        };
-        found.map(Value::new).or_else(|| {
-            self.error(tags::D_IDENT_UNDEF, span, format!("the place has no argument {}", name.text));
-            Some(Self::error_value(span))
-        })
+    let value = c.expr(items.first()?);
+    if value.is_error() {
+        return Some(value);
     }
-
-    fn field_of_tracepoint(field: &TraceField, span: Span) -> Expr {
-        let value = |ty: Type| Expr::new(ExprKind::Builtin(Builtin::CtxField(field.offset)), ty, span);
-        if field.c_type.contains('*') {
+    Some(match name {
+        "uptr" => {
             let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
-            return value(Type::Ptr { to, space: AddressSpace::User });
+            Value::new(cast(word(value.e), &Type::Ptr { to, space: AddressSpace::User }))
         }
-        value(Type::Int { size: field.size.clamp(1, 8) as u8, signed: field.signed })
-    }
+        "ntop" if is_int(value.ty()) => Value::new(strings::address_text(2, cast(value.e, &Type::U32))),
+        "ntop" => Value::new(strings::address_text(10, value.e)),
+        _ => Value::new(c.text(value.e)),
+    })
+}
 
-    pub fn parameter(&mut self, ty: Option<CTypeId>) -> Type {
-        match ty.map(|id| self.types.import(id, AddressSpace::Kernel)) {
-            None | Some(Type::Void) => Type::U64,
-            Some(ty) => ty,
+/// `args[n]->name` of a semantic probe, and `curpsinfo->name`; `None` for what is a struct of its own.
+pub fn viewed(c: &mut Checker<'_>, base: &Ast, name: &Name, span: Span) -> Option<Value> {
+    let told = match &base.kind {
+        Kind::Ident(word) if matches!(&**word, "curpsinfo" | "curlwpsinfo" | "curcpu") => {
+            c.facts.current(word, &name.text)
         }
-    }
-
-    /// An argument in the words of a trampoline's or raw tracepoint's context.
-    fn slot(&mut self, parameters: &[CParam], name: &str, span: Span) -> Option<Expr> {
-        let mut slot = 0;
-        for parameter in parameters {
-            let ty = self.parameter(parameter.ty);
-            if *parameter.name == *name {
-                return Some(Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span));
+        Kind::Index(array, items) if matches!(&array.kind, Kind::Ident(word) if &**word == "args") => {
+            let place = c.frame.site.place.clone()?;
+            let [Ast { kind: Kind::Int(number), .. }] = &items[..] else { return None };
+            let argument = usize::try_from(number.value).unwrap_or(usize::MAX);
+            if argument >= place.row.arguments.len() {
+                return None;
             }
-            slot += self.size_of(&ty).max(1).div_ceil(8);
+            place.member(argument, &name.text)
         }
-        None
+        _ => return None,
+    };
+    Some(match told {
+        Ok((ty, text)) => c.of_row(ty, &text, span),
+        Err(message) => {
+            let tag = if NOT_CONVERTED.contains(&&*name.text) { tags::D_XLATE_NOCONV } else { tags::D_TYPE_MEMBER };
+            c.error(tag, name.span, message);
+            error_value(span)
+        }
+    })
+}
+
+/// `args[n]` of a semantic probe: a plain value, or the object's address.
+pub fn semantic_argument(c: &mut Checker<'_>, number: usize, span: Span) -> Option<Value> {
+    let place = c.frame.site.place.clone()?;
+    if number >= place.row.arguments.len() {
+        let name = place.row.point();
+        c.error(tags::D_ARGS_IDX, span, format!("index {number} is out of range for {name} args[ ]"));
+        return Some(error_value(span));
     }
+    if let Some((ty, text)) = place.plain(number) {
+        return Some(c.of_row(ty, text, span));
+    }
+    let base = place.object(number)?;
+    Some(c.of_row("uintptr_t", &format!("(unsigned long){base}"), span))
+}
+
+/// `args.NAME` in a row's text: an argument of the place.
+pub fn argument_of_place(c: &mut Checker<'_>, name: &Name, span: Span) -> Option<Value> {
+    if !c.frame.in_row {
+        return None;
+    }
+    let target = c.frame.site.place.as_ref()?.targets.first()?.clone();
+    let found = match &target {
+        Target::Tracepoint { category, event } => {
+            let fields = c.facts.tracepoint(category, event).unwrap_or_default();
+            fields.iter().find(|f| *f.name == *name.text).map(|f| field_of_tracepoint(f, span))
+        }
+        Target::RawTracepoint { module, event } => {
+            let parameters = c.facts.raw_tracepoint(module, event).unwrap_or_default().parameters;
+            parameters::slot(c, &parameters, &name.text, span)
+        }
+        Target::Fentry { module, function, .. } => {
+            let parameters = c.facts.prototype(module, function).unwrap_or_default().parameters;
+            parameters::slot(c, &parameters, &name.text, span)
+        }
+        Target::Kprobe { module, function, ret: false, .. } => {
+            let parameters = c.facts.prototype(module, function).unwrap_or_default().parameters;
+            let at = parameters.iter().position(|p| p.name == name.text).filter(|at| *at < 6);
+            at.map(|at| {
+                let ty = parameters::type_of(&mut c.types, parameters[at].ty);
+                cast(Expr::new(ExprKind::Builtin(Builtin::Arg(at as u8)), Type::U64, span), &ty)
+            })
+        }
+        _ => None,
+    };
+    found.map(Value::new).or_else(|| {
+        c.error(tags::D_IDENT_UNDEF, span, format!("the place has no argument {}", name.text));
+        Some(error_value(span))
+    })
+}
+
+fn field_of_tracepoint(field: &TraceField, span: Span) -> Expr {
+    let value = |ty: Type| Expr::new(ExprKind::Builtin(Builtin::CtxField(field.offset)), ty, span);
+    if field.c_type.contains('*') {
+        let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
+        return value(Type::Ptr { to, space: AddressSpace::User });
+    }
+    value(Type::Int { size: field.size.clamp(1, 8) as u8, signed: field.signed })
 }
 
 #[cfg(test)]

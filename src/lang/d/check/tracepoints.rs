@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Checker;
+use super::checker::Checker;
 use super::descriptions::Found;
+use super::parameters;
 use super::site::SiteKind;
-use super::value::{Value, cast, int};
+use super::value::{Value, cast, decay, int, word};
 use crate::lang::d::patterns::fits;
 use crate::lang::facts::{CParam, TraceField};
 use crate::lang::source::Span;
@@ -13,68 +14,70 @@ use crate::lang::typed::{Builtin, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::target::Target;
 
-impl Checker<'_> {
-    /// Adds the tracepoints that a description of these providers names: the group is the module.
-    pub fn tracepoints(&mut self, (provider, group, function, name): (&str, &str, &str, &str), found: &mut Vec<Found>) {
-        let kinds = [("sdt", SiteKind::Tracepoint), ("rawtp", SiteKind::RawTracepoint)];
-        // Who names no provider asks for none of these: there are thousands, and others that mean more.
-        if provider == "*" || !fits(function, "") {
-            return;
-        }
-        for (own, kind) in kinds.into_iter().filter(|(own, _)| fits(provider, own)) {
-            let Ok(targets) = self.facts.expand(&format!("tracepoint:{group}:{name}")) else { continue };
-            for (target, _) in targets {
-                let Target::Tracepoint { category, event } = &target else { continue };
-                if category.starts_with("syscalls") && kind == SiteKind::RawTracepoint {
-                    continue;
-                }
-                let full: Arc<str> = format!("{own}:{category}::{event}").into();
-                let target = match kind {
-                    SiteKind::Tracepoint => Some(target),
-                    _ => raw(self, event),
-                };
-                found.extend(target.map(|target| Found::new(Some(target), full, kind)));
+/// Adds the tracepoints that a description of these providers names: the group is the module.
+pub fn tracepoints(
+    c: &mut Checker<'_>,
+    (provider, group, function, name): (&str, &str, &str, &str),
+    found: &mut Vec<Found>,
+) {
+    let kinds = [("sdt", SiteKind::Tracepoint), ("rawtp", SiteKind::RawTracepoint)];
+    // Who names no provider asks for none of these: there are thousands, and others that mean more.
+    if provider == "*" || !fits(function, "") {
+        return;
+    }
+    for (own, kind) in kinds.into_iter().filter(|(own, _)| fits(provider, own)) {
+        let Ok(targets) = c.facts.expand(&format!("tracepoint:{group}:{name}")) else { continue };
+        for (target, _) in targets {
+            let Target::Tracepoint { category, event } = &target else { continue };
+            if category.starts_with("syscalls") && kind == SiteKind::RawTracepoint {
+                continue;
             }
+            let full: Arc<str> = format!("{own}:{category}::{event}").into();
+            let target = match kind {
+                SiteKind::Tracepoint => Some(target),
+                _ => raw(c, event),
+            };
+            found.extend(target.map(|target| Found::new(Some(target), full, kind)));
         }
     }
+}
 
-    /// How many arguments the firing tracepoint has.
-    pub fn arguments_of_tracepoint(&self) -> u64 {
-        match self.frame.site.kind {
-            SiteKind::Tracepoint => fields_of_record(self).len() as u64,
-            _ => arguments_of_call(self).len() as u64,
+/// How many arguments the firing tracepoint has.
+pub fn arguments_of_tracepoint(c: &Checker<'_>) -> u64 {
+    match c.frame.site.kind {
+        SiteKind::Tracepoint => fields_of_record(c).len() as u64,
+        _ => arguments_of_call(c).len() as u64,
+    }
+}
+
+/// An argument of the firing tracepoint by its number, with its type; `None` where there is none.
+pub fn argument_of_tracepoint(c: &mut Checker<'_>, number: usize, span: Span) -> Option<Value> {
+    let e = if c.frame.site.kind == SiteKind::Tracepoint {
+        let fields = fields_of_record(c);
+        field_of_record(c, fields.get(number)?, span)
+    } else {
+        let parameters = arguments_of_call(c);
+        let mut slot = 0;
+        for parameter in parameters.iter().take(number) {
+            let ty = parameters::type_of(&mut c.types, parameter.ty);
+            slot += c.size_of(&ty).max(1).div_ceil(8);
         }
-    }
+        let ty = parameters::type_of(&mut c.types, parameters.get(number)?.ty);
+        Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span)
+    };
+    Some(Value::new(e))
+}
 
-    /// An argument of the firing tracepoint by its number, with its type; `None` where there is none.
-    pub fn argument_of_tracepoint(&mut self, number: usize, span: Span) -> Option<Value> {
-        let e = if self.frame.site.kind == SiteKind::Tracepoint {
-            let fields = fields_of_record(self);
-            field_of_record(self, fields.get(number)?, span)
-        } else {
-            let parameters = arguments_of_call(self);
-            let mut slot = 0;
-            for parameter in parameters.iter().take(number) {
-                let ty = self.parameter(parameter.ty);
-                slot += self.size_of(&ty).max(1).div_ceil(8);
-            }
-            let ty = self.parameter(parameters.get(number)?.ty);
-            Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span)
-        };
-        Some(Value::new(e))
-    }
-
-    /// The same as `argN` has it: a number, or an address.
-    pub fn word_of_tracepoint(&mut self, number: usize, span: Span) -> Value {
-        let none = int(0, Type::I64, span);
-        let Some(value) = self.argument_of_tracepoint(number, span) else { return Value::new(none) };
-        let word = match value.ty() {
-            Type::Str { .. } | Type::Struct(_) => none,
-            Type::Array { .. } => self.decay(value),
-            _ => self.word(value.e),
-        };
-        Value::new(cast(word, &Type::I64))
-    }
+/// The same as `argN` has it: a number, or an address.
+pub fn word_of_tracepoint(c: &mut Checker<'_>, number: usize, span: Span) -> Value {
+    let none = int(0, Type::I64, span);
+    let Some(value) = argument_of_tracepoint(c, number, span) else { return Value::new(none) };
+    let word = match value.ty() {
+        Type::Str { .. } | Type::Struct(_) => none,
+        Type::Array { .. } => decay(value),
+        _ => word(value.e),
+    };
+    Value::new(cast(word, &Type::I64))
 }
 
 fn arguments_of_call(c: &Checker<'_>) -> Vec<CParam> {

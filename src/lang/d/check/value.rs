@@ -1,12 +1,8 @@
 //! Values: what an expression is, and how values become those of other types.
 
-use std::sync::Arc;
-
-use super::Checker;
 use crate::lang::source::Span;
-use crate::lang::typed::{
-    Block, Expr, ExprKind, Intrinsic, LocalId, MapId, Statement, UnaryOp, function_of, size_align,
-};
+use crate::lang::typed::StatementKind;
+use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, LocalId, MapId, Statement, UnaryOp};
 use crate::lang::types::{AddressSpace, Type};
 
 /// Something that can be assigned to.
@@ -61,6 +57,11 @@ pub fn int(value: i64, ty: Type, span: Span) -> Expr {
     Expr::new(ExprKind::Int(value as u64), ty, span)
 }
 
+/// A statement.
+pub fn statement(kind: StatementKind, span: Span) -> Statement {
+    Statement { kind, span }
+}
+
 /// `{ statements; value }`
 pub fn block(statements: Vec<Statement>, value: Expr) -> Expr {
     if statements.is_empty() {
@@ -107,199 +108,67 @@ pub fn is_text(ty: &Type) -> bool {
     matches!(ty, Type::Str { .. } | Type::FuncName) || is_text_pointer(ty)
 }
 
-impl Checker<'_> {
-    pub fn error_value(span: Span) -> Value {
-        Value::new(Expr::new(ExprKind::Int(0), Type::Error, span))
-    }
+pub fn error_value(span: Span) -> Value {
+    Value::new(Expr::new(ExprKind::Int(0), Type::Error, span))
+}
 
-    pub fn size_of(&self, ty: &Type) -> u32 {
-        match ty {
-            Type::Struct(id) => self.types.struct_size(*id),
-            Type::Array { of, len } => self.size_of(of).saturating_mul(*len),
-            _ => size_align(ty, &[]).0,
+/// As a plain 64-bit number: addresses, too.
+pub fn word(e: Expr) -> Expr {
+    let wide = if e.ty.is_signed() { Type::I64 } else { Type::U64 };
+    cast(e, &wide)
+}
+
+/// The number in 64 bits, not cut to its type.
+pub fn whole(value: &Value) -> Expr {
+    match &value.wide {
+        Some(wide) => (**wide).clone(),
+        None => word(value.e.clone()),
+    }
+}
+
+pub fn as_condition(value: Value) -> Expr {
+    match value.ty() {
+        Type::Str { .. } | Type::Array { .. } => {
+            let address = address_of_text(value.e);
+            cast(address, &Type::U64)
         }
+        _ => value.e,
     }
+}
 
-    /// The type in words, for messages.
-    pub fn type_text(&self, ty: &Type) -> String {
-        match ty {
-            Type::Void => "void".into(),
-            Type::Int { size, signed } => {
-                let name = ["char", "short", "int", "long"][(size.trailing_zeros() as usize).min(3)];
-                if *signed { name.to_owned() } else { format!("unsigned {name}") }
-            }
-            Type::Str { .. } => "string".into(),
-            Type::Ptr { to, .. } => format!("{} *", self.type_text(to)),
-            Type::Array { of, len } => format!("{} [{len}]", self.type_text(of)),
-            Type::Struct(id) => self.types.struct_name(*id),
-            Type::Enum { .. } => "enum".into(),
-            Type::KStack { .. } | Type::UStack { .. } => "stack".into(),
-            Type::Error => "<error>".into(),
-            _ => "<dynamic>".into(),
-        }
-    }
+pub fn address_of_text(e: Expr) -> Expr {
+    // The text itself decides: bpftrace's rule for a text as a condition is that it is not empty.
+    let span = e.span;
+    Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![e]), Type::U64, span)
+}
 
-    /// As a plain 64-bit number: addresses, too.
-    pub fn word(&self, e: Expr) -> Expr {
-        let wide = if e.ty.is_signed() { Type::I64 } else { Type::U64 };
-        cast(e, &wide)
+/// Pointed-to types that may be taken for one another.
+pub fn alike(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Int { size: x, .. }, Type::Int { size: y, .. }) => x == y,
+        (Type::Ptr { to: x, .. }, Type::Ptr { to: y, .. }) => alike(x, y),
+        _ => a == b,
     }
+}
 
-    /// The number in 64 bits, not cut to its type.
-    pub fn whole(&self, value: &Value) -> Expr {
-        match &value.wide {
-            Some(wide) => (**wide).clone(),
-            None => self.word(value.e.clone()),
-        }
+/// An array as a pointer to its first element.
+pub fn decay(value: Value) -> Expr {
+    let Type::Array { of, .. } = value.ty().clone() else { return value.e };
+    let (span, space) = (value.span(), AddressSpace::Kernel);
+    if let ExprKind::Deref(pointer) = value.e.kind {
+        return cast(*pointer, &Type::Ptr { to: of, space });
     }
+    Expr::new(ExprKind::AddressOf(Box::new(value.e)), Type::Ptr { to: of, space }, span)
+}
 
-    pub fn condition(&mut self, value: Value) -> Expr {
-        match value.ty() {
-            Type::Str { .. } | Type::Array { .. } => {
-                let address = self.address_of_text(value.e);
-                cast(address, &Type::U64)
-            }
-            _ => value.e,
-        }
-    }
+pub fn not(e: Expr) -> Expr {
+    let span = e.span;
+    Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(e)), Type::Bool, span)
+}
 
-    fn address_of_text(&self, e: Expr) -> Expr {
-        // The text itself decides: bpftrace's rule for a text as a condition is that it is not empty.
-        let span = e.span;
-        Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![e]), Type::U64, span)
-    }
-
-    /// Text of a value that works as text.
-    pub fn text(&mut self, e: Expr) -> Expr {
-        let (span, string) = (e.span, self.string());
-        match &e.ty {
-            Type::Str { size } => {
-                let wanted = self.options.strsize + 1;
-                if *size == wanted {
-                    return e;
-                }
-                if let ExprKind::Str(_) = e.kind {
-                    return Expr::new(e.kind, string, span);
-                }
-                if *size < wanted {
-                    return cast(e, &string);
-                }
-                e
-            }
-            Type::Ptr { space, .. } => {
-                let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: *space };
-                let at = self.checked_pointer(cast(e, &pointer));
-                Expr::new(ExprKind::Call(Intrinsic::Str, vec![at]), string, span)
-            }
-            Type::FuncName => {
-                let text = Expr::new(
-                    ExprKind::Call(Intrinsic::SymbolicText, vec![e]),
-                    Type::Str { size: Type::FuncName.word_bytes() },
-                    span,
-                );
-                self.text(text)
-            }
-            Type::Array { .. } => Expr::new(ExprKind::Call(Intrinsic::Str, vec![e]), string, span),
-            _ => {
-                let pointer =
-                    Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::Kernel };
-                let at = self.checked_pointer(cast(cast(e, &Type::U64), &pointer));
-                Expr::new(ExprKind::Call(Intrinsic::Str, vec![at]), string, span)
-            }
-        }
-    }
-
-    /// The pointer, kept aside so that a fault can tell the address.
-    pub fn checked_pointer(&mut self, pointer: Expr) -> Expr {
-        let Some((_, address)) = self.frame.fault else { return pointer };
-        let (span, ty) = (pointer.span, pointer.ty.clone());
-        let keep =
-            super::statement(crate::lang::typed::StatementKind::SetLocal(address, cast(pointer, &Type::U64)), span);
-        block(vec![keep], cast(Expr::new(ExprKind::Local(address), Type::U64, span), &ty))
-    }
-
-    /// The same for what is read through it, which may lie in scratch memory.
-    pub fn read_pointer(&mut self, pointer: Expr, size: u32, may_be_scratch: bool) -> Expr {
-        let (span, ty) = (pointer.span, pointer.ty.clone());
-        let pointer = self.checked_pointer(pointer);
-        let Some((_, address)) = self.frame.fault.filter(|_| may_be_scratch) else { return pointer };
-        let address = Expr::new(ExprKind::Local(address), Type::U64, span);
-        let Some(checks) = self.fault_of_scratch(&address, size, span) else { return pointer };
-        // The pointer is noted first, then checked, then read.
-        let noted = super::statement(crate::lang::typed::StatementKind::Expr(pointer), span);
-        block(std::iter::once(noted).chain(checks).collect(), cast(address, &ty))
-    }
-
-    /// A value as one of another type, as an assignment or an argument has it; `None` when they do not go together.
-    pub fn convert(&mut self, value: Value, ty: &Type) -> Option<Expr> {
-        let from = value.ty().clone();
-        if from == *ty {
-            return Some(value.e);
-        }
-        match (ty, &from) {
-            (_, Type::Error) | (Type::Error, _) => Some(Expr::new(ExprKind::Int(0), ty.clone(), value.span())),
-            (Type::Str { .. }, _) if is_text(&from) => Some(self.text(value.e)),
-            // A function's name that is known, beside those that the firing probe tells.
-            (Type::FuncName, Type::Str { .. }) => {
-                let found = match &value.e.kind {
-                    ExprKind::Str(text) => self.program.probe_names.iter().position(|n| function_of(n) == &**text),
-                    _ => None,
-                };
-                self.names_meet_texts |= found.is_none();
-                Some(int(found? as i64, Type::FuncName, value.span()))
-            }
-            // A text that is none.
-            (Type::Str { .. }, Type::Ptr { .. }) if value.e.as_int() == Some(0) => {
-                Some(Expr::new(ExprKind::Str("".into()), ty.clone(), value.span()))
-            }
-            (Type::Int { size: 8, .. }, _) if is_int(&from) => Some(cast(self.whole(&value), ty)),
-            (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_int(&from) => Some(cast(value.e, ty)),
-            (Type::Ptr { to, .. }, Type::Ptr { to: other, .. })
-                if **to == Type::Void || **other == Type::Void || Self::alike(to, other) =>
-            {
-                Some(cast(value.e, ty))
-            }
-            (Type::Ptr { to, .. }, Type::Array { of, .. }) if **to == Type::Void || Self::alike(to, of) => {
-                Some(cast(self.decay(value), ty))
-            }
-            (Type::Ptr { to, .. }, Type::Str { .. }) if matches!(**to, Type::Int { size: 1, .. }) => {
-                let mut out = Vec::new();
-                let address = self.address_of_bytes(value, &mut out);
-                Some(block(out, cast(address, ty)))
-            }
-            (Type::Ptr { .. }, _) if is_int(&from) && value.e.as_int() == Some(0) => Some(cast(value.e, ty)),
-            (Type::Array { of, len }, Type::Array { of: other, len: have }) if of == other && have <= len => {
-                Some(value.e)
-            }
-            (Type::Array { of, .. }, Type::Str { .. }) if matches!(**of, Type::Int { size: 1, .. }) => None,
-            (Type::KStack { .. }, Type::KStack { .. }) | (Type::UStack { .. }, Type::UStack { .. }) => Some(value.e),
-            _ => None,
-        }
-    }
-
-    /// Pointed-to types that may be taken for one another.
-    pub fn alike(a: &Type, b: &Type) -> bool {
-        match (a, b) {
-            (Type::Int { size: x, .. }, Type::Int { size: y, .. }) => x == y,
-            (Type::Ptr { to: x, .. }, Type::Ptr { to: y, .. }) => Self::alike(x, y),
-            _ => a == b,
-        }
-    }
-
-    /// An array as a pointer to its first element.
-    pub fn decay(&mut self, value: Value) -> Expr {
-        let Type::Array { of, .. } = value.ty().clone() else { return value.e };
-        let (span, space) = (value.span(), AddressSpace::Kernel);
-        if let ExprKind::Deref(pointer) = value.e.kind {
-            return cast(*pointer, &Type::Ptr { to: of, space });
-        }
-        Expr::new(ExprKind::AddressOf(Box::new(value.e)), Type::Ptr { to: of, space }, span)
-    }
-
-    pub fn not(e: Expr) -> Expr {
-        let span = e.span;
-        Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(e)), Type::Bool, span)
-    }
+/// A placeholder where a number is wanted.
+pub fn zero(span: Span) -> Expr {
+    int(0, Type::I64, span)
 }
 
 /// The type of a key of these parts.

@@ -1,10 +1,13 @@
 //! Actions on aggregations: printing and changing them.
 
+use super::super::actions::format;
+use super::super::recording;
+use super::super::variables::table::Variables;
 use std::sync::Arc;
 
-use super::super::Checker;
-use super::super::calls::Function;
-use super::super::value::{is_int, is_text};
+use super::super::checker::Checker;
+use super::super::prototypes::Function;
+use super::super::value::{is_int, is_text, word};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
@@ -13,149 +16,142 @@ use crate::lang::types::Type;
 use crate::model::bytes;
 use crate::model::d::{Format, Item};
 
-impl Checker<'_> {
-    /// Arguments of aggregations that are printed or changed: their map.
-    pub fn named_aggregation(
-        &mut self,
-        name: &str,
-        item: &Ast,
-        tags: (crate::lang::diagnostic::Code, crate::lang::diagnostic::Code),
-    ) -> Option<u32> {
-        let Kind::Aggregation(aggregation) = &item.kind else {
-            self.error(
-                tags.0,
-                item.span,
-                format!("{name}( ) argument #1 is incompatible with prototype: an aggregation is expected"),
-            );
-            return None;
-        };
-        match self.variables.aggregates.get(aggregation) {
-            Some(known) => Some(known.map.0),
-            None => {
-                self.error(tags.1, item.span, format!("undefined aggregation: {aggregation}"));
-                None
-            }
+/// Arguments of aggregations that are printed or changed: their map.
+fn named_aggregation(
+    c: &mut Checker<'_>,
+    name: &str,
+    item: &Ast,
+    tags: (crate::lang::diagnostic::Code, crate::lang::diagnostic::Code),
+) -> Option<u32> {
+    let Kind::Aggregation(aggregation) = &item.kind else {
+        c.error(
+            tags.0,
+            item.span,
+            format!("{name}( ) argument #1 is incompatible with prototype: an aggregation is expected"),
+        );
+        return None;
+    };
+    match c.variables.aggregates.get(aggregation) {
+        Some(known) => Some(known.map.0),
+        None => {
+            c.error(tags.1, item.span, format!("undefined aggregation: {aggregation}"));
+            None
         }
-    }
-
-    pub fn change(&mut self, f: &Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
-        let codes = match f.name {
-            "clear" => (tags::D_CLEAR_AGGARG, tags::D_CLEAR_AGGBAD),
-            "trunc" => (tags::D_TRUNC_AGGARG, tags::D_TRUNC_AGGBAD),
-            _ => (tags::D_NORMALIZE_AGGARG, tags::D_NORMALIZE_AGGBAD),
-        };
-        let Some(map) = self.named_aggregation(f.name, &items[0], codes) else { return };
-        let mut number = None;
-        if let Some(item) = items.get(1) {
-            if let Kind::Aggregation(_) = item.kind {
-                let message = format!(
-                    "{}( ) argument #2 is incompatible with prototype: an integer is expected, not an aggregation",
-                    f.name
-                );
-                self.error(tags::D_PROTO_ARG, item.span, message);
-                return;
-            }
-            let value = self.expr(item);
-            if value.is_error() {
-                return;
-            }
-            if !is_int(value.ty()) {
-                let text = self.type_text(value.ty());
-                let message = format!(
-                    "{}( ) argument #2 is incompatible with prototype: an integer is expected, not {text}",
-                    f.name
-                );
-                self.error(tags::D_PROTO_ARG, item.span, message);
-                return;
-            }
-            let e = self.word(value.e);
-            number = Some(self.keep(e, out));
-        }
-        if f.name == "trunc" && number.is_some() {
-            // Single keys can be taken out of a map of the kernel's own only.
-            self.program.maps[map as usize].storage = MapStorage::PerCpuHash;
-        }
-        self.records(span, false);
-        self.frame.items.push(match (f.name, number) {
-            ("clear", _) => Item::Clear(map),
-            ("trunc", n) => Item::Trunc(map, n),
-            ("normalize", Some(n)) => Item::Normalize(map, n),
-            _ => Item::Denormalize(map),
-        });
-    }
-
-    pub fn printa(&mut self, items: &[Ast], span: Span) {
-        let (format, rest) = match &items[0].kind {
-            Kind::Str(text) => {
-                if text.is_empty() {
-                    self.error(tags::D_PRINTF_FMT_EMPTY, span, "printa( ) format string is empty");
-                    return;
-                }
-                match Format::parse(&bytes::hold(text, None)) {
-                    Ok(format) => (Some(format), &items[1..]),
-                    Err(why) => {
-                        self.error(tags::D_SYNTAX, span, format!("printa( ) {why}"));
-                        return;
-                    }
-                }
-            }
-            _ => (None, items),
-        };
-        if rest.is_empty() || (format.is_none() && !matches!(rest[0].kind, Kind::Aggregation(_))) {
-            if format.is_none() && !matches!(items[0].kind, Kind::Aggregation(_)) {
-                self.error(
-                    tags::D_PRINTA_AGGARG,
-                    span,
-                    "printa( ) argument is incompatible with prototype: an aggregation is expected",
-                );
-            } else {
-                self.error(
-                    tags::D_PRINTA_PROTO,
-                    span,
-                    "printa( ) prototype mismatch: an aggregation is expected behind the format",
-                );
-            }
-            return;
-        }
-        let mut maps = Vec::new();
-        let mut keys: Option<Vec<Type>> = None;
-        for item in rest {
-            let Some(map) = self.named_aggregation("printa", item, (tags::D_PRINTA_AGGARG, tags::D_PRINTA_AGGBAD))
-            else {
-                return;
-            };
-            let Kind::Aggregation(name) = &item.kind else { return };
-            maps.push(map);
-            let known = &self.variables.aggregates[name];
-            if known.guessed {
-                continue;
-            }
-            let own = known.keys.clone();
-            if let Some(first) = keys.as_ref().filter(|keys| !alike(keys, &own)) {
-                let tag = if first.len() == own.len() { tags::D_PRINTA_AGGPROTO } else { tags::D_PRINTA_AGGKEY };
-                let message = format!("printa( ) aggregation {name} has other keys than the first one");
-                self.error(tag, item.span, message);
-                return;
-            }
-            keys.get_or_insert(own);
-        }
-        // Of absent probes' aggregations alone nothing is printed, whatever the format asks for.
-        let (checked, none) = (keys.unwrap_or_default(), maps.iter().all(|map| self.is_guessed(*map)));
-        if let Some(format) = &format
-            && !none
-            && !self.fits_keys(format, &checked, span)
-        {
-            return;
-        }
-        self.records(span, false);
-        self.frame.items.push(Item::Printa { format: format.map(Arc::new), maps });
     }
 }
 
-impl Checker<'_> {
-    fn is_guessed(&self, map: u32) -> bool {
-        self.variables.aggregates.values().any(|known| known.map.0 == map && known.guessed)
+pub fn change(c: &mut Checker<'_>, f: &Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+    let codes = match f.name {
+        "clear" => (tags::D_CLEAR_AGGARG, tags::D_CLEAR_AGGBAD),
+        "trunc" => (tags::D_TRUNC_AGGARG, tags::D_TRUNC_AGGBAD),
+        _ => (tags::D_NORMALIZE_AGGARG, tags::D_NORMALIZE_AGGBAD),
+    };
+    let Some(map) = named_aggregation(c, f.name, &items[0], codes) else { return };
+    let mut number = None;
+    if let Some(item) = items.get(1) {
+        if let Kind::Aggregation(_) = item.kind {
+            let message = format!(
+                "{}( ) argument #2 is incompatible with prototype: an integer is expected, not an aggregation",
+                f.name
+            );
+            c.error(tags::D_PROTO_ARG, item.span, message);
+            return;
+        }
+        let value = c.expr(item);
+        if value.is_error() {
+            return;
+        }
+        if !is_int(value.ty()) {
+            let text = c.type_text(value.ty());
+            let message =
+                format!("{}( ) argument #2 is incompatible with prototype: an integer is expected, not {text}", f.name);
+            c.error(tags::D_PROTO_ARG, item.span, message);
+            return;
+        }
+        let e = word(value.e);
+        number = Some(recording::keep(c, e, out));
     }
+    if f.name == "trunc" && number.is_some() {
+        // Single keys can be taken out of a map of the kernel's own only.
+        c.program.maps[map as usize].storage = MapStorage::PerCpuHash;
+    }
+    recording::records(c, span, false);
+    c.frame.items.push(match (f.name, number) {
+        ("clear", _) => Item::Clear(map),
+        ("trunc", n) => Item::Trunc(map, n),
+        ("normalize", Some(n)) => Item::Normalize(map, n),
+        _ => Item::Denormalize(map),
+    });
+}
+
+pub fn printa(c: &mut Checker<'_>, items: &[Ast], span: Span) {
+    let (format, rest) = match &items[0].kind {
+        Kind::Str(text) => {
+            if text.is_empty() {
+                c.error(tags::D_PRINTF_FMT_EMPTY, span, "printa( ) format string is empty");
+                return;
+            }
+            match Format::parse(&bytes::hold(text, None)) {
+                Ok(format) => (Some(format), &items[1..]),
+                Err(why) => {
+                    c.error(tags::D_SYNTAX, span, format!("printa( ) {why}"));
+                    return;
+                }
+            }
+        }
+        _ => (None, items),
+    };
+    if rest.is_empty() || (format.is_none() && !matches!(rest[0].kind, Kind::Aggregation(_))) {
+        if format.is_none() && !matches!(items[0].kind, Kind::Aggregation(_)) {
+            c.error(
+                tags::D_PRINTA_AGGARG,
+                span,
+                "printa( ) argument is incompatible with prototype: an aggregation is expected",
+            );
+        } else {
+            c.error(
+                tags::D_PRINTA_PROTO,
+                span,
+                "printa( ) prototype mismatch: an aggregation is expected behind the format",
+            );
+        }
+        return;
+    }
+    let mut maps = Vec::new();
+    let mut keys: Option<Vec<Type>> = None;
+    for item in rest {
+        let Some(map) = named_aggregation(c, "printa", item, (tags::D_PRINTA_AGGARG, tags::D_PRINTA_AGGBAD)) else {
+            return;
+        };
+        let Kind::Aggregation(name) = &item.kind else { return };
+        maps.push(map);
+        let known = &c.variables.aggregates[name];
+        if known.guessed {
+            continue;
+        }
+        let own = known.keys.clone();
+        if let Some(first) = keys.as_ref().filter(|keys| !alike(keys, &own)) {
+            let tag = if first.len() == own.len() { tags::D_PRINTA_AGGPROTO } else { tags::D_PRINTA_AGGKEY };
+            let message = format!("printa( ) aggregation {name} has other keys than the first one");
+            c.error(tag, item.span, message);
+            return;
+        }
+        keys.get_or_insert(own);
+    }
+    // Of absent probes' aggregations alone nothing is printed, whatever the format asks for.
+    let (checked, none) = (keys.unwrap_or_default(), maps.iter().all(|map| is_guessed(&c.variables, *map)));
+    if let Some(format) = &format
+        && !none
+        && !format::fits_keys(c, format, &checked, span)
+    {
+        return;
+    }
+    recording::records(c, span, false);
+    c.frame.items.push(Item::Printa { format: format.map(Arc::new), maps });
+}
+
+fn is_guessed(variables: &Variables, map: u32) -> bool {
+    variables.aggregates.values().any(|known| known.map.0 == map && known.guessed)
 }
 
 /// Key types that print side by side.
