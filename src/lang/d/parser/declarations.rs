@@ -13,10 +13,10 @@ impl Parser<'_> {
     pub fn declaration(&mut self) -> Declaration {
         let specifiers = self.specifiers();
         let mut declarators = Vec::new();
-        if !self.at(";") {
+        if !self.tokens.at(";") {
             loop {
                 declarators.push(self.declarator());
-                if !self.accept(",") {
+                if !self.tokens.accept(",") {
                     break;
                 }
             }
@@ -29,22 +29,22 @@ impl Parser<'_> {
 
     /// Whether a type's name begins here.
     pub fn at_type(&self) -> bool {
-        self.word().is_some_and(|w| self.is_type(&w))
+        self.tokens.word().is_some_and(|w| self.is_type(&w))
     }
 
     pub fn specifiers(&mut self) -> Specifiers {
-        let start = self.token.span;
+        let start = self.tokens.token.span;
         let mut found = Specifiers::default();
         // A name of a type is one only once: behind it stands the name that is declared.
         let mut has_type = false;
-        while let Some(word) = self.word() {
+        while let Some(word) = self.tokens.word() {
             let of_function = &*word == "inline" && !found.classes.is_empty();
             if of_function || words::OF_COMPILERS.contains(&&*word) {
-                self.bump();
+                self.tokens.bump();
                 continue;
             }
             if words::CLASSES.contains(&&*word) {
-                found.classes.extend(self.name());
+                found.classes.extend(self.tokens.name());
                 continue;
             }
             let tag = match &*word {
@@ -59,7 +59,7 @@ impl Parser<'_> {
                 // Signs and lengths of structs are told by the checker.
                 let named = found.words.iter().any(|w| !sized(w) && !words::is_qualifier(&w.text));
                 if found.tagged.is_some() || named {
-                    self.error(tags::D_DECL_COMBO, self.since(start), "invalid type combination");
+                    self.tokens.error(tags::D_DECL_COMBO, self.tokens.since(start), "invalid type combination");
                 }
                 found.tagged = tagged.map(Box::new);
                 has_type = true;
@@ -70,69 +70,69 @@ impl Parser<'_> {
                 break;
             }
             has_type |= !matches!(&*word, "const" | "volatile" | "restrict");
-            found.words.extend(self.name());
+            found.words.extend(self.tokens.name());
         }
         if found.words.is_empty() && found.tagged.is_none() && found.classes.is_empty() {
-            self.unexpected();
+            self.tokens.unexpected();
         }
-        found.span = self.since(start);
+        found.span = self.tokens.since(start);
         found
     }
 
     fn tagged(&mut self, kind: TagKind) -> Tagged {
-        let start = self.bump().span;
-        let name = self.name();
-        let body = if self.at("{") {
+        let start = self.tokens.bump().span;
+        let name = self.tokens.name();
+        let body = if self.tokens.at("{") {
             defined(self, kind, name.as_ref());
-            self.bump();
+            self.tokens.bump();
             Some(match kind {
                 TagKind::Enum => TagBody::Enumerators(self.enumerators()),
                 _ => TagBody::Members(self.members()),
             })
         } else {
             if name.is_none() {
-                self.unexpected();
+                self.tokens.unexpected();
             }
             None
         };
-        Tagged { kind, name, body, span: self.since(start) }
+        Tagged { kind, name, body, span: self.tokens.since(start) }
     }
 
     fn enumerators(&mut self) -> Vec<(Name, Option<super::super::ast::Expr>)> {
         let mut found = Vec::new();
-        while !self.at_eof() && !self.given_up {
-            let at = self.lexer.at;
-            let name = self.expect_name();
-            let value = if self.accept("=") { Some(self.conditional()) } else { None };
+        while !self.tokens.at_eof() && !self.tokens.given_up {
+            let at = self.tokens.lexer.at;
+            let name = self.tokens.expect_name();
+            let value = if self.tokens.accept("=") { Some(self.conditional()) } else { None };
             found.push((name, value));
-            if !self.accept(",") || self.lexer.at == at {
+            if !self.tokens.accept(",") || self.tokens.lexer.at == at {
                 break;
             }
         }
-        self.expect("}");
+        self.tokens.expect("}");
         found
     }
 
     fn members(&mut self) -> Vec<Member> {
         let mut found = Vec::new();
-        while !self.at("}") && !self.at_eof() && !self.given_up {
-            let at = self.lexer.at;
+        while !self.tokens.at("}") && !self.tokens.at_eof() && !self.tokens.given_up {
+            let at = self.tokens.lexer.at;
             let specifiers = self.specifiers();
             let mut declarators = Vec::new();
             loop {
-                let declarator = if self.at(":") { Declarator::default() } else { self.declarator() };
-                let width = if self.accept(":") { Some(self.conditional()) } else { None };
+                let declarator = if self.tokens.at(":") { Declarator::default() } else { self.declarator() };
+                let width = if self.tokens.accept(":") { Some(self.conditional()) } else { None };
                 declarators.push((declarator, width));
-                if !self.accept(",") {
+                if !self.tokens.accept(",") {
                     break;
                 }
             }
             found.push(Member { specifiers, declarators });
-            if !self.expect(";") && self.lexer.at == at {
-                self.bump();
+            if !self.tokens.expect(";") && self.tokens.lexer.at == at {
+                self.tokens.bump();
             }
         }
-        self.expect("}");
+        self.tokens.expect("}");
         found
     }
 
@@ -140,48 +140,48 @@ impl Parser<'_> {
     pub fn declarator(&mut self) -> Declarator {
         let declarator = self.any_declarator();
         if declarator.name.is_none() {
-            self.unexpected();
+            self.tokens.unexpected();
         }
         declarator
     }
 
     /// A declarator whose name may be missing.
     fn any_declarator(&mut self) -> Declarator {
-        let start = self.token.span;
+        let start = self.tokens.token.span;
         let mut declarator = self.nested(Declarator::default(), Self::declarator_parts);
-        declarator.span = self.since(start);
+        declarator.span = self.tokens.since(start);
         declarator
     }
 
     fn declarator_parts(&mut self) -> Declarator {
         let mut pointers = 0;
-        while self.accept("*") {
+        while self.tokens.accept("*") {
             pointers += 1;
-            while ["const", "volatile", "restrict"].iter().any(|w| self.accept_word(w)) {}
+            while ["const", "volatile", "restrict"].iter().any(|w| self.tokens.accept_word(w)) {}
         }
-        let mut declarator = if self.at("(") && self.is_nested_declarator() {
-            self.bump();
+        let mut declarator = if self.tokens.at("(") && self.is_nested_declarator() {
+            self.tokens.bump();
             let inner = self.any_declarator();
-            self.expect(")");
+            self.tokens.expect(")");
             inner
         } else {
-            let name = match self.word() {
-                Some(word) if !words::is_reserved(&word) => self.name(),
+            let name = match self.tokens.word() {
+                Some(word) if !words::is_reserved(&word) => self.tokens.name(),
                 _ => None,
             };
             Declarator { name, ..Declarator::default() }
         };
         let start = declarator.parts.len();
         loop {
-            let at = self.token.span;
-            if self.accept("[") {
+            let at = self.tokens.token.span;
+            if self.tokens.accept("[") {
                 let part = self.array(at);
                 declarator.parts.push(part);
-            } else if self.at("(") {
-                self.bump();
+            } else if self.tokens.at("(") {
+                self.tokens.bump();
                 let parameters = self.parameters(")");
-                self.expect(")");
-                declarator.parts.push(DeclaratorPart::Function(parameters, self.since(at)));
+                self.tokens.expect(")");
+                declarator.parts.push(DeclaratorPart::Function(parameters, self.tokens.since(at)));
             } else {
                 break;
             }
@@ -195,7 +195,7 @@ impl Parser<'_> {
 
     /// Whether a `(` begins a declarator in brackets, and not parameters.
     fn is_nested_declarator(&mut self) -> bool {
-        match self.next_kind() {
+        match self.tokens.next_kind() {
             Kind::Sign("*" | "(" | "[") => true,
             Kind::Ident(word) => !self.is_type(&word) && !words::begins_declaration(&word),
             _ => false,
@@ -203,34 +203,35 @@ impl Parser<'_> {
     }
 
     fn array(&mut self, start: crate::lang::source::Span) -> DeclaratorPart {
-        if self.accept("]") {
-            return DeclaratorPart::Array(None, self.since(start));
+        if self.tokens.accept("]") {
+            return DeclaratorPart::Array(None, self.tokens.since(start));
         }
-        if self.at_type() || self.word().is_some_and(|w| words::CLASSES.contains(&&*w)) || self.at("...") {
+        if self.at_type() || self.tokens.word().is_some_and(|w| words::CLASSES.contains(&&*w)) || self.tokens.at("...")
+        {
             let keys = self.parameters("]");
-            self.expect("]");
-            return DeclaratorPart::Keys(keys, self.since(start));
+            self.tokens.expect("]");
+            return DeclaratorPart::Keys(keys, self.tokens.since(start));
         }
         let size = self.conditional();
-        self.expect("]");
-        DeclaratorPart::Array(Some(Box::new(size)), self.since(start))
+        self.tokens.expect("]");
+        DeclaratorPart::Array(Some(Box::new(size)), self.tokens.since(start))
     }
 
     fn parameters(&mut self, close: &str) -> Vec<TypeName> {
         let mut found = Vec::new();
-        while !self.at(close) && !self.at_eof() && !self.given_up {
-            let start = self.token.span;
-            if self.accept("...") {
+        while !self.tokens.at(close) && !self.tokens.at_eof() && !self.tokens.given_up {
+            let start = self.tokens.token.span;
+            if self.tokens.accept("...") {
                 found.push(TypeName {
                     specifiers: Specifiers::default(),
                     declarator: Declarator::default(),
                     variadic: true,
-                    span: self.since(start),
+                    span: self.tokens.since(start),
                 });
             } else {
                 found.push(self.type_name());
             }
-            if !self.accept(",") {
+            if !self.tokens.accept(",") {
                 break;
             }
         }
@@ -239,22 +240,25 @@ impl Parser<'_> {
 
     /// A type's name; one of a parameter may have the parameter's name in it.
     pub fn type_name(&mut self) -> TypeName {
-        let start = self.token.span;
+        let start = self.tokens.token.span;
         let specifiers = self.specifiers();
         // In `translator T < struct s *p >` the name belongs to the translator.
         let declarator = self.nested(Declarator::default(), Self::abstract_declarator);
-        TypeName { specifiers, declarator, variadic: false, span: self.since(start) }
+        TypeName { specifiers, declarator, variadic: false, span: self.tokens.since(start) }
     }
 
     fn abstract_declarator(&mut self) -> Declarator {
         let mut pointers = 0;
-        while self.accept("*") {
+        while self.tokens.accept("*") {
             pointers += 1;
-            while ["const", "volatile", "restrict"].iter().any(|w| self.accept_word(w)) {}
+            while ["const", "volatile", "restrict"].iter().any(|w| self.tokens.accept_word(w)) {}
         }
-        let named = self.word().is_some() && !matches!(self.next_kind(), Kind::Sign(">"));
-        let mut declarator =
-            if named || self.at("(") || self.at("[") { self.declarator_parts() } else { Declarator::default() };
+        let named = self.tokens.word().is_some() && !matches!(self.tokens.next_kind(), Kind::Sign(">"));
+        let mut declarator = if named || self.tokens.at("(") || self.tokens.at("[") {
+            self.declarator_parts()
+        } else {
+            Declarator::default()
+        };
         declarator.parts.extend((0..pointers.min(64)).map(|_| DeclaratorPart::Pointer));
         declarator
     }
@@ -265,6 +269,6 @@ fn defined(p: &mut Parser<'_>, kind: TagKind, name: Option<&Name>) {
     let word = if kind == TagKind::Union { "union" } else { "struct" };
     let Some(name) = name.filter(|_| kind != TagKind::Enum) else { return };
     if !p.tags.insert(format!("{word} {}", name.text).into()) {
-        p.error(tags::D_DECL_TYPERED, name.span, format!("type redeclared: {word} {}", name.text));
+        p.tokens.error(tags::D_DECL_TYPERED, name.span, format!("type redeclared: {word} {}", name.text));
     }
 }

@@ -40,8 +40,8 @@ impl Parser<'_> {
     pub fn expression(&mut self) -> Expr {
         let mut left = self.assignment();
         let mut count = 0;
-        while self.at(",") && count < MAX_HEIGHT {
-            self.bump();
+        while self.tokens.at(",") && count < MAX_HEIGHT {
+            self.tokens.bump();
             let right = self.assignment();
             left = self.binary_node(Binary::Comma, left, right);
             count += 1;
@@ -54,8 +54,8 @@ impl Parser<'_> {
         let error = self.error_expr();
         self.nested(error, |p| {
             let left = p.conditional_inner();
-            let Some((_, op)) = ASSIGNMENTS.iter().find(|(sign, _)| p.at(sign)) else { return left };
-            p.bump();
+            let Some((_, op)) = ASSIGNMENTS.iter().find(|(sign, _)| p.tokens.at(sign)) else { return left };
+            p.tokens.bump();
             let right = p.assignment();
             let span = left.span.to(right.span);
             Expr { kind: ExprKind::Assign(*op, Box::new(left), Box::new(right)), span }
@@ -69,14 +69,14 @@ impl Parser<'_> {
 
     fn conditional_inner(&mut self) -> Expr {
         let condition = self.level(0);
-        if !self.at("?") {
+        if !self.tokens.at("?") {
             return condition;
         }
-        self.bump();
+        self.tokens.bump();
         self.parentheses += 1;
         let yes = self.expression();
         self.parentheses -= 1;
-        if !self.expect(":") {
+        if !self.tokens.expect(":") {
             return yes;
         }
         let no = self.conditional();
@@ -93,16 +93,16 @@ impl Parser<'_> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1);
         let mut count = 0;
-        while let Some((_, op)) = operators.iter().find(|(sign, _)| self.at(sign)) {
+        while let Some((_, op)) = operators.iter().find(|(sign, _)| self.tokens.at(sign)) {
             if *op == Binary::Div && self.closes_predicate() {
                 break;
             }
             count += 1;
             if count > MAX_HEIGHT {
-                self.too_deep();
+                self.tokens.too_deep();
                 break;
             }
-            self.bump();
+            self.tokens.bump();
             let right = self.level(level + 1);
             left = self.binary_node(*op, left, right);
         }
@@ -111,9 +111,9 @@ impl Parser<'_> {
 
     /// A slash closes the predicate where no operand can follow it.
     fn closes_predicate(&mut self) -> bool {
-        let closes = self.predicate && matches!(self.next_kind(), Kind::Eof | Kind::Sign(";" | "{" | "/"));
+        let closes = self.predicate && matches!(self.tokens.next_kind(), Kind::Eof | Kind::Sign(";" | "{" | "/"));
         if closes && self.parentheses > 0 {
-            self.error_here(tags::D_SYNTAX, "closing ) expected in predicate before /");
+            self.tokens.error_here(tags::D_SYNTAX, "closing ) expected in predicate before /");
         }
         closes
     }
@@ -124,7 +124,7 @@ impl Parser<'_> {
     }
 
     fn unary_inner(&mut self) -> Expr {
-        let start = self.token.span;
+        let start = self.tokens.token.span;
         const SIGNS: &[(&str, Unary)] = &[
             ("&", Unary::AddressOf),
             ("*", Unary::Deref),
@@ -133,33 +133,33 @@ impl Parser<'_> {
             ("~", Unary::BitNot),
             ("!", Unary::Not),
         ];
-        if let Some((_, op)) = SIGNS.iter().find(|(sign, _)| self.at(sign)) {
-            self.bump();
+        if let Some((_, op)) = SIGNS.iter().find(|(sign, _)| self.tokens.at(sign)) {
+            self.tokens.bump();
             let operand = self.unary();
             let span = start.to(operand.span);
             return Expr { kind: ExprKind::Unary(*op, Box::new(operand)), span };
         }
-        if self.at("++") || self.at("--") {
-            let increment = self.at("++");
-            self.bump();
+        if self.tokens.at("++") || self.tokens.at("--") {
+            let increment = self.tokens.at("++");
+            self.tokens.bump();
             let operand = self.unary();
             let span = start.to(operand.span);
             return Expr { kind: ExprKind::Step { operand: Box::new(operand), increment, postfix: false }, span };
         }
-        if self.at_word("sizeof") {
-            self.bump();
+        if self.tokens.at_word("sizeof") {
+            self.tokens.bump();
             return self.sizeof(start);
         }
-        if self.at_word("stringof") {
-            self.bump();
+        if self.tokens.at_word("stringof") {
+            self.tokens.bump();
             let operand = self.unary();
             let span = start.to(operand.span);
             return Expr { kind: ExprKind::Unary(Unary::Stringof, Box::new(operand)), span };
         }
-        if self.at("(") && self.is_cast() {
-            self.bump();
+        if self.tokens.at("(") && self.is_cast() {
+            self.tokens.bump();
             let ty = self.type_name();
-            self.expect(")");
+            self.tokens.expect(")");
             let operand = self.unary();
             let span = start.to(operand.span);
             return Expr { kind: ExprKind::Cast(Box::new(ty), Box::new(operand)), span };
@@ -169,16 +169,16 @@ impl Parser<'_> {
 
     /// Whether the word behind this `(` begins a type's name.
     fn is_cast(&mut self) -> bool {
-        let Kind::Ident(word) = self.next_kind() else { return false };
+        let Kind::Ident(word) = self.tokens.next_kind() else { return false };
         self.is_type(&word) || (words::begins_declaration(&word) && !words::CLASSES.contains(&&*word))
     }
 
     fn sizeof(&mut self, start: crate::lang::source::Span) -> Expr {
-        if self.at("(") && self.is_cast() {
-            self.bump();
+        if self.tokens.at("(") && self.is_cast() {
+            self.tokens.bump();
             let ty = self.type_name();
-            self.expect(")");
-            return Expr { kind: ExprKind::SizeofType(Box::new(ty)), span: self.since(start) };
+            self.tokens.expect(")");
+            return Expr { kind: ExprKind::SizeofType(Box::new(ty)), span: self.tokens.since(start) };
         }
         let operand = self.unary();
         let span = start.to(operand.span);
@@ -191,84 +191,84 @@ impl Parser<'_> {
         loop {
             count += 1;
             if count > MAX_HEIGHT {
-                self.too_deep();
+                self.tokens.too_deep();
                 return base;
             }
             let start = base.span;
-            let kind = match self.token.kind {
+            let kind = match self.tokens.token.kind {
                 Kind::Sign("[") => {
-                    self.bump();
+                    self.tokens.bump();
                     let items = self.arguments("]");
                     ExprKind::Index(Box::new(base), items)
                 }
                 Kind::Sign("(") => {
                     if matches!(base.kind, ExprKind::Int(_) | ExprKind::Str(_)) {
-                        self.error(tags::D_FUNC_IDENT, start, "function designator is not of function type");
+                        self.tokens.error(tags::D_FUNC_IDENT, start, "function designator is not of function type");
                     }
-                    self.bump();
+                    self.tokens.bump();
                     let items = self.arguments(")");
                     ExprKind::Call(Box::new(base), items)
                 }
                 Kind::Sign(sign @ ("." | "->")) => {
-                    self.bump();
-                    let name = self.expect_name();
+                    self.tokens.bump();
+                    let name = self.tokens.expect_name();
                     ExprKind::Member { base: Box::new(base), arrow: sign == "->", name }
                 }
                 Kind::Sign(sign @ ("++" | "--")) => {
-                    self.bump();
+                    self.tokens.bump();
                     ExprKind::Step { operand: Box::new(base), increment: sign == "++", postfix: true }
                 }
                 _ => return base,
             };
-            base = Expr { kind, span: self.since(start) };
+            base = Expr { kind, span: self.tokens.since(start) };
         }
     }
 
     fn arguments(&mut self, close: &str) -> Vec<Expr> {
         self.parentheses += 1;
         let mut items = Vec::new();
-        if close == "]" && self.at("]") {
-            self.unexpected();
+        if close == "]" && self.tokens.at("]") {
+            self.tokens.unexpected();
         }
-        while !self.at(close) && !self.at_eof() && !self.given_up {
+        while !self.tokens.at(close) && !self.tokens.at_eof() && !self.tokens.given_up {
             items.push(self.assignment());
-            if !self.accept(",") {
+            if !self.tokens.accept(",") {
                 break;
             }
-            if self.at(close) {
-                self.unexpected();
+            if self.tokens.at(close) {
+                self.tokens.unexpected();
             }
         }
         self.parentheses -= 1;
-        self.expect(close);
+        self.tokens.expect(close);
         items
     }
 
     fn primary(&mut self) -> Expr {
-        let start = self.token.span;
-        let kind = match &self.token.kind {
+        let start = self.tokens.token.span;
+        let kind = match &self.tokens.token.kind {
             Kind::Int(literal) => {
                 let literal: Literal = *literal;
-                self.bump();
+                self.tokens.bump();
                 ExprKind::Int(literal)
             }
             Kind::Str(text) => {
                 let text = text.clone();
-                self.bump();
+                self.tokens.bump();
                 ExprKind::Str(text)
             }
             Kind::Aggregation(name) => {
                 let name = name.clone();
-                self.bump();
+                self.tokens.bump();
                 ExprKind::Aggregation(name)
             }
             Kind::Sign("(") => {
-                self.bump();
+                self.tokens.bump();
                 self.parentheses += 1;
                 let inner = self.expression();
                 self.parentheses -= 1;
-                self.expect(")");
-                return Expr { kind: inner.kind, span: self.since(start) };
+                self.tokens.expect(")");
+                return Expr { kind: inner.kind, span: self.tokens.since(start) };
             }
             Kind::Ident(word) => {
                 let word = word.clone();
@@ -276,12 +276,12 @@ impl Parser<'_> {
                     "offsetof" => return self.offsetof(start),
                     "xlate" => return self.xlate(start),
                     _ if words::is_reserved(&word) || self.is_type_only(&word) => {
-                        self.unexpected();
-                        self.bump();
+                        self.tokens.unexpected();
+                        self.tokens.bump();
                         ExprKind::Error
                     }
                     _ => {
-                        self.bump();
+                        self.tokens.bump();
                         let argument = word.strip_prefix("arg").and_then(|n| n.parse::<u8>().ok());
                         self.probe_arguments = self.probe_arguments.max(argument.map_or(0, |n| n.saturating_add(1)));
                         ExprKind::Ident(word)
@@ -289,39 +289,39 @@ impl Parser<'_> {
                 }
             }
             _ => {
-                self.unexpected();
-                if self.token.kind == Kind::Unknown {
-                    self.bump();
+                self.tokens.unexpected();
+                if self.tokens.token.kind == Kind::Unknown {
+                    self.tokens.bump();
                 }
                 ExprKind::Error
             }
         };
-        Expr { kind, span: self.since(start) }
+        Expr { kind, span: self.tokens.since(start) }
     }
 
     /// Whether a word that stands where a value does can only be the name of a type.
     fn is_type_only(&mut self, word: &str) -> bool {
-        words::is_type_word(word) && !matches!(self.next_kind(), Kind::Sign("++" | "--" | "[" | "=" | ";"))
+        words::is_type_word(word) && !matches!(self.tokens.next_kind(), Kind::Sign("++" | "--" | "[" | "=" | ";"))
     }
 
     fn offsetof(&mut self, start: crate::lang::source::Span) -> Expr {
-        self.bump();
-        self.expect("(");
+        self.tokens.bump();
+        self.tokens.expect("(");
         let ty = self.type_name();
-        self.expect(",");
-        let name = self.expect_name();
-        self.expect(")");
-        Expr { kind: ExprKind::Offsetof(Box::new(ty), name), span: self.since(start) }
+        self.tokens.expect(",");
+        let name = self.tokens.expect_name();
+        self.tokens.expect(")");
+        Expr { kind: ExprKind::Offsetof(Box::new(ty), name), span: self.tokens.since(start) }
     }
 
     fn xlate(&mut self, start: crate::lang::source::Span) -> Expr {
-        self.bump();
-        self.expect("<");
+        self.tokens.bump();
+        self.tokens.expect("<");
         let ty = self.type_name();
-        self.expect(">");
-        self.expect("(");
+        self.tokens.expect(">");
+        self.tokens.expect("(");
         let value = self.expression();
-        self.expect(")");
-        Expr { kind: ExprKind::Xlate(Box::new(ty), Box::new(value)), span: self.since(start) }
+        self.tokens.expect(")");
+        Expr { kind: ExprKind::Xlate(Box::new(ty), Box::new(value)), span: self.tokens.since(start) }
     }
 }
