@@ -2,14 +2,20 @@
 //! the current place in the script.
 //!
 //! Methods that compute return a new register; their `_into` forms write an existing one, for
-//! variables that are assigned more than once.
+//! variables that are assigned more than once. What is made of those methods are functions: [`flow`] runs
+//! code only when a comparison holds, [`stack`] and [`atomic`] access memory, [`purpose`] tells the verifier pass what the code
+//! does not say.
 
-mod memory;
+pub mod atomic;
+pub mod flow;
+pub mod purpose;
+pub mod stack;
 
 use crate::lang::source::Span;
 
 use super::ir::{
-    Alu, Block, BlockId, Cond, FuncId, Function, Inst, Linkage, Mark, Operand, Purpose, Slot, Terminator, Vreg, Width,
+    Address, Alu, Block, BlockId, BpfMapId, Callee, Cond, FuncId, Function, Inst, Linkage, Operand, Size, Slot,
+    Terminator, Vreg, Width,
 };
 
 /// A function under construction.
@@ -52,20 +58,15 @@ impl FunctionBuilder {
         self.function
     }
 
-    /// Says that it is a loop's body, see [`Function::is_loop_body`].
-    pub const fn is_loop_body(&mut self) {
-        self.function.is_loop_body = true;
-    }
-
-    /// Says whether the verifier explores a loop of it, see [`Function::has_explored_loop`].
-    pub const fn explores_loop(&mut self, explores: bool) {
-        self.function.has_explored_loop = explores;
-    }
-
-    /// The `index`-th parameter.
+    /// The function as far as it is made.
     #[must_use]
-    pub const fn parameter(&self, index: u32) -> Vreg {
-        Vreg(index)
+    pub const fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// The same, to say what holds of all of it.
+    pub const fn function_mut(&mut self) -> &mut Function {
+        &mut self.function
     }
 
     /// Sets the place that following instructions come from; returns the one before.
@@ -84,19 +85,6 @@ impl FunctionBuilder {
         let vreg = Vreg(self.function.vregs);
         self.function.vregs += 1;
         vreg
-    }
-
-    /// Bytes of a stack slot.
-    #[must_use]
-    pub fn slot_size(&self, slot: Slot) -> u32 {
-        self.function.slots.get(slot.0 as usize).copied().unwrap_or(0)
-    }
-
-    /// Makes a stack slot at least so large.
-    pub fn grow_slot(&mut self, slot: Slot, bytes: u32) {
-        if let Some(size) = self.function.slots.get_mut(slot.0 as usize) {
-            *size = (*size).max(bytes);
-        }
     }
 
     /// A new stack slot of `size` bytes, remembered with the current place.
@@ -140,23 +128,7 @@ impl FunctionBuilder {
     /// True when the current block has its end already; more code there would never run.
     #[must_use]
     pub fn is_terminated(&self) -> bool {
-        self.block().terminator != Terminator::Unset
-    }
-
-    /// Whether a path goes from the first block to the second, by the blocks that have their ends by now.
-    #[must_use]
-    pub fn leads_to(&self, from: BlockId, to: BlockId) -> bool {
-        let mut seen = vec![false; self.function.blocks.len()];
-        let mut left = vec![from];
-        while let Some(at) = left.pop() {
-            if at == to {
-                return true;
-            }
-            if !std::mem::replace(&mut seen[at.0 as usize], true) {
-                left.extend(self.function.blocks[at.0 as usize].terminator.successors().into_iter().flatten());
-            }
-        }
-        false
+        self.function.blocks[self.current.0 as usize].terminator != Terminator::Unset
     }
 
     /// Appends an instruction; dropped when the block has ended (it would never run).
@@ -175,10 +147,6 @@ impl FunctionBuilder {
             block.terminator = terminator;
             block.span = span;
         }
-    }
-
-    fn block(&self) -> &Block {
-        &self.function.blocks[self.current.0 as usize]
     }
 
     fn block_mut(&mut self) -> &mut Block {
@@ -205,16 +173,11 @@ impl FunctionBuilder {
         self.push(Inst::Copy { dst, src: src.into() });
     }
 
-    /// A new register holding a constant.
-    pub fn imm(&mut self, value: i64) -> Vreg {
-        self.copy(value)
-    }
-
     /// The operand in a register.
     pub fn in_register(&mut self, value: impl Into<Operand>) -> Vreg {
         match value.into() {
             Operand::Reg(vreg) => vreg,
-            Operand::Imm(value) => self.imm(value),
+            number @ Operand::Imm(_) => self.copy(number),
         }
     }
 
@@ -222,13 +185,6 @@ impl FunctionBuilder {
     pub fn alu(&mut self, op: Alu, a: impl Into<Operand>, b: impl Into<Operand>) -> Vreg {
         let dst = self.new_vreg();
         self.alu_into(dst, op, Width::W64, a, b);
-        dst
-    }
-
-    /// `a op b` in 32 bits; the upper half of the result is 0.
-    pub fn alu32(&mut self, op: Alu, a: impl Into<Operand>, b: impl Into<Operand>) -> Vreg {
-        let dst = self.new_vreg();
-        self.alu_into(dst, op, Width::W32, a, b);
         dst
     }
 
@@ -267,23 +223,10 @@ impl FunctionBuilder {
         self.alu(Alu::Shr, a, b)
     }
 
-    /// `src`, with what the copy is for.
-    pub fn copy_for(&mut self, purpose: Purpose, src: impl Into<Operand>) -> Vreg {
-        let src = src.into();
-        self.define(|dst| Inst::CopyFor { dst, src, purpose })
-    }
-
-    /// Notes what the code does not say.
-    pub fn mark(&mut self, mark: Mark) {
-        self.push(Inst::Mark(Box::new(mark)));
-    }
-
-    /// A copy to bound or to change.
-    pub fn copy_to_bound(&mut self, src: impl Into<Operand>) -> Vreg {
-        match src.into() {
-            Operand::Reg(v) => self.copy_for(Purpose::Bounded, v),
-            number @ Operand::Imm(_) => self.copy(number),
-        }
+    /// An address.
+    pub fn address(&mut self, of: impl Into<Address>) -> Vreg {
+        let of = of.into();
+        self.define(|dst| Inst::Address { dst, of })
     }
 
     /// `-src` in 64 bits.
@@ -300,49 +243,29 @@ impl FunctionBuilder {
     pub fn bswap(&mut self, src: Vreg, bits: u8) -> Vreg {
         self.define(|dst| Inst::Bswap { dst, src, bits })
     }
-
-    /// 1 when the comparison holds, else 0 (in 64 bits); continues in a new block.
-    pub fn compare(&mut self, cond: Cond, a: impl Into<Operand>, b: impl Into<Operand>) -> Vreg {
-        let dst = self.new_vreg();
-        self.copy_into(dst, 1);
-        let [otherwise, done] = self.new_blocks();
-        self.branch(cond, a, b, done, otherwise);
-        self.switch_to(otherwise);
-        self.copy_into(dst, 0);
-        self.jump(done);
-        self.switch_to(done);
-        dst
-    }
 }
 
-/// Calls and ends of blocks.
+/// Memory, calls and ends of blocks.
 impl FunctionBuilder {
-    /// Calls a helper and takes its result.
-    pub fn call(&mut self, helper: u32, args: &[Operand]) -> Vreg {
-        let args = args.to_vec();
-        self.define(|dst| Inst::Call { dst: Some(dst), helper, args })
+    /// `*(base + offset)`, extended with zeros.
+    pub fn load(&mut self, base: Vreg, offset: i16, size: Size) -> Vreg {
+        self.define(|dst| Inst::Load { dst, base, offset, size, signed: false })
     }
 
-    /// Calls a helper for its effect.
-    pub fn call_void(&mut self, helper: u32, args: &[Operand]) {
-        self.push(Inst::Call { dst: None, helper, args: args.to_vec() });
+    /// `*(base + offset) = src`.
+    pub fn store(&mut self, base: Vreg, offset: i16, size: Size, src: impl Into<Operand>) {
+        self.push(Inst::Store { base, offset, size, src: src.into() });
     }
 
-    /// Calls a kernel function and takes its result.
-    pub fn call_kfunc(&mut self, name: &'static str, args: &[Operand]) -> Vreg {
-        let args = args.to_vec();
-        self.define(|dst| Inst::CallKfunc { dst: Some(dst), name, args })
+    /// Calls a helper, a kernel function or a subprogram, and takes its result.
+    pub fn call(&mut self, callee: impl Into<Callee>, args: &[Operand]) -> Vreg {
+        let (callee, args) = (callee.into(), args.to_vec());
+        self.define(|dst| Inst::Call { dst: Some(dst), callee, args })
     }
 
-    /// Calls a kernel function for its effect.
-    pub fn call_kfunc_void(&mut self, name: &'static str, args: &[Operand]) {
-        self.push(Inst::CallKfunc { dst: None, name, args: args.to_vec() });
-    }
-
-    /// Calls a subprogram and takes its result.
-    pub fn call_local(&mut self, func: FuncId, args: &[Operand]) -> Vreg {
-        let args = args.to_vec();
-        self.define(|dst| Inst::CallLocal { dst: Some(dst), func, args })
+    /// The same for its effect.
+    pub fn call_void(&mut self, callee: impl Into<Callee>, args: &[Operand]) {
+        self.push(Inst::Call { dst: None, callee: callee.into(), args: args.to_vec() });
     }
 
     /// Goes on at `target`.
@@ -359,44 +282,8 @@ impl FunctionBuilder {
         then: BlockId,
         otherwise: BlockId,
     ) {
-        self.branch_width(cond, Width::W64, a, b, then, otherwise);
-    }
-
-    /// Two paths, comparing 64 or 32 bits.
-    pub fn branch_width(
-        &mut self,
-        cond: Cond,
-        width: Width,
-        a: impl Into<Operand>,
-        b: impl Into<Operand>,
-        then: BlockId,
-        otherwise: BlockId,
-    ) {
         let a = self.in_register(a);
-        self.terminate(Terminator::Branch { cond, width, a, b: b.into(), then, otherwise });
-    }
-
-    /// Branches to two new blocks `(then, otherwise)` and makes `then` the current one.
-    pub fn branch_new(&mut self, cond: Cond, a: impl Into<Operand>, b: impl Into<Operand>) -> (BlockId, BlockId) {
-        let [then, otherwise] = self.new_blocks();
-        self.branch(cond, a, b, then, otherwise);
-        self.switch_to(then);
-        (then, otherwise)
-    }
-
-    /// Goes on in a new block only when the comparison holds, else jumps to `otherwise`.
-    pub fn require(&mut self, cond: Cond, a: impl Into<Operand>, b: impl Into<Operand>, otherwise: BlockId) {
-        let then = self.new_block();
-        self.branch(cond, a, b, then, otherwise);
-        self.switch_to(then);
-    }
-
-    /// Runs `body` only when the comparison holds, then goes on.
-    pub fn when(&mut self, cond: Cond, a: impl Into<Operand>, b: impl Into<Operand>, body: impl FnOnce(&mut Self)) {
-        let (_, done) = self.branch_new(cond, a, b);
-        body(self);
-        self.jump(done);
-        self.switch_to(done);
+        self.terminate(Terminator::Branch { cond, width: Width::W64, a, b: b.into(), then, otherwise });
     }
 
     /// Leaves the function.
@@ -412,6 +299,36 @@ const fn empty_block(span: Span) -> Block {
 impl From<Vreg> for Operand {
     fn from(vreg: Vreg) -> Self {
         Self::Reg(vreg)
+    }
+}
+
+impl From<u32> for Callee {
+    fn from(helper: u32) -> Self {
+        Self::Helper(helper)
+    }
+}
+
+impl From<&'static str> for Callee {
+    fn from(kfunc: &'static str) -> Self {
+        Self::Kfunc(kfunc)
+    }
+}
+
+impl From<FuncId> for Callee {
+    fn from(func: FuncId) -> Self {
+        Self::Local(func)
+    }
+}
+
+impl From<BpfMapId> for Address {
+    fn from(map: BpfMapId) -> Self {
+        Self::Map(map)
+    }
+}
+
+impl From<FuncId> for Address {
+    fn from(func: FuncId) -> Self {
+        Self::Func(func)
     }
 }
 
@@ -433,7 +350,7 @@ mod tests {
     fn code_after_the_end_of_a_block_is_dropped() {
         let mut b = builder();
         b.ret(1);
-        b.imm(7);
+        b.copy(7);
         b.ret(2);
         let f = b.finish();
         assert_eq!(f.blocks[0].instructions, []);
@@ -443,7 +360,7 @@ mod tests {
     #[test]
     fn a_comparison_joins_both_paths_in_the_current_block() {
         let mut b = builder();
-        let v = b.compare(Cond::Gt, b.parameter(0), 5);
+        let v = flow::compare(&mut b, Cond::Gt, Vreg::parameter(0), 5);
         b.ret(v);
         assert_eq!(
             b.finish().to_string(),
@@ -455,7 +372,7 @@ mod tests {
     fn instructions_carry_the_current_place() {
         let mut b = builder();
         b.set_span(Span::new(3, 9));
-        b.imm(1);
+        b.copy(1);
         let f = b.finish();
         assert_eq!(f.blocks[0].instructions[0].1, Span::new(3, 9));
     }

@@ -92,7 +92,7 @@ pub struct Function {
     pub parameters: u32,
     /// Number of virtual registers.
     pub vregs: u32,
-    /// Stack slots: size in bytes (the allocator iterations up to 8 and aligns to 8).
+    /// Stack slots: size in bytes (the allocator rounds up to 8 and aligns to 8).
     pub slots: Vec<u32>,
     /// Where in the script each slot's value is made, for errors about the stack; may be shorter than `slots`.
     pub slot_spans: Vec<Span>,
@@ -103,6 +103,37 @@ pub struct Function {
     /// The verifier explores a loop of the script in it, or in the function that it is a part of, iteration by iteration.
     /// False where there is none, and where the verifier must find the end of one by itself: nothing may be hidden there.
     pub has_explored_loop: bool,
+}
+
+impl Function {
+    /// Bytes of a stack slot.
+    #[must_use]
+    pub fn slot_size(&self, slot: Slot) -> u32 {
+        self.slots.get(slot.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Makes a stack slot at least so large.
+    pub fn grow_slot(&mut self, slot: Slot, bytes: u32) {
+        if let Some(size) = self.slots.get_mut(slot.0 as usize) {
+            *size = (*size).max(bytes);
+        }
+    }
+
+    /// Whether a path goes from the first block to the second, by the blocks that have their ends by now.
+    #[must_use]
+    pub fn leads_to(&self, from: BlockId, to: BlockId) -> bool {
+        let mut seen = vec![false; self.blocks.len()];
+        let mut left = vec![from];
+        while let Some(at) = left.pop() {
+            if at == to {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[at.0 as usize], true) {
+                left.extend(self.blocks[at.0 as usize].terminator.successors().into_iter().flatten());
+            }
+        }
+        false
+    }
 }
 
 /// What a function is.
@@ -244,28 +275,73 @@ pub enum Inst {
     Store { base: Vreg, offset: i16, size: Size, src: Operand },
     /// `lock *(base + offset) += src`, 4 or 8 bytes.
     AtomicAdd { base: Vreg, offset: i16, size: Size, src: Vreg },
-    /// `dst = xchg(*(base + offset), src)`; needs kernel 5.12.
-    AtomicXchg { dst: Vreg, base: Vreg, offset: i16, size: Size, src: Vreg },
-    /// `dst = fetch_add(*(base + offset), src)`; needs kernel 5.12.
-    AtomicFetchAdd { dst: Vreg, base: Vreg, offset: i16, size: Size, src: Vreg },
-    /// `dst = address of a stack slot + offset`
-    SlotAddr { dst: Vreg, slot: Slot, offset: i32 },
+    /// `dst = op(*(base + offset), src)`, 4 or 8 bytes; needs kernel 5.12.
+    AtomicFetch { op: AtomicOp, dst: Vreg, base: Vreg, offset: i16, size: Size, src: Vreg },
+    /// `dst = address`
+    Address { dst: Vreg, of: Address },
     /// Direct load from a stack slot.
     SlotLoad { dst: Vreg, slot: Slot, offset: i32, size: Size, signed: bool },
     /// Direct store to a stack slot.
     SlotStore { slot: Slot, offset: i32, size: Size, src: Operand },
-    /// `dst = address of global data`
-    GlobalAddr { dst: Vreg, section: SectionId, offset: u32 },
-    /// `dst = map`
-    MapAddr { dst: Vreg, map: BpfMapId },
-    /// `dst = address of a subprogram` (callbacks of `bpf_loop` and `bpf_for_each_map_elem`).
-    FuncAddr { dst: Vreg, func: FuncId },
-    /// Calls a helper by its number in `enum bpf_func_id`; at most five arguments.
-    Call { dst: Option<Vreg>, helper: u32, args: Vec<Operand> },
-    /// Calls a kernel function by name, resolved by libbpf through BTF.
-    CallKfunc { dst: Option<Vreg>, name: &'static str, args: Vec<Operand> },
-    /// Calls a subprogram.
-    CallLocal { dst: Option<Vreg>, func: FuncId, args: Vec<Operand> },
+    /// A call with at most five arguments.
+    Call { dst: Option<Vreg>, callee: Callee, args: Vec<Operand> },
+}
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Callee {
+    /// A helper by its number in `enum bpf_func_id`.
+    Helper(u32),
+    /// A kernel function by name, resolved by libbpf through BTF.
+    Kfunc(&'static str),
+    /// A subprogram.
+    Local(FuncId),
+}
+
+/// What an address is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// A byte of a stack slot.
+    Slot(Slot, i32),
+    /// A byte of global data.
+    Global(SectionId, u32),
+    /// A map, as helpers take it.
+    Map(BpfMapId),
+    /// A subprogram, as `bpf_loop` and `bpf_for_each_map_elem` take their callbacks.
+    Func(FuncId),
+}
+
+/// Atomic operations that give what was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicOp {
+    /// Puts another value there.
+    Xchg,
+    /// Adds to it.
+    FetchAdd,
+}
+
+impl Vreg {
+    /// The register that a function's parameter arrives in.
+    #[must_use]
+    pub const fn parameter(index: u32) -> Self {
+        Self(index)
+    }
+}
+
+impl Slot {
+    /// The address of a byte of it.
+    #[must_use]
+    pub const fn at(self, offset: i32) -> Address {
+        Address::Slot(self, offset)
+    }
+}
+
+impl SectionId {
+    /// The address of a byte of it.
+    #[must_use]
+    pub const fn at(self, offset: u32) -> Address {
+        Address::Global(self, offset)
+    }
 }
 
 /// How a block ends.

@@ -40,7 +40,7 @@ mod objects {
     use libbpf_rs::{MapCore, MapFlags};
     use probescope::codegen::artifact::ProgramKind;
     use probescope::codegen::backend::{BuiltObject, SourceLines, build};
-    use probescope::codegen::builder::FunctionBuilder;
+    use probescope::codegen::builder::{FunctionBuilder, atomic, flow, stack};
     use probescope::codegen::error::CodegenError;
     use probescope::codegen::ir::{
         Alu, BpfMap, BpfMapId, Cond, FuncId, Function, Linkage, Operand, SectionId, Size, Vreg, Width,
@@ -72,14 +72,14 @@ mod objects {
         }
         let mut b = program("update");
         let (key, value) = (b.new_slot(8), b.new_slot(8));
-        b.slot_store(key, 0, Size::B8, 7);
-        b.slot_store(value, 0, Size::B8, 41);
-        let (map, key, value) = (b.map_addr(BpfMapId(1)), b.slot_addr(key, 0), b.slot_addr(value, 0));
+        stack::store(&mut b, key, 0, Size::B8, 7);
+        stack::store(&mut b, value, 0, Size::B8, 41);
+        let (map, key, value) = (b.address(BpfMapId(1)), b.address(key.at(0)), b.address(value.at(0)));
         b.call_void(UPDATE, &[map.into(), key.into(), value.into(), Operand::Imm(0)]);
         let found = b.call(LOOKUP, &[map.into(), key.into()]);
         let none = b.new_block();
-        b.require(Cond::Ne, found, 0, none);
-        b.atomic_add(found, 0, Size::B8, 1);
+        flow::require(&mut b, Cond::Ne, found, 0, none);
+        atomic::add(&mut b, found, 0, Size::B8, 1);
         b.ret(1);
         b.switch_to(none);
         b.ret(0);
@@ -96,7 +96,7 @@ mod objects {
 
     fn subprogram_that_adds() -> Function {
         let mut b = FunctionBuilder::new("add_up", Linkage::Subprogram, 2);
-        let (index, sum) = (b.parameter(0), b.parameter(1));
+        let (index, sum) = (Vreg::parameter(0), Vreg::parameter(1));
         let old = b.load(sum, 0, Size::B8);
         let new = b.add(old, index);
         b.store(sum, 0, Size::B8, new);
@@ -111,15 +111,15 @@ mod objects {
         }
         let mut b = program("loops");
         let sum = b.new_slot(8);
-        b.slot_store(sum, 0, Size::B8, 0);
-        let (callback, context) = (b.func_addr(FuncId(2)), b.slot_addr(sum, 0));
+        stack::store(&mut b, sum, 0, Size::B8, 0);
+        let (callback, context) = (b.address(FuncId(2)), b.address(sum.at(0)));
         b.call_void(LOOP, &[Operand::Imm(10), callback.into(), context.into(), Operand::Imm(0)]);
-        let fifty = b.call_local(FuncId(1), &[Operand::Imm(20), Operand::Imm(30)]);
-        let ninety_five = b.slot_load(sum, 0, Size::B8);
+        let fifty = b.call(FuncId(1), &[Operand::Imm(20), Operand::Imm(30)]);
+        let ninety_five = stack::load(&mut b, sum, 0, Size::B8, false);
         let total = b.add(fifty, ninety_five);
         b.ret(total);
         let mut adds = FunctionBuilder::new("plus", Linkage::Subprogram, 2);
-        let both = adds.add(adds.parameter(0), adds.parameter(1));
+        let both = adds.add(Vreg::parameter(0), Vreg::parameter(1));
         adds.ret(both);
         let module = load::module(vec![b.finish(), adds.finish(), subprogram_that_adds()], 8);
         let mut object = load::load(&module).unwrap();
@@ -133,20 +133,20 @@ mod objects {
         }
         let mut b = program("iterates");
         let iterator = b.new_slot(8);
-        let sum = b.imm(0);
-        let at = b.slot_addr(iterator, 0);
-        b.call_kfunc_void("bpf_iter_num_new", &[at.into(), Operand::Imm(0), Operand::Imm(10)]);
+        let sum = b.copy(0);
+        let at = b.address(iterator.at(0));
+        b.call_void("bpf_iter_num_new", &[at.into(), Operand::Imm(0), Operand::Imm(10)]);
         let (head, body, done) = (b.new_block(), b.new_block(), b.new_block());
         b.jump(head);
         b.switch_to(head);
-        let next = b.call_kfunc("bpf_iter_num_next", &[at.into()]);
+        let next = b.call("bpf_iter_num_next", &[at.into()]);
         b.branch(Cond::Ne, next, 0, body, done);
         b.switch_to(body);
         let i = b.load(next, 0, Size::B4);
         b.alu_into(sum, Alu::Add, Width::W64, sum, i);
         b.jump(head);
         b.switch_to(done);
-        b.call_kfunc_void("bpf_iter_num_destroy", &[at.into()]);
+        b.call_void("bpf_iter_num_destroy", &[at.into()]);
         b.ret(sum);
         let mut object = load::load(&load::module(vec![b.finish()], 8)).unwrap();
         assert_eq!(load::run(&mut object, &[0]).unwrap(), 45);
@@ -155,9 +155,9 @@ mod objects {
     /// Two ways of 40,000 instructions each: more than a jump of 16 bits can pass.
     fn with_a_long_path() -> Function {
         let mut b = program("far");
-        let word = b.load(b.parameter(0), 0, Size::B8);
+        let word = b.load(Vreg::parameter(0), 0, Size::B8);
         let (one, other, done) = (b.new_block(), b.new_block(), b.new_block());
-        let sum = b.imm(0);
+        let sum = b.copy(0);
         b.branch(Cond::Gt, word, 5, one, other);
         for (way, first) in [(one, 1), (other, 100)] {
             b.switch_to(way);
@@ -190,7 +190,7 @@ mod objects {
     /// Twenty values that all live across a call.
     fn crowded(values: u32) -> Function {
         let mut b = program("crowded");
-        let context = b.parameter(0);
+        let context = Vreg::parameter(0);
         let all: Vec<Vreg> = (0..values)
             .map(|i| {
                 let word = b.load(context, 0, Size::B8);
@@ -198,7 +198,7 @@ mod objects {
             })
             .collect();
         b.call_void(8, &[]);
-        let base = b.global_addr(SectionId(0), 0);
+        let base = b.address(SectionId(0).at(0));
         for (i, v) in all.iter().enumerate() {
             b.store(base, i as i16 * 8, Size::B8, *v);
         }
@@ -223,7 +223,7 @@ mod objects {
         let mut b = program("big");
         b.set_span(Span::new(4, 9));
         let slot = b.new_slot(600);
-        let at = b.slot_addr(slot, 0);
+        let at = b.address(slot.at(0));
         b.call_void(6, &[at.into(), Operand::Imm(600)]);
         let error = build(&load::module(vec![b.finish()], 8), &SourceLines::none()).unwrap_err();
         let CodegenError::Stack { span, bytes: 600, values, .. } = error else { panic!("{error}") };
@@ -263,8 +263,8 @@ mod refusals {
     use libbpf_rs::{PrintLevel, set_print};
     use probescope::codegen::artifact::ProgramKind;
     use probescope::codegen::backend::{SourceLines, build};
-    use probescope::codegen::builder::FunctionBuilder;
-    use probescope::codegen::ir::{BpfMap, BpfMapId, Linkage, Size};
+    use probescope::codegen::builder::{FunctionBuilder, stack};
+    use probescope::codegen::ir::{BpfMap, BpfMapId, Linkage, Size, Vreg};
     use probescope::codegen::verifier_log::{Cause, explain};
     use probescope::lang::source::{SourceText, Span};
 
@@ -315,8 +315,8 @@ mod refusals {
     fn a_lookup_that_is_not_checked() {
         expect(Cause::NullPointer, |b| {
             let key = b.new_slot(8);
-            b.slot_store(key, 0, Size::B8, 1);
-            let (map, key) = (b.map_addr(BpfMapId(0)), b.slot_addr(key, 0));
+            stack::store(b, key, 0, Size::B8, 1);
+            let (map, key) = (b.address(BpfMapId(0)), b.address(key.at(0)));
             let found = b.call(1, &[map.into(), key.into()]);
             let v = b.load(found, 0, Size::B8);
             b.ret(v);
@@ -326,7 +326,7 @@ mod refusals {
     #[test]
     fn a_number_used_as_a_pointer() {
         expect(Cause::Memory, |b| {
-            let number = b.load(b.parameter(0), 0, Size::B8);
+            let number = b.load(Vreg::parameter(0), 0, Size::B8);
             let v = b.load(number, 0, Size::B8);
             b.ret(v);
         });
@@ -354,7 +354,7 @@ mod refusals {
     #[test]
     fn a_context_field_that_is_out_of_reach() {
         expect(Cause::Context, |b| {
-            let v = b.load(b.parameter(0), 20_000, Size::B8);
+            let v = b.load(Vreg::parameter(0), 20_000, Size::B8);
             b.ret(v);
         });
     }

@@ -2,7 +2,8 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{
-    Alu, BlockId, BpfMapId, Cond, FuncId, Function, Inst, Isa, Operand, SectionId, Size, Slot, Vreg, Width,
+    Address, Alu, AtomicOp, BlockId, BpfMapId, Callee, Cond, FuncId, Function, Inst, Isa, Operand, SectionId, Size,
+    Slot, Vreg, Width,
 };
 use crate::lang::source::Span;
 
@@ -248,20 +249,9 @@ impl Emitter<'_> {
                 self.copy(self.reg(*dst), self.reg(*src));
                 self.push(Insn::to_big_endian(self.reg(*dst), *bits));
             }
-            Inst::Call { args, helper, .. } => {
+            Inst::Call { args, callee, .. } => {
                 self.arguments(args)?;
-                self.push(Insn::call(0, *helper as i32));
-                if self.isa.circled_callbacks && calls_back(*helper) {
-                    self.circle();
-                }
-            }
-            Inst::CallKfunc { args, name, .. } => {
-                self.arguments(args)?;
-                self.refer(Insn::call(PSEUDO_CALL, -1), Target::Kfunc(name));
-            }
-            Inst::CallLocal { args, func, .. } => {
-                self.arguments(args)?;
-                self.refer(Insn::call(PSEUDO_CALL, -1), Target::Call(*func));
+                self.call(*callee);
             }
             memory => return self.memory(memory),
         }
@@ -281,6 +271,19 @@ impl Emitter<'_> {
         self.push(Insn { off: back, ..Insn::jump_imm(Cond::Ne, Width::W64, free, 0) });
     }
 
+    fn call(&mut self, callee: Callee) {
+        match callee {
+            Callee::Helper(number) => {
+                self.push(Insn::call(0, number as i32));
+                if self.isa.circled_callbacks && calls_back(number) {
+                    self.circle();
+                }
+            }
+            Callee::Kfunc(name) => self.refer(Insn::call(PSEUDO_CALL, -1), Target::Kfunc(name)),
+            Callee::Local(func) => self.refer(Insn::call(PSEUDO_CALL, -1), Target::Call(func)),
+        }
+    }
+
     fn memory(&mut self, inst: &Inst) -> Result<(), CodegenError> {
         match *inst {
             Inst::Load { dst, base, offset, size, signed } => {
@@ -298,24 +301,26 @@ impl Emitter<'_> {
             Inst::AtomicAdd { base, offset, size, src } => {
                 self.push(Insn::atomic(size, self.reg(base), offset, self.reg(src), 0));
             }
-            Inst::AtomicXchg { dst, base, offset, size, src } => {
+            Inst::AtomicFetch { op, dst, base, offset, size, src } => {
+                let code = match op {
+                    AtomicOp::Xchg => ATOMIC_XCHG,
+                    AtomicOp::FetchAdd => ATOMIC_FETCH_ADD,
+                };
                 self.copy(self.reg(dst), self.reg(src));
-                self.push(Insn::atomic(size, self.reg(base), offset, self.reg(dst), ATOMIC_XCHG));
+                self.push(Insn::atomic(size, self.reg(base), offset, self.reg(dst), code));
             }
-            Inst::AtomicFetchAdd { dst, base, offset, size, src } => {
-                self.copy(self.reg(dst), self.reg(src));
-                self.push(Insn::atomic(size, self.reg(base), offset, self.reg(dst), ATOMIC_FETCH_ADD));
-            }
-            Inst::SlotAddr { dst, slot, offset } => {
+            Inst::Address { dst, of: Address::Slot(slot, offset) } => {
                 let offset = i32::from(self.slot(slot, offset)?);
                 self.copy(self.reg(dst), FRAME);
                 self.push(Insn::alu_imm(Alu::Add, Width::W64, self.reg(dst), offset));
             }
-            Inst::GlobalAddr { dst, section, offset } => {
+            Inst::Address { dst, of: Address::Global(section, offset) } => {
                 self.address(self.reg(dst), 0, offset as i32, Target::Section(section));
             }
-            Inst::MapAddr { dst, map } => self.address(self.reg(dst), 0, 0, Target::Map(map)),
-            Inst::FuncAddr { dst, func } => self.address(self.reg(dst), PSEUDO_FUNC, 0, Target::Address(func)),
+            Inst::Address { dst, of: Address::Map(map) } => self.address(self.reg(dst), 0, 0, Target::Map(map)),
+            Inst::Address { dst, of: Address::Func(func) } => {
+                self.address(self.reg(dst), PSEUDO_FUNC, 0, Target::Address(func));
+            }
             _ => return Err(self.bug(format!("{inst} has no machine form"))),
         }
         Ok(())

@@ -146,13 +146,9 @@ impl Rewriter<'_> {
                 let src = self.stored(size, src);
                 self.push(Inst::SlotStore { slot, offset, size, src });
             }
-            Inst::AtomicXchg { dst, base, offset, size, src } if dst == base => {
+            Inst::AtomicFetch { op, dst, base, offset, size, src } if dst == base => {
                 let base = self.register(base);
-                self.push(Inst::AtomicXchg { dst, base, offset, size, src });
-            }
-            Inst::AtomicFetchAdd { dst, base, offset, size, src } if dst == base => {
-                let base = self.register(base);
-                self.push(Inst::AtomicFetchAdd { dst, base, offset, size, src });
+                self.push(Inst::AtomicFetch { op, dst, base, offset, size, src });
             }
             mut call if call.is_call() => {
                 call.for_each_use_mut(|v| {

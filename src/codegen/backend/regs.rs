@@ -162,7 +162,7 @@ fn wishes(lives: &Lives, vreg: Vreg, registers: &[Option<Reg>]) -> impl Iterator
 fn read_late(inst: &Inst) -> Option<Vreg> {
     match inst {
         Inst::Alu { op, a, b: Operand::Reg(b), .. } if *a != Operand::Reg(*b) && !commutes(*op) => Some(*b),
-        Inst::AtomicXchg { base, .. } | Inst::AtomicFetchAdd { base, .. } => Some(*base),
+        Inst::AtomicFetch { base, .. } => Some(*base),
         _ => None,
     }
 }
@@ -175,13 +175,12 @@ fn for_each_hint(inst: &Inst, mut f: impl FnMut(Vreg, Hint)) {
         | Inst::Neg { dst, src }
         | Inst::Extend { dst, src, .. }
         | Inst::Bswap { dst, src, .. }
-        | Inst::AtomicXchg { dst, src, .. }
-        | Inst::AtomicFetchAdd { dst, src, .. }
+        | Inst::AtomicFetch { dst, src, .. }
         | Inst::Alu { dst, a: Operand::Reg(src), .. } => {
             f(*dst, Hint::Same(*src));
             f(*src, Hint::Same(*dst));
         }
-        Inst::Call { dst, args, .. } | Inst::CallKfunc { dst, args, .. } | Inst::CallLocal { dst, args, .. } => {
+        Inst::Call { dst, args, .. } => {
             if let Some(dst) = dst {
                 f(*dst, Hint::Fixed(Reg(0)));
             }

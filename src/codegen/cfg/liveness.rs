@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn a_loop_variable_is_live_around_the_loop() {
         let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 1);
-        let i = b.imm(0);
+        let i = b.copy(0);
         let [head, body, done] = b.new_blocks();
         b.jump(head);
         b.switch_to(head);
-        b.branch(Cond::Lt, i, b.parameter(0), body, done);
+        b.branch(Cond::Lt, i, Vreg::parameter(0), body, done);
         b.switch_to(body);
         let next = b.add(i, 1);
         b.copy_into(i, next);

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    Alu, BlockId, BpfMapId, Cond, Fact, FuncId, Function, Inst, Linkage, Mark, Module, Operand, Place, Point, Purpose,
-    SectionId, Size, Slot, Storage, Terminator, Vreg, Width,
+    Address, Alu, AtomicOp, BlockId, BpfMapId, Callee, Cond, Fact, FuncId, Function, Inst, Linkage, Mark, Module,
+    Operand, Place, Point, Purpose, SectionId, Size, Slot, Storage, Terminator, Vreg, Width,
 };
 
 impl Display for Vreg {
@@ -154,20 +154,42 @@ impl Display for Inst {
                 write!(f, "{dst} = {}{bits} {src}", if *signed { 's' } else { 'u' })
             }
             Self::Bswap { dst, src, bits } => write!(f, "{dst} = bswap{bits} {src}"),
-            Self::Call { dst, helper, args } => {
+            Self::Call { dst, callee, args } => {
                 result(f, *dst)?;
-                write!(f, "helper#{helper}({})", Args(args))
-            }
-            Self::CallKfunc { dst, name, args } => {
-                result(f, *dst)?;
-                write!(f, "{name}({})", Args(args))
-            }
-            Self::CallLocal { dst, func, args } => {
-                result(f, *dst)?;
-                write!(f, "{func}({})", Args(args))
+                write!(f, "{callee}({})", Args(args))
             }
             memory => memory_inst(memory, f),
         }
+    }
+}
+
+impl Display for Callee {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Helper(number) => write!(f, "helper#{number}"),
+            Self::Kfunc(name) => f.write_str(name),
+            Self::Local(func) => func.fmt(f),
+        }
+    }
+}
+
+impl Display for Address {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slot(slot, offset) => write!(f, "&{slot} + {offset}"),
+            Self::Global(section, offset) => write!(f, "&{section} + {offset}"),
+            Self::Map(map) => map.fmt(f),
+            Self::Func(func) => write!(f, "&{func}"),
+        }
+    }
+}
+
+impl Display for AtomicOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Xchg => "xchg",
+            Self::FetchAdd => "fetch_add",
+        })
     }
 }
 
@@ -218,20 +240,14 @@ fn memory_inst(inst: &Inst, f: &mut Formatter<'_>) -> fmt::Result {
         }
         Inst::Store { base, offset, size, src } => write!(f, "{size}[{base} + {offset}] = {src}"),
         Inst::AtomicAdd { base, offset, size, src } => write!(f, "lock {size}[{base} + {offset}] += {src}"),
-        Inst::AtomicXchg { dst, base, offset, size, src } => {
-            write!(f, "{dst} = xchg({size}[{base} + {offset}], {src})")
+        Inst::AtomicFetch { op, dst, base, offset, size, src } => {
+            write!(f, "{dst} = {op}({size}[{base} + {offset}], {src})")
         }
-        Inst::AtomicFetchAdd { dst, base, offset, size, src } => {
-            write!(f, "{dst} = fetch_add({size}[{base} + {offset}], {src})")
-        }
-        Inst::SlotAddr { dst, slot, offset } => write!(f, "{dst} = &{slot} + {offset}"),
+        Inst::Address { dst, of } => write!(f, "{dst} = {of}"),
         Inst::SlotLoad { dst, slot, offset, size, signed } => {
             write!(f, "{dst} = {}[{slot} + {offset}]", Loaded(*size, *signed))
         }
         Inst::SlotStore { slot, offset, size, src } => write!(f, "{size}[{slot} + {offset}] = {src}"),
-        Inst::GlobalAddr { dst, section, offset } => write!(f, "{dst} = &{section} + {offset}"),
-        Inst::MapAddr { dst, map } => write!(f, "{dst} = {map}"),
-        Inst::FuncAddr { dst, func } => write!(f, "{dst} = &{func}"),
         _ => Ok(()),
     }
 }

@@ -15,14 +15,10 @@ impl Inst {
             | Self::Extend { dst, .. }
             | Self::Bswap { dst, .. }
             | Self::Load { dst, .. }
-            | Self::AtomicXchg { dst, .. }
-            | Self::AtomicFetchAdd { dst, .. }
-            | Self::SlotAddr { dst, .. }
-            | Self::SlotLoad { dst, .. }
-            | Self::GlobalAddr { dst, .. }
-            | Self::MapAddr { dst, .. }
-            | Self::FuncAddr { dst, .. } => Some(*dst),
-            Self::Call { dst, .. } | Self::CallKfunc { dst, .. } | Self::CallLocal { dst, .. } => *dst,
+            | Self::AtomicFetch { dst, .. }
+            | Self::Address { dst, .. }
+            | Self::SlotLoad { dst, .. } => Some(*dst),
+            Self::Call { dst, .. } => *dst,
             Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } | Self::Mark(_) => None,
         }
     }
@@ -38,14 +34,10 @@ impl Inst {
             | Self::Extend { dst, .. }
             | Self::Bswap { dst, .. }
             | Self::Load { dst, .. }
-            | Self::AtomicXchg { dst, .. }
-            | Self::AtomicFetchAdd { dst, .. }
-            | Self::SlotAddr { dst, .. }
-            | Self::SlotLoad { dst, .. }
-            | Self::GlobalAddr { dst, .. }
-            | Self::MapAddr { dst, .. }
-            | Self::FuncAddr { dst, .. } => Some(dst),
-            Self::Call { dst, .. } | Self::CallKfunc { dst, .. } | Self::CallLocal { dst, .. } => dst.as_mut(),
+            | Self::AtomicFetch { dst, .. }
+            | Self::Address { dst, .. }
+            | Self::SlotLoad { dst, .. } => Some(dst),
+            Self::Call { dst, .. } => dst.as_mut(),
             Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } | Self::Mark(_) => None,
         }
     }
@@ -71,21 +63,14 @@ impl Inst {
                 f(*src);
             }
             Self::Load { base, .. } => f(*base),
-            Self::AtomicAdd { base, src, .. }
-            | Self::AtomicXchg { base, src, .. }
-            | Self::AtomicFetchAdd { base, src, .. } => {
+            Self::AtomicAdd { base, src, .. } | Self::AtomicFetch { base, src, .. } => {
                 f(*base);
                 f(*src);
             }
-            Self::Call { args, .. } | Self::CallKfunc { args, .. } | Self::CallLocal { args, .. } => {
+            Self::Call { args, .. } => {
                 args.iter().for_each(operand);
             }
-            Self::SlotAddr { .. }
-            | Self::SlotLoad { .. }
-            | Self::GlobalAddr { .. }
-            | Self::MapAddr { .. }
-            | Self::FuncAddr { .. }
-            | Self::Mark(_) => {}
+            Self::Address { .. } | Self::SlotLoad { .. } | Self::Mark(_) => {}
         }
     }
 
@@ -110,21 +95,14 @@ impl Inst {
                 f(src);
             }
             Self::Load { base, .. } => f(base),
-            Self::AtomicAdd { base, src, .. }
-            | Self::AtomicXchg { base, src, .. }
-            | Self::AtomicFetchAdd { base, src, .. } => {
+            Self::AtomicAdd { base, src, .. } | Self::AtomicFetch { base, src, .. } => {
                 f(base);
                 f(src);
             }
-            Self::Call { args, .. } | Self::CallKfunc { args, .. } | Self::CallLocal { args, .. } => {
+            Self::Call { args, .. } => {
                 args.iter_mut().for_each(operand);
             }
-            Self::SlotAddr { .. }
-            | Self::SlotLoad { .. }
-            | Self::GlobalAddr { .. }
-            | Self::MapAddr { .. }
-            | Self::FuncAddr { .. }
-            | Self::Mark(_) => {}
+            Self::Address { .. } | Self::SlotLoad { .. } | Self::Mark(_) => {}
         }
     }
 
@@ -139,7 +117,7 @@ impl Inst {
                 f(a);
                 f(b);
             }
-            Self::Call { args, .. } | Self::CallKfunc { args, .. } | Self::CallLocal { args, .. } => {
+            Self::Call { args, .. } => {
                 args.iter_mut().for_each(f);
             }
             _ => {}
@@ -159,31 +137,21 @@ impl Inst {
                 | Self::Extend { .. }
                 | Self::Bswap { .. }
                 | Self::Load { .. }
-                | Self::SlotAddr { .. }
+                | Self::Address { .. }
                 | Self::SlotLoad { .. }
-                | Self::GlobalAddr { .. }
-                | Self::MapAddr { .. }
-                | Self::FuncAddr { .. }
         )
     }
 
     /// True for calls, which clobber r0 to r5.
     #[must_use]
     pub const fn is_call(&self) -> bool {
-        matches!(self, Self::Call { .. } | Self::CallKfunc { .. } | Self::CallLocal { .. })
+        matches!(self, Self::Call { .. })
     }
 
     /// True when its result depends on nothing that runs: it may be made again anywhere.
     #[must_use]
     pub const fn is_rematerialisable(&self) -> bool {
-        matches!(
-            self,
-            Self::Copy { src: Operand::Imm(_), .. }
-                | Self::SlotAddr { .. }
-                | Self::GlobalAddr { .. }
-                | Self::MapAddr { .. }
-                | Self::FuncAddr { .. }
-        )
+        matches!(self, Self::Copy { src: Operand::Imm(_), .. } | Self::Address { .. })
     }
 }
 

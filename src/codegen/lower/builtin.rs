@@ -6,6 +6,7 @@ pub mod task;
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::{flow, purpose};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Operand, Vreg};
 use crate::lang::source::Span;
@@ -195,13 +196,13 @@ fn in_table(
         table[at..at + 4].copy_from_slice(&value.to_ne_bytes());
     }
     let index = b.sub(number, i64::from(first));
-    let index = b.copy_to_bound(index);
+    let index = purpose::copy_to_bound(b, index);
     numbers::at_most(b, index, i64::from(last - first));
     // No change; a verifier that keeps no bounds of spilled numbers sees them here.
     let index = b.and(index, entries as i64 - 1);
     let at = object.constant(&table);
     let section = object.section(CONSTANTS);
-    let start = b.global_addr(section, at);
+    let start = b.address(section.at(at));
     let offset = b.mul(index, 4);
     let entry = b.add(start, offset);
     Ok(memory::load(b, Addr::new(Base::Reg(entry), 0), 4, false))
@@ -216,7 +217,7 @@ fn user_mode(l: &mut Lowerer<'_, '_>, span: Span) -> Result<Vreg, CodegenError> 
     if cfg!(target_arch = "aarch64") {
         // PSR_MODE_EL0t is 0 in the low four bits.
         let level = b.and(word, 0xf);
-        return Ok(b.compare(crate::codegen::ir::Cond::Eq, level, 0));
+        return Ok(flow::compare(b, crate::codegen::ir::Cond::Eq, level, 0));
     }
     // The low two bits of `cs` are the privilege level, 3 in user mode.
     let level = b.and(word, 3);

@@ -3,6 +3,7 @@
 //! A register holds a value extended to 64 bits by its type: by sign when signed, with zeros
 //! otherwise. Booleans are 0 and 1.
 
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind, LocalId, UnaryOp};
@@ -134,7 +135,7 @@ fn cast<'a>(l: &mut Lowerer<'_, 'a>, a: &'a Expr, e: &'a Expr) -> Result<Operand
     let value = l.scalar(a)?;
     let b = &mut l.function.builder;
     if e.ty == Type::Bool && a.ty != Type::Bool {
-        return Ok(b.compare(Cond::Ne, value, 0).into());
+        return Ok(flow::compare(b, Cond::Ne, value, 0).into());
     }
     if let Operand::Imm(v) = value {
         return Ok(Operand::Imm(wrap_constant(v, &e.ty)));

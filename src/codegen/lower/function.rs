@@ -7,6 +7,7 @@
 pub mod state;
 
 use crate::codegen::artifact::ProgramKind;
+use crate::codegen::builder::atomic;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Size, Slot};
 use crate::lang::source::Span;
@@ -113,8 +114,8 @@ impl<'a> Lowerer<'_, 'a> {
     pub fn count_loss(&mut self, cause: LossCause, action: Option<crate::lang::typed::ActionId>, span: Span) {
         let site = self.object.site(cause, action, self.probe_index, span);
         let section = self.object.section(LOSSES);
-        let address = self.function.builder.global_addr(section, site * 8);
-        self.function.builder.atomic_add(address, 0, Size::B8, 1);
+        let address = self.function.builder.address(section.at(site * 8));
+        atomic::add(&mut self.function.builder, address, 0, Size::B8, 1);
     }
 
     /// Runs `body` (which counts, repairs, ...) only when the comparison holds, then goes on.

@@ -1,6 +1,7 @@
 //! Functions computed inside the program.
 
 use crate::codegen::artifact::ProgramKind;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
@@ -32,7 +33,7 @@ pub fn scalar<'a>(
             let mark = l.mark();
             let index = search::index_of(l, a, b, e.span)?;
             l.release(mark);
-            Ok(l.function.builder.compare(Cond::SGe, index, 0).into())
+            Ok(flow::compare(&mut l.function.builder, Cond::SGe, index, 0).into())
         }
         (Intrinsic::StrStr, [a, b]) => {
             let mark = l.mark();
@@ -68,7 +69,7 @@ pub fn scalar<'a>(
             let form = SymbolForm::of(constant(form).unwrap_or(0));
             let b = &mut l.function.builder;
             let whole = b.copy(address);
-            let changed = b.imm(form.mark() as i64);
+            let changed = b.copy(form.mark() as i64);
             b.alu_into(whole, Alu::Xor, Width::W64, whole, changed);
             Ok(whole.into())
         }
@@ -192,7 +193,7 @@ fn concatenate<'a>(
     let length = read::string(l, Place::Memory(left), whole, first, limit.into(), Tail::Loose, false, span)?;
     let at = l.function.builder.new_vreg();
     l.function.builder.copy_into(at, 0);
-    l.function.builder.when(Cond::SGt, length, 0, |b| {
+    flow::when(&mut l.function.builder, Cond::SGt, length, 0, |b| {
         let without = b.sub(length, 1);
         b.copy_into(at, without);
     });
@@ -330,11 +331,11 @@ fn store_comm_of_id<'a>(
     let size = l.object.size(ty);
     let id = l.scalar(id)?;
     memory::zero(&mut l.function.builder, dst, size);
-    let task = l.function.builder.call_kfunc("bpf_task_from_pid", &[id]);
+    let task = l.function.builder.call("bpf_task_from_pid", &[id]);
     l.when(Cond::Ne, task.into(), 0.into(), |l| {
         let place = Place::Remote { base: task.into(), offset: i64::from(offset), space: AddressSpace::Kernel };
         read::string(l, place, dst, size, i64::from(size.min(16)).into(), tail, false, span)?;
-        l.function.builder.call_kfunc_void("bpf_task_release", &[task.into()]);
+        l.function.builder.call_void("bpf_task_release", &[task.into()]);
         Ok(())
     })
 }

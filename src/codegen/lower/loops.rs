@@ -18,6 +18,7 @@ pub mod steps;
 pub mod strategy;
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::{flow, purpose};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Operand, Point, Vreg};
 use crate::lang::source::Span;
@@ -96,12 +97,12 @@ fn iterations(l: &mut Lowerer<'_, '_>, first: Operand, last: Operand) -> Result<
     let b = &mut l.function.builder;
     let iterations = b.new_vreg();
     b.copy_into(iterations, 0);
-    let first_ = b.copy_to_bound(first);
-    let last = if let Operand::Reg(last) = last { b.copy_to_bound(last).into() } else { last };
+    let first_ = purpose::copy_to_bound(b, first);
+    let last = if let Operand::Reg(last) = last { purpose::copy_to_bound(b, last).into() } else { last };
     l.when(Cond::SLt, first_.into(), last, |l| {
         let difference = l.function.builder.sub(last, first_);
         l.function.builder.copy_into(iterations, difference);
-        l.function.builder.when(Cond::Gt, iterations, MOST_ITERATIONS, |b| {
+        flow::when(&mut l.function.builder, Cond::Gt, iterations, MOST_ITERATIONS, |b| {
             b.copy_into(iterations, MOST_ITERATIONS);
         });
         Ok(())
@@ -260,7 +261,7 @@ fn enter_iteration(
     head: BlockId,
 ) {
     b.switch_to(iteration);
-    if b.leads_to(inside, head) {
+    if b.function().leads_to(inside, head) {
         b.jump(inside);
     } else {
         let zero = marks::hidden(object, b, 0);

@@ -9,6 +9,7 @@ pub mod reduce;
 pub mod usage;
 pub mod write;
 
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, FuncId, Linkage, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind, LocalId, MapId};
@@ -73,7 +74,7 @@ pub fn scalar<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Operand, Codeg
 
 fn address(l: &mut Lowerer<'_, '_>, map: MapId) -> Operand {
     let address = match (l.object.keyed_map(map), element::scalar(l, map)) {
-        (Some(bpf), _) => l.function.builder.map_addr(bpf),
+        (Some(bpf), _) => l.function.builder.address(bpf),
         (None, Some(scalar)) => memory::pointer(&mut l.function.builder, scalar.value),
         (None, None) => return 0.into(),
     };
@@ -100,7 +101,7 @@ fn get<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, key: Option<&'a Expr>, e: &'a Ex
     let result = b.new_vreg();
     let element = element::lookup(b, bpf, at);
     b.copy_into(result, 0);
-    l.function.builder.when(Cond::Ne, element, 0, |b| {
+    flow::when(&mut l.function.builder, Cond::Ne, element, 0, |b| {
         let value = memory::load(b, Addr::new(Base::Reg(element), 0), size, signed);
         b.copy_into(result, value);
     });
@@ -125,14 +126,14 @@ fn known_read(l: &Lowerer<'_, '_>, map: MapId, key: Option<&Expr>) -> Option<Vre
 fn has<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, key: Option<&'a Expr>, e: &'a Expr) -> Result<Operand, CodegenError> {
     if let Some(scalar) = element::scalar(l, map) {
         let present = memory::load(&mut l.function.builder, scalar.present, 1, false);
-        return Ok(l.function.builder.compare(Cond::Ne, present, 0).into());
+        return Ok(flow::compare(&mut l.function.builder, Cond::Ne, present, 0).into());
     }
     let Some(bpf) = l.object.keyed_map(map) else { return l.internal(e.span, "a map without a home") };
     let mark = l.mark();
     let key = key::in_memory(l, map, key, e.span)?;
     let element = element::lookup(&mut l.function.builder, bpf, key);
     l.release(mark);
-    Ok(l.function.builder.compare(Cond::Ne, element, 0).into())
+    Ok(flow::compare(&mut l.function.builder, Cond::Ne, element, 0).into())
 }
 
 fn find<'a>(
@@ -176,15 +177,15 @@ fn len<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, e: &'a Expr) -> Result<Operand, 
     let Some(bpf) = l.object.keyed_map(map) else {
         let Some(scalar) = element::scalar(l, map) else { return Ok(0.into()) };
         let present = memory::load(&mut l.function.builder, scalar.present, 1, false);
-        return Ok(l.function.builder.compare(Cond::Ne, present, 0).into());
+        return Ok(flow::compare(&mut l.function.builder, Cond::Ne, present, 0).into());
     };
     if !l.object.facts.features().for_each_map_elem {
         return Err(CodegenError::unsupported(e.span, "len() of a map", "bpf_for_each_map_elem (Linux 5.13)"));
     }
     let callback = nothing_callback(l.object);
     let b = &mut l.function.builder;
-    let handle = b.map_addr(bpf);
-    let function = b.func_addr(callback);
+    let handle = b.address(bpf);
+    let function = b.address(callback);
     let count = b.call(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), 0.into(), 0.into()]);
     Ok(count.into())
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::purpose;
 use crate::codegen::ir::{Fact, Mark, Operand, Place, Point, Purpose, Slot, Storage, Vreg};
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, ScopeId, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;
@@ -34,7 +35,7 @@ pub fn joined(l: &mut Lowerer<'_, '_>, value: Operand, ty: &Type) -> Operand {
     match value {
         Operand::Reg(v) if is_number(ty) => {
             reserve_unknown_zero(l.object, l.has_explored_loop);
-            l.function.builder.copy_for(Purpose::Joined, v).into()
+            purpose::copy_for(&mut l.function.builder, Purpose::Joined, v).into()
         }
         _ => value,
     }
@@ -43,7 +44,7 @@ pub fn joined(l: &mut Lowerer<'_, '_>, value: Operand, ty: &Type) -> Operand {
 /// What to compare instead of a value, when that is a variable's.
 pub fn compared(b: &mut FunctionBuilder, e: &Expr, value: Operand) -> Operand {
     match value {
-        Operand::Reg(v) if is_kept(e) => b.copy_for(Purpose::Compared, v).into(),
+        Operand::Reg(v) if is_kept(e) => purpose::copy_for(b, Purpose::Compared, v).into(),
         _ => value,
     }
 }
@@ -51,7 +52,7 @@ pub fn compared(b: &mut FunctionBuilder, e: &Expr, value: Operand) -> Operand {
 /// A number that is not to be known when the script is loaded.
 pub fn hidden(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, value: impl Into<Operand>) -> Vreg {
     reserve_unknown_zero(object, true);
-    b.copy_for(Purpose::Hidden, value)
+    purpose::copy_for(b, Purpose::Hidden, value)
 }
 
 /// Makes sure that there is the section with the zero that hides numbers.
@@ -249,7 +250,7 @@ fn note(l: &mut Lowerer<'_, '_>, point: Point, fact: Fact, storage: Vec<Storage>
     }
     let varies = fact == Fact::Varies;
     reserve_unknown_zero(l.object, varies && (l.has_explored_loop || !matches!(point, Point::Join | Point::End)));
-    l.function.builder.mark(Mark { point, fact, storage });
+    purpose::mark(&mut l.function.builder, Mark { point, fact, storage });
 }
 
 /// The numbers that a block changes and that are variables before it.

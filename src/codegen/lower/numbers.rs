@@ -1,6 +1,7 @@
 //! Numbers in registers: cut to a type, bounded, divided by sign. None of it knows the script.
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::{flow, purpose};
 use crate::codegen::ir::{Alu, BlockId, Cond, Inst, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
@@ -24,7 +25,7 @@ pub fn padded_word(b: &mut FunctionBuilder, value: Operand, bytes: u32) -> Opera
     };
     // An instruction takes a constant of 32 bits with its sign.
     match value {
-        Operand::Imm(n) if i32::try_from(n).is_err() => b.imm(n).into(),
+        Operand::Imm(n) if i32::try_from(n).is_err() => b.copy(n).into(),
         fits => fits,
     }
 }
@@ -42,7 +43,7 @@ pub fn store_bytes(b: &mut FunctionBuilder, dst: Addr, size: u32, value: Operand
 
 /// Makes an unsigned number at most `most`, in a path that the verifier sees.
 pub fn at_most(b: &mut FunctionBuilder, number: Vreg, most: i64) {
-    b.when(Cond::Gt, number, most, |b| {
+    flow::when(b, Cond::Gt, number, most, |b| {
         b.copy_into(number, most);
     });
 }
@@ -51,7 +52,7 @@ pub fn at_most(b: &mut FunctionBuilder, number: Vreg, most: i64) {
 /// see it right before the call.
 pub fn bounded(b: &mut FunctionBuilder, length: Operand, most: u32) -> Operand {
     let Operand::Reg(register) = length else { return length };
-    let bounded = b.copy_to_bound(register);
+    let bounded = purpose::copy_to_bound(b, register);
     at_most(b, bounded, i64::from(most));
     bounded.into()
 }
@@ -94,7 +95,7 @@ pub fn with_sign_of(b: &mut FunctionBuilder, magnitude: Vreg, sign: Vreg) -> Vre
 /// Goes on unless a text ended at or before this word: nothing but zeros follows its end.
 pub fn unless_ended(b: &mut FunctionBuilder, word: Vreg, done: BlockId) {
     let byte = b.shr(word, 56);
-    b.require(Cond::Ne, byte, 0, done);
+    flow::require(b, Cond::Ne, byte, 0, done);
 }
 
 /// Cuts a register to a type and extends it again.

@@ -156,7 +156,7 @@ pub fn lower_function<'a>(
     let id = unit.reserve_function();
     let mut state = FunctionState::new(id, name, linkage, 1, Role::Program, region);
     let has_explored_loop = has_explored_loop(unit.scale(), &probe.body);
-    state.builder.explores_loop(has_explored_loop);
+    state.builder.function_mut().has_explored_loop = has_explored_loop;
     let mut lowerer = Lowerer {
         object: unit,
         function: state,

@@ -12,6 +12,7 @@ pub mod ring_plan;
 
 use crate::codegen::artifact::{ACTION_BITS, RECORD_HEADER};
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg};
 use crate::lang::source::Span;
@@ -94,7 +95,7 @@ pub fn send<'a>(l: &mut Lowerer<'_, 'a>, id: ActionId, values: &'a [Expr], span:
     l.release(mark);
     if matches!(action.kind, ActionKind::Exit) {
         let section = l.object.section(SHARED);
-        let at = l.function.builder.global_addr(section, EXITING);
+        let at = l.function.builder.address(section.at(EXITING));
         memory::store(&mut l.function.builder, Addr::new(Base::Reg(at), 0), 8, 1);
         if l.object.program.config.exit_leaves_probe {
             l.leave();
@@ -139,7 +140,7 @@ fn send_whole<'a>(l: &mut Lowerer<'_, 'a>, report: &Record<'_, 'a>) -> Result<()
     }
     let ring = l.object.ring();
     let b = &mut l.function.builder;
-    let handle = b.map_addr(ring);
+    let handle = b.address(ring);
     let record = b.call(h::RINGBUF_RESERVE, &[handle.into(), i64::from(report.total).into(), 0.into()]);
     let [fill, lost, done] = b.new_blocks();
     b.branch(Cond::Ne, record, 0, fill, lost);
@@ -197,7 +198,7 @@ fn copy_out(l: &mut Lowerer<'_, '_>, record: Addr, bytes: Operand, action: Optio
     let flags = wake_flags(l.object, &mut l.function.builder);
     let ring = l.object.ring();
     let b = &mut l.function.builder;
-    let handle = b.map_addr(ring);
+    let handle = b.address(ring);
     let from = memory::pointer(b, record);
     let result = b.call(h::RINGBUF_OUTPUT, &[handle.into(), from.into(), bytes, flags]);
     let [lost, done] = b.new_blocks();
@@ -239,7 +240,7 @@ fn header(l: &mut Lowerer<'_, '_>, id: ActionId, record: Addr) {
     }
     let known = u64::from(id.0) | u64::from(name.unwrap_or(u32::MAX)) << 32;
     let b = &mut l.function.builder;
-    let known = b.imm(known as i64);
+    let known = b.copy(known as i64);
     let word = b.alu(Alu::Or, cpu, known);
     memory::store(b, record, 8, word);
 }
@@ -267,7 +268,7 @@ fn put<'a>(l: &mut Lowerer<'_, 'a>, value: &Ready<'a>, ty: &Type, at: Addr) -> R
 /// 1 while the reader wants to be woken.
 pub fn wake_wanted(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder) -> Vreg {
     let section = object.section(SHARED);
-    let base = b.global_addr(section, WAKE_UPS);
+    let base = b.address(section.at(WAKE_UPS));
     memory::load(b, Addr::new(Base::Reg(base), 0), 8, false)
 }
 
@@ -301,7 +302,7 @@ fn put_last<'a>(l: &mut Lowerer<'_, 'a>, value: &Ready<'a>, ty: &Type, at: Addr)
         }
     };
     let used = l.function.builder.copy(used);
-    l.function.builder.when(Cond::SLt, used, 1, |b| {
+    flow::when(&mut l.function.builder, Cond::SLt, used, 1, |b| {
         // Nothing could be read, or an empty string, for which older kernels return 0
         // (`strncpy_from_user_nofault`, mm/maccess.c).
         memory::store(b, at, 1, 0);
@@ -341,7 +342,7 @@ fn trace_pipe<'a>(
     text.push(0);
     let at = l.object.constant(&text);
     let section = l.object.section(CONSTANTS);
-    let address = l.function.builder.global_addr(section, at);
+    let address = l.function.builder.address(section.at(at));
     let mut all: Vec<Operand> = vec![address.into(), (text.len() as i64).into()];
     all.extend(args);
     l.function.builder.call_void(h::TRACE_PRINTK, &all);

@@ -4,6 +4,7 @@ pub mod unwind;
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BpfMapId, Cond, Vreg, Width};
 use crate::lang::source::Span;
@@ -48,7 +49,7 @@ pub fn capture(
     let depth = depth.min(MOST_FRAMES);
     let bytes = depth * 8;
     let mark = l.mark();
-    let process = if user { task::pid(l, true) } else { l.function.builder.imm(0) };
+    let process = if user { task::pid(l, true) } else { l.function.builder.copy(0) };
     // The map's values have the depth of the script's deepest stack; shorter ones end in zeros.
     let stacks = l.object.stacks(depth);
     let widest = deepest(l.object);
@@ -64,7 +65,7 @@ pub fn capture(
         by_frame_pointers(l, frames, bytes, user)
     };
     let b = &mut l.function.builder;
-    let (id, count) = (b.imm(0), b.imm(0));
+    let (id, count) = (b.copy(0), b.copy(0));
     let [store, lost, done] = b.new_blocks();
     b.branch(Cond::SGt, got, 0, store, lost);
     b.switch_to(lost);
@@ -144,7 +145,7 @@ fn keep_stack(
     // The id's highest bits are its best mixed ones.
     let place = b.shr(id, i64::from(64 - 3 - KNOWN_STACK_IDS.trailing_zeros()));
     let place = b.and(place, i64::from(KNOWN_STACK_IDS - 1) * 8);
-    let table = b.global_addr(section, 0);
+    let table = b.address(section.at(0));
     let entry = Addr::new(Base::Reg(b.add(table, place)), 0);
     let known = memory::load(b, entry, 8, false);
     l.when(Cond::Ne, known.into(), id.into(), |l| {
@@ -152,7 +153,7 @@ fn keep_stack(
         let element = element::lookup(&mut l.function.builder, stacks, key);
         l.when(Cond::Eq, element.into(), 0.into(), |l| {
             let b = &mut l.function.builder;
-            let handle = b.map_addr(stacks);
+            let handle = b.address(stacks);
             let at = memory::pointer(b, key);
             let value = memory::pointer(b, frames);
             let args = [handle.into(), at.into(), value.into(), h::BPF_ANY.into()];
@@ -177,8 +178,8 @@ fn deepest(object: &ObjectBuilder<'_>) -> u32 {
 /// first piece that ends with a zero. There is no loop: the verifier would follow one frame by frame,
 /// and come out of it on as many paths.
 fn hash_frames(b: &mut FunctionBuilder, frames: Addr, depth: u32, hash: Vreg) {
-    let mix = b.imm(MIX);
-    let lanes = [b.copy(mix), b.imm(0)];
+    let mix = b.copy(MIX);
+    let lanes = [b.copy(mix), b.copy(0)];
     let done = b.new_block();
     for frame in 0..depth {
         let lane = lanes[frame as usize % 2];
@@ -186,7 +187,7 @@ fn hash_frames(b: &mut FunctionBuilder, frames: Addr, depth: u32, hash: Vreg) {
         b.alu_into(lane, Alu::Xor, Width::W64, lane, value);
         b.alu_into(lane, Alu::Mul, Width::W64, lane, mix);
         if depth > ONE_PIECE && frame % PIECE == PIECE - 1 {
-            b.require(Cond::Ne, value, 0, done);
+            flow::require(b, Cond::Ne, value, 0, done);
         }
     }
     b.jump(done);
@@ -201,7 +202,7 @@ fn hash_frames(b: &mut FunctionBuilder, frames: Addr, depth: u32, hash: Vreg) {
 
 /// 0 says "no stack".
 fn never_zero(b: &mut FunctionBuilder, hash: Vreg) {
-    b.when(Cond::Eq, hash, 0, |b| {
+    flow::when(b, Cond::Eq, hash, 0, |b| {
         b.copy_into(hash, 1);
     });
 }

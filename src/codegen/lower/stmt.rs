@@ -230,7 +230,7 @@ fn return_statement<'a>(l: &mut Lowerer<'_, 'a>, value: Option<&'a Expr>) -> Res
         if let Some(e) = value.filter(|_| is_test(l)) {
             let result = l.scalar(e)?;
             let section = l.object.section(layout::SHARED);
-            let at = l.function.builder.global_addr(section, object::RESULT);
+            let at = l.function.builder.address(section.at(object::RESULT));
             memory::store(&mut l.function.builder, Addr::new(Base::Reg(at), 0), 8, result);
         } else if let Some(e) = value.filter(|e| !walk::is_pure(e)) {
             l.effect(e)?;

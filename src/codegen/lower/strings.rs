@@ -6,6 +6,7 @@ pub mod symbolic_number;
 pub mod text;
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
@@ -100,8 +101,8 @@ fn equals_constant<'a>(
         word[..size as usize].copy_from_slice(&bytes[at as usize..(at + size) as usize]);
         let value = u64::from_le_bytes(word) as i64;
         let loaded = memory::load(b, addr.at(at), size, false);
-        let constant: Operand = if i32::try_from(value).is_ok() { value.into() } else { b.imm(value).into() };
-        b.require(Cond::Eq, loaded, constant, other);
+        let constant: Operand = if i32::try_from(value).is_ok() { value.into() } else { b.copy(value).into() };
+        flow::require(b, Cond::Eq, loaded, constant, other);
     }
     b.jump(same);
     Ok(())
@@ -125,7 +126,7 @@ fn bytes_equal(
                 memory::load(&mut l.function.builder, a.at(at), size, false),
                 memory::load(&mut l.function.builder, b.at(at), size, false),
             );
-            l.function.builder.require(Cond::Eq, x, y, other);
+            flow::require(&mut l.function.builder, Cond::Eq, x, y, other);
         }
         return Ok(());
     }
@@ -152,7 +153,7 @@ fn bytes_equal(
             memory::load(&mut l.function.builder, a.at(tail + at), size, false),
             memory::load(&mut l.function.builder, b.at(tail + at), size, false),
         );
-        l.function.builder.require(Cond::Eq, x, y, other);
+        flow::require(&mut l.function.builder, Cond::Eq, x, y, other);
     }
     l.function.builder.jump(done);
     l.function.builder.switch_to(done);
@@ -185,7 +186,7 @@ fn chunk_equal(b: &mut FunctionBuilder, left: Vreg, right: Vreg, other: BlockId)
         last = x;
     }
     if let Some(difference) = difference {
-        b.require(Cond::Eq, difference, 0, other);
+        flow::require(b, Cond::Eq, difference, 0, other);
     }
     last
 }
@@ -253,9 +254,9 @@ fn chunks_by_callback(
             b.ret(1);
         }
     });
-    l.function.builder.require(Cond::Ne, found, DIFFERENT, other);
+    flow::require(&mut l.function.builder, Cond::Ne, found, DIFFERENT, other);
     if text {
-        l.function.builder.require(Cond::Ne, found, ENDED, done);
+        flow::require(&mut l.function.builder, Cond::Ne, found, ENDED, done);
     }
 }
 
@@ -269,7 +270,7 @@ fn chunks_by_counting(
     done: BlockId,
     text: bool,
 ) {
-    let offset = b.imm(i64::from(CHUNK));
+    let offset = b.copy(i64::from(CHUNK));
     let [head, body, out] = b.new_blocks();
     b.jump(head);
     b.switch_to(head);
@@ -316,7 +317,7 @@ pub fn compare_prefix<'a>(l: &mut Lowerer<'_, 'a>, a: &'a Expr, b: &'a Expr, n: 
 pub fn length<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Vreg, CodegenError> {
     if let Some(text) = constant_text(e) {
         let length = text.iter().position(|b| *b == 0).unwrap_or(text.len());
-        return Ok(l.function.builder.imm(length as i64));
+        return Ok(l.function.builder.copy(length as i64));
     }
     let mark = l.mark();
     // One more than it has: an array of characters may be full, and the helper ends what it copies.
@@ -327,7 +328,7 @@ pub fn length<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Vreg, CodegenE
     l.release(mark);
     let length = l.function.builder.new_vreg();
     l.function.builder.copy_into(length, 0);
-    l.function.builder.when(Cond::SGt, with_end, 0, |b| {
+    flow::when(&mut l.function.builder, Cond::SGt, with_end, 0, |b| {
         let without = b.sub(with_end, 1);
         b.copy_into(length, without);
     });
@@ -345,15 +346,15 @@ pub fn compare_memory<'a>(
     let [other, done] = l.function.builder.new_blocks();
     let mark = l.mark();
     let (left, right) = (bytes_behind(l, a, n, span)?, bytes_behind(l, b, n, span)?);
-    let result = l.function.builder.imm(0);
-    let words = (l.function.builder.imm(0), l.function.builder.imm(0));
+    let result = l.function.builder.copy(0);
+    let words = (l.function.builder.copy(0), l.function.builder.copy(0));
     first_difference(l, left, right, n, words, other);
     l.function.builder.jump(done);
     l.release(mark);
     l.function.builder.switch_to(other);
     // The first byte in memory becomes the highest.
     let (x, y) = (l.function.builder.bswap(words.0, 64), l.function.builder.bswap(words.1, 64));
-    let more = l.function.builder.compare(Cond::Gt, x, y);
+    let more = flow::compare(&mut l.function.builder, Cond::Gt, x, y);
     let twice = l.function.builder.shl(more, 1);
     l.function.builder.alu_into(result, Alu::Sub, Width::W64, twice, 1);
     l.function.builder.jump(done);
@@ -369,7 +370,7 @@ fn first_difference(l: &mut Lowerer<'_, '_>, a: Addr, b: Addr, bytes: u32, words
     let looped = if straight { 0 } else { bytes / 8 * 8 };
     if looped > 0 {
         let (left, right) = (memory::pointer(&mut l.function.builder, a), memory::pointer(&mut l.function.builder, b));
-        let offset = l.function.builder.imm(0);
+        let offset = l.function.builder.copy(0);
         let [head, body, done] = l.function.builder.new_blocks();
         l.function.builder.jump(head);
         l.function.builder.switch_to(head);
@@ -392,7 +393,7 @@ fn first_difference(l: &mut Lowerer<'_, '_>, a: Addr, b: Addr, bytes: u32, words
         );
         l.function.builder.copy_into(words.0, x);
         l.function.builder.copy_into(words.1, y);
-        l.function.builder.require(Cond::Eq, x, y, other);
+        flow::require(&mut l.function.builder, Cond::Eq, x, y, other);
     }
 }
 

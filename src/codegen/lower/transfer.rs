@@ -1,5 +1,6 @@
 //! Functions that move bytes between memories: network addresses, packets, lists of texts, the process.
 
+use crate::codegen::builder::{flow, purpose};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Width};
 use crate::lang::source::Span;
@@ -50,7 +51,7 @@ pub fn store_packet<'a>(
     let start = l.function.builder.add(start, from);
     let wanted = l.scalar(length)?;
     let b = &mut l.function.builder;
-    let wanted = b.copy_to_bound(wanted);
+    let wanted = purpose::copy_to_bound(b, wanted);
     numbers::at_most(b, wanted, i64::from(*capacity));
     memory::store(b, dst, 4, wanted);
     if *capacity == 0 {
@@ -115,7 +116,7 @@ pub fn read_into<'a>(
     let half = part::half_of(l, *local, span)?;
     let from = l.pointee(src)?;
     let wanted = l.scalar(n)?;
-    let wanted = l.function.builder.copy_to_bound(wanted);
+    let wanted = purpose::copy_to_bound(&mut l.function.builder, wanted);
     numbers::at_most(&mut l.function.builder, wanted, i64::from(half));
     let at = part::within(l, *local, offset, 1)?;
     read::sized(l, from, at, wanted.into(), span)?;
@@ -198,14 +199,14 @@ pub fn store_join<'a>(
     let copy = l.temp_scratch(*capacity + most);
     let b = &mut l.function.builder;
     let start = memory::pointer(b, copy);
-    let used = b.imm(0);
+    let used = b.copy(0);
     let done = b.new_block();
     for i in 0..JOIN_STRINGS {
         let place = Place::Remote { base, offset: i64::from(i) * 8, space };
         let pointer = read::load(l, place, &Type::U64, None, span)?;
         let b = &mut l.function.builder;
-        b.require(Cond::Ne, pointer, 0, done);
-        b.require(Cond::Lt, used, i64::from(*capacity), done);
+        flow::require(b, Cond::Ne, pointer, 0, done);
+        flow::require(b, Cond::Lt, used, i64::from(*capacity), done);
         let to = b.add(start, used);
         let source = Place::Remote { base: pointer, offset: 0, space };
         let length = read::string(
@@ -219,7 +220,7 @@ pub fn store_join<'a>(
             span,
         )?;
         let b = &mut l.function.builder;
-        b.require(Cond::SGe, length, 0, done);
+        flow::require(b, Cond::SGe, length, 0, done);
         b.alu_into(used, Alu::Add, Width::W64, used, length);
         // Older kernels return 0 for an empty string, without its terminator. Two paths at each string
         // would be more than the verifier follows to the end.

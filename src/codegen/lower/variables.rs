@@ -116,7 +116,7 @@ impl<'a> Variables<'a> {
             (Role::Callback(pointer), _) => Addr::new(Base::Reg(pointer), at as i32),
             (Role::Program, Some(slot)) => {
                 // Functions with loops of their own add to it.
-                f.builder.grow_slot(slot, self.frame_bytes);
+                f.builder.function_mut().grow_slot(slot, self.frame_bytes);
                 Addr::new(Base::Slot(slot), at as i32)
             }
             (Role::Program, None) => {

@@ -55,19 +55,19 @@ mod tests {
     use super::*;
     use crate::codegen::builder::FunctionBuilder;
     use crate::codegen::cfg::reverse_postorder;
-    use crate::codegen::ir::{Cond, Linkage};
+    use crate::codegen::ir::{Cond, Linkage, Vreg};
 
     #[test]
     fn a_loop_entered_in_its_middle_is_closed_by_a_jump() {
         let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 1);
         let [other, head, middle, done] = b.new_blocks();
-        b.branch(Cond::Lt, b.parameter(0), 1, other, head);
+        b.branch(Cond::Lt, Vreg::parameter(0), 1, other, head);
         b.switch_to(other);
         b.jump(middle);
         b.switch_to(head);
         b.jump(middle);
         b.switch_to(middle);
-        b.branch(Cond::Lt, b.parameter(0), 5, head, done);
+        b.branch(Cond::Lt, Vreg::parameter(0), 5, head, done);
         b.switch_to(done);
         b.ret(0);
         let f = b.finish();

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 
 use crate::codegen::cfg::{BitSet, reverse_postorder};
-use crate::codegen::ir::{Function, Inst, Isa, Operand, Slot, Vreg};
+use crate::codegen::ir::{Address, Callee, Function, Inst, Isa, Operand, Slot, Vreg};
 
 /// The kernel function at the head of an iterator's loop.
 pub const NEXT: &str = "bpf_iter_num_next";
@@ -50,7 +50,7 @@ impl OpenLoops {
     #[must_use]
     pub fn of(function: &Function, isa: Isa) -> Self {
         let in_callback = is_explored_body(function, isa);
-        let iterates = |inst: &Inst| matches!(inst, Inst::CallKfunc { name, .. } if *name == NEXT);
+        let iterates = |inst: &Inst| matches!(inst, Inst::Call { callee: Callee::Kfunc(NEXT), .. });
         if !function.blocks.iter().flat_map(|b| &b.instructions).any(|(inst, _)| iterates(inst)) {
             return Self { iterators: Vec::new(), in_callback };
         }
@@ -87,10 +87,10 @@ impl Open {
     pub fn pass(&mut self, inst: &Inst) {
         let Some(iterators) = &mut self.iterators else { return };
         match inst {
-            Inst::SlotAddr { dst, slot, offset: 0 } => {
+            Inst::Address { dst, of: Address::Slot(slot, 0) } => {
                 self.addresses.insert(*dst, *slot);
             }
-            Inst::CallKfunc { name, args, .. } => {
+            Inst::Call { callee: Callee::Kfunc(name), args, .. } => {
                 let Some(Operand::Reg(address)) = args.first() else { return };
                 let Some(slot) = self.addresses.get(address) else { return };
                 match *name {
@@ -130,18 +130,18 @@ mod tests {
         let [head, body, leaves, goes_on, done] = [(); 5].map(|()| b.new_block());
         b.jump(head);
         b.switch_to(head);
-        let at = b.slot_addr(slot, 0);
-        let number = b.call_kfunc(NEXT, &[at.into()]);
+        let at = b.address(slot.at(0));
+        let number = b.call(NEXT, &[at.into()]);
         b.branch(Cond::Ne, number, 0, body, done);
         b.switch_to(body);
-        b.branch(Cond::Ne, b.parameter(0), 0, leaves, goes_on);
+        b.branch(Cond::Ne, Vreg::parameter(0), 0, leaves, goes_on);
         b.switch_to(leaves);
         b.jump(done);
         b.switch_to(goes_on);
         b.jump(head);
         b.switch_to(done);
-        let at = b.slot_addr(slot, 0);
-        b.call_kfunc_void(DESTROY, &[at.into()]);
+        let at = b.address(slot.at(0));
+        b.call_void(DESTROY, &[at.into()]);
         b.ret(0);
         let f = b.finish();
         let open = OpenLoops::of(&f, Isa::default());

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::codegen::ir::{Function, Inst, Slot, Vreg};
+use crate::codegen::ir::{Address, Callee, Function, Inst, Slot, Vreg};
 
 use super::open_loops::{DESTROY, NEXT};
 use crate::codegen::backend::insn::Reg;
@@ -95,7 +95,7 @@ fn blocks_around(block: usize, bodies: &[HashSet<usize>]) -> HashSet<usize> {
 
 fn calls<'a>(function: &'a Function, block: usize, of: &'static str) -> impl Iterator<Item = Place> + 'a {
     let instructions = function.blocks[block].instructions.iter().enumerate();
-    let called = move |inst: &Inst| matches!(inst, Inst::CallKfunc { name, .. } if *name == of);
+    let called = move |inst: &Inst| matches!(inst, Inst::Call { callee: Callee::Kfunc(name), .. } if *name == of);
     instructions.filter(move |(_, (inst, _))| called(inst)).map(move |(index, _)| (block, index))
 }
 
@@ -113,7 +113,7 @@ impl<'a> Context<'a> {
     fn of(function: &'a Function, allocation: &'a Allocation) -> Self {
         let mut words: Vec<bool> = function.slots.iter().map(|size| *size <= 8).collect();
         for (inst, _) in function.blocks.iter().flat_map(|b| &b.instructions) {
-            if let Inst::SlotAddr { slot, .. } = inst {
+            if let Inst::Address { of: Address::Slot(slot, _), .. } = inst {
                 words[slot.0 as usize] = false;
             }
         }
@@ -212,8 +212,8 @@ mod tests {
         let [head, body, done] = b.new_blocks();
         b.jump(head);
         b.switch_to(head);
-        let at = b.slot_addr(iterator, 0);
-        let number = b.call_kfunc(NEXT, &[at.into()]);
+        let at = b.address(iterator.at(0));
+        let number = b.call(NEXT, &[at.into()]);
         b.branch(Cond::Ne, number, 0, body, done);
         b.switch_to(body);
         let numbers: Vec<Vreg> = (0..calls).map(|_| b.call(RANDOM, &[])).collect();
@@ -259,14 +259,14 @@ mod tests {
         let [head, body, again, iteration, done, out] = [(); 6].map(|()| b.new_block());
         b.jump(head);
         b.switch_to(head);
-        let at = b.slot_addr(outer, 0);
-        let number = if nested { b.call_kfunc(NEXT, &[at.into()]) } else { b.call(RANDOM, &[]) };
+        let at = b.address(outer.at(0));
+        let number = if nested { b.call(NEXT, &[at.into()]) } else { b.call(RANDOM, &[]) };
         b.branch(Cond::Ne, number, 0, body, out);
         b.switch_to(body);
         b.jump(again);
         b.switch_to(again);
-        let at = b.slot_addr(inner, 0);
-        let number = b.call_kfunc(NEXT, &[at.into()]);
+        let at = b.address(inner.at(0));
+        let number = b.call(NEXT, &[at.into()]);
         b.branch(Cond::Ne, number, 0, iteration, done);
         b.switch_to(iteration);
         let (x, y) = (b.call(RANDOM, &[]), b.call(RANDOM, &[]));
@@ -274,8 +274,8 @@ mod tests {
         let sum = b.add(x, y);
         b.branch(Cond::Eq, sum, z, again, done);
         b.switch_to(done);
-        let at = b.slot_addr(inner, 0);
-        b.call_kfunc_void(DESTROY, &[at.into()]);
+        let at = b.address(inner.at(0));
+        b.call_void(DESTROY, &[at.into()]);
         b.jump(if nested { head } else { out });
         b.switch_to(out);
         b.ret(0);

@@ -3,9 +3,10 @@
 use super::open_loops::{DESTROY, NEXT};
 use super::{Context, normalise};
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::purpose;
 use crate::codegen::ir::{
-    Cond, Fact, Function, Inst, Isa, Linkage, Mark, Operand, Place, Point, Purpose, SectionId, Size, Slot, Storage,
-    Terminator,
+    Address, Cond, Fact, Function, Inst, Isa, Linkage, Mark, Operand, Place, Point, Purpose, SectionId, Size, Slot,
+    Storage, Terminator, Vreg,
 };
 
 const CONTEXT: Context = Context {
@@ -20,25 +21,25 @@ fn dead(slot: Slot, point: Point) -> Mark {
 /// A function whose body compares a copy of its parameter and ends a slot of two words; in an iterator's loop or alone.
 fn function(in_loop: bool) -> Function {
     let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 1);
-    b.explores_loop(in_loop);
+    b.function_mut().has_explored_loop = in_loop;
     let (iterator, words) = (b.new_slot(8), b.new_slot(16));
     let [head, body, done] = [(); 3].map(|()| b.new_block());
     b.jump(if in_loop { head } else { body });
     b.switch_to(head);
-    let at = b.slot_addr(iterator, 0);
-    let number = b.call_kfunc(NEXT, &[at.into()]);
+    let at = b.address(iterator.at(0));
+    let number = b.call(NEXT, &[at.into()]);
     b.branch(Cond::Ne, number, 0, body, done);
     b.switch_to(body);
-    b.mark(dead(words, Point::End));
-    let compared = b.copy_for(Purpose::Compared, b.parameter(0));
+    purpose::mark(&mut b, dead(words, Point::End));
+    let compared = purpose::copy_for(&mut b, Purpose::Compared, Vreg::parameter(0));
     b.branch(Cond::Ne, compared, 0, if in_loop { head } else { done }, done);
     b.switch_to(done);
     if in_loop {
-        let at = b.slot_addr(iterator, 0);
-        b.call_kfunc_void(DESTROY, &[at.into()]);
+        let at = b.address(iterator.at(0));
+        b.call_void(DESTROY, &[at.into()]);
     }
-    b.mark(dead(words, Point::End));
-    let joined = b.copy_for(Purpose::Joined, b.parameter(0));
+    purpose::mark(&mut b, dead(words, Point::End));
+    let joined = purpose::copy_for(&mut b, Purpose::Joined, Vreg::parameter(0));
     b.ret(joined);
     let mut function = b.finish();
     normalise(&mut function, CONTEXT);
@@ -70,18 +71,21 @@ fn in_a_loop_copies_are_not_linked_and_dead_words_are_zero() {
     assert!(code(&function, 2).iter().any(|inst| matches!(inst, Inst::Unlinked { .. })), "{function}");
     // Behind the loop nothing is compared exactly any more, but the paths that joined had numbers of their own.
     assert_eq!(zeros(&function, 3), 0, "{function}");
-    assert!(code(&function, 3).iter().any(|inst| matches!(inst, Inst::GlobalAddr { offset: 40, .. })), "{function}");
+    assert!(
+        code(&function, 3).iter().any(|inst| matches!(inst, Inst::Address { of: Address::Global(_, 40), .. })),
+        "{function}"
+    );
 }
 
 /// A loop's body that is a callback, with a number that varies at its start.
 fn callback(callback_verified_once: bool) -> Function {
     let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 2);
-    b.is_loop_body();
-    b.explores_loop(true);
-    let storage = vec![Storage { place: Place::Memory(b.parameter(1), 24), bytes: 8 }];
-    b.mark(Mark { point: Point::CallbackStart, fact: Fact::Varies, storage });
+    b.function_mut().is_loop_body = true;
+    b.function_mut().has_explored_loop = true;
+    let storage = vec![Storage { place: Place::Memory(Vreg::parameter(1), 24), bytes: 8 }];
+    purpose::mark(&mut b, Mark { point: Point::CallbackStart, fact: Fact::Varies, storage });
     let slot = b.new_slot(16);
-    b.mark(dead(slot, Point::End));
+    purpose::mark(&mut b, dead(slot, Point::End));
     b.ret(0);
     let mut function = b.finish();
     normalise(&mut function, Context { isa: Isa { callback_verified_once, ..CONTEXT.isa }, ..CONTEXT });

@@ -76,7 +76,7 @@ pub fn hide(code: &mut Code<'_>, dst: Vreg, src: Operand) {
 /// Zero, which the verifier takes for any number.
 fn unknown_zero(code: &mut Code<'_>) -> Option<Vreg> {
     let (section, offset) = code.unknown_zero()?;
-    let base = code.define(|dst| Inst::GlobalAddr { dst, section, offset });
+    let base = code.define(|dst| Inst::Address { dst, of: section.at(offset) });
     Some(code.define(|dst| Inst::Load { dst, base, offset: 0, size: Size::B8, signed: false }))
 }
 

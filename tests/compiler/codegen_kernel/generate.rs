@@ -2,8 +2,10 @@
 //! values that live across calls, memory.
 
 use probescope::codegen::artifact::ProgramKind;
-use probescope::codegen::builder::FunctionBuilder;
-use probescope::codegen::ir::{Alu, Cond, Function, Inst, Linkage, Operand, SectionId, Size, Slot, Vreg, Width};
+use probescope::codegen::builder::{FunctionBuilder, atomic, flow, stack};
+use probescope::codegen::ir::{
+    Alu, Callee, Cond, Function, Inst, Linkage, Operand, SectionId, Size, Slot, Terminator, Vreg, Width,
+};
 use proptest::prelude::*;
 
 /// Words of context.
@@ -124,16 +126,16 @@ pub fn branches(steps: &[Step]) -> i64 {
 pub fn function(steps: &[Step]) -> Function {
     let linkage = Linkage::Program { kind: ProgramKind::TestRun, section: "raw_tp".into() };
     let mut b = FunctionBuilder::new("test", linkage, 1);
-    let context = b.parameter(0);
+    let context = Vreg::parameter(0);
     let slot = b.new_slot(SCRATCH as u32);
     for word in 0..SCRATCH as i32 / 8 {
-        b.slot_store(slot, word * 8, Size::B8, 0);
+        stack::store(&mut b, slot, word * 8, Size::B8, 0);
     }
     let mut values: Vec<Vreg> = (0..INPUTS).map(|i| b.load(context, i as i16 * 8, Size::B8)).collect();
     let mut maker = Maker { b: &mut b, slot };
     maker.steps(steps, &mut values);
     let room = (GLOBALS - SCRATCH) / 8;
-    let results = b.global_addr(SectionId(0), SCRATCH as u32);
+    let results = b.address(SectionId(0).at(SCRATCH as u32));
     for (i, v) in values.iter().rev().take(room).enumerate() {
         b.store(results, i as i16 * 8, Size::B8, *v);
     }
@@ -162,47 +164,60 @@ impl Maker<'_> {
         };
         let b = &mut *self.b;
         let made = match step {
-            Step::Alu(op, Width::W64, x, y) => b.alu(*op, operand(*x), operand(*y)),
-            Step::Alu(op, Width::W32, x, y) => b.alu32(*op, operand(*x), operand(*y)),
+            Step::Alu(op, width, x, y) => {
+                let dst = b.new_vreg();
+                b.alu_into(dst, *op, *width, operand(*x), operand(*y));
+                dst
+            }
             Step::Neg(r) => b.neg(reg(*r)),
             Step::Extend(r, bits, signed) => b.extend(reg(*r), *bits, *signed),
             Step::Bswap(r, bits) => b.bswap(reg(*r), *bits),
             Step::Assign(r, s) => return b.copy_into(reg(*r), operand(*s)),
             Step::Update(r, op, width, s) => return b.alu_into(reg(*r), *op, *width, reg(*r), operand(*s)),
-            Step::SlotStore(at, size, s) => return b.slot_store(self.slot, *at, *size, operand(*s)),
-            Step::SlotLoad(at, size, false) => b.slot_load(self.slot, *at, *size),
-            Step::SlotLoad(at, size, true) => b.slot_load_signed(self.slot, *at, *size),
+            Step::SlotStore(at, size, s) => return stack::store(b, self.slot, *at, *size, operand(*s)),
+            Step::SlotLoad(at, size, signed) => stack::load(b, self.slot, *at, *size, *signed),
             Step::Store(at, size, s) => {
-                let base = b.global_addr(SectionId(0), 0);
+                let base = b.address(SectionId(0).at(0));
                 return b.store(base, *at, *size, operand(*s));
             }
             Step::Load(at, size, signed) => {
-                let base = b.global_addr(SectionId(0), 0);
-                if *signed { b.load_signed(base, *at, *size) } else { b.load(base, *at, *size) }
+                let base = b.address(SectionId(0).at(0));
+                let dst = b.new_vreg();
+                b.push(Inst::Load { dst, base, offset: *at, size: *size, signed: *signed });
+                dst
             }
             Step::AtomicAdd(r) => {
-                let base = b.global_addr(SectionId(0), 8);
-                return b.atomic_add(base, 8, Size::B8, reg(*r));
+                let base = b.address(SectionId(0).at(8));
+                return atomic::add(b, base, 8, Size::B8, reg(*r));
             }
             // Added to, where the kernel can't fetch at once.
             Step::Xchg(r) | Step::FetchAdd(r) if !super::load::facts().atomics => {
-                let base = b.global_addr(SectionId(0), 8);
-                return b.atomic_add(base, 16, Size::B8, reg(*r));
+                let base = b.address(SectionId(0).at(8));
+                return atomic::add(b, base, 16, Size::B8, reg(*r));
             }
             Step::Xchg(r) => {
-                let base = b.global_addr(SectionId(0), 0);
-                b.atomic_xchg(base, 16, Size::B8, reg(*r))
+                let base = b.address(SectionId(0).at(0));
+                atomic::exchange(b, base, 16, Size::B8, reg(*r))
             }
             Step::FetchAdd(r) => {
-                let base = b.global_addr(SectionId(0), 0);
-                b.atomic_fetch_add(base, 24, Size::B8, reg(*r))
+                let base = b.address(SectionId(0).at(0));
+                atomic::fetch_add(b, base, 24, Size::B8, reg(*r))
             }
             // bpf_get_smp_processor_id: clobbers the argument registers.
-            Step::Call => return b.push(Inst::Call { dst: None, helper: 8, args: Vec::new() }),
-            Step::Compare(cond, r, s) => b.compare(*cond, reg(*r), operand(*s)),
+            Step::Call => return b.push(Inst::Call { dst: None, callee: Callee::Helper(8), args: Vec::new() }),
+            Step::Compare(cond, r, s) => flow::compare(b, *cond, reg(*r), operand(*s)),
             Step::If(cond, width, r, s, then, otherwise) => {
                 let (then_block, else_block, done) = (b.new_block(), b.new_block(), b.new_block());
-                b.branch_width(*cond, *width, reg(*r), operand(*s), then_block, else_block);
+                let (left, right) = (reg(*r), operand(*s));
+                let end = Terminator::Branch {
+                    cond: *cond,
+                    width: *width,
+                    a: left,
+                    b: right,
+                    then: then_block,
+                    otherwise: else_block,
+                };
+                b.terminate(end);
                 for (block, steps) in [(then_block, then), (else_block, otherwise)] {
                     self.b.switch_to(block);
                     self.steps(steps, &mut values.clone());
@@ -211,7 +226,7 @@ impl Maker<'_> {
                 return self.b.switch_to(done);
             }
             Step::Loop(times, body) => {
-                let i = b.imm(0);
+                let i = b.copy(0);
                 let (head, block, done) = (b.new_block(), b.new_block(), b.new_block());
                 b.jump(head);
                 b.switch_to(head);

@@ -1,6 +1,6 @@
 //! What IR means: an interpreter to hold against the kernel.
 
-use probescope::codegen::ir::{Alu, Cond, Function, Inst, Operand, Size, Terminator, Width};
+use probescope::codegen::ir::{Address, Alu, AtomicOp, Cond, Function, Inst, Operand, Size, Terminator, Width};
 
 /// Runs a function on a context of eight-byte words; global section 0 is `globals`. Helper calls
 /// return 0. Gives up after too many steps.
@@ -69,13 +69,13 @@ impl Machine<'_> {
                 let sum = read(self.globals, at, *size).wrapping_add(self.regs[src.0 as usize]);
                 return write(self.globals, at, *size, sum);
             }
-            Inst::AtomicXchg { base, offset, size, src, .. } => {
+            Inst::AtomicFetch { op: AtomicOp::Xchg, base, offset, size, src, .. } => {
                 let at = self.regs[base.0 as usize] as usize + *offset as usize;
                 let old = read(self.globals, at, *size);
                 write(self.globals, at, *size, self.regs[src.0 as usize]);
                 old
             }
-            Inst::AtomicFetchAdd { base, offset, size, src, .. } => {
+            Inst::AtomicFetch { op: AtomicOp::FetchAdd, base, offset, size, src, .. } => {
                 let at = self.regs[base.0 as usize] as usize + *offset as usize;
                 let old = read(self.globals, at, *size);
                 write(self.globals, at, *size, old.wrapping_add(self.regs[src.0 as usize]));
@@ -88,7 +88,7 @@ impl Machine<'_> {
                 let value = self.value(*src);
                 return write(&mut self.slots[slot.0 as usize], *offset as usize, *size, value);
             }
-            Inst::GlobalAddr { offset, .. } => u64::from(*offset),
+            Inst::Address { of: Address::Global(_, offset), .. } => u64::from(*offset),
             Inst::Call { .. } => 0,
             other => unreachable!("the generator does not make {other}"),
         };

@@ -1,6 +1,6 @@
 //! Code whose result nobody reads, and 64-bit operations of which only 32 bits are read.
 
-use crate::codegen::ir::{Alu, Function, Inst, Operand, Width};
+use crate::codegen::ir::{Address, Alu, Function, Inst, Operand, Width};
 
 /// Removes pure instructions whose results are never read, copies of a register to itself, and
 /// stores to stack slots that nothing reads; true when something changed.
@@ -58,7 +58,7 @@ fn count_uses(function: &Function) -> Vec<u32> {
 fn read_slots(function: &Function) -> Vec<bool> {
     let mut read = vec![false; function.slots.len()];
     for (inst, _) in function.blocks.iter().flat_map(|b| &b.instructions) {
-        if let Inst::SlotAddr { slot, .. } | Inst::SlotLoad { slot, .. } = inst {
+        if let Inst::Address { of: Address::Slot(slot, _), .. } | Inst::SlotLoad { slot, .. } = inst {
             read[slot.0 as usize] = true;
         }
     }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::codegen::backend::legal::initialise;
 use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::ir::{Alu, Cond, Linkage, Size};
+use crate::codegen::builder::{flow, stack};
+use crate::codegen::ir::{Alu, Cond, Linkage, Size, Vreg};
 
 /// The optimised function's text without its first line.
 fn optimised(make: impl FnOnce(&mut FunctionBuilder)) -> String {
@@ -16,9 +17,9 @@ fn optimised(make: impl FnOnce(&mut FunctionBuilder)) -> String {
 #[test]
 fn constants_are_folded_through_copies_and_branches() {
     let text = optimised(|b| {
-        let (two, three) = (b.imm(2), b.imm(3));
+        let (two, three) = (b.copy(2), b.copy(3));
         let six = b.mul(two, three);
-        let (yes, no) = b.branch_new(Cond::Gt, six, 5);
+        let (yes, no) = flow::branch_new(b, Cond::Gt, six, 5);
         b.ret(six);
         b.switch_to(no);
         b.ret(0);
@@ -41,7 +42,7 @@ fn division_follows_the_instruction_set() {
 #[test]
 fn powers_of_two_become_shifts_and_masks() {
     let text = optimised(|b| {
-        let a = b.mul(b.parameter(0), 8);
+        let a = b.mul(Vreg::parameter(0), 8);
         let c = b.alu(Alu::Div, a, 16);
         let d = b.alu(Alu::Mod, c, 32);
         b.ret(d);
@@ -52,9 +53,9 @@ fn powers_of_two_become_shifts_and_masks() {
 #[test]
 fn a_mask_before_an_address_stays() {
     let text = optimised(|b| {
-        let byte = b.load(b.parameter(0), 0, Size::B1);
+        let byte = b.load(Vreg::parameter(0), 0, Size::B1);
         let index = b.and(byte, 0xff);
-        let at = b.add(b.parameter(1), index);
+        let at = b.add(Vreg::parameter(1), index);
         let v = b.load(at, 0, Size::B1);
         b.ret(v);
     });
@@ -64,7 +65,7 @@ fn a_mask_before_an_address_stays() {
 #[test]
 fn the_same_sum_is_made_once_and_loads_are_made_again_after_a_store() {
     let text = optimised(|b| {
-        let (p, q) = (b.parameter(0), b.parameter(1));
+        let (p, q) = (Vreg::parameter(0), Vreg::parameter(1));
         let (x, y) = (b.add(p, q), b.add(p, q));
         let (m, n) = (b.load(p, 0, Size::B8), b.load(p, 0, Size::B8));
         b.store(p, 0, Size::B8, y);
@@ -80,8 +81,8 @@ fn the_same_sum_is_made_once_and_loads_are_made_again_after_a_store() {
 #[test]
 fn a_comparison_that_is_only_branched_on_leaves_no_boolean() {
     let text = optimised(|b| {
-        let both = b.compare(Cond::Lt, b.parameter(0), b.parameter(1));
-        let (_, no) = b.branch_new(Cond::Ne, both, 0);
+        let both = flow::compare(b, Cond::Lt, Vreg::parameter(0), Vreg::parameter(1));
+        let (_, no) = flow::branch_new(b, Cond::Ne, both, 0);
         b.call_void(6, &[]);
         b.ret(1);
         b.switch_to(no);
@@ -95,11 +96,11 @@ fn a_comparison_that_is_only_branched_on_leaves_no_boolean() {
 fn offsets_go_into_loads_and_slots_are_read_directly() {
     let text = optimised(|b| {
         let slot = b.new_slot(16);
-        let address = b.slot_addr(slot, 0);
+        let address = b.address(slot.at(0));
         let field = b.add(address, 8);
         b.store(field, 0, Size::B8, 5);
         let v = b.load(field, 0, Size::B4);
-        let p = b.add(b.parameter(0), 16);
+        let p = b.add(Vreg::parameter(0), 16);
         let q = b.add(p, 8);
         let w = b.load(q, 4, Size::B4);
         let r = b.add(v, w);
@@ -113,7 +114,7 @@ fn offsets_go_into_loads_and_slots_are_read_directly() {
 fn stores_to_a_slot_that_nothing_reads_go_with_the_slot() {
     let mut b = FunctionBuilder::new("f", Linkage::Subprogram, 1);
     let slot = b.new_slot(400);
-    b.slot_store(slot, 0, Size::B8, 1);
+    stack::store(&mut b, slot, 0, Size::B8, 1);
     b.ret(0);
     let mut f = b.finish();
     optimise(&mut f);
@@ -124,7 +125,7 @@ fn stores_to_a_slot_that_nothing_reads_go_with_the_slot() {
 #[test]
 fn a_sum_of_which_32_bits_are_read_is_made_in_32_bits() {
     let text = optimised(|b| {
-        let sum = b.add(b.parameter(0), b.parameter(1));
+        let sum = b.add(Vreg::parameter(0), Vreg::parameter(1));
         let low = b.extend(sum, 32, false);
         b.ret(low);
     });

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use crate::codegen::ir::{Alu, Function, Inst, Operand, Size, Terminator, Vreg, Width};
+use crate::codegen::ir::{Address, Alu, Function, Inst, Operand, Size, Terminator, Vreg, Width};
 
 use super::fold;
 use crate::codegen::cfg::reverse_postorder;
@@ -143,15 +143,14 @@ impl Walk {
             Inst::Load { base, .. }
             | Inst::Store { base, .. }
             | Inst::AtomicAdd { base, .. }
-            | Inst::AtomicXchg { base, .. }
-            | Inst::AtomicFetchAdd { base, .. } => *base,
+            | Inst::AtomicFetch { base, .. } => *base,
             _ => return false,
         };
         match self.single[base.0 as usize] {
             Some(Inst::Alu {
                 op: Alu::Add, width: Width::W64, a: Operand::Reg(from), b: Operand::Imm(add), ..
             }) if self.is_single(from) => offset_base(inst, from, add),
-            Some(Inst::SlotAddr { slot, offset: start, .. }) => {
+            Some(Inst::Address { of: Address::Slot(slot, start), .. }) => {
                 let direct = match *inst {
                     Inst::Load { dst, offset, size, signed, .. } => {
                         Inst::SlotLoad { dst, slot, offset: start + i32::from(offset), size, signed }
@@ -201,9 +200,9 @@ impl Walk {
                 let b = Operand::Imm(first.wrapping_add(second));
                 Some(Inst::Alu { op, width, dst, a: Operand::Reg(from), b })
             }
-            Some(Inst::SlotAddr { slot, offset, .. }) => {
+            Some(Inst::Address { of: Address::Slot(slot, offset), .. }) => {
                 let offset = i32::try_from(second).ok()?.checked_add(offset)?;
-                (offset >= 0).then_some(Inst::SlotAddr { dst, slot, offset })
+                (offset >= 0).then_some(Inst::Address { dst, of: slot.at(offset) })
             }
             _ => None,
         }
@@ -222,8 +221,8 @@ impl Walk {
         let memory = match inst {
             Inst::Alu { .. } | Inst::Neg { .. } | Inst::Extend { .. } | Inst::Bswap { .. } => 0,
             Inst::Load { .. } | Inst::SlotLoad { .. } => self.memory,
-            // Cheap to make again: not profitable a register that survives calls.
-            Inst::SlotAddr { .. } | Inst::GlobalAddr { .. } | Inst::MapAddr { .. } => self.calls,
+            // Cheap to make again: no reason to keep a register over calls.
+            Inst::Address { of: Address::Slot(..) | Address::Global(..) | Address::Map(_), .. } => self.calls,
             _ => return None,
         };
         let mut versions = [0; 2];
@@ -341,8 +340,7 @@ fn offset_base(inst: &mut Inst, from: Vreg, add: i64) -> bool {
         Inst::Load { base, offset, .. }
         | Inst::Store { base, offset, .. }
         | Inst::AtomicAdd { base, offset, .. }
-        | Inst::AtomicXchg { base, offset, .. }
-        | Inst::AtomicFetchAdd { base, offset, .. } => {
+        | Inst::AtomicFetch { base, offset, .. } => {
             let Some(sum) = add.checked_add(i64::from(*offset)).and_then(|sum| i16::try_from(sum).ok()) else {
                 return false;
             };

@@ -252,8 +252,7 @@ fn overwritten(inst: &Inst) -> (Vreg, [Option<Vreg>; 2]) {
         | Inst::Neg { dst, src }
         | Inst::Extend { dst, src, .. }
         | Inst::Bswap { dst, src, .. }
-        | Inst::AtomicXchg { dst, src, .. }
-        | Inst::AtomicFetchAdd { dst, src, .. } => (dst, [Some(src), None]),
+        | Inst::AtomicFetch { dst, src, .. } => (dst, [Some(src), None]),
         Inst::Alu { op, dst, a: Operand::Reg(a), b: Operand::Reg(b), .. } if commutes(op) => (dst, [Some(a), Some(b)]),
         Inst::Alu { dst, a: Operand::Reg(a), .. } => (dst, [Some(a), None]),
         _ => (Vreg(0), [None, None]),

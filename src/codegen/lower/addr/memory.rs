@@ -2,7 +2,8 @@
 
 use super::{Addr, Base, chunks, size_of};
 use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::ir::{Operand, Vreg};
+use crate::codegen::builder::{atomic, stack};
+use crate::codegen::ir::{Inst, Operand, Vreg};
 
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::helpers as h;
@@ -14,7 +15,7 @@ const INLINE_BYTES: u32 = 256;
 /// The address in a register, for helpers.
 pub fn pointer(b: &mut FunctionBuilder, addr: Addr) -> Vreg {
     match addr.base {
-        Base::Slot(slot) => b.slot_addr(slot, addr.offset),
+        Base::Slot(slot) => b.address(slot.at(addr.offset)),
         Base::Reg(base) if addr.offset == 0 => base,
         Base::Reg(base) => b.add(base, i64::from(addr.offset)),
     }
@@ -31,18 +32,21 @@ fn near(b: &mut FunctionBuilder, addr: Addr) -> (Base, i32) {
 /// Loads 1, 2, 4 or 8 bytes.
 pub fn load(b: &mut FunctionBuilder, addr: Addr, bytes: u32, signed: bool) -> Vreg {
     let signed = signed && bytes < 8;
+    let size = size_of(bytes);
     match near(b, addr) {
-        (Base::Slot(slot), offset) if signed => b.slot_load_signed(slot, offset, size_of(bytes)),
-        (Base::Slot(slot), offset) => b.slot_load(slot, offset, size_of(bytes)),
-        (Base::Reg(base), offset) if signed => b.load_signed(base, offset as i16, size_of(bytes)),
-        (Base::Reg(base), offset) => b.load(base, offset as i16, size_of(bytes)),
+        (Base::Slot(slot), offset) => stack::load(b, slot, offset, size, signed),
+        (Base::Reg(base), offset) => {
+            let dst = b.new_vreg();
+            b.push(Inst::Load { dst, base, offset: offset as i16, size, signed });
+            dst
+        }
     }
 }
 
 /// Stores 1, 2, 4 or 8 bytes.
 pub fn store(b: &mut FunctionBuilder, addr: Addr, bytes: u32, value: impl Into<Operand>) {
     match near(b, addr) {
-        (Base::Slot(slot), offset) => b.slot_store(slot, offset, size_of(bytes), value),
+        (Base::Slot(slot), offset) => stack::store(b, slot, offset, size_of(bytes), value),
         (Base::Reg(base), offset) => b.store(base, offset as i16, size_of(bytes), value),
     }
 }
@@ -52,9 +56,9 @@ pub fn add_at(b: &mut FunctionBuilder, addr: Addr, bytes: u32, value: Operand, a
     if atomic && bytes >= 4 {
         let (base, offset) = match near(b, addr) {
             (Base::Reg(base), offset) => (base, offset),
-            (Base::Slot(slot), offset) => (b.slot_addr(slot, offset), 0),
+            (Base::Slot(slot), offset) => (b.address(slot.at(offset)), 0),
         };
-        b.atomic_add(base, offset as i16, size_of(bytes), value);
+        atomic::add(b, base, offset as i16, size_of(bytes), value);
         return;
     }
     let old = load(b, addr, bytes, false);
@@ -121,7 +125,7 @@ pub fn write_bytes(b: &mut FunctionBuilder, dst: Addr, bytes: &[u8], total: u32)
 fn store_constant(b: &mut FunctionBuilder, dst: Addr, size: u32, value: i64) {
     // An 8-byte store takes a sign-extended 32-bit constant; larger ones go through a register.
     if size == 8 && i32::try_from(value).is_err() {
-        let register = b.imm(value);
+        let register = b.copy(value);
         store(b, dst, size, register);
     } else {
         let value = if size == 4 { i64::from(value as i32) } else { value };

@@ -39,7 +39,7 @@ fn boot(object: &ObjectBuilder<'_>, b: &mut FunctionBuilder) -> Vreg {
 pub fn wall(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder) -> Vreg {
     let now = boot(object, b);
     let section = object.section(SHARED);
-    let base = b.global_addr(section, WALL_MINUS_BOOT_NS);
+    let base = b.address(section.at(WALL_MINUS_BOOT_NS));
     let difference = memory::load(b, Addr::new(Base::Reg(base), 0), 8, false);
     b.add(now, difference)
 }
@@ -47,7 +47,7 @@ pub fn wall(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder) -> Vreg {
 pub fn elapsed(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder) -> Vreg {
     let now = boot(object, b);
     let section = object.section(SHARED);
-    let base = b.global_addr(section, START_BOOT_NS);
+    let base = b.address(section.at(START_BOOT_NS));
     let start = memory::load(b, Addr::new(Base::Reg(base), 0), 8, false);
     b.sub(now, start)
 }

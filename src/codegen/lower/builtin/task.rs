@@ -21,7 +21,7 @@ pub fn pid(l: &mut Lowerer<'_, '_>, process: bool) -> Vreg {
     let b = &mut l.function.builder;
     memory::store(b, info, 8, 0);
     let at = memory::pointer(b, info);
-    let (device, inode) = (b.imm(device as i64), b.imm(inode as i64));
+    let (device, inode) = (b.copy(device as i64), b.copy(inode as i64));
     b.call_void(h::GET_NS_CURRENT_PID_TGID, &[device.into(), inode.into(), at.into(), 8.into()]);
     let value = memory::load(b, if process { info.at(4) } else { info }, 4, false);
     l.release(mark);

@@ -51,7 +51,7 @@ pub fn callback_loop<'a>(
     }
     let id = l.object.reserve_function();
     let frame_pointer = memory::pointer(&mut l.function.builder, frame);
-    let function = l.function.builder.func_addr(id);
+    let function = l.function.builder.address(id);
     match over {
         Over::Range { local, start, iterations } => {
             // The first number travels in the loop variable itself.
@@ -71,7 +71,7 @@ pub fn callback_loop<'a>(
                 return l.internal(span, "a loop over a scalar map");
             };
             marks::mark_frame(l);
-            let handle = l.function.builder.map_addr(bpf);
+            let handle = l.function.builder.address(bpf);
             l.function
                 .builder
                 .call_void(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), frame_pointer.into(), 0.into()]);
@@ -114,8 +114,8 @@ fn callback<'a>(
     l.function.builder.set_span(span);
     let [next, stop] = l.function.builder.new_blocks();
     l.function.loops.push(LoopTargets { on_break: stop, on_continue: next });
-    l.function.builder.is_loop_body();
-    l.function.builder.explores_loop(l.has_explored_loop);
+    l.function.builder.function_mut().is_loop_body = true;
+    l.function.builder.function_mut().has_explored_loop = l.has_explored_loop;
     let condition = if let Over::While(c) = over { Some(*c) } else { None };
     let constants = marks::constants_by_iteration(l, condition, body);
     marks::mark_numbers(l, Point::CallbackStart, &constants);

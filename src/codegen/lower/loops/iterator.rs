@@ -2,6 +2,7 @@
 //! of `bpf_loop`: loops that the verifier need not follow iteration by iteration.
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Slot, Vreg};
 
 use crate::codegen::lower::addr::{Addr, Base, memory};
@@ -28,7 +29,7 @@ pub fn iterations_of_callback(
     }
     let id = l.object.reserve_function();
     let b = &mut l.function.builder;
-    let (function, frame) = (b.func_addr(id), b.slot_addr(slot, 0));
+    let (function, frame) = (b.address(id), b.address(slot.at(0)));
     b.call_void(h::LOOP, &[i64::from(iterations).into(), function.into(), frame.into(), 0.into()]);
     let (index, frame, span) = (Vreg(0), Vreg(1), b.span());
     let state = FunctionState::new(
@@ -41,11 +42,11 @@ pub fn iterations_of_callback(
     );
     let outer = std::mem::replace(&mut l.function, state);
     l.function.begin_body();
-    l.function.builder.explores_loop(l.has_explored_loop);
+    l.function.builder.function_mut().has_explored_loop = l.has_explored_loop;
     let b = &mut l.function.builder;
     b.set_span(span);
     let out = b.new_block();
-    b.require(Cond::Lt, index, i64::from(iterations), out);
+    flow::require(b, Cond::Lt, index, i64::from(iterations), out);
     let there = |i: u32| Addr::new(Base::Reg(frame), 8 + i as i32 * 8);
     let loaded: Vec<Vreg> = (0..pointers.len() as u32).map(|i| memory::load(b, there(i), 8, false)).collect();
     body(l, index, &loaded, Addr::new(Base::Reg(frame), 0));
@@ -61,31 +62,31 @@ pub fn open_numbers(b: &mut FunctionBuilder, first: Operand, end: Operand) -> Sl
     // Not a temporary slot: the verifier tracks the iterator (`struct bpf_iter_num`, 8 bytes) in it
     // until it is destroyed.
     let slot = b.ended_iterators.pop().unwrap_or_else(|| b.new_slot(8));
-    let iterator = b.slot_addr(slot, 0);
-    b.call_kfunc_void("bpf_iter_num_new", &[iterator.into(), first, end]);
+    let iterator = b.address(slot.at(0));
+    b.call_void("bpf_iter_num_new", &[iterator.into(), first, end]);
     slot
 }
 
 /// Address of the next number, 4 bytes; 0 after the last.
 pub fn next_number(b: &mut FunctionBuilder, slot: Slot) -> Vreg {
-    let iterator = b.slot_addr(slot, 0);
-    b.call_kfunc("bpf_iter_num_next", &[iterator.into()])
+    let iterator = b.address(slot.at(0));
+    b.call("bpf_iter_num_next", &[iterator.into()])
 }
 
 /// The next number, which the verifier knows to be below `bound`; jumps to `out` after the last.
 pub fn next_below(b: &mut FunctionBuilder, slot: Slot, bound: u32, out: BlockId) -> Vreg {
     let number = next_number(b, slot);
-    b.require(Cond::Ne, number, 0, out);
+    flow::require(b, Cond::Ne, number, 0, out);
     let index = memory::load(b, Addr::new(Base::Reg(number), 0), 4, false);
     // Never beyond, but the verifier does not know.
-    b.require(Cond::Lt, index, i64::from(bound), out);
+    flow::require(b, Cond::Lt, index, i64::from(bound), out);
     index
 }
 
 /// Ends the numbers: on every path out of the loop, as the verifier demands.
 pub fn close_numbers(b: &mut FunctionBuilder, slot: Slot) {
-    let iterator = b.slot_addr(slot, 0);
-    b.call_kfunc_void("bpf_iter_num_destroy", &[iterator.into()]);
+    let iterator = b.address(slot.at(0));
+    b.call_void("bpf_iter_num_destroy", &[iterator.into()]);
 }
 
 /// Ends the numbers on the last path out of the loop that code is written for: behind it no path has the iterator any more,

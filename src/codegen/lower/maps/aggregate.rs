@@ -4,6 +4,7 @@
 //! can interrupt each other update one map (`Unit::contended`), additions are atomic.
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::{flow, purpose};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
@@ -103,7 +104,7 @@ fn apply(
         }
         Aggregation::LogLinear(shape) => {
             let number = b.in_register(value);
-            let bucket = b.copy_to_bound(number);
+            let bucket = purpose::copy_to_bound(b, number);
             numbers::at_most(b, bucket, i64::from(shape.buckets()) - 1);
             count_bucket(b, at, bucket, weight, atomic);
         }
@@ -213,7 +214,7 @@ fn add_square(b: &mut FunctionBuilder, at: Addr, value: Operand, atomic: bool) {
 
 /// Adds the carry of a sum to a number: there is one where the sum is less than what was added.
 fn carry(b: &mut FunctionBuilder, to: Vreg, sum: Vreg, added: Vreg) {
-    b.when(Cond::Lt, sum, added, |b| {
+    flow::when(b, Cond::Lt, sum, added, |b| {
         let more = b.add(to, 1);
         b.copy_into(to, more);
     });
@@ -244,7 +245,7 @@ fn small_bucket(b: &mut FunctionBuilder, result: Vreg, value: Vreg, bits: u8) {
 /// `first` more than the number of the highest set bit of a value that is not 0. The verifier
 /// knows that it is at most `first + 63`: a constant on each path plus a number below 8.
 fn highest_bit(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, value: Vreg, first: i64) -> Vreg {
-    let (byte, power) = (b.copy(value), b.imm(first));
+    let (byte, power) = (b.copy(value), b.copy(first));
     for step in [32, 16, 8] {
         let [higher, on] = b.new_blocks();
         // A half of all bits does not fit an instruction's constant.
@@ -265,7 +266,7 @@ fn highest_bit(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, value: V
     let at = object.constant(&log2_of_bytes());
     let section = object.section(CONSTANTS);
     let index = b.and(byte, 255);
-    let table = b.global_addr(section, at);
+    let table = b.address(section.at(at));
     let entry = b.add(table, index);
     let of_byte = memory::load(b, Addr::new(Base::Reg(entry), 0), 1, false);
     let of_byte = b.and(of_byte, 7);
@@ -289,11 +290,11 @@ fn linear_bucket(
     let result = b.new_vreg();
     let [inside, outside, done] = b.new_blocks();
     let distance = if min == 0 { value } else { b.sub(value, min) };
-    let bound = b.imm(range as i64);
+    let bound = b.copy(range as i64);
     b.branch(Cond::Lt, distance, bound, inside, outside);
     b.switch_to(outside);
     b.copy_into(result, 0);
-    b.require(Cond::SGe, value, max, done);
+    flow::require(b, Cond::SGe, value, max, done);
     b.copy_into(result, i64::from(buckets - 1));
     b.jump(done);
     b.switch_to(inside);
@@ -317,9 +318,10 @@ fn steps_within(b: &mut FunctionBuilder, distance: Vreg, range: u64, step: u64) 
         let product = b.mul(distance, factor);
         return (b.shr(product, shift), true);
     }
-    let step = step as i64;
-    let short = u32::try_from(range).is_ok();
-    (if short { b.alu32(Alu::Div, distance, step) } else { b.alu(Alu::Div, distance, step) }, false)
+    let width = if u32::try_from(range).is_ok() { Width::W32 } else { Width::W64 };
+    let quotient = b.new_vreg();
+    b.alu_into(quotient, Alu::Div, width, distance, step as i64);
+    (quotient, false)
 }
 
 /// Keeps an index below `count`: never false, but the verifier does not know.
@@ -346,7 +348,7 @@ fn time_series(
     let (epoch_at, value_at, count_at) =
         (Addr::new(Base::Reg(cell), 0), Addr::new(Base::Reg(cell), 8), Addr::new(Base::Reg(cell), 16));
     let old = memory::load(b, epoch_at, 8, false);
-    b.when(Cond::Ne, old, epoch, |b| {
+    flow::when(b, Cond::Ne, old, epoch, |b| {
         memory::store(b, epoch_at, 8, epoch);
         memory::store(b, value_at, 8, 0);
         memory::store(b, count_at, 8, 0);

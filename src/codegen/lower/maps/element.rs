@@ -1,6 +1,7 @@
 //! Elements of maps: where scalar ones lie, and how keyed ones are found or inserted.
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMapId, Cond, Vreg};
 use crate::lang::source::Span;
@@ -25,7 +26,7 @@ pub fn scalar(l: &mut Lowerer<'_, '_>, map: MapId) -> Option<Scalar> {
     match l.object.layout.homes[map.0 as usize] {
         Home::Shared { offset, present } => {
             let section = l.object.section(SHARED);
-            let base = Base::Reg(l.function.builder.global_addr(section, offset));
+            let base = Base::Reg(l.function.builder.address(section.at(offset)));
             Some(Scalar { value: Addr::new(base, 0), present: Addr::new(base, (present - offset) as i32) })
         }
         Home::PerCpu { offset, present, .. } => {
@@ -39,7 +40,7 @@ pub fn scalar(l: &mut Lowerer<'_, '_>, map: MapId) -> Option<Scalar> {
 
 /// `bpf_map_lookup_elem`: an address, or 0.
 pub fn lookup(b: &mut FunctionBuilder, map: BpfMapId, key: Addr) -> Vreg {
-    let map = b.map_addr(map);
+    let map = b.address(map);
     let key = memory::pointer(b, key);
     b.call(h::MAP_LOOKUP_ELEM, &[map.into(), key.into()])
 }
@@ -69,7 +70,7 @@ pub fn lookup_or_insert(
     let zeros = canonical::zeros(l.object, &mut l.function.builder, size);
     let b = &mut l.function.builder;
     let value = memory::pointer(b, zeros);
-    let handle = b.map_addr(bpf);
+    let handle = b.address(bpf);
     let at = memory::pointer(b, key);
     let update = [handle.into(), at.into(), value.into(), h::BPF_NOEXIST.into()];
     let result = b.call(h::MAP_UPDATE_ELEM, &update);
@@ -108,7 +109,7 @@ pub fn not_inserted(l: &mut Lowerer<'_, '_>, result: Vreg, span: Span) -> Result
     let [full, done] = b.new_blocks();
     // Before Linux 6.4 a map's update is called in place of the helper and returns an `int`: its upper half is unset.
     let result = b.extend(result, 32, true);
-    b.require(Cond::Ne, result, h::E2BIG, full);
+    flow::require(b, Cond::Ne, result, h::E2BIG, full);
     l.failed(LossCause::KeyRefused, Some((h::MAP_UPDATE_ELEM, result.into())), span);
     l.function.builder.jump(done);
     l.function.builder.switch_to(full);

@@ -15,6 +15,7 @@
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::{atomic, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, BpfMapId, Cond, Operand, Size, Vreg, Width};
 use crate::lang::source::Span;
@@ -73,7 +74,7 @@ pub fn cell<'a>(
     let (key, full_key) = searched_key(l, map, cells, key, span)?;
     l.object.section(PER_CPU);
     let shared = l.object.section(SHARED);
-    let words = l.function.builder.global_addr(shared, cells.words);
+    let words = l.function.builder.address(shared.at(cells.words));
     let epoch = l.function.builder.load(words, 0, Size::B8);
     let base = l.function.percpu();
     let search = Search { cells, key, epoch, base, cell: l.function.builder.new_vreg(), full_key, span };
@@ -133,7 +134,7 @@ fn full_key(l: &mut Lowerer<'_, '_>, cells: Cells) -> Addr {
 /// Where this CPU would remember the key.
 fn memo_entry(b: &mut FunctionBuilder, search: &Search) -> Vreg {
     let layout = search.cells.key;
-    let mix = b.imm(MIX);
+    let mix = b.copy(MIX);
     let first = key_part(b, search.key, 0);
     let hash = b.mul(first, mix);
     let hash = b.copy(hash);
@@ -168,7 +169,7 @@ fn in_memo(b: &mut FunctionBuilder, search: &Search, otherwise: BlockId) {
     }
     if let Key::Memory(at) = search.key {
         let last = memory::load(b, at.at(layout.memo_words * 8 - 1), 1, false);
-        b.require(Cond::Eq, last, 0, otherwise);
+        flow::require(b, Cond::Eq, last, 0, otherwise);
     }
 }
 
@@ -189,7 +190,7 @@ fn recall(b: &mut FunctionBuilder, search: &Search, entry: Vreg, ready: BlockId,
         let known = b.load(entry, (8 + word * 8) as i16, Size::B8);
         let wanted = key_part(b, search.key, word);
         let wanted = b.in_register(wanted);
-        b.require(Cond::Eq, known, wanted, slow);
+        flow::require(b, Cond::Eq, known, wanted, slow);
         if layout.ends_in(word) && word + 1 < layout.memo_words {
             numbers::unless_ended(b, known, ready);
         }
@@ -201,7 +202,7 @@ fn recall(b: &mut FunctionBuilder, search: &Search, entry: Vreg, ready: BlockId,
 fn cell_of(b: &mut FunctionBuilder, search: &Search, tag: Vreg, epoch: Vreg, otherwise: BlockId) {
     let number = b.alu(Alu::Xor, tag, epoch);
     let number = b.sub(number, 1);
-    b.require(Cond::Lt, number, i64::from(search.cells.capacity) * 2, otherwise);
+    flow::require(b, Cond::Lt, number, i64::from(search.cells.capacity) * 2, otherwise);
     let size = search.cells.value_size;
     let offset = if size.is_power_of_two() {
         b.shl(number, i64::from(size.trailing_zeros()))
@@ -233,7 +234,7 @@ fn look_up(l: &mut Lowerer<'_, '_>, search: &Search, entry: Option<Vreg>, full: 
         let b = &mut l.function.builder;
         let inserted = element::lookup(b, map, search.full_key);
         b.copy_into(found, inserted);
-        b.require(Cond::Ne, found, 0, lost);
+        flow::require(b, Cond::Ne, found, 0, lost);
         Ok(())
     })?;
     let b = &mut l.function.builder;
@@ -265,26 +266,26 @@ fn look_up(l: &mut Lowerer<'_, '_>, search: &Search, entry: Option<Vreg>, full: 
 fn insert(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, search: &Search, lost: BlockId) {
     let capacity = i64::from(search.cells.capacity);
     let shared = object.section(SHARED);
-    let words = b.global_addr(shared, search.cells.words);
+    let words = b.address(shared.at(search.cells.words));
     let epoch = memory::load(b, search.full_key, 8, false);
-    let tag = b.imm(0);
+    let tag = b.copy(0);
     let spare = b.load(words, SPARE, Size::B8);
-    b.when(Cond::Ne, spare, 0, |b| {
-        let taken = b.atomic_xchg(words, SPARE, Size::B8, 0);
+    flow::when(b, Cond::Ne, spare, 0, |b| {
+        let taken = atomic::exchange(b, words, SPARE, Size::B8, 0);
         // A tag of an earlier epoch is of no use.
         let number = b.alu(Alu::Xor, taken, epoch);
-        b.when(Cond::Le, number, capacity * 2, |b| {
+        flow::when(b, Cond::Le, number, capacity * 2, |b| {
             b.copy_into(tag, taken);
         });
     });
-    b.when(Cond::Eq, tag, 0, |b| {
+    flow::when(b, Cond::Eq, tag, 0, |b| {
         let half = b.shr(epoch, 32);
         let half = b.and(half, 1);
         let offset = b.shl(half, 3);
         let next = b.add(words, NEXT);
         let next = b.add(next, offset);
-        let number = b.atomic_fetch_add(next, 0, Size::B8, 1);
-        b.require(Cond::Lt, number, capacity, lost);
+        let number = atomic::fetch_add(b, next, 0, Size::B8, 1);
+        flow::require(b, Cond::Lt, number, capacity, lost);
         let first = b.mul(half, capacity);
         let number = b.add(number, first);
         let number = b.add(number, 1);
@@ -293,14 +294,14 @@ fn insert(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, search: &Sear
     });
     let value = search.full_key.at(8 + search.cells.key.words * 8);
     memory::store(b, value, 8, tag);
-    let handle = b.map_addr(BpfMapId(search.cells.map));
+    let handle = b.address(BpfMapId(search.cells.map));
     let (key, from) = (memory::pointer(b, search.full_key), memory::pointer(b, value));
     let args = [handle.into(), key.into(), from.into(), h::BPF_NOEXIST.into()];
     let refused = b.call(h::MAP_UPDATE_ELEM, &args);
-    b.when(Cond::Ne, refused, 0, |b| {
+    flow::when(b, Cond::Ne, refused, 0, |b| {
         // Another CPU was first: its number holds, this one is for the next key.
-        let words = b.global_addr(shared, search.cells.words);
+        let words = b.address(shared.at(search.cells.words));
         let tag = memory::load(b, value, 8, false);
-        b.atomic_xchg(words, SPARE, Size::B8, tag);
+        atomic::exchange(b, words, SPARE, Size::B8, tag);
     });
 }

@@ -1,6 +1,7 @@
 //! Aggregations read by the script: combined over all CPUs.
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
@@ -52,10 +53,10 @@ pub fn by_key(
     let state = Totals::new(l);
     each_cpu(l, cpus, |l, cpu, next| {
         let b = &mut l.function.builder;
-        let handle = b.map_addr(bpf);
+        let handle = b.address(bpf);
         let at = memory::pointer(b, key);
         let element = b.call(h::MAP_LOOKUP_PERCPU_ELEM, &[handle.into(), at.into(), cpu.into()]);
-        b.require(Cond::Ne, element, 0, next);
+        flow::require(b, Cond::Ne, element, 0, next);
         add_cpu(b, &state, agg, Addr::new(Base::Reg(element), 0), span)
     })?;
     Ok(result_of(&mut l.function.builder, &state, agg))
@@ -72,7 +73,7 @@ fn reduce_scalar(l: &mut Lowerer<'_, '_>, map: MapId, agg: Aggregation, span: Sp
     each_cpu(l, cpus, |l, cpu, _| {
         let b = &mut l.function.builder;
         let at = b.mul(cpu, stride);
-        let base = b.global_addr(section, offset);
+        let base = b.address(section.at(offset));
         let cell = b.add(base, at);
         add_cpu(b, &state, agg, Addr::new(Base::Reg(cell), 0), span)
     })?;
@@ -87,7 +88,7 @@ fn each_cpu(
     body: impl FnOnce(&mut Lowerer<'_, '_>, Vreg, crate::codegen::ir::BlockId) -> Result<(), CodegenError>,
 ) -> Result<(), CodegenError> {
     let b = &mut l.function.builder;
-    let cpu = b.imm(0);
+    let cpu = b.copy(0);
     let [head, inside, next, done] = b.new_blocks();
     b.jump(head);
     b.switch_to(head);
@@ -146,7 +147,7 @@ fn add_buckets(b: &mut FunctionBuilder, totals: &Totals, at: Addr, buckets: u32)
 fn best(b: &mut FunctionBuilder, totals: &Totals, at: Addr, better: Cond) {
     let set = memory::load(b, at.at(8), 8, false);
     let (value, count) = (totals.value, totals.count);
-    b.when(Cond::Ne, set, 0, |b| {
+    flow::when(b, Cond::Ne, set, 0, |b| {
         let new = memory::load(b, at, 8, false);
         let [compare, take, done] = b.new_blocks();
         b.branch(Cond::Eq, count, 0, take, compare);
@@ -177,11 +178,11 @@ pub fn delete_per_cpu<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, e: &'a Expr) -> R
     let section = l.object.section(PER_CPU);
     let stride = i64::from(l.object.layout.percpu_stride);
     let cpus = l.object.facts.possible_cpus.max(1);
-    let was = l.function.builder.imm(0);
+    let was = l.function.builder.copy(0);
     each_cpu(l, cpus, |l, cpu, _| {
         let b = &mut l.function.builder;
         let at = b.mul(cpu, stride);
-        let base = b.global_addr(section, offset);
+        let base = b.address(section.at(offset));
         let cell = Addr::new(Base::Reg(b.add(base, at)), 0);
         let flag = cell.at(present - offset);
         let set = memory::load(b, flag, 1, false);
@@ -190,7 +191,7 @@ pub fn delete_per_cpu<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, e: &'a Expr) -> R
         memory::store(b, flag, 1, 0);
         Ok(())
     })?;
-    Ok(l.function.builder.compare(Cond::Ne, was, 0).into())
+    Ok(flow::compare(&mut l.function.builder, Cond::Ne, was, 0).into())
 }
 
 /// Registers that collect a reduction.
@@ -201,6 +202,6 @@ struct Totals {
 
 impl Totals {
     fn new(l: &mut Lowerer<'_, '_>) -> Self {
-        Self { value: l.function.builder.imm(0), count: l.function.builder.imm(0) }
+        Self { value: l.function.builder.copy(0), count: l.function.builder.copy(0) }
     }
 }

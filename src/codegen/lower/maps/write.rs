@@ -1,6 +1,7 @@
 //! Writing values to maps: assignments, `++` and what becomes of a key that the kernel does not take.
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::{atomic, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMapId, Cond, Operand, Size, Vreg};
 use crate::lang::source::Span;
@@ -112,7 +113,7 @@ fn whole_value<'a>(l: &mut Lowerer<'_, 'a>, value: &'a Expr, ty: &Type) -> Resul
 
 fn update(l: &mut Lowerer<'_, '_>, bpf: BpfMapId, key: Addr, src: Addr, span: Span) -> Result<(), CodegenError> {
     let b = &mut l.function.builder;
-    let handle = b.map_addr(bpf);
+    let handle = b.address(bpf);
     let at = memory::pointer(b, key);
     let from = memory::pointer(b, src);
     let result = b.call(h::MAP_UPDATE_ELEM, &[handle.into(), at.into(), from.into(), h::BPF_ANY.into()]);
@@ -189,7 +190,7 @@ fn step_at(
         if object.facts.atomics {
             let pointer = memory::pointer(b, at);
             let width = if size == 4 { Size::B4 } else { Size::B8 };
-            let old = b.atomic_fetch_add(pointer, 0, width, delta);
+            let old = atomic::fetch_add(b, pointer, 0, width, delta);
             let old = numbers::wrap(b, old, ty);
             if postfix {
                 return old.into();
@@ -228,9 +229,9 @@ pub fn delete<'a>(
     let mark = l.mark();
     let key = key::in_memory(l, map, key, e.span)?;
     let b = &mut l.function.builder;
-    let handle = b.map_addr(bpf);
+    let handle = b.address(bpf);
     let at = memory::pointer(b, key);
     let result = b.call(h::MAP_DELETE_ELEM, &[handle.into(), at.into()]);
     l.release(mark);
-    Ok(l.function.builder.compare(Cond::Eq, result, 0).into())
+    Ok(flow::compare(&mut l.function.builder, Cond::Eq, result, 0).into())
 }

@@ -1,6 +1,7 @@
 //! How places are found, read and copied.
 
 use super::Place;
+use crate::codegen::builder::purpose;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
 use crate::lang::source::Span;
@@ -142,7 +143,7 @@ fn dynamic_element(
 
 /// The index, or `len` (one past the end) when out of range, which is counted.
 fn checked_index(l: &mut Lowerer<'_, '_>, index: Vreg, len: u32, span: Span) -> Result<Vreg, CodegenError> {
-    let checked = l.function.builder.copy_to_bound(index);
+    let checked = purpose::copy_to_bound(&mut l.function.builder, index);
     l.when(Cond::Ge, checked.into(), i64::from(len).into(), |l| {
         l.failed(LossCause::OutOfBounds, None, span);
         l.function.builder.copy_into(checked, i64::from(len));

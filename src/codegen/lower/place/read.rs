@@ -2,6 +2,7 @@
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::source::Span;
@@ -183,7 +184,7 @@ fn first_end(
     b: &mut FunctionBuilder,
     word: Vreg,
 ) -> ((crate::codegen::ir::BlockId, Vreg), crate::codegen::ir::BlockId) {
-    let (low, high) = (b.imm(LOW_BITS), b.imm(HIGH_BITS));
+    let (low, high) = (b.copy(LOW_BITS), b.copy(HIGH_BITS));
     // The lowest bit that this leaves is the highest of the first byte that is zero.
     let less = b.sub(word, low);
     let inverse = b.alu(Alu::Xor, word, -1);
@@ -348,7 +349,7 @@ pub fn succeeds(l: &mut Lowerer<'_, '_>, place: Place) -> Operand {
     let from = if offset == 0 { base } else { b.add(base, offset).into() };
     let to = memory::pointer(b, byte);
     let result = b.call(h::probe_read(space), &[to.into(), 1.into(), from]);
-    let readable = b.compare(Cond::Eq, result, 0);
+    let readable = flow::compare(b, Cond::Eq, result, 0);
     l.release(mark);
     readable.into()
 }

@@ -11,6 +11,7 @@
 
 use crate::codegen::artifact::{BRAKE_CAUSE, BRAKE_ELAPSED, BRAKE_NS, BRAKE_STEPS, BrakeCause, BrakeSpec, ProgramKind};
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Size, Vreg};
 use crate::lang::typed::{Block, Expr};
 use crate::model::stats::LossCause;
@@ -102,7 +103,7 @@ pub fn refuse_when_braked(l: &mut Lowerer<'_, '_>) {
     let refused = refusal::refused(&mut l.function);
     let section = l.object.section(BRAKE);
     let b = &mut l.function.builder;
-    let at = b.global_addr(section, brake.head);
+    let at = b.address(section.at(brake.head));
     let cause = b.load(at, BRAKE_CAUSE as i16, Size::B8);
     let [off, on] = b.new_blocks();
     b.branch(Cond::Ne, cause, 0, off, on);
@@ -218,7 +219,7 @@ fn among_others(b: &mut FunctionBuilder, number: Vreg, weight: i64, others: Bloc
     if together > 1 {
         let number = b.load(number, 0, Size::B4);
         let place = b.and(number, together - 1);
-        b.require(Cond::Eq, place, together - 1, others);
+        flow::require(b, Cond::Eq, place, together - 1, others);
         b.set_cold(true);
     }
     together
@@ -259,7 +260,7 @@ fn look_at_clock(
     b.branch(Cond::Ne, over, 0, trip, go_on);
     b.switch_to(trip);
     b.store(words, brake.at(NEXT), Size::B8, ALWAYS);
-    let head = b.global_addr(section, brake.head);
+    let head = b.address(section.at(brake.head));
     b.store(head, BRAKE_STEPS as i16, Size::B8, steps);
     b.store(head, BRAKE_NS as i16, Size::B8, took);
     b.store(head, BRAKE_ELAPSED as i16, Size::B8, took);
@@ -293,7 +294,7 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let b = &mut f.builder;
     let done = b.new_block();
     let steps = b.load(words, brake.at(STEPS), Size::B8);
-    b.require(Cond::Ne, steps, 0, done);
+    flow::require(b, Cond::Ne, steps, 0, done);
     b.set_cold(true);
     let began = b.load(words, brake.at(BEGAN), Size::B8);
     clear(b, brake, words);
@@ -303,8 +304,8 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
         b.switch_to(done);
         return;
     }
-    b.require(Cond::Ge, steps, LONG, done);
-    b.require(Cond::Ne, began, 0, done);
+    flow::require(b, Cond::Ge, steps, LONG, done);
+    flow::require(b, Cond::Ne, began, 0, done);
     let now = b.call(h::KTIME_GET_NS, &[]);
     // The clock was first read after some steps, which took as long as the others.
     let took = b.sub(now, began);
@@ -313,7 +314,7 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let took = b.alu(Alu::Div, product, measured);
     let index = b.and(cpu, i64::from(slots - 1));
     let offset = b.mul(index, i64::from(CACHE_LINE));
-    let base = b.global_addr(section, brake.head + CACHE_LINE);
+    let base = b.address(section.at(brake.head + CACHE_LINE));
     let window = b.add(base, offset);
     let since = b.load(window, WINDOW_BEGAN, Size::B8);
     let fresh = all_if_zero(b, since);
@@ -323,17 +324,17 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let sum = b.add(sum, took);
     b.store(window, WINDOW_NS, Size::B8, sum);
     let elapsed = b.sub(now, since);
-    b.require(Cond::Ge, elapsed, SECOND_NS, done);
+    flow::require(b, Cond::Ge, elapsed, SECOND_NS, done);
     b.store(window, WINDOW_BEGAN, Size::B8, now);
     b.store(window, WINDOW_NS, Size::B8, 0);
     let very_long = at_least(b, steps, VERY_LONG);
     let fewer = b.mul(very_long, MOST_TENTHS - MOST_TENTHS_OF_VERY_LONG);
     let tenths = b.sub(MOST_TENTHS, fewer);
     let (a, most) = (b.mul(sum, 10), b.mul(elapsed, tenths));
-    b.require(Cond::Gt, a, most, done);
-    let head = b.global_addr(section, brake.head);
+    flow::require(b, Cond::Gt, a, most, done);
+    let head = b.address(section.at(brake.head));
     let cause = b.load(head, BRAKE_CAUSE as i16, Size::B8);
-    b.require(Cond::Eq, cause, 0, done);
+    flow::require(b, Cond::Eq, cause, 0, done);
     b.store(head, BRAKE_STEPS as i16, Size::B8, steps);
     b.store(head, BRAKE_NS as i16, Size::B8, sum);
     b.store(head, BRAKE_ELAPSED as i16, Size::B8, elapsed);

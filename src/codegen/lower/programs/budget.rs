@@ -16,6 +16,7 @@ use crate::codegen::artifact::{
     BUDGET_THROTTLED, BudgetProbe, BudgetSpec, ProgramKind, SiteSpec,
 };
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::{atomic, flow};
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, SectionId, Size, Vreg};
 use crate::lang::typed::Probe;
 use crate::model::stats::LossCause;
@@ -106,7 +107,7 @@ fn of_cpu(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, first: u32, cpu: 
     let b = &mut f.builder;
     let index = b.and(cpu, i64::from(slots - 1));
     let offset = b.mul(index, i64::from(CACHE_LINE));
-    let base = b.global_addr(section, first);
+    let base = b.address(section.at(first));
     b.add(base, offset)
 }
 
@@ -165,7 +166,7 @@ fn leave_when_off(b: &mut FunctionBuilder, words: Vreg, (throttled, throttled_to
     let off = b.load(words, OFF, Size::B8);
     b.branch(Cond::Ne, off, 0, throttled, time);
     b.switch_to(throttled);
-    b.atomic_add(words, BUDGET_THROTTLED as i16, Size::B8, 1);
+    atomic::add(b, words, BUDGET_THROTTLED as i16, Size::B8, 1);
     b.jump(throttled_to);
     b.switch_to(time);
 }
@@ -205,7 +206,7 @@ fn renew(l: &mut Lowerer<'_, '_>, (words, line): (Vreg, Vreg), now: Vreg, follow
     b.branch(Cond::Ne, current, mine, other, done);
     b.switch_to(other);
     // What one firing took beyond a whole limit is paid from its share of each period.
-    let head = b.global_addr(section, 0);
+    let head = b.address(section.at(0));
     let (limit, share) = (b.load(head, BUDGET_LIMIT as i16, Size::B8), b.load(head, BUDGET_SHARE as i16, Size::B8));
     let own = b.load(words, OWN, Size::B8);
     let elapsed = b.sub(current, mine);
@@ -251,7 +252,7 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let b = &mut f.builder;
     let done = b.new_block();
     let began = b.load(words, BEGAN, Size::B8);
-    b.require(Cond::Ne, began, 0, done);
+    flow::require(b, Cond::Ne, began, 0, done);
     b.set_cold(true);
     b.store(words, BEGAN, Size::B8, 0);
     let now = b.call(h::KTIME_GET_NS, &[]);
@@ -303,7 +304,7 @@ fn turn_off_when_over(
     (line, total): (Vreg, Vreg),
     done: BlockId,
 ) {
-    let head = b.global_addr(section, 0);
+    let head = b.address(section.at(0));
     let limits = [BUDGET_LIMIT, BUDGET_SHARE, BUDGET_FROM].map(|at| b.load(head, at as i16, Size::B8));
     let alone = at_least(b, own, limits[0]);
     let together = at_least(b, total, limits[0]);
@@ -311,7 +312,7 @@ fn turn_off_when_over(
     let share = b.and(share, little);
     let over = b.alu(Alu::Or, alone, together);
     let over = b.alu(Alu::Or, over, share);
-    b.require(Cond::Ne, over, 0, done);
+    flow::require(b, Cond::Ne, over, 0, done);
     let more = at_least(b, own, total);
     let more = b.neg(more);
     let taken = choose(b, more, own, total);
@@ -320,7 +321,7 @@ fn turn_off_when_over(
         let rest = pool::beyond(b, value, drawn.granted);
         b.store(base, word, Size::B8, rest);
     }
-    b.require(Cond::Eq, drawn.is_all, 0, done);
+    flow::require(b, Cond::Eq, drawn.is_all, 0, done);
     for (word, value) in [(OFF, 1), (INTERVAL, 1), (LEFT, 0)] {
         b.store(words, word, Size::B8, Operand::Imm(value));
     }

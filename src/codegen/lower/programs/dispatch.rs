@@ -6,6 +6,7 @@
 //! `sys_exit(regs, ret)` themselves: a program there sees the same firings, told apart by the
 //! call's number, and what the record would hold is in the registers.
 
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Size, Vreg};
 use crate::kernel::syscalls;
@@ -166,18 +167,18 @@ pub fn begin(l: &mut Lowerer<'_, '_>, targets: &[u32]) {
         registers::context_word(&mut l.function, 8)
     };
     let refused = refusal::refused(&mut l.function);
-    l.function.builder.require(Cond::Lt, number, NUMBERS as i64, refused);
+    flow::require(&mut l.function.builder, Cond::Lt, number, NUMBERS as i64, refused);
     let at = l.object.constant(&table);
     let section = l.object.section(CONSTANTS);
     let b = &mut l.function.builder;
-    let start = b.global_addr(section, at);
+    let start = b.address(section.at(at));
     let offset = b.shl(number, 1);
     let entry = b.add(start, offset);
     let name = b.load(entry, 0, Size::B2);
-    b.require(Cond::Ne, name, 0, refused);
+    flow::require(b, Cond::Ne, name, 0, refused);
     let mode = b.load(registers, REGISTERS.mode as i16, Size::B8);
     let mode = b.and(mode, CALL.mode_mask);
-    b.require(Cond::Eq, mode, CALL.wide, refused);
+    flow::require(b, Cond::Eq, mode, CALL.wide, refused);
     l.firing = Some(Firing { number, name, exit });
 }
 

@@ -3,6 +3,7 @@
 //! They are written when the body is there, and hold what it asked for: the results of helpers that are the
 //! same all through a firing, the addresses of the CPU's memory, a working memory that nobody else uses.
 
+use crate::codegen::builder::{atomic, flow, stack};
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Size, Vreg, Width};
 use crate::lang::source::Span;
 use crate::model::stats::LossCause;
@@ -110,7 +111,7 @@ fn bases(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: 
     if let (Some(dst), Some(cpu)) = (f.percpu.vreg, f.cpu.vreg) {
         let section = unit.section(PER_CPU);
         let stride = unit.layout.percpu_stride;
-        let base = per_cpu_address(f, cpu, slots, |f| f.builder.global_addr(section, 0), stride);
+        let base = per_cpu_address(f, cpu, slots, |f| f.builder.address(section.at(0)), stride);
         f.builder.copy_into(dst, base);
     }
     match (f.scratch.vreg, f.role) {
@@ -122,14 +123,14 @@ fn bases(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: 
         (None, _) => {}
     }
     if let Some(frame) = f.frame {
-        f.builder.slot_store(frame, FRAME_CONTEXT, Size::B8, Vreg(0));
+        stack::store(&mut f.builder, frame, FRAME_CONTEXT, Size::B8, Vreg(0));
         let scratch = f.scratch.vreg.map_or(Operand::Imm(0), Operand::Reg);
-        f.builder.slot_store(frame, FRAME_SCRATCH, Size::B8, scratch);
-        f.builder.slot_store(frame, FRAME_RETURNED, Size::B8, 0);
+        stack::store(&mut f.builder, frame, FRAME_SCRATCH, Size::B8, scratch);
+        stack::store(&mut f.builder, frame, FRAME_RETURNED, Size::B8, 0);
         if unit.facts.callback_verified_once() {
             // Read before every loop, see `hide_numbers`.
-            for at in (FRAME_LOCALS..f.builder.slot_size(frame)).step_by(8) {
-                f.builder.slot_store(frame, at as i32, Size::B8, 0);
+            for at in (FRAME_LOCALS..f.builder.function().slot_size(frame)).step_by(8) {
+                stack::store(&mut f.builder, frame, at as i32, Size::B8, 0);
             }
         }
     }
@@ -158,14 +159,14 @@ fn scratch_base(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, 
     let region = unit.regions[f.region];
     let at = unit.region_offset(f.region);
     let Some(cpu) = f.cpu.vreg else { return };
-    let base = per_cpu_address(f, cpu, slots, |f| f.builder.global_addr(section, at), region.cpu_stride());
+    let base = per_cpu_address(f, cpu, slots, |f| f.builder.address(section.at(at)), region.cpu_stride());
     f.builder.copy_into(dst, base);
     match region.guard {
         Guard::None => {}
         Guard::Word => {
             let lost = f.builder.new_block();
             let taken = f.builder.load(dst, 0, Size::B8);
-            f.builder.require(Cond::Eq, taken, 0, lost);
+            flow::require(&mut f.builder, Cond::Eq, taken, 0, lost);
             f.builder.store(dst, 0, Size::B8, 1);
             nested(unit, f, lost, probe, span);
         }
@@ -182,7 +183,7 @@ fn claimed_slot(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, 
         if slot > 0 {
             f.builder.alu_into(dst, Alu::Add, Width::W64, dst, stride);
         }
-        let word = f.builder.atomic_xchg(dst, 0, Size::B8, CLAIMED);
+        let word = atomic::exchange(&mut f.builder, dst, 0, Size::B8, CLAIMED);
         let (next, free) = (if slot + 1 == CLAIM_SLOTS { lost } else { f.builder.new_block() }, f.builder.new_block());
         f.builder.branch(Cond::Set, word, CLAIMED, next, free);
         f.builder.switch_to(free);
@@ -206,8 +207,8 @@ fn nested(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, lost: BlockId, pr
     f.builder.switch_to(lost);
     let site = unit.site(LossCause::Nested, None, probe, span);
     let section = unit.section(LOSSES);
-    let address = f.builder.global_addr(section, site * 8);
-    f.builder.atomic_add(address, 0, Size::B8, 1);
+    let address = f.builder.address(section.at(site * 8));
+    atomic::add(&mut f.builder, address, 0, Size::B8, 1);
     f.builder.ret(0);
     f.builder.switch_to(here);
 }

@@ -1,5 +1,6 @@
 //! Firings that don't concern the script.
 
+use crate::codegen::builder::flow;
 use crate::codegen::ir::{Cond, Size};
 
 use crate::codegen::lower::addr::{Addr, Base, memory};
@@ -11,7 +12,7 @@ use crate::codegen::lower::object::EXITING;
 /// that the end probes and the closing print of the maps show.
 pub fn refuse_after_exit(l: &mut Lowerer<'_, '_>) {
     let section = l.object.section(SHARED);
-    let at = l.function.builder.global_addr(section, EXITING);
+    let at = l.function.builder.address(section.at(EXITING));
     let exiting = l.function.builder.load(at, 0, Size::B8);
     refuse_unless_equal(&mut l.function, exiting, 0);
 }
@@ -22,7 +23,7 @@ pub fn refuse_end_of_walk(f: &mut FunctionState) {
     let context = f.context();
     let object = memory::load(&mut f.builder, Addr::new(Base::Reg(context), 8), 8, false);
     let refused = refused(f);
-    f.builder.require(Cond::Ne, object, 0, refused);
+    flow::require(&mut f.builder, Cond::Ne, object, 0, refused);
 }
 
 /// Where firings go that don't concern the script.
@@ -33,5 +34,5 @@ pub fn refused(f: &mut FunctionState) -> crate::codegen::ir::BlockId {
 
 pub fn refuse_unless_equal(f: &mut FunctionState, value: crate::codegen::ir::Vreg, wanted: i64) {
     let refused = refused(f);
-    f.builder.require(Cond::Eq, value, wanted, refused);
+    flow::require(&mut f.builder, Cond::Eq, value, wanted, refused);
 }

@@ -96,15 +96,15 @@ pub fn lower(unit: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Codeg
     b.set_span(entry.head);
     let context = [Operand::Reg(Vreg(0))];
     let is_return = match unit.facts.features().kprobe_session {
-        Some(SessionCall::OfContext) => b.call_kfunc("bpf_session_is_return___of_context", &context),
-        _ => b.call_kfunc("bpf_session_is_return", &[]),
+        Some(SessionCall::OfContext) => b.call("bpf_session_is_return___of_context", &context),
+        _ => b.call("bpf_session_is_return", &[]),
     };
     let [returns, enters] = b.new_blocks();
     b.branch(Cond::Ne, is_return, 0, returns, enters);
     // Anything but 0 would spare the return.
     for (block, part) in [(returns, at_return), (enters, at_entry)] {
         b.switch_to(block);
-        b.call_local(part, &context);
+        b.call(part, &context);
         b.ret(0);
     }
     b.set_span(Span::default());

@@ -45,7 +45,7 @@ fn send_failure(l: &mut Lowerer<'_, '_>, site: u32, helper: Option<(u32, Operand
     let mark = l.mark();
     let record = l.temp(bytes);
     let b = &mut l.function.builder;
-    let id = b.imm(i64::from(FAILURE_RECORD | site));
+    let id = b.copy(i64::from(FAILURE_RECORD | site));
     memory::store(b, record, 4, id);
     memory::store(b, record.at(4), 4, code);
     reports::stamp(b, record);

@@ -6,7 +6,8 @@
 //! count together tells the reader in which order the reports were made.
 
 use crate::codegen::artifact::{FIRST_SLOT, SLOT_ROUND_BITS, SLOTS_CONSUMED, slot_ring_bytes};
-use crate::codegen::ir::{Alu, BlockId, BpfMap, BpfMapId, Cond, Size, Vreg, Width};
+use crate::codegen::builder::{atomic, flow};
+use crate::codegen::ir::{Alu, BlockId, BpfMap, BpfMapId, Cond, Size, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::ActionId;
 
@@ -68,19 +69,19 @@ pub fn reserve_slot(l: &mut Lowerer<'_, '_>, slots: Slots) -> Reserved {
     let ring = element::lookup(&mut l.function.builder, maps.rings, key);
     l.release(mark);
     let b = &mut l.function.builder;
-    b.require(Cond::Ne, ring, 0, lost);
+    flow::require(b, Cond::Ne, ring, 0, lost);
     let produced = b.load(ring, 0, Size::B8);
     let consumed = b.load(ring, SLOTS_CONSUMED as i16, Size::B8);
     let waiting = b.sub(produced, consumed);
     let room = slots.count - SPARE_SLOTS.min(slots.count / 4);
-    b.require(Cond::Lt, waiting, i64::from(room), lost);
-    let one = b.imm(1);
-    let number = b.atomic_fetch_add(ring, 0, Size::B8, one);
+    flow::require(b, Cond::Lt, waiting, i64::from(room), lost);
+    let one = b.copy(1);
+    let number = atomic::fetch_add(b, ring, 0, Size::B8, one);
     let order = l.object.section(ORDER);
     let b = &mut l.function.builder;
-    let order = b.global_addr(order, 0);
-    let one = b.imm(1);
-    let order = b.atomic_fetch_add(order, 0, Size::B4, one);
+    let order = b.address(order.at(0));
+    let one = b.copy(1);
+    let order = atomic::fetch_add(b, order, 0, Size::B4, one);
     let next = b.add(number, 1);
     let iteration = b.and(next, (1 << SLOT_ROUND_BITS) - 1);
     let order = b.shl(order, 32);
@@ -94,13 +95,13 @@ pub fn reserve_slot(l: &mut Lowerer<'_, '_>, slots: Slots) -> Reserved {
 /// Hands over a slot whose record of so many bytes is written, and wakes the reader if it sleeps.
 pub fn commit_slot(l: &mut Lowerer<'_, '_>, reserved: &Reserved, bytes: u32, action: Option<ActionId>, span: Span) {
     let b = &mut l.function.builder;
-    let length = b.imm(i64::from(bytes << SLOT_ROUND_BITS));
+    let length = b.copy(i64::from(bytes << SLOT_ROUND_BITS));
     let word = b.alu(Alu::Or, reserved.word, length);
     memory::store(b, Addr::new(Base::Reg(reserved.slot), 0), 8, word);
     let asleep = reports::wake_wanted(l.object, &mut l.function.builder);
     let b = &mut l.function.builder;
     let [wake, done] = b.new_blocks();
-    b.branch_width(Cond::Ne, Width::W64, asleep, 0, wake, done);
+    b.branch(Cond::Ne, asleep, 0, wake, done);
     b.switch_to(wake);
     wake_reader(l, reserved.wake);
     l.function.builder.jump(done);
@@ -115,7 +116,7 @@ fn wake_reader(l: &mut Lowerer<'_, '_>, wake: BpfMapId) {
     let nothing = l.temp(8);
     let b = &mut l.function.builder;
     memory::store(b, nothing, 8, 0);
-    let handle = b.map_addr(wake);
+    let handle = b.address(wake);
     let from = memory::pointer(b, nothing);
     // One that finds no room has others before it, which wake the reader as well.
     l.function

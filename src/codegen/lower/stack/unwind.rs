@@ -10,6 +10,7 @@ use crate::codegen::artifact::{
     UNWIND_ROWS,
 };
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, BpfMap, BpfMapId, Cond, Size, Vreg, Width};
 use crate::lang::codes::run::NOT_UNWOUND;
@@ -106,12 +107,12 @@ pub fn walk(l: &mut Lowerer<'_, '_>, frames: Addr, depth: u32, process: Vreg) ->
     let mm = numbers::plain(b, mm);
     memory::store(b, key, 8, process);
     memory::store(b, key.at(8), 8, mm);
-    let got = b.imm(0);
+    let got = b.copy(0);
     let [ask, pointers, done] = b.new_blocks();
     // Threads of the kernel have no memory.
-    b.require(Cond::Ne, mm, 0, pointers);
+    flow::require(b, Cond::Ne, mm, 0, pointers);
     let table = element::lookup(b, maps.processes, key);
-    b.require(Cond::Ne, table, 0, ask);
+    flow::require(b, Cond::Ne, table, 0, ask);
     same_memory(b, table, mm, ask);
     let to = begin(b, state, task, pointers);
     let start = memory::pointer(b, frames);
@@ -123,7 +124,7 @@ pub fn walk(l: &mut Lowerer<'_, '_>, frames: Addr, depth: u32, process: Vreg) ->
     let bytes = b.shl(count, 3);
     b.copy_into(got, bytes);
     let stale = memory::load(b, state.at(STALE as u32), 8, false);
-    b.when(Cond::Ne, stale, 0, |b| want(b, maps.wanted, key));
+    flow::when(b, Cond::Ne, stale, 0, |b| want(b, maps.wanted, key));
     b.jump(done);
     b.switch_to(ask);
     want(b, maps.wanted, key);
@@ -143,7 +144,7 @@ fn begin(b: &mut FunctionBuilder, state: Addr, task: Vreg, other_code: BlockId) 
     let registers = b.call(h::TASK_PT_REGS, &[task.into()]);
     b.call_void(h::PROBE_READ_KERNEL, &[to.into(), i64::from(REGISTERS).into(), registers.into()]);
     let segment = memory::load(b, state.at(SEGMENT as u32), 8, false);
-    b.require(Cond::Eq, segment, USER_CS, other_code);
+    flow::require(b, Cond::Eq, segment, USER_CS, other_code);
     for word in [COUNT, BACK, STALE, GUESSED] {
         memory::store(b, state.at(word as u32), 8, 0);
     }
@@ -172,7 +173,7 @@ fn maps(object: &mut ObjectBuilder<'_>) -> UnwindMaps {
 
 /// Asks the engine for a process's mappings.
 fn want(b: &mut FunctionBuilder, wanted: BpfMapId, key: Addr) {
-    let (map, at, value) = (b.map_addr(wanted), memory::pointer(b, key), memory::pointer(b, key.at(8)));
+    let (map, at, value) = (b.address(wanted), memory::pointer(b, key), memory::pointer(b, key.at(8)));
     b.call_void(h::MAP_UPDATE_ELEM, &[map.into(), at.into(), value.into(), h::BPF_ANY.into()]);
 }
 
@@ -195,27 +196,27 @@ fn frame(l: &mut Lowerer<'_, '_>, index: Vreg, [state, table, frames]: [Vreg; 3]
     let b = &mut l.function.builder;
     let [stop, unsaid, unmapped] = b.new_blocks();
     let code = b.load(state, CODE, Size::B8);
-    b.require(Cond::Ne, code, 0, stop);
-    b.require(Cond::Lt, code, HIGHEST, stop);
+    flow::require(b, Cond::Ne, code, 0, stop);
+    flow::require(b, Cond::Lt, code, HIGHEST, stop);
     let back = b.load(state, BACK, Size::B8);
     let at = b.sub(code, back);
     let mapping = mapping(b, table, at);
     let end = b.load(mapping, 8, Size::B8);
-    b.require(Cond::Lt, at, end, unmapped);
+    flow::require(b, Cond::Lt, at, end, unmapped);
     keep(b, index, code, (state, frames));
     let bias = b.load(mapping, 16, Size::B8);
     let address = b.add(at, bias);
     let (first, number) = (b.load(mapping, 24, Size::B4), b.load(mapping, 28, Size::B4));
-    b.require(Cond::Ne, number, 0, unsaid);
-    let all = b.global_addr(rows, 0);
+    flow::require(b, Cond::Ne, number, 0, unsaid);
+    let all = b.address(rows.at(0));
     let row = row(b, all, address, (first, number));
     let low = b.extend(row, 32, false);
-    b.require(Cond::Le, low, address, unsaid);
+    flow::require(b, Cond::Le, low, address, unsaid);
     rule(b, state, row, code, (stop, unsaid));
     b.switch_to(unmapped);
     b.store(state, STALE, Size::B8, 1);
     let guessed = b.load(state, GUESSED, Size::B8);
-    b.require(Cond::Eq, guessed, 0, stop);
+    flow::require(b, Cond::Eq, guessed, 0, stop);
     keep(b, index, code, (state, frames));
     b.jump(unsaid);
     b.switch_to(unsaid);
@@ -240,13 +241,13 @@ fn guess(b: &mut FunctionBuilder, state: Vreg, stop: BlockId) {
     b.store(state, GUESSED, Size::B8, 1);
     let frame = b.load(state, FRAME, Size::B8);
     let end = b.add(frame, 16);
-    let saved = b.imm(-2);
+    let saved = b.copy(-2);
     to_caller(b, state, end, saved, stop);
 }
 
 /// The last mapping that begins at an address or before it.
 fn mapping(b: &mut FunctionBuilder, table: Vreg, at: Vreg) -> Vreg {
-    let found = b.imm(0);
+    let found = b.copy(0);
     let mut half = UNWIND_MAPPINGS / 2;
     while half > 0 {
         let candidate = b.add(found, i64::from(half));
@@ -305,10 +306,10 @@ fn rule(b: &mut FunctionBuilder, state: Vreg, row: Vreg, code: Vreg, (stop, unsa
     let saved = b.shr(row, 40);
     let saved = b.extend(saved, 8, true);
     let distance = b.alu(Alu::Sar, row, 48);
-    b.require(Cond::Ne, kind, is(End::Unsaid), unsaid);
-    b.require(Cond::Lt, kind, is(End::First), stop);
+    flow::require(b, Cond::Ne, kind, is(End::Unsaid), unsaid);
+    flow::require(b, Cond::Lt, kind, is(End::First), stop);
     let [signal, pointed, known] = b.new_blocks();
-    b.require(Cond::Ne, kind, is(End::Signal), signal);
+    flow::require(b, Cond::Ne, kind, is(End::Signal), signal);
     // The numbers of those that begin at the frame pointer have the second bit, that of linkage stubs the third.
     let by_frame = b.shr(kind, 1);
     let by_frame = b.and(by_frame, 1);
@@ -341,13 +342,13 @@ fn rule(b: &mut FunctionBuilder, state: Vreg, row: Vreg, code: Vreg, (stop, unsa
 fn read(b: &mut FunctionBuilder, state: Vreg, into: i16, from: Vreg, failed: BlockId) {
     let to = b.add(state, i64::from(into));
     let result = b.call(h::PROBE_READ_USER, &[to.into(), 8.into(), from.into()]);
-    b.require(Cond::Eq, result, 0, failed);
+    flow::require(b, Cond::Eq, result, 0, failed);
 }
 
 /// The caller's registers, by the frame's end and where the frame pointer was saved; ends the iteration.
 fn to_caller(b: &mut FunctionBuilder, state: Vreg, end: Vreg, saved: Vreg, stop: BlockId) {
     let stack = b.load(state, STACK, Size::B8);
-    b.require(Cond::Gt, end, stack, stop);
+    flow::require(b, Cond::Gt, end, stack, stop);
     let address = b.sub(end, 8);
     read(b, state, CODE, address, stop);
     b.store(state, STACK, Size::B8, end);

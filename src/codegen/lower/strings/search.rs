@@ -1,6 +1,7 @@
 //! Searching strings in strings.
 
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
@@ -62,7 +63,7 @@ pub fn index_of<'a>(
         return search_variable(l, haystack, needle, span);
     };
     let bytes: Vec<u8> = text.iter().copied().take_while(|b| *b != 0).collect();
-    let result = l.function.builder.imm(if bytes.is_empty() { 0 } else { NOT_FOUND });
+    let result = l.function.builder.copy(if bytes.is_empty() { 0 } else { NOT_FOUND });
     if bytes.is_empty() || bytes.len() as u32 >= size {
         return Ok(result);
     }
@@ -94,7 +95,7 @@ fn first_match(
     let b = &mut l.function.builder;
     let [head, body, next] = b.new_blocks();
     let [found, out, done] = b.new_blocks();
-    let (start, offset) = (b.imm(0), b.imm(0));
+    let (start, offset) = (b.copy(0), b.copy(0));
     let by_iterator = walking == IterationMechanism::Iterator;
     let iterator = by_iterator.then(|| iterator::open_numbers(b, 0.into(), i64::from(blocks).into()));
     b.jump(head);
@@ -118,7 +119,7 @@ fn first_match(
     b.switch_to(next);
     let byte = memory::load(b, Addr::new(Base::Reg(at), 0), 1, false);
     b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
-    b.require(Cond::Ne, byte, 0, out);
+    flow::require(b, Cond::Ne, byte, 0, out);
     b.branch(Cond::Lt, offset, i64::from(most), body, if iterator.is_some() { head } else { out });
     b.switch_to(found);
     let place = b.add(start, offset);
@@ -148,7 +149,7 @@ fn first_match_by_callback(
         let b = &mut l.function.builder;
         let start = b.mul(index, i64::from(SEARCH_BLOCK));
         let first = b.add(pointers[0], start);
-        let offset = b.imm(0);
+        let offset = b.copy(0);
         let [body, next, on] = b.new_blocks();
         let [found, ended] = b.new_blocks();
         b.jump(body);
@@ -160,7 +161,7 @@ fn first_match_by_callback(
         b.switch_to(next);
         let byte = memory::load(b, Addr::new(Base::Reg(at), 0), 1, false);
         b.alu_into(offset, Alu::Add, Width::W64, offset, 1);
-        b.require(Cond::Ne, byte, 0, ended);
+        flow::require(b, Cond::Ne, byte, 0, ended);
         b.branch(Cond::Lt, offset, i64::from(SEARCH_BLOCK), body, on);
         b.switch_to(on);
         b.ret(0);
@@ -200,7 +201,7 @@ fn difference(b: &mut FunctionBuilder, at: Vreg, bytes: &[u8]) -> Vreg {
         word[..size].copy_from_slice(&bytes[start..start + size]);
         let value = u64::from_le_bytes(word) as i64;
         let loaded = memory::load(b, Addr::new(Base::Reg(at), start as i32), size as u32, false);
-        let constant: Operand = if i32::try_from(value).is_ok() { value.into() } else { b.imm(value).into() };
+        let constant: Operand = if i32::try_from(value).is_ok() { value.into() } else { b.copy(value).into() };
         let bits = b.alu(Alu::Xor, loaded, constant);
         all = Some(match all {
             Some(before) => b.alu(Alu::Or, before, bits),
@@ -208,7 +209,7 @@ fn difference(b: &mut FunctionBuilder, at: Vreg, bytes: &[u8]) -> Vreg {
         });
         start += size;
     }
-    all.unwrap_or_else(|| b.imm(0))
+    all.unwrap_or_else(|| b.copy(0))
 }
 
 /// Both strings variable. The needle is zero-padded, so a mask of its bytes that are not zero says
@@ -236,10 +237,10 @@ fn search_variable<'a>(
     let base = searched_copy(l, haystack, size, words * 8 + SEARCH_BLOCK)?;
     let wanted = needle_masks(l, needle, words)?;
     let wanted = memory::pointer(&mut l.function.builder, wanted);
-    let result = l.function.builder.imm(NOT_FOUND);
+    let result = l.function.builder.copy(NOT_FOUND);
     first_match(l, base, size, result, Some(wanted), |l, at, wanted| {
         let b = &mut l.function.builder;
-        let difference = b.imm(0);
+        let difference = b.copy(0);
         let first = if in_loop { words.min(WORDS_AT_ONCE) } else { words };
         masked_difference(b, at, wanted, 0..first, difference);
         if first < words {

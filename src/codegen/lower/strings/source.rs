@@ -1,5 +1,6 @@
 //! `str()` and `buf()`: where they read, and how much.
 
+use crate::codegen::builder::{flow, purpose};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind, Intrinsic};
@@ -81,10 +82,10 @@ fn string_limit<'a>(l: &mut Lowerer<'_, 'a>, length: &'a Expr, bound: u32) -> Re
         return Ok(Operand::Imm(n.clamp(1, u64::from(bound)) as i64));
     }
     let value = l.scalar(length)?;
-    let limit = l.function.builder.copy_to_bound(value);
+    let limit = purpose::copy_to_bound(&mut l.function.builder, value);
     numbers::at_most(&mut l.function.builder, limit, i64::from(bound));
     // The kernel's functions write no terminator where there is no room for it.
-    l.function.builder.when(Cond::Eq, limit, 0, |b| {
+    flow::when(&mut l.function.builder, Cond::Eq, limit, 0, |b| {
         b.copy_into(limit, 1);
     });
     Ok(limit.into())
@@ -114,9 +115,9 @@ pub fn buffer<'a>(
         Some(length) => {
             let value = l.scalar(length)?;
             let b = &mut l.function.builder;
-            let length = b.copy_to_bound(value);
+            let length = purpose::copy_to_bound(b, value);
             numbers::at_most(b, length, i64::from(longest));
-            let wanted = b.copy_to_bound(length);
+            let wanted = purpose::copy_to_bound(b, length);
             numbers::at_most(b, wanted, i64::from(known));
             (length.into(), wanted.into())
         }

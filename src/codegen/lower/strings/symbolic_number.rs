@@ -1,6 +1,7 @@
 //! Words: numbers that stand for a text which is known when the script is compiled. Where a script
 //! works on the text, it is taken from a table of constants.
 
+use crate::codegen::builder::{flow, purpose};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand};
 use crate::kernel::syscalls;
@@ -55,10 +56,10 @@ pub fn store_text<'a>(
     bytes.resize(entries * stride as usize, 0);
     let b = &mut l.function.builder;
     let index = b.sub(value, first as i64);
-    let index = if word.ty == Type::Strerror { b.extend(index, 32, true) } else { b.copy_to_bound(index) };
+    let index = if word.ty == Type::Strerror { b.extend(index, 32, true) } else { purpose::copy_to_bound(b, index) };
     if word.ty == Type::Strerror {
         // The kernel's functions give errors as negative numbers.
-        l.function.builder.when(Cond::SLt, index, 0, |b| {
+        flow::when(&mut l.function.builder, Cond::SLt, index, 0, |b| {
             let positive = b.neg(index);
             b.copy_into(index, positive);
         });
@@ -70,7 +71,7 @@ pub fn store_text<'a>(
     let at = l.object.constant(&bytes);
     let section = l.object.section(CONSTANTS);
     let b = &mut l.function.builder;
-    let start = b.global_addr(section, at);
+    let start = b.address(section.at(at));
     let offset = b.mul(index, i64::from(stride));
     let entry = b.add(start, offset);
     memory::copy(b, dst, Addr::new(Base::Reg(entry), 0), stride);

@@ -24,7 +24,7 @@ pub enum Tail {
 pub fn zeros(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, size: u32) -> Addr {
     let at = object.constant(&vec![0; size.next_multiple_of(8) as usize]);
     let section = object.section(CONSTANTS);
-    Addr::new(Base::Reg(b.global_addr(section, at)), 0)
+    Addr::new(Base::Reg(b.address(section.at(at))), 0)
 }
 
 /// Address of a constant string, padded to `size`.
@@ -34,7 +34,7 @@ pub fn constant_string(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, 
     bytes.resize(size.max(1) as usize, 0);
     let at = object.constant(&bytes);
     let section = object.section(CONSTANTS);
-    Addr::new(Base::Reg(b.global_addr(section, at)), 0)
+    Addr::new(Base::Reg(b.address(section.at(at))), 0)
 }
 
 /// Copies a value that is in canonical layout already.

@@ -8,6 +8,7 @@ use crate::codegen::artifact::{
     BUDGET_LIMIT, BUDGET_MOST_DRAWN, BUDGET_PERIOD_NS, BUDGET_POOL, BUDGET_POOL_PERIOD, BUDGET_POOL_TAKEN,
 };
 use crate::codegen::builder::FunctionBuilder;
+use crate::codegen::builder::atomic;
 use crate::codegen::ir::{Alu, Cond, SectionId, Size, Vreg};
 use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::programs::branchless::at_least;
@@ -26,7 +27,7 @@ pub struct Drawn {
 
 /// Draws what an account has taken (at most `taken` ns of the period) beyond its CPU's part, and a piece in advance.
 pub fn draw(b: &mut FunctionBuilder, section: SectionId, line: Vreg, taken: Vreg) -> Drawn {
-    let head = b.global_addr(section, 0);
+    let head = b.address(section.at(0));
     let limit = b.load(head, BUDGET_LIMIT as i16, Size::B8);
     let missing = beyond(b, taken, limit);
     let piece = b.shr(limit, 2);
@@ -39,7 +40,7 @@ pub fn draw(b: &mut FunctionBuilder, section: SectionId, line: Vreg, taken: Vreg
     let allowed = b.sub(wanted, excess);
     renew(b, head);
     // CPUs that ask at once each see at least their own part added: never is more given than there is.
-    b.atomic_add(head, BUDGET_POOL_TAKEN as i16, Size::B8, allowed);
+    atomic::add(b, head, BUDGET_POOL_TAKEN as i16, Size::B8, allowed);
     let taken = b.load(head, BUDGET_POOL_TAKEN as i16, Size::B8);
     let pool = b.load(head, BUDGET_POOL as i16, Size::B8);
     let over = beyond(b, taken, pool);
