@@ -44,7 +44,7 @@ pub(super) fn lower_and_build(
     }
 }
 
-/// Sections of zeros as the object's loader knows them.
+/// Names sections of zeros as other loaders know them: libbpf has one `.bss`, and any number of `.data.NAME`.
 fn named_for_loaders(mut lowered: Lowered, facts: &TargetFacts) -> Lowered {
     if facts.for_other_loaders {
         for section in &mut lowered.module.sections {
@@ -60,17 +60,17 @@ fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) ->
     let (lowered, built) = lower_and_build(program, facts, lines)?;
     let Lowered { module, mut programs, maps, brakes, budget, sites, ring, stacks, unwind, globals, warnings } =
         lowered;
-    let of_programs = module
+    let compiled_programs = module
         .functions
         .iter()
         .zip(built.functions)
         .filter(|(function, _)| matches!(function.linkage, Linkage::Program { .. }));
     // Programs are lowered in the order of their functions, with callbacks between them.
     let mut specs = programs.iter_mut();
-    for (function, facts) in of_programs {
+    for (function, compiled) in compiled_programs {
         if let Some(spec) = specs.find(|spec| *spec.name == *function.name) {
-            spec.instructions = facts.instructions;
-            spec.lines = facts.lines;
+            spec.instructions = compiled.instructions;
+            spec.lines = compiled.lines;
         }
     }
     Ok(Artifact {

@@ -79,9 +79,9 @@ pub struct Lowered {
 
 /// Lowers a typed program for a kernel.
 pub fn lower(program: &Program, facts: &TargetFacts) -> Result<Lowered, CodegenError> {
-    let unit = ObjectBuilder::new(program, facts, function::ON_STACK_LIMIT);
-    let sessions = programs::session::is_profitable(&unit);
-    lower_with(unit, &sessions)
+    let object = ObjectBuilder::new(program, facts, function::ON_STACK_LIMIT);
+    let sessions = programs::session::of_object(&object);
+    lower_with(object, &sessions)
 }
 
 /// As [`lower`], with next to nothing on the stack, and nothing of that for calls: somewhat slower, for scripts that
@@ -90,35 +90,35 @@ pub fn lower_off_stack(program: &Program, facts: &TargetFacts) -> Result<Lowered
     lower_with(ObjectBuilder::new(program, facts, function::LITTLE_STACK_LIMIT), &[])
 }
 
-fn lower_with(mut unit: ObjectBuilder<'_>, sessions: &[Session]) -> Result<Lowered, CodegenError> {
-    let program = unit.program;
+fn lower_with(mut object: ObjectBuilder<'_>, sessions: &[Session]) -> Result<Lowered, CodegenError> {
+    let program = object.program;
     if !program.has_scopes() {
         return Err(CodegenError::internal(Span::default(), "the script", "blocks without numbers"));
     }
-    programs::find_contention(&mut unit);
-    unit.plan_maps()?;
+    programs::find_contention(&mut object);
+    object.plan_maps()?;
     for (index, probe) in (0..).zip(&program.probes) {
         if let Some(session) = sessions.iter().find(|s| s.entry == index) {
-            programs::session::lower(&mut unit, *session)?;
+            programs::session::lower(&mut object, *session)?;
         } else if sessions.iter().all(|s| s.on_return != index) {
-            programs::lower_probe(&mut unit, index, probe)?;
+            programs::lower_probe(&mut object, index, probe)?;
         }
     }
-    unit.check_scratch()?;
-    programs::entry::finish(&mut unit);
-    unit.settle(programs::limit_sections(&unit));
-    Ok(collect(unit, program))
+    object.check_scratch()?;
+    programs::entry::finish(&mut object);
+    object.settle(programs::limit_sections(&object));
+    Ok(collect(object, program))
 }
 
-fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
-    let name = |id: super::ir::BpfMapId| Arc::from(unit.maps[id.0 as usize].name.as_str());
-    let maps = unit
+fn collect(object: ObjectBuilder<'_>, program: &Program) -> Lowered {
+    let name = |id: super::ir::BpfMapId| Arc::from(object.maps[id.0 as usize].name.as_str());
+    let maps = object
         .layout
         .homes
         .iter()
         .enumerate()
-        .map(|(i, home)| MapSpec { id: MapId(i as u32), storage: layout::storage(home, &unit.layout) });
-    let shared = unit.sections.iter().position(|s| s.name == layout::SHARED);
+        .map(|(i, home)| MapSpec { id: MapId(i as u32), storage: layout::storage(home, &object.layout) });
+    let shared = object.sections.iter().position(|s| s.name == layout::SHARED);
     let unknown_zero = shared.map(|index| (SectionId(index as u32), object::NOTHING));
     let globals = [
         (GlobalKind::StartBootNs, object::START_BOOT_NS),
@@ -128,40 +128,40 @@ fn collect(unit: ObjectBuilder<'_>, program: &Program) -> Lowered {
         (GlobalKind::Result, object::RESULT),
     ];
     Lowered {
-        budget: programs::budget::spec(&unit),
+        budget: programs::budget::spec(&object),
         maps: maps.collect(),
-        ring: unit.ring.map(|ring| match (unit.slots, unit.slot_maps) {
+        ring: object.ring.map(|ring| match (object.slots, object.slot_maps) {
             (Some(slots), Some(maps)) => RingSpec::Slots(PerCpuRingSpec {
                 wake: name(maps.wake),
                 map: name(maps.rings),
                 slot_bytes: slots.bytes,
                 slots: slots.count,
-                rings: unit.facts.possible_cpus.max(1),
+                rings: object.facts.possible_cpus.max(1),
             }),
             _ => RingSpec::Kernel { map: name(ring) },
         }),
-        unwind: unit.unwind.map(|maps| UnwindSpec {
+        unwind: object.unwind.map(|maps| UnwindSpec {
             rows: layout::UNWIND.into(),
             processes: name(maps.processes),
             wanted: name(maps.wanted),
         }),
-        stacks: unit.stacks.map(|id| StackMapSpec { map: name(id), depth: unit.stack_depth }),
+        stacks: object.stacks.map(|id| StackMapSpec { map: name(id), depth: object.stack_depth }),
         globals: globals
             .into_iter()
             .filter(|_| shared.is_some())
             .map(|(kind, offset)| GlobalSpec { kind, area: layout::SHARED.into(), offset })
             .collect(),
         module: Module {
-            functions: unit.functions.into_iter().flatten().collect(),
-            maps: unit.maps,
-            sections: unit.sections,
+            functions: object.functions.into_iter().flatten().collect(),
+            maps: object.maps,
+            sections: object.sections,
             license: program.config.license.to_string(),
-            isa: Isa::of(unit.facts),
+            isa: Isa::of(object.facts),
             unknown_zero,
         },
-        programs: unit.programs,
-        brakes: unit.brakes,
-        sites: unit.sites,
-        warnings: unit.warnings,
+        programs: object.programs,
+        brakes: object.brakes,
+        sites: object.sites,
+        warnings: object.warnings,
     }
 }

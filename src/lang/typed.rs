@@ -9,6 +9,7 @@ pub mod dump;
 mod ids;
 pub mod keys;
 mod layout;
+mod operators;
 mod scopes;
 mod sessions;
 mod tree;
@@ -24,11 +25,10 @@ use super::types::{StackMode, Type};
 use crate::model::format::Format;
 use crate::model::target::Target;
 
-pub use code::{
-    BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, SymbolForm, UnaryOp,
-};
+pub use code::{Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, SymbolForm};
 pub use ids::{ActionId, FunctionId, LocalId, MapId};
 pub use layout::{aggregate_size, enum_index, pointer, size_align, tuple_layout};
+pub use operators::{BinaryOp, UnaryOp};
 pub use sessions::Session;
 
 /// A checked script.

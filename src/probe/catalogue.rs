@@ -8,7 +8,6 @@ mod part;
 mod sources;
 mod worth;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use part::{Part, PartBuilder, Signs, mask};
@@ -153,15 +152,6 @@ impl Catalogue {
         let start = self.len() as u32;
         self.parts.push(Arc::new(part));
         self.starts.push(start);
-    }
-
-    /// Adds the functions and statically defined probes of a binary.
-    ///
-    /// # Errors
-    /// When it can't be read.
-    pub fn add_binary(&mut self, path: &Path) -> Result<(), crate::binary::BinaryError> {
-        self.add(sources::binary(path)?);
-        Ok(())
     }
 
     /// Adds the statically defined probes of everything that a process has mapped; files that can't be

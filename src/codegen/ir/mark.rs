@@ -35,7 +35,7 @@ pub enum Point {
 /// What holds of storage at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fact {
-    /// Its numbers are others on another path to this point.
+    /// Its numbers differ by the path that leads to this point, and the verifier knows each.
     Varies,
     /// Nothing reads it any more before it is written.
     Dead,
@@ -64,12 +64,14 @@ pub enum Place {
 /// What a copy is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// It is the value of an expression that several paths lead through. Nothing else writes the original.
+    /// It is the value of an expression that is computed on several paths, such as `a ? b : c`. Nothing else writes
+    /// the original.
     Joined,
     /// It is compared instead of the original, a variable that is used again. Nothing else writes it.
     Compared,
     /// It is compared or changed, and the original is used again.
     Bounded,
-    /// It is the same number on another path, or in another iteration, to the verifier's eyes only.
+    /// It is a number that the verifier knows, another on each path or in each iteration, and should not know: it would
+    /// explore what follows once for each of them.
     Hidden,
 }

@@ -2,43 +2,40 @@
 
 use super::{BlockId, Inst, Operand, Terminator, Vreg};
 
+/// The register that an instruction writes, to be read and to be changed: both from one text, so that they can't differ.
+macro_rules! written {
+    ($name:ident, $as_ref:ident $(, $mutable:tt)?) => {
+        /// The register that it writes.
+        pub const fn $name(&$($mutable)? self) -> Option<&$($mutable)? Vreg> {
+            match self {
+                Self::Copy { dst, .. }
+                | Self::Alu { dst, .. }
+                | Self::Unlinked { dst, .. }
+                | Self::CopyFor { dst, .. }
+                | Self::Neg { dst, .. }
+                | Self::Extend { dst, .. }
+                | Self::Bswap { dst, .. }
+                | Self::Load { dst, .. }
+                | Self::AtomicFetch { dst, .. }
+                | Self::Address { dst, .. }
+                | Self::SlotLoad { dst, .. } => Some(dst),
+                Self::Call { dst, .. } => dst.$as_ref(),
+                Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } | Self::Mark(_) => None,
+            }
+        }
+    };
+}
+
 impl Inst {
+    written!(dst_ref, as_ref);
+    written!(dst_mut, as_mut, mut);
+
     /// The register that it writes.
     #[must_use]
     pub const fn dst(&self) -> Option<Vreg> {
-        match self {
-            Self::Copy { dst, .. }
-            | Self::Alu { dst, .. }
-            | Self::Unlinked { dst, .. }
-            | Self::CopyFor { dst, .. }
-            | Self::Neg { dst, .. }
-            | Self::Extend { dst, .. }
-            | Self::Bswap { dst, .. }
-            | Self::Load { dst, .. }
-            | Self::AtomicFetch { dst, .. }
-            | Self::Address { dst, .. }
-            | Self::SlotLoad { dst, .. } => Some(*dst),
-            Self::Call { dst, .. } => *dst,
-            Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } | Self::Mark(_) => None,
-        }
-    }
-
-    /// The register that it writes, to be changed.
-    pub const fn dst_mut(&mut self) -> Option<&mut Vreg> {
-        match self {
-            Self::Copy { dst, .. }
-            | Self::Alu { dst, .. }
-            | Self::Unlinked { dst, .. }
-            | Self::CopyFor { dst, .. }
-            | Self::Neg { dst, .. }
-            | Self::Extend { dst, .. }
-            | Self::Bswap { dst, .. }
-            | Self::Load { dst, .. }
-            | Self::AtomicFetch { dst, .. }
-            | Self::Address { dst, .. }
-            | Self::SlotLoad { dst, .. } => Some(dst),
-            Self::Call { dst, .. } => dst.as_mut(),
-            Self::Store { .. } | Self::AtomicAdd { .. } | Self::SlotStore { .. } | Self::Mark(_) => None,
+        match self.dst_ref() {
+            Some(dst) => Some(*dst),
+            None => None,
         }
     }
 

@@ -5,8 +5,7 @@ pub mod registers;
 pub mod task;
 
 use crate::codegen::artifact::ProgramKind;
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{flow, purpose};
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Operand, Vreg};
 use crate::lang::source::Span;
@@ -196,8 +195,7 @@ fn in_table(
         table[at..at + 4].copy_from_slice(&value.to_ne_bytes());
     }
     let index = b.sub(number, i64::from(first));
-    let index = purpose::copy_to_bound(b, index);
-    numbers::at_most(b, index, i64::from(last - first));
+    let index = numbers::copy_at_most(b, index, i64::from(last - first));
     // No change; a verifier that keeps no bounds of spilled numbers sees them here.
     let index = b.and(index, entries as i64 - 1);
     let at = object.constant(&table);

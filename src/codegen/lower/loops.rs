@@ -17,8 +17,7 @@ pub mod iterator;
 pub mod steps;
 pub mod strategy;
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{flow, purpose};
+use crate::codegen::builder::{FunctionBuilder, flow, purpose};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Operand, Point, Vreg};
 use crate::lang::source::Span;

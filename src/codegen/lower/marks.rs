@@ -4,8 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::purpose;
+use crate::codegen::builder::{FunctionBuilder, purpose};
 use crate::codegen::ir::{Fact, Mark, Operand, Place, Point, Purpose, Slot, Storage, Vreg};
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, ScopeId, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;

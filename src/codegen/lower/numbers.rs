@@ -1,7 +1,6 @@
 //! Numbers in registers: cut to a type, bounded, divided by sign. None of it knows the script.
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{flow, purpose};
+use crate::codegen::builder::{FunctionBuilder, flow, purpose};
 use crate::codegen::ir::{Alu, BlockId, Cond, Inst, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::Type;
@@ -48,13 +47,18 @@ pub fn at_most(b: &mut FunctionBuilder, number: Vreg, most: i64) {
     });
 }
 
+/// A copy that is at most `most`.
+pub fn copy_at_most(b: &mut FunctionBuilder, number: impl Into<Operand>, most: i64) -> Vreg {
+    let copy = purpose::copy_to_bound(b, number);
+    at_most(b, copy, most);
+    copy
+}
+
 /// A length that is at most `most`: it is so before, but a verifier that keeps no bounds of spilled numbers must
 /// see it right before the call.
 pub fn bounded(b: &mut FunctionBuilder, length: Operand, most: u32) -> Operand {
     let Operand::Reg(register) = length else { return length };
-    let bounded = purpose::copy_to_bound(b, register);
-    at_most(b, bounded, i64::from(most));
-    bounded.into()
+    copy_at_most(b, register, i64::from(most)).into()
 }
 
 /// A value that stays as it is while `next` is computed: a variable's register may change.

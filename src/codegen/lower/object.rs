@@ -167,7 +167,7 @@ pub struct ObjectBuilder<'a> {
     /// Stacks that the keys of the script's largest map can tell apart.
     pub stacks_in_keys: u32,
     /// Whether tracepoints are hung on the raw ones where they can be.
-    pub raw_worth: bool,
+    pub prefers_raw: bool,
     /// Values over this many bytes live in working memory, not on the stack.
     pub on_stack_limit: u32,
     /// The largest value in working memory and where it is made.
@@ -209,7 +209,7 @@ impl<'a> ObjectBuilder<'a> {
             deepest_stack: deepest_stack(program),
             many_uprobes: !facts.for_other_loaders && user_places(program) >= MANY_UPROBES,
             stacks_in_keys: stacks_in_keys(program),
-            raw_worth: raw::is_profitable(program),
+            prefers_raw: raw::is_profitable(program),
             on_stack_limit,
             largest: (Span::default(), 0),
             warnings: Vec::new(),
@@ -418,17 +418,17 @@ impl<'a> ObjectBuilder<'a> {
 }
 
 /// Where a region's words of brakes are, in each slot; zero between firings.
-pub fn brake_words(unit: &mut ObjectBuilder<'_>, region: usize) -> u32 {
-    let free = first_free_in(unit, region);
-    let region = &mut unit.regions[region];
+pub fn brake_words(object: &mut ObjectBuilder<'_>, region: usize) -> u32 {
+    let free = first_free_in(object, region);
+    let region = &mut object.regions[region];
     region.bytes = region.bytes.max(free);
     free - BRAKE_BYTES
 }
 
 /// The first byte of a slot of the region that programs may use as they like.
-pub fn first_free_in(unit: &ObjectBuilder<'_>, region: usize) -> u32 {
-    let guard = if unit.regions[region].guard == Guard::None { 0 } else { GUARD_BYTES };
-    guard + if unit.has_brakes { BRAKE_BYTES } else { 0 }
+pub fn first_free_in(object: &ObjectBuilder<'_>, region: usize) -> u32 {
+    let guard = if object.regions[region].guard == Guard::None { 0 } else { GUARD_BYTES };
+    guard + if object.has_brakes { BRAKE_BYTES } else { 0 }
 }
 
 const fn cost_context<'a>(program: &'a Program, facts: &'a TargetFacts) -> CostContext<'a> {

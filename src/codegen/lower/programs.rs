@@ -55,15 +55,15 @@ pub fn program_name(number: usize, target: &Target) -> String {
 }
 
 /// Marks the maps whose per-CPU values programs update that can interrupt each other.
-pub fn find_contention(unit: &mut ObjectBuilder<'_>) {
-    let program = unit.program;
+pub fn find_contention(object: &mut ObjectBuilder<'_>) {
+    let program = object.program;
     let mut users: Vec<Vec<(Exclusion, usize)>> = vec![Vec::new(); program.maps.len()];
     let mut number = 0;
     for probe in &program.probes {
         let mut maps = Vec::new();
         note_updates(&probe.body, program, &mut maps, 0);
-        for plan in plan(probe, unit) {
-            let class = exclusion(plan.kind, unit.facts);
+        for plan in plan(probe, object) {
+            let class = exclusion(plan.kind, object.facts);
             number += 1;
             // Members of the shared class count as one user.
             let user = (class, if class == Exclusion::Shared { 0 } else { number });
@@ -75,7 +75,7 @@ pub fn find_contention(unit: &mut ObjectBuilder<'_>) {
             }
         }
     }
-    for (contended, users) in unit.contended.iter_mut().zip(users) {
+    for (contended, users) in object.contended.iter_mut().zip(users) {
         let alone = |u: &(Exclusion, usize)| matches!(u.0, Exclusion::Preempted | Exclusion::Nests);
         *contended = users.len() > 1 || users.iter().any(alone);
     }
@@ -112,11 +112,11 @@ fn note_updates(block: &Block, program: &Program, maps: &mut Vec<u32>, depth: u3
 }
 
 /// Lowers all programs of a probe.
-pub fn lower_probe<'a>(unit: &mut ObjectBuilder<'a>, index: u32, probe: &'a Probe) -> Result<(), CodegenError> {
-    for plan in plan(probe, unit) {
-        let name = program_name(unit.programs.len(), &probe.targets[plan.targets[0] as usize]);
+pub fn lower_probe<'a>(object: &mut ObjectBuilder<'a>, index: u32, probe: &'a Probe) -> Result<(), CodegenError> {
+    for plan in plan(probe, object) {
+        let name = program_name(object.programs.len(), &probe.targets[plan.targets[0] as usize]);
         let single = plan.targets.len() == 1;
-        unit.programs.push(ProgramSpec {
+        object.programs.push(ProgramSpec {
             name: Arc::from(name.as_str()),
             section: Arc::from(plan.section.as_str()),
             probe: index,
@@ -126,39 +126,39 @@ pub fn lower_probe<'a>(unit: &mut ObjectBuilder<'a>, index: u32, probe: &'a Prob
             instructions: 0,
             lines: Vec::new(),
             needs_cookie: probe.needs_probe_id && !single && plan.kind != ProgramKind::SyscallDispatch,
-            newest_first: newest_first(&plan, probe, unit.facts),
+            newest_first: newest_first(&plan, probe, object.facts),
         });
         let linkage = Linkage::Program { kind: plan.kind, section: plan.section };
-        lower_function(unit, (index, probe), plan.kind, &plan.targets, &name, linkage)?;
+        lower_function(object, (index, probe), plan.kind, &plan.targets, &name, linkage)?;
     }
     Ok(())
 }
 
 /// What brakes and the budget take.
-pub fn limit_sections(unit: &ObjectBuilder<'_>) -> LimitSections {
+pub fn limit_sections(object: &ObjectBuilder<'_>) -> LimitSections {
     LimitSections {
-        brake_bytes: unit.brakes.len() as u32 * brake::stride(unit),
-        budget_bytes: budget::section_bytes(unit),
-        sites: budget::sites(unit),
+        brake_bytes: object.brakes.len() as u32 * brake::stride(object),
+        budget_bytes: budget::section_bytes(object),
+        sites: budget::sites(object),
     }
 }
 
 /// Lowers one probe for some of its targets: to a program, or to a part of one.
 pub fn lower_function<'a>(
-    unit: &mut ObjectBuilder<'a>,
+    object: &mut ObjectBuilder<'a>,
     (index, probe): (u32, &'a Probe),
     kind: ProgramKind,
     targets: &[u32],
     name: &str,
     linkage: Linkage,
 ) -> Result<FuncId, CodegenError> {
-    let region = region_for(unit, kind);
-    let id = unit.reserve_function();
+    let region = region_for(object, kind);
+    let id = object.reserve_function();
     let mut state = FunctionState::new(id, name, linkage, 1, Role::Program, region);
-    let has_explored_loop = has_explored_loop(unit.scale(), &probe.body);
+    let has_explored_loop = has_explored_loop(object.scale(), &probe.body);
     state.builder.function_mut().has_explored_loop = has_explored_loop;
     let mut lowerer = Lowerer {
-        object: unit,
+        object,
         function: state,
         probe_index: index,
         probe,
@@ -179,7 +179,7 @@ pub fn lower_function<'a>(
     };
     lower_program(&mut lowerer, targets)?;
     let Lowerer { function, .. } = lowerer;
-    Lowerer::hand_over(unit, function, index, probe.span);
+    Lowerer::hand_over(object, function, index, probe.span);
     Ok(id)
 }
 
@@ -216,22 +216,22 @@ fn leaves_no_trace(predicate: &Expr, facts: &TargetFacts) -> bool {
 }
 
 /// Working memory for a program of this kind.
-fn region_for(unit: &mut ObjectBuilder<'_>, kind: ProgramKind) -> usize {
-    let guard = match exclusion(kind, unit.facts) {
+fn region_for(object: &mut ObjectBuilder<'_>, kind: ProgramKind) -> usize {
+    let guard = match exclusion(kind, object.facts) {
         Exclusion::Alone | Exclusion::Shared => return 0,
         Exclusion::Own => Guard::None,
         Exclusion::Nests => Guard::Word,
-        Exclusion::Preempted if unit.facts.atomics => Guard::Claim,
+        Exclusion::Preempted if object.facts.atomics => Guard::Claim,
         Exclusion::Preempted => Guard::Word,
     };
     // Preemptible programs share one region: its slots are claimed, whoever comes.
     if guard == Guard::Claim
-        && let Some(i) = unit.regions.iter().position(|r| r.guard == Guard::Claim)
+        && let Some(i) = object.regions.iter().position(|r| r.guard == Guard::Claim)
     {
         return i;
     }
-    unit.regions.push(Region { guard, bytes: 0 });
-    unit.regions.len() - 1
+    object.regions.push(Region { guard, bytes: 0 });
+    object.regions.len() - 1
 }
 
 fn lower_program(l: &mut Lowerer<'_, '_>, targets: &[u32]) -> Result<(), CodegenError> {

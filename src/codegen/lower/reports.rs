@@ -11,8 +11,7 @@ pub mod per_cpu_ring;
 pub mod ring_plan;
 
 use crate::codegen::artifact::{ACTION_BITS, RECORD_HEADER};
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg};
 use crate::lang::source::Span;
@@ -76,12 +75,12 @@ pub fn send<'a>(l: &mut Lowerer<'_, 'a>, id: ActionId, values: &'a [Expr], span:
     let ((size, _), offsets) = tuple_layout(action.values.iter(), &l.object.program.structs);
     let total = RECORD_HEADER as u32 + size;
     let ready = make_ready(l, values)?;
-    let cut = total > LARGE_RECORD
+    let ends_with_text = total > LARGE_RECORD
         && matches!(action.values.last(), Some(Type::Str { .. } | Type::Buf { .. }))
         && matches!(ready.last(), Some(Ready::InPlace(_) | Ready::Memory(..)));
     let record = Record { id, action, ready: &ready, offsets: &offsets, total, span };
     let mark = l.mark();
-    if cut {
+    if ends_with_text {
         send_cut(l, &record)?;
     } else if total <= ON_STACK_LIMIT {
         let at = l.temp(total.next_multiple_of(8));
@@ -94,14 +93,19 @@ pub fn send<'a>(l: &mut Lowerer<'_, 'a>, id: ActionId, values: &'a [Expr], span:
     }
     l.release(mark);
     if matches!(action.kind, ActionKind::Exit) {
-        let section = l.object.section(SHARED);
-        let at = l.function.builder.address(section.at(EXITING));
-        memory::store(&mut l.function.builder, Addr::new(Base::Reg(at), 0), 8, 1);
-        if l.object.program.config.exit_leaves_probe {
-            l.leave();
-        }
+        end_trace(l);
     }
     Ok(())
+}
+
+/// Tells all programs that the trace is ending; leaves the probe where the language says so.
+fn end_trace(l: &mut Lowerer<'_, '_>) {
+    let section = l.object.section(SHARED);
+    let at = l.function.builder.address(section.at(EXITING));
+    memory::store(&mut l.function.builder, Addr::new(Base::Reg(at), 0), 8, 1);
+    if l.object.program.config.exit_leaves_probe {
+        l.leave();
+    }
 }
 
 /// Computes what has effects now: they must happen even when the ring is full.

@@ -3,8 +3,7 @@
 pub mod unwind;
 
 use crate::codegen::artifact::ProgramKind;
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BpfMapId, Cond, Vreg, Width};
 use crate::lang::source::Span;

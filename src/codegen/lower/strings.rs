@@ -5,8 +5,7 @@ pub mod source;
 pub mod symbolic_number;
 pub mod text;
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
@@ -130,24 +129,20 @@ fn bytes_equal(
         }
         return Ok(());
     }
-    let chunks_ = bytes / CHUNK;
     let (left, right) = (memory::pointer(&mut l.function.builder, a), memory::pointer(&mut l.function.builder, b));
     let done = l.function.builder.new_block();
+    let compared = Compared { left, right, chunks: bytes / CHUNK, other, done, is_text: text };
     // What is compared mostly ends or differs in its first bytes.
     let last = chunk_equal(&mut l.function.builder, left, right, other);
     if text {
         numbers::unless_ended(&mut l.function.builder, last, done);
     }
     match IterationMechanism::of(l.object.facts) {
-        IterationMechanism::Iterator => {
-            chunks_by_iterator(&mut l.function.builder, left, right, chunks_, other, done, text);
-        }
-        IterationMechanism::Callback => chunks_by_callback(l, left, right, chunks_, other, done, text),
-        IterationMechanism::Counting => {
-            chunks_by_counting(&mut l.function.builder, left, right, chunks_, other, done, text);
-        }
+        IterationMechanism::Iterator => chunks_by_iterator(&mut l.function.builder, compared),
+        IterationMechanism::Callback => chunks_by_callback(l, compared),
+        IterationMechanism::Counting => chunks_by_counting(&mut l.function.builder, compared),
     }
-    let tail = chunks_ * CHUNK;
+    let tail = compared.chunks * CHUNK;
     for (at, size) in chunks(bytes - tail, [a.offset + tail as i32, b.offset + tail as i32]) {
         let (x, y) = (
             memory::load(&mut l.function.builder, a.at(tail + at), size, false),
@@ -191,31 +186,43 @@ fn chunk_equal(b: &mut FunctionBuilder, left: Vreg, right: Vreg, other: BlockId)
     last
 }
 
-/// The chunks after the first by the kernel's numeric iterator, whose body the verifier follows
-/// twice at most: counted loops are followed to their end, on every path that leads to them.
-fn chunks_by_iterator(
-    b: &mut FunctionBuilder,
+/// Two values that are compared chunk by chunk.
+#[derive(Clone, Copy)]
+struct Compared {
     left: Vreg,
     right: Vreg,
     chunks: u32,
+    /// Where it goes on when they differ, and when both end before their last byte.
     other: BlockId,
     done: BlockId,
-    text: bool,
-) {
-    let slot = iterator::open_numbers(b, 1.into(), i64::from(chunks).into());
+    /// They are texts, which end with their terminator.
+    is_text: bool,
+}
+
+impl Compared {
+    /// Compares the chunks at an offset.
+    fn chunk_at(self, b: &mut FunctionBuilder, offset: Vreg, differ: BlockId, ended: BlockId) {
+        let (x, y) = (b.add(self.left, offset), b.add(self.right, offset));
+        let last = chunk_equal(b, x, y, differ);
+        if self.is_text {
+            numbers::unless_ended(b, last, ended);
+        }
+    }
+}
+
+/// The chunks after the first by the kernel's numeric iterator, whose body the verifier follows
+/// twice at most: counted loops are followed to their end, on every path that leads to them.
+fn chunks_by_iterator(b: &mut FunctionBuilder, compared: Compared) {
+    let slot = iterator::open_numbers(b, 1.into(), i64::from(compared.chunks).into());
     let [head, out] = b.new_blocks();
     let [differ, ended] = b.new_blocks();
     b.jump(head);
     b.switch_to(head);
-    let index = iterator::next_below(b, slot, chunks, out);
+    let index = iterator::next_below(b, slot, compared.chunks, out);
     let offset = b.mul(index, i64::from(CHUNK));
-    let (x, y) = (b.add(left, offset), b.add(right, offset));
-    let last = chunk_equal(b, x, y, differ);
-    if text {
-        numbers::unless_ended(b, last, ended);
-    }
+    compared.chunk_at(b, offset, differ, ended);
     b.jump(head);
-    for (from, to) in [(differ, other), (ended, done)] {
+    for (from, to) in [(differ, compared.other), (ended, compared.done)] {
         b.switch_to(from);
         iterator::close_numbers(b, slot);
         b.jump(to);
@@ -225,17 +232,10 @@ fn chunks_by_iterator(
 }
 
 /// The same by `bpf_loop`, on kernels without the iterator.
-fn chunks_by_callback(
-    l: &mut Lowerer<'_, '_>,
-    left: Vreg,
-    right: Vreg,
-    chunks: u32,
-    other: BlockId,
-    done: BlockId,
-    text: bool,
-) {
+fn chunks_by_callback(l: &mut Lowerer<'_, '_>, compared: Compared) {
     const DIFFERENT: i64 = 1;
     const ENDED: i64 = 2;
+    let Compared { left, right, chunks, .. } = compared;
     let found = iterator::iterations_of_callback(l, chunks - 1, 0, &[left, right], |l, index, pointers, result| {
         let b = &mut l.function.builder;
         // The first chunk is compared already.
@@ -244,7 +244,7 @@ fn chunks_by_callback(
         let (x, y) = (b.add(pointers[0], offset), b.add(pointers[1], offset));
         let [differ, ended] = b.new_blocks();
         let last = chunk_equal(b, x, y, differ);
-        if text {
+        if compared.is_text {
             numbers::unless_ended(b, last, ended);
         }
         b.ret(0);
@@ -254,33 +254,26 @@ fn chunks_by_callback(
             b.ret(1);
         }
     });
-    flow::require(&mut l.function.builder, Cond::Ne, found, DIFFERENT, other);
-    if text {
-        flow::require(&mut l.function.builder, Cond::Ne, found, ENDED, done);
+    flow::require(&mut l.function.builder, Cond::Ne, found, DIFFERENT, compared.other);
+    if compared.is_text {
+        flow::require(&mut l.function.builder, Cond::Ne, found, ENDED, compared.done);
     }
 }
 
 /// The same on kernels that have neither.
-fn chunks_by_counting(
-    b: &mut FunctionBuilder,
-    left: Vreg,
-    right: Vreg,
-    chunks: u32,
-    other: BlockId,
-    done: BlockId,
-    text: bool,
-) {
+fn chunks_by_counting(b: &mut FunctionBuilder, compared: Compared) {
+    let Compared { left, right, .. } = compared;
     let offset = b.copy(i64::from(CHUNK));
     let [head, body, out] = b.new_blocks();
     b.jump(head);
     b.switch_to(head);
-    b.branch(Cond::Lt, offset, i64::from(chunks * CHUNK), body, out);
+    b.branch(Cond::Lt, offset, i64::from(compared.chunks * CHUNK), body, out);
     b.switch_to(body);
     let (x, y) = (b.add(left, offset), b.add(right, offset));
-    let last = chunk_equal(b, x, y, other);
+    let last = chunk_equal(b, x, y, compared.other);
     b.alu_into(offset, Alu::Add, Width::W64, offset, i64::from(CHUNK));
-    if text {
-        numbers::unless_ended(b, last, done);
+    if compared.is_text {
+        numbers::unless_ended(b, last, compared.done);
     }
     b.jump(head);
     b.switch_to(out);

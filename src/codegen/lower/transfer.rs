@@ -1,6 +1,6 @@
 //! Functions that move bytes between memories: network addresses, packets, lists of texts, the process.
 
-use crate::codegen::builder::{flow, purpose};
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Width};
 use crate::lang::source::Span;
@@ -51,8 +51,7 @@ pub fn store_packet<'a>(
     let start = l.function.builder.add(start, from);
     let wanted = l.scalar(length)?;
     let b = &mut l.function.builder;
-    let wanted = purpose::copy_to_bound(b, wanted);
-    numbers::at_most(b, wanted, i64::from(*capacity));
+    let wanted = numbers::copy_at_most(b, wanted, i64::from(*capacity));
     memory::store(b, dst, 4, wanted);
     if *capacity == 0 {
         return Ok(());
@@ -116,8 +115,7 @@ pub fn read_into<'a>(
     let half = part::half_of(l, *local, span)?;
     let from = l.pointee(src)?;
     let wanted = l.scalar(n)?;
-    let wanted = purpose::copy_to_bound(&mut l.function.builder, wanted);
-    numbers::at_most(&mut l.function.builder, wanted, i64::from(half));
+    let wanted = numbers::copy_at_most(&mut l.function.builder, wanted, i64::from(half));
     let at = part::within(l, *local, offset, 1)?;
     read::sized(l, from, at, wanted.into(), span)?;
     Ok(0.into())

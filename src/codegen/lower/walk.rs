@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, LocalId, Probe, Statement, StatementKind};
+use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Probe, Statement, StatementKind};
 
 /// Calls `visit` on every expression of a block, statements inside expressions included.
 pub fn each_expr<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a Expr)) {
@@ -105,14 +105,7 @@ pub fn is_pure(e: &Expr) -> bool {
         | ExprKind::MapStep { .. }
         | ExprKind::CallUser(..)
         | ExprKind::Block(..) => false,
-        ExprKind::Call(intrinsic, _) => !matches!(
-            intrinsic,
-            Intrinsic::Signal
-                | Intrinsic::SignalThread
-                | Intrinsic::Override
-                | Intrinsic::WriteUser
-                | Intrinsic::ReadInto
-        ),
+        ExprKind::Call(intrinsic, _) => !intrinsic.has_effect(),
         _ => true,
     };
     own && children(e).into_iter().all(is_pure)

@@ -2,8 +2,7 @@
 
 use super::open_loops::{DESTROY, NEXT};
 use super::{Context, normalise};
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::purpose;
+use crate::codegen::builder::{FunctionBuilder, purpose};
 use crate::codegen::ir::{
     Address, Cond, Fact, Function, Inst, Isa, Linkage, Mark, Operand, Place, Point, Purpose, SectionId, Size, Slot,
     Storage, Terminator, Vreg,
@@ -59,7 +58,7 @@ fn zeros(function: &Function, block: usize) -> usize {
 fn without_a_loop_nothing_is_left_of_it() {
     let function = function(false);
     assert!(code(&function, 2).is_empty() && code(&function, 3).is_empty(), "{function}");
-    let parameter = Operand::Reg(crate::codegen::ir::Vreg(0));
+    let parameter = Operand::Reg(Vreg(0));
     assert!(matches!(function.blocks[2].terminator, Terminator::Branch { a, .. } if Operand::Reg(a) == parameter));
     assert_eq!(function.blocks[3].terminator, Terminator::Return(parameter));
 }

@@ -6,7 +6,7 @@
 //! was not: their iterations differ for ever ("bpf: Track delta between "linked" registers.", commit 98d7ca374ba4 of
 //! 6.11; `regsafe`, kernel/bpf/verifier.c).
 //!
-//! Where paths join, each with a number that the verifier knows in its own way, it goes on with each of them, and they
+//! Where paths join, each with another number that the verifier knows, it goes on with each of them, and they
 //! multiply with each further branch. In a constant-trip loop, which it explores iteration by iteration, each iteration
 //! begins from all that the one before may have made of a number that matters; and before 6.5 a callback began from all
 //! that its program may have made of any number (`mark_all_scalars_precise`, until commit fde2a3882bd0).

@@ -28,7 +28,7 @@ use crate::lang::source::{SourceText, Span};
 pub(crate) const MAX_DEPTH: u32 = 200;
 /// How high an expression's tree may grow.
 pub(crate) const MAX_HEIGHT: u32 = 400;
-/// After this many errors the rest is not worth reading.
+/// After this many errors the rest is not read.
 const MAX_ERRORS: usize = 200;
 
 /// A parsed script.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ids::{ActionId, FunctionId, LocalId, MapId};
+use super::operators::{BinaryOp, UnaryOp};
 use crate::lang::source::Span;
 use crate::lang::types::Type;
 
@@ -122,7 +123,7 @@ pub enum StatementKind {
     Unroll(u32, Block),
     /// Leaves the innermost loop.
     Break,
-    /// Next round of the innermost loop.
+    /// Next iteration of the innermost loop.
     Continue,
     /// Ends the probe or function.
     Return(Option<Expr>),
@@ -258,54 +259,6 @@ pub enum ExprKind {
     CallUser(FunctionId, Vec<Expr>),
     /// `{ statements; value }`.
     Block(Block, Box<Expr>),
-}
-
-/// Operators on two values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BinaryOp {
-    /// `+`
-    Add,
-    /// `-`
-    Sub,
-    /// `*`
-    Mul,
-    /// `/`; division by zero gives 1 and is counted as a run-time error of the script.
-    Div,
-    /// `%`; by zero gives 1 and is counted.
-    Mod,
-    /// `&`
-    BitAnd,
-    /// `|`
-    BitOr,
-    /// `^`
-    BitXor,
-    /// `<<`; the count is taken modulo the width.
-    Shl,
-    /// `>>`; arithmetic when signed.
-    Shr,
-    /// `==`; also strings, arrays, tuples and buffers, by bytes up to the terminator.
-    Eq,
-    /// `!=`
-    Ne,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-}
-
-/// Operators on one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnaryOp {
-    /// `-`
-    Neg,
-    /// `~`
-    BitNot,
-    /// `!`: `Bool`.
-    Not,
 }
 
 /// Values that need no argument.
@@ -465,7 +418,7 @@ pub enum Intrinsic {
     FuncAddress,
     /// `ntop([family,] address)`.
     Ntop,
-    /// `pton` of a run-time string is refused; constants are folded to byte arrays before.
+    /// `bswap(n)`: the bytes of an integer in the other order, in its own width.
     Bswap,
     /// `macaddr(ptr)`.
     MacAddr,
@@ -497,4 +450,12 @@ pub enum Intrinsic {
     IsReadable,
     /// The packet bytes of a `skboutput`.
     SkbBytes,
+}
+
+impl Intrinsic {
+    /// Whether it does more than compute a value: it runs as often as it is written, where it is written.
+    #[must_use]
+    pub const fn has_effect(&self) -> bool {
+        matches!(self, Self::Signal | Self::SignalThread | Self::Override | Self::WriteUser | Self::ReadInto)
+    }
 }

@@ -126,7 +126,7 @@ impl<'a> Keys<'a> {
             ExprKind::MapGet { map, key } => self.element("", map.0, key.as_deref(), out, deeper)?,
             ExprKind::MapHas { map, key } => self.element("has ", map.0, key.as_deref(), out, deeper)?,
             ExprKind::Builtin(builtin) => builtin_key(*builtin, &e.ty, out),
-            ExprKind::Binary(op, a, b) => self.infix(operator(*op), a, b, out, deeper)?,
+            ExprKind::Binary(op, a, b) => self.infix(op.symbol(), a, b, out, deeper)?,
             ExprKind::And(a, b) => self.infix("&&", a, b, out, deeper)?,
             ExprKind::Or(a, b) => self.infix("||", a, b, out, deeper)?,
             ExprKind::Unary(op, a) => {
@@ -290,38 +290,9 @@ fn builtin_key(builtin: Builtin, ty: &Type, out: &mut String) {
     out.push_str(&word);
 }
 
-const fn operator(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Mod => "%",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::Eq => "==",
-        BinaryOp::Ne => "!=",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-    }
-}
-
 fn intrinsic_name(intrinsic: &Intrinsic) -> Option<String> {
-    let acts = matches!(
-        intrinsic,
-        Intrinsic::Signal
-            | Intrinsic::SignalThread
-            | Intrinsic::Override
-            | Intrinsic::WriteUser
-            | Intrinsic::ReadInto
-            | Intrinsic::SkbBytes
-    );
-    (!acts).then(|| format!("{intrinsic:?}").to_lowercase())
+    let named = !intrinsic.has_effect() && *intrinsic != Intrinsic::SkbBytes;
+    named.then(|| format!("{intrinsic:?}").to_lowercase())
 }
 
 #[cfg(test)]

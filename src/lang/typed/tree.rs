@@ -4,6 +4,42 @@ use super::code::{Expr, ExprKind};
 use crate::lang::source::Span;
 use crate::lang::types::Type;
 
+/// The expressions right below one, to be read and to be changed: both from one text, so that they can't differ.
+macro_rules! children {
+    ($name:ident, $iter:ident, $as_ref:path $(, $mutable:tt)?) => {
+        /// The expressions right below it.
+        #[must_use]
+        pub fn $name(&$($mutable)? self) -> Vec<&$($mutable)? Self> {
+            match &$($mutable)? self.kind {
+                ExprKind::Int(_)
+                | ExprKind::Str(_)
+                | ExprKind::Local(_)
+                | ExprKind::MapLen(_)
+                | ExprKind::MapAddress(_)
+                | ExprKind::Builtin(_)
+                | ExprKind::LocalStep { .. } => vec![],
+                ExprKind::MapGet { key, .. } | ExprKind::MapHas { key, .. } | ExprKind::MapDelete { key, .. } => {
+                    key.$iter().map($as_ref).collect()
+                }
+                ExprKind::MapFind { key, .. } => vec![key],
+                ExprKind::MapStep { key, delta, .. } => key.$iter().chain([delta]).map($as_ref).collect(),
+                ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => vec![a, b],
+                ExprKind::Within { offset, .. } => vec![offset],
+                ExprKind::Index { base, index } => vec![base, index],
+                ExprKind::Conditional(a, b, c) => vec![a, b, c],
+                ExprKind::Unary(_, a)
+                | ExprKind::Cast(a)
+                | ExprKind::Deref(a)
+                | ExprKind::Field { base: a, .. }
+                | ExprKind::AddressOf(a)
+                | ExprKind::TupleField(a, _)
+                | ExprKind::Block(_, a) => vec![a],
+                ExprKind::Tuple(items) | ExprKind::Call(_, items) | ExprKind::CallUser(_, items) => items.$iter().collect(),
+            }
+        }
+    };
+}
+
 impl Expr {
     /// An expression.
     #[must_use]
@@ -22,67 +58,6 @@ impl Expr {
         }
     }
 
-    /// The expressions right below it.
-    #[must_use]
-    pub fn children(&self) -> Vec<&Self> {
-        match &self.kind {
-            ExprKind::Int(_)
-            | ExprKind::Str(_)
-            | ExprKind::Local(_)
-            | ExprKind::MapLen(_)
-            | ExprKind::MapAddress(_)
-            | ExprKind::Builtin(_)
-            | ExprKind::LocalStep { .. } => vec![],
-            ExprKind::MapGet { key, .. } | ExprKind::MapHas { key, .. } | ExprKind::MapDelete { key, .. } => {
-                key.iter().map(AsRef::as_ref).collect()
-            }
-            ExprKind::MapFind { key, .. } => vec![key],
-            ExprKind::MapStep { key, delta, .. } => key.iter().chain([delta]).map(AsRef::as_ref).collect(),
-            ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => vec![a, b],
-            ExprKind::Within { offset, .. } => vec![offset],
-            ExprKind::Index { base, index } => vec![base, index],
-            ExprKind::Conditional(a, b, c) => vec![a, b, c],
-            ExprKind::Unary(_, a)
-            | ExprKind::Cast(a)
-            | ExprKind::Deref(a)
-            | ExprKind::Field { base: a, .. }
-            | ExprKind::AddressOf(a)
-            | ExprKind::TupleField(a, _)
-            | ExprKind::Block(_, a) => vec![a],
-            ExprKind::Tuple(items) | ExprKind::Call(_, items) | ExprKind::CallUser(_, items) => items.iter().collect(),
-        }
-    }
-
-    /// The expressions right below it, to be changed.
-    #[must_use]
-    pub fn children_mut(&mut self) -> Vec<&mut Self> {
-        match &mut self.kind {
-            ExprKind::Int(_)
-            | ExprKind::Str(_)
-            | ExprKind::Local(_)
-            | ExprKind::MapLen(_)
-            | ExprKind::MapAddress(_)
-            | ExprKind::Builtin(_)
-            | ExprKind::LocalStep { .. } => vec![],
-            ExprKind::MapGet { key, .. } | ExprKind::MapHas { key, .. } | ExprKind::MapDelete { key, .. } => {
-                key.iter_mut().map(AsMut::as_mut).collect()
-            }
-            ExprKind::MapFind { key, .. } => vec![key],
-            ExprKind::MapStep { key, delta, .. } => key.iter_mut().chain([delta]).map(AsMut::as_mut).collect(),
-            ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => vec![a, b],
-            ExprKind::Within { offset, .. } => vec![offset],
-            ExprKind::Index { base, index } => vec![base, index],
-            ExprKind::Conditional(a, b, c) => vec![a, b, c],
-            ExprKind::Unary(_, a)
-            | ExprKind::Cast(a)
-            | ExprKind::Deref(a)
-            | ExprKind::Field { base: a, .. }
-            | ExprKind::AddressOf(a)
-            | ExprKind::TupleField(a, _)
-            | ExprKind::Block(_, a) => vec![a],
-            ExprKind::Tuple(items) | ExprKind::Call(_, items) | ExprKind::CallUser(_, items) => {
-                items.iter_mut().collect()
-            }
-        }
-    }
+    children!(children, iter, AsRef::as_ref);
+    children!(children_mut, iter_mut, AsMut::as_mut, mut);
 }

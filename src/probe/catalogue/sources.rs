@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::ProbeKind;
 use super::part::{Part, PartBuilder};
-use crate::binary::BinaryError;
 use crate::binary::elf::Binary;
 use crate::kernel::btf::{Btf, BtfType};
 use crate::kernel::{Absence, Feature, Kernel};
@@ -273,24 +272,6 @@ fn add_usdt(part: &mut PartBuilder, path: &Path, binary: &Binary, absence: u8) {
     for (provider, name) in names {
         part.push(ProbeKind::Usdt, &["usdt:", &path, ":", provider, ":", name], absence, false);
     }
-}
-
-/// Functions, returns and USDT probes of a binary.
-pub(super) fn binary(path: &Path) -> Result<Part, BinaryError> {
-    let binary = Binary::open(path, &[PathBuf::from("/usr/lib/debug")])?;
-    let mut part = PartBuilder::with_capacity(binary.functions().len() * 2);
-    add_usdt(&mut part, path, &binary, 0);
-    let text = path.to_string_lossy();
-    for (kind, prefix) in [(ProbeKind::Uprobe, "uprobe:"), (ProbeKind::Uretprobe, "uretprobe:")] {
-        let mut last = "";
-        for function in binary.functions() {
-            if &*function.name != last {
-                part.push(kind, &[prefix, &text, ":", &function.name], 0, is_generated(&function.name));
-            }
-            last = &function.name;
-        }
-    }
-    Ok(part.finish())
 }
 
 /// USDT probes of everything a process has mapped, and functions of its program.

@@ -1,7 +1,6 @@
 use super::*;
 use crate::codegen::backend::legal::initialise;
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{flow, stack};
+use crate::codegen::builder::{FunctionBuilder, flow, stack};
 use crate::codegen::ir::{Alu, Cond, Linkage, Size, Vreg};
 
 /// The optimised function's text without its first line.

@@ -352,7 +352,7 @@ fn offset_base(inst: &mut Inst, from: Vreg, add: i64) -> bool {
     }
 }
 
-/// Whether a register made by `made` holds no more than its low `bits`, extended that way.
+/// Whether a register made by `made` holds no more than its low `bits`, extended so.
 fn extended_already(made: &Inst, bits: u8, signed: bool) -> bool {
     match made {
         Inst::Load { size, signed: s, .. } | Inst::SlotLoad { size, signed: s, .. } => {

@@ -1,8 +1,7 @@
 //! Loads, stores, copies and fills.
 
 use super::{Addr, Base, chunks, size_of};
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{atomic, stack};
+use crate::codegen::builder::{FunctionBuilder, atomic, stack};
 use crate::codegen::ir::{Inst, Operand, Vreg};
 
 use crate::codegen::lower::function::Lowerer;

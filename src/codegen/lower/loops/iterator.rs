@@ -1,8 +1,7 @@
 //! The kernel's numeric iterator (`bpf_iter_num_new`, `_next`, `_destroy`, kernel/bpf/bpf_iter.c), callbacks
 //! of `bpf_loop`: loops that the verifier need not follow iteration by iteration.
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::ir::{BlockId, Cond, Linkage, Operand, Slot, Vreg};
 
 use crate::codegen::lower::addr::{Addr, Base, memory};

@@ -3,8 +3,7 @@
 //! Programs that exclude each other on a CPU update with plain loads and stores. Where programs that
 //! can interrupt each other update one map (`Unit::contended`), additions are atomic.
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{flow, purpose};
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
@@ -104,8 +103,7 @@ fn apply(
         }
         Aggregation::LogLinear(shape) => {
             let number = b.in_register(value);
-            let bucket = purpose::copy_to_bound(b, number);
-            numbers::at_most(b, bucket, i64::from(shape.buckets()) - 1);
+            let bucket = numbers::copy_at_most(b, number, i64::from(shape.buckets()) - 1);
             count_bucket(b, at, bucket, weight, atomic);
         }
         Aggregation::Quantize => {

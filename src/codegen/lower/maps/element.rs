@@ -1,7 +1,6 @@
 //! Elements of maps: where scalar ones lie, and how keyed ones are found or inserted.
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMapId, Cond, Vreg};
 use crate::lang::source::Span;

@@ -14,8 +14,7 @@
 //! what lies where.
 
 use crate::codegen::artifact::ProgramKind;
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{atomic, flow};
+use crate::codegen::builder::{FunctionBuilder, atomic, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, BpfMapId, Cond, Operand, Size, Vreg, Width};
 use crate::lang::source::Span;

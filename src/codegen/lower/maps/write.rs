@@ -1,7 +1,6 @@
 //! Writing values to maps: assignments, `++` and what becomes of a key that the kernel does not take.
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{atomic, flow};
+use crate::codegen::builder::{FunctionBuilder, atomic, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BpfMapId, Cond, Operand, Size, Vreg};
 use crate::lang::source::Span;

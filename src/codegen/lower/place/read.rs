@@ -1,8 +1,7 @@
 //! Reads memory: directly, from the context, or by the helper of an address space. What can't be read is zero and counted.
 
 use crate::codegen::artifact::ProgramKind;
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::source::Span;

@@ -10,8 +10,7 @@
 //! Time alone never decides: an emulated CPU, or one whose time is stolen, takes long for little.
 
 use crate::codegen::artifact::{BRAKE_CAUSE, BRAKE_ELAPSED, BRAKE_NS, BRAKE_STEPS, BrakeCause, BrakeSpec, ProgramKind};
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Size, Vreg};
 use crate::lang::typed::{Block, Expr};
 use crate::model::stats::LossCause;
@@ -62,8 +61,8 @@ const WINDOW_BEGAN: i16 = 0;
 const WINDOW_NS: i16 = 8;
 
 /// Bytes of one program's words and its CPUs' seconds.
-pub fn stride(unit: &ObjectBuilder<'_>) -> u32 {
-    CACHE_LINE * (1 + layout::cpu_slots(unit.facts))
+pub fn stride(object: &ObjectBuilder<'_>) -> u32 {
+    CACHE_LINE * (1 + layout::cpu_slots(object.facts))
 }
 
 fn bound(kind: ProgramKind, target: &Target) -> Bound {
@@ -115,7 +114,7 @@ pub fn refuse_when_braked(l: &mut Lowerer<'_, '_>) {
     l.function.builder.switch_to(on);
 }
 
-/// Where a predicate with loops sends firings that don't concern the script: their steps are cleared on the way.
+/// Where a predicate with loops sends firings that don't concern the script: their steps are cleared before they leave.
 pub fn refused_by_predicate(l: &mut Lowerer<'_, '_>) -> BlockId {
     let refused = refusal::refused(&mut l.function);
     let Some(brake) = l.brake.filter(|_| steps::of_predicate(l.object.scale(), l.probe) > 0) else { return refused };
@@ -287,10 +286,10 @@ pub fn leave_when_braked(l: &mut Lowerer<'_, '_>) {
 }
 
 /// Clears the words of a firing that counted, and adds what a long one took to its CPU's second; goes on in a new block.
-pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
+pub fn finish_firing(object: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let (Some(brake), Some(words), Some(cpu)) = (f.brake, f.scratch.vreg, f.cpu.vreg) else { return };
-    let section = unit.section(BRAKE);
-    let slots = layout::cpu_slots(unit.facts);
+    let section = object.section(BRAKE);
+    let slots = layout::cpu_slots(object.facts);
     let b = &mut f.builder;
     let done = b.new_block();
     let steps = b.load(words, brake.at(STEPS), Size::B8);

@@ -15,8 +15,7 @@ use crate::codegen::artifact::{
     BUDGET_FROM, BUDGET_INTERVAL, BUDGET_LEFT, BUDGET_LIMIT, BUDGET_PERIOD_NS, BUDGET_SHARE, BUDGET_TAKEN,
     BUDGET_THROTTLED, BudgetProbe, BudgetSpec, ProgramKind, SiteSpec,
 };
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::{atomic, flow};
+use crate::codegen::builder::{FunctionBuilder, atomic, flow};
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, SectionId, Size, Vreg};
 use crate::lang::typed::Probe;
 use crate::model::stats::LossCause;
@@ -56,38 +55,38 @@ const OFF: i16 = 32;
 const PERIOD: i16 = 40;
 
 /// Bytes of the section.
-pub fn section_bytes(unit: &ObjectBuilder<'_>) -> u32 {
-    block(unit, unit.budgets.len())
+pub fn section_bytes(object: &ObjectBuilder<'_>) -> u32 {
+    block(object, object.budgets.len())
 }
 
 /// What the engine must know; nothing without a probe that has a budget.
-pub fn spec(unit: &ObjectBuilder<'_>) -> Option<BudgetSpec> {
-    let probes = unit.budgets.iter().enumerate().map(|(index, probe)| BudgetProbe {
+pub fn spec(object: &ObjectBuilder<'_>) -> Option<BudgetSpec> {
+    let probes = object.budgets.iter().enumerate().map(|(index, probe)| BudgetProbe {
         probe: *probe,
-        offset: block(unit, index),
+        offset: block(object, index),
         stride: CACHE_LINE,
-        leader: follows::leader(unit.program, *probe),
+        leader: follows::leader(object.program, *probe),
     });
-    (!unit.budgets.is_empty()).then(|| BudgetSpec { area: BUDGET.into(), probes: probes.collect() })
+    (!object.budgets.is_empty()).then(|| BudgetSpec { area: BUDGET.into(), probes: probes.collect() })
 }
 
 /// The counters of throttled firings.
-pub fn sites(unit: &ObjectBuilder<'_>) -> Vec<SiteSpec> {
+pub fn sites(object: &ObjectBuilder<'_>) -> Vec<SiteSpec> {
     let site = |(index, probe): (usize, &u32)| SiteSpec {
         cause: LossCause::Throttled,
         action: None,
         probe: *probe,
-        span: unit.program.probes[*probe as usize].head,
+        span: object.program.probes[*probe as usize].head,
         area: BUDGET.into(),
-        offset: block(unit, index) + BUDGET_THROTTLED,
+        offset: block(object, index) + BUDGET_THROTTLED,
         stride: CACHE_LINE,
     };
-    unit.budgets.iter().enumerate().map(site).collect()
+    object.budgets.iter().enumerate().map(site).collect()
 }
 
 /// Offset of a probe's words: behind the limits and the CPUs' words.
-fn block(unit: &ObjectBuilder<'_>, index: usize) -> u32 {
-    let cpus = layout::cpu_slots(unit.facts) * CACHE_LINE;
+fn block(object: &ObjectBuilder<'_>, index: usize) -> u32 {
+    let cpus = layout::cpu_slots(object.facts) * CACHE_LINE;
     (index as u32).saturating_add(1).saturating_mul(cpus).saturating_add(CACHE_LINE)
 }
 
@@ -101,9 +100,9 @@ fn is_bound(kind: ProgramKind, probe: &Probe) -> bool {
 }
 
 /// The words of this CPU, from those of CPU 0 on.
-fn of_cpu(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, first: u32, cpu: Vreg) -> Vreg {
-    let section = unit.section(BUDGET);
-    let slots = layout::cpu_slots(unit.facts);
+fn of_cpu(object: &mut ObjectBuilder<'_>, f: &mut FunctionState, first: u32, cpu: Vreg) -> Vreg {
+    let section = object.section(BUDGET);
+    let slots = layout::cpu_slots(object.facts);
     let b = &mut f.builder;
     let index = b.and(cpu, i64::from(slots - 1));
     let offset = b.mul(index, i64::from(CACHE_LINE));
@@ -245,10 +244,10 @@ fn pay(b: &mut FunctionBuilder, section: SectionId, (words, rest): (Vreg, Vreg),
 }
 
 /// Adds what a timed firing took to its probe's share; goes on in a new block.
-pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
+pub fn finish_firing(object: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let (Some(budget), Some(cpu)) = (f.budget, f.cpu.vreg) else { return };
     // A firing that was refused before the budget was asked has no words of its own.
-    let words = if budget.early { of_cpu(unit, f, budget.block, cpu) } else { budget.words };
+    let words = if budget.early { of_cpu(object, f, budget.block, cpu) } else { budget.words };
     let b = &mut f.builder;
     let done = b.new_block();
     let began = b.load(words, BEGAN, Size::B8);
@@ -280,7 +279,7 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     b.store(words, INTERVAL, Size::B8, next);
     let left = b.sub(next, 1);
     b.store(words, LEFT, Size::B8, left);
-    let line = of_cpu(unit, f, CACHE_LINE, cpu);
+    let line = of_cpu(object, f, CACHE_LINE, cpu);
     let b = &mut f.builder;
     let total = b.load(line, CPU_TOTAL, Size::B8);
     let total = b.add(total, scaled);
@@ -288,7 +287,7 @@ pub fn finish_firing(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     if budget.follows {
         b.jump(done);
     } else {
-        let section = unit.section(BUDGET);
+        let section = object.section(BUDGET);
         turn_off_when_over(b, section, (words, own), (line, total), done);
     }
     f.builder.set_cold(false);

@@ -66,8 +66,8 @@ fn call_of(target: &Target) -> Option<(bool, u16)> {
     Some((event.starts_with("sys_exit_"), number))
 }
 
-/// The targets of a probe that one program serves: by entry (`false`) and exit, each with more
-/// targets than it is profitable or none.
+/// The targets of a probe that one program serves: those at entries and those at exits, each group large enough to
+/// gain by it, or absent.
 pub fn groups(probe: &Probe, scale: CostContext<'_>) -> Vec<Vec<u32>> {
     let mut groups = [Vec::new(), Vec::new()];
     let named = probe.names.iter().all(|n| *n < u32::from(u16::MAX));

@@ -18,38 +18,38 @@ use crate::codegen::lower::object::{CLAIM_SLOTS, CLAIMED, Guard, ObjectBuilder};
 use crate::codegen::lower::programs::{brake, budget};
 
 /// Writes entries and prologues of all functions.
-pub fn finish(unit: &mut ObjectBuilder<'_>) {
-    for draft in std::mem::take(&mut unit.drafts) {
+pub fn finish(object: &mut ObjectBuilder<'_>) {
+    for draft in std::mem::take(&mut object.drafts) {
         let Draft { mut state, probe, span } = draft;
         let previous = state.builder.set_span(Span::default());
-        write_entry(unit, &mut state, probe, span);
+        write_entry(object, &mut state, probe, span);
         state.builder.set_span(previous);
-        unit.functions[state.id.0 as usize] = Some(state.builder.finish());
+        object.functions[state.id.0 as usize] = Some(state.builder.finish());
     }
 }
 
-fn write_entry(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: Span) {
+fn write_entry(object: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: Span) {
     let all_early = f.scratch.early || f.percpu.early || f.cpu.early;
-    let guarded = f.role == Role::Program && f.scratch.vreg.is_some() && unit.regions[f.region].guard != Guard::None;
+    let guarded = f.role == Role::Program && f.scratch.vreg.is_some() && object.regions[f.region].guard != Guard::None;
     // The first block of code follows the three made by `FnState::new`.
     let first = BlockId(3);
     f.builder.switch_to(BlockId(0));
     load_values(f, true);
     if all_early {
-        bases(unit, f, probe, span);
+        bases(object, f, probe, span);
     }
     f.builder.jump(first);
     f.builder.switch_to(f.prologue);
     load_values(f, false);
     if !all_early {
-        bases(unit, f, probe, span);
+        bases(object, f, probe, span);
     }
     // The body follows; `begin_body` left a jump target behind.
     if let Some(body) = f.body {
         f.builder.jump(body);
     }
     f.builder.switch_to(f.exit);
-    brake::finish_firing(unit, f);
+    brake::finish_firing(object, f);
     // Refused firings are timed where the budget was asked before the predicate.
     let timed = f.budget.filter(|budget| budget.is_early()).map(|_| {
         let timed = f.builder.new_block();
@@ -57,7 +57,7 @@ fn write_entry(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, 
         f.builder.switch_to(timed);
         timed
     });
-    budget::finish_firing(unit, f);
+    budget::finish_firing(object, f);
     let release = f.builder.current();
     if let Some(refused) = f.refused {
         f.builder.switch_to(refused);
@@ -102,20 +102,20 @@ fn load_values(f: &mut FunctionState, early: bool) {
 }
 
 /// Computes the CPU's number and the addresses of its memory.
-fn bases(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: Span) {
-    let slots = layout::cpu_slots(unit.facts);
+fn bases(object: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: Span) {
+    let slots = layout::cpu_slots(object.facts);
     if let Some(cpu) = f.cpu.vreg {
         let value = f.builder.call(h::GET_SMP_PROCESSOR_ID, &[]);
         f.builder.copy_into(cpu, value);
     }
     if let (Some(dst), Some(cpu)) = (f.percpu.vreg, f.cpu.vreg) {
-        let section = unit.section(PER_CPU);
-        let stride = unit.layout.percpu_stride;
+        let section = object.section(PER_CPU);
+        let stride = object.layout.percpu_stride;
         let base = per_cpu_address(f, cpu, slots, |f| f.builder.address(section.at(0)), stride);
         f.builder.copy_into(dst, base);
     }
     match (f.scratch.vreg, f.role) {
-        (Some(dst), Role::Program) => scratch_base(unit, f, dst, probe, span),
+        (Some(dst), Role::Program) => scratch_base(object, f, dst, probe, span),
         (Some(dst), Role::Callback(frame)) => {
             let value = f.builder.load(frame, FRAME_SCRATCH as i16, Size::B8);
             f.builder.copy_into(dst, value);
@@ -127,7 +127,7 @@ fn bases(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, probe: u32, span: 
         let scratch = f.scratch.vreg.map_or(Operand::Imm(0), Operand::Reg);
         stack::store(&mut f.builder, frame, FRAME_SCRATCH, Size::B8, scratch);
         stack::store(&mut f.builder, frame, FRAME_RETURNED, Size::B8, 0);
-        if unit.facts.callback_verified_once() {
+        if object.facts.callback_verified_once() {
             // Read before every loop, see `hide_numbers`.
             for at in (FRAME_LOCALS..f.builder.function().slot_size(frame)).step_by(8) {
                 stack::store(&mut f.builder, frame, at as i32, Size::B8, 0);
@@ -153,11 +153,11 @@ fn per_cpu_address(
     f.builder.add(base, offset)
 }
 
-fn scratch_base(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, probe: u32, span: Span) {
-    let section = unit.section(SCRATCH);
-    let slots = layout::cpu_slots(unit.facts);
-    let region = unit.regions[f.region];
-    let at = unit.region_offset(f.region);
+fn scratch_base(object: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, probe: u32, span: Span) {
+    let section = object.section(SCRATCH);
+    let slots = layout::cpu_slots(object.facts);
+    let region = object.regions[f.region];
+    let at = object.region_offset(f.region);
     let Some(cpu) = f.cpu.vreg else { return };
     let base = per_cpu_address(f, cpu, slots, |f| f.builder.address(section.at(at)), region.cpu_stride());
     f.builder.copy_into(dst, base);
@@ -168,15 +168,15 @@ fn scratch_base(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, 
             let taken = f.builder.load(dst, 0, Size::B8);
             flow::require(&mut f.builder, Cond::Eq, taken, 0, lost);
             f.builder.store(dst, 0, Size::B8, 1);
-            nested(unit, f, lost, probe, span);
+            nested(object, f, lost, probe, span);
         }
-        Guard::Claim => claimed_slot(unit, f, dst, probe, span),
+        Guard::Claim => claimed_slot(object, f, dst, probe, span),
     }
 }
 
 /// Moves the base of a CPU's slots to the first one that is free, and claims that.
-fn claimed_slot(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, probe: u32, span: Span) {
-    let stride = i64::from(unit.regions[f.region].slot_stride());
+fn claimed_slot(object: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, probe: u32, span: Span) {
+    let stride = i64::from(object.regions[f.region].slot_stride());
     let [lost, mine] = f.builder.new_blocks();
     let (first, number) = (f.builder.copy(dst), f.builder.new_vreg());
     for slot in 0..CLAIM_SLOTS {
@@ -195,18 +195,18 @@ fn claimed_slot(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, dst: Vreg, 
         f.builder.jump(mine);
         f.builder.switch_to(next);
     }
-    nested(unit, f, lost, probe, span);
+    nested(object, f, lost, probe, span);
     f.builder.switch_to(mine);
     let offset = f.builder.mul(number, stride);
     f.builder.alu_into(dst, Alu::Add, Width::W64, first, offset);
 }
 
 /// Fills the block of a firing that found no working memory.
-fn nested(unit: &mut ObjectBuilder<'_>, f: &mut FunctionState, lost: BlockId, probe: u32, span: Span) {
+fn nested(object: &mut ObjectBuilder<'_>, f: &mut FunctionState, lost: BlockId, probe: u32, span: Span) {
     let here = f.builder.current();
     f.builder.switch_to(lost);
-    let site = unit.site(LossCause::Nested, None, probe, span);
-    let section = unit.section(LOSSES);
+    let site = object.site(LossCause::Nested, None, probe, span);
+    let section = object.section(LOSSES);
     let address = f.builder.address(section.at(site * 8));
     atomic::add(&mut f.builder, address, 0, Size::B8, 1);
     f.builder.ret(0);

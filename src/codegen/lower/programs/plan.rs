@@ -66,11 +66,11 @@ fn shared_section(kind: ProgramKind, target: &Target) -> String {
 
 /// Splits a probe's targets into programs: one for all targets of a kind, where the kernel lets one
 /// program be attached many times and the body does not differ.
-pub fn plan(probe: &Probe, unit: &ObjectBuilder<'_>) -> Vec<Plan> {
-    let facts = unit.facts;
+pub fn plan(probe: &Probe, object: &ObjectBuilder<'_>) -> Vec<Plan> {
+    let facts = object.facts;
     let mut plans: Vec<(Plan, bool)> = Vec::new();
-    let raw = unit.raw_worth && raw::needs_no_record(probe);
-    let groups = dispatch::groups(probe, unit.scale());
+    let raw = object.prefers_raw && raw::needs_no_record(probe);
+    let groups = dispatch::groups(probe, object.scale());
     let shared = trampolines::shared(probe, facts);
     if let Some(plan) = trampolines::plan(probe, &shared) {
         plans.push((plan, false));
@@ -102,19 +102,19 @@ pub fn plan(probe: &Probe, unit: &ObjectBuilder<'_>) -> Vec<Plan> {
             plans.push((Plan { kind, section, targets: vec![number] }, ret));
         }
     }
-    plans.into_iter().map(|(plan, ret)| as_multi(plan, ret, probe, unit)).collect()
+    plans.into_iter().map(|(plan, ret)| as_multi(plan, ret, probe, object)).collect()
 }
 
 /// One link for many functions (`kprobe.multi`, `uprobe.multi`), as wildcards give: attaching them one
 /// by one takes the kernel milliseconds each.
-fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &ObjectBuilder<'_>) -> Plan {
-    let facts = unit.facts;
+fn as_multi(plan: Plan, ret: bool, probe: &Probe, object: &ObjectBuilder<'_>) -> Plan {
+    let facts = object.facts;
     let plain = |i: &u32| match &probe.targets[*i as usize] {
         Target::Kprobe { module, offset: 0, .. } => matches!(&**module, "" | "vmlinux"),
         _ => false,
     };
     let user = |i: &u32| matches!(&probe.targets[*i as usize], Target::Uprobe { .. });
-    let many = plan.targets.len() > 1 || unit.many_uprobes;
+    let many = plan.targets.len() > 1 || object.many_uprobes;
     let many = many && plan.kind == ProgramKind::Uprobe && plan.targets.iter().all(user);
     let counts_threads = facts.filter_pid.is_none() || facts.features().uprobe_multi_threads;
     if many && facts.features().uprobe_multi && counts_threads {
@@ -123,7 +123,7 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, unit: &ObjectBuilder<'_>) -> P
     }
     // A kretprobe of its own has places for ten pending calls (`maxactive`), such a link has as many as there are.
     // Of the two, one runs before the other, whichever comes first in the script.
-    let reached = || unit.program.probes.iter().filter(|other| returns_too(other, probe)).all(session::reaches);
+    let reached = || object.program.probes.iter().filter(|other| returns_too(other, probe)).all(session::reaches);
     let lossless = ret && facts.features().kprobe_session.is_some() && reached();
     let is_profitable = plan.targets.len() >= MULTI_FROM || lossless;
     let many = plan.kind == ProgramKind::Kprobe && is_profitable && plan.targets.iter().all(plain);

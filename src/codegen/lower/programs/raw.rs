@@ -23,7 +23,7 @@ pub fn has_raw(target: &Target) -> bool {
     matches!(target, Target::Tracepoint { category, .. } if !NOT_RAW.contains(&&**category))
 }
 
-/// Whether a script has so many tracepoints that it is profitable.
+/// Whether a script has so many tracepoints that raw ones, which detach at once, are taken for them.
 pub fn is_profitable(program: &Program) -> bool {
     program.probes.iter().flat_map(|p| &p.targets).filter(|t| has_raw(t)).count() >= FEWEST
 }

@@ -27,11 +27,11 @@ use crate::codegen::lower::walk;
 const SECTION: &str = "kprobe.session";
 
 /// The pairs of probes that become sessions on this kernel.
-pub fn is_profitable(unit: &ObjectBuilder<'_>) -> Vec<Session> {
-    let probe = |index: u32| &unit.program.probes[index as usize];
-    let mut sessions = unit.program.sessions();
+pub fn of_object(object: &ObjectBuilder<'_>) -> Vec<Session> {
+    let probe = |index: u32| &object.program.probes[index as usize];
+    let mut sessions = object.program.sessions();
     sessions.retain(|session| [session.entry, session.on_return].into_iter().all(|index| fits(probe(index))));
-    if sessions.is_empty() || unit.facts.features().kprobe_session.is_none() {
+    if sessions.is_empty() || object.facts.features().kprobe_session.is_none() {
         return Vec::new();
     }
     sessions
@@ -63,13 +63,13 @@ fn needs_no_breakpoint(probe: &Probe) -> bool {
 }
 
 /// Lowers both probes and the program that calls them.
-pub fn lower(unit: &mut ObjectBuilder<'_>, session: Session) -> Result<(), CodegenError> {
-    let probes = &unit.program.probes;
+pub fn lower(object: &mut ObjectBuilder<'_>, session: Session) -> Result<(), CodegenError> {
+    let probes = &object.program.probes;
     let (entry, on_return) = (&probes[session.entry as usize], &probes[session.on_return as usize]);
-    let number = unit.programs.len();
+    let number = object.programs.len();
     let name = program_name(number, &entry.targets[0]);
     let all = |probe: &Probe| (0..probe.targets.len() as u32).collect::<Vec<_>>();
-    unit.programs.push(ProgramSpec {
+    object.programs.push(ProgramSpec {
         name: Arc::from(name.as_str()),
         section: Arc::from(SECTION),
         probe: session.entry,
@@ -81,10 +81,10 @@ pub fn lower(unit: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Codeg
         needs_cookie: false,
         newest_first: true,
     });
-    let program = unit.reserve_function();
+    let program = object.reserve_function();
     let mut part = |index, probe, what: &str| {
         let kind = ProgramKind::KprobeSession;
-        lower_function(unit, (index, probe), kind, &all(probe), &format!("{what}_{number}"), Linkage::Subprogram)
+        lower_function(object, (index, probe), kind, &all(probe), &format!("{what}_{number}"), Linkage::Subprogram)
     };
     let at_entry = part(session.entry, entry, "entry")?;
     let at_return = part(session.on_return, on_return, "return")?;
@@ -95,7 +95,7 @@ pub fn lower(unit: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Codeg
     );
     b.set_span(entry.head);
     let context = [Operand::Reg(Vreg(0))];
-    let is_return = match unit.facts.features().kprobe_session {
+    let is_return = match object.facts.features().kprobe_session {
         Some(SessionCall::OfContext) => b.call("bpf_session_is_return___of_context", &context),
         _ => b.call("bpf_session_is_return", &[]),
     };
@@ -108,6 +108,6 @@ pub fn lower(unit: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Codeg
         b.ret(0);
     }
     b.set_span(Span::default());
-    unit.functions[program.0 as usize] = Some(b.finish());
+    object.functions[program.0 as usize] = Some(b.finish());
     Ok(())
 }

@@ -9,8 +9,7 @@ use crate::codegen::artifact::{
     UNWIND_FIRST_MAPPING, UNWIND_MAPPING, UNWIND_MAPPINGS, UNWIND_MM, UNWIND_PROCESS, UNWIND_PROCESSES, UNWIND_ROW,
     UNWIND_ROWS,
 };
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, BpfMap, BpfMapId, Cond, Size, Vreg, Width};
 use crate::lang::codes::run::NOT_UNWOUND;
@@ -39,7 +38,7 @@ const COUNT: i16 = 0;
 const BACK: i16 = 8;
 /// Not 0 once an address was in none of the process's mappings.
 const STALE: i16 = 16;
-/// A word that is read on the way.
+/// A word that the walk reads.
 const WORD: i16 = 24;
 /// 1 where the address was found by the frame pointer in code that no row tells of: it may be no return address at all.
 const GUESSED: i16 = 40;

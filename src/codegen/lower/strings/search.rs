@@ -1,7 +1,6 @@
 //! Searching strings in strings.
 
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::flow;
+use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;

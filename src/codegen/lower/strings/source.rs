@@ -1,6 +1,6 @@
 //! `str()` and `buf()`: where they read, and how much.
 
-use crate::codegen::builder::{flow, purpose};
+use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
 use crate::lang::typed::{Expr, ExprKind, Intrinsic};
@@ -82,8 +82,7 @@ fn string_limit<'a>(l: &mut Lowerer<'_, 'a>, length: &'a Expr, bound: u32) -> Re
         return Ok(Operand::Imm(n.clamp(1, u64::from(bound)) as i64));
     }
     let value = l.scalar(length)?;
-    let limit = purpose::copy_to_bound(&mut l.function.builder, value);
-    numbers::at_most(&mut l.function.builder, limit, i64::from(bound));
+    let limit = numbers::copy_at_most(&mut l.function.builder, value, i64::from(bound));
     // The kernel's functions write no terminator where there is no room for it.
     flow::when(&mut l.function.builder, Cond::Eq, limit, 0, |b| {
         b.copy_into(limit, 1);
@@ -115,10 +114,8 @@ pub fn buffer<'a>(
         Some(length) => {
             let value = l.scalar(length)?;
             let b = &mut l.function.builder;
-            let length = purpose::copy_to_bound(b, value);
-            numbers::at_most(b, length, i64::from(longest));
-            let wanted = purpose::copy_to_bound(b, length);
-            numbers::at_most(b, wanted, i64::from(known));
+            let length = numbers::copy_at_most(b, value, i64::from(longest));
+            let wanted = numbers::copy_at_most(b, length, i64::from(known));
             (length.into(), wanted.into())
         }
     };

@@ -25,7 +25,7 @@ pub const FUNCTIONS: &[Builtin] = &[
     Builtin { name: "system", signature: "system(fmt, ...)", place: Place::User, doc: "Runs a shell command. Needs --unsafe." },
     Builtin { name: "str", signature: "str(pointer[, length]): string", place: Place::Kernel, doc: "Reads text from memory up to its terminator. str($1) is a positional parameter as text." },
     Builtin { name: "buf", signature: "buf(pointer[, length]): buffer", place: Place::Kernel, doc: "Reads raw bytes from memory; print them with %r or %rx." },
-    Builtin { name: "path", signature: "path(struct path *[, length]): string", place: Place::Kernel, doc: "Full path of a kernel path, in fentry, fexit and iter probes." },
+    Builtin { name: "path", signature: "path(struct path *[, length]): string", place: Place::Kernel, doc: "Full name of the file of a `struct path`, in fentry, fexit and iter probes." },
     Builtin { name: "strlen", signature: "strlen(string): int64", place: Place::Kernel, doc: "Length of a string in bytes." },
     Builtin { name: "strcap", signature: "strcap(string): int64", place: Place::Compile, doc: "How many bytes a string can hold." },
     Builtin { name: "strstr", signature: "strstr(string, needle): int64", place: Place::Kernel, doc: "Where the needle first occurs, or -1." },

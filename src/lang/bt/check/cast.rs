@@ -54,10 +54,7 @@ fn cast_to(c: &mut Checker<'_>, value: Expr, wanted: &Type, span: Span) -> Expr 
             None => bad_cast(c, &value, wanted, span),
         },
         (Type::Ptr { to, .. }, v) if v.fits_register() => {
-            let space = match v {
-                Type::Ptr { space, .. } => *space,
-                _ => space::default_space(c),
-            };
+            let space = space::of_address(c, v);
             Expr { span, ..convert_scalar(value, &pointer((**to).clone(), space)) }
         }
         (Type::Ptr { to, .. }, Type::Array { .. } | Type::Str { .. }) if is_place(&value) => {
@@ -71,10 +68,7 @@ fn cast_to(c: &mut Checker<'_>, value: Expr, wanted: &Type, span: Span) -> Expr 
         }
         // Old scripts name the struct alone where they mean a pointer to it; no struct lies at a number in the text.
         (Type::Struct(_), v) if v.is_scalar() && value.as_int().is_none() => {
-            let space = match v {
-                Type::Ptr { space, .. } => *space,
-                _ => space::default_space(c),
-            };
+            let space = space::of_address(c, v);
             let address = convert_scalar(value, &pointer(wanted.clone(), space));
             Expr::new(ExprKind::Deref(Box::new(address)), wanted.clone(), span)
         }

@@ -1,4 +1,4 @@
-//! TODO literal.rs
+//! Expressions made while checking: constants, conversions of scalars, blocks with a value.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::literal::{boolean, constant, convert_scalar, settled, wrap};
 use crate::lang::bt::check::operators::fold::{
     arithmetic, common_sign, comparable, compare_words, comparison, complement, flip, fold_texts, fold_wide,
-    is_literal, symbol, wide_constant,
+    is_literal, wide_constant,
 };
 use crate::lang::bt::check::{coerce, frame, join, literal, maps, place, strict, type_text};
 
@@ -92,7 +92,7 @@ fn integers(c: &mut Checker<'_>, op: BinaryOp, a: Expr, b: Expr, span: Span) -> 
     strict::warn_signed_division(c, op, &a, &b, span);
     strict::warn_operand_casts(c, &a, &b, op == BinaryOp::Sub);
     let (Some(a), Some(b)) = (coerce::integer(a), coerce::integer(b)) else {
-        let message = format!("`{}` needs integers, here are {ta} and {tb}", symbol(op));
+        let message = format!("`{}` needs integers, here are {ta} and {tb}", op.symbol());
         return c.error_expr(OPERAND_TYPE, span, message);
     };
     let ty = match op {
@@ -145,7 +145,7 @@ fn compare(c: &mut Checker<'_>, op: BinaryOp, a: Expr, b: Expr, span: Span) -> E
         }
         _ => None,
     };
-    c.error_help(OPERAND_TYPE, span, format!("Type mismatch for '{}': comparing {ta} with {tb}", symbol(op)), help);
+    c.error_help(OPERAND_TYPE, span, format!("Type mismatch for '{}': comparing {ta} with {tb}", op.symbol()), help);
     Expr::new(ExprKind::Int(0), Type::Error, span)
 }
 
@@ -258,7 +258,7 @@ fn pointer_arithmetic(c: &mut Checker<'_>, op: BinaryOp, a: Expr, b: Expr, span:
     if senseless {
         let (left, right) = if pa { (&pointer, &index) } else { (&index, &pointer) };
         let (left, right) = (type_text::text(&c.types, &left.ty), type_text::text(&c.types, &right.ty));
-        let sign = symbol(op);
+        let sign = op.symbol();
         let message = format!("The {sign} operator can not be used on expressions of types {left}, {right}");
         let help = "for the address as a number cast it: `(uint64)p`".to_owned();
         c.error_help(OPERAND_TYPE, span, message, Some(help));

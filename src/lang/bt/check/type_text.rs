@@ -1,4 +1,4 @@
-//! TODO text.rs
+//! Types as messages name them.
 
 use crate::lang::facts::table::TypeTable;
 use crate::lang::types::{Aggregation, EnumId, Type};

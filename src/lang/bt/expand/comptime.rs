@@ -29,7 +29,7 @@ pub(super) fn statement(statement: &mut Statement) {
     statement.kind = StatementKind::Block(block);
 }
 
-/// The literal an expression is worth, by literals alone.
+/// The literal that an expression of literals comes to.
 fn literal(e: &Expr) -> Option<ExprKind> {
     match &e.kind {
         ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Bool(_) => Some(e.kind.clone()),

@@ -210,7 +210,7 @@ pub fn sizes(p: &mut Parser<'_>, suffixes: &mut Vec<TypeSuffix>) {
     suffixes.append(&mut sizes);
 }
 
-/// Whether a type may have one more layer over so many: types are walked layer by layer.
+/// Whether a type may have one more layer over so many: types are followed layer by layer.
 fn layered(p: &mut Parser<'_>, layers: usize) -> bool {
     let fine = layers < MAX_LAYERS;
     if !fine {

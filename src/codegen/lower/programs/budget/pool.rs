@@ -7,8 +7,7 @@
 use crate::codegen::artifact::{
     BUDGET_LIMIT, BUDGET_MOST_DRAWN, BUDGET_PERIOD_NS, BUDGET_POOL, BUDGET_POOL_PERIOD, BUDGET_POOL_TAKEN,
 };
-use crate::codegen::builder::FunctionBuilder;
-use crate::codegen::builder::atomic;
+use crate::codegen::builder::{FunctionBuilder, atomic};
 use crate::codegen::ir::{Alu, Cond, SectionId, Size, Vreg};
 use crate::codegen::lower::helpers as h;
 use crate::codegen::lower::programs::branchless::at_least;

@@ -179,10 +179,7 @@ pub fn container_of(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         offset += u64::from(field.offset);
         ty = field.ty;
     }
-    let space = match &value.ty {
-        Type::Ptr { space, .. } => *space,
-        _ => space::default_space(c),
-    };
+    let space = space::of_address(c, &value.ty);
     let start = convert_scalar(value, &Type::U64);
     let offset = Expr::new(ExprKind::Int(offset), Type::U64, call.span);
     let sub = crate::lang::typed::BinaryOp::Sub;

@@ -394,10 +394,7 @@ pub fn join(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         let text = type_text::text(&c.types, &argv.ty);
         return intrinsic::bad_argument(c, call, argv.span, "an array of strings, as argv is", &text);
     }
-    let space = match &argv.ty {
-        Type::Ptr { space, .. } => *space,
-        _ => space::default_space(c),
-    };
+    let space = space::of_address(c, &argv.ty);
     let text = crate::lang::bt::check::literal::pointer(Type::Int { size: 1, signed: true }, space);
     let argv = convert_scalar(argv, &crate::lang::bt::check::literal::pointer(text, space));
     let buffer = intrinsic::intrinsic(Intrinsic::JoinArgs, vec![argv], Type::Buf { size: JOIN_BYTES }, call);

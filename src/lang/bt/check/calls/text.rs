@@ -36,10 +36,7 @@ pub fn str_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
             Expr::new(ExprKind::Cast(Box::new(value)), Type::Str { size }, call.span)
         }
         t if t.is_scalar() => {
-            let space = match t {
-                Type::Ptr { space, .. } => *space,
-                _ => space::default_space(c),
-            };
+            let space = space::of_address(c, t);
             let address = convert_scalar(value, &pointer(Type::Int { size: 1, signed: true }, space));
             let args = std::iter::once(address).chain(length).collect();
             intrinsic::intrinsic(Intrinsic::Str, args, Type::Str { size }, call)
@@ -143,10 +140,7 @@ pub fn buf(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let value = match &value.ty {
         Type::Array { .. } | Type::Str { .. } | Type::Struct(_) => value,
         t if t.is_scalar() => {
-            let space = match t {
-                Type::Ptr { space, .. } => *space,
-                _ => space::default_space(c),
-            };
+            let space = space::of_address(c, t);
             convert_scalar(value, &pointer(Type::Int { size: 1, signed: false }, space))
         }
         other => {
@@ -332,10 +326,7 @@ pub fn macaddr(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
         Type::Error => return value,
         Type::Array { .. } | Type::Str { .. } if c.size_of(&value.ty) >= 6 => value,
         t if t.is_scalar() => {
-            let space = match t {
-                Type::Ptr { space, .. } => *space,
-                _ => space::default_space(c),
-            };
+            let space = space::of_address(c, t);
             convert_scalar(value, &pointer(Type::Int { size: 1, signed: false }, space))
         }
         other => {

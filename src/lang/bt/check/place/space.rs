@@ -1,4 +1,4 @@
-//! TODO place/space.rs
+//! Which memory places lie in and addresses point to: the kernel's, a process's, the context's.
 
 use crate::lang::bt::ast;
 use crate::lang::facts::table::TypeTable;
@@ -52,6 +52,14 @@ pub fn inherit_space(ty: Type, space: Option<AddressSpace>) -> Type {
             Type::Ptr { to, space: AddressSpace::Either }
         }
         (ty, _) => ty,
+    }
+}
+
+/// The memory that an address of this type points to: one without a type is as all of this probe are.
+pub fn of_address(c: &Checker<'_>, ty: &Type) -> AddressSpace {
+    match ty {
+        Type::Ptr { space, .. } => *space,
+        _ => default_space(c),
     }
 }
 
