@@ -1,5 +1,5 @@
 /*
- * needs: rawtracepoint
+ * needs: bpf_loop
  * workload: write 3 77
  * expect: write 3
  */

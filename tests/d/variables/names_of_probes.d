@@ -11,8 +11,7 @@ syscall::write*:entry
 {
 	self->called = probefunc;
 	self->counts = 1;
-	this->whole = strjoin(strjoin(self->called, ":"), probename);
-	@whole[this->whole] = count();
+	@whole[self->called, probename] = count();
 }
 syscall::write*:return
 /pid == $target && self->called == probefunc/
@@ -29,7 +28,7 @@ syscall::write*:return
 END
 {
 	printa("%s %@d\n", @called);
-	printa("%s %@d\n", @whole);
+	printa("%s:%s %@d\n", @whole);
 	printa("both %s %@d\n", @both);
 }
 syscall::write*:return
