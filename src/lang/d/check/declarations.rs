@@ -289,7 +289,7 @@ pub fn declaration(c: &mut Checker<'_>, d: &Declaration) {
                 let message = format!("specified storage class {class} not permitted here");
                 c.error(tags::D_DECL_BADCLASS, d.specifiers.span, message);
             }
-            Some("c") => declare_variable(c, Scope::Thread, name, shaped, false),
+            Some("self") => declare_variable(c, Scope::Thread, name, shaped, false),
             Some("this") => declare_variable(c, Scope::Clause, name, shaped, false),
             class => declare_variable(c, Scope::Global, name, shaped, class == Some("extern")),
         }
@@ -355,7 +355,7 @@ pub fn inline(c: &mut Checker<'_>, d: &Declaration, value: &Expr) {
     let Some(declarator) = d.declarators.first() else { return };
     let Some(name) = &declarator.name else { return };
     if let Some(class) =
-        d.specifiers.classes.first().filter(|c| matches!(&*c.text, "c" | "this" | "auto" | "register" | "typedef"))
+        d.specifiers.classes.first().filter(|c| matches!(&*c.text, "self" | "this" | "auto" | "register" | "typedef"))
     {
         c.error(tags::D_DECL_BADCLASS, class.span, "an inline has no such storage class");
         return;

@@ -43,11 +43,11 @@ pub fn index(c: &mut Checker<'_>, base: &Ast, items: &[Ast], span: Span) -> Valu
         return value;
     }
     if let Kind::Member { base: word, arrow: true, name } = &base.kind
-        && matches!(&word.kind, Kind::Ident(w) if &**w == "c" || &**w == "this")
+        && matches!(&word.kind, Kind::Ident(w) if &**w == "self" || &**w == "this")
     {
         let scope = if matches!(&word.kind, Kind::Ident(w) if &**w == "this") { Scope::Clause } else { Scope::Thread };
         if scope == Scope::Thread && !c.variables.known.contains_key(&(scope, name.text.clone())) {
-            c.error(tags::D_VAR_UNDEF, span, format!("c->{} has not yet been declared or assigned", name.text));
+            c.error(tags::D_VAR_UNDEF, span, format!("self->{} has not yet been declared or assigned", name.text));
             return error_value(span);
         }
     }

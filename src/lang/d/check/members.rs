@@ -42,7 +42,7 @@ pub fn with_target(c: &mut Checker<'_>, left: Value, a: &Ast) -> Value {
 pub fn member(c: &mut Checker<'_>, base: &Ast, arrow: bool, name: &Name, span: Span) -> Value {
     if let (Kind::Ident(word), true) = (&base.kind, arrow) {
         match &**word {
-            "c" => return variables::scoped(c, Scope::Thread, &name.text, span),
+            "self" => return variables::scoped(c, Scope::Thread, &name.text, span),
             "this" => return variables::scoped(c, Scope::Clause, &name.text, span),
             _ => {}
         }

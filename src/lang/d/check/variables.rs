@@ -122,7 +122,7 @@ pub fn declare(
     let key = super::value::key_type(all);
     let shown = match scope {
         Scope::Global => name.to_string(),
-        Scope::Thread => format!("c->{name}"),
+        Scope::Thread => format!("self->{name}"),
         Scope::Clause => format!("this->{name}"),
     };
     let map = c.map(&shown, key, ty.clone(), span);
@@ -147,7 +147,7 @@ pub fn scoped(c: &mut Checker<'_>, scope: Scope, name: &Arc<str>, span: Span) ->
         let key = full_key(scope, Vec::new(), span);
         return read(&variable, key, span);
     }
-    let word = if scope == Scope::Clause { "this" } else { "c" };
+    let word = if scope == Scope::Clause { "this" } else { "self" };
     c.error(tags::D_VAR_UNDEF, span, format!("{word}->{name} has not yet been declared or assigned"));
     error_value(span)
 }
@@ -177,13 +177,13 @@ pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Va
     let (scope, name) = match &base.kind {
         ast::ExprKind::Ident(name) => (Scope::Global, name.clone()),
         ast::ExprKind::Member { base, arrow: true, name } => match &base.kind {
-            ast::ExprKind::Ident(word) if &**word == "c" => (Scope::Thread, name.text.clone()),
+            ast::ExprKind::Ident(word) if &**word == "self" => (Scope::Thread, name.text.clone()),
             ast::ExprKind::Ident(word) if &**word == "this" => (Scope::Clause, name.text.clone()),
             _ => return None,
         },
         _ => return None,
     };
-    if matches!(&*name, "c" | "this") {
+    if matches!(&*name, "self" | "this") {
         return None;
     }
     let known = match scope {
@@ -275,7 +275,7 @@ pub fn element(c: &mut Checker<'_>, base: &ast::Expr, items: &[ast::Expr], span:
     let (scope, name) = match &base.kind {
         ast::ExprKind::Ident(name) => (Scope::Global, name.clone()),
         ast::ExprKind::Member { base, arrow: true, name } => match &base.kind {
-            ast::ExprKind::Ident(word) if &**word == "c" => (Scope::Thread, name.text.clone()),
+            ast::ExprKind::Ident(word) if &**word == "self" => (Scope::Thread, name.text.clone()),
             _ => return None,
         },
         _ => return None,
