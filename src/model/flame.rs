@@ -3,9 +3,12 @@
 //! A tree takes any number of readings in, a slice at a time; nodes stay what they are from one reading to the next,
 //! so that a chosen frame stays chosen while a trace runs.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+// One that moves its entries a few at a time when it grows: a key is not to wait until millions have moved.
+use griddle::HashMap;
 
 use super::snapshot::{MapKind, MapRow, MapSnapshot};
 use super::value::{Frame, Stack, Value};
@@ -55,12 +58,60 @@ struct Node {
     first_child: NodeId,
     next_sibling: NodeId,
     depth: u32,
-    /// Of stacks that end here, as far as the reading was taken in.
-    taken: u64,
-    base_taken: u64,
-    own: u64,
-    total: u64,
-    base: u64,
+}
+
+/// What the stacks of each node add up to. Pages of zeros cost nothing until they are written.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    /// Of stacks that end here.
+    own: Vec<u64>,
+    /// With those that end below.
+    total: Vec<u64>,
+    /// The baseline's, with those that end below.
+    base: Vec<u64>,
+}
+
+impl Sums {
+    fn of(nodes: usize) -> Self {
+        Self { own: vec![0; nodes], total: vec![0; nodes], base: vec![0; nodes] }
+    }
+
+    const fn len(&self) -> usize {
+        self.own.len()
+    }
+
+    fn push(&mut self) {
+        [&mut self.own, &mut self.total, &mut self.base].into_iter().for_each(|sums| sums.push(0));
+    }
+
+    /// A node's own value becomes its total, and what it grew by where that is asked for.
+    fn begin_total(&mut self, node: usize, compare: Compare) {
+        let (own, base) = (&mut self.own[node], self.base[node]);
+        // A map that was cleared in between begins anew.
+        if compare == Compare::Growth && *own >= base {
+            *own -= base;
+        }
+        self.total[node] = *own;
+    }
+
+    fn pass_up(&mut self, node: usize, parent: usize, compare: Compare) {
+        self.total[parent] = self.total[parent].saturating_add(self.total[node]);
+        if compare != Compare::Nothing {
+            self.base[parent] = self.base[parent].saturating_add(self.base[node]);
+        }
+    }
+}
+
+/// A node's value; nodes that are younger than the reading have none.
+fn of_node(sums: &[u64], node: NodeId) -> u64 {
+    sums.get(node as usize).copied().unwrap_or(0)
+}
+
+/// How far a reading is added up: its own values come first, then what is passed on to the nodes above.
+#[derive(Clone, Copy, Debug)]
+enum Adding {
+    Own(usize),
+    Up(usize),
 }
 
 /// How stacks become paths.
@@ -93,11 +144,18 @@ pub enum Compare {
 pub struct FlameTree {
     shape: Shape,
     names: Vec<Name>,
-    by_name: HashMap<(FrameKind, Arc<str>), u32, foldhash::fast::FixedState>,
+    by_name: HashMap<(FrameKind, Arc<str>), u32, FixedState>,
     nodes: Vec<Node>,
-    children: HashMap<(NodeId, u32), NodeId, foldhash::fast::FixedState>,
+    /// Of the last reading that is complete.
+    shown: Sums,
+    /// Of the one that is taken in.
+    next: Sums,
+    adding: Adding,
+    /// Nodes of the complete reading that stacks end at.
+    live: usize,
+    children: HashMap<(NodeId, u32), NodeId, FixedState>,
     /// Where the stacks of a key end; `NONE` for keys that are left out.
-    ends: HashMap<u64, NodeId, foldhash::fast::FixedState>,
+    ends: HashMap<u64, NodeId, FixedState>,
     deepest: u32,
     /// Stacks that end above their innermost frame, for there are too many nodes.
     cut: u64,
@@ -166,30 +224,21 @@ impl FlameTree {
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         let root = Name { text: "all".into(), kind: FrameKind::Key, object: None };
-        let mut tree = Self {
+        Self {
             shape,
             names: vec![root],
             by_name: HashMap::default(),
-            nodes: Vec::new(),
+            nodes: vec![Node { name: 0, parent: NONE, first_child: NONE, next_sibling: NONE, depth: 0 }],
+            shown: Sums::default(),
+            next: Sums::of(1),
+            adding: Adding::Own(0),
+            live: 0,
             children: HashMap::default(),
             ends: HashMap::default(),
             deepest: 0,
             cut: 0,
             path: Vec::new(),
-        };
-        tree.nodes.push(Node {
-            name: 0,
-            parent: NONE,
-            first_child: NONE,
-            next_sibling: NONE,
-            depth: 0,
-            taken: 0,
-            base_taken: 0,
-            own: 0,
-            total: 0,
-            base: 0,
-        });
-        tree
+        }
     }
 
     /// How its paths are made.
@@ -200,53 +249,70 @@ impl FlameTree {
 
     /// Begins a reading: values so far count no more, and what is shown stays until [`Self::finish`].
     pub fn begin(&mut self) {
-        for node in &mut self.nodes {
-            (node.taken, node.base_taken) = (0, 0);
-        }
+        self.next = Sums::of(self.nodes.len());
+        self.adding = Adding::Own(0);
     }
 
-    /// Adds rows of a reading.
-    pub fn take(&mut self, rows: &[MapRow]) {
-        for row in rows {
-            if let Some(end) = self.end_of(&row.key) {
-                let taken = &mut self.nodes[end as usize].taken;
-                *taken = taken.saturating_add(weight(&row.value));
-            }
-        }
+    /// Adds rows of a reading until so many frames were looked at, one row at least; tells how many rows.
+    pub fn take(&mut self, rows: &[MapRow], frames: usize) -> usize {
+        self.take_some(rows, frames, |sums| &mut sums.own)
     }
 
-    /// Adds rows of the baseline.
-    pub fn take_baseline(&mut self, rows: &[MapRow]) {
-        for row in rows {
+    /// Adds rows of the baseline, as [`Self::take`] does.
+    pub fn take_baseline(&mut self, rows: &[MapRow], frames: usize) -> usize {
+        self.take_some(rows, frames, |sums| &mut sums.base)
+    }
+
+    fn take_some(&mut self, rows: &[MapRow], frames: usize, field: impl Fn(&mut Sums) -> &mut [u64]) -> usize {
+        let mut looked_at = 0;
+        for (at, row) in rows.iter().enumerate() {
+            if looked_at >= frames {
+                return at;
+            }
+            looked_at += 1 + row.key.iter().map(frames_of).sum::<usize>();
             if let Some(end) = self.end_of(&row.key) {
-                let taken = &mut self.nodes[end as usize].base_taken;
-                *taken = taken.saturating_add(weight(&row.value));
+                let sum = &mut field(&mut self.next)[end as usize];
+                *sum = sum.saturating_add(weight(&row.value));
             }
         }
+        rows.len()
     }
 
     /// Shows what was taken in since [`Self::begin`].
     pub fn finish(&mut self, compare: Compare) {
-        for node in &mut self.nodes {
-            node.own = match compare {
-                // A map that was cleared in between begins anew.
-                Compare::Growth if node.taken >= node.base_taken => node.taken - node.base_taken,
-                _ => node.taken,
-            };
-            node.total = node.own;
-            node.base = if compare == Compare::Nothing { 0 } else { node.base_taken };
-        }
-        for at in (1..self.nodes.len()).rev() {
-            let Node { parent, total, base, .. } = self.nodes[at];
-            let parent = &mut self.nodes[parent as usize];
-            parent.total = parent.total.saturating_add(total);
-            parent.base = parent.base.saturating_add(base);
+        while !self.finish_some(compare, usize::MAX) {}
+    }
+
+    /// A part of [`Self::finish`]: adds up so many nodes; true when all are shown.
+    pub fn finish_some(&mut self, compare: Compare, nodes: usize) -> bool {
+        match self.adding {
+            Adding::Own(from) => {
+                let to = from.saturating_add(nodes).min(self.next.len());
+                for node in from..to {
+                    self.next.begin_total(node, compare);
+                }
+                let ends = self.next.own[from..to].iter().filter(|own| **own > 0).count();
+                self.live = ends + if from == 0 { 0 } else { self.live };
+                self.adding = if to == self.next.len() { Adding::Up(to) } else { Adding::Own(to) };
+                false
+            }
+            Adding::Up(to) => {
+                let from = to.saturating_sub(nodes).max(1);
+                for node in (from..to).rev() {
+                    self.next.pass_up(node, self.nodes[node].parent as usize, compare);
+                }
+                self.adding = Adding::Up(from);
+                if from == 1 {
+                    self.shown = std::mem::take(&mut self.next);
+                }
+                from == 1
+            }
         }
     }
 
     /// The node at which the stacks of a key end.
     fn end_of(&mut self, key: &[Value]) -> Option<NodeId> {
-        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        let mut hasher = FixedState::default().build_hasher();
         key.iter().for_each(|part| hash(part, &mut hasher));
         let hash = hasher.finish();
         if let Some(end) = self.ends.get(&hash) {
@@ -324,18 +390,8 @@ impl FlameTree {
         let (next_sibling, depth) = (above.first_child, above.depth + 1);
         above.first_child = id;
         self.deepest = self.deepest.max(depth);
-        self.nodes.push(Node {
-            name,
-            parent,
-            first_child: NONE,
-            next_sibling,
-            depth,
-            taken: 0,
-            base_taken: 0,
-            own: 0,
-            total: 0,
-            base: 0,
-        });
+        self.nodes.push(Node { name, parent, first_child: NONE, next_sibling, depth });
+        self.next.push();
         self.children.insert((parent, name), id);
         Some(id)
     }
@@ -404,19 +460,19 @@ impl FlameTree {
     /// The value of a frame and all that it calls.
     #[must_use]
     pub fn total(&self, node: NodeId) -> u64 {
-        self.nodes[node as usize].total
+        of_node(&self.shown.total, node)
     }
 
     /// The value of a frame without what it calls.
     #[must_use]
     pub fn own(&self, node: NodeId) -> u64 {
-        self.nodes[node as usize].own
+        of_node(&self.shown.own, node)
     }
 
     /// The value of a frame and all that it calls in the baseline.
     #[must_use]
     pub fn base(&self, node: NodeId) -> u64 {
-        self.nodes[node as usize].base
+        of_node(&self.shown.base, node)
     }
 
     /// By how much the share of a frame differs from the baseline's, -1 to 1; 0 without a baseline.
@@ -447,7 +503,7 @@ impl FlameTree {
             let above = inside.get(node.parent as usize).copied().unwrap_or(false);
             inside[at] = above || marked.get(node.name as usize).copied().unwrap_or(false);
             if inside[at] {
-                sum = sum.saturating_add(node.own);
+                sum = sum.saturating_add(self.own(at as NodeId));
             }
         }
         sum
@@ -455,7 +511,13 @@ impl FlameTree {
 
     /// Every node that stacks end at, with their value.
     pub fn ends(&self) -> impl Iterator<Item = (NodeId, u64)> {
-        self.nodes.iter().enumerate().filter(|(_, n)| n.own > 0).map(|(at, n)| (at as NodeId, n.own))
+        self.shown.own.iter().enumerate().filter(|(_, own)| **own > 0).map(|(at, own)| (at as NodeId, *own))
+    }
+
+    /// How many nodes stacks end at.
+    #[must_use]
+    pub const fn live(&self) -> usize {
+        self.live
     }
 }
 
@@ -467,6 +529,14 @@ fn split<'v>(key: &'v [Value], stacks: &mut Vec<&'v Stack>, parts: &mut Vec<&'v 
             Value::Tuple(items) if items.iter().any(|v| matches!(v, Value::Stack(_))) => split(items, stacks, parts),
             other => parts.push(other),
         }
+    }
+}
+
+fn frames_of(part: &Value) -> usize {
+    match part {
+        Value::Stack(stack) => stack.frames.len(),
+        Value::Tuple(items) => items.iter().map(frames_of).sum(),
+        _ => 0,
     }
 }
 

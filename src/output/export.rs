@@ -206,7 +206,7 @@ impl Source<'_> {
         };
         let mut tree = FlameTree::new(Shape::default());
         tree.begin();
-        tree.take(&map.rows);
+        tree.take(&map.rows, usize::MAX);
         tree.finish(Compare::Nothing);
         Ok((Arc::clone(&map.name), tree))
     }

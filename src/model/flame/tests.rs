@@ -34,7 +34,7 @@ fn rows() -> Vec<MapRow> {
 fn tree(shape: Shape, rows: &[MapRow]) -> FlameTree {
     let mut tree = FlameTree::new(shape);
     tree.begin();
-    tree.take(rows);
+    tree.take(rows, usize::MAX);
     tree.finish(Compare::Nothing);
     tree
 }
@@ -81,14 +81,14 @@ fn a_later_reading_keeps_the_nodes_and_a_baseline_is_taken_off() {
     let mut tree = tree(Shape::default(), &rows());
     let nodes = tree.len();
     tree.begin();
-    tree.take(&[row(rows()[0].key.clone(), 9)]);
+    tree.take(&[row(rows()[0].key.clone(), 9)], usize::MAX);
     assert_eq!(tree.total(ROOT), 10, "what is shown stays until the reading is complete");
-    tree.take_baseline(&rows());
+    tree.take_baseline(&rows(), usize::MAX);
     tree.finish(Compare::Growth);
     assert_eq!((tree.len(), tree.total(ROOT), tree.base(ROOT)), (nodes, 6, 10));
     tree.begin();
-    tree.take(&rows()[..1]);
-    tree.take_baseline(&rows());
+    tree.take(&rows()[..1], usize::MAX);
+    tree.take_baseline(&rows(), usize::MAX);
     tree.finish(Compare::Shares);
     let read = tree.ends().next().unwrap().0;
     assert!((tree.change(read) - 0.7).abs() < 1e-9, "all of it now, 3 of 10 before");

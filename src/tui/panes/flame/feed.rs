@@ -7,8 +7,10 @@ use crate::model::snapshot::MapSnapshot;
 use crate::session::update::TraceId;
 use crate::tui::document::Document;
 
-/// Rows that are taken in at once.
-const SLICE: usize = 2000;
+/// Frames that are looked at before keys are answered again, a few ms.
+const SLICE: usize = 40_000;
+/// Nodes that are added up before keys are answered again.
+const NODES: usize = 400_000;
 /// Nodes from which on those that no stack ends at any more are let go.
 const MANY_NODES: usize = 200_000;
 
@@ -157,8 +159,7 @@ impl Feed {
 
     fn begin(&mut self, reading: Reading) {
         let Some(tree) = self.tree.as_mut().map(Arc::make_mut) else { return };
-        let live = tree.ends().count();
-        if tree.len() > MANY_NODES && live * tree.deepest().clamp(1, 64) < tree.len() / 4 {
+        if tree.len() > MANY_NODES && tree.live() * tree.deepest().clamp(1, 64) < tree.len() / 4 {
             self.stale = true;
         }
         tree.begin();
@@ -185,15 +186,13 @@ impl Feed {
         let rows = work.reading.map(name).map_or(&[][..], |m| &m.rows);
         let base = self.baseline.as_ref().filter(|_| work.compare != Compare::Nothing);
         let base = base.and_then(|b| b.map(name)).map_or(&[][..], |m| &m.rows);
-        let end = work.taken + SLICE;
-        tree.take(&rows[work.taken.min(rows.len())..end.min(rows.len())]);
-        let of_base = |at: usize| at.saturating_sub(rows.len()).min(base.len());
-        tree.take_baseline(&base[of_base(work.taken)..of_base(end)]);
-        work.taken = end;
-        if end < rows.len() + base.len() {
+        work.taken += match work.taken.checked_sub(rows.len()) {
+            None => tree.take(&rows[work.taken..], SLICE),
+            Some(taken) => tree.take_baseline(&base[taken.min(base.len())..], SLICE),
+        };
+        if work.taken < rows.len() + base.len() || !tree.finish_some(work.compare, NODES) {
             return false;
         }
-        tree.finish(work.compare);
         self.readings += 1;
         self.shown = self.work.take().map(|work| (work.reading, work.compare));
         true
