@@ -66,6 +66,7 @@ fn features(kernel: &Kernel) -> KernelFeatures {
             kprobe_multi: false,
             newest_return_first: false,
             kprobe_session: None,
+            session_loses_entries: false,
             fentry_multi: false,
             uprobe_multi: false,
             ..by_version
@@ -75,7 +76,8 @@ fn features(kernel: &Kernel) -> KernelFeatures {
     let defined = |name: &str| btf.func(name).is_some();
     // The function is only there with CONFIG_FPROBE.
     let fprobe = listed("BPF_TRACE_KPROBE_MULTI") && defined("register_fprobe_ips");
-    let session = || session_call(btf).filter(|_| fprobe && !drops_entries(btf) && listed("BPF_TRACE_KPROBE_SESSION"));
+    let session = || session_call(btf).filter(|_| fprobe && listed("BPF_TRACE_KPROBE_SESSION"));
+    let few_places = has_few_places(btf);
     KernelFeatures {
         btf: true,
         ktime_boot: listed("BPF_FUNC_ktime_get_boot_ns"),
@@ -90,8 +92,9 @@ fn features(kernel: &Kernel) -> KernelFeatures {
         d_path: listed("BPF_FUNC_d_path"),
         map_lookup_percpu: listed("BPF_FUNC_map_lookup_percpu_elem"),
         kprobe_multi: fprobe && kernel.may_use(Feature::KprobeMulti),
-        newest_return_first: fprobe && !drops_entries(btf),
+        newest_return_first: fprobe && !few_places,
         kprobe_session: session().filter(|_| kernel.may_use(Feature::KprobeSession)),
+        session_loses_entries: few_places,
         fentry_multi: listed("BPF_TRACE_FENTRY_MULTI") && kernel.may_use(Feature::FentryMulti),
         uprobe_multi: listed("BPF_TRACE_UPROBE_MULTI") && kernel.may_use(Feature::UprobeMulti),
         uprobe_multi_threads: by_version.uprobe_multi_threads,
@@ -99,9 +102,9 @@ fn features(kernel: &Kernel) -> KernelFeatures {
     }
 }
 
-/// Whether a link to both ends of functions loses entries, too, once as many calls are under way as it has places for
-/// their returns, four for each function on two CPUs (`fprobe_init_rethook`, kernel/trace/fprobe.c, before Linux 6.14).
-fn drops_entries(btf: &Btf) -> bool {
+/// Whether a link to returns has its own places for calls under way, instead of each task's shadow stack
+/// (`fprobe_init_rethook`, kernel/trace/fprobe.c, before Linux 6.14).
+fn has_few_places(btf: &Btf) -> bool {
     btf.find_struct("fprobe").is_none_or(|fprobe| btf.member(fprobe, "rethook").is_some())
 }
 

@@ -109,9 +109,12 @@ pub struct KernelFeatures {
     /// Links to the returns of many functions run the newest one's program first: a function's places are on the task's
     /// shadow stack in the order of the entries (6.14; before, returns went from the oldest to the newest).
     pub newest_return_first: bool,
-    /// One link to the entry and the return of kernel functions that loses no entries, `BPF_TRACE_KPROBE_SESSION`
-    /// (6.14, with `CONFIG_FPROBE`; there since 6.10, see `kernel::facts`).
+    /// One link to the entry and the return of kernel functions, `BPF_TRACE_KPROBE_SESSION` (6.10, with
+    /// `CONFIG_FPROBE`).
     pub kprobe_session: Option<SessionCall>,
+    /// Such a link loses entries, too, once as many calls are under way as it has places for their returns: two for
+    /// each function and CPU (`fprobe_init_rethook`, kernel/trace/fprobe.c, before 6.14).
+    pub session_loses_entries: bool,
     /// One link to the trampolines of many kernel functions, `BPF_TRACE_FENTRY_MULTI` (7.2).
     pub fentry_multi: bool,
     /// One link to many places of a binary, `BPF_TRACE_UPROBE_MULTI` (6.6).
@@ -287,10 +290,11 @@ impl KernelFeatures {
             kprobe_multi: version >= 5 << 16 | 18 << 8,
             newest_return_first: version >= 6 << 16 | 14 << 8,
             kprobe_session: match version {
-                0..0x6_0e00 => None,
-                0x6_0e00..0x7_0000 => Some(SessionCall::Bare),
+                0..0x6_0a00 => None,
+                0x6_0a00..0x7_0000 => Some(SessionCall::Bare),
                 _ => Some(SessionCall::OfContext),
             },
+            session_loses_entries: version < 6 << 16 | 14 << 8,
             fentry_multi: version >= 7 << 16 | 2 << 8,
             uprobe_multi: version >= 6 << 16 | 6 << 8,
             uprobe_multi_threads: version >= 6 << 16 | 10 << 8,

@@ -61,7 +61,7 @@ pub fn scalar<'a>(l: &mut Lowerer<'_, 'a>, builtin: Builtin, e: &'a Expr) -> Res
             read::load(l, place, &e.ty, None, e.span)?
         }
         Builtin::ProbeId => probe_id(l),
-        Builtin::FuncId => function_id(l)?,
+        Builtin::FuncId => function_id(l),
         Builtin::UserMode => user_mode(l, e.span)?.into(),
         Builtin::ChildPid => i64::from(l.object.facts.child_pid).into(),
         Builtin::Register(offset) => registers::context_word(&mut l.function, offset).into(),
@@ -165,27 +165,38 @@ pub fn probe_id(l: &mut Lowerer<'_, '_>) -> Operand {
     if let Some(name) = dispatch::name(l) {
         return name.into();
     }
+    let cookie = cookie(l);
+    let names = l.cookies.clone();
+    paired(l.object, &mut l.function.builder, cookie, &names).into()
+}
+
+fn cookie(l: &mut Lowerer<'_, '_>) -> Vreg {
     let context = l.function.context();
-    l.function.builder.call(h::GET_ATTACH_COOKIE, &[context.into()]).into()
+    l.function.builder.call(h::GET_ATTACH_COOKIE, &[context.into()])
 }
 
 /// The firing target's function: entry and return of one have one number.
-fn function_id(l: &mut Lowerer<'_, '_>) -> Result<Operand, CodegenError> {
-    let names: Vec<(u32, u32)> = l.probe.names.iter().map(|n| (*n, l.object.function_id(*n))).collect();
+fn function_id(l: &mut Lowerer<'_, '_>) -> Operand {
+    let function = |(number, name): (u32, u32)| (number, l.object.function_id(name));
+    let by_cookie: Vec<_> = l.cookies.iter().copied().map(function).collect();
+    let by_name: Vec<_> = l.probe.names.iter().map(|n| function((*n, *n))).collect();
+    if !l.single && !by_cookie.is_empty() {
+        let cookie = cookie(l);
+        return paired(l.object, &mut l.function.builder, cookie, &by_cookie).into();
+    }
     match probe_id(l) {
-        Operand::Imm(name) => Ok(i64::from(l.object.function_id(name as u32)).into()),
-        name if names.iter().all(|(name, function)| name == function) => Ok(name),
-        Operand::Reg(name) => in_table(l.object, &mut l.function.builder, name, &names).map(Into::into),
+        Operand::Imm(name) => i64::from(l.object.function_id(name as u32)).into(),
+        Operand::Reg(name) => paired(l.object, &mut l.function.builder, name, &by_name).into(),
     }
 }
 
+/// The second of the pair that begins with `number`; where all are pairs of the same, `number` itself.
+fn paired(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, number: Vreg, pairs: &[(u32, u32)]) -> Vreg {
+    if pairs.iter().all(|(first, second)| first == second) { number } else { in_table(object, b, number, pairs) }
+}
+
 /// The second of the pair that begins with `number`, by a table of constants.
-fn in_table(
-    object: &mut ObjectBuilder<'_>,
-    b: &mut FunctionBuilder,
-    number: Vreg,
-    pairs: &[(u32, u32)],
-) -> Result<Vreg, CodegenError> {
+fn in_table(object: &mut ObjectBuilder<'_>, b: &mut FunctionBuilder, number: Vreg, pairs: &[(u32, u32)]) -> Vreg {
     let first = pairs.iter().map(|(n, _)| *n).min().unwrap_or(0);
     let last = pairs.iter().map(|(n, _)| *n).max().unwrap_or(0);
     let entries = ((last - first) as usize + 1).next_power_of_two();
@@ -203,7 +214,7 @@ fn in_table(
     let start = b.address(section.at(at));
     let offset = b.mul(index, 4);
     let entry = b.add(start, offset);
-    Ok(memory::load(b, Addr::new(Base::Reg(entry), 0), 4, false))
+    memory::load(b, Addr::new(Base::Reg(entry), 0), 4, false)
 }
 
 fn user_mode(l: &mut Lowerer<'_, '_>, span: Span) -> Result<Vreg, CodegenError> {

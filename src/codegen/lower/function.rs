@@ -37,6 +37,9 @@ pub struct Lowerer<'u, 'a> {
     pub target: usize,
     /// True when the program runs for one target only.
     pub single: bool,
+    /// The name's number for each cookie of the link, where that is not the number itself: a session's link has the
+    /// entries' numbers, at the returns, too.
+    pub cookies: Vec<(u32, u32)>,
     pub kind: ProgramKind,
     /// Variables of the probe or of the function being inlined.
     pub variables: Variables<'a>,

@@ -129,7 +129,7 @@ pub fn lower_probe<'a>(object: &mut ObjectBuilder<'a>, index: u32, probe: &'a Pr
             newest_first: newest_first(&plan, probe, object.facts),
         });
         let linkage = Linkage::Program { kind: plan.kind, section: plan.section };
-        lower_function(object, (index, probe), plan.kind, &plan.targets, &name, linkage)?;
+        lower_function(object, (index, probe), plan.kind, &plan.targets, &name, (linkage, Vec::new()))?;
     }
     Ok(())
 }
@@ -150,7 +150,7 @@ pub fn lower_function<'a>(
     kind: ProgramKind,
     targets: &[u32],
     name: &str,
-    linkage: Linkage,
+    (linkage, cookies): (Linkage, Vec<(u32, u32)>),
 ) -> Result<FuncId, CodegenError> {
     let region = region_for(object, kind);
     let id = object.reserve_function();
@@ -164,6 +164,7 @@ pub fn lower_function<'a>(
         probe,
         target: targets[0] as usize,
         single: targets.len() == 1,
+        cookies,
         kind,
         variables: Variables::new(&probe.locals),
         has_explored_loop,

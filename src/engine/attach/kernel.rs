@@ -211,12 +211,14 @@ fn one_link(job: &Job<'_>, targets: &[(usize, &Target)]) -> libbpf_rs::Result<li
         _ => String::new(),
     };
     let symbols = targets.iter().map(|(_, target)| name(target)).collect();
+    let cookies =
+        if job.spec.needs_cookie { targets.iter().map(|(i, _)| job.cookie(*i)).collect() } else { Vec::new() };
     if job.spec.kind == ProgramKind::KprobeSession {
-        return bpf::attach_session(job.loaded, symbols);
+        return bpf::attach_session(job.loaded, symbols, &cookies);
     }
     let options = KprobeMultiOpts {
         symbols,
-        cookies: if job.spec.needs_cookie { targets.iter().map(|(i, _)| job.cookie(*i)).collect() } else { Vec::new() },
+        cookies,
         retprobe: matches!(job.first(), Some(Target::Kprobe { ret: true, .. })),
         ..KprobeMultiOpts::default()
     };

@@ -141,22 +141,24 @@ pub fn link_missed(fd: BorrowedFd<'_>) -> u64 {
     }
 }
 
-/// Attaches a program to the entries and returns of kernel functions by one link (`BPF_TRACE_KPROBE_SESSION`, 6.10).
+/// Attaches a program to the entries and returns of kernel functions by one link (`BPF_TRACE_KPROBE_SESSION`, 6.10), with
+/// a cookie for each function or none at all.
 ///
 /// # Errors
 /// The kernel's refusal, for all functions together.
-pub fn attach_session(program: &ProgramMut<'_>, functions: Vec<String>) -> libbpf_rs::Result<Link> {
+pub fn attach_session(program: &ProgramMut<'_>, functions: Vec<String>, cookies: &[u64]) -> libbpf_rs::Result<Link> {
     let failed = |_| io::Error::from_raw_os_error(libc::EINVAL);
     let names = functions.into_iter().map(CString::new).collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let mut pointers: Vec<*const libc::c_char> = names.iter().map(|name| name.as_ptr()).collect();
     let opts = libbpf_sys::bpf_kprobe_multi_opts {
         sz: size_of::<libbpf_sys::bpf_kprobe_multi_opts>() as libbpf_sys::size_t,
         syms: pointers.as_mut_ptr(),
+        cookies: if cookies.len() == pointers.len() { cookies.as_ptr() } else { std::ptr::null() },
         cnt: pointers.len() as libbpf_sys::size_t,
         session: true,
         ..Default::default()
     };
-    // SAFETY: the program is loaded; the names and the array of `cnt` pointers to them outlive the call.
+    // SAFETY: the program is loaded; the names, the array of `cnt` pointers to them and as many cookies outlive the call.
     let link = unsafe {
         libbpf_sys::bpf_program__attach_kprobe_multi_opts(
             program.as_libbpf_object().as_ptr(),

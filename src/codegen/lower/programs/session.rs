@@ -1,12 +1,13 @@
 //! A kernel function's entry and return in one program on one link (`kprobe.session`).
 //!
-//! Linux has them since 6.10, but up to 6.13 such a link has so few places for returns that calls which sleep keep it
-//! from seeing the entries of others: they are attached apart there.
+//! Linux has them since 6.10, but up to 6.13 a link to few functions has so few places for returns that calls which
+//! sleep keep it from seeing the entries of others: those are attached apart there.
 //!
 //! The kernel runs the program at both ends of each function, and one kernel function tells them apart. The two
 //! probes are subprograms of it, each as it would be alone. Besides the second link, this spares what a kretprobe
 //! costs the kernel by itself.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::codegen::artifact::{ProgramKind, ProgramSpec};
@@ -15,7 +16,7 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
 use crate::kernel::target::SessionCall;
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Session};
+use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program, Session};
 use crate::model::target::Target;
 
 use crate::codegen::lower::object::ObjectBuilder;
@@ -26,12 +27,19 @@ use crate::codegen::lower::walk;
 /// Section of programs of `BPF_TRACE_KPROBE_SESSION` that libbpf does not attach by itself.
 const SECTION: &str = "kprobe.session";
 
+/// So many functions have at least twice as many places for calls under way: more than a machine's threads are in.
+const ENOUGH_PLACES_FROM: usize = 4096;
+
 /// The pairs of probes that become sessions on this kernel.
 pub fn of_object(object: &ObjectBuilder<'_>) -> Vec<Session> {
     let probe = |index: u32| &object.program.probes[index as usize];
     let mut sessions = object.program.sessions();
     sessions.retain(|session| [session.entry, session.on_return].into_iter().all(|index| fits(probe(index))));
-    if sessions.is_empty() || object.facts.features().kprobe_session.is_none() {
+    let features = object.facts.features();
+    if features.session_loses_entries {
+        sessions.retain(|session| probe(session.entry).targets.len() >= ENOUGH_PLACES_FROM);
+    }
+    if features.kprobe_session.is_none() {
         return Vec::new();
     }
     sessions
@@ -39,7 +47,7 @@ pub fn of_object(object: &ObjectBuilder<'_>) -> Vec<Session> {
 
 fn fits(probe: &Probe) -> bool {
     let plain = |target: &Target| matches!(target, Target::Kprobe { module, offset: 0, .. } if module.is_empty());
-    reaches(probe) && !probe.needs_probe_id && probe.targets.iter().all(plain)
+    reaches(probe) && probe.targets.iter().all(plain)
 }
 
 /// Whether a link to many functions reaches the probe's, and shows the probe all that it asks for.
@@ -69,6 +77,7 @@ pub fn lower(object: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Cod
     let number = object.programs.len();
     let name = program_name(number, &entry.targets[0]);
     let all = |probe: &Probe| (0..probe.targets.len() as u32).collect::<Vec<_>>();
+    let names_probe = entry.needs_probe_id || on_return.needs_probe_id;
     object.programs.push(ProgramSpec {
         name: Arc::from(name.as_str()),
         section: Arc::from(SECTION),
@@ -78,16 +87,17 @@ pub fn lower(object: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Cod
         kind: ProgramKind::KprobeSession,
         instructions: 0,
         lines: Vec::new(),
-        needs_cookie: false,
+        needs_cookie: names_probe && entry.targets.len() > 1,
         newest_first: true,
     });
     let program = object.reserve_function();
-    let mut part = |index, probe, what: &str| {
-        let kind = ProgramKind::KprobeSession;
-        lower_function(object, (index, probe), kind, &all(probe), &format!("{what}_{number}"), Linkage::Subprogram)
+    let return_names = names_at_return(object.program, entry, on_return);
+    let mut part = |index, probe, what: &str, cookies| {
+        let (kind, name) = (ProgramKind::KprobeSession, format!("{what}_{number}"));
+        lower_function(object, (index, probe), kind, &all(probe), &name, (Linkage::Subprogram, cookies))
     };
-    let at_entry = part(session.entry, entry, "entry")?;
-    let at_return = part(session.on_return, on_return, "return")?;
+    let at_entry = part(session.entry, entry, "entry", Vec::new())?;
+    let at_return = part(session.on_return, on_return, "return", return_names)?;
     let mut b = FunctionBuilder::new(
         name,
         Linkage::Program { kind: ProgramKind::KprobeSession, section: SECTION.to_owned() },
@@ -110,4 +120,11 @@ pub fn lower(object: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Cod
     b.set_span(Span::default());
     object.functions[program.0 as usize] = Some(b.finish());
     Ok(())
+}
+
+/// For the number of each function's name at its entry, which is the link's cookie, that of its name at the return.
+fn names_at_return(program: &Program, entry: &Probe, on_return: &Probe) -> Vec<(u32, u32)> {
+    let function = |name: u32| program.probe_names.get(name as usize).and_then(|text| text.split(':').next_back());
+    let at_return: HashMap<_, _> = on_return.names.iter().map(|name| (function(*name), *name)).collect();
+    entry.names.iter().filter_map(|name| Some((*name, *at_return.get(&function(*name))?))).collect()
 }
