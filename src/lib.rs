@@ -19,3 +19,8 @@ pub mod session;
 pub mod store;
 pub mod tracer;
 pub mod tui;
+
+/// The history drops and takes chunks of a few kilobytes all day long. The C library's allocator leaves more and more
+/// holes between them, a third of the history after a day; this one's memory stays as it is once the history is full.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
