@@ -2,7 +2,7 @@
  * What the firing probe is called is a text, and may be kept.
  * workload: write 3 77
  * expect: write 3
- * expect: write:entry 3
+ * expect: entry 3
  * expect: both write 6
  */
 #pragma D option quiet
@@ -11,7 +11,7 @@ syscall::write*:entry
 {
 	self->called = probefunc;
 	self->counts = 1;
-	@whole[self->called, probename] = count();
+	@whole[probename] = count();
 }
 syscall::write*:return
 /pid == $target && self->called == probefunc/
@@ -28,7 +28,7 @@ syscall::write*:return
 END
 {
 	printa("%s %@d\n", @called);
-	printa("%s:%s %@d\n", @whole);
+	printa("%s %@d\n", @whole);
 	printa("both %s %@d\n", @both);
 }
 syscall::write*:return
