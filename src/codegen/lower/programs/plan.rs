@@ -124,8 +124,8 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, object: &ObjectBuilder<'_>) ->
     // A kretprobe of its own has places for ten pending calls (`maxactive`), such a link has as many as there are.
     // Of the two, one runs before the other, whichever comes first in the script.
     let reached = || object.program.probes.iter().filter(|other| returns_too(other, probe)).all(session::reaches);
-    let places = facts.features().kprobe_session.is_some() && !facts.features().session_loses_entries;
-    let lossless = ret && places && reached();
+    let places = || facts.features().kprobe_session.is_some() && !facts.features().session_loses_entries;
+    let lossless = ret && places() && reached();
     let is_profitable = plan.targets.len() >= MULTI_FROM || lossless;
     let many = plan.kind == ProgramKind::Kprobe && is_profitable && plan.targets.iter().all(plain);
     if !many || !facts.features().kprobe_multi {

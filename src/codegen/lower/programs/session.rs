@@ -35,6 +35,9 @@ pub fn of_object(object: &ObjectBuilder<'_>) -> Vec<Session> {
     let probe = |index: u32| &object.program.probes[index as usize];
     let mut sessions = object.program.sessions();
     sessions.retain(|session| [session.entry, session.on_return].into_iter().all(|index| fits(probe(index))));
+    if sessions.is_empty() {
+        return sessions;
+    }
     let features = object.facts.features();
     if features.session_loses_entries {
         sessions.retain(|session| probe(session.entry).targets.len() >= ENOUGH_PLACES_FROM);
