@@ -284,30 +284,27 @@ impl FlameTree {
     }
 
     /// A part of [`Self::finish`]: adds up so many nodes; true when all are shown.
-    pub fn finish_some(&mut self, compare: Compare, nodes: usize) -> bool {
-        match self.adding {
-            Adding::Own(from) => {
-                let to = from.saturating_add(nodes).min(self.next.len());
-                for node in from..to {
-                    self.next.begin_total(node, compare);
-                }
-                let ends = self.next.own[from..to].iter().filter(|own| **own > 0).count();
-                self.live = ends + if from == 0 { 0 } else { self.live };
-                self.adding = if to == self.next.len() { Adding::Up(to) } else { Adding::Own(to) };
-                false
+    pub fn finish_some(&mut self, compare: Compare, mut nodes: usize) -> bool {
+        if let Adding::Own(from) = self.adding {
+            let to = from.saturating_add(nodes).min(self.next.len());
+            for node in from..to {
+                self.next.begin_total(node, compare);
             }
-            Adding::Up(to) => {
-                let from = to.saturating_sub(nodes).max(1);
-                for node in (from..to).rev() {
-                    self.next.pass_up(node, self.nodes[node].parent as usize, compare);
-                }
-                self.adding = Adding::Up(from);
-                if from == 1 {
-                    self.shown = std::mem::take(&mut self.next);
-                }
-                from == 1
-            }
+            let ends = self.next.own[from..to].iter().filter(|own| **own > 0).count();
+            self.live = ends + if from == 0 { 0 } else { self.live };
+            nodes -= to - from;
+            self.adding = if to == self.next.len() { Adding::Up(to) } else { Adding::Own(to) };
         }
+        let Adding::Up(to) = self.adding else { return false };
+        let from = to.saturating_sub(nodes).max(1);
+        for node in (from..to).rev() {
+            self.next.pass_up(node, self.nodes[node].parent as usize, compare);
+        }
+        self.adding = Adding::Up(from);
+        if from == 1 {
+            self.shown = std::mem::take(&mut self.next);
+        }
+        from == 1
     }
 
     /// The node at which the stacks of a key end.

@@ -176,8 +176,8 @@ fn a_large_map_of_stacks_is_taken_in_while_keys_are_answered() {
     let stack = |n: u64| Stack { frames: [frame(n), frame(n % 97), frame(n % 7)].into(), ..Stack::default() };
     let row = |n: u64| MapRow { key: vec![Value::Stack(stack(n))], value: Value::Uint(1, 8) };
     let at_ns = state.document.maps.reading().unwrap()[0].at_ns + 1;
-    let rows: Vec<MapRow> = (0..9000).map(row).collect();
-    let map = MapSnapshot { name: "@sleeps".into(), kind: MapKind::Count, keyed: true, rows, capacity: 9999, at_ns };
+    let rows: Vec<MapRow> = (0..30_000).map(row).collect();
+    let map = MapSnapshot { name: "@sleeps".into(), kind: MapKind::Count, keyed: true, rows, capacity: 30_000, at_ns };
     let mut builder = ChunkBuilder::new();
     let trace = state.document.trace.id;
     builder.push(&Entry { trace, at_ns, cpu: None, payload: Payload::Maps([map].into()) });
@@ -191,7 +191,7 @@ fn a_large_map_of_stacks_is_taken_in_while_keys_are_answered() {
         slices += 1;
         assert!(slices < 100);
     }
-    assert_eq!(graph(&state).feed.tree().unwrap().total(0), 9000);
+    assert_eq!(graph(&state).feed.tree().unwrap().total(0), 30_000);
     assert!(!rows_of(&state).contains('\u{1b}'));
 }
 

@@ -186,10 +186,12 @@ impl Feed {
         let rows = work.reading.map(name).map_or(&[][..], |m| &m.rows);
         let base = self.baseline.as_ref().filter(|_| work.compare != Compare::Nothing);
         let base = base.and_then(|b| b.map(name)).map_or(&[][..], |m| &m.rows);
-        work.taken += match work.taken.checked_sub(rows.len()) {
-            None => tree.take(&rows[work.taken..], SLICE),
-            Some(taken) => tree.take_baseline(&base[taken.min(base.len())..], SLICE),
-        };
+        if work.taken < rows.len() {
+            work.taken += tree.take(&rows[work.taken..], SLICE);
+        }
+        if let Some(taken) = work.taken.checked_sub(rows.len()) {
+            work.taken += tree.take_baseline(&base[taken.min(base.len())..], SLICE);
+        }
         if work.taken < rows.len() + base.len() || !tree.finish_some(work.compare, NODES) {
             return false;
         }
