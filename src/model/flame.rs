@@ -3,7 +3,7 @@
 //! A tree takes any number of readings in, a slice at a time; nodes stay what they are from one reading to the next,
 //! so that a chosen frame stays chosen while a trace runs.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
@@ -11,13 +11,16 @@ use foldhash::fast::FixedState;
 use griddle::HashMap;
 
 use super::snapshot::{MapKind, MapRow, MapSnapshot};
-use super::value::{Frame, Stack, Value};
+use super::value::{Frame, Value};
 
+mod keys;
+mod sums;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of a name that are kept.
-const LONGEST_NAME: usize = 4096;
+use keys::{frames_of, hash, is_kernel, kept, part_text, split};
+use sums::{Adding, Sums, of_node};
+
 /// Nodes of a tree; stacks that would need more end where it has some.
 const MOST_NODES: usize = 4_000_000;
 
@@ -58,60 +61,6 @@ struct Node {
     first_child: NodeId,
     next_sibling: NodeId,
     depth: u32,
-}
-
-/// What the stacks of each node add up to. Pages of zeros cost nothing until they are written.
-#[derive(Clone, Debug, Default)]
-struct Sums {
-    /// Of stacks that end here.
-    own: Vec<u64>,
-    /// With those that end below.
-    total: Vec<u64>,
-    /// The baseline's, with those that end below.
-    base: Vec<u64>,
-}
-
-impl Sums {
-    fn of(nodes: usize) -> Self {
-        Self { own: vec![0; nodes], total: vec![0; nodes], base: vec![0; nodes] }
-    }
-
-    const fn len(&self) -> usize {
-        self.own.len()
-    }
-
-    fn push(&mut self) {
-        [&mut self.own, &mut self.total, &mut self.base].into_iter().for_each(|sums| sums.push(0));
-    }
-
-    /// A node's own value becomes its total, and what it grew by where that is asked for.
-    fn begin_total(&mut self, node: usize, compare: Compare) {
-        let (own, base) = (&mut self.own[node], self.base[node]);
-        // A map that was cleared in between begins anew.
-        if compare == Compare::Growth && *own >= base {
-            *own -= base;
-        }
-        self.total[node] = *own;
-    }
-
-    fn pass_up(&mut self, node: usize, parent: usize, compare: Compare) {
-        self.total[parent] = self.total[parent].saturating_add(self.total[node]);
-        if compare != Compare::Nothing {
-            self.base[parent] = self.base[parent].saturating_add(self.base[node]);
-        }
-    }
-}
-
-/// A node's value; nodes that are younger than the reading have none.
-fn of_node(sums: &[u64], node: NodeId) -> u64 {
-    sums.get(node as usize).copied().unwrap_or(0)
-}
-
-/// How far a reading is added up: its own values come first, then what is passed on to the nodes above.
-#[derive(Clone, Copy, Debug)]
-enum Adding {
-    Own(usize),
-    Up(usize),
 }
 
 /// How stacks become paths.
@@ -197,26 +146,12 @@ fn frame_text(frame: &Frame) -> Arc<str> {
     }
 }
 
-/// Whether an address lies in the kernel's half.
-const fn is_kernel(address: u64) -> bool {
-    address >> 63 == 1
-}
-
 fn frame_kind(frame: &Frame) -> FrameKind {
     match (frame.inlined, is_kernel(frame.address)) {
         (true, _) => FrameKind::Inlined,
         (_, true) => FrameKind::Kernel,
         _ => FrameKind::User,
     }
-}
-
-/// A name that is not longer than can be of use.
-fn kept(text: &Arc<str>) -> Arc<str> {
-    if text.len() <= LONGEST_NAME {
-        return Arc::clone(text);
-    }
-    let end = (0..=LONGEST_NAME).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}…", &text[..end]).into()
 }
 
 impl FlameTree {
@@ -515,48 +450,5 @@ impl FlameTree {
     #[must_use]
     pub const fn live(&self) -> usize {
         self.live
-    }
-}
-
-/// The stacks of a key, and its other parts.
-fn split<'v>(key: &'v [Value], stacks: &mut Vec<&'v Stack>, parts: &mut Vec<&'v Value>) {
-    for part in key {
-        match part {
-            Value::Stack(stack) => stacks.push(stack),
-            Value::Tuple(items) if items.iter().any(|v| matches!(v, Value::Stack(_))) => split(items, stacks, parts),
-            other => parts.push(other),
-        }
-    }
-}
-
-fn frames_of(part: &Value) -> usize {
-    match part {
-        Value::Stack(stack) => stack.frames.len(),
-        Value::Tuple(items) => items.iter().map(frames_of).sum(),
-        _ => 0,
-    }
-}
-
-/// A part of a key as it prints.
-fn part_text(value: &Value) -> Arc<str> {
-    let mut out = Vec::new();
-    super::render::value_into(value, &mut out);
-    let text = String::from_utf8_lossy(&out);
-    if text.is_empty() { "(empty)".into() } else { kept(&text.as_ref().into()) }
-}
-
-fn hash(value: &Value, into: &mut impl Hasher) {
-    std::mem::discriminant(value).hash(into);
-    match value {
-        Value::Stack(stack) => {
-            for frame in stack.frames.iter() {
-                frame.hash(into);
-            }
-        }
-        Value::Str(bytes) => bytes.hash(into),
-        Value::Int(v, _) => v.hash(into),
-        Value::Uint(v, _) => v.hash(into),
-        Value::Tuple(items) => items.iter().for_each(|v| hash(v, into)),
-        other => part_text(other).hash(into),
     }
 }

@@ -177,16 +177,17 @@ fn cookie(l: &mut Lowerer<'_, '_>) -> Vreg {
 
 /// The firing target's function: entry and return of one have one number.
 fn function_id(l: &mut Lowerer<'_, '_>) -> Operand {
-    let function = |(number, name): (u32, u32)| (number, l.object.function_id(name));
-    let by_cookie: Vec<_> = l.cookies.iter().copied().map(function).collect();
-    let by_name: Vec<_> = l.probe.names.iter().map(|n| function((*n, *n))).collect();
-    if !l.single && !by_cookie.is_empty() {
+    if !l.single && !l.cookies.is_empty() {
+        let functions: Vec<_> = l.cookies.iter().map(|(cookie, n)| (*cookie, l.object.function_id(*n))).collect();
         let cookie = cookie(l);
-        return paired(l.object, &mut l.function.builder, cookie, &by_cookie).into();
+        return paired(l.object, &mut l.function.builder, cookie, &functions).into();
     }
     match probe_id(l) {
         Operand::Imm(name) => i64::from(l.object.function_id(name as u32)).into(),
-        Operand::Reg(name) => paired(l.object, &mut l.function.builder, name, &by_name).into(),
+        Operand::Reg(name) => {
+            let functions: Vec<_> = l.probe.names.iter().map(|n| (*n, l.object.function_id(*n))).collect();
+            paired(l.object, &mut l.function.builder, name, &functions).into()
+        }
     }
 }
 

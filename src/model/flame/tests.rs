@@ -1,6 +1,7 @@
 //! What a tree of stacks must be.
 
 use super::*;
+use crate::model::value::Stack;
 
 const KERNEL: u64 = 1 << 63;
 
