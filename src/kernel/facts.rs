@@ -20,10 +20,11 @@ impl Kernel {
     /// `pid` limits probes that can't be limited otherwise; `child` is the process started by `-c`, or 0.
     pub fn target_facts(self: &Arc<Self>, pid: Option<u32>, child: u32) -> TargetFacts {
         let version = self.version();
-        let kernel = Arc::clone(self);
+        let (kernel, records) = (Arc::clone(self), Arc::clone(self));
         let mut facts = TargetFacts::of_version(version.major, version.minor, self.possible_cpus().len())
             .with_features(move || features(&kernel))
-            .with_permitted_helpers(offers);
+            .with_permitted_helpers(offers)
+            .with_record_ends(move |category, event| Some(records.tracepoint(category, event).ok()?.plain_end()));
         facts.pid_namespace = self.pid_namespace();
         facts.child_pid = child;
         facts.filter_pid = pid;

@@ -48,6 +48,17 @@ pub struct TargetFacts {
     pub memory_bytes: u64,
     features: Deferred<KernelFeatures>,
     offers: Deferred<PermittedHelpers>,
+    record_ends: RecordEnds,
+}
+
+/// Where the plain fields of a tracepoint's record end, by its category and name, where that is known.
+#[derive(Clone)]
+struct RecordEnds(Arc<dyn Fn(&str, &str) -> Option<u32> + Send + Sync>);
+
+impl std::fmt::Debug for RecordEnds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RecordEnds")
+    }
 }
 
 /// Failures that are not only counted: a record of each goes through the ring buffer.
@@ -230,6 +241,20 @@ impl TargetFacts {
         **self.offers.0
     }
 
+    /// Where the plain fields of a tracepoint's record end, in bytes; places of texts, which come behind them, do not
+    /// count. The kernel refuses to attach a program that reads the context beyond its fields
+    /// (`trace_event_get_offsets`, kernel/trace/trace_events.c). `None` where nobody knows.
+    #[must_use]
+    pub fn record_end(&self, category: &str, event: &str) -> Option<u32> {
+        (self.record_ends.0)(category, event)
+    }
+
+    /// The same facts with the records of other tracepoints.
+    #[must_use]
+    pub fn with_record_ends(self, end: impl Fn(&str, &str) -> Option<u32> + Send + Sync + 'static) -> Self {
+        Self { record_ends: RecordEnds(Arc::new(end)), ..self }
+    }
+
     /// The same facts with other offers, which `ask` tells when they are first wanted.
     #[must_use]
     pub fn with_permitted_helpers(self, ask: impl FnOnce() -> PermittedHelpers + Send + 'static) -> Self {
@@ -266,6 +291,7 @@ impl TargetFacts {
             memory_bytes: 4 << 30,
             features: Deferred::new(move || KernelFeatures::of_version(version)),
             offers: Deferred::new(|| PermittedHelpers::ALL),
+            record_ends: RecordEnds(Arc::new(|_, _| None)),
         }
     }
 }

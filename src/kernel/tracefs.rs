@@ -88,6 +88,12 @@ impl TracepointFormat {
         self.fields.iter().find(|f| &*f.name == name)
     }
 
+    /// Where the plain fields end: those that do not tell where something else lies.
+    #[must_use]
+    pub fn plain_end(&self) -> u32 {
+        self.fields.iter().filter(|f| f.dynamic.is_none()).map(|f| f.offset.saturating_add(f.size)).max().unwrap_or(0)
+    }
+
     /// Bytes of the record's fixed part.
     #[must_use]
     pub fn size(&self) -> u32 {

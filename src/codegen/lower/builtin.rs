@@ -19,7 +19,7 @@ use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::layout::CONSTANTS;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::place::{Place, read};
-use crate::codegen::lower::programs::dispatch;
+use crate::codegen::lower::programs::{dispatch, records};
 use crate::codegen::lower::{helpers as h, numbers};
 
 /// A builtin that fits a register.
@@ -56,6 +56,7 @@ pub fn scalar<'a>(l: &mut Lowerer<'_, 'a>, builtin: Builtin, e: &'a Expr) -> Res
         Builtin::CtxField(offset) if l.kind == ProgramKind::SyscallDispatch => {
             dispatch::field(l, offset, &e.ty, e.span)?.into()
         }
+        Builtin::CtxField(offset) if e.ty.fits_register() && records::is_beyond(l, offset) => 0.into(),
         Builtin::CtxField(_) | Builtin::DataLoc(_) => {
             let place = l.place(e)?;
             read::load(l, place, &e.ty, None, e.span)?

@@ -12,6 +12,7 @@ pub mod locals;
 pub mod multi;
 pub mod plan;
 pub mod raw;
+pub mod records;
 pub mod refusal;
 pub mod session;
 pub mod trampolines;

@@ -12,7 +12,7 @@ use crate::codegen::ir::{Cond, Size, Vreg};
 use crate::kernel::syscalls;
 use crate::kernel::syscalls::Machine;
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, StatementKind};
+use crate::lang::typed::{Block, Builtin, ExprKind, Intrinsic, Probe, StatementKind};
 use crate::lang::types::Type;
 use crate::model::target::Target;
 
@@ -88,13 +88,11 @@ pub fn groups(probe: &Probe, scale: CostContext<'_>) -> Vec<Vec<u32>> {
 /// Whether everything that the probe takes from its context is in the registers, too.
 fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
     let exit = group.first().and_then(|i| call_of(&probe.targets[*i as usize])).is_some_and(|(exit, _)| exit);
-    let (mut fields, mut translatable) = (false, true);
+    let mut translatable = true;
     let mut on_expr = |e: &crate::lang::typed::Expr| match &e.kind {
         ExprKind::Builtin(Builtin::CtxField(offset)) => {
-            fields = true;
             translatable &= e.ty.fits_register() && field_of(*offset, exit).is_some();
         }
-        ExprKind::Builtin(Builtin::ProbeId | Builtin::FuncId) => fields = true,
         ExprKind::AddressOf(place) => translatable &= is_of_a_local(place),
         // Stacks begin elsewhere in a raw tracepoint: with the program itself.
         ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)
@@ -103,19 +101,34 @@ fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
         }
         _ => {}
     };
-    let mut callbacks = false;
+    let mut callbacks_ask = false;
     let mut on_statement = |s: &crate::lang::typed::Statement| {
-        callbacks |= match &s.kind {
+        let callback = match &s.kind {
             StatementKind::ForMap { .. } => true,
             StatementKind::ForRange { start, end, body, .. } => {
                 strategy(scale, start, end, body) == LoopStrategy::Callback
             }
             _ => false,
         };
+        callbacks_ask |=
+            callback && walk::statement_parts(s).1.iter().any(|body| asks_of_firing(body, probe.needs_probe_id));
     };
     walk::each_of_probe(probe, &mut on_statement, &mut on_expr);
-    // Callbacks know nothing of the firing.
-    translatable && !(callbacks && (fields || probe.needs_probe_id))
+    translatable && !callbacks_ask
+}
+
+/// Whether statements want the record or the name of the firing probe. Callbacks know nothing of the firing.
+fn asks_of_firing(body: &Block, reports_name: bool) -> bool {
+    let asks = std::cell::Cell::new(false);
+    let mut on_statement = |s: &crate::lang::typed::Statement| {
+        asks.set(asks.get() || reports_name && matches!(s.kind, StatementKind::Report { .. }));
+    };
+    let mut on_expr = |e: &crate::lang::typed::Expr| {
+        let of_firing = matches!(e.kind, ExprKind::Builtin(Builtin::CtxField(_) | Builtin::ProbeId | Builtin::FuncId));
+        asks.set(asks.get() || of_firing);
+    };
+    walk::each(body, &mut on_statement, &mut on_expr);
+    asks.get()
 }
 
 /// Whether a place is a variable of the program or a part of one: what it lies in is no record of the tracepoint.

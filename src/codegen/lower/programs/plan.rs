@@ -3,7 +3,7 @@
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::programs::multi::{MULTI_FROM, Plan};
-use crate::codegen::lower::programs::{dispatch, raw, session, trampolines};
+use crate::codegen::lower::programs::{dispatch, raw, records, session, trampolines};
 use crate::kernel::target::TargetFacts;
 use crate::lang::typed::Probe;
 use crate::model::target::Target;
@@ -64,21 +64,30 @@ fn shared_section(kind: ProgramKind, target: &Target) -> String {
     }
 }
 
+/// What targets of one program must have in common beside its kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Apart {
+    ret: bool,
+    /// How much of its record the body reads.
+    record_end: Option<u32>,
+}
+
 /// Splits a probe's targets into programs: one for all targets of a kind, where the kernel lets one
 /// program be attached many times and the body does not differ.
 pub fn plan(probe: &Probe, object: &ObjectBuilder<'_>) -> Vec<Plan> {
     let facts = object.facts;
-    let mut plans: Vec<(Plan, bool)> = Vec::new();
+    let mut plans: Vec<(Plan, Apart)> = Vec::new();
     let raw = object.prefers_raw && raw::needs_no_record(probe);
     let groups = dispatch::groups(probe, object.scale());
     let shared = trampolines::shared(probe, facts);
     if let Some(plan) = trampolines::plan(probe, &shared) {
-        plans.push((plan, false));
+        plans.push((plan, Apart::default()));
     }
     for targets in &groups {
         let section = dispatch::section(&probe.targets[targets[0] as usize]);
-        plans.push((Plan { kind: ProgramKind::SyscallDispatch, section, targets: targets.clone() }, false));
+        plans.push((Plan { kind: ProgramKind::SyscallDispatch, section, targets: targets.clone() }, Apart::default()));
     }
+    let asked = records::asked(probe);
     for (index, target) in probe.targets.iter().enumerate() {
         let number = index as u32;
         if shared.contains(&number) || groups.iter().any(|g| g.binary_search(&number).is_ok()) {
@@ -93,16 +102,18 @@ pub fn plan(probe: &Probe, object: &ObjectBuilder<'_>) -> Vec<Plan> {
             || matches!(target, Target::Usdt { .. } | Target::Iter { .. })
             || (probe.needs_probe_id && (!cookies() || kind == ProgramKind::TestRun));
         let ret = matches!(target, Target::Kprobe { ret: true, .. } | Target::Uprobe { ret: true, .. });
-        let same = plans.iter_mut().find(|(p, r)| !alone && p.kind == kind && *r == ret && (!raw || p.section == RAW));
+        let apart = Apart { ret, record_end: records::read_end(target, asked, facts).filter(|_| !raw) };
+        let same =
+            plans.iter_mut().find(|(p, a)| !alone && p.kind == kind && *a == apart && (!raw || p.section == RAW));
         if let Some((plan, _)) = same {
             plan.targets.push(number);
             plan.section = shared_section(kind, target);
         } else {
             let section = if raw { shared_section(kind, target) } else { section_of(target) };
-            plans.push((Plan { kind, section, targets: vec![number] }, ret));
+            plans.push((Plan { kind, section, targets: vec![number] }, apart));
         }
     }
-    plans.into_iter().map(|(plan, ret)| as_multi(plan, ret, probe, object)).collect()
+    plans.into_iter().map(|(plan, apart)| as_multi(plan, apart.ret, probe, object)).collect()
 }
 
 /// One link for many functions (`kprobe.multi`, `uprobe.multi`), as wildcards give: attaching them one

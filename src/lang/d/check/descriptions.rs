@@ -8,7 +8,7 @@ use super::site::{MOST_ARGUMENTS, SiteKind, arguments_of};
 use super::{functions, tracepoints};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
-use crate::lang::d::patterns::fits;
+use crate::lang::d::patterns::{chosen, fits, widened};
 use crate::model::target::{Rate, Target};
 use crate::probe::providers;
 
@@ -148,12 +148,15 @@ fn system_calls(facts: &dyn Facts, function: &str, name: &str, found: &mut Vec<F
             continue;
         }
         let function = aliased(function);
-        let point = format!("tracepoint:syscalls:{prefix}{function}");
+        let point = format!("tracepoint:syscalls:{prefix}{}", widened(function));
         let Ok(targets) = facts.expand(&point) else { continue };
         let few = kind == SiteKind::Entry && targets.len() < FEW_CALLS;
         for (target, _) in targets {
             let Target::Tracepoint { event, .. } = &target else { continue };
             let call = event.strip_prefix(prefix).unwrap_or(event);
+            if !chosen(function, call) {
+                continue;
+            }
             let full = format!("syscall:vmlinux:{call}:{own}").into();
             let arguments = if few { arguments_of(facts, event) } else { MOST_ARGUMENTS };
             found.push(Found { arguments, ..Found::new(Some(target), full, kind) });

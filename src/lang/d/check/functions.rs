@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::descriptions::Found;
 use super::site::SiteKind;
-use crate::lang::d::patterns::fits;
+use crate::lang::d::patterns::{chosen, fits, widened};
 use crate::model::target::Target;
 
 /// The four fields of a description.
@@ -54,13 +54,16 @@ fn of_kernel(
         if !fits(name, own) {
             continue;
         }
-        let of_module = if matches!(module, "*" | "vmlinux") { String::new() } else { format!("{module}:") };
-        match facts.expand(&format!("{probe}:{of_module}{function}")) {
+        let of_module = if matches!(module, "*" | "vmlinux") { String::new() } else { format!("{}:", widened(module)) };
+        match facts.expand(&format!("{probe}:{of_module}{}", widened(function))) {
             Ok(targets) => {
                 for (target, _) in targets {
-                    let Target::Kprobe { module, function, .. } = &target else { continue };
-                    let module: &str = if module.is_empty() { "vmlinux" } else { module };
-                    let full = format!("{provider}:{module}:{function}:{own}").into();
+                    let Target::Kprobe { module: own_module, function: own_function, .. } = &target else { continue };
+                    let own_module: &str = if own_module.is_empty() { "vmlinux" } else { own_module };
+                    if !chosen(module, own_module) || !chosen(function, own_function) {
+                        continue;
+                    }
+                    let full = format!("{provider}:{own_module}:{own_function}:{own}").into();
                     found.push(Found::new(Some(target), full, kind));
                 }
             }
@@ -97,16 +100,17 @@ fn of_user(
     let offset = (name != "*" && !matches!(name, "entry" | "return"))
         .then(|| u64::from_str_radix(name.trim_start_matches("0x"), 16).ok())
         .flatten();
+    let wide = widened(function);
     for file in files(facts, process, module) {
         let mut points = Vec::new();
         if let Some(offset) = offset {
             points.push((name, SiteKind::UserEntry, format!("uprobe:{file}:{function}+{offset}")));
         }
         if fits(name, "entry") {
-            points.push(("entry", SiteKind::UserEntry, format!("uprobe:{file}:{function}")));
+            points.push(("entry", SiteKind::UserEntry, format!("uprobe:{file}:{wide}")));
         }
         if fits(name, "return") {
-            points.push(("return", SiteKind::UserReturn, format!("uretprobe:{file}:{function}")));
+            points.push(("return", SiteKind::UserReturn, format!("uretprobe:{file}:{wide}")));
         }
         for (own, kind, point) in points {
             match facts.expand(&point) {
@@ -114,6 +118,9 @@ fn of_user(
                     for (mut target, _) in targets {
                         let Target::Uprobe { symbol, .. } = &target else { continue };
                         let symbol = symbol.split('+').next().unwrap_or("");
+                        if !chosen(function, symbol) {
+                            continue;
+                        }
                         let full = format!("{provider}:{}:{symbol}:{own}", base_name(&file)).into();
                         is_in_process(&mut target, process);
                         found.push(Found::new(Some(target), full, kind));
@@ -131,17 +138,20 @@ fn static_probes(
     facts: &dyn Facts,
     provider: &str,
     process: u32,
-    (full_provider, module, _, name): Fields<'_>,
+    (full_provider, module, _, named): Fields<'_>,
     found: &mut Vec<Found>,
 ) -> Option<String> {
     let mut why = None;
     for file in files(facts, process, module) {
-        let point = format!("usdt:{file}:{provider}:{}", name.replace('-', "__"));
+        let point = format!("usdt:{file}:{provider}:{}", widened(named).replace('-', "__"));
         match facts.expand(&point) {
             Ok(targets) => {
                 for (number, (mut target, _)) in targets.into_iter().enumerate() {
                     let Target::Usdt { name, .. } = &target else { continue };
                     let shown = name.replace("__", "-");
+                    if !chosen(named, &shown) {
+                        continue;
+                    }
                     let full: Arc<str> = format!("{full_provider}:{}::{shown}", base_name(&file)).into();
                     is_in_process(&mut target, process);
                     found.push(Found { number, ..Found::new(Some(target), full, SiteKind::Static) });

@@ -7,7 +7,7 @@ use super::descriptions::Found;
 use super::parameters;
 use super::site::SiteKind;
 use super::value::{Value, cast, decay, int, word};
-use crate::lang::d::patterns::fits;
+use crate::lang::d::patterns::{chosen, fits, widened};
 use crate::lang::facts::{CParam, TraceField};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Expr, ExprKind};
@@ -26,10 +26,12 @@ pub fn tracepoints(
         return;
     }
     for (own, kind) in kinds.into_iter().filter(|(own, _)| fits(provider, own)) {
-        let Ok(targets) = c.facts.expand(&format!("tracepoint:{group}:{name}")) else { continue };
+        let point = format!("tracepoint:{}:{}", widened(group), widened(name));
+        let Ok(targets) = c.facts.expand(&point) else { continue };
         for (target, _) in targets {
             let Target::Tracepoint { category, event } = &target else { continue };
-            if category.starts_with("syscalls") && kind == SiteKind::RawTracepoint {
+            let is_named = chosen(group, category) && chosen(name, event);
+            if !is_named || category.starts_with("syscalls") && kind == SiteKind::RawTracepoint {
                 continue;
             }
             let full: Arc<str> = format!("{own}:{category}::{event}").into();
