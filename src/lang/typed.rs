@@ -6,6 +6,7 @@
 
 mod code;
 pub mod dump;
+mod durations;
 mod ids;
 pub mod keys;
 mod layout;

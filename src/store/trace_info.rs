@@ -135,7 +135,8 @@ pub enum ActionKind {
 /// A named value of an action or a part of a map's key.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Column {
-    /// As people read it: the variable or field, or `arg0` where the script computes it.
+    /// As people read it: the variable or field, or what the script computes there: `dur_ns`, `dur_us`, `dur_ms` for a time
+    /// that something took, `arg0` otherwise.
     pub name: Arc<str>,
     /// What its values are.
     pub kind: ColumnKind,
@@ -145,6 +146,9 @@ pub struct Column {
     /// The same for the parts of a tuple.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Arc<str>>,
+    /// How many ns a unit of its values is, where they tell how long what the event ends took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_unit_ns: Option<u64>,
 }
 
 fn is_empty(text: &Arc<str>) -> bool {
@@ -155,7 +159,7 @@ impl Column {
     /// A column of no known expression.
     #[must_use]
     pub fn new(name: &str, kind: ColumnKind) -> Self {
-        Self { name: name.into(), kind, source: "".into(), parts: Vec::new() }
+        Self { name: name.into(), kind, source: "".into(), ..Self::default() }
     }
 }
 

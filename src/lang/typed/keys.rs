@@ -42,6 +42,11 @@ impl<'a> Keys<'a> {
         Some(out)
     }
 
+    /// What a variable is set to, where that is done once.
+    pub(super) fn set_once(&self, local: LocalId) -> Option<&Expr> {
+        self.once.get(&local).copied().flatten()
+    }
+
     fn look_into(&mut self, block: &'a Block) {
         for statement in &block.statements {
             self.look_at_statement(statement);
@@ -122,7 +127,7 @@ impl<'a> Keys<'a> {
             ExprKind::Int(value) if e.ty.is_signed() => write!(out, "{}", *value as i64).ok()?,
             ExprKind::Int(value) => write!(out, "{value}").ok()?,
             ExprKind::Str(text) => write!(out, "{text:?}").ok()?,
-            ExprKind::Local(local) => return self.write(self.once.get(local).copied().flatten()?, out, deeper),
+            ExprKind::Local(local) => return self.write(self.set_once(*local)?, out, deeper),
             ExprKind::MapGet { map, key } => self.element("", map.0, key.as_deref(), out, deeper)?,
             ExprKind::MapHas { map, key } => self.element("has ", map.0, key.as_deref(), out, deeper)?,
             ExprKind::Builtin(builtin) => builtin_key(*builtin, &e.ty, out),

@@ -76,12 +76,13 @@ fn thread_of(columns: &[Column], values: &[Value]) -> Option<(i64, Option<String
     Some((tid, comm))
 }
 
-/// How long what an event ends took, in ns, where a value says so by its name.
+/// How long what an event ends took, in ns, where the script computes it as such, or a value says so by its name.
 fn duration_of(columns: &[Column], values: &[Value]) -> Option<u64> {
     columns.iter().zip(values).find_map(|(column, value)| {
         let name = column.name.trim_start_matches('$').to_ascii_lowercase();
         let unit = |suffix: &str| name == suffix || name.ends_with(&format!("_{suffix}"));
-        let scale = [("ns", 1), ("us", 1000), ("ms", 1_000_000)].iter().find(|(s, _)| unit(s)).map(|(_, n)| *n)?;
+        let named = [("ns", 1), ("us", 1000), ("ms", 1_000_000)].iter().find(|(s, _)| unit(s)).map(|(_, n)| *n);
+        let scale = column.duration_unit_ns.or(named)?;
         let number = u64::try_from(value.as_number()?).ok()?;
         number.checked_mul(scale).filter(|ns| *ns > 0)
     })

@@ -70,21 +70,15 @@ fn actions(program: &Program, source: &SourceText) -> Vec<ActionInfo> {
     all.map(|(index, (action, probe))| {
         let spans = values.get(&(index as u32)).map_or(&[][..], Vec::as_slice);
         let (origin, mut sources) = origins.remove(&(index as u32)).unzip();
-        let column = |(nth, ty)| Column {
-            name: name(source, spans.get(nth), nth),
-            ..sources.as_mut().and_then(|s: &mut Vec<Column>| s.get_mut(nth)).map_or_else(
-                || Column::new("", ColumnKind::of(ty)),
-                |named| Column { kind: ColumnKind::of(ty), ..std::mem::take(named) },
-            )
+        let column = |(nth, ty)| {
+            let known: Option<Column> =
+                sources.as_mut().and_then(|s: &mut Vec<Column>| s.get_mut(nth)).map(std::mem::take);
+            let name = name(source, spans.get(nth), nth);
+            Column { name, kind: ColumnKind::of(ty), ..known.unwrap_or_default() }
         };
-        ActionInfo {
-            kind: kind(action),
-            span: action.span,
-            expanded: action.expanded.clone(),
-            probe,
-            columns: action.values.iter().enumerate().map(column).collect(),
-            origin,
-        }
+        let mut columns: Vec<Column> = action.values.iter().enumerate().map(column).collect();
+        name_durations(&mut columns);
+        ActionInfo { kind: kind(action), span: action.span, expanded: action.expanded.clone(), probe, columns, origin }
     })
     .collect()
 }
@@ -118,6 +112,22 @@ fn name(source: &SourceText, span: Option<&Span>, nth: usize) -> Arc<str> {
         && said.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '$' | '@' | '_'))
         && said.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '$' | '@' | '_' | '.' | '>' | '-'));
     if is_name { said.into() } else { format!("arg{nth}").into() }
+}
+
+/// Names the first value that the script computes as a time that something took.
+fn name_durations(columns: &mut [Column]) {
+    let unnamed = |(nth, column): &(usize, &mut Column)| *column.name == *format!("arg{nth}");
+    let Some((_, column)) = columns.iter_mut().enumerate().filter(unnamed).find(|(_, c)| c.duration_unit_ns.is_some())
+    else {
+        return;
+    };
+    column.name = match column.duration_unit_ns {
+        Some(1) => "dur_ns".into(),
+        Some(1000) => "dur_us".into(),
+        Some(1_000_000) => "dur_ms".into(),
+        Some(1_000_000_000) => "dur_s".into(),
+        _ => return,
+    };
 }
 
 /// By action: where its values stand.
@@ -182,4 +192,33 @@ fn reported(program: &Program, body: &Block) -> HashSet<u32> {
         }
     }
     actions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Kernel, Roots};
+    use crate::lang::facts::NoFacts;
+    use crate::lang::front::FrontOptions;
+
+    fn columns(script: &str) -> Vec<(String, Option<u64>)> {
+        let source = SourceText::new("t.bt", script);
+        let kernel = Kernel::new(Roots::fixture("/nonexistent"));
+        let checked = crate::lang::front_end(&source).compile_with(&source, &NoFacts, &FrontOptions::new(&kernel));
+        let actions = actions(&checked.program, &source);
+        let printed = actions.iter().find(|a| !a.columns.is_empty()).map_or(&[][..], |a| &a.columns);
+        printed.iter().map(|c| (c.name.to_string(), c.duration_unit_ns)).collect()
+    }
+
+    #[test]
+    fn times_that_something_took_are_known_and_named() {
+        let of = |values: &str| {
+            columns(&format!("kprobe:f {{ $d = nsecs - @o[tid]; $us = $d / 1000; printf(\"%d %d\", {values}); }}"))
+        };
+        let pair = |name: &str, unit| (name.to_owned(), unit);
+        assert_eq!(of("pid, nsecs - @o[tid]"), [pair("pid", None), pair("dur_ns", Some(1))]);
+        assert_eq!(of("(nsecs - @o[tid]) / 1000, $d"), [pair("dur_us", Some(1000)), pair("$d", Some(1))]);
+        assert_eq!(of("$us / 1000, pid + 1"), [pair("dur_ms", Some(1_000_000)), pair("arg1", None)]);
+        assert_eq!(of("$us, arg0 - pid"), [pair("$us", Some(1000)), pair("arg1", None)]);
+    }
 }

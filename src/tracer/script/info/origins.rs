@@ -109,7 +109,8 @@ impl Search<'_, '_> {
             ExprKind::Tuple(items) => items.iter().map(key).collect(),
             _ => Vec::new(),
         };
-        Column { source: key(value), parts, ..Column::new("", ColumnKind::of(&value.ty)) }
+        let duration_unit_ns = self.keys.duration_unit_ns(value);
+        Column { source: key(value), parts, duration_unit_ns, ..Column::new("", ColumnKind::of(&value.ty)) }
     }
 }
 
