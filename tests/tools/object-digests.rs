@@ -69,10 +69,14 @@ fn scripts() -> Vec<(String, String)> {
 /// The typed program, where this kernel has what the script asks for.
 fn checked(name: &str, text: &str, kernel: &Kernel) -> Option<(Program, SourceText)> {
     let source = SourceText::new(name, text);
-    let parameters = ["1", "2", "3"].map(str::to_owned);
+    // D refuses arguments that a program does not name, and has no `$target` without a process.
+    let is_d = Path::new(name).extension().is_some_and(|ending| ending == "d");
+    let is_named = |number: &String| !is_d || text.contains(&format!("${number}"));
+    let parameters: Vec<String> = ["1", "2", "3"].map(str::to_owned).into_iter().filter(is_named).collect();
     let mut options = FrontOptions::new(kernel);
     options.unsafe_allowed = true;
     options.params = &parameters;
+    options.pid = is_d.then_some(1);
     options.missing_probes = MissingProbes::Ignore;
     let checked = front_end(&source).compile(&source, &options);
     (!has_errors(&checked.diagnostics)).then_some((checked.program, source))
