@@ -1,7 +1,8 @@
 //! Scripts of the DTraceToolkit: which of them compile, or with `--attach`, which the kernel takes.
 //!
-//! A `.d` file is compiled with the flags of its first line; to be attached it is run until a short program has ended. Programs that shell and Perl scripts hold are compiled as the
-//! scripts put them together with their default options: a stand-in for `/usr/sbin/dtrace` compiles what it is given.
+//! A `.d` file is compiled with the flags of its first line; to be attached it is run until a short program has ended, with
+//! a word where it asks for one. Programs that shell and Perl scripts hold are compiled as the scripts put them together
+//! with their default options: a stand-in for `/usr/sbin/dtrace` compiles what it is given.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -110,6 +111,10 @@ impl Toolkit<'_> {
             command.args(["-p", &process.to_string()]);
         }
         command.args(flags.unwrap_or(" -s").split_whitespace()).arg(path);
+        if self.attaches && text.contains("/$$1 == \"\"/") {
+            // Without a word it would tell how it is used.
+            command.arg("bash");
+        }
         let output = command.current_dir(path.parent().unwrap()).stdin(Stdio::null()).output().unwrap();
         let time_over = self.attaches && asks_for_process && output.status.code() == Some(TIME_OVER);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
