@@ -5,6 +5,7 @@ pub mod bundled;
 pub mod case;
 pub mod needs;
 pub mod run;
+pub mod tcp_segments;
 pub mod workload;
 
 use std::path::Path;

@@ -7,6 +7,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::tcp_segments;
+
 /// Runs the workload that the process was started for, if it was; then the process ends.
 pub fn run_if_asked() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +28,8 @@ fn run(name: &str, words: &[String]) -> i32 {
         "open" => (0..number(1)).for_each(|_| {
             black_box(File::open(words.first().map_or("/dev/null", String::as_str)).is_ok());
         }),
+        // Asks of PATH and of /dev/null, by both calls for it: what it is, what a link is, and what is open.
+        "status" => status(words.first().map_or("/dev/null", String::as_str)),
         // N times: opens missing paths of 2, 7, 8, 9 and about 120 bytes, each the beginning of the next.
         "paths" => (0..number(0)).for_each(|_| {
             for length in [2, 7, 8, 9, 118, 119, 120, 121] {
@@ -75,6 +79,8 @@ fn run(name: &str, words: &[String]) -> i32 {
         "reset" => reset(number(0)),
         // Connections to one who takes none, until one stays without an answer for N milliseconds.
         "unanswered" => unanswered(Duration::from_millis(number(0))),
+        // Bytes of a connection that come again, and some that come too early.
+        "disorder" => return tcp_segments::disorder().map_or(1, |()| 0),
         // Two processes that wait for a mutex of the kernel: one gives up, the other gets it.
         "mutex" => return wait_for_a_mutex().map_or(1, |()| 0),
         "exit" => return number(0) as i32,
@@ -85,6 +91,17 @@ fn run(name: &str, words: &[String]) -> i32 {
         _ => return 64,
     }
     0
+}
+
+fn status(path: &str) {
+    let _ = (fs::metadata(path).is_ok(), fs::symlink_metadata(path).is_ok());
+    if let Ok(path) = std::ffi::CString::new(path) {
+        let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+        let _ = rustix::fs::statat(rustix::fs::CWD, &path, rustix::fs::AtFlags::empty()).is_ok();
+        let _ = rustix::fs::statat(rustix::fs::CWD, &path, flags).is_ok();
+    }
+    let Ok(file) = File::open("/dev/null") else { return };
+    let _ = (file.metadata().is_ok(), rustix::fs::statat(&file, c"", rustix::fs::AtFlags::EMPTY_PATH).is_ok());
 }
 
 fn tcp(connections: u64) {

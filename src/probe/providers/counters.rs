@@ -33,6 +33,11 @@ const PAGES: &[Given] = &[Given::Plain("uint64_t", "args.rq->__data_len / 4096")
 
 /// Bytes of a packet.
 const PACKET: &[Given] = &[Given::Plain("uint64_t", "args.skb->len")];
+/// Bytes of a connection in a segment that has come.
+const SEGMENT: &[Given] = &[Given::Plain(
+    "uint64_t",
+    "((struct tcp_skb_cb *)args.skb->cb)->end_seq - ((struct tcp_skb_cb *)args.skb->cb)->seq",
+)];
 /// Bytes that a process sent or received.
 const LENGTH: &[Given] = &[Given::Plain("uint64_t", "args.ret")];
 
@@ -237,13 +242,21 @@ pub(super) const ROWS: &[Row] = &[
         "mib",
         "tcpInDataUnorderBytes",
         "So many bytes come before others of the connection.",
-        &[&[Source { point: "fentry:vmlinux:tcp_data_queue_ofo", when: "", given: PACKET }]]
+        &[&[Source { point: "fentry:vmlinux:tcp_data_queue_ofo", when: "", given: SEGMENT }]]
     ),
     row!(
         "mib",
         "tcpInDataDupBytes",
         "So many bytes come a second time.",
-        &[&[Source { point: "fentry:vmlinux:tcp_send_dupack", when: "", given: PACKET }]]
+        &[&[
+            Source {
+                point: "rawtracepoint:kfree_skb",
+                when: "(args.reason == SKB_DROP_REASON_TCP_OLD_DATA || args.reason == SKB_DROP_REASON_TCP_OLD_SEQUENCE) && \
+                       ((struct tcp_skb_cb *)args.skb->cb)->end_seq != ((struct tcp_skb_cb *)args.skb->cb)->seq",
+                given: SEGMENT
+            },
+            Source { point: "fentry:vmlinux:tcp_send_dupack", when: "", given: SEGMENT }
+        ]]
     ),
     row!(
         "mib",

@@ -1,0 +1,21 @@
+/*
+ * Five bytes of a connection come a second time, five before others.
+ * needs: root
+ * needs: fentry
+ * needs: symbol:tcp_data_queue_ofo
+ * workload: disorder
+ * expect: early 5 again 5
+ */
+#pragma D option quiet
+mib:::tcpInDataUnorderBytes
+{
+	early += arg0;
+}
+mib:::tcpInDataDupBytes
+{
+	again += arg0;
+}
+END
+{
+	printf("early %d again %d\n", early, again);
+}
