@@ -236,14 +236,18 @@ impl Decoder {
 
     fn user_symbol(&mut self, pid: u32, address: u64, form: SymbolForm) -> Arc<str> {
         let frames = self.names.user.frames(pid, address, Of::Anything);
-        let Some(frame) = frames.last() else { return unknown_address(address) };
+        let unknown = || match form {
+            SymbolForm::Name => unknown_address(address),
+            _ => format!("0x{address:x}").into(),
+        };
+        let Some(frame) = frames.last() else { return unknown() };
         let symbol = frame.symbol.clone().map(|name| (name, frame.offset));
         match (&frame.object, symbol) {
             (Some(object), symbol) if form != SymbolForm::Name => {
                 in_form(form, address, object.rsplit('/').next().unwrap_or(object), symbol)
             }
             (_, Some((name, _))) => name,
-            _ => unknown_address(address),
+            _ => unknown(),
         }
     }
 

@@ -28,6 +28,7 @@ mod library;
 mod members;
 mod operators;
 mod options;
+pub(super) mod other_calls;
 mod other_systems;
 mod parameters;
 mod paths;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::ast::ItemKind;
+use super::check::other_calls;
 use super::lexer::Macros;
 use super::parser::{ParseOptions, parse_with};
 use super::patterns::fits;
@@ -114,12 +115,7 @@ pub fn arguments(probe: &str, facts: &dyn Facts) -> Vec<String> {
         return row.arguments.iter().map(|(ty, _)| (*ty).to_owned()).collect();
     }
     match provider {
-        "syscall" => {
-            let event = if name == "entry" { "sys_enter" } else { "sys_exit" };
-            let fields = facts.tracepoint("syscalls", &format!("{event}_{function}")).unwrap_or_default();
-            // Before the arguments stand the call's number, and what all tracepoints have.
-            fields.iter().filter(|f| f.offset >= 16).map(|f| f.c_type.to_string()).collect()
-        }
+        "syscall" => of_system_call(function, name == "entry", facts),
         "sdt" => {
             let fields = facts.tracepoint(module, name).unwrap_or_default();
             let array = |n: Option<u32>| n.map_or_else(String::new, |n| format!(" [{n}]"));
@@ -138,6 +134,23 @@ pub fn arguments(probe: &str, facts: &dyn Facts) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Of a system call, or of the first one that another system's name stands for.
+fn of_system_call(name: &str, entry: bool, facts: &dyn Facts) -> Vec<String> {
+    let event = if entry { "sys_enter" } else { "sys_exit" };
+    // Before the arguments stand the call's number, and what all tracepoints have.
+    let fields = |call: &str| -> Option<Vec<String>> {
+        let fields = facts.tracepoint("syscalls", &format!("{event}_{call}")).ok()?;
+        Some(fields.iter().filter(|f| f.offset >= 16).map(|f| f.c_type.to_string()).collect())
+    };
+    let of_another = |call: &other_calls::Call| {
+        let own = fields(call.call)?;
+        let argument = |n| own.get(usize::from(call.argument(n)?)).cloned();
+        Some(if entry { (0..6).filter_map(argument).collect() } else { own })
+    };
+    let known = fields(name).or_else(|| other_calls::of_name(name, facts).find_map(of_another));
+    known.unwrap_or_default()
 }
 
 /// A type of the kernel in C's words.

@@ -33,11 +33,25 @@ const PAGES: &[Given] = &[Given::Plain("uint64_t", "args.rq->__data_len / 4096")
 
 /// Bytes of a packet.
 const PACKET: &[Given] = &[Given::Plain("uint64_t", "args.skb->len")];
+/// Places in the stream of a connection's bytes, which are numbered by 32 bits and begin anew behind the last number: where
+/// a segment that has come begins and ends, and where the next one is expected to begin.
+macro_rules! begin {
+    () => {
+        "((struct tcp_skb_cb *)args.skb->cb)->seq"
+    };
+}
+macro_rules! end {
+    () => {
+        "((struct tcp_skb_cb *)args.skb->cb)->end_seq"
+    };
+}
+macro_rules! next {
+    () => {
+        "((struct tcp_sock *)args.sk)->rcv_nxt"
+    };
+}
 /// Bytes of a connection in a segment that has come.
-const SEGMENT: &[Given] = &[Given::Plain(
-    "uint64_t",
-    "((struct tcp_skb_cb *)args.skb->cb)->end_seq - ((struct tcp_skb_cb *)args.skb->cb)->seq",
-)];
+const SEGMENT: &[Given] = &[Given::Plain("uint64_t", concat!("(", end!(), " - ", begin!(), ") & 0xffffffff"))];
 /// Bytes that a process sent or received.
 const LENGTH: &[Given] = &[Given::Plain("uint64_t", "args.ret")];
 
@@ -242,21 +256,30 @@ pub(super) const ROWS: &[Row] = &[
         "mib",
         "tcpInDataUnorderBytes",
         "So many bytes come before others of the connection.",
-        &[&[Source { point: "fentry:vmlinux:tcp_data_queue_ofo", when: "", given: SEGMENT }]]
+        &[&[Source {
+            point: "rawtracepoint:tcp_probe",
+            when: concat!(
+                "((",
+                begin!(),
+                " - ",
+                next!(),
+                " - 1) & 0xffffffff) < 0x7fffffff && ",
+                end!(),
+                " != ",
+                begin!()
+            ),
+            given: SEGMENT
+        }]]
     ),
     row!(
         "mib",
         "tcpInDataDupBytes",
         "So many bytes come a second time.",
-        &[&[
-            Source {
-                point: "rawtracepoint:kfree_skb",
-                when: "(args.reason == SKB_DROP_REASON_TCP_OLD_DATA || args.reason == SKB_DROP_REASON_TCP_OLD_SEQUENCE) && \
-                       ((struct tcp_skb_cb *)args.skb->cb)->end_seq != ((struct tcp_skb_cb *)args.skb->cb)->seq",
-                given: SEGMENT
-            },
-            Source { point: "fentry:vmlinux:tcp_send_dupack", when: "", given: SEGMENT }
-        ]]
+        &[&[Source {
+            point: "rawtracepoint:tcp_probe",
+            when: concat!("((", next!(), " - ", end!(), ") & 0xffffffff) < 0x80000000 && ", end!(), " != ", begin!()),
+            given: SEGMENT
+        }]]
     ),
     row!(
         "mib",

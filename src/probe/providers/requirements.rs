@@ -12,9 +12,6 @@ pub struct Members {
     btf: Option<Arc<Btf>>,
 }
 
-/// What names of reasons begin with for which the kernel drops packets: their numbers are others in each release.
-const DROP_REASON: &str = "SKB_DROP_REASON_";
-
 /// An argument of a place and its type.
 pub type Parameter = (String, TypeId);
 
@@ -48,12 +45,6 @@ impl Members {
             };
             if let Some(btf) = &self.btf {
                 chain(btf, *ty, rest.get(name.len()..).unwrap_or("")).map_err(|what| format!("there is no {what}"))?;
-            }
-        }
-        for (at, _) in text.match_indices(DROP_REASON) {
-            let name = word(text.get(at..).unwrap_or(""));
-            if self.btf.as_ref().is_some_and(|btf| btf.enumerator(name).is_none()) {
-                return Err(format!("there is no {name}"));
             }
         }
         self.follow(text, "curtask", |btf| {

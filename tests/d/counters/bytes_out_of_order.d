@@ -1,8 +1,7 @@
 /*
  * Five bytes of a connection come a second time, five before others.
  * needs: root
- * needs: fentry
- * needs: symbol:tcp_data_queue_ofo
+ * needs: rawtracepoint
  * workload: disorder
  * expect: early 5 again 5
  */

@@ -10,6 +10,11 @@ use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Block, Builtin, Clock, Expr, ExprKind, FieldDef, Intrinsic, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
 
+/// `zonename`: processes of the first namespace of processes are in none, others have the name that their system has for
+/// itself. A process that ends has no namespaces any more.
+const ZONE: &str = "curthread->nsproxy == NULL || curthread->nsproxy->pid_ns_for_children->level == 0 ? \"global\" : \
+    stringof(curthread->nsproxy->uts_ns->name.nodename)";
+
 impl Checker<'_> {
     pub fn builtin(&mut self, name: &str, span: Span) -> Option<Value> {
         let get = |b: Builtin, from: Type, to: Type| cast(Expr::new(ExprKind::Builtin(b), from, span), &to);
@@ -55,6 +60,7 @@ impl Checker<'_> {
             "errno" => return Some(firing::errno(self, span)),
             // What the scheduler has charged to the thread: it counts up at each tick and switch.
             "vtimestamp" => return Some(self.of_row("uint64_t", "curthread->se.sum_exec_runtime", span)),
+            "zonename" => return Some(self.of_row("string", ZONE, span)),
             "cwd" | "root" => return Some(files::directory_of_process(self, name, span)),
             "curcpu" => return Some(current_processor(self, span)),
             "NULL" => {

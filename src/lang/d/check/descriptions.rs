@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::checker::Checker;
 use super::site::{MOST_ARGUMENTS, SiteKind, arguments_of};
-use super::{functions, tracepoints};
+use super::{functions, other_calls, tracepoints};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
 use crate::lang::d::patterns::{chosen, fits, widened};
@@ -23,20 +23,34 @@ pub struct Found {
     pub number: usize,
     /// How many arguments its record holds, of system calls.
     pub arguments: u8,
+    /// What another system's name stands for.
+    pub call: Option<&'static other_calls::Call>,
     /// Numbers of its clauses, as faults name them: one for each description of each clause.
     pub clauses: Vec<u32>,
 }
 
 impl Found {
     pub const fn new(target: Option<Target>, name: Arc<str>, kind: SiteKind) -> Self {
-        Self { target, name, kind, place: None, number: 0, arguments: MOST_ARGUMENTS, clauses: Vec::new() }
+        Self { target, name, kind, place: None, number: 0, arguments: MOST_ARGUMENTS, call: None, clauses: Vec::new() }
     }
 
-    /// What tells it from others: a semantic probe may be at several places.
-    pub fn key(&self) -> (Arc<str>, &'static str, usize) {
-        (Arc::clone(&self.name), self.place.as_ref().map_or("", |place| place.source.point), self.number)
+    /// What tells it from others: a semantic probe may be at several places, and a system call have several names.
+    pub fn key(&self) -> Key {
+        let end = self.name.rsplit(':').next().unwrap_or("");
+        let of_call = |call: &other_calls::Call| format!("syscall:vmlinux:{}:{end}", call.call).into();
+        let name = self.call.map_or_else(|| Arc::clone(&self.name), of_call);
+        let point = self.place.as_ref().map_or("", |place| place.source.point);
+        (name, point, self.number, self.moved())
+    }
+
+    /// What another system's name stands for, where arguments differ.
+    pub fn moved(&self) -> Option<&'static other_calls::Call> {
+        self.call.filter(|call| !call.is_plain())
     }
 }
+
+/// Name, place and number of a probe, and how its arguments are moved.
+pub type Key = (Arc<str>, &'static str, usize, Option<&'static other_calls::Call>);
 
 /// Where more calls than this are named, they are told apart by their number, and each has all the registers.
 const FEW_CALLS: usize = 5;
@@ -133,6 +147,7 @@ fn semantic_probes(
                     place: Some(Arc::new(place)),
                     number: 0,
                     arguments: 0,
+                    call: None,
                     clauses: Vec::new(),
                 }));
             }
@@ -147,40 +162,42 @@ fn system_calls(facts: &dyn Facts, function: &str, name: &str, found: &mut Vec<F
         if !fits(name, own) {
             continue;
         }
-        let function = aliased(function);
+        let known = found.len();
         let point = format!("tracepoint:syscalls:{prefix}{}", widened(function));
-        let Ok(targets) = facts.expand(&point) else { continue };
-        let few = kind == SiteKind::Entry && targets.len() < FEW_CALLS;
-        for (target, _) in targets {
-            let Target::Tracepoint { event, .. } = &target else { continue };
-            let call = event.strip_prefix(prefix).unwrap_or(event);
-            if !chosen(function, call) {
-                continue;
+        if let Ok(targets) = facts.expand(&point) {
+            let few = kind == SiteKind::Entry && targets.len() < FEW_CALLS;
+            for (target, _) in targets {
+                let Target::Tracepoint { event, .. } = &target else { continue };
+                let call = event.strip_prefix(prefix).unwrap_or(event);
+                if !chosen(function, call) {
+                    continue;
+                }
+                let full = format!("syscall:vmlinux:{call}:{own}").into();
+                let arguments = if few { arguments_of(facts, event) } else { MOST_ARGUMENTS };
+                found.push(Found { arguments, ..Found::new(Some(target), full, kind) });
             }
-            let full = format!("syscall:vmlinux:{call}:{own}").into();
-            let arguments = if few { arguments_of(facts, event) } else { MOST_ARGUMENTS };
-            found.push(Found { arguments, ..Found::new(Some(target), full, kind) });
+        }
+        if found.len() == known {
+            calls_of_other_systems(facts, function, (own, prefix, kind), found);
         }
     }
 }
 
-/// System calls by the names that other systems have for them.
-fn aliased(name: &str) -> &str {
-    match name {
-        "stat" | "stat64" => "newstat",
-        "fstat" | "fstat64" => "newfstat",
-        "lstat" | "lstat64" => "newlstat",
-        "fstatat" | "fstatat64" => "newfstatat",
-        "uname" => "newuname",
-        "pread" => "pread64",
-        "pwrite" => "pwrite64",
-        "open64" => "open",
-        "exec" | "exece" => "execve",
-        "recv" => "recvfrom",
-        "send" => "sendto",
-        "rexit" => "exit_group",
-        "forksys" => "fork",
-        other => other,
+/// What is called today where a script has a name that this kernel's calls have not.
+fn calls_of_other_systems(
+    facts: &dyn Facts,
+    function: &str,
+    (own, prefix, kind): (&str, &str, SiteKind),
+    found: &mut Vec<Found>,
+) {
+    for call in other_calls::of_name(function, facts) {
+        let point = format!("tracepoint:syscalls:{prefix}{}", call.call);
+        for (target, _) in facts.expand(&point).unwrap_or_default() {
+            let held = arguments_of(facts, &format!("{prefix}{}", call.call));
+            let arguments = if call.is_plain() { held } else { call.arguments.len() as u8 };
+            let full = format!("syscall:vmlinux:{function}:{own}").into();
+            found.push(Found { arguments, call: Some(call), ..Found::new(Some(target), full, kind) });
+        }
     }
 }
 

@@ -28,7 +28,10 @@ pub fn argument(c: &mut Checker<'_>, number: u8, span: Span) -> Value {
     let field = |offset| cast(Expr::new(ExprKind::Builtin(Builtin::CtxField(offset)), Type::U64, span), &Type::I64);
     match c.frame.site.kind {
         // A system call's record: common fields, the number, then the arguments as words.
-        SiteKind::Entry if number < c.frame.site.arguments => Value::new(field(16 + u32::from(number) * 8)),
+        SiteKind::Entry if number < c.frame.site.arguments => {
+            let own = c.frame.site.call.map_or(Some(number), |call| call.argument(number)).unwrap_or(number);
+            Value::new(field(16 + u32::from(own) * 8))
+        }
         SiteKind::Return if number < 2 => Value::new(field(16)),
         SiteKind::Timer if number < 2 => interrupted(number == 1, span),
         SiteKind::KernelEntry | SiteKind::UserEntry if number < 6 => word_of(Builtin::Arg(number), span),
@@ -129,6 +132,9 @@ pub fn typed_argument(c: &mut Checker<'_>, items: &[ast::Expr], span: Span) -> V
 
 /// How many arguments the system call has whose entry this is.
 fn system_call_arguments(c: &Checker<'_>) -> u64 {
+    if c.frame.site.call.is_some() {
+        return u64::from(c.frame.site.arguments);
+    }
     let name = c.frame.site.name.as_deref().and_then(|name| name.split(':').nth(2));
     let event = name.map(|name| format!("sys_enter_{name}"));
     u64::from(event.map_or(c.frame.site.arguments, |event| super::site::arguments_of(c.facts, &event)))

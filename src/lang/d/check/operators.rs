@@ -4,7 +4,7 @@ use super::checker::Checker;
 use super::value::{Value, as_condition, cast, decay, error_value, int, is_int, is_scalar, is_text, not, whole, word};
 use super::{paths, strings};
 use crate::lang::codes::d as tags;
-use crate::lang::d::ast::{Binary, Expr as Ast};
+use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as AstKind};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, ExprKind};
 use crate::lang::types::Type;
@@ -34,11 +34,28 @@ pub fn common(a: &Type, b: &Type) -> Type {
 }
 
 pub fn binary(c: &mut Checker<'_>, op: Binary, a: &Ast, b: &Ast, span: Span) -> Value {
+    if let (Binary::Sub, AstKind::Binary(Binary::Add, text, number)) = (op, &a.kind) {
+        return moved_back(c, (text, number, b), a.span, span);
+    }
     let (x, y) = (c.expr(a), c.expr(b));
     if x.is_error() || y.is_error() {
         return error_value(span);
     }
     operate(c, op, x, y, span)
+}
+
+/// `text + n - m` is the text from its character `n - m` on, which may stand before the one of n.
+fn moved_back(c: &mut Checker<'_>, (x, n, m): (&Ast, &Ast, &Ast), inner: Span, span: Span) -> Value {
+    let (x, n, m) = (c.expr(x), c.expr(n), c.expr(m));
+    if x.is_error() || n.is_error() || m.is_error() {
+        return error_value(span);
+    }
+    if matches!(x.ty(), Type::Str { .. }) && is_int(n.ty()) && is_int(m.ty()) {
+        let number = arithmetic(c, Binary::Sub, n, m, span);
+        return additive(c, Binary::Add, x, number, span);
+    }
+    let sum = operate(c, Binary::Add, x, n, inner);
+    if sum.is_error() { sum } else { operate(c, Binary::Sub, sum, m, span) }
 }
 
 /// An operator on two values.

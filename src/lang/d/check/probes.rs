@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::checker::Checker;
 use super::descriptions::Found;
 use super::frame::Frame;
-use super::site::{Site, SiteKind};
+use super::other_calls::Call;
+use super::site::{MOST_ARGUMENTS, Site, SiteKind};
 use super::value::{as_condition, cast, int, not, statement};
 use super::{begun, descriptions, paths, recording, scratch, semantic};
 use crate::lang::codes::d as tags;
@@ -19,9 +20,13 @@ use crate::lang::types::Type;
 /// Probes that one program is for, with the numbers of its clauses.
 type Group = (Vec<usize>, SiteKind, Vec<Found>);
 
+/// What probes have in common that are one program: their clauses, their kind, how many arguments may be read, and how
+/// they are moved.
+type GroupKey = (Vec<usize>, SiteKind, u32, Option<&'static Call>);
+
 pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
     let mut order: Vec<(Found, Vec<usize>)> = Vec::new();
-    let mut places: HashMap<(Arc<str>, &str, usize), usize> = HashMap::new();
+    let mut places: HashMap<descriptions::Key, usize> = HashMap::new();
     let mut errors = Vec::new();
     let (mut absent, mut matched, mut told_as) = (Vec::new(), 0_u32, 0_u32);
     for (number, clause) in clauses.iter().enumerate() {
@@ -52,7 +57,7 @@ pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
     errors.dedup();
     c.program.matched = matched;
     // A variable gets its type by the first clause of the text that assigns to it.
-    let mut groups: BTreeMap<(Vec<usize>, SiteKind, u32), Vec<Found>> = BTreeMap::new();
+    let mut groups: BTreeMap<GroupKey, Vec<Found>> = BTreeMap::new();
     for (position, (found, list)) in order.into_iter().enumerate() {
         // A record can't be read beyond its end: calls with fewer arguments than are read have a program of their own.
         let alone = match found.kind {
@@ -60,10 +65,10 @@ pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
             kind if kind.is_of_many() => 0,
             _ => position as u32 + 1,
         };
-        groups.entry((list, found.kind, alone)).or_default().push(found);
+        groups.entry((list, found.kind, alone, found.moved())).or_default().push(found);
     }
     for number in &absent {
-        groups.entry((vec![*number], SiteKind::Absent, 0)).or_default();
+        groups.entry((vec![*number], SiteKind::Absent, 0, None)).or_default();
     }
     let errors: Vec<(usize, &Clause)> = errors.into_iter().map(|n| (n, clauses[n])).collect();
     if !errors.is_empty() && groups.is_empty() {
@@ -71,7 +76,7 @@ pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
         c.frame = Frame::default();
         error_clauses(c, &errors, 0, (int(0, Type::I64, Span::default()), int(0, Type::U64, Span::default())));
     }
-    let groups: Vec<Group> = groups.into_iter().map(|((list, kind, _), found)| (list, kind, found)).collect();
+    let groups: Vec<Group> = groups.into_iter().map(|((list, kind, ..), found)| (list, kind, found)).collect();
     let mut known = vec![false; clauses.len()];
     for group in &groups {
         let last = group.0.last().copied().unwrap_or(0);
@@ -172,6 +177,13 @@ fn probe(c: &mut Checker<'_>, clauses: &[(usize, &Clause)], (_, kind, found): &G
     }
     if let Some(when) = c.frame.site.place.as_ref().and_then(|place| place.when()) {
         let condition = semantic::condition_of_row(c, when, span);
+        let whole = Block::new(std::mem::take(&mut body));
+        body.push(statement(StatementKind::If(condition, whole, Block::default()), span));
+    }
+    let returns = *kind == SiteKind::Return;
+    if let Some(when) = c.frame.site.call.take().and_then(|call| call.condition(returns)) {
+        c.frame.site.arguments = MOST_ARGUMENTS;
+        let condition = semantic::condition_of_row(c, &when, span);
         let whole = Block::new(std::mem::take(&mut body));
         body.push(statement(StatementKind::If(condition, whole, Block::default()), span));
     }
@@ -351,6 +363,7 @@ fn site(kind: SiteKind, found: &[Found], id: u32) -> Site {
         arguments: found.iter().map(|f| f.arguments).min().unwrap_or(0),
         common: common_fields(found),
         place: first.place.clone(),
+        call: first.moved(),
         ..Site::default()
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::other_calls::Call;
 use crate::lang::facts::{Facts, TraceField};
 use crate::lang::typed::{Expr, LocalId};
 use crate::probe::providers;
@@ -56,6 +57,8 @@ pub struct Site {
     pub id: u32,
     /// How many arguments the records of all its system calls hold; what is beyond is 0.
     pub arguments: u8,
+    /// The system call that another's name stands for, where arguments are moved.
+    pub call: Option<&'static Call>,
     /// Provider and module, where all probes of the program have the same.
     pub common: [Option<Arc<str>>; 2],
     /// `arg1` to `arg5` of ERROR clauses.

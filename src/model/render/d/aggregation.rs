@@ -56,6 +56,8 @@ impl Order {
         let order = (0..count).map(|i| (first + i) % count.max(1));
         let one = |i: usize| match (&a.key[i], &b.key[i]) {
             (Value::Str(x), Value::Str(y)) => x.cmp(y),
+            // Names of functions are numbers in the kernel.
+            (Value::Text(x, _), Value::Text(y, _)) => x.cmp(y),
             (x, y) => key_number(x).cmp(&key_number(y)),
         };
         order.map(one).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
