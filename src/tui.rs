@@ -10,6 +10,7 @@ pub mod cast;
 pub mod catalogue;
 pub mod columns;
 pub mod demo;
+pub mod discard;
 pub mod document;
 pub mod draw;
 pub mod effect;

@@ -322,6 +322,7 @@ impl FlameTree {
         let (next_sibling, depth) = (above.first_child, above.depth + 1);
         above.first_child = id;
         self.deepest = self.deepest.max(depth);
+        sums::make_room(&mut self.nodes);
         self.nodes.push(Node { name, parent, first_child: NONE, next_sibling, depth });
         self.next.push();
         self.children.insert((parent, name), id);

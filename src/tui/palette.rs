@@ -130,7 +130,8 @@ impl Palette {
         let matcher = SkimMatcherV2::default();
         let mut hits: Vec<_> =
             all.filter_map(|e| matcher.fuzzy_indices(&e.words(), query).map(|(score, at)| (score, e, at))).collect();
-        hits.sort_by_key(|(score, ..)| std::cmp::Reverse(*score));
+        // Of those that fit alike, what stands earlier is meant rather.
+        hits.sort_by_key(|(score, _, at)| (std::cmp::Reverse(*score), at.first().copied()));
         hits.into_iter().map(|(_, e, at)| (e, at)).collect()
     }
 }

@@ -4,8 +4,8 @@ use probescope::lang::diagnostic::{Code, Diagnostic};
 use probescope::lang::service::{Completion, CompletionKind};
 use probescope::lang::source::Span;
 use probescope::session::update::{CompileFigures, Ending, TraceId, Update};
-use probescope::tui::effect::{Effect, Found, Hit, Message};
-use probescope::tui::panes::{editor, events, maps, probes};
+use probescope::tui::effect::{Detail, Effect, Field, Found, Hit, Message};
+use probescope::tui::panes::{editor, events, maps, probes, system};
 use probescope::tui::state::{Layer, State};
 use probescope::tui::theme::Slot;
 use probescope::tui::update;
@@ -263,8 +263,30 @@ fn every_pane_is_reached_and_left_by_keys() {
     assert!(!state.panes.is_zoomed() && focus(&state) == editor::KIND);
     press(&mut state, "<f1>");
     assert!(matches!(state.layers.last(), Some(Layer::Help(0))));
-    press(&mut state, "<esc><c-k>theme<enter>");
+    press(&mut state, "<esc><c-k>next theme<enter>");
     assert_eq!(&*state.theme.name, "light");
+    press(&mut state, "<c-k>programs<enter>");
+    assert_eq!(focus(&state), system::KIND, "of two that fit alike, the one that says it first");
+}
+
+#[test]
+fn only_fields_that_are_out_of_sight_are_scrolled_to() {
+    let mut state = empty();
+    press(&mut state, "/openat");
+    let (found, detail) = openat(state.search);
+    update::receive(&mut state, Message::Found(found));
+    let field = |n: usize| Field { name: format!("args.field_{n}"), ty: "int".into() };
+    let few = Detail { fields: (0..4).map(field).collect(), ..detail.clone() };
+    update::receive(&mut state, Message::Described(few));
+    press(&mut state, "<tab>");
+    assert!(shown(&state, "args.field_0"), "{:#?}", rows(&screen(&state)));
+    let many = Detail { fields: (0..100).map(field).collect(), ..detail };
+    update::receive(&mut state, Message::Described(many));
+    assert!(shown(&state, "args.field_0") && !shown(&state, "args.field_99"));
+    press(&mut state, &"<tab>".repeat(40));
+    assert!(!shown(&state, "args.field_0 ") && shown(&state, "args.field_99"), "{:#?}", rows(&screen(&state)));
+    press(&mut state, &"<backtab>".repeat(40));
+    assert!(shown(&state, "args.field_0"));
 }
 
 #[test]

@@ -1,6 +1,17 @@
 //! What the stacks of a tree add up to, node by node.
 
-use super::{Compare, NodeId};
+use super::{Compare, MOST_NODES, NodeId};
+
+/// From so many nodes on, there is room for all that there may be: a column that grows by doubling is copied while keys wait.
+/// Memory that is not written to is none.
+const MANY: usize = 1 << 16;
+
+/// Makes room in a column of nodes before one is added.
+pub(super) fn make_room<T>(column: &mut Vec<T>) {
+    if column.len() == column.capacity() && column.len() >= MANY {
+        column.reserve_exact(MOST_NODES.saturating_sub(column.len()).max(1));
+    }
+}
 
 /// What the stacks of each node add up to. Pages of zeros cost nothing until they are written.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +26,12 @@ pub(super) struct Sums {
 
 impl Sums {
     pub fn of(nodes: usize) -> Self {
-        Self { own: vec![0; nodes], total: vec![0; nodes], base: vec![0; nodes] }
+        let zeros = || {
+            let mut sums = vec![0; if nodes < MANY { nodes } else { MOST_NODES }];
+            sums.truncate(nodes);
+            sums
+        };
+        Self { own: zeros(), total: zeros(), base: zeros() }
     }
 
     pub const fn len(&self) -> usize {
@@ -23,7 +39,10 @@ impl Sums {
     }
 
     pub fn push(&mut self) {
-        [&mut self.own, &mut self.total, &mut self.base].into_iter().for_each(|sums| sums.push(0));
+        for sums in [&mut self.own, &mut self.total, &mut self.base] {
+            make_room(sums);
+            sums.push(0);
+        }
     }
 
     /// A node's own value becomes its total, and what it grew by where that is asked for.

@@ -57,6 +57,9 @@ pub fn described(state: &mut State, detail: Detail) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Rows that what stands above a probe's fields takes at most, as a rule.
+const ABOVE_FIELDS: isize = 6;
+
 /// Applies an intent in the browser.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
     if let Action::Edit(Edit::Insert(c @ ('/' | '*'))) = action
@@ -76,8 +79,10 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
             Vec::new()
         }
         Action::Extend(Go::Down) => {
-            let last = browser.detail().map_or(0, |d| d.fields.len());
-            browser.detail_top = (browser.detail_top + 3).min(last.saturating_sub(1));
+            // Those that are in sight at once need no scrolling.
+            let fields = browser.detail().map_or(0, |d| d.fields.len()) as isize;
+            let last = (fields - (page - ABOVE_FIELDS).max(1)).max(0) as usize;
+            browser.detail_top = (browser.detail_top + 3).min(last);
             Vec::new()
         }
         Action::Extend(_) => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::model::flame::{Compare, FlameTree, Shape, has_stacks, only_grows};
 use crate::model::snapshot::MapSnapshot;
 use crate::session::update::TraceId;
+use crate::tui::discard;
 use crate::tui::document::Document;
 
 /// Frames that are looked at before keys are answered again, a few ms.
@@ -196,7 +197,10 @@ impl Feed {
             return false;
         }
         self.readings += 1;
-        self.shown = self.work.take().map(|work| (work.reading, work.compare));
+        let before = std::mem::replace(&mut self.shown, self.work.take().map(|work| (work.reading, work.compare)));
+        if let Some((reading, _)) = before {
+            discard::discard(reading.maps);
+        }
         true
     }
 

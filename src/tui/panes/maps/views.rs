@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::cells::{cell, key_hash, key_text};
 use crate::model::snapshot::{MapKind, MapSnapshot};
 use crate::model::value::Value;
+use crate::tui::discard;
 
 /// How many readings a sparkline shows.
 const HISTORY: usize = 60;
@@ -78,7 +79,7 @@ impl MapViews {
             self.waiting = Some(Arc::clone(snapshots));
             return;
         }
-        self.reading = Some(Arc::clone(snapshots));
+        let before = self.reading.replace(Arc::clone(snapshots));
         let mut old: Vec<MapView> = std::mem::take(&mut self.views);
         for (at, snapshot) in snapshots.iter().enumerate() {
             if !self.is_shown(&snapshot.name) {
@@ -97,6 +98,8 @@ impl MapViews {
             self.views.push(view);
         }
         self.selected = self.selected.min(self.views.len().saturating_sub(1));
+        drop(old);
+        before.into_iter().for_each(discard::discard);
     }
 
     fn is_shown(&self, name: &Arc<str>) -> bool {
