@@ -56,6 +56,39 @@ fn the_best_probe_is_selected_while_the_catalogue_grows_unless_another_was_chose
 }
 
 #[test]
+fn enter_means_what_is_typed_and_not_what_an_older_query_found() {
+    let mut state = empty();
+    press(&mut state, "/o");
+    let lead = |name: &str| Hit { name: name.into(), leads: true, ..Hit::default() };
+    let absent = |name: &str| Hit { name: name.into(), absent: Some("not here".into()), ..Hit::default() };
+    let hits = |state: &State, hits| Message::Found(Found { generation: state.search, hits, ..Found::default() });
+    let query = |state: &State| match state.layers.last() {
+        Some(Layer::Browser(browser)) => browser.input.text().to_owned(),
+        _ => panic!("no browser"),
+    };
+    let answer = hits(&state, vec![lead("uprobe:/bin/old:")]);
+    update::receive(&mut state, answer);
+    press(&mut state, "p<enter>");
+    assert_eq!(query(&state), "op", "the old lead is not followed");
+    assert!(shown(&state, "searching…"));
+    let answer = hits(&state, vec![lead("uprobe:/bin/new:")]);
+    update::receive(&mut state, answer);
+    assert_eq!(query(&state), "uprobe:/bin/new:", "and the new one is, when it is there");
+    let answer = hits(&state, vec![absent("kprobe:old")]);
+    update::receive(&mut state, answer);
+    press(&mut state, "x<enter>");
+    let answer = hits(&state, vec![lead("uprobe:/bin/third:")]);
+    update::receive(&mut state, answer);
+    assert_eq!(query(&state), "uprobe:/bin/third:", "nor is an old one refused");
+    let answer = hits(&state, vec![lead("uprobe:/bin/old:")]);
+    update::receive(&mut state, answer);
+    press(&mut state, "y<enter>z");
+    let answer = hits(&state, vec![lead("uprobe:/bin/fourth:")]);
+    update::receive(&mut state, answer);
+    assert_eq!(query(&state), "uprobe:/bin/third:yz", "another letter takes Enter back");
+}
+
+#[test]
 fn why_a_save_failed_stays_in_sight_while_the_script_runs() {
     let mut state = empty();
     let effects = press(&mut state, "BEGIN { exit(); }<c-s>");

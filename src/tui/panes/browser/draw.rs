@@ -111,6 +111,9 @@ pub fn draw(state: &State, browser: &Browser, buf: &mut Buffer, body: Rect) {
 
 fn counts(browser: &Browser) -> String {
     let found = &browser.found;
+    if browser.accept_next && browser.is_stale() {
+        return "searching…".to_owned();
+    }
     let growing = if found.complete { "" } else { ", still reading" };
     let (usable, matched, total) =
         (grouped(found.usable as u64), grouped(found.matched as u64), grouped(found.total as u64));

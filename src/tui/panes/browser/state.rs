@@ -44,6 +44,12 @@ impl Browser {
         self.detail.as_ref().filter(|d| d.name == *name)
     }
 
+    /// Whether the results are those of an older query.
+    #[must_use]
+    pub const fn is_stale(&self) -> bool {
+        self.found.generation < self.awaited
+    }
+
     /// Takes results in, unless a newer search runs; asks for details of the selected one.
     pub fn take(&mut self, found: Found) -> Vec<Effect> {
         if found.generation < self.awaited {

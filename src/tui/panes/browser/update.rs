@@ -44,7 +44,13 @@ pub fn found(state: &mut State, mut found: Found) -> Vec<Effect> {
     if current(state).is_some_and(|browser| browser.input.text().trim().is_empty()) {
         state.used.lead(&mut found.hits);
     }
-    current(state).map_or_else(Vec::new, |b| b.take(found))
+    let Some(browser) = current(state) else { return Vec::new() };
+    let effects = browser.take(found);
+    let is_known = browser.hit().is_some_and(|hit| hit.leads || hit.absent.is_some()) || browser.detail().is_some();
+    if browser.accept_next && is_known && !browser.is_stale() {
+        return accept(state);
+    }
+    effects
 }
 
 /// Takes the description of a probe in.
@@ -120,6 +126,12 @@ fn starts_comment(state: &State) -> bool {
 /// Inserts a clause for the selected probe, as soon as it is known.
 fn accept(state: &mut State) -> Vec<Effect> {
     let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
+    // What is in sight fits an older query.
+    if browser.is_stale() {
+        browser.accept_next = true;
+        return Vec::new();
+    }
+    browser.accept_next = false;
     let Some(hit) = browser.hit() else { return Vec::new() };
     if hit.leads {
         browser.input = Input::new(&hit.name);
@@ -127,10 +139,6 @@ fn accept(state: &mut State) -> Vec<Effect> {
     }
     if let Some(reason) = hit.absent.clone() {
         state.tell(Severity::Warning, reason.to_string());
-        return Vec::new();
-    }
-    if browser.found.generation < browser.awaited {
-        browser.accept_next = true;
         return Vec::new();
     }
     let Some(detail) = browser.detail() else {
@@ -156,6 +164,10 @@ fn accept(state: &mut State) -> Vec<Effect> {
 /// Inserts the clauses that answer a question about the selected probe.
 fn ask(state: &mut State, question: &Action) -> Vec<Effect> {
     let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
+    if browser.is_stale() {
+        state.tell(Severity::Info, "What fits is being searched: press again");
+        return Vec::new();
+    }
     let Some(hit) = browser.hit() else { return Vec::new() };
     let (name, absent) = (Arc::clone(&hit.name), hit.absent.clone());
     if let Some(reason) = absent {
