@@ -2,8 +2,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_quickack};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
 
 /// Sends 5 bytes of a connection again, and 5 that are 100 bytes ahead.
@@ -27,8 +30,7 @@ pub fn disorder() -> Option<()> {
             Ok((_, length)) => {
                 let packet = buffer.get(..length)?;
                 let header = usize::from(packet.first()? & 15) * 4;
-                let port = |at| word(packet, header + at);
-                if (port(0)?, port(2)?) == ports && packet.last() == Some(&b'z') {
+                if ports_of(packet)? == ports && packet.last() == Some(&b'z') {
                     last = Some((packet.to_vec(), header));
                 }
             }
@@ -37,17 +39,39 @@ pub fn disorder() -> Option<()> {
         }
     }
     let (last, header) = last?;
+    // Each of both is answered at once: as long as the connection is there, until it has come.
+    set_socket_timeout(&seen, Timeout::Recv, Some(Duration::from_secs(5))).ok()?;
     for (from_last, bytes) in [(-10_i32, b"hello"), (101, b"later")] {
         let packet = segment(&last, header, from_last, bytes)?;
         let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         sendto(&sender, &packet, SendFlags::empty(), &to).ok()?;
+        await_packet(&seen, (ports.1, ports.0))?;
     }
     Some(())
 }
 
+/// Waits for a packet between these ports.
+fn await_packet(seen: &OwnedFd, ports: (u16, u16)) -> Option<()> {
+    let mut buffer = [0_u8; 512];
+    loop {
+        let (_, length) = retry_on_intr(|| recv(seen, &mut buffer[..], RecvFlags::empty())).ok()?;
+        let packet = buffer.get(..length)?;
+        if ports_of(packet)? == ports {
+            return Some(());
+        }
+    }
+}
+
+fn ports_of(packet: &[u8]) -> Option<(u16, u16)> {
+    let header = usize::from(packet.first()? & 15) * 4;
+    Some((word(packet, header)?, word(packet, header + 2)?))
+}
+
 fn pass(from: &mut TcpStream, to: &mut TcpStream, bytes: &[u8]) -> Option<()> {
     from.write_all(bytes).ok()?;
-    to.read_exact(&mut vec![0; bytes.len()]).ok()
+    to.read_exact(&mut vec![0; bytes.len()]).ok()?;
+    // A slow machine would send again what is acknowledged late.
+    set_tcp_quickack(&*to, true).ok()
 }
 
 fn word(packet: &[u8], at: usize) -> Option<u16> {
