@@ -20,7 +20,6 @@ pub mod insn;
 pub mod legal;
 mod link;
 pub mod opt;
-pub mod path;
 pub mod regs;
 
 use emit::{Code, Target};

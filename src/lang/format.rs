@@ -84,12 +84,6 @@ pub fn parse_format(text: &str, span: Span) -> Result<Format, FormatError> {
     Ok(Format { text: Arc::from(text), pieces })
 }
 
-/// How many arguments a format takes: one a conversion.
-#[must_use]
-pub fn arguments(format: &Format) -> usize {
-    format.pieces.iter().filter(|p| matches!(p, Piece::Conversion(_))).count()
-}
-
 struct Scanner<'t> {
     text: &'t str,
     at: usize,
@@ -293,7 +287,6 @@ mod tests {
         ] {
             assert_eq!(spelled(&parsed(text)), wanted, "{text}");
         }
-        assert_eq!(arguments(&parsed("%d %% %*.*s")), 2);
     }
 
     #[test]

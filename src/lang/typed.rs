@@ -28,7 +28,7 @@ use crate::model::target::Target;
 
 pub use code::{Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, SymbolForm};
 pub use ids::{ActionId, FunctionId, LocalId, MapId};
-pub use layout::{aggregate_size, enum_index, pointer, size_align, tuple_layout};
+pub use layout::{aggregate_size, size_align, tuple_layout};
 pub use operators::{BinaryOp, UnaryOp};
 pub use sessions::Session;
 

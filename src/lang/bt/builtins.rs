@@ -62,12 +62,6 @@ pub fn is_variable(name: &str) -> bool {
     variable(name).is_some()
 }
 
-/// True for functions that need `--unsafe`: they change the traced system.
-#[must_use]
-pub fn is_unsafe(name: &str) -> bool {
-    matches!(name, "system" | "signal" | "signal_thread" | "override" | "write_user")
-}
-
 /// The `3` of `arg3`.
 pub fn argument_number(name: &str, prefix: &str) -> Option<u32> {
     name.strip_prefix(prefix).filter(|n| !n.is_empty() && n.len() < 4)?.parse().ok()

@@ -1,9 +1,7 @@
 //! How values lie in memory: the one description that the compiler writes by and the decoder reads by.
 
-use std::sync::Arc;
-
 use super::StructDef;
-use crate::lang::types::{AddressSpace, Aggregation, EnumId, StructId, Type};
+use crate::lang::types::{Aggregation, StructId, Type};
 
 /// Size and alignment in bytes of a value of `ty` in maps, records and scratch memory.
 /// `Void` and `Error` are 0 and 1.
@@ -65,16 +63,4 @@ pub fn aggregate_size(agg: Aggregation) -> u32 {
         Aggregation::StdDev => 32,
         Aggregation::TSeries { buckets, .. } => buckets.saturating_mul(24),
     }
-}
-
-/// Convenience for front ends: a pointer type.
-#[must_use]
-pub fn pointer(to: Type, space: AddressSpace) -> Type {
-    Type::Ptr { to: Arc::new(to), space }
-}
-
-/// Convenience: the enum type's id as an index.
-#[must_use]
-pub const fn enum_index(id: EnumId) -> usize {
-    id.0 as usize
 }
