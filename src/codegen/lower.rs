@@ -32,7 +32,6 @@ mod transfer;
 mod trusted;
 mod value;
 mod variables;
-pub mod walk;
 
 use std::sync::Arc;
 

@@ -1,12 +1,11 @@
 //! Maps whose values are of a part of the firings only, because probes that write them were throttled or turned off.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::trace::Trace;
-use crate::codegen::lower::walk;
-use crate::lang::typed::{ExprKind, MapId, Probe, StatementKind};
+use crate::lang::typed::walk::Node;
+use crate::lang::typed::{MapId, Probe};
 use crate::model::stats::PartialMap;
 
 /// All such maps, in the script's order.
@@ -41,21 +40,7 @@ fn written(trace: &Trace, probe: u32) -> BTreeSet<MapId> {
 
 /// The maps that a probe adds to: a value that is only set is right or absent.
 fn added_to(probe: &Probe) -> BTreeSet<MapId> {
-    let found = RefCell::new(BTreeSet::new());
-    walk::each_of_probe(
-        probe,
-        &mut |statement| {
-            if let StatementKind::Aggregate { map, .. } = &statement.kind {
-                found.borrow_mut().insert(*map);
-            }
-        },
-        &mut |expr| {
-            if let ExprKind::MapStep { map, .. } = &expr.kind {
-                found.borrow_mut().insert(*map);
-            }
-        },
-    );
-    found.into_inner()
+    probe.nodes().filter_map(Node::added_to).collect()
 }
 
 impl Trace {

@@ -15,6 +15,7 @@ mod scopes;
 mod sessions;
 mod tree;
 pub mod validate;
+pub mod walk;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::codegen::builder::{FunctionBuilder, purpose};
 use crate::codegen::ir::{Fact, Mark, Operand, Place, Point, Purpose, Slot, Storage, Vreg};
+use crate::lang::typed::walk::Node;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, ScopeId, Statement, StatementKind, UnaryOp};
 use crate::lang::types::Type;
 
@@ -16,7 +17,6 @@ use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::place::scalar_shape;
 use crate::codegen::lower::scopes::{Leaving, Part, blocks_in, leaves};
 use crate::codegen::lower::variables::LocalHome;
-use crate::codegen::lower::walk;
 
 impl Addr {
     /// So many bytes there.
@@ -189,11 +189,8 @@ pub fn mark_helper_reads<'a>(l: &mut Lowerer<'_, 'a>, block: ScopeId, at: usize,
     if !l.has_explored_loop || l.function.builder.is_terminated() || !has_paths(s) {
         return;
     }
-    let inside = blocks_in(walk::statement_parts(s).1);
-    let mut ids = BTreeSet::new();
-    walk::each_mention(s, &mut |id| {
-        ids.insert(id);
-    });
+    let inside = blocks_in(s.parts().1);
+    let ids: BTreeSet<LocalId> = s.nodes().filter_map(Node::local).collect();
     let own = l.variables.scopes().ending(Part::Statement(block, at));
     for id in ids.difference(&own) {
         let memory = !l.variables.ty(*id).fits_register();
@@ -281,9 +278,8 @@ fn holds_numbers(ty: &Type) -> bool {
 
 /// Whether one path leads through the making of a value.
 fn is_plain(e: &Expr) -> bool {
-    let mut plain = true;
-    walk::each_in(e, &mut |_| (), &mut |e| {
-        plain &= matches!(
+    e.all_exprs().all(|e| {
+        matches!(
             e.kind,
             ExprKind::Int(_)
                 | ExprKind::Str(_)
@@ -292,9 +288,8 @@ fn is_plain(e: &Expr) -> bool {
                 | ExprKind::Tuple(_)
                 | ExprKind::TupleField(..)
                 | ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::BitAnd, ..)
-        );
-    });
-    plain
+        )
+    })
 }
 
 /// Whether a value is that of a variable, or of what is kept in one, or tells the verifier of that.
@@ -328,41 +323,21 @@ const fn linked_by(op: BinaryOp, constant: u64) -> bool {
 
 /// Whether several paths lead through a statement that is no loop.
 fn has_paths(s: &Statement) -> bool {
-    let (mut found, mut branches) = (false, false);
-    let chooses = |e: &Expr| matches!(e.kind, ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..));
-    match &s.kind {
-        StatementKind::If(..) => return true,
-        StatementKind::While(..)
-        | StatementKind::ForRange { .. }
-        | StatementKind::ForMap { .. }
-        | StatementKind::Unroll(..)
-        | StatementKind::Block(_) => return false,
-        _ => {}
-    }
-    for e in walk::statement_parts(s).0 {
-        walk::each_in(e, &mut |s| branches |= matches!(s.kind, StatementKind::If(..)), &mut |e| found |= chooses(e));
-    }
-    found || branches
+    let branches = |node| match node {
+        Node::Statement(s) => matches!(s.kind, StatementKind::If(..)),
+        Node::Expr(e) => matches!(e.kind, ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..)),
+    };
+    s.loop_body().is_none() && !matches!(s.kind, StatementKind::Block(_)) && s.nodes().any(branches)
 }
 
 /// The variables that a block changes.
 fn changed(body: &Block) -> BTreeSet<LocalId> {
-    let (mut steps, mut changed) = (BTreeSet::new(), BTreeSet::new());
-    walk::each(
-        body,
-        &mut |s| {
-            if let StatementKind::SetLocal(id, _) = &s.kind {
-                changed.insert(*id);
-            }
-        },
-        &mut |e| {
-            if let ExprKind::LocalStep { local, .. } = &e.kind {
-                steps.insert(*local);
-            }
-        },
-    );
-    changed.append(&mut steps);
-    changed
+    let changed = body.nodes().filter_map(|node| match node {
+        Node::Statement(Statement { kind: StatementKind::SetLocal(id, _), .. }) => Some(*id),
+        Node::Expr(Expr { kind: ExprKind::LocalStep { local, .. }, .. }) => Some(*local),
+        _ => None,
+    });
+    changed.collect()
 }
 
 /// Whether an iteration may leave a variable that it changes as a constant: it sets one to a constant, or goes by
@@ -372,34 +347,24 @@ fn meets_constants(changed: &[LocalId], condition: Option<&Expr>, body: &Block) 
         ExprKind::Local(id) | ExprKind::LocalStep { local: id, .. } => changed.contains(id),
         _ => false,
     };
-    let (mut set, mut met) = (false, false);
-    let mut on_expr = |e: &Expr| {
-        met |= match &e.kind {
+    let mut nodes = body.nodes().chain(condition.into_iter().flat_map(Expr::nodes));
+    nodes.any(|node| match node {
+        Node::Statement(s) => match &s.kind {
+            StatementKind::SetLocal(id, e) => changed.contains(id) && (e.as_int().is_some() || chooses(e)),
+            StatementKind::If(c, ..) | StatementKind::While(c, _) => of_changed(c),
+            _ => false,
+        },
+        Node::Expr(e) => match &e.kind {
             ExprKind::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
                 of_changed(a) || of_changed(b)
             }
             ExprKind::Unary(UnaryOp::Not, a) | ExprKind::Conditional(a, ..) => of_changed(a),
             _ => false,
-        };
-    };
-    walk::each(
-        body,
-        &mut |s| match &s.kind {
-            StatementKind::SetLocal(id, e) => set |= changed.contains(id) && (e.as_int().is_some() || chooses(e)),
-            StatementKind::If(c, ..) | StatementKind::While(c, _) => set |= of_changed(c),
-            _ => {}
         },
-        &mut on_expr,
-    );
-    if let Some(c) = condition {
-        walk::each_in(c, &mut |_| (), &mut on_expr);
-    }
-    set || met
+    })
 }
 
 /// Whether a value is one of several.
 fn chooses(e: &Expr) -> bool {
-    let mut found = false;
-    walk::each_in(e, &mut |_| (), &mut |e| found |= matches!(e.kind, ExprKind::Conditional(..)));
-    found
+    e.all_exprs().any(|e| matches!(e.kind, ExprKind::Conditional(..)))
 }

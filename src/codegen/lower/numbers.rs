@@ -7,7 +7,6 @@ use crate::lang::types::Type;
 
 use crate::codegen::lower::addr::{Addr, memory};
 use crate::codegen::lower::place::scalar_shape;
-use crate::codegen::lower::walk;
 
 /// Writes a number of so many bytes, and zeros behind it up to a word.
 pub fn store_padded(b: &mut FunctionBuilder, dst: Addr, value: Operand, bytes: u32) {
@@ -63,7 +62,7 @@ pub fn bounded(b: &mut FunctionBuilder, length: Operand, most: u32) -> Operand {
 
 /// A value that stays as it is while `next` is computed: a variable's register may change.
 pub fn keep(b: &mut FunctionBuilder, value: Operand, next: &Expr) -> Operand {
-    if matches!(value, Operand::Imm(_)) || walk::is_pure(next) {
+    if matches!(value, Operand::Imm(_)) || next.is_pure() {
         return value;
     }
     b.copy(value).into()

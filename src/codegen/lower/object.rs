@@ -9,13 +9,15 @@ use crate::codegen::ir::{BpfMap, BpfMapId, FuncId, Function, Section, SectionId}
 use crate::kernel::target::TargetFacts;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionId, MapId, Program, size_align};
+use crate::lang::typed::walk::Node;
+use crate::lang::typed::{ActionId, ExprKind, MapId, Program, size_align};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 use crate::model::target::Target;
 
 use crate::codegen::lower::function::state::Draft;
 use crate::codegen::lower::helpers::map_type;
+use crate::codegen::lower::layout;
 use crate::codegen::lower::layout::{
     BRAKE, BUDGET, CACHE_LINE, CONSTANTS, Cells, Home, KNOWN_STACK_IDS, KNOWN_STACKS, LOSSES, Layout, ORDER, PER_CPU,
     SCRATCH, SHARED, UNWIND,
@@ -28,7 +30,6 @@ use crate::codegen::lower::programs::raw;
 use crate::codegen::lower::reports::ring_plan;
 use crate::codegen::lower::reports::ring_plan::{SlotMaps, Slots};
 use crate::codegen::lower::stack::unwind::maps::UnwindMaps;
-use crate::codegen::lower::{layout, walk};
 
 /// Offset in the shared section of the start of the trace.
 pub const START_BOOT_NS: u32 = 0;
@@ -438,23 +439,21 @@ const fn cost_context<'a>(program: &'a Program, facts: &'a TargetFacts) -> CostC
 /// Maps with elements that come and go.
 fn deleted(program: &Program) -> Vec<bool> {
     let mut deleted = vec![false; program.maps.len()];
-    each_expr(program, &mut |e| {
-        if let crate::lang::typed::ExprKind::MapDelete { map, .. } = &e.kind {
+    for e in program.nodes().filter_map(Node::expr) {
+        if let ExprKind::MapDelete { map, .. } = &e.kind {
             deleted[map.0 as usize] = true;
         }
-    });
+    }
     deleted
 }
 
 /// Frames of the deepest stack that any expression of the script captures.
 fn deepest_stack(program: &Program) -> u32 {
-    let mut deepest = 0;
-    each_expr(program, &mut |e| {
-        if let Type::KStack { depth, .. } | Type::UStack { depth, .. } = e.ty {
-            deepest = deepest.max(u32::from(depth).clamp(1, layout::MOST_FRAMES));
-        }
+    let depths = program.nodes().filter_map(Node::expr).filter_map(|e| match e.ty {
+        Type::KStack { depth, .. } | Type::UStack { depth, .. } => Some(u32::from(depth).clamp(1, layout::MOST_FRAMES)),
+        _ => None,
     });
-    deepest
+    depths.max().unwrap_or_default()
 }
 
 fn user_places(program: &Program) -> usize {
@@ -474,16 +473,5 @@ fn stacks_in(ty: &Type) -> u32 {
         Type::Tuple(parts) => parts.iter().map(stacks_in).sum(),
         Type::Record(fields) => fields.iter().map(|(_, ty)| stacks_in(ty)).sum(),
         _ => 0,
-    }
-}
-
-/// Every expression of a script.
-fn each_expr(program: &Program, visit: &mut dyn FnMut(&crate::lang::typed::Expr)) {
-    let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
-    for body in bodies {
-        walk::each_expr(body, visit);
-    }
-    for predicate in program.probes.iter().filter_map(|p| p.predicate.as_ref()) {
-        walk::each_in(predicate, &mut |_| (), visit);
     }
 }

@@ -5,14 +5,15 @@ use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{BlockId, Cond, Operand};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind, LocalId, StatementKind};
+use crate::lang::typed::walk::Node;
+use crate::lang::typed::{Builtin, Expr, ExprKind, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 use crate::model::target::Target;
 
 use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::{helpers as h, walk};
+use crate::codegen::lower::helpers as h;
 
 /// Functions that may be traced with `bpf_d_path` (`btf_allowlist_d_path`, kernel/trace/bpf_trace.c).
 const PATH_FUNCTIONS: [&str; 9] = [
@@ -147,20 +148,15 @@ fn followed(b: &mut FunctionBuilder, base: Operand, offset: u32, absent: BlockId
 
 /// The value of a variable that is given one only once.
 fn only_value<'a>(l: &Lowerer<'_, 'a>, id: LocalId) -> Option<&'a Expr> {
-    let (mut values, mut stepped) = (Vec::new(), false);
-    walk::each(
-        &l.probe.body,
-        &mut |statement| {
-            if let StatementKind::SetLocal(local, value) = &statement.kind
-                && *local == id
-            {
-                values.push(value);
-            }
-        },
-        &mut |e| stepped |= matches!(&e.kind, ExprKind::LocalStep { local, .. } if *local == id),
-    );
-    match values[..] {
-        [value] if !stepped => Some(value),
+    let changes = l.probe.body.nodes().filter_map(|node| match node {
+        Node::Statement(Statement { kind: StatementKind::SetLocal(local, value), .. }) if *local == id => {
+            Some(Some(value))
+        }
+        Node::Expr(Expr { kind: ExprKind::LocalStep { local, .. }, .. }) if *local == id => Some(None),
+        _ => None,
+    });
+    match changes.collect::<Vec<_>>()[..] {
+        [value] => value,
         _ => None,
     }
 }

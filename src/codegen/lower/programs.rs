@@ -17,13 +17,15 @@ pub mod refusal;
 pub mod session;
 pub mod trampolines;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{FuncId, Linkage};
 use crate::kernel::target::TargetFacts;
-use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, Probe, Program, StatementKind};
+use crate::lang::typed::walk::Node;
+use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, MapId, Probe};
 use crate::model::target::{Rate, Target};
 use crate::probe::name::target_name;
 
@@ -36,7 +38,6 @@ use crate::codegen::lower::object::{Guard, LimitSections, ObjectBuilder, Region}
 use crate::codegen::lower::programs::exclusion::{Exclusion, exclusion};
 use crate::codegen::lower::programs::plan::{newest_first, plan};
 use crate::codegen::lower::variables::Variables;
-use crate::codegen::lower::walk;
 
 /// Longest name of a program's function; the kernel takes 127 bytes (`KSYM_NAME_LEN` before Linux 6.1).
 const LONGEST_NAME: usize = 96;
@@ -61,15 +62,15 @@ pub fn find_contention(object: &mut ObjectBuilder<'_>) {
     let mut users: Vec<Vec<(Exclusion, usize)>> = vec![Vec::new(); program.maps.len()];
     let mut number = 0;
     for probe in &program.probes {
-        let mut maps = Vec::new();
-        note_updates(&probe.body, program, &mut maps, 0);
+        let bodies = program.bodies_called(&probe.body);
+        let maps: BTreeSet<MapId> = bodies.into_iter().flat_map(Block::nodes).filter_map(Node::added_to).collect();
         for plan in plan(probe, object) {
             let class = exclusion(plan.kind, object.facts);
             number += 1;
             // Members of the shared class count as one user.
             let user = (class, if class == Exclusion::Shared { 0 } else { number });
             for map in &maps {
-                let users = &mut users[*map as usize];
+                let users = &mut users[map.0 as usize];
                 if class != Exclusion::Alone && !users.contains(&user) {
                     users.push(user);
                 }
@@ -79,36 +80,6 @@ pub fn find_contention(object: &mut ObjectBuilder<'_>) {
     for (contended, users) in object.contended.iter_mut().zip(users) {
         let alone = |u: &(Exclusion, usize)| matches!(u.0, Exclusion::Preempted | Exclusion::Nests);
         *contended = users.len() > 1 || users.iter().any(alone);
-    }
-}
-
-fn note_updates(block: &Block, program: &Program, maps: &mut Vec<u32>, depth: u32) {
-    let mut calls = Vec::new();
-    let mut found = Vec::new();
-    walk::each(
-        block,
-        &mut |s| {
-            if let StatementKind::Aggregate { map, .. } = &s.kind {
-                found.push(map.0);
-            }
-        },
-        &mut |e| match &e.kind {
-            ExprKind::MapStep { map, .. } => calls.push(Err(map.0)),
-            ExprKind::CallUser(id, _) => calls.push(Ok(id.0)),
-            _ => {}
-        },
-    );
-    maps.extend(found);
-    for call in calls {
-        match call {
-            Err(map) => maps.push(map),
-            Ok(function) if depth < 32 => {
-                if let Some(f) = program.functions.get(function as usize) {
-                    note_updates(&f.body, program, maps, depth + 1);
-                }
-            }
-            Ok(_) => {}
-        }
     }
 }
 
@@ -188,9 +159,8 @@ pub fn lower_function<'a>(
 /// Whether a predicate may be asked after `exit()`, too: it changes nothing, and nothing in it can fail and
 /// be counted. The events that it refuses, which are the most frequent ones, then pass one test less.
 fn leaves_no_trace(predicate: &Expr, facts: &TargetFacts) -> bool {
-    let mut plain = walk::is_pure(predicate);
-    walk::each_in(predicate, &mut |_| (), &mut |e| {
-        plain &= matches!(
+    let is_plain = |e: &Expr| {
+        matches!(
             &e.kind,
             ExprKind::Int(_)
                 | ExprKind::Str(_)
@@ -212,9 +182,9 @@ fn leaves_no_trace(predicate: &Expr, facts: &TargetFacts) -> bool {
                     Builtin::Pid | Builtin::Tid | Builtin::Uid | Builtin::Gid | Builtin::Cpu | Builtin::Comm
                 )
         ) || matches!(&e.kind, ExprKind::Builtin(Builtin::ChildPid) if facts.budget)
-            || matches!(&e.kind, ExprKind::Builtin(Builtin::CtxField(_)) if e.ty.fits_register());
-    });
-    plain
+            || matches!(&e.kind, ExprKind::Builtin(Builtin::CtxField(_)) if e.ty.fits_register())
+    };
+    predicate.is_pure() && predicate.all_exprs().all(is_plain)
 }
 
 /// Working memory for a program of this kind.

@@ -29,7 +29,7 @@ use crate::codegen::lower::place::read;
 use crate::codegen::lower::strings::source;
 use crate::codegen::lower::value::canonical;
 use crate::codegen::lower::value::canonical::Tail;
-use crate::codegen::lower::{builtin, helpers as h, numbers, place, walk};
+use crate::codegen::lower::{builtin, helpers as h, numbers, place};
 
 /// Records over this many bytes are cut after their last string.
 const LARGE_RECORD: u32 = RECORD_HEADER as u32 + 248;
@@ -111,7 +111,7 @@ fn end_trace(l: &mut Lowerer<'_, '_>) {
 /// Computes what has effects now: they must happen even when the ring is full.
 fn make_ready<'a>(l: &mut Lowerer<'_, 'a>, values: &'a [Expr]) -> Result<Vec<Ready<'a>>, CodegenError> {
     let mut ready = Vec::new();
-    let impure = values.iter().rposition(|e| !walk::is_pure(e));
+    let impure = values.iter().rposition(|e| !e.is_pure());
     for (i, e) in values.iter().enumerate() {
         // Earlier values too, for they may read what a later one changes.
         let now = impure.is_some_and(|last| i <= last) && !matches!(e.kind, ExprKind::Int(_) | ExprKind::Str(_));

@@ -4,9 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
+use crate::lang::typed::walk::Node;
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, ScopeId, Statement, StatementKind};
-
-use crate::codegen::lower::walk;
 
 /// What may have variables of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,7 +97,7 @@ fn number_statements(block: &Block, next: &mut u32, parts: &mut HashMap<(ScopeId
     for (at, statement) in block.statements.iter().enumerate() {
         let start = *next;
         *next += 1;
-        for inner in walk::statement_parts(statement).1 {
+        for inner in statement.parts().1 {
             number_statements(inner, next, parts);
         }
         parts.insert((block.id, at), start..*next);
@@ -117,7 +116,7 @@ pub fn blocks_in<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<ScopeId
 /// Calls `visit` with a block and all inside of it.
 fn each_block<'b>(block: &'b Block, visit: &mut dyn FnMut(&'b Block)) {
     visit(block);
-    walk::each(block, &mut |s| walk::statement_parts(s).1.into_iter().for_each(&mut *visit), &mut |_| ());
+    block.all_statements().flat_map(|s| s.parts().1).for_each(visit);
 }
 
 type Paths<'b> = HashMap<LocalId, Vec<&'b Block>>;
@@ -126,12 +125,14 @@ type Paths<'b> = HashMap<LocalId, Vec<&'b Block>>;
 fn cut_paths<'b>(block: &'b Block, path: &mut Vec<&'b Block>, paths: &mut Paths<'b>) {
     path.push(block);
     for statement in &block.statements {
-        walk::each_own_mention(statement, &mut |id| {
+        let (exprs, blocks) = statement.parts();
+        let mentioned = exprs.into_iter().flat_map(Expr::nodes).filter_map(Node::local);
+        for id in statement.assigned().into_iter().chain(mentioned) {
             let known = paths.entry(id).or_insert_with(|| path.clone());
             let common = known.iter().zip(path.iter()).take_while(|(a, b)| a.id == b.id).count();
             known.truncate(common);
-        });
-        for inner in walk::statement_parts(statement).1 {
+        }
+        for inner in blocks {
             cut_paths(inner, path, paths);
         }
     }
@@ -153,11 +154,8 @@ pub fn leaves(body: &Block, what: Leaving) -> bool {
         StatementKind::Continue => what == Leaving::Iteration,
         StatementKind::Break => what == Leaving::Loop,
         // Theirs are their own.
-        StatementKind::While(..)
-        | StatementKind::ForRange { .. }
-        | StatementKind::ForMap { .. }
-        | StatementKind::Unroll(..) => false,
-        _ => walk::statement_parts(s).1.into_iter().any(|block| leaves(block, what)),
+        _ if s.loop_body().is_some() => false,
+        _ => s.parts().1.into_iter().any(|block| leaves(block, what)),
     })
 }
 
@@ -177,9 +175,9 @@ impl Mentions {
         let known = self.0.entry(block.id).or_insert_with(|| {
             let mut known: HashMap<LocalId, (usize, usize)> = HashMap::new();
             for (at, statement) in block.statements.iter().enumerate() {
-                walk::each_mention(statement, &mut |id| {
+                for id in statement.nodes().filter_map(Node::local) {
                     known.entry(id).or_insert((at, at)).1 = at;
-                });
+                }
             }
             known
         });
@@ -192,26 +190,23 @@ impl Mentions {
         let Some((at, alone)) = self.first(block, id) else { return true };
         let first: &Statement = &block.statements[at];
         match &first.kind {
-            StatementKind::SetLocal(local, e) if *local == id => !walk::expr_mentions(e, id),
+            StatementKind::SetLocal(local, e) if *local == id => !e.mentions(id),
             StatementKind::ForRange { local, start, end, .. } if *local == id => {
-                !walk::expr_mentions(start, id) && !walk::expr_mentions(end, id)
+                !start.mentions(id) && !end.mentions(id)
             }
             StatementKind::ForMap { local, .. } if *local == id => true,
             StatementKind::If(c, a, b) => {
-                alone && !walk::expr_mentions(c, id) && self.assigned_first(a, id) && self.assigned_first(b, id)
+                alone && !c.mentions(id) && self.assigned_first(a, id) && self.assigned_first(b, id)
             }
-            StatementKind::While(c, body) => alone && !walk::expr_mentions(c, id) && self.assigned_first(body, id),
+            StatementKind::While(c, body) => alone && !c.mentions(id) && self.assigned_first(body, id),
             StatementKind::Block(body) | StatementKind::Unroll(_, body) | StatementKind::ForMap { body, .. } => {
                 alone && self.assigned_first(body, id)
             }
             StatementKind::ForRange { start, end, body, .. } => {
-                alone
-                    && !walk::expr_mentions(start, id)
-                    && !walk::expr_mentions(end, id)
-                    && self.assigned_first(body, id)
+                alone && !start.mentions(id) && !end.mentions(id) && self.assigned_first(body, id)
             }
             _ => {
-                let (exprs, blocks) = walk::statement_parts(first);
+                let (exprs, blocks) = first.parts();
                 alone && blocks.is_empty() && self.assigned_first_in(&exprs, id)
             }
         }
@@ -219,14 +214,14 @@ impl Mentions {
 
     /// The same for expressions: a block in one of them has all of it.
     fn assigned_first_in(&mut self, exprs: &[&Expr], id: LocalId) -> bool {
-        let mut mentioning = exprs.iter().filter(|e| walk::expr_mentions(e, id));
+        let mut mentioning = exprs.iter().filter(|e| e.mentions(id));
         let (Some(e), None) = (mentioning.next(), mentioning.next()) else { return false };
         match &e.kind {
             ExprKind::Local(_) | ExprKind::LocalStep { .. } | ExprKind::MapFind { .. } => false,
-            ExprKind::Block(block, _) if block.statements.iter().any(|s| walk::statement_mentions(s, id)) => {
+            ExprKind::Block(block, _) if block.statements.iter().any(|s| s.mentions(id)) => {
                 self.assigned_first(block, id)
             }
-            _ => self.assigned_first_in(&walk::children(e), id),
+            _ => self.assigned_first_in(&e.children(), id),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::codegen::lower::place::part;
 use crate::codegen::lower::programs::{brake, inline};
 use crate::codegen::lower::scopes::Part;
 use crate::codegen::lower::value::canonical::Tail;
-use crate::codegen::lower::{function, layout, loops, marks, object, reports, walk};
+use crate::codegen::lower::{function, layout, loops, marks, object, reports};
 
 impl<'a> Lowerer<'_, 'a> {
     /// Lowers a block.
@@ -51,7 +51,7 @@ impl<'a> Lowerer<'_, 'a> {
                 self.block(block)?;
                 self.effect(value)?;
             }
-            _ if walk::is_pure(e) => {}
+            _ if e.is_pure() => {}
             ExprKind::CallUser(id, args) => {
                 self.call_user(*id, args, e)?;
             }
@@ -140,7 +140,7 @@ fn set_local<'a>(l: &mut Lowerer<'_, 'a>, id: LocalId, e: &'a Expr) -> Result<()
     let Some(dst) = l.variables.memory(&mut l.function, id) else {
         return l.internal(e.span, "a variable without memory");
     };
-    if walk::expr_mentions(e, id) {
+    if e.mentions(id) {
         let size = l.object.size(ty);
         let temp = l.temp(size);
         l.store_value(e, temp, ty, Tail::Zeroed)?;
@@ -232,7 +232,7 @@ fn return_statement<'a>(l: &mut Lowerer<'_, 'a>, value: Option<&'a Expr>) -> Res
             let section = l.object.section(layout::SHARED);
             let at = l.function.builder.address(section.at(object::RESULT));
             memory::store(&mut l.function.builder, Addr::new(Base::Reg(at), 0), 8, result);
-        } else if let Some(e) = value.filter(|e| !walk::is_pure(e)) {
+        } else if let Some(e) = value.filter(|e| !e.is_pure()) {
             l.effect(e)?;
         }
         l.leave();

@@ -13,9 +13,9 @@ use crate::lang::types::{AddressSpace, StructId, Type};
 
 use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::numbers;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::place::scalar_shape;
-use crate::codegen::lower::{numbers, walk};
 
 /// `__set_task_comm` pads names with zeros since Linux 5.17 (`strscpy_pad`).
 const PADDED_SINCE: u32 = 5 << 16 | 17 << 8;
@@ -32,13 +32,12 @@ fn reads_task(l: &mut Lowerer<'_, '_>) -> bool {
     if let Some(known) = l.reads_task {
         return known;
     }
-    let mut found = false;
-    let mut visit = |e: &Expr| {
-        let name = matches!(e.kind, ExprKind::Builtin(Builtin::Comm));
-        found |= name || matches!(&e.kind, ExprKind::Field { base, .. } if is_current_task(base));
+    let is_of_task = |e: &Expr| match &e.kind {
+        ExprKind::Builtin(Builtin::Comm) => true,
+        ExprKind::Field { base, .. } => is_current_task(base),
+        _ => false,
     };
-    walk::each_of_probe(l.probe, &mut |_| (), &mut visit);
-    let reads = found && has_task(l.object);
+    let reads = has_task(l.object) && l.probe.all_exprs().any(is_of_task);
     l.reads_task = Some(reads);
     reads
 }

@@ -4,10 +4,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::{
-    BinaryOp, Block, Builtin, Clock, Expr, ExprKind, Intrinsic, LocalId, Probe, Program, Statement, StatementKind,
-    UnaryOp,
-};
+use super::walk::Node;
+use super::{BinaryOp, Builtin, Clock, Expr, ExprKind, Intrinsic, LocalId, Probe, Program, StatementKind, UnaryOp};
 use crate::lang::types::Type;
 
 /// Longer names are none.
@@ -28,8 +26,7 @@ impl<'a> Keys<'a> {
     #[must_use]
     pub fn of(program: &'a Program, probe: &'a Probe) -> Self {
         let mut keys = Self { program, once: HashMap::new() };
-        probe.predicate.iter().for_each(|e| keys.look_at(e));
-        keys.look_into(&probe.body);
+        probe.nodes().for_each(|node| keys.look_at(node));
         keys
     }
 
@@ -47,70 +44,25 @@ impl<'a> Keys<'a> {
         self.once.get(&local).copied().flatten()
     }
 
-    fn look_into(&mut self, block: &'a Block) {
-        for statement in &block.statements {
-            self.look_at_statement(statement);
-        }
-    }
-
-    fn look_at_statement(&mut self, statement: &'a Statement) {
-        match &statement.kind {
-            StatementKind::SetLocal(local, value) => {
-                self.set(*local, Some(value));
-                self.look_at(value);
-            }
-            StatementKind::Expr(e) => self.look_at(e),
-            StatementKind::SetMap { key, value, .. } => key.iter().chain([value]).for_each(|e| self.look_at(e)),
-            StatementKind::Aggregate { key, value, weight, .. } => {
-                key.iter().chain(value).chain(weight).for_each(|e| self.look_at(e));
-            }
-            StatementKind::Report { values, .. } => values.iter().for_each(|e| self.look_at(e)),
-            StatementKind::If(condition, yes, no) => {
-                self.look_at(condition);
-                self.look_into(yes);
-                self.look_into(no);
-            }
-            StatementKind::While(condition, body) => {
-                self.look_at(condition);
-                self.look_into(body);
-            }
-            StatementKind::ForRange { local, start, end, body } => {
-                self.set(*local, None);
-                self.look_at(start);
-                self.look_at(end);
-                self.look_into(body);
-            }
-            StatementKind::ForMap { local, body, .. } => {
-                self.set(*local, None);
-                self.look_into(body);
-            }
-            StatementKind::Unroll(_, body) | StatementKind::Block(body) => self.look_into(body),
-            StatementKind::Return(value) => value.iter().for_each(|e| self.look_at(e)),
-            StatementKind::Store { place, value } => {
-                if let Some(local) = stored_in(place) {
-                    self.set(local, None);
+    fn look_at(&mut self, node: Node<'a>) {
+        match node {
+            Node::Statement(s) => match &s.kind {
+                StatementKind::SetLocal(local, value) => self.set(*local, Some(value)),
+                StatementKind::ForRange { local, .. } | StatementKind::ForMap { local, .. } => self.set(*local, None),
+                StatementKind::Store { place, .. } => {
+                    stored_in(place).into_iter().for_each(|local| self.set(local, None))
                 }
-                self.look_at(place);
-                self.look_at(value);
-            }
-            StatementKind::Break | StatementKind::Continue | StatementKind::Fault(_) => {}
-        }
-    }
-
-    fn look_at(&mut self, e: &'a Expr) {
-        match &e.kind {
-            ExprKind::LocalStep { local, .. } => self.set(*local, None),
-            ExprKind::MapFind { local, .. } => self.set(*local, None),
-            ExprKind::AddressOf(inner) => {
-                if let ExprKind::Local(local) = inner.kind {
-                    self.set(local, None);
+                _ => {}
+            },
+            Node::Expr(e) => match &e.kind {
+                ExprKind::LocalStep { local, .. } | ExprKind::MapFind { local, .. } => self.set(*local, None),
+                ExprKind::AddressOf(inner) => {
+                    if let ExprKind::Local(local) = inner.kind {
+                        self.set(local, None);
+                    }
                 }
-            }
-            ExprKind::Block(block, _) => self.look_into(block),
-            _ => {}
-        }
-        for child in e.children() {
-            self.look_at(child);
+                _ => {}
+            },
         }
     }
 

@@ -1,6 +1,6 @@
 //! Numbers for the blocks of a program.
 
-use super::{Block, Expr, ExprKind, Program, ScopeId, Statement, StatementKind};
+use super::{Block, Expr, ExprKind, Program, ScopeId, Statement};
 
 impl Program {
     /// Gives every block a number of its own. Front ends do it last: the code generator keeps facts by these numbers.
@@ -20,8 +20,7 @@ impl Program {
     /// Whether the blocks have their numbers.
     #[must_use]
     pub fn has_scopes(&self) -> bool {
-        let bodies = self.probes.iter().map(|p| &p.body).chain(self.functions.iter().map(|f| &f.body));
-        bodies.into_iter().all(|body| body.id != ScopeId::NONE)
+        self.bodies().all(|body| body.id != ScopeId::NONE)
     }
 }
 
@@ -36,34 +35,9 @@ impl Numbers {
     }
 
     fn statement(&mut self, s: &mut Statement) {
-        match &mut s.kind {
-            StatementKind::Expr(e) | StatementKind::SetLocal(_, e) => self.expr(e),
-            StatementKind::SetMap { key, value, .. } => key.iter_mut().chain([value]).for_each(|e| self.expr(e)),
-            StatementKind::Aggregate { key, value, weight, .. } => {
-                key.iter_mut().chain(value).chain(weight).for_each(|e| self.expr(e));
-            }
-            StatementKind::Store { place, value } => [place, value].into_iter().for_each(|e| self.expr(e)),
-            StatementKind::Report { values, .. } => values.iter_mut().for_each(|e| self.expr(e)),
-            StatementKind::If(c, a, b) => {
-                self.expr(c);
-                self.block(a);
-                self.block(b);
-            }
-            StatementKind::While(c, body) => {
-                self.expr(c);
-                self.block(body);
-            }
-            StatementKind::ForRange { start, end, body, .. } => {
-                self.expr(start);
-                self.expr(end);
-                self.block(body);
-            }
-            StatementKind::ForMap { body, .. } | StatementKind::Unroll(_, body) | StatementKind::Block(body) => {
-                self.block(body);
-            }
-            StatementKind::Return(value) => value.iter_mut().for_each(|e| self.expr(e)),
-            StatementKind::Break | StatementKind::Continue | StatementKind::Fault(_) => {}
-        }
+        let (exprs, blocks) = s.parts_mut();
+        exprs.into_iter().for_each(|e| self.expr(e));
+        blocks.into_iter().for_each(|block| self.block(block));
     }
 
     fn expr(&mut self, e: &mut Expr) {

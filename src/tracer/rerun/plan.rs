@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use super::known::Group;
 use super::rewrite::{Maps, Missing, Rewritten, Why, rewrite};
-use crate::codegen::lower::walk;
 use crate::lang::codes::run::{NOT_RECORDED, NOT_SEEN};
 use crate::lang::diagnostic::{Diagnostic, has_errors};
 use crate::lang::source::{SourceText, Span};
-use crate::lang::typed::{ActionKind, Expr, ExprKind, MapId, Probe, Program, Statement, StatementKind};
+use crate::lang::typed::{ActionKind, ExprKind, MapId, Probe, Program, StatementKind};
 use crate::model::target::Target;
 
 /// How a script runs on recorded events.
@@ -67,18 +66,11 @@ pub fn plan<'a>(program: &Program, source: &SourceText, groups: &'a [Group<'a>])
 
 /// The maps that a script reads itself.
 fn read_by(program: &Program) -> HashSet<MapId> {
-    let mut read = HashSet::new();
-    let mut look = |e: &Expr| match &e.kind {
-        ExprKind::MapGet { map, .. } | ExprKind::MapHas { map, .. } | ExprKind::MapFind { map, .. } => {
-            read.insert(*map);
-        }
-        _ => {}
-    };
-    for probe in &program.probes {
-        probe.predicate.iter().for_each(|predicate| walk::each_in(predicate, &mut |_| (), &mut look));
-        walk::each(&probe.body, &mut |_| (), &mut look);
-    }
-    read
+    let read = program.probes.iter().flat_map(Probe::all_exprs).filter_map(|e| match &e.kind {
+        ExprKind::MapGet { map, .. } | ExprKind::MapHas { map, .. } | ExprKind::MapFind { map, .. } => Some(*map),
+        _ => None,
+    });
+    read.collect()
 }
 
 struct Planner<'a, 'p> {
@@ -154,11 +146,10 @@ impl<'a, 'p> Planner<'a, 'p> {
             if probe.names.iter().any(|name| !self.groups_of(self.name(*name)).is_empty()) {
                 continue;
             }
-            let mut look = |statement: &Statement| match &statement.kind {
-                StatementKind::SetMap { map, .. } | StatementKind::Aggregate { map, .. } => drop(stale.insert(*map)),
-                _ => {}
-            };
-            walk::each(&probe.body, &mut look, &mut |_| ());
+            stale.extend(probe.body.all_statements().filter_map(|s| match &s.kind {
+                StatementKind::SetMap { map, .. } | StatementKind::Aggregate { map, .. } => Some(*map),
+                _ => None,
+            }));
         }
         stale
     }

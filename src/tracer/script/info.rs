@@ -6,12 +6,11 @@ mod origins;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::codegen::lower::walk::each;
 use crate::engine::maps;
 use crate::engine::names::time::Clocks;
 use crate::kernel::Kernel;
 use crate::lang::source::{SourceText, Span};
-use crate::lang::typed::{Action, ActionKind as Kind, Block, ExprKind, Map, Probe, Program, StatementKind};
+use crate::lang::typed::{Action, ActionKind as Kind, Block, Map, Probe, Program, StatementKind};
 use crate::lang::types::Type;
 use crate::store::{ActionInfo, ActionKind, Clause, Column, ColumnKind, MapInfo, TraceInfo, TraceKind};
 
@@ -132,17 +131,11 @@ fn name_durations(columns: &mut [Column]) {
 
 /// By action: where its values stand.
 fn value_spans(program: &Program) -> BTreeMap<u32, Vec<Span>> {
-    let mut found = BTreeMap::new();
-    let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
-    for body in bodies {
-        let mut look = |statement: &crate::lang::typed::Statement| {
-            if let StatementKind::Report { action, values } = &statement.kind {
-                found.insert(action.0, values.iter().map(|value| value.span).collect());
-            }
-        };
-        each(body, &mut look, &mut |_| ());
-    }
-    found
+    let spans = program.bodies().flat_map(Block::all_statements).filter_map(|s| match &s.kind {
+        StatementKind::Report { action, values } => Some((action.0, values.iter().map(|value| value.span).collect())),
+        _ => None,
+    });
+    spans.collect()
 }
 
 /// By action: the probe that reports it, functions that it calls included.
@@ -169,29 +162,12 @@ fn first_name(program: &Program, probe: &Probe) -> Option<Arc<str>> {
 
 /// The actions in a body and in the functions that it calls.
 fn reported(program: &Program, body: &Block) -> HashSet<u32> {
-    let (mut actions, mut seen, mut calls) = (HashSet::new(), HashSet::new(), Vec::new());
-    let mut look = |block: &Block, calls: &mut Vec<u32>| {
-        each(
-            block,
-            &mut |statement| {
-                if let StatementKind::Report { action, .. } = &statement.kind {
-                    actions.insert(action.0);
-                }
-            },
-            &mut |expr| {
-                if let ExprKind::CallUser(function, _) = &expr.kind {
-                    calls.push(function.0);
-                }
-            },
-        );
-    };
-    look(body, &mut calls);
-    while let Some(function) = calls.pop() {
-        if let Some(function) = program.functions.get(function as usize).filter(|_| seen.insert(function)) {
-            look(&function.body, &mut calls);
-        }
-    }
-    actions
+    let statements = program.bodies_called(body).into_iter().flat_map(Block::all_statements);
+    let actions = statements.filter_map(|s| match &s.kind {
+        StatementKind::Report { action, .. } => Some(action.0),
+        _ => None,
+    });
+    actions.collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use crate::lang::types::{Aggregation, Type};
 
 use crate::codegen::lower::loops::counted;
 use crate::codegen::lower::loops::strategy::{LoopStrategy, strategy_for, while_strategy_for};
-use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
 
 /// Iterations after which the verifier knows a loop by heart that it need not follow to its end.
@@ -41,7 +40,7 @@ pub fn block(scale: CostContext<'_>, block: &Block) -> u64 {
 }
 
 fn statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64 {
-    let (exprs, blocks) = walk::statement_parts(s);
+    let (exprs, blocks) = s.parts();
     let own = exprs.into_iter().fold(2, |sum: u64, e| sum.saturating_add(expr(scale, e)));
     let inside = blocks.into_iter().fold(0, |sum: u64, b| sum.saturating_add(block(scale, b)));
     match &s.kind {
@@ -87,7 +86,7 @@ const fn until_known(scale: CostContext<'_>, own: u64, inside: u64) -> u64 {
 }
 
 fn expr(scale: CostContext<'_>, e: &Expr) -> u64 {
-    let inside = walk::children(e).into_iter().fold(0, |sum: u64, c| sum.saturating_add(expr(scale, c)));
+    let inside = e.children().into_iter().fold(0, |sum: u64, c| sum.saturating_add(expr(scale, c)));
     let words = |ty: &Type| u64::from(size_align(ty, &scale.program.structs).0 / 8);
     let own = match &e.kind {
         ExprKind::Binary(_, a, b) if !a.ty.fits_register() => {

@@ -1,10 +1,9 @@
 //! `while` loops that count: a variable set to a constant, compared with a constant, and stepped by a
 //! constant once in every iteration. Such a loop's iterations are known, so that the verifier can follow them.
 
+use crate::lang::typed::walk::{self, Node};
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 use crate::lang::types::Type;
-
-use crate::codegen::lower::walk;
 
 /// Iterations of the loop with this condition and body, when the statements before it and the loop itself
 /// make them known.
@@ -16,8 +15,8 @@ pub fn iterations(before: &[Statement], condition: &Expr, body: &Block) -> Optio
     // Beyond this the sign would matter, or the counter would wrap.
     let small = |n: i128| (0..1 << 32).contains(&n);
     // What has an address lies in memory, where the verifier does not follow it.
-    let mut addressed = walk::addressed(body, Some(condition)).contains(counter);
-    addressed |= before.iter().any(|s| walk::takes_address(s, *counter));
+    let near = body.nodes().chain(condition.nodes()).chain(before.iter().flat_map(Statement::nodes));
+    let addressed = walk::addressed(near).any(|local| local == *counter);
     if addressed || !wide || !small(first) || !small(limit) || writes(body, *counter) != 1 || continues(body) {
         return None;
     }
@@ -37,7 +36,7 @@ pub fn iterations(before: &[Statement], condition: &Expr, body: &Block) -> Optio
 
 /// The constant that the counter has before the loop.
 fn first_value(before: &[Statement], counter: LocalId) -> Option<u64> {
-    let last = before.iter().rev().find(|s| walk::statement_mentions(s, counter))?;
+    let last = before.iter().rev().find(|s| s.mentions(counter))?;
     match &last.kind {
         StatementKind::SetLocal(id, e) if *id == counter => e.as_int(),
         _ => None,
@@ -65,32 +64,19 @@ fn step(s: &Statement, counter: LocalId) -> Option<i64> {
 
 /// How many places in a block write a local.
 fn writes(block: &Block, id: LocalId) -> usize {
-    let (mut statements, mut expressions) = (0, 0);
-    walk::each(
-        block,
-        &mut |s| {
-            statements += usize::from(match &s.kind {
-                StatementKind::SetLocal(local, _)
-                | StatementKind::ForRange { local, .. }
-                | StatementKind::ForMap { local, .. } => *local == id,
-                _ => false,
-            });
+    let written = |node: Node<'_>| match node {
+        Node::Statement(s) => s.assigned(),
+        Node::Expr(e) => match &e.kind {
+            ExprKind::LocalStep { local, .. } | ExprKind::MapFind { local, .. } => Some(*local),
+            _ => None,
         },
-        &mut |e| {
-            expressions += usize::from(match &e.kind {
-                ExprKind::LocalStep { local, .. } | ExprKind::MapFind { local, .. } => *local == id,
-                _ => false,
-            });
-        },
-    );
-    statements + expressions
+    };
+    block.nodes().filter_map(written).filter(|local| *local == id).count()
 }
 
 /// Whether anything in a block goes on to a loop's next iteration, and may leave out the step.
 fn continues(block: &Block) -> bool {
-    let mut found = false;
-    walk::each(block, &mut |s| found |= matches!(s.kind, StatementKind::Continue), &mut |_| ());
-    found
+    block.all_statements().any(|s| matches!(s.kind, StatementKind::Continue))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::counted;
 use crate::codegen::lower::loops::strategy::MOST_ITERATIONS;
-use crate::codegen::lower::walk;
 use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Probe, Statement, StatementKind};
 
 /// Walking a stack takes as long as so many other calls.
@@ -44,7 +43,7 @@ fn of_block(scale: CostContext<'_>, block: &Block) -> u64 {
 }
 
 fn of_statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64 {
-    let (exprs, blocks) = walk::statement_parts(s);
+    let (exprs, blocks) = s.parts();
     let own = exprs.into_iter().fold(0, |sum: u64, e| sum.saturating_add(of_expr(scale, e)));
     let inside = blocks.into_iter().fold(0, |sum: u64, b| sum.saturating_add(of_block(scale, b)));
     let loops = |iterations: u64, condition: Option<&Expr>, body: &Block| {
@@ -72,7 +71,7 @@ fn of_statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> 
 }
 
 fn of_expr(scale: CostContext<'_>, e: &Expr) -> u64 {
-    let inside = walk::children(e).into_iter().fold(0, |sum: u64, c| sum.saturating_add(of_expr(scale, c)));
+    let inside = e.children().into_iter().fold(0, |sum: u64, c| sum.saturating_add(of_expr(scale, c)));
     let own = match &e.kind {
         ExprKind::Block(b, _) => of_block(scale, b),
         ExprKind::CallUser(id, _) if scale.depth > 0 => {
@@ -99,7 +98,7 @@ fn calls_of_statement(scale: CostContext<'_>, s: &Statement) -> u64 {
         StatementKind::Report { .. } => 1,
         _ => 0,
     };
-    let (exprs, blocks) = walk::statement_parts(s);
+    let (exprs, blocks) = s.parts();
     let inside = exprs.into_iter().fold(own, |sum: u64, e| sum.saturating_add(calls_of_expr(scale, e)));
     blocks.into_iter().fold(inside, |sum: u64, b| sum.saturating_add(calls(scale, b)))
 }
@@ -121,5 +120,5 @@ fn calls_of_expr(scale: CostContext<'_>, e: &Expr) -> u64 {
         }
         _ => 0,
     };
-    walk::children(e).into_iter().fold(own, |sum: u64, c| sum.saturating_add(calls_of_expr(scale, c)))
+    e.children().into_iter().fold(own, |sum: u64, c| sum.saturating_add(calls_of_expr(scale, c)))
 }

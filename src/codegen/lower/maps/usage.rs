@@ -1,11 +1,11 @@
 //! Maps whose keys say where their elements can lie.
 
 use crate::kernel::target::TargetFacts;
-use crate::lang::typed::{Block, Builtin, Expr, ExprKind, MapStorage, Program, Statement, StatementKind};
+use crate::lang::typed::walk::Node;
+use crate::lang::typed::{Block, Builtin, Expr, ExprKind, MapId, MapStorage, Program, Statement, StatementKind};
 use crate::lang::types::Type;
 
 use crate::codegen::lower::layout;
-use crate::codegen::lower::walk;
 
 /// By map: whether it is an aggregation that the script only updates, always under the number of the CPU
 /// (`@[cpu] = count()`). A CPU's copy of the per-CPU data then is that CPU's element, without a lookup.
@@ -18,88 +18,63 @@ pub fn by_cpu(program: &Program, facts: &TargetFacts, only_updated: &[bool]) -> 
             && map.storage == MapStorage::Auto
             && map.max_entries >= layout::cpu_slots(facts);
     }
-    let mut statement = |s: &StatementKind| {
-        if let StatementKind::Aggregate { map, key: Some(key), .. } = s
+    for s in program.nodes().filter_map(Node::statement) {
+        if let StatementKind::Aggregate { map, key: Some(key), .. } = &s.kind
             && !is_cpu(key)
         {
             result[map.0 as usize] = false;
         }
-    };
-    each(program, &mut statement, &mut |_| ());
+    }
     result
 }
 
 /// By map: whether no program reads, deletes, steps through or counts its elements.
 pub fn only_updated(program: &Program) -> Vec<bool> {
-    let mut stepped = Vec::new();
-    let mut read = Vec::new();
-    let mut statement = |s: &StatementKind| {
-        if let StatementKind::ForMap { map, .. } = s {
-            stepped.push(*map);
-        }
+    let used = |node| match node {
+        Node::Statement(s) => match &s.kind {
+            StatementKind::ForMap { map, .. } => Some(*map),
+            _ => None,
+        },
+        Node::Expr(e) => match &e.kind {
+            ExprKind::MapGet { map, .. }
+            | ExprKind::MapHas { map, .. }
+            | ExprKind::MapDelete { map, .. }
+            | ExprKind::MapFind { map, .. }
+            | ExprKind::MapStep { map, .. }
+            | ExprKind::MapAddress(map)
+            | ExprKind::MapLen(map) => Some(*map),
+            _ => None,
+        },
     };
-    let mut expression = |e: &Expr| match &e.kind {
-        ExprKind::MapGet { map, .. }
-        | ExprKind::MapHas { map, .. }
-        | ExprKind::MapDelete { map, .. }
-        | ExprKind::MapFind { map, .. }
-        | ExprKind::MapStep { map, .. }
-        | ExprKind::MapAddress(map)
-        | ExprKind::MapLen(map) => read.push(*map),
-        _ => {}
-    };
-    each(program, &mut statement, &mut expression);
     let mut result = vec![true; program.maps.len()];
-    for map in stepped.into_iter().chain(read) {
-        result[map.0 as usize] = false;
-    }
+    program.nodes().filter_map(used).for_each(|map| result[map.0 as usize] = false);
     result
 }
 
 /// By map: how many statements update its elements.
 pub fn updates(program: &Program) -> Vec<usize> {
     let mut result = vec![0; program.maps.len()];
-    let mut statement = |s: &StatementKind| {
-        if let StatementKind::Aggregate { map, .. } = s {
-            result[map.0 as usize] += 1;
-        }
-    };
-    each(program, &mut statement, &mut |_| ());
+    program.nodes().filter_map(updated).for_each(|map| result[map.0 as usize] += 1);
     result
 }
 
 /// By map: whether a loop updates its elements, or a function, which a loop may call.
 pub fn updated_in_loops(program: &Program) -> Vec<bool> {
     let mut result = vec![false; program.maps.len()];
-    let mut updates = |body: &Block| {
-        let mut statement = |s: &Statement| {
-            if let StatementKind::Aggregate { map, .. } = &s.kind {
-                result[map.0 as usize] = true;
-            }
-        };
-        walk::each(body, &mut statement, &mut |_| ());
-    };
-    let mut loops = |s: &StatementKind| match s {
-        StatementKind::While(_, body) | StatementKind::ForRange { body, .. } | StatementKind::ForMap { body, .. } => {
-            updates(body);
-        }
-        _ => {}
-    };
-    each(program, &mut loops, &mut |_| ());
-    for function in &program.functions {
-        updates(&function.body);
-    }
+    // What is unrolled is no loop any more.
+    let is_loop = |s: &&Statement| !matches!(s.kind, StatementKind::Unroll(..));
+    let loops = program.nodes().filter_map(Node::statement).filter(is_loop).filter_map(Statement::loop_body);
+    let functions = program.functions.iter().map(|function| &function.body);
+    let updated = loops.chain(functions).flat_map(Block::nodes).filter_map(updated);
+    updated.for_each(|map| result[map.0 as usize] = true);
     result
 }
 
-/// Every statement and expression of a script.
-fn each(program: &Program, on_statement: &mut dyn FnMut(&StatementKind), on_expr: &mut dyn FnMut(&Expr)) {
-    let bodies = program.probes.iter().map(|p| &p.body).chain(program.functions.iter().map(|f| &f.body));
-    for body in bodies {
-        walk::each(body, &mut |s| on_statement(&s.kind), on_expr);
-    }
-    for predicate in program.probes.iter().filter_map(|p| p.predicate.as_ref()) {
-        walk::each_in(predicate, &mut |s| on_statement(&s.kind), on_expr);
+/// The map whose elements a node updates.
+fn updated(node: Node<'_>) -> Option<MapId> {
+    match &node.statement()?.kind {
+        StatementKind::Aggregate { map, .. } => Some(*map),
+        _ => None,
     }
 }
 

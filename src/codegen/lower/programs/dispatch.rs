@@ -12,7 +12,8 @@ use crate::codegen::ir::{Cond, Size, Vreg};
 use crate::kernel::syscalls;
 use crate::kernel::syscalls::Machine;
 use crate::lang::source::Span;
-use crate::lang::typed::{Block, Builtin, ExprKind, Intrinsic, Probe, StatementKind};
+use crate::lang::typed::walk::Node;
+use crate::lang::typed::{Block, Builtin, ExprKind, Intrinsic, Probe, Statement, StatementKind};
 use crate::lang::types::Type;
 use crate::model::target::Target;
 
@@ -24,9 +25,9 @@ use crate::codegen::lower::layout::CONSTANTS;
 use crate::codegen::lower::loops::choice::strategy;
 use crate::codegen::lower::loops::cost::CostContext;
 use crate::codegen::lower::loops::strategy::LoopStrategy;
+use crate::codegen::lower::numbers;
 use crate::codegen::lower::programs::firing::Firing;
 use crate::codegen::lower::programs::refusal;
-use crate::codegen::lower::{numbers, walk};
 
 /// Fewer tracepoints than this are cheaper one by one: the raw tracepoint fires for every call.
 const FEWEST: usize = 5;
@@ -88,47 +89,41 @@ pub fn groups(probe: &Probe, scale: CostContext<'_>) -> Vec<Vec<u32>> {
 /// Whether everything that the probe takes from its context is in the registers, too.
 fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
     let exit = group.first().and_then(|i| call_of(&probe.targets[*i as usize])).is_some_and(|(exit, _)| exit);
-    let mut translatable = true;
-    let mut on_expr = |e: &crate::lang::typed::Expr| match &e.kind {
-        ExprKind::Builtin(Builtin::CtxField(offset)) => {
-            translatable &= e.ty.fits_register() && field_of(*offset, exit).is_some();
+    probe.nodes().all(|node| match node {
+        Node::Statement(s) => {
+            !is_callback(scale, s) || !s.parts().1.into_iter().any(|body| asks_of_firing(body, probe))
         }
-        ExprKind::AddressOf(place) => translatable &= is_of_a_local(place),
-        // Stacks begin elsewhere in a raw tracepoint: with the program itself.
-        ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)
-        | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes, _) => {
-            translatable = false;
-        }
-        _ => {}
-    };
-    let mut callbacks_ask = false;
-    let mut on_statement = |s: &crate::lang::typed::Statement| {
-        let callback = match &s.kind {
-            StatementKind::ForMap { .. } => true,
-            StatementKind::ForRange { start, end, body, .. } => {
-                strategy(scale, start, end, body) == LoopStrategy::Callback
-            }
-            _ => false,
-        };
-        callbacks_ask |=
-            callback && walk::statement_parts(s).1.iter().any(|body| asks_of_firing(body, probe.needs_probe_id));
-    };
-    walk::each_of_probe(probe, &mut on_statement, &mut on_expr);
-    translatable && !callbacks_ask
+        Node::Expr(e) => match &e.kind {
+            ExprKind::Builtin(Builtin::CtxField(offset)) => e.ty.fits_register() && field_of(*offset, exit).is_some(),
+            ExprKind::AddressOf(place) => is_of_a_local(place),
+            // Stacks begin elsewhere in a raw tracepoint: with the program itself.
+            ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)
+            | ExprKind::Call(
+                Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes,
+                _,
+            ) => false,
+            _ => true,
+        },
+    })
+}
+
+/// Whether a statement is a `for` whose body is a callback.
+fn is_callback(scale: CostContext<'_>, s: &Statement) -> bool {
+    match &s.kind {
+        StatementKind::ForMap { .. } => true,
+        StatementKind::ForRange { start, end, body, .. } => strategy(scale, start, end, body) == LoopStrategy::Callback,
+        _ => false,
+    }
 }
 
 /// Whether statements want the record or the name of the firing probe. Callbacks know nothing of the firing.
-fn asks_of_firing(body: &Block, reports_name: bool) -> bool {
-    let asks = std::cell::Cell::new(false);
-    let mut on_statement = |s: &crate::lang::typed::Statement| {
-        asks.set(asks.get() || reports_name && matches!(s.kind, StatementKind::Report { .. }));
-    };
-    let mut on_expr = |e: &crate::lang::typed::Expr| {
-        let of_firing = matches!(e.kind, ExprKind::Builtin(Builtin::CtxField(_) | Builtin::ProbeId | Builtin::FuncId));
-        asks.set(asks.get() || of_firing);
-    };
-    walk::each(body, &mut on_statement, &mut on_expr);
-    asks.get()
+fn asks_of_firing(body: &Block, probe: &Probe) -> bool {
+    body.nodes().any(|node| match node {
+        Node::Statement(s) => probe.needs_probe_id && matches!(s.kind, StatementKind::Report { .. }),
+        Node::Expr(e) => {
+            matches!(e.kind, ExprKind::Builtin(Builtin::CtxField(_) | Builtin::ProbeId | Builtin::FuncId))
+        }
+    })
 }
 
 /// Whether a place is a variable of the program or a part of one: what it lies in is no record of the tracepoint.

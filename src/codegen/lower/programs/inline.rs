@@ -2,6 +2,7 @@
 
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Operand, Vreg};
+use crate::lang::typed::walk;
 use crate::lang::typed::{Block, Expr, FunctionId, LocalId};
 use crate::lang::types::Type;
 
@@ -9,10 +10,10 @@ use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::{FRAME_RETURNED, FUNCTION_RETURNED, InlineReturn, Lowerer};
 use crate::codegen::lower::loops::choice::is_callback;
 use crate::codegen::lower::loops::cost::CostContext;
+use crate::codegen::lower::marks;
 use crate::codegen::lower::programs::locals;
 use crate::codegen::lower::value::canonical;
 use crate::codegen::lower::value::canonical::Tail;
-use crate::codegen::lower::{marks, walk};
 
 impl<'a> Lowerer<'_, 'a> {
     /// A user-defined function whose result fits a register (or that has none).

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::codegen::ir::Operand;
+use crate::lang::typed::walk::{self, Node};
 use crate::lang::typed::{Block, Expr, ExprKind, LocalId, Statement, StatementKind};
 
 use crate::codegen::lower::addr::memory;
@@ -12,19 +13,14 @@ use crate::codegen::lower::loops::choice::is_callback;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::scopes::{Mentions, Scopes};
 use crate::codegen::lower::variables::LocalHome;
-use crate::codegen::lower::walk;
 
 /// Predicates may hold block expressions with variables of their own.
 pub fn initialise_for_predicate(l: &mut Lowerer<'_, '_>) {
     if let Some(predicate) = &l.probe.predicate {
-        let mut mentioned = Vec::new();
-        walk::each_in(predicate, &mut |_| (), &mut |e| {
-            if let ExprKind::Local(id) = &e.kind {
-                mentioned.push(*id);
-            }
-        });
-        for id in mentioned {
-            if l.variables.ty(id).fits_register() {
+        for e in predicate.all_exprs() {
+            if let ExprKind::Local(id) = e.kind
+                && l.variables.ty(id).fits_register()
+            {
                 l.variables.write(&mut l.function, id, 0.into());
             }
         }
@@ -34,7 +30,8 @@ pub fn initialise_for_predicate(l: &mut Lowerer<'_, '_>) {
 /// Gives every local its home.
 pub fn place_locals<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block, predicate: Option<&'a Expr>) {
     let captured = captured(l.object, body, predicate);
-    let addressed = walk::addressed(body, predicate);
+    let addressed =
+        walk::addressed(body.nodes().chain(predicate.into_iter().flat_map(Expr::nodes))).collect::<Vec<_>>();
     let size_of = |l: &Lowerer<'_, 'a>, id: LocalId| l.object.size(l.variables.ty(id));
     let ids: Vec<LocalId> = l.variables.ids().collect();
     let limit = l.object.on_stack_limit;
@@ -101,14 +98,12 @@ fn captured<'a>(object: &ObjectBuilder<'a>, body: &'a Block, predicate: Option<&
         if !is_callback(scale, before, s) {
             return;
         }
-        if let StatementKind::ForMap { local, .. } | StatementKind::ForRange { local, .. } = &s.kind {
-            captured.push(*local);
-        }
-        let (exprs, blocks) = walk::statement_parts(s);
-        if let StatementKind::While(..) = &s.kind {
-            captured.extend(exprs.into_iter().flat_map(walk::locals_in));
-        }
-        captured.extend(blocks.into_iter().flat_map(walk::locals_of));
+        // The bounds of a range are computed before it.
+        let (exprs, blocks) = s.parts();
+        let condition = exprs.into_iter().filter(|_| matches!(s.kind, StatementKind::While(..)));
+        captured.extend(s.assigned());
+        captured.extend(condition.flat_map(Expr::nodes).filter_map(Node::local));
+        captured.extend(blocks.into_iter().flat_map(Block::nodes).filter_map(Node::local));
     };
     walk::each_placed(body, &mut visit);
     if let Some(predicate) = predicate {

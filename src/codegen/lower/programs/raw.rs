@@ -5,11 +5,9 @@
 //! same; there is no record with fields.
 
 use crate::kernel::target::TargetFacts;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program};
+use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, Program};
 use crate::lang::types::Type;
 use crate::model::target::Target;
-
-use crate::codegen::lower::walk;
 
 /// Scripts with fewer tracepoints detach soon enough.
 const FEWEST: usize = 5;
@@ -36,8 +34,7 @@ pub const fn has_cookies(facts: &TargetFacts) -> bool {
 /// Whether the probe takes nothing from the context; kernel stacks begin elsewhere, too, and not every function of the
 /// kernel is to be had.
 pub fn needs_no_record(probe: &Probe) -> bool {
-    let mut free = true;
-    let mut visit = |e: &Expr| match &e.kind {
+    probe.all_exprs().all(|e| match &e.kind {
         ExprKind::Builtin(
             Builtin::Ctx
             | Builtin::CtxField(_)
@@ -49,15 +46,11 @@ pub fn needs_no_record(probe: &Probe) -> bool {
             | Builtin::Retval,
         )
         | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes, _) => {
-            free = false;
+            false
         }
         // By its id a process is found by one of the kernel's functions, which programs attached without types may
         // not call.
-        ExprKind::Call(Intrinsic::TaskComm, args) => {
-            free &= args.iter().all(|task| matches!(task.ty, Type::Ptr { .. }));
-        }
-        _ => {}
-    };
-    walk::each_of_probe(probe, &mut |_| (), &mut visit);
-    free
+        ExprKind::Call(Intrinsic::TaskComm, args) => args.iter().all(|task| matches!(task.ty, Type::Ptr { .. })),
+        _ => true,
+    })
 }

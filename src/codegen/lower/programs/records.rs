@@ -5,7 +5,6 @@
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
 use crate::lang::typed::{Builtin, ExprKind, Probe};
 use crate::model::target::Target;
@@ -15,15 +14,14 @@ const ARGUMENT: u32 = 8;
 
 /// Where the last field of a record that a probe of many targets reads ends.
 pub fn asked(probe: &Probe) -> Option<u32> {
-    let mut asked = None;
-    if probe.targets.len() > 1 {
-        walk::each_of_probe(probe, &mut |_| (), &mut |e| {
-            if let ExprKind::Builtin(Builtin::CtxField(offset)) = e.kind {
-                asked = asked.max(Some(offset + ARGUMENT));
-            }
-        });
+    if probe.targets.len() <= 1 {
+        return None;
     }
-    asked
+    let ends = probe.all_exprs().filter_map(|e| match e.kind {
+        ExprKind::Builtin(Builtin::CtxField(offset)) => Some(offset + ARGUMENT),
+        _ => None,
+    });
+    ends.max()
 }
 
 /// How much of a target's record is read, of the `asked` bytes.

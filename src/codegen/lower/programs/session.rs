@@ -16,13 +16,12 @@ use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
 use crate::kernel::target::SessionCall;
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program, Session};
+use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, Program, Session};
 use crate::model::target::Target;
 
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::programs::multi::MULTI_FROM;
 use crate::codegen::lower::programs::{lower_function, program_name};
-use crate::codegen::lower::walk;
 
 /// Section of programs of `BPF_TRACE_KPROBE_SESSION` that libbpf does not attach by itself.
 const SECTION: &str = "kprobe.session";
@@ -62,15 +61,14 @@ pub fn reaches(probe: &Probe) -> bool {
 /// these links fill no other registers (`ftrace_partial_regs`, include/linux/ftrace.h), and the kernel's stack
 /// begins elsewhere.
 fn needs_no_breakpoint(probe: &Probe) -> bool {
-    let mut free = true;
-    let mut visit = |e: &Expr| match &e.kind {
-        ExprKind::Builtin(Builtin::Ctx | Builtin::Register(_) | Builtin::UserMode | Builtin::StackArg(_))
-        | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override, _)
-        | ExprKind::CallUser(..) => free = false,
-        _ => {}
-    };
-    walk::each_of_probe(probe, &mut |_| (), &mut visit);
-    free
+    !probe.all_exprs().any(|e| {
+        matches!(
+            &e.kind,
+            ExprKind::Builtin(Builtin::Ctx | Builtin::Register(_) | Builtin::UserMode | Builtin::StackArg(_))
+                | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override, _)
+                | ExprKind::CallUser(..)
+        )
+    })
 }
 
 /// Lowers both probes and the program that calls them.

@@ -6,9 +6,8 @@
 
 use crate::codegen::artifact::ProgramKind;
 use crate::codegen::lower::programs::multi::{MULTI_FROM, Plan};
-use crate::codegen::lower::walk;
 use crate::kernel::target::TargetFacts;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe};
+use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe};
 use crate::model::target::Target;
 
 /// The targets of a probe that share a program and a link; none where that is not possible or does not pay.
@@ -35,14 +34,11 @@ pub fn plan(probe: &Probe, shared: &[u32]) -> Option<Plan> {
 /// Whether the probe does with words what it does with its arguments: structs by value take several, and some helpers
 /// want a pointer that the verifier knows.
 fn reads_plain_words(probe: &Probe) -> bool {
-    let mut plain = true;
-    let mut visit = |e: &Expr| match &e.kind {
-        ExprKind::Builtin(Builtin::CtxField(_)) => plain &= e.ty.fits_register(),
+    probe.all_exprs().all(|e| match &e.kind {
+        ExprKind::Builtin(Builtin::CtxField(_)) => e.ty.fits_register(),
         ExprKind::Builtin(Builtin::Ctx)
         | ExprKind::Call(Intrinsic::Path | Intrinsic::SocketCookie, _)
-        | ExprKind::CallUser(..) => plain = false,
-        _ => {}
-    };
-    walk::each_of_probe(probe, &mut |_| (), &mut visit);
-    plain
+        | ExprKind::CallUser(..) => false,
+        _ => true,
+    })
 }

@@ -3,9 +3,7 @@
 use crate::codegen::artifact::{FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::codegen::ir::BpfMapId;
 use crate::kernel::target::{Sent, TargetFacts};
-use crate::lang::typed::{ActionKind, Block, PrintfSink, Program, StatementKind, tuple_layout};
-
-use crate::codegen::lower::walk;
+use crate::lang::typed::{ActionKind, Block, PrintfSink, Program, Statement, StatementKind, tuple_layout};
 
 /// Longest record that goes into a slot, bytes; its length must fit into a byte.
 const LONGEST_RECORD: u32 = RECORD_HEADER as u32 + 120;
@@ -79,22 +77,9 @@ fn repeats_reports(program: &Program) -> bool {
 }
 
 fn reports(block: &Block) -> bool {
-    let mut found = false;
-    walk::each(block, &mut |s| found |= matches!(s.kind, StatementKind::Report { .. }), &mut |_| ());
-    found
+    block.all_statements().any(|s| matches!(s.kind, StatementKind::Report { .. }))
 }
 
 fn looped(block: &Block) -> bool {
-    let mut found = false;
-    let mut look = |statement: &crate::lang::typed::Statement| {
-        found |= match &statement.kind {
-            StatementKind::While(_, body)
-            | StatementKind::ForRange { body, .. }
-            | StatementKind::ForMap { body, .. }
-            | StatementKind::Unroll(_, body) => reports(body),
-            _ => false,
-        }
-    };
-    walk::each(block, &mut look, &mut |_| ());
-    found
+    block.all_statements().filter_map(Statement::loop_body).any(reports)
 }

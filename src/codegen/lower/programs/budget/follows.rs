@@ -4,7 +4,6 @@
 //! the time between them be wrong. So only the one that begins is turned off: the other has nothing to do soon after, for
 //! its body runs only where something was begun, and it ends that. What it takes counts on its CPU all the same.
 
-use crate::codegen::lower::walk;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, MapId, Probe, Program, Statement, StatementKind};
 
 /// The probe that begins what this one ends; none for one that is throttled for itself.
@@ -57,11 +56,8 @@ fn takes_out(body: &Block, wanted: MapId) -> bool {
 
 /// Whether a probe gives elements of a map a value.
 fn sets(probe: &Probe, wanted: MapId) -> bool {
-    let mut found = false;
-    let mut visit = |statement: &Statement| {
-        found |= matches!(&statement.kind, StatementKind::SetMap { map, value, .. }
-            if *map == wanted && !matches!(value.kind, ExprKind::Int(0)));
-    };
-    walk::each_of_probe(probe, &mut visit, &mut |_| ());
-    found
+    probe.all_statements().any(|s| {
+        matches!(&s.kind, StatementKind::SetMap { map, value, .. }
+            if *map == wanted && !matches!(value.kind, ExprKind::Int(0)))
+    })
 }
