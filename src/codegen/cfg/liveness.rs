@@ -45,12 +45,12 @@ impl Liveness {
             }
         };
         for (inst, _) in &block.instructions {
-            inst.for_each_use(|v| use_one(v, &defined));
+            inst.for_each_use(|&v| use_one(v, &defined));
             if let Some(n) = inst.dst().map(|v| self.numbers[v.0 as usize]).filter(|n| *n != u32::MAX) {
                 defined.insert(n);
             }
         }
-        block.terminator.for_each_use(|v| use_one(v, &defined));
+        block.terminator.for_each_use(|&v| use_one(v, &defined));
         (used, defined)
     }
 
@@ -97,12 +97,12 @@ fn number_globals(function: &Function, order: &[BlockId]) -> (Vec<u32>, Vec<Vreg
         };
         let body = &function.blocks[block.0 as usize];
         for (inst, _) in &body.instructions {
-            inst.for_each_use(|v| see(v, &defined_in));
+            inst.for_each_use(|&v| see(v, &defined_in));
             if let Some(dst) = inst.dst() {
                 defined_in[dst.0 as usize] = block.0;
             }
         }
-        body.terminator.for_each_use(|v| see(v, &defined_in));
+        body.terminator.for_each_use(|&v| see(v, &defined_in));
     }
     (numbers, vregs)
 }

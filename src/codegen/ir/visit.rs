@@ -26,6 +26,61 @@ macro_rules! written {
     };
 }
 
+/// The registers that an instruction reads, in the same manner.
+macro_rules! read {
+    ($name:ident, $iter:ident $(, $mutable:tt)?) => {
+        /// Calls `f` with every register that it reads, a stored value before the address; with one read twice, twice.
+        pub fn $name(&$($mutable)? self, mut f: impl FnMut(&$($mutable)? Vreg)) {
+            let mut operand = |o: &$($mutable)? Operand| {
+                if let Operand::Reg(v) = o {
+                    f(v);
+                }
+            };
+            match self {
+                Self::Copy { src, .. } | Self::CopyFor { src, .. } | Self::SlotStore { src, .. } => operand(src),
+                Self::Alu { a, b, .. } => {
+                    operand(a);
+                    operand(b);
+                }
+                Self::Call { args, .. } => args.$iter().for_each(operand),
+                Self::Store { base, src, .. } => {
+                    operand(src);
+                    f(base);
+                }
+                Self::AtomicAdd { base, src, .. } | Self::AtomicFetch { base, src, .. } => {
+                    f(base);
+                    f(src);
+                }
+                Self::Unlinked { src: v, .. }
+                | Self::Neg { src: v, .. }
+                | Self::Extend { src: v, .. }
+                | Self::Bswap { src: v, .. }
+                | Self::Load { base: v, .. } => f(v),
+                Self::Address { .. } | Self::SlotLoad { .. } | Self::Mark(_) => {}
+            }
+        }
+    };
+}
+
+/// The registers that the end of a block reads.
+macro_rules! read_by_end {
+    ($name:ident $(, $mutable:tt)?) => {
+        /// Calls `f` with every register that it reads.
+        pub fn $name(&$($mutable)? self, mut f: impl FnMut(&$($mutable)? Vreg)) {
+            match self {
+                Self::Branch { a, b, .. } => {
+                    f(a);
+                    if let Operand::Reg(b) = b {
+                        f(b);
+                    }
+                }
+                Self::Return(Operand::Reg(v)) => f(v),
+                Self::Jump(_) | Self::Return(Operand::Imm(_)) | Self::Unset => {}
+            }
+        }
+    };
+}
+
 impl Inst {
     written!(dst_ref, as_ref);
     written!(dst_mut, as_mut, mut);
@@ -39,69 +94,8 @@ impl Inst {
         }
     }
 
-    /// Every register that it reads, in the order of its fields; one read twice comes twice.
-    pub fn for_each_use(&self, mut f: impl FnMut(Vreg)) {
-        let mut operand = |o: &Operand| {
-            if let Operand::Reg(v) = o {
-                f(*v);
-            }
-        };
-        match self {
-            Self::Copy { src, .. } | Self::CopyFor { src, .. } | Self::SlotStore { src, .. } => operand(src),
-            Self::Alu { a, b, .. } => {
-                operand(a);
-                operand(b);
-            }
-            Self::Store { base, src, .. } => {
-                operand(&Operand::Reg(*base));
-                operand(src);
-            }
-            Self::Unlinked { src, .. } | Self::Neg { src, .. } | Self::Extend { src, .. } | Self::Bswap { src, .. } => {
-                f(*src);
-            }
-            Self::Load { base, .. } => f(*base),
-            Self::AtomicAdd { base, src, .. } | Self::AtomicFetch { base, src, .. } => {
-                f(*base);
-                f(*src);
-            }
-            Self::Call { args, .. } => {
-                args.iter().for_each(operand);
-            }
-            Self::Address { .. } | Self::SlotLoad { .. } | Self::Mark(_) => {}
-        }
-    }
-
-    /// Every register that it reads, to be replaced by another register.
-    pub fn for_each_use_mut(&mut self, mut f: impl FnMut(&mut Vreg)) {
-        let mut operand = |o: &mut Operand| {
-            if let Operand::Reg(v) = o {
-                f(v);
-            }
-        };
-        match self {
-            Self::Copy { src, .. } | Self::CopyFor { src, .. } | Self::SlotStore { src, .. } => operand(src),
-            Self::Alu { a, b, .. } => {
-                operand(a);
-                operand(b);
-            }
-            Self::Store { base, src, .. } => {
-                operand(src);
-                f(base);
-            }
-            Self::Unlinked { src, .. } | Self::Neg { src, .. } | Self::Extend { src, .. } | Self::Bswap { src, .. } => {
-                f(src);
-            }
-            Self::Load { base, .. } => f(base),
-            Self::AtomicAdd { base, src, .. } | Self::AtomicFetch { base, src, .. } => {
-                f(base);
-                f(src);
-            }
-            Self::Call { args, .. } => {
-                args.iter_mut().for_each(operand);
-            }
-            Self::Address { .. } | Self::SlotLoad { .. } | Self::Mark(_) => {}
-        }
-    }
+    read!(for_each_use, iter);
+    read!(for_each_use_mut, iter_mut, mut);
 
     /// The operands that may be constants, to be replaced.
     pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut Operand)) {
@@ -153,33 +147,8 @@ impl Inst {
 }
 
 impl Terminator {
-    /// Every register that it reads.
-    pub fn for_each_use(&self, mut f: impl FnMut(Vreg)) {
-        match self {
-            Self::Branch { a, b, .. } => {
-                f(*a);
-                if let Operand::Reg(b) = b {
-                    f(*b);
-                }
-            }
-            Self::Return(Operand::Reg(v)) => f(*v),
-            Self::Jump(_) | Self::Return(Operand::Imm(_)) | Self::Unset => {}
-        }
-    }
-
-    /// Every register that it reads, to be replaced.
-    pub fn for_each_use_mut(&mut self, mut f: impl FnMut(&mut Vreg)) {
-        match self {
-            Self::Branch { a, b, .. } => {
-                f(a);
-                if let Operand::Reg(b) = b {
-                    f(b);
-                }
-            }
-            Self::Return(Operand::Reg(v)) => f(v),
-            Self::Jump(_) | Self::Return(Operand::Imm(_)) | Self::Unset => {}
-        }
-    }
+    read_by_end!(for_each_use);
+    read_by_end!(for_each_use_mut, mut);
 
     /// The blocks that may run next: the one taken when the condition holds comes first.
     #[must_use]

@@ -129,9 +129,7 @@ pub fn store<'a>(
         (Intrinsic::Path, [path]) => objects::path(l, path, e, dst, ty),
         (Intrinsic::SymbolicText, [word]) => symbolic_number::store_text(l, word, dst, ty, tail),
         (Intrinsic::StrConcat, [a, b]) => concatenate(l, a, b, dst, ty, e.span),
-        (Intrinsic::KStack | Intrinsic::UStack | Intrinsic::UStackByTables, _) => {
-            stack::capture(l, intrinsic, &e.ty, dst, e.span)
-        }
+        (intrinsic, _) if intrinsic.captures_stack() => stack::capture(l, intrinsic, &e.ty, dst, e.span),
         (Intrinsic::USym, [a, form @ ..]) => {
             let address = l.scalar(a)?;
             store_user_symbol(l, address, dst);

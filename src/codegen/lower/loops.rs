@@ -57,7 +57,7 @@ pub fn for_range<'a>(
     body: &'a Block,
     span: Span,
 ) -> Result<(), CodegenError> {
-    let strategy = choice::strategy(l.object.scale(), start, end, body);
+    let strategy = choice::strategy(l.object.cost_context(), start, end, body);
     let first = l.scalar(start)?;
     let first = numbers::keep(&mut l.function.builder, first, end);
     let last = l.scalar(end)?;

@@ -180,7 +180,7 @@ pub struct ObjectBuilder<'a> {
 impl<'a> ObjectBuilder<'a> {
     /// Nothing yet: what can interrupt what decides where maps live, see [`Self::plan_maps`].
     pub fn new(program: &'a Program, facts: &'a TargetFacts, on_stack_limit: u32) -> Self {
-        let scale = cost_context(program, facts);
+        let cost_context = cost_context(program, facts);
         Self {
             program,
             facts,
@@ -198,7 +198,7 @@ impl<'a> ObjectBuilder<'a> {
             constant_index: HashMap::new(),
             function_ids: OnceCell::new(),
             programs: Vec::new(),
-            has_brakes: program.probes.iter().any(|probe| steps::may_be_long(scale, probe)),
+            has_brakes: program.probes.iter().any(|probe| steps::may_be_long(cost_context, probe)),
             brakes: Vec::new(),
             budgets: Vec::new(),
             ring: None,
@@ -225,7 +225,7 @@ impl<'a> ObjectBuilder<'a> {
     }
 
     /// What loops are weighed with.
-    pub const fn scale(&self) -> CostContext<'a> {
+    pub const fn cost_context(&self) -> CostContext<'a> {
         cost_context(self.program, self.facts)
     }
 

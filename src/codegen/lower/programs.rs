@@ -127,7 +127,7 @@ pub fn lower_function<'a>(
     let region = region_for(object, kind);
     let id = object.reserve_function();
     let mut state = FunctionState::new(id, name, linkage, 1, Role::Program, region);
-    let has_explored_loop = has_explored_loop(object.scale(), &probe.body);
+    let has_explored_loop = has_explored_loop(object.cost_context(), &probe.body);
     state.builder.function_mut().has_explored_loop = has_explored_loop;
     let mut lowerer = Lowerer {
         object,

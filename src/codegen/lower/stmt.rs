@@ -176,7 +176,7 @@ fn while_loop<'a>(
     before: &'a [Statement],
 ) -> Result<(), CodegenError> {
     l.known.invalidate_all();
-    let strategy = while_strategy(l.object.scale(), before, c, body);
+    let strategy = while_strategy(l.object.cost_context(), before, c, body);
     match strategy {
         LoopStrategy::Iterator => return loops::while_iterator(l, c, body),
         LoopStrategy::Callback => return callback::while_callback(l, c, body),

@@ -159,14 +159,14 @@ impl<'a> Context<'a> {
         let block = &self.function.blocks[call.0];
         let mut live: HashSet<Vreg> = self.live.live_out(crate::codegen::ir::BlockId(call.0 as u32)).collect();
         let slots = self.live_slots.live_before(call.0, call.1);
-        block.terminator.for_each_use(|v| {
+        block.terminator.for_each_use(|&v| {
             live.insert(v);
         });
         for (inst, _) in block.instructions[call.1..].iter().rev() {
             if let Some(dst) = inst.dst() {
                 live.remove(&dst);
             }
-            inst.for_each_use(|v| {
+            inst.for_each_use(|&v| {
                 live.insert(v);
             });
         }

@@ -453,6 +453,12 @@ pub enum Intrinsic {
 }
 
 impl Intrinsic {
+    /// Whether it captures a stack: what it gives is a list of frames, or made of one.
+    #[must_use]
+    pub const fn captures_stack(&self) -> bool {
+        matches!(self, Self::KStack | Self::UStack | Self::UStackByTables)
+    }
+
     /// Whether it does more than compute a value: it runs as often as it is written, where it is written.
     #[must_use]
     pub const fn has_effect(&self) -> bool {

@@ -122,8 +122,7 @@ impl<'a> Keys<'a> {
             }
             ExprKind::Call(intrinsic, arguments) => {
                 let name = intrinsic_name(intrinsic)?;
-                let stack = matches!(intrinsic, Intrinsic::KStack | Intrinsic::UStack | Intrinsic::UStackByTables);
-                let kind = if stack { format!("{name}{:?}", e.ty) } else { name };
+                let kind = if intrinsic.captures_stack() { format!("{name}{:?}", e.ty) } else { name };
                 self.list(&kind, arguments.iter(), out, deeper)?;
             }
             ExprKind::MapLen(_)

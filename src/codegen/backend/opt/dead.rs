@@ -16,7 +16,7 @@ pub fn remove(function: &mut Function) -> bool {
             for (i, (inst, _)) in block.instructions.iter().enumerate().rev() {
                 if is_dead(inst, &uses, &read) {
                     keep[i] = false;
-                    inst.for_each_use(|v| uses[v.0 as usize] -= 1);
+                    inst.for_each_use(|&v| uses[v.0 as usize] -= 1);
                 }
             }
             let mut keep = keep.into_iter();
@@ -48,9 +48,9 @@ fn count_uses(function: &Function) -> Vec<u32> {
     let mut uses = vec![0; function.vregs as usize];
     for block in &function.blocks {
         for (inst, _) in &block.instructions {
-            inst.for_each_use(|v| uses[v.0 as usize] += 1);
+            inst.for_each_use(|&v| uses[v.0 as usize] += 1);
         }
-        block.terminator.for_each_use(|v| uses[v.0 as usize] += 1);
+        block.terminator.for_each_use(|&v| uses[v.0 as usize] += 1);
     }
     uses
 }

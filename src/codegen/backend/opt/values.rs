@@ -228,7 +228,7 @@ impl Walk {
         let mut versions = [0; 2];
         let mut reads_itself = false;
         let mut at = 0;
-        inst.for_each_use(|v| {
+        inst.for_each_use(|&v| {
             versions[at] = self.versions[v.0 as usize];
             reads_itself |= v == dst;
             at += 1;
@@ -313,7 +313,7 @@ impl Walk {
 fn operand_without_scalar_id(function: &Function) -> Vec<bool> {
     let mut operand_without_scalar_id = vec![false; function.vregs as usize];
     for block in &function.blocks {
-        block.terminator.for_each_use(|v| operand_without_scalar_id[v.0 as usize] = true);
+        block.terminator.for_each_use(|&v| operand_without_scalar_id[v.0 as usize] = true);
     }
     let copies = || function.blocks.iter().rev().flat_map(|b| b.instructions.iter().rev());
     let mut found = true;

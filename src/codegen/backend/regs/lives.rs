@@ -77,7 +77,7 @@ impl Lives {
     fn block(&mut self, function: &Function, block: BlockId, first: u32, weight: u32, ends: &mut [u32]) {
         let body = &function.blocks[block.0 as usize];
         let mut position = first + body.instructions.len() as u32;
-        body.terminator.for_each_use(|v| self.read(v, position * 4 + 1, weight, ends));
+        body.terminator.for_each_use(|&v| self.read(v, position * 4 + 1, weight, ends));
         for_each_end_hint(&body.terminator, |v, hint| self.hints[v.0 as usize].push((hint, weight)));
         for (inst, _) in body.instructions.iter().rev() {
             position -= 1;
@@ -98,7 +98,7 @@ impl Lives {
             if let Some(v) = read_late(inst) {
                 self.read(v, position * 4 + 3, 0, ends);
             }
-            inst.for_each_use(|v| self.read(v, position * 4 + 1, weight, ends));
+            inst.for_each_use(|&v| self.read(v, position * 4 + 1, weight, ends));
             for_each_hint(inst, |v, hint| self.hints[v.0 as usize].push((hint, weight)));
         }
     }

@@ -18,7 +18,7 @@ pub fn warn_of_iterations<'a>(object: &mut ObjectBuilder<'a>, iterations: Option
     if IterationMechanism::of(object.facts) != IterationMechanism::Counting {
         return;
     }
-    let weight = |iterations: u64| iterations.saturating_mul(cost::block(object.scale(), body));
+    let weight = |iterations: u64| iterations.saturating_mul(cost::block(object.cost_context(), body));
     let message = match iterations {
         Some(iterations) if weight(iterations) <= UNROLLED_WEIGHT => return,
         Some(iterations) => {

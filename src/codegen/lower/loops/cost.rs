@@ -1,7 +1,7 @@
 //! How much work a piece of script is to the verifier, roughly in instructions: it decides which
 //! loops the verifier may follow iteration by iteration.
 
-use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Program, Statement, StatementKind, size_align};
+use crate::lang::typed::{Block, Expr, ExprKind, FunctionId, Intrinsic, Program, Statement, StatementKind, size_align};
 use crate::lang::types::{Aggregation, Type};
 
 use crate::codegen::lower::loops::counted;
@@ -33,30 +33,43 @@ pub struct CostContext<'a> {
     pub unknown: u64,
 }
 
-/// Weight of a block.
-pub fn block(scale: CostContext<'_>, block: &Block) -> u64 {
-    let weights = block.statements.iter().enumerate().map(|(at, s)| statement(scale, s, &block.statements[..at]));
-    weights.fold(0, u64::saturating_add)
+impl<'a> CostContext<'a> {
+    /// The body of a function that is called, and what to weigh it by; none where calls go too deep.
+    pub fn called(self, id: FunctionId) -> Option<(Self, &'a Block)> {
+        let depth = self.depth.checked_sub(1)?;
+        let function = self.program.functions.get(id.0 as usize)?;
+        Some((Self { depth, ..self }, &function.body))
+    }
 }
 
-fn statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64 {
+/// The sum, or the largest number there is.
+pub fn sum(costs: impl IntoIterator<Item = u64>) -> u64 {
+    costs.into_iter().fold(0, u64::saturating_add)
+}
+
+/// Weight of a block.
+pub fn block(context: CostContext<'_>, block: &Block) -> u64 {
+    sum(block.statements.iter().enumerate().map(|(at, s)| statement(context, s, &block.statements[..at])))
+}
+
+fn statement(context: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64 {
     let (exprs, blocks) = s.parts();
-    let own = exprs.into_iter().fold(2, |sum: u64, e| sum.saturating_add(expr(scale, e)));
-    let inside = blocks.into_iter().fold(0, |sum: u64, b| sum.saturating_add(block(scale, b)));
+    let own = sum(exprs.into_iter().map(|e| expr(context, e))).saturating_add(2);
+    let inside = sum(blocks.into_iter().map(|b| block(context, b)));
     match &s.kind {
-        StatementKind::ForRange { start, end, .. } => match strategy_for(scale.facts, start, end, inside) {
+        StatementKind::ForRange { start, end, .. } => match strategy_for(context.facts, start, end, inside) {
             LoopStrategy::Plain { iterations } | LoopStrategy::Unrolled { iterations } => {
                 own.saturating_add(inside.saturating_mul(iterations))
             }
-            _ => until_known(scale, own, inside),
+            _ => until_known(context, own, inside),
         },
-        StatementKind::ForMap { .. } => until_known(scale, own, inside),
+        StatementKind::ForMap { .. } => until_known(context, own, inside),
         StatementKind::While(condition, body) => {
             let counted = counted::iterations(before, condition, body);
-            let iterations = match while_strategy_for(scale.facts, counted, || inside) {
+            let iterations = match while_strategy_for(context.facts, counted, || inside) {
                 LoopStrategy::Plain { iterations } | LoopStrategy::Unrolled { iterations } => iterations,
                 LoopStrategy::Iterator | LoopStrategy::Callback => {
-                    return until_known(scale, 0, own.saturating_add(inside));
+                    return until_known(context, 0, own.saturating_add(inside));
                 }
                 LoopStrategy::None => counted.unwrap_or(WHILE_ITERATIONS),
             };
@@ -64,7 +77,7 @@ fn statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64
         }
         StatementKind::Unroll(n, _) => own.saturating_add(inside.saturating_mul(u64::from(*n))),
         StatementKind::Aggregate { map, .. } => {
-            let aggregation = match scale.program.maps.get(map.0 as usize).map(|m| &m.value) {
+            let aggregation = match context.program.maps.get(map.0 as usize).map(|m| &m.value) {
                 // Eight paths lead through a logarithm.
                 Some(Type::Agg(Aggregation::Hist { .. })) => 120,
                 Some(Type::Agg(Aggregation::TSeries { .. })) => 60,
@@ -80,20 +93,20 @@ fn statement(scale: CostContext<'_>, s: &Statement, before: &[Statement]) -> u64
 }
 
 /// Weight of a loop that the verifier need not follow to its end. With a brake it looks at the clock now and then.
-const fn until_known(scale: CostContext<'_>, own: u64, inside: u64) -> u64 {
-    let brake = if scale.facts.brake { LOOP_INSIDE } else { 0 };
+const fn until_known(context: CostContext<'_>, own: u64, inside: u64) -> u64 {
+    let brake = if context.facts.brake { LOOP_INSIDE } else { 0 };
     own.saturating_add(inside.saturating_mul(UNTIL_KNOWN)).saturating_add(brake)
 }
 
-fn expr(scale: CostContext<'_>, e: &Expr) -> u64 {
-    let inside = e.children().into_iter().fold(0, |sum: u64, c| sum.saturating_add(expr(scale, c)));
-    let words = |ty: &Type| u64::from(size_align(ty, &scale.program.structs).0 / 8);
+fn expr(context: CostContext<'_>, e: &Expr) -> u64 {
+    let inside = sum(e.children().into_iter().map(|child| expr(context, child)));
+    let words = |ty: &Type| u64::from(size_align(ty, &context.program.structs).0 / 8);
     let own = match &e.kind {
         ExprKind::Binary(_, a, b) if !a.ty.fits_register() => {
             let constant = matches!(a.kind, ExprKind::Str(_)) || matches!(b.kind, ExprKind::Str(_));
             match words(&a.ty).min(words(&b.ty)) {
                 _ if constant => 8,
-                common if !scale.facts.features().bpf_loop => 6 * common,
+                common if !context.facts.features().bpf_loop => 6 * common,
                 common if common <= u64::from(UNROLLED_WORDS) => 72,
                 _ => LOOP_INSIDE / 4,
             }
@@ -101,7 +114,7 @@ fn expr(scale: CostContext<'_>, e: &Expr) -> u64 {
         ExprKind::Conditional(..) | ExprKind::And(..) | ExprKind::Or(..) => 10,
         ExprKind::Call(Intrinsic::StrStr | Intrinsic::StrContains, args) => {
             let positions = args.first().map_or(0, |a| words(&a.ty) * 8);
-            if scale.facts.features().bpf_loop {
+            if context.facts.features().bpf_loop {
                 // The longer the text that is looked for, the more is set up before.
                 let wanted = args.get(1).map_or(0, |a| words(&a.ty));
                 LOOP_INSIDE + 12 * positions.min(32) + 8 * wanted.min(64)
@@ -110,18 +123,13 @@ fn expr(scale: CostContext<'_>, e: &Expr) -> u64 {
             }
         }
         // A stack's hash is made of many frames.
-        ExprKind::Call(Intrinsic::KStack | Intrinsic::UStack | Intrinsic::UStackByTables | Intrinsic::StackLen, _) => {
-            400
-        }
+        ExprKind::Call(i, _) if i.captures_stack() || *i == Intrinsic::StackLen => 400,
         ExprKind::Call(..) => 20,
         ExprKind::MapGet { .. } | ExprKind::MapHas { .. } | ExprKind::MapFind { .. } | ExprKind::MapDelete { .. } => 12,
         ExprKind::MapStep { .. } => 20,
         ExprKind::Field { .. } | ExprKind::Deref(_) | ExprKind::Index { .. } => 8,
-        ExprKind::Block(b, _) => block(scale, b),
-        ExprKind::CallUser(id, _) if scale.depth > 0 => {
-            let function = scale.program.functions.get(id.0 as usize);
-            function.map_or(0, |f| block(CostContext { depth: scale.depth - 1, ..scale }, &f.body))
-        }
+        ExprKind::Block(b, _) => block(context, b),
+        ExprKind::CallUser(id, _) => context.called(*id).map_or(0, |(context, body)| block(context, body)),
         _ => 2,
     };
     own.saturating_add(inside)

@@ -12,14 +12,14 @@ use super::strategy::LoopStrategy;
 /// may have made of a number that matters; and before 6.5 a callback from all that its program may have made of any
 /// number (`mark_all_scalars_precise`, kernel/bpf/verifier.c, until commit fde2a3882bd0). Nothing may be hidden,
 /// though, where it has to find the end of a loop by itself.
-pub fn has_explored_loop(scale: CostContext<'_>, block: &Block) -> bool {
+pub fn has_explored_loop(context: CostContext<'_>, block: &Block) -> bool {
     let (mut any, mut unforeseen) = (false, false);
-    for body in scale.program.bodies_called(block) {
+    for body in context.program.bodies_called(block) {
         walk::each_placed(body, &mut |before, s| {
             any |= s.loop_body().is_some();
             // The kernel has nothing for one whose iterations only the verifier counts.
             unforeseen |= matches!(&s.kind, StatementKind::While(condition, body)
-                if while_strategy(scale, before, condition, body) == LoopStrategy::None);
+                if while_strategy(context, before, condition, body) == LoopStrategy::None);
         });
     }
     any && !unforeseen

@@ -21,7 +21,7 @@ const HELP: &str = "let the loop end sooner, move it to an `interval`, or trace 
 /// Warns of loops that take much of a CPU's time where the probe fires as often as it may, as far as the script
 /// shows how long they are.
 pub fn warn_hot_loops(l: &mut Lowerer<'_, '_>, targets: &[u32]) {
-    let steps = steps::of_probe(CostContext { unknown: 1, ..l.object.scale() }, l.probe);
+    let steps = steps::of_probe(CostContext { unknown: 1, ..l.object.cost_context() }, l.probe);
     let took_ns = steps.saturating_mul(STEP_NS);
     let of = |index: &u32| l.probe.targets.get(*index as usize).and_then(firings_a_second);
     let Some(rate) = targets.iter().filter_map(of).max() else { return };

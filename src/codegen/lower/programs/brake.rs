@@ -77,7 +77,7 @@ fn bound(kind: ProgramKind, target: &Target) -> Bound {
 /// Gives the program a brake, if its loops can make many steps.
 pub fn plan(l: &mut Lowerer<'_, '_>) {
     let measured = matches!(l.probe.targets[l.target], Target::Test(_) | Target::Bench(_));
-    if measured || !steps::may_be_long(l.object.scale(), l.probe) {
+    if measured || !steps::may_be_long(l.object.cost_context(), l.probe) {
         return;
     }
     let words = object::brake_words(l.object, l.function.region);
@@ -117,7 +117,9 @@ pub fn refuse_when_braked(l: &mut Lowerer<'_, '_>) {
 /// Where a predicate with loops sends firings that don't concern the script: their steps are cleared before they leave.
 pub fn refused_by_predicate(l: &mut Lowerer<'_, '_>) -> BlockId {
     let refused = refusal::refused(&mut l.function);
-    let Some(brake) = l.brake.filter(|_| steps::of_predicate(l.object.scale(), l.probe) > 0) else { return refused };
+    let Some(brake) = l.brake.filter(|_| steps::of_predicate(l.object.cost_context(), l.probe) > 0) else {
+        return refused;
+    };
     let words = l.function.scratch();
     let b = &mut l.function.builder;
     let (here, counted) = (b.current(), b.new_block());
@@ -137,7 +139,7 @@ fn clear(b: &mut FunctionBuilder, brake: Brake, words: Vreg) {
 /// Iterations that are not counted one by one.
 pub fn add_steps(l: &mut Lowerer<'_, '_>, iterations: u64, condition: Option<&Expr>, body: &Block) {
     let Some(brake) = l.brake else { return };
-    let steps = steps::of_iteration(l.object.scale(), condition, body).saturating_mul(iterations);
+    let steps = steps::of_iteration(l.object.cost_context(), condition, body).saturating_mul(iterations);
     let steps = steps.min(MOST_STEPS as u64) as i64;
     if steps >= LONG {
         look_before_loop(l);
@@ -187,9 +189,9 @@ pub fn count_step(
     on_break: BlockId,
 ) {
     let Some(brake) = l.brake else { return };
-    let weight = steps::of_iteration(l.object.scale(), condition, body).min(LOOK_EVERY as u64) as i64;
+    let weight = steps::of_iteration(l.object.cost_context(), condition, body).min(LOOK_EVERY as u64) as i64;
     let alone = l.callbacks == 0 && l.inline.is_empty() && l.function.loops.is_empty() && l.iterators.len() <= 1;
-    let number = number.filter(|_| alone && !steps::has_loops(l.object.scale(), condition, body));
+    let number = number.filter(|_| alone && !steps::has_loops(l.object.cost_context(), condition, body));
     let span = l.function.builder.span();
     let spec = &mut l.object.brakes[brake.index];
     if spec.span == l.probe.head {

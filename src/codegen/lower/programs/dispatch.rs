@@ -12,8 +12,8 @@ use crate::codegen::ir::{Cond, Size, Vreg};
 use crate::kernel::syscalls;
 use crate::kernel::syscalls::Machine;
 use crate::lang::source::Span;
-use crate::lang::typed::walk::Node;
-use crate::lang::typed::{Block, Builtin, ExprKind, Intrinsic, Probe, Statement, StatementKind};
+use crate::lang::typed::walk::{self, Node};
+use crate::lang::typed::{Block, Builtin, Expr, ExprKind, Intrinsic, Probe, StatementKind};
 use crate::lang::types::Type;
 use crate::model::target::Target;
 
@@ -22,9 +22,8 @@ use crate::codegen::lower::builtin::registers;
 use crate::codegen::lower::builtin::registers::REGISTERS;
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::layout::CONSTANTS;
-use crate::codegen::lower::loops::choice::strategy;
+use crate::codegen::lower::loops::choice::is_callback;
 use crate::codegen::lower::loops::cost::CostContext;
-use crate::codegen::lower::loops::strategy::LoopStrategy;
 use crate::codegen::lower::numbers;
 use crate::codegen::lower::programs::firing::Firing;
 use crate::codegen::lower::programs::refusal;
@@ -69,10 +68,10 @@ fn call_of(target: &Target) -> Option<(bool, u16)> {
 
 /// The targets of a probe that one program serves: those at entries and those at exits, each group large enough to
 /// gain by it, or absent.
-pub fn groups(probe: &Probe, scale: CostContext<'_>) -> Vec<Vec<u32>> {
+pub fn groups(probe: &Probe, context: CostContext<'_>) -> Vec<Vec<u32>> {
     let mut groups = [Vec::new(), Vec::new()];
     let named = probe.names.iter().all(|n| *n < u32::from(u16::MAX));
-    if probe.targets.len() < FEWEST || !named || !scale.facts.features().btf {
+    if probe.targets.len() < FEWEST || !named || !context.facts.features().btf {
         return Vec::new();
     }
     let mut taken = std::collections::HashSet::new();
@@ -83,37 +82,28 @@ pub fn groups(probe: &Probe, scale: CostContext<'_>) -> Vec<Vec<u32>> {
         }
     }
     let indices = |group: Vec<(u32, u16)>| group.into_iter().map(|(index, _)| index).collect::<Vec<_>>();
-    groups.into_iter().map(indices).filter(|g| g.len() >= FEWEST && translatable(probe, scale, g)).collect()
+    groups.into_iter().map(indices).filter(|g| g.len() >= FEWEST && translatable(probe, context, g)).collect()
 }
 
 /// Whether everything that the probe takes from its context is in the registers, too.
-fn translatable(probe: &Probe, scale: CostContext<'_>, group: &[u32]) -> bool {
+fn translatable(probe: &Probe, context: CostContext<'_>, group: &[u32]) -> bool {
     let exit = group.first().and_then(|i| call_of(&probe.targets[*i as usize])).is_some_and(|(exit, _)| exit);
-    probe.nodes().all(|node| match node {
-        Node::Statement(s) => {
-            !is_callback(scale, s) || !s.parts().1.into_iter().any(|body| asks_of_firing(body, probe))
+    let is_translatable = |e: &Expr| match &e.kind {
+        ExprKind::Builtin(Builtin::CtxField(offset)) => e.ty.fits_register() && field_of(*offset, exit).is_some(),
+        ExprKind::AddressOf(place) => is_of_a_local(place),
+        // Stacks begin elsewhere in a raw tracepoint: with the program itself.
+        ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)
+        | ExprKind::Call(Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes, _) => {
+            false
         }
-        Node::Expr(e) => match &e.kind {
-            ExprKind::Builtin(Builtin::CtxField(offset)) => e.ty.fits_register() && field_of(*offset, exit).is_some(),
-            ExprKind::AddressOf(place) => is_of_a_local(place),
-            // Stacks begin elsewhere in a raw tracepoint: with the program itself.
-            ExprKind::Builtin(Builtin::Ctx | Builtin::DataLoc(_) | Builtin::Register(_) | Builtin::UserMode)
-            | ExprKind::Call(
-                Intrinsic::KStack | Intrinsic::StackFrame | Intrinsic::Override | Intrinsic::SkbBytes,
-                _,
-            ) => false,
-            _ => true,
-        },
-    })
-}
-
-/// Whether a statement is a `for` whose body is a callback.
-fn is_callback(scale: CostContext<'_>, s: &Statement) -> bool {
-    match &s.kind {
-        StatementKind::ForMap { .. } => true,
-        StatementKind::ForRange { start, end, body, .. } => strategy(scale, start, end, body) == LoopStrategy::Callback,
-        _ => false,
-    }
+        _ => true,
+    };
+    let mut callbacks_ask = false;
+    walk::each_placed(&probe.body, &mut |before, s| {
+        callbacks_ask |=
+            is_callback(context, before, s) && s.loop_body().is_some_and(|body| asks_of_firing(body, probe));
+    });
+    probe.all_exprs().all(is_translatable) && !callbacks_ask
 }
 
 /// Whether statements want the record or the name of the firing probe. Callbacks know nothing of the firing.
@@ -127,7 +117,7 @@ fn asks_of_firing(body: &Block, probe: &Probe) -> bool {
 }
 
 /// Whether a place is a variable of the program or a part of one: what it lies in is no record of the tracepoint.
-fn is_of_a_local(place: &crate::lang::typed::Expr) -> bool {
+fn is_of_a_local(place: &Expr) -> bool {
     match &place.kind {
         ExprKind::Local(_) => true,
         ExprKind::Field { base, .. } => is_of_a_local(base),

@@ -111,7 +111,7 @@ fn kept_result(
     result: Option<Vreg>,
     memory: Option<&(Addr, Type)>,
 ) -> Option<u32> {
-    if !has_callback_loop(body, l.object.scale()) {
+    if !has_callback_loop(body, l.object.cost_context()) {
         return None;
     }
     match (result, memory) {
@@ -187,8 +187,8 @@ pub fn take_returned(l: &mut Lowerer<'_, '_>) -> Result<(), CodegenError> {
 }
 
 /// Whether a loop of the body is made as a callback, from which `return` can't leave the function.
-fn has_callback_loop(body: &Block, scale: CostContext<'_>) -> bool {
+fn has_callback_loop(body: &Block, context: CostContext<'_>) -> bool {
     let mut found = false;
-    walk::each_placed(body, &mut |before, s| found |= is_callback(scale, before, s));
+    walk::each_placed(body, &mut |before, s| found |= is_callback(context, before, s));
     found
 }

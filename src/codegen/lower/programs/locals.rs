@@ -93,9 +93,9 @@ fn share_frame(
 /// Locals that loop callbacks of this body use.
 fn captured<'a>(object: &ObjectBuilder<'a>, body: &'a Block, predicate: Option<&'a Expr>) -> Vec<LocalId> {
     let mut captured = Vec::new();
-    let scale = object.scale();
+    let context = object.cost_context();
     let mut visit = |before: &'a [Statement], s: &'a Statement| {
-        if !is_callback(scale, before, s) {
+        if !is_callback(context, before, s) {
             return;
         }
         // The bounds of a range are computed before it.

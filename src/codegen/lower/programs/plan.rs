@@ -78,7 +78,7 @@ pub fn plan(probe: &Probe, object: &ObjectBuilder<'_>) -> Vec<Plan> {
     let facts = object.facts;
     let mut plans: Vec<(Plan, Apart)> = Vec::new();
     let raw = object.prefers_raw && raw::needs_no_record(probe);
-    let groups = dispatch::groups(probe, object.scale());
+    let groups = dispatch::groups(probe, object.cost_context());
     let shared = trampolines::shared(probe, facts);
     if let Some(plan) = trampolines::plan(probe, &shared) {
         plans.push((plan, Apart::default()));
