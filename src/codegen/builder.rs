@@ -25,8 +25,6 @@ pub struct FunctionBuilder {
     current: BlockId,
     cold: bool,
     span: Span,
-    /// Slots of the kernel's iterators whose loops have ended, for those of later loops.
-    pub ended_iterators: Vec<Slot>,
 }
 
 impl FunctionBuilder {
@@ -44,7 +42,7 @@ impl FunctionBuilder {
             is_loop_body: false,
             has_explored_loop: false,
         };
-        Self { function, current: BlockId(0), cold: false, span: Span::default(), ended_iterators: Vec::new() }
+        Self { function, current: BlockId(0), cold: false, span: Span::default() }
     }
 
     /// The finished function. Blocks without a terminator return 0.

@@ -67,16 +67,12 @@ pub struct Lowerer<'u, 'a> {
 impl<'a> Lowerer<'_, 'a> {
     /// What is in use now.
     pub fn mark(&self) -> Mark {
-        Mark { temps: self.function.temps.len(), scratch: self.scratch_next }
+        Mark { temps: self.function.temp_slots(), scratch: self.scratch_next }
     }
 
     /// Gives back temporary memory taken since the mark.
     pub fn release(&mut self, mark: Mark) {
-        while self.function.temps.len() > mark.temps {
-            if let Some((slot, size)) = self.function.temps.pop() {
-                self.function.free_slots.entry(size).or_default().push(slot);
-            }
-        }
+        self.function.release_temp_slots(mark.temps);
         self.scratch_next = mark.scratch;
     }
 

@@ -19,7 +19,7 @@ pub mod strategy;
 
 use crate::codegen::builder::{FunctionBuilder, flow, purpose};
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{BlockId, Cond, Operand, Point, Vreg};
+use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Point, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId};
 use crate::lang::types::Type;
@@ -73,7 +73,16 @@ pub fn for_range<'a>(
         LoopStrategy::Unrolled { iterations } => unrolled_range(l, local, first, iterations, body),
         LoopStrategy::Iterator => {
             let iterations = iterations(l, first, last)?;
-            iterator_loop(l, local, first, iterations, body)
+            let first = l.function.builder.copy(first);
+            iterator_loop(l, iterations.into(), None, body, |l, number| {
+                let b = &mut l.function.builder;
+                let index = memory::load(b, Addr::new(Base::Reg(number), 0), 4, true);
+                let value = b.add(first, index);
+                l.variables.write(&mut l.function, local, value.into());
+            })?;
+            marks::end_counter(l, local);
+            marks::end_loop(l, body);
+            Ok(())
         }
         LoopStrategy::Callback => {
             let iterations = iterations(l, first, last)?;
@@ -141,13 +150,33 @@ pub fn one_iteration<'a>(
     done: BlockId,
     next: BlockId,
 ) -> Result<(), CodegenError> {
-    l.function.loops.push(LoopTargets { on_break: done, on_continue: next });
-    l.block(body)?;
+    loop_body(l, body, done, next)?;
     l.known.invalidate_all();
-    l.function.loops.pop();
-    l.function.builder.jump(next);
     l.function.builder.switch_to(next);
     marks::end_iteration(l, body);
+    Ok(())
+}
+
+/// The body of a loop, which `break` leaves for `done`; goes on at the next iteration.
+fn loop_body<'a>(l: &mut Lowerer<'_, 'a>, body: &'a Block, done: BlockId, next: BlockId) -> Result<(), CodegenError> {
+    l.function.loops.push(LoopTargets { on_break: done, on_continue: next });
+    l.block(body)?;
+    l.function.loops.pop();
+    l.function.builder.jump(next);
+    Ok(())
+}
+
+/// Goes on `inside` where a loop's condition holds.
+pub fn test_condition<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    c: &'a Expr,
+    inside: BlockId,
+    done: BlockId,
+) -> Result<(), CodegenError> {
+    let mark = l.mark();
+    l.condition(c, inside, done)?;
+    l.release(mark);
+    l.function.builder.switch_to(inside);
     Ok(())
 }
 
@@ -162,10 +191,7 @@ pub fn unrolled_while<'a>(
     brake::add_steps(l, iterations, Some(c), body);
     for _ in 0..iterations {
         let [inside, next] = l.function.builder.new_blocks();
-        let mark = l.mark();
-        l.condition(c, inside, done)?;
-        l.release(mark);
-        l.function.builder.switch_to(inside);
+        test_condition(l, c, inside, done)?;
         one_iteration(l, body, done, next)?;
     }
     l.function.builder.jump(done);
@@ -191,7 +217,7 @@ fn plain_loop<'a>(
     l.variables.write(&mut l.function, local, counter.into());
     one_iteration(l, body, done, next)?;
     let b = &mut l.function.builder;
-    b.alu_into(counter, crate::codegen::ir::Alu::Add, crate::codegen::ir::Width::W64, counter, 1);
+    b.alu_into(counter, Alu::Add, Width::W64, counter, 1);
     b.jump(head);
     b.switch_to(done);
     marks::end_counter(l, local);
@@ -199,19 +225,21 @@ fn plain_loop<'a>(
     Ok(())
 }
 
+/// The body once for each number of the kernel's iterator, as long as the condition holds. `begin` is what an iteration
+/// begins with; it gets the address of its number.
 fn iterator_loop<'a>(
     l: &mut Lowerer<'_, 'a>,
-    local: LocalId,
-    first: Operand,
-    iterations: Vreg,
+    iterations: Operand,
+    condition: Option<&'a Expr>,
     body: &'a Block,
+    begin: impl FnOnce(&mut Lowerer<'_, 'a>, Vreg),
 ) -> Result<(), CodegenError> {
-    let first = l.function.builder.copy(first);
-    let constants = marks::constants_by_iteration(l, None, body);
+    let constants = marks::constants_by_iteration(l, condition, body);
+    let slot = iterator::open_numbers(&mut l.function, 0.into(), iterations);
     let b = &mut l.function.builder;
-    let slot = iterator::open_numbers(b, 0.into(), iterations.into());
-    let again = b.new_block();
-    let [head, iteration, inside, done] = b.new_blocks();
+    let [again, head, iteration, start] = b.new_blocks();
+    let condition = condition.map(|c| (c, b.new_block()));
+    let done = b.new_block();
     marks::end_locals_of(l, Point::LoopStart, body);
     l.function.builder.jump(again);
     l.function.builder.switch_to(head);
@@ -219,24 +247,20 @@ fn iterator_loop<'a>(
     let b = &mut l.function.builder;
     let number = iterator::next_number(b, slot);
     b.branch(Cond::Ne, number, 0, iteration, done);
-    b.switch_to(inside);
-    let index = memory::load(b, Addr::new(Base::Reg(number), 0), 4, true);
-    let value = b.add(first, index);
-    l.variables.write(&mut l.function, local, value.into());
+    b.switch_to(start);
+    begin(l, number);
     l.iterators.push(slot);
-    brake::count_step(l, (None, body), Some(number), done);
-    l.function.loops.push(LoopTargets { on_break: done, on_continue: again });
-    l.block(body)?;
-    l.function.loops.pop();
-    l.function.builder.jump(again);
+    brake::count_step(l, (condition.map(|(c, _)| c), body), Some(number), done);
+    if let Some((c, inside)) = condition {
+        test_condition(l, c, inside, done)?;
+    }
+    loop_body(l, body, done, again)?;
     begin_iteration(l, again, given, body, &constants);
     l.iterators.pop();
     l.function.builder.jump(head);
-    enter_iteration(l.object, &mut l.function.builder, iteration, inside, again);
+    enter_iteration(l.object, &mut l.function.builder, iteration, start, again);
     l.function.builder.switch_to(done);
-    iterator::end_numbers(&mut l.function.builder, slot);
-    marks::end_counter(l, local);
-    marks::end_loop(l, body);
+    iterator::end_numbers(&mut l.function, slot);
     Ok(())
 }
 
@@ -272,26 +296,7 @@ fn enter_iteration(
 /// follow to the end. Iterations end at what the kernel allows.
 pub fn while_iterator<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
     marks::mark_changed(l, body);
-    let constants = marks::constants_by_iteration(l, Some(c), body);
-    let slot = iterator::open_numbers(&mut l.function.builder, 0.into(), MOST_ITERATIONS.into());
-    let [again, head, iteration, check, inside, done] = l.function.builder.new_blocks();
-    marks::end_locals_of(l, Point::LoopStart, body);
-    l.function.builder.jump(again);
-    l.function.builder.switch_to(head);
-    let given = l.function.given();
-    let b = &mut l.function.builder;
-    let number = iterator::next_number(b, slot);
-    b.branch(Cond::Ne, number, 0, iteration, done);
-    b.switch_to(check);
-    l.iterators.push(slot);
-    brake::count_step(l, (Some(c), body), Some(number), done);
-    while_iteration(l, c, body, (again, inside, done))?;
-    begin_iteration(l, again, given, body, &constants);
-    l.iterators.pop();
-    l.function.builder.jump(head);
-    enter_iteration(l.object, &mut l.function.builder, iteration, check, again);
-    l.function.builder.switch_to(done);
-    iterator::end_numbers(&mut l.function.builder, slot);
+    iterator_loop(l, MOST_ITERATIONS.into(), Some(c), body, |_, _| ())?;
     marks::end_loop(l, body);
     Ok(())
 }
@@ -304,14 +309,8 @@ pub fn while_iteration<'a>(
     body: &'a Block,
     (head, inside, done): (BlockId, BlockId, BlockId),
 ) -> Result<(), CodegenError> {
-    let mark = l.mark();
-    l.condition(c, inside, done)?;
-    l.release(mark);
-    l.function.builder.switch_to(inside);
-    l.function.loops.push(LoopTargets { on_break: done, on_continue: head });
-    l.block(body)?;
-    l.function.loops.pop();
-    l.function.builder.jump(head);
+    test_condition(l, c, inside, done)?;
+    loop_body(l, body, done, head)?;
     l.function.builder.switch_to(done);
     Ok(())
 }

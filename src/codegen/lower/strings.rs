@@ -13,7 +13,7 @@ use crate::lang::typed::Expr;
 use crate::lang::types::Type;
 
 use crate::codegen::lower::addr::{Addr, Base, chunks, memory};
-use crate::codegen::lower::function::Lowerer;
+use crate::codegen::lower::function::{FunctionState, Lowerer};
 use crate::codegen::lower::loops::cost::UNROLLED_WORDS;
 use crate::codegen::lower::loops::iterator;
 use crate::codegen::lower::loops::strategy::IterationMechanism;
@@ -138,7 +138,7 @@ fn bytes_equal(
         numbers::unless_ended(&mut l.function.builder, last, done);
     }
     match IterationMechanism::of(l.object.facts) {
-        IterationMechanism::Iterator => chunks_by_iterator(&mut l.function.builder, compared),
+        IterationMechanism::Iterator => chunks_by_iterator(&mut l.function, compared),
         IterationMechanism::Callback => chunks_by_callback(l, compared),
         IterationMechanism::Counting => chunks_by_counting(&mut l.function.builder, compared),
     }
@@ -212,8 +212,9 @@ impl Compared {
 
 /// The chunks after the first by the kernel's numeric iterator, whose body the verifier follows
 /// twice at most: counted loops are followed to their end, on every path that leads to them.
-fn chunks_by_iterator(b: &mut FunctionBuilder, compared: Compared) {
-    let slot = iterator::open_numbers(b, 1.into(), i64::from(compared.chunks).into());
+fn chunks_by_iterator(f: &mut FunctionState, compared: Compared) {
+    let slot = iterator::open_numbers(f, 1.into(), i64::from(compared.chunks).into());
+    let b = &mut f.builder;
     let [head, out] = b.new_blocks();
     let [differ, ended] = b.new_blocks();
     b.jump(head);
@@ -228,7 +229,7 @@ fn chunks_by_iterator(b: &mut FunctionBuilder, compared: Compared) {
         b.jump(to);
     }
     b.switch_to(out);
-    iterator::end_numbers(b, slot);
+    iterator::end_numbers(f, slot);
 }
 
 /// The same by `bpf_loop`, on kernels without the iterator.

@@ -50,7 +50,7 @@ impl<'a> Keys<'a> {
                 StatementKind::SetLocal(local, value) => self.set(*local, Some(value)),
                 StatementKind::ForRange { local, .. } | StatementKind::ForMap { local, .. } => self.set(*local, None),
                 StatementKind::Store { place, .. } => {
-                    stored_in(place).into_iter().for_each(|local| self.set(local, None))
+                    stored_in(place).into_iter().for_each(|local| self.set(local, None));
                 }
                 _ => {}
             },

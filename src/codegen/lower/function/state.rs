@@ -99,8 +99,12 @@ pub struct FunctionState {
     /// What says whether a firing may run.
     pub budget: Option<Budget>,
     pub loops: Vec<LoopTargets>,
-    pub(super) temps: Vec<(Slot, u32)>,
-    pub(super) free_slots: HashMap<u32, Vec<Slot>>,
+    /// Temporary slots in use, with their sizes.
+    temps: Vec<(Slot, u32)>,
+    /// Those that were given back, by size.
+    free_slots: HashMap<u32, Vec<Slot>>,
+    /// Slots of the kernel's iterators whose loops have ended.
+    free_iterators: Vec<Slot>,
     /// All slots that [`Self::temp_slot`] gave out, one after the other.
     given: Vec<(Slot, u32)>,
     /// Those that no statement has ended for since.
@@ -153,6 +157,7 @@ impl FunctionState {
             loops: Vec::new(),
             temps: Vec::new(),
             free_slots: HashMap::new(),
+            free_iterators: Vec::new(),
             given: Vec::new(),
             used: Vec::new(),
         }
@@ -237,6 +242,31 @@ impl FunctionState {
         self.given.push((slot, size));
         self.used.push((slot, size));
         slot
+    }
+
+    /// How many temporary slots are in use.
+    pub const fn temp_slots(&self) -> usize {
+        self.temps.len()
+    }
+
+    /// Gives temporary slots back until so many are in use.
+    pub fn release_temp_slots(&mut self, kept: usize) {
+        while self.temps.len() > kept {
+            if let Some((slot, size)) = self.temps.pop() {
+                self.free_slots.entry(size).or_default().push(slot);
+            }
+        }
+    }
+
+    /// A slot for an iterator of the kernel (`struct bpf_iter_num`, 8 bytes). It is no temporary one: the verifier
+    /// tracks the iterator in it until it is destroyed.
+    pub fn iterator_slot(&mut self) -> Slot {
+        self.free_iterators.pop().unwrap_or_else(|| self.builder.new_slot(8))
+    }
+
+    /// Gives it back: from here on no path has the iterator any more.
+    pub fn release_iterator_slot(&mut self, slot: Slot) {
+        self.free_iterators.push(slot);
     }
 
     /// How many slots were given out that no statement has ended for.

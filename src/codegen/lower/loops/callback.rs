@@ -1,7 +1,7 @@
 //! Loops whose body is a function that the kernel calls: `bpf_loop`, and `bpf_for_each_map_elem` for maps.
 
-use super::Over;
 use super::strategy::MOST_ITERATIONS;
+use super::{Over, test_condition};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, FuncId, Linkage, Point, Vreg};
 use crate::lang::source::Span;
@@ -123,10 +123,7 @@ fn callback<'a>(
         Over::Map { local, map } => element_variable(l, *local, *map, span)?,
         Over::While(c) => {
             let inside = l.function.builder.new_block();
-            let mark = l.mark();
-            l.condition(c, inside, stop)?;
-            l.release(mark);
-            l.function.builder.switch_to(inside);
+            test_condition(l, c, inside, stop)?;
         }
         Over::Range { .. } => {}
     }

@@ -57,12 +57,10 @@ pub fn iterations_of_callback(
 }
 
 /// Begins the numbers from `first` up to, without, `end`.
-pub fn open_numbers(b: &mut FunctionBuilder, first: Operand, end: Operand) -> Slot {
-    // Not a temporary slot: the verifier tracks the iterator (`struct bpf_iter_num`, 8 bytes) in it
-    // until it is destroyed.
-    let slot = b.ended_iterators.pop().unwrap_or_else(|| b.new_slot(8));
-    let iterator = b.address(slot.at(0));
-    b.call_void("bpf_iter_num_new", &[iterator.into(), first, end]);
+pub fn open_numbers(f: &mut FunctionState, first: Operand, end: Operand) -> Slot {
+    let slot = f.iterator_slot();
+    let iterator = f.builder.address(slot.at(0));
+    f.builder.call_void("bpf_iter_num_new", &[iterator.into(), first, end]);
     slot
 }
 
@@ -88,9 +86,8 @@ pub fn close_numbers(b: &mut FunctionBuilder, slot: Slot) {
     b.call_void("bpf_iter_num_destroy", &[iterator.into()]);
 }
 
-/// Ends the numbers on the last path out of the loop that code is written for: behind it no path has the iterator any more,
-/// and its slot may be another's.
-pub fn end_numbers(b: &mut FunctionBuilder, slot: Slot) {
-    close_numbers(b, slot);
-    b.ended_iterators.push(slot);
+/// Ends the numbers on the last path out of the loop that code is written for.
+pub fn end_numbers(f: &mut FunctionState, slot: Slot) {
+    close_numbers(&mut f.builder, slot);
+    f.release_iterator_slot(slot);
 }

@@ -86,17 +86,18 @@ fn first_match(
     difference: impl FnOnce(&mut Lowerer<'_, '_>, Vreg, Vreg) -> Vreg,
 ) {
     let wanted = wanted.unwrap_or(base);
-    let walking = IterationMechanism::of(l.object.facts);
-    if walking == IterationMechanism::Callback {
+    let mechanism = IterationMechanism::of(l.object.facts);
+    if mechanism == IterationMechanism::Callback {
         return first_match_by_callback(l, base, positions, result, wanted, difference);
     }
     let blocks = positions.div_ceil(SEARCH_BLOCK);
     let b = &mut l.function.builder;
-    let [head, body, next] = b.new_blocks();
-    let [found, out, done] = b.new_blocks();
+    let [head, body, next, found, out, done] = b.new_blocks();
     let (start, offset) = (b.copy(0), b.copy(0));
-    let by_iterator = walking == IterationMechanism::Iterator;
-    let iterator = by_iterator.then(|| iterator::open_numbers(b, 0.into(), i64::from(blocks).into()));
+    let by_iterator = mechanism == IterationMechanism::Iterator;
+    let end = i64::from(blocks).into();
+    let iterator = by_iterator.then(|| iterator::open_numbers(&mut l.function, 0.into(), end));
+    let b = &mut l.function.builder;
     b.jump(head);
     b.switch_to(head);
     let most = match iterator {
@@ -129,8 +130,9 @@ fn first_match(
     b.jump(out);
     b.switch_to(out);
     if let Some(slot) = iterator {
-        iterator::end_numbers(b, slot);
+        iterator::end_numbers(&mut l.function, slot);
     }
+    let b = &mut l.function.builder;
     b.jump(done);
     b.switch_to(done);
 }
