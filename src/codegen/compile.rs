@@ -58,32 +58,17 @@ fn named_for_loaders(mut lowered: Lowered, facts: &TargetFacts) -> Lowered {
 
 fn compile_lines(program: &Program, facts: &TargetFacts, lines: &SourceLines) -> Result<Artifact, CodegenError> {
     let (lowered, built) = lower_and_build(program, facts, lines)?;
-    let Lowered { module, mut programs, maps, brakes, budget, sites, ring, stacks, unwind, globals, warnings } =
-        lowered;
-    let compiled_programs = module
-        .functions
-        .iter()
-        .zip(built.functions)
-        .filter(|(function, _)| matches!(function.linkage, Linkage::Program { .. }));
+    let Lowered { module, mut artifact } = lowered;
+    let functions = module.functions.iter().zip(built.functions);
+    let compiled = functions.filter(|(function, _)| matches!(function.linkage, Linkage::Program { .. }));
     // Programs are lowered in the order of their functions, with callbacks between them.
-    let mut specs = programs.iter_mut();
-    for (function, compiled) in compiled_programs {
+    let mut specs = artifact.programs.iter_mut();
+    for (function, compiled) in compiled {
         if let Some(spec) = specs.find(|spec| *spec.name == *function.name) {
             spec.instructions = compiled.instructions;
             spec.lines = compiled.lines;
         }
     }
-    Ok(Artifact {
-        object: built.object.into(),
-        programs,
-        maps,
-        brakes,
-        budget,
-        sites,
-        ring,
-        stacks,
-        unwind,
-        globals,
-        warnings,
-    })
+    artifact.object = built.object.into();
+    Ok(artifact)
 }

@@ -36,16 +36,12 @@ mod variables;
 use std::sync::Arc;
 
 use crate::kernel::target::TargetFacts;
-use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::{MapId, Program, Session};
 
-use super::artifact::{
-    BrakeSpec, BudgetSpec, GlobalKind, GlobalSpec, MapSpec, PerCpuRingSpec, ProgramSpec, RingSpec, SiteSpec,
-    StackMapSpec, UnwindSpec,
-};
+use super::artifact::{Artifact, GlobalKind, GlobalSpec, MapSpec, PerCpuRingSpec, RingSpec, StackMapSpec, UnwindSpec};
 use super::error::CodegenError;
-use super::ir::{Isa, Module, SectionId};
+use super::ir::{BpfMapId, Isa, Module, SectionId};
 
 use object::ObjectBuilder;
 
@@ -54,26 +50,8 @@ use object::ObjectBuilder;
 pub struct Lowered {
     /// Functions, maps and sections of the object.
     pub module: Module,
-    /// Programs; instruction counts and lines are filled in when they are known.
-    pub programs: Vec<ProgramSpec>,
-    /// Where the script's maps live.
-    pub maps: Vec<MapSpec>,
-    /// Brakes.
-    pub brakes: Vec<BrakeSpec>,
-    /// The budget.
-    pub budget: Option<BudgetSpec>,
-    /// Loss counters.
-    pub sites: Vec<SiteSpec>,
-    /// Where reports go.
-    pub ring: Option<RingSpec>,
-    /// The stack map.
-    pub stacks: Option<StackMapSpec>,
-    /// Tables for user stacks.
-    pub unwind: Option<UnwindSpec>,
-    /// Variables shared with the engine.
-    pub globals: Vec<GlobalSpec>,
-    /// What this kernel may refuse.
-    pub warnings: Vec<Diagnostic>,
+    /// All else of the product: what is known when the object is made is still missing.
+    pub artifact: Artifact,
 }
 
 /// Lowers a typed program for a kernel.
@@ -110,57 +88,62 @@ fn lower_with(mut object: ObjectBuilder<'_>, sessions: &[Session]) -> Result<Low
 }
 
 fn collect(object: ObjectBuilder<'_>, program: &Program) -> Lowered {
-    let name = |id: super::ir::BpfMapId| Arc::from(object.maps[id.0 as usize].name.as_str());
-    let maps = object
-        .layout
-        .homes
-        .iter()
-        .enumerate()
-        .map(|(i, home)| MapSpec { id: MapId(i as u32), storage: layout::storage(home, &object.layout) });
     let shared = object.sections.iter().position(|s| s.name == layout::SHARED);
-    let unknown_zero = shared.map(|index| (SectionId(index as u32), object::NOTHING));
-    let globals = [
+    let homes = (0..).zip(&object.layout.homes);
+    let artifact = Artifact {
+        object: Arc::default(),
+        budget: programs::budget::spec(&object),
+        maps: homes.map(|(i, home)| MapSpec { id: MapId(i), storage: layout::storage(home, &object.layout) }).collect(),
+        ring: ring_spec(&object),
+        unwind: object.unwind.map(|maps| UnwindSpec {
+            rows: layout::UNWIND.into(),
+            processes: name(&object, maps.processes),
+            wanted: name(&object, maps.wanted),
+        }),
+        stacks: object.stacks.map(|id| StackMapSpec { map: name(&object, id), depth: object.stack_depth }),
+        globals: if shared.is_some() { globals() } else { Vec::new() },
+        programs: object.programs,
+        brakes: object.brakes,
+        sites: object.sites,
+        warnings: object.warnings,
+    };
+    let module = Module {
+        functions: object.functions.into_iter().flatten().collect(),
+        maps: object.maps,
+        sections: object.sections,
+        license: program.config.license.to_string(),
+        isa: Isa::of(object.facts),
+        unknown_zero: shared.map(|index| (SectionId(index as u32), object::NOTHING)),
+    };
+    Lowered { module, artifact }
+}
+
+fn name(object: &ObjectBuilder<'_>, id: BpfMapId) -> Arc<str> {
+    object.maps[id.0 as usize].name.as_str().into()
+}
+
+fn ring_spec(object: &ObjectBuilder<'_>) -> Option<RingSpec> {
+    let ring = object.ring?;
+    let (Some(slots), Some(maps)) = (object.slots, object.slot_maps) else {
+        return Some(RingSpec::Kernel { map: name(object, ring) });
+    };
+    Some(RingSpec::Slots(PerCpuRingSpec {
+        wake: name(object, maps.wake),
+        map: name(object, maps.rings),
+        slot_bytes: slots.bytes,
+        slots: slots.count,
+        rings: object.facts.possible_cpus.max(1),
+    }))
+}
+
+/// The engine's variables in the shared section.
+fn globals() -> Vec<GlobalSpec> {
+    let kinds = [
         (GlobalKind::StartBootNs, object::START_BOOT_NS),
         (GlobalKind::WallMinusBootNs, object::WALL_MINUS_BOOT_NS),
         (GlobalKind::Exiting, object::EXITING),
         (GlobalKind::WakeUps, object::WAKE_UPS),
         (GlobalKind::Result, object::RESULT),
     ];
-    Lowered {
-        budget: programs::budget::spec(&object),
-        maps: maps.collect(),
-        ring: object.ring.map(|ring| match (object.slots, object.slot_maps) {
-            (Some(slots), Some(maps)) => RingSpec::Slots(PerCpuRingSpec {
-                wake: name(maps.wake),
-                map: name(maps.rings),
-                slot_bytes: slots.bytes,
-                slots: slots.count,
-                rings: object.facts.possible_cpus.max(1),
-            }),
-            _ => RingSpec::Kernel { map: name(ring) },
-        }),
-        unwind: object.unwind.map(|maps| UnwindSpec {
-            rows: layout::UNWIND.into(),
-            processes: name(maps.processes),
-            wanted: name(maps.wanted),
-        }),
-        stacks: object.stacks.map(|id| StackMapSpec { map: name(id), depth: object.stack_depth }),
-        globals: globals
-            .into_iter()
-            .filter(|_| shared.is_some())
-            .map(|(kind, offset)| GlobalSpec { kind, area: layout::SHARED.into(), offset })
-            .collect(),
-        module: Module {
-            functions: object.functions.into_iter().flatten().collect(),
-            maps: object.maps,
-            sections: object.sections,
-            license: program.config.license.to_string(),
-            isa: Isa::of(object.facts),
-            unknown_zero,
-        },
-        programs: object.programs,
-        brakes: object.brakes,
-        sites: object.sites,
-        warnings: object.warnings,
-    }
+    kinds.into_iter().map(|(kind, offset)| GlobalSpec { kind, area: layout::SHARED.into(), offset }).collect()
 }

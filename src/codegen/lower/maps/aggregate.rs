@@ -119,15 +119,27 @@ fn apply(
 
 fn extreme(b: &mut FunctionBuilder, at: Addr, value: Operand, better: Cond) {
     let value = b.in_register(value);
+    replace_if(b, at.at(8), at, (better, value), |b| memory::store(b, at.at(8), 8, 1));
+}
+
+/// Puts a value in the place of another that it is better than, or of none, as the word at `set` tells; `and_then` when
+/// it does.
+fn replace_if(
+    b: &mut FunctionBuilder,
+    set: Addr,
+    at: Addr,
+    (better, value): (Cond, Vreg),
+    and_then: impl FnOnce(&mut FunctionBuilder),
+) {
     let [compare, replace, done] = b.new_blocks();
-    let set = memory::load(b, at.at(8), 8, false);
+    let set = memory::load(b, set, 8, false);
     b.branch(Cond::Eq, set, 0, replace, compare);
     b.switch_to(compare);
     let old = memory::load(b, at, 8, false);
     b.branch(better, value, old, replace, done);
     b.switch_to(replace);
     memory::store(b, at, 8, value);
-    memory::store(b, at.at(8), 8, 1);
+    and_then(b);
     b.jump(done);
     b.switch_to(done);
 }
@@ -366,16 +378,7 @@ fn time_series(
                 (_, true) => Cond::SLt,
                 (_, false) => Cond::Lt,
             };
-            let [compare, replace, done] = b.new_blocks();
-            let count = memory::load(b, count_at, 8, false);
-            b.branch(Cond::Eq, count, 0, replace, compare);
-            b.switch_to(compare);
-            let old = memory::load(b, value_at, 8, false);
-            b.branch(better, value, old, replace, done);
-            b.switch_to(replace);
-            memory::store(b, value_at, 8, value);
-            b.jump(done);
-            b.switch_to(done);
+            replace_if(b, count_at, value_at, (better, value), |_| ());
         }
     }
     memory::add_at(b, count_at, 8, Operand::Imm(1), false);
